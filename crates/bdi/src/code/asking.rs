@@ -1,17 +1,17 @@
-//! Formulas and operations that ask what others have told the platform: services, groups, subscriptions.
+//! Platform queries: formulas and operations that depend on other agents' services, groups and subscriptions.
 
 use super::{CallExpr, Formula, Image, Op};
 
-/// Internal actions that ask what others have told the platform, or that send to those who have.
+/// Internal actions that query such registrations, or send to the agents that made them.
 const ASKING: [&str; 5] = [".df_search", ".group_members", ".publish", ".multicast", ".anycast"];
 
-/// True if an internal action asks what others have told the platform.
+/// Returns true if an internal action queries the platform.
 pub(super) fn asks(action: &str) -> bool {
     ASKING.contains(&action)
 }
 
 impl Image {
-    /// True if a formula may ask what others have told the platform, itself or by a rule.
+    /// Returns true if a formula may query the platform, itself or through a rule.
     pub fn may_ask(&self, formula: &Formula) -> bool {
         formula.asks(self.has_asking_rule())
     }
@@ -20,7 +20,7 @@ impl Image {
         self.rules.iter().any(|(_, rule)| rule.body.asks(false))
     }
 
-    /// True if an operation may ask what others have told the platform.
+    /// Returns true if an operation may query the platform.
     pub fn may_ask_by(&self, op: &Op) -> bool {
         match op {
             Op::Call(call) => call.asks(self.has_asking_rule()),

@@ -7,14 +7,15 @@ use whimbrel_acl::{Annot, Annots, Args, Cons, Structure, Symbol, Value, Var, sym
 use super::{ArithExpr, ChainExpr, Expr, FunctionExpr, TermExpr};
 use crate::logic::{Bindings, Solver, arith, levels, match_annots};
 
-/// The value of an expression in the frame at `base`; unbound variables stay variables. `names` are the frame's.
+/// Builds the value of an expression in the frame at `base`; unbound variables stay variables. `names` are the
+/// frame's.
 #[inline(always)]
 pub fn build(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &Expr) -> Value {
-    // What most arguments are is built in place; the rest by a call.
+    // Most arguments are plain values, built in place; the rest takes a call.
     plain_value(bindings, base, expr).unwrap_or_else(|| build_compound(solver, bindings, base, names, expr))
 }
 
-/// The value of an expression that comes to an atom or a number without ado: what most do.
+/// Returns the value of an expression that is immediately an atom or a number, as most are.
 #[inline(always)]
 pub fn plain_value(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Value> {
     let value = match expr {
@@ -32,7 +33,7 @@ pub fn plain_value(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Value>
     }
 }
 
-/// What a variable stands for, if that is a number, an atom, or nothing yet.
+/// Returns the value of a variable, if that is a number, an atom, or unbound.
 #[inline]
 fn followed(bindings: &Bindings, value: &Value) -> Option<Value> {
     match bindings.deref(value) {
@@ -41,7 +42,7 @@ fn followed(bindings: &Bindings, value: &Value) -> Option<Value> {
     }
 }
 
-/// Puts the value of such an expression on top of the bindings; false if it is another one.
+/// Pushes the value of a plain expression onto the bindings. Returns false for any other expression.
 #[inline(always)]
 pub fn push_plain_value(bindings: &mut Bindings, base: u32, expr: &Expr) -> bool {
     match expr {
@@ -65,7 +66,7 @@ pub fn push_plain_value(bindings: &mut Bindings, base: u32, expr: &Expr) -> bool
     }
 }
 
-/// The atom that an expression comes to without ado.
+/// Returns the atom that an expression immediately is.
 #[inline(always)]
 pub fn plain_atom(bindings: &Bindings, base: u32, expr: &Expr) -> Option<Symbol> {
     let value = match expr {
@@ -111,12 +112,12 @@ fn build_compound(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
     }
 }
 
-/// Whether the value of an expression is found without calling a function, seen at a glance: if in doubt, no.
+/// Returns true if an expression certainly has a value without function calls. Judged at a glance: false if in doubt.
 pub fn calls_nothing(bindings: &Bindings, base: u32, expr: &Expr) -> bool {
     let nothing = |expr: &Expr| calls_nothing(bindings, base, expr);
     match expr {
         Expr::Const(_) => true,
-        // Calls that a value was made with before it was known are made once it is.
+        // Calls in a value that was built before they could be computed are computed once its variables are bound.
         Expr::Slot(slot) => {
             let value = bindings.deref(bindings.slot(base + slot));
             value.is_ground() || matches!(value, Value::Var(_))
@@ -130,7 +131,7 @@ pub fn calls_nothing(bindings: &Bindings, base: u32, expr: &Expr) -> bool {
     }
 }
 
-/// The number an expression of numbers, bound variables and operations comes to.
+/// Computes an expression of numbers, bound variables and operations.
 #[inline(always)]
 pub fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     match expr {
@@ -140,7 +141,7 @@ pub fn number(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     }
 }
 
-/// The same of one that is no operation.
+/// Returns the number of an expression that is no operation.
 #[inline(always)]
 fn leaf(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     let value = match expr {
@@ -158,7 +159,7 @@ fn leaf(bindings: &Bindings, base: u32, expr: &Expr) -> Option<f64> {
     }
 }
 
-/// What an operation on numbers comes to. One on variables and constants, as most are, is seen in place.
+/// Computes an operation on numbers. Operations on variables and constants, as most are, are computed in place.
 #[inline]
 fn computed(bindings: &Bindings, base: u32, operation: &ArithExpr) -> Option<f64> {
     match (leaf(bindings, base, &operation.left), operation.right.as_ref().and_then(|it| leaf(bindings, base, it))) {
@@ -175,13 +176,13 @@ fn computed_deeply(bindings: &Bindings, base: u32, operation: &ArithExpr) -> Opt
     }
 }
 
-/// Computes a chain of operations on numbers; `None` if an operand is no number.
+/// Computes a chain of operations on numbers. Returns `None` if an operand is no number.
 fn computed_chain(bindings: &Bindings, base: u32, chain: &ChainExpr) -> Option<f64> {
     let first = number(bindings, base, &chain.first)?;
     chain.rest.iter().try_fold(first, |left, (op, right)| arith::binary(*op, left, number(bindings, base, right)?))
 }
 
-/// A logical operation as data: more operands than two are nested at the right.
+/// Builds a logical operation as data: more operands than two are nested at the right.
 fn operation_value(op: Symbol, mut args: Args) -> Value {
     if args.len() <= 2 {
         return Structure::new(op, args).into();
@@ -191,7 +192,7 @@ fn operation_value(op: Symbol, mut args: Args) -> Value {
     levels::checked(args.into_iter().rev().fold(last, nested))
 }
 
-/// A long list.
+/// Builds a long list.
 fn build_long_list(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
@@ -230,7 +231,7 @@ fn build_chain(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &
     left
 }
 
-/// The values of several expressions.
+/// Builds the values of several expressions.
 #[inline]
 pub fn build_args(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], exprs: &[Expr]) -> Args {
     let mut args = Args::with_capacity(exprs.len());
@@ -240,8 +241,8 @@ pub fn build_args(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names
     args
 }
 
-/// Arithmetic that is not all numbers: computed if what is not written as numbers comes to numbers, else kept as it is
-/// written.
+/// Builds arithmetic that is not all literal numbers. It is computed if all its other operands are numbers, and
+/// otherwise left as written.
 fn build_arith(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], expr: &ArithExpr) -> Value {
     let whole = build_operation(solver, bindings, base, names, expr);
     match bindings.resolve(&whole) {
@@ -263,7 +264,7 @@ fn build_operation(
     combined(expr.op, args, expr.has_variables())
 }
 
-/// An operand of arithmetic, which is computed only as part of the whole.
+/// Builds an operand of arithmetic, which is computed only as part of the whole.
 fn build_operand(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[Symbol], operand: &Expr) -> Value {
     match operand {
         Expr::Arith(inner) => build_operation(solver, bindings, base, names, inner),
@@ -272,7 +273,7 @@ fn build_operand(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names:
     }
 }
 
-/// An operation on values: computed if they are numbers that were not all written.
+/// Combines values in an operation: computed if they are numbers that were not all written literally.
 fn combined(op: Symbol, args: Args, has_variables: bool) -> Value {
     match arith::evaluate(op, &args) {
         Some(n) if args.iter().all(|arg| matches!(arg, Value::Num(_))) && has_variables => Value::Num(n),
@@ -290,7 +291,7 @@ fn build_term(solver: &Solver<'_>, bindings: &mut Bindings, base: u32, names: &[
     levels::checked(Structure::full(key.namespace, key.negated, key.functor, args, annots).into_value())
 }
 
-/// The annotations of a structure to build.
+/// Builds the annotations of a structure.
 pub fn build_annots(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
@@ -330,8 +331,8 @@ fn build_function(
     solver.function(bindings, call, &args).unwrap_or_else(|| Value::term(call.name, args))
 }
 
-/// Matches an expression (the left side: a plan's trigger, a rule's head, a query) against a value by binding the
-/// expression's variables, or the value's.
+/// Matches an expression (a plan's trigger, a rule's head, a query) on the left side against a value. Binds variables
+/// of the expression or of the value.
 #[inline]
 pub fn match_expr(
     solver: &Solver<'_>,
@@ -357,7 +358,7 @@ pub fn match_expr(
     }
 }
 
-/// [`match_expr`] of a variable.
+/// Matches a variable, as [`match_expr`] does.
 #[inline]
 pub fn match_slot(bindings: &mut Bindings, base: u32, names: &[Symbol], slot: u32, value: &Value) -> bool {
     let name = names.get(slot as usize).copied();
@@ -458,7 +459,7 @@ fn match_list(
         Value::Var(var) => {
             let slot = var.slot;
             let built = build_list(solver, bindings, base, names, cell);
-            // A function in it may have bound the variable.
+            // A function in the built value may have bound the variable.
             match bindings.slot(slot) {
                 Value::Null => !bindings.occurs(slot, &built) && bindings.bind_value(slot, built),
                 _ => bindings.unify(&built, value),

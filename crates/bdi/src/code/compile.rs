@@ -1,4 +1,4 @@
-//! From syntax trees to compiled programs.
+//! Compiler from syntax trees to programs.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::mind::PlanRef;
 use crate::syntax::ast::{self, StepKind, TriggerOp};
 use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
 
-/// What compiling knows about its surroundings: the functions that rules provide.
+/// Context of the compiler: the functions that rules provide.
 #[derive(Clone, Copy, Default)]
 pub struct Functions<'a> {
     rules: &'a [ast::FunctionRule],
-    /// Notes what is called somewhere.
+    /// Notes on calls in the program.
     seen: Option<&'a Seen>,
 }
 
-/// What of a program has to be known wherever it runs.
+/// Properties of a program that the engine needs to know wherever it runs.
 #[derive(Default)]
 struct Seen {
-    /// Whether it calls functions.
+    /// True if the program calls functions.
     functions: Cell<bool>,
-    /// Whether a formula asks for the agent's desires.
+    /// True if a formula queries the agent's desires.
     desires: Cell<bool>,
-    /// Whether a formula asks for the agent's intentions.
+    /// True if a formula queries the agent's intentions.
     intentions: Cell<bool>,
-    /// True if a formula or a step asks what others have told the platform.
+    /// True if a formula or a step queries the platform.
     others: Cell<bool>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// An internal action is called in a formula.
+    /// Notes a call of an internal action in a formula.
     fn asks(&self, action: &str) {
         let Some(seen) = self.seen else { return };
         match action {
@@ -60,7 +60,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// Notes that an internal action is called, in a formula or as a step.
+    /// Notes a call of an internal action in a formula or as a step.
     fn calls(&self, action: &str) {
         if let Some(seen) = self.seen {
             seen.others.set(seen.others.get() || asks(action));
@@ -72,18 +72,18 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// The variables of one clause and their slots.
+/// Variables of one clause and their slots.
 #[derive(Default)]
 struct Scope {
     names: Vec<Symbol>,
-    /// What is subtracted from the number in a variable's name that says its slot.
+    /// Number subtracted from the slot in a variable's name.
     base: u32,
 }
 
-/// How the names of variables begin whose slot is given: `$7` is slot 7. No program can write such a name.
+/// Prefix of variables' names that state a slot: `$7` is slot 7. No program can write such a name.
 const SLOT_PREFIX: char = '$';
 
-/// The slot that a variable's name says, if it is such a name.
+/// Returns the slot that a variable's name states, if it is such a name.
 pub fn slot_in_name(name: Symbol) -> Option<u32> {
     name.as_str().strip_prefix(SLOT_PREFIX)?.parse().ok()
 }
@@ -105,19 +105,19 @@ impl Scope {
     }
 }
 
-/// Longest list that is compiled to cells; longer ones would be walked by recursion over their length.
+/// Longest list that is compiled to cells; a longer list of cells would be walked recursively over its length.
 const CELLS_MAX: usize = 64;
-/// A body without steps.
+/// Body without steps.
 const NO_STEPS: ast::Body = ast::Body { steps: Vec::new() };
 
-/// Compiles clauses.
+/// Compiler of clauses.
 pub struct Compiler<'a> {
     functions: Functions<'a>,
     scope: Scope,
     file: Text,
 }
 
-/// Compiles a program, `library` behind it.
+/// Compiles a program, followed by `library`.
 pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Image {
     let mut image = Image { name, functions: program.functions.clone(), ..Image::default() };
     let functions = program.functions.clone();
@@ -152,7 +152,7 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
     image
 }
 
-/// The next label for a plan that came without one, after `count` others: Jason's `p__1`, `p__2`...
+/// Returns the next generated label for a plan without one, after `count` others: Jason's `p__1`, `p__2`...
 pub fn next_label(count: &mut u32, is_taken: impl Fn(Symbol) -> bool) -> Symbol {
     loop {
         *count += 1;
@@ -163,13 +163,13 @@ pub fn next_label(count: &mut u32, is_taken: impl Fn(Symbol) -> bool) -> Symbol 
     }
 }
 
-/// True if a label is a generated one, as unnamed plans get.
+/// Returns true for a generated label, as unnamed plans get.
 pub fn is_made_label(label: Symbol) -> bool {
     let number = label.as_str().strip_prefix("p__");
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The label that a plan came with. One of annotations alone is none.
+/// Returns a plan's written label. A label that consists only of annotations does not count.
 pub fn label_of(plan: &ast::Plan) -> Option<Symbol> {
     plan.label.as_ref().map(|label| label.functor).filter(|label| *label != sym::EMPTY)
 }
@@ -204,7 +204,7 @@ pub fn compile_rule(rule: &ast::Rule, functions: Functions<'_>) -> Rule {
 }
 
 impl Rule {
-    /// A rule that never holds.
+    /// Returns a rule that never holds.
     pub fn never() -> Self {
         let head = ast::Literal {
             namespace: None,
@@ -221,17 +221,17 @@ impl Rule {
     }
 }
 
-/// Compiles a plan, which gets this label.
+/// Compiles a plan under this label.
 pub fn compile_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>) -> Plan {
     compile_sub_plan(plan, label, functions, &[])
 }
 
-/// Compiles a plan of an agent that has acquired it.
+/// Compiles a plan that an agent has acquired.
 pub fn compile_acquired(plan: &ast::Plan, label: Symbol, image: &Image) -> Plan {
     compile_plan(plan, label, Functions::of(image))
 }
 
-/// Compiles a rule of an agent that has acquired it.
+/// Compiles a rule that an agent has acquired.
 pub fn compile_acquired_rule(rule: &ast::Rule, image: &Image) -> Rule {
     compile_rule(rule, Functions::of(image))
 }
@@ -279,12 +279,12 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
 }
 
 impl Plan {
-    /// Whether the plan is for the agent's falling idle or waking.
+    /// Returns true for plans that react to the agent falling idle or waking.
     pub fn is_for_idleness(&self) -> bool {
         matches!(&self.head, Head::Literal { key, .. } if matches!(key.functor, sym::JAG_SLEEPING | sym::JAG_AWAKING))
     }
 
-    /// True if the plan is for messages as such (`+!kqml_received`).
+    /// Returns true for plans that handle messages as such (`+!kqml_received`).
     pub fn is_for_messages(&self) -> bool {
         matches!(&self.head, Head::Literal { key, .. } if key.functor == sym::KQML_RECEIVED)
     }
@@ -306,7 +306,7 @@ impl<'a> Compiler<'a> {
         Self { functions, scope: Scope::default(), file }
     }
 
-    /// The label with the annotations that the plan's own has.
+    /// Builds the plan's label, with the annotations of the written one.
     fn label(&mut self, plan: &ast::Plan, functor: Symbol) -> Value {
         let Some(label) = &plan.label else {
             return Structure::new(functor, whimbrel_acl::Args::new()).into_value();
@@ -314,12 +314,12 @@ impl<'a> Compiler<'a> {
         self.quoted(&ast::Term::Literal(ast::Literal { functor, ..label.clone() }))
     }
 
-    /// The term as a value whose variables are slots of the clause.
+    /// Builds the term as a value whose variables are slots of the clause.
     fn quoted(&mut self, term: &ast::Term) -> Value {
         let scope = &mut self.scope;
         quote(term, &mut |name| {
             let slot = scope.slot(name);
-            // A name that only says the slot is nobody's name.
+            // A name that only states its slot must not appear to the program.
             let name = if name.as_str().starts_with(SLOT_PREFIX) { Symbol::new(&format!("_{slot}")) } else { name };
             Var { slot, name }
         })
@@ -332,7 +332,7 @@ impl<'a> Compiler<'a> {
         if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
             return Head::Any(self.expr(term));
         }
-        // Argument i of the event is in slot i. A plain variable in place i is that slot.
+        // Argument `i` of the event is in slot `i`. A plain variable at place `i` is that slot.
         for (place, arg) in literal.args.iter().enumerate() {
             let name = plain_variable(arg).filter(|name| !self.scope.known(*name));
             self.scope.names.push(name.unwrap_or_else(|| Symbol::new(&format!("_arg{place}"))));
@@ -350,7 +350,7 @@ impl<'a> Compiler<'a> {
         Head::Literal { key: literal_key(literal), args, annots, annots_tail, source }
     }
 
-    /// The arguments of a rule's head: see [`Rule::args`].
+    /// Compiles the arguments of a rule's head: see [`Rule::args`].
     fn rule_args(&mut self, args: &[ast::Term]) -> Vec<Option<Expr>> {
         // No program can write such a name.
         let nobodys = |place| Symbol::new(&format!("_{SLOT_PREFIX}{place}"));
@@ -412,7 +412,7 @@ impl<'a> Compiler<'a> {
             return Expr::Function(Box::new(FunctionExpr { name: literal.functor, function, args }));
         }
         if matches!(literal.namespace, Some(ast::Namespace::Var(_))) {
-            // What it calls is computed when its namespace is known.
+            // Calls in the literal are computed once its namespace is known.
             let plain = |expr: Expr| matches!(expr, Expr::Const(_) | Expr::Slot(_));
             if !literal.args.iter().all(|arg| plain(self.expr(arg))) {
                 self.functions.called();
@@ -462,8 +462,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// An operand of arithmetic: not computed beforehand, so that an expression that cannot be computed as a whole stays
-    /// as it is written.
+    /// Compiles an operand of arithmetic. It is not computed beforehand, so that an expression that cannot be
+    /// computed as a whole stays as written.
     fn operand(&mut self, term: &ast::Term) -> Expr {
         match term {
             ast::Term::Op(op, args) if is_arithmetic(*op) => self.arithmetic(*op, args),
@@ -500,7 +500,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The operands of nested operations of one kind, side by side.
+    /// Flattens nested operations of one kind into a list of operands.
     fn flat(&mut self, op: ast::Op, args: &[ast::Term]) -> Vec<Formula> {
         let mut formulas = Vec::new();
         for arg in args {
@@ -537,7 +537,7 @@ impl<'a> Compiler<'a> {
         let mut args = Vec::new();
         for (number, arg) in literal.args.iter().enumerate() {
             let formula = (place == Some(number)).then(|| self.formula(arg));
-            // An action that only looks has no use for the formula as a value.
+            // A query action does not need the formula as a value.
             let known = matches!(action, Action::Query(_)) && !matches!(formula, None | Some(Formula::Dynamic(_)));
             args.push(if known { Expr::Const(Value::Null) } else { self.expr(arg) });
             formulas.push(formula);
@@ -610,7 +610,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles a control structure; false if it is none, or has code that is only known at run time.
+    /// Compiles a control structure. Returns false if the literal is none, or has code that is only known at run
+    /// time.
     fn control(&mut self, literal: &ast::Literal, step: &ast::Step, into: &mut Body) -> bool {
         match (literal.functor.as_str(), literal.args.as_slice()) {
             (".if_then_else", [condition, then]) => self.compile_if(condition, code(then), None, step, into),
@@ -650,7 +651,7 @@ impl<'a> Compiler<'a> {
         true
     }
 
-    /// An `if` with `elif`.
+    /// Compiles an `if` with `elif`.
     fn compile_branches(&mut self, branches: &[ast::Term], step: &ast::Step, into: &mut Body) -> bool {
         let shared = Arc::new(step.clone());
         let mut jumps = Vec::new();
@@ -724,7 +725,7 @@ impl Body {
         self.ops.len() - 1
     }
 
-    /// Lets the jump at `at` go to the end of what is compiled so far.
+    /// Makes the jump at `at` lead to the end of the code so far.
     fn patch(&mut self, at: usize) {
         let here = self.ops.len() as u32;
         if let Some(Op::If(_, target) | Op::Jump(target) | Op::While(_, target) | Op::For(_, target)) =
@@ -735,7 +736,7 @@ impl Body {
     }
 }
 
-/// A step about a literal: the plain one if no annotations are written, else what `other` makes of it.
+/// Compiles a step about a literal: a plain step if it has no annotations, otherwise the result of `other`.
 fn plain(step: PlainStep, expr: Expr, other: impl FnOnce(Expr) -> Op) -> Op {
     let site = match expr {
         Expr::Term(term) if term.has_no_annots() => Site::new(term.key, term.args),
@@ -753,13 +754,13 @@ fn plain(step: PlainStep, expr: Expr, other: impl FnOnce(Expr) -> Op) -> Op {
     Op::Plain(step, Box::new(site))
 }
 
-/// What an operation on numbers alone comes to.
+/// Computes an operation on literal numbers alone.
 fn constant_operation(op: ast::Op, args: &[ast::Term]) -> Option<f64> {
     let numbers = args.iter().map(|arg| constant_number(arg).map(Value::Num));
     crate::logic::arith::evaluate(op_symbol(op), &numbers.collect::<Option<Vec<Value>>>()?)
 }
 
-/// The number that a term of numbers alone comes to.
+/// Computes a term of literal numbers alone.
 fn constant_number(term: &ast::Term) -> Option<f64> {
     match term {
         ast::Term::Num(n) => Some(*n),
@@ -774,7 +775,7 @@ fn constant_number(term: &ast::Term) -> Option<f64> {
     }
 }
 
-/// The slot of the variable in `[source(V)]`.
+/// Returns the slot of the variable in `[source(V)]`.
 fn source_slot(annots: &[Expr]) -> Option<u32> {
     let [Expr::Term(term)] = annots else { return None };
     match term.args.as_slice() {
@@ -783,7 +784,7 @@ fn source_slot(annots: &[Expr]) -> Option<u32> {
     }
 }
 
-/// The value of a structure without variables.
+/// Builds the value of a structure without variables.
 fn constant(term: &TermExpr) -> Option<Value> {
     let value = |expr: &Expr| if let Expr::Const(value) = expr { Some(value.clone()) } else { None };
     if term.annots_tail.is_some() {
@@ -819,7 +820,7 @@ fn plain_variable(term: &ast::Term) -> Option<Symbol> {
     }
 }
 
-/// Whether a functor names an internal action: it has a dot, in front or inside.
+/// Returns true for the name of an internal action: it has a dot, in front or inside.
 pub fn is_internal_action(functor: Symbol) -> bool {
     let name = functor.as_str();
     !name.starts_with('\'') && name.contains('.')
@@ -839,7 +840,7 @@ fn is_arithmetic(op: ast::Op) -> bool {
     matches!(op, Add | Sub | Mul | Div | IntDiv | Mod | Pow | Neg)
 }
 
-/// The functor of an operation as data.
+/// Returns the functor of an operation as data.
 pub fn op_symbol(op: ast::Op) -> Symbol {
     use ast::Op;
     match op {
@@ -864,14 +865,14 @@ pub fn op_symbol(op: ast::Op) -> Symbol {
     }
 }
 
-/// A formula from a value whose variables are slots as they are: its frame's base is 0. A value that is no formula
-/// never holds.
+/// Compiles a value to a formula. Its variables are slots as they are: the frame's base is 0. A value that is no
+/// formula never holds.
 pub fn formula_of_value(value: &Value, image: &Image) -> Formula {
     let Ok(term) = unquote_term(&slots_as_names(value)) else { return Formula::False };
     Compiler::new(Functions::of(image), image.name.clone()).formula(&term)
 }
 
-/// A body from a value whose variables are slots of the frame at `base`.
+/// Compiles a value to a body; its variables are slots of the frame at `base`.
 pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<Body> {
     let body = unquote_body(&slots_as_names(value)).ok()?;
     let mut compiler = Compiler::new(Functions::of(image), image.name.clone());
@@ -879,7 +880,7 @@ pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<Body> {
     Some(compiler.body(&body))
 }
 
-/// One step from a value whose variables are slots of the frame at `base`.
+/// Compiles a value to one step; its variables are slots of the frame at `base`.
 pub fn op_of_literal(kind: StepKind, value: &Value, image: &Image, base: u32) -> Option<Op> {
     let term = unquote_term(&slots_as_names(value)).ok()?;
     let mut compiler = Compiler::new(Functions::of(image), image.name.clone());
@@ -887,7 +888,7 @@ pub fn op_of_literal(kind: StepKind, value: &Value, image: &Image, base: u32) ->
     Some(compiler.simple_step(&ast::Step { kind, term, span: ast::Span::default() }))
 }
 
-/// The value with each variable renamed to say its slot, so that variables of the same name stay apart.
+/// Renames each variable in the value to state its slot, so that variables of the same name stay apart.
 fn slots_as_names(value: &Value) -> Value {
     map_vars(value, &mut |var| {
         Value::Var(Var { slot: var.slot, name: Symbol::new(&format!("{SLOT_PREFIX}{}", var.slot)) })

@@ -1,12 +1,12 @@
-//! Variables with something around them: `X[a]`, `~X`, `ns::X`.
+//! Decorated variables, such as `X[a]`, `~X` and `ns::X`.
 
 use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, sym};
 
 use super::reserved;
 use crate::logic::{Bindings, match_annots};
 
-/// The parts of a decorated variable, in the order of its arguments: the variable, its namespace (null if none is
-/// written), whether it is negated, its annotations as a list whose tail may be a variable.
+/// Parts of a decorated variable, in the order of its arguments: the variable, its namespace (null if none is
+/// written), whether it is negated, and its annotations as a list whose tail may be a variable.
 struct Parts<'a> {
     variable: &'a Value,
     namespace: &'a Value,
@@ -28,8 +28,8 @@ fn annots_of(list: &Value) -> Annots {
     annots
 }
 
-/// The literal that a decorated variable stands for once its variable is bound: with the annotations added, the
-/// negation and namespace applied. Unchanged if the variable is unbound or holds no literal.
+/// Builds the literal that a decorated variable stands for once its variable is bound. The annotations are added, the
+/// negation and namespace applied. Returns the arguments unchanged if the variable is unbound or holds no literal.
 pub fn decorate(args: &[Value], resolve: impl Fn(&Value) -> Value) -> Value {
     let unchanged = || Value::from(Structure::new(reserved::DECORATED, args.iter().cloned().collect()));
     let Some(parts) = parts(args) else { return unchanged() };
@@ -59,9 +59,8 @@ fn namespace_name(value: &Value) -> Option<Symbol> {
     }
 }
 
-/// Unifies a decorated variable with a literal; `on_left` says on which side the variable is, since annotations of the
-/// left must be among those of the right. The variable gets the literal without annotations, the annotations go to the
-/// pattern's.
+/// Unifies a decorated variable with a literal. `on_left` tells the variable's side, since annotations of the left
+/// must be among those of the right. The variable gets the literal without annotations, which go to the pattern's.
 pub fn unify_decorated(bindings: &mut Bindings, args: &[Value], other: &Value, on_left: bool) -> bool {
     let bound = decorate(args, |value| bindings.resolve(value));
     if !matches!(&bound, Value::Term(term) if term.functor == reserved::DECORATED) {

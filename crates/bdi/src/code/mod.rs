@@ -20,25 +20,25 @@ pub use build::{
 pub use decorated::{decorate, unify_decorated};
 pub use site::{Hint, Plans, Site};
 
-/// Functors no program can write: code and special variables as data.
+/// Functors that no program can write: code and special variables as data.
 pub mod reserved {
     pub use crate::syntax::quote::reserved::*;
 }
 
-/// What tells predicates apart: name, namespace, arity, negation.
+/// Key of a predicate: name, namespace, arity, negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Key {
-    /// The name.
+    /// Name.
     pub functor: Symbol,
-    /// The namespace.
+    /// Namespace.
     pub namespace: Symbol,
-    /// How many arguments.
+    /// Number of arguments.
     pub arity: u16,
     /// Strong negation.
     pub negated: bool,
 }
 
-/// Most keys differ in their names: all in one number, for one round of the hash.
+/// Most keys differ in their names: all parts are combined in one number, for one round of the hash.
 impl std::hash::Hash for Key {
     #[inline]
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
@@ -47,20 +47,20 @@ impl std::hash::Hash for Key {
 }
 
 impl Key {
-    /// A number that differs for nearly all keys that differ.
+    /// Returns a number that differs for nearly all keys that differ.
     #[inline]
     pub fn bits(&self) -> u64 {
         let other = self.namespace.index() ^ (u32::from(self.arity) << 16) ^ (u32::from(self.negated) << 31);
         (u64::from(self.functor.index()) << 32) | u64::from(other)
     }
 
-    /// The key of a structure.
+    /// Returns the key of a structure.
     #[inline]
     pub fn of(term: &Structure) -> Self {
         Self { functor: term.functor, namespace: term.namespace, arity: term.args.len() as u16, negated: term.negated }
     }
 
-    /// The key of a literal value, if it is one.
+    /// Returns the key of a literal value, if the value is a literal.
     pub fn of_value(value: &Value) -> Option<Self> {
         match value {
             Value::Term(term) => Some(Self::of(term)),
@@ -69,8 +69,8 @@ impl Key {
     }
 }
 
-/// An expression: builds a value, or is matched against one. Slots are relative to a frame's base. What is rare has a box, so that
-/// it takes no more than a value does, and is told from one at a glance.
+/// Expression: builds a value, or is matched against one. Slots are relative to a frame's base. Rare variants are
+/// boxed, so that an expression takes no more room than a value, and variants are told apart at a glance.
 #[derive(Clone, Debug)]
 pub enum Expr {
     /// A ground value.
@@ -98,20 +98,20 @@ pub enum Expr {
 /// A structure to build or match.
 #[derive(Clone, Debug)]
 pub struct TermExpr {
-    /// What it is called.
+    /// Key of the structure.
     pub key: Key,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<Expr>,
-    /// Its annotations.
+    /// Annotations.
     pub annots: Vec<Expr>,
-    /// The open tail of its annotations.
+    /// Open tail of the annotations.
     pub annots_tail: Option<Expr>,
-    /// Where the agent's beliefs of this predicate are, if it is a query.
+    /// Likely place of the agent's beliefs of this predicate, for a query.
     pub hint: Hint,
 }
 
 impl TermExpr {
-    /// Whether no annotations are written.
+    /// Returns true if no annotations are written.
     #[inline]
     pub fn has_no_annots(&self) -> bool {
         self.annots.is_empty() && self.annots_tail.is_none()
@@ -130,14 +130,14 @@ pub struct ArithExpr {
 }
 
 impl ArithExpr {
-    /// Whether it is more than written numbers.
+    /// Returns true if an operand is not a literal number.
     pub fn has_variables(&self) -> bool {
         [Some(&self.left), self.right.as_ref()].into_iter().flatten().any(Expr::is_no_number)
     }
 }
 
 impl Expr {
-    /// True if the expression has anything but number literals in it.
+    /// Returns true if the expression contains anything but number literals.
     pub fn is_no_number(&self) -> bool {
         match self {
             Self::Const(Value::Num(_)) => false,
@@ -160,47 +160,47 @@ pub struct ChainExpr {
 /// A function call.
 #[derive(Clone, Debug)]
 pub struct FunctionExpr {
-    /// Its name.
+    /// Name of the function.
     pub name: Symbol,
-    /// What computes it.
+    /// Implementation.
     pub function: Function,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<Expr>,
 }
 
-/// What computes a function's value.
+/// Implementation of a function.
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
-    /// Built in.
+    /// A built-in function.
     Native(crate::actions::NativeFunction),
     /// A rule with one more argument, the result.
     Rule(Symbol),
 }
 
-/// A logical formula.
+/// Logical formula.
 #[derive(Clone, Debug)]
 pub enum Formula {
-    /// Holds.
+    /// Always holds.
     True,
-    /// Does not hold.
+    /// Never holds.
     False,
-    /// A belief or a rule's head.
+    /// A query for a belief or a rule's head.
     Query(Box<TermExpr>),
-    /// An internal action.
+    /// A call of an internal action.
     Call(Box<CallExpr>),
     /// A relation.
     Relation(Box<RelationExpr>),
-    /// All of them.
+    /// A conjunction.
     And(Vec<Formula>),
-    /// One of them.
+    /// A disjunction.
     Or(Vec<Formula>),
-    /// None.
+    /// A negation.
     Not(Box<Formula>),
-    /// What a variable or a dynamic literal holds.
+    /// The formula that a variable or a dynamic literal holds.
     Dynamic(Expr),
 }
 
-/// A relation between two expressions.
+/// Relation between two expressions.
 #[derive(Clone, Debug)]
 pub struct RelationExpr {
     /// The relation.
@@ -211,45 +211,45 @@ pub struct RelationExpr {
     pub right: Expr,
 }
 
-/// A call of an internal action.
+/// Call of an internal action.
 #[derive(Clone, Debug)]
 pub struct CallExpr {
-    /// Its name, leading dot included.
+    /// Name, leading dot included.
     pub name: Symbol,
-    /// What it does.
+    /// Implementation.
     pub action: Action,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<Expr>,
-    /// Its arguments as formulas, where they are logical: same length as `args`.
+    /// Arguments as formulas, where they are logical; as many as `args`.
     pub formulas: Vec<Option<Formula>>,
-    /// The annotations on the call, if any.
+    /// Annotations on the call, if any.
     pub annots: Vec<Expr>,
 }
 
-/// A rule of the belief base.
+/// Rule of the belief base.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What its head is called.
+    /// Key of the head.
     pub key: Key,
-    /// What the head asks of the arguments of a query, of which each is in the slot of its place: nothing if it is a variable that
-    /// the head has not had before, which is that slot.
+    /// Patterns of the head for a query's arguments, each of which is in the slot of its place. `None` for a variable
+    /// that is new in the head: that slot is the variable.
     pub args: Vec<Option<Expr>>,
-    /// The head's annotations.
+    /// Annotations of the head.
     pub annots: Vec<Expr>,
-    /// What must hold.
+    /// Condition under which the head holds.
     pub body: Formula,
-    /// How many variables it has.
+    /// Number of variables.
     pub slots: u32,
-    /// Their names.
+    /// Names of the variables.
     pub names: Arc<[Symbol]>,
-    /// Its source.
+    /// Source of the rule.
     pub source: Arc<ast::Rule>,
 }
 
-/// A plan.
+/// Plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Its label with annotations.
+    /// Label with annotations.
     pub label: Value,
     /// `+`, `-` or `^`.
     pub op: TriggerOp,
@@ -257,70 +257,70 @@ pub struct Plan {
     pub kind: TriggerKind,
     /// The trigger.
     pub head: Head,
-    /// When it is applicable.
+    /// Context: the condition under which the plan is applicable.
     pub context: Formula,
-    /// When its goal counts as achieved.
+    /// Condition under which the plan's goal counts as achieved.
     pub goal_condition: Option<Formula>,
-    /// What to do.
+    /// Body.
     pub body: Arc<Body>,
-    /// How many variables the plan has, its trigger's arguments first.
+    /// Number of variables of the plan, its trigger's arguments first.
     pub slots: u32,
-    /// The names of the variables.
+    /// Names of the variables.
     pub names: Arc<[Symbol]>,
     /// `[atomic]`
     pub atomic: bool,
-    /// Whether it is an ordinary plan for a literal: without a goal condition or plans within it.
+    /// True for an ordinary plan for a literal: without a goal condition or sub-plans.
     pub is_ordinary: bool,
-    /// Whether it is an ordinary plan, and not atomic.
+    /// True for an ordinary plan that is not atomic.
     pub is_plain: bool,
-    /// `[breakpoint]` and others, as written.
+    /// Annotations such as `[breakpoint]`, as written.
     pub annots: Annots,
-    /// Plans that are relevant only while this one runs.
+    /// Sub-plans: relevant only while this plan runs.
     pub sub_plans: Vec<Arc<Plan>>,
-    /// How many variables of the enclosing plan are shared with this sub-plan, by (own slot, its slot).
+    /// Variables that this sub-plan shares with the enclosing plan, as (own slot, enclosing slot).
     pub shared: Vec<(u32, u32)>,
-    /// Its source.
+    /// Source of the plan.
     pub source: Arc<ast::Plan>,
 }
 
-/// What a plan's trigger matches.
+/// Pattern of a plan's trigger.
 #[derive(Clone, Debug)]
 pub enum Head {
-    /// A literal. Argument `i` of the event is in slot `i`; `args[i]` says what else it must match.
+    /// A literal. Argument `i` of the event is in slot `i`, and must also match `args[i]`.
     Literal {
-        /// What it is called.
+        /// Key of the literal.
         key: Key,
-        /// What each argument must match; `None` if any will do. Empty if that is so of all.
+        /// Pattern of each argument; `None` matches anything. Empty if all match anything.
         args: Vec<Option<Expr>>,
-        /// Annotations that must be there.
+        /// Annotations that the event must have.
         annots: Vec<Expr>,
-        /// What takes the other annotations.
+        /// Variable that takes the other annotations.
         annots_tail: Option<Expr>,
-        /// The variable in `[source(V)]`, if that is all there is about annotations.
+        /// Variable in `[source(V)]`, if that is the only annotation.
         source: Option<u32>,
     },
-    /// A variable: any literal that matches the expression, no argument slots.
+    /// A variable: matches any literal that matches the expression, without argument slots.
     Any(Expr),
 }
 
-/// A plan body as a sequence of operations, control structures turned into jumps.
+/// Plan body as a sequence of operations; control structures are jumps.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
-    /// The operations. Running off the end ends the body.
+    /// Operations. The body ends after the last one.
     pub ops: Vec<Op>,
-    /// The source of each operation.
+    /// Source of each operation.
     pub sources: Vec<Source>,
-    /// The file they are from.
+    /// File of the body.
     pub file: Text,
 }
 
 impl Body {
-    /// Whether nothing follows the operation at `pc`.
+    /// Returns true if no operation follows the one at `pc`.
     pub fn is_last(&self, pc: u32) -> bool {
         self.skip_jumps(pc + 1) as usize >= self.ops.len()
     }
 
-    /// The operation that is reached at `pc`, jumps followed.
+    /// Returns the operation that is reached at `pc` after all jumps.
     #[inline]
     pub fn skip_jumps(&self, mut pc: u32) -> u32 {
         while let Some(Op::Jump(target)) = self.ops.get(pc as usize) {
@@ -330,16 +330,16 @@ impl Body {
     }
 }
 
-/// Where an operation comes from.
+/// Source of an operation.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Its line.
+    /// Line.
     pub line: u32,
-    /// The step as written.
+    /// Step as written.
     pub step: Arc<ast::Step>,
 }
 
-/// Which way a belief goes in.
+/// Position at which a belief is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddMode {
     /// `+b`, `+<b`: at the front; its event belongs to the intention.
@@ -350,20 +350,20 @@ pub enum AddMode {
     NewFocus,
 }
 
-/// A message to send.
+/// Message to send.
 #[derive(Clone, Debug)]
 pub struct SendExpr {
-    /// To whom.
+    /// Receiver.
     pub to: Expr,
-    /// The performative.
+    /// Performative.
     pub performative: Symbol,
-    /// What it says.
+    /// Content.
     pub content: Expr,
-    /// The same as a call, for receivers that are no plain names.
+    /// The same message as a call, for receivers that are not plain names.
     pub call: CallExpr,
 }
 
-/// What a step does with its literal.
+/// Effect of a plain step on its literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainStep {
     /// `!g`
@@ -377,7 +377,7 @@ pub enum PlainStep {
 }
 
 impl PlainStep {
-    /// What a change in beliefs by the step is to plans.
+    /// Returns the triggers of plans that react to the step's changes of beliefs.
     pub fn triggers(self) -> &'static [TriggerOp] {
         match self {
             Self::Achieve => &[],
@@ -388,16 +388,16 @@ impl PlainStep {
     }
 }
 
-/// One operation of a plan body: one step of an intention, but for jumps.
+/// Operation of a plan body: one step of an intention, except for jumps.
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// A step about a literal without annotations: what most goals and changes of beliefs are.
+    /// A step about a literal without annotations, as most goals and changes of beliefs are.
     Plain(PlainStep, Box<Site>),
     /// `!g`
     Achieve(Expr),
     /// `!!g`
     AchieveNewFocus(Expr),
-    /// `?q`: the query, and the literal for the event `+?q` if there is no answer.
+    /// `?q`: the query, and the literal of the event `+?q` if there is no answer.
     Test(Formula, Option<Expr>),
     /// `+b`, `+>b`, `++b`
     Add(Expr, AddMode),
@@ -409,73 +409,74 @@ pub enum Op {
     Act(Expr),
     /// An internal action.
     Call(Box<CallExpr>),
-    /// `.send(To, performative, Content)` that expects no answer: what most messages are.
+    /// `.send(To, performative, Content)` without an expected answer, as most messages are.
     Send(Box<SendExpr>),
     /// A relation that must hold.
     Constraint(Formula),
     /// A step whose term is a variable: a literal or a body.
     Dynamic(ast::StepKind, Expr),
-    /// `if`: where to go if the condition does not hold.
+    /// `if`, with the jump target if the condition does not hold.
     If(Formula, u32),
-    /// Goes on elsewhere, in no time.
+    /// Jump, which takes no step.
     Jump(u32),
-    /// `while`: where to go when the condition no longer holds.
+    /// `while`, with the jump target when the condition no longer holds.
     While(Formula, u32),
-    /// `for`: where to go when there is no further solution.
+    /// `for`, with the jump target when there is no further solution.
     For(Formula, u32),
-    /// Goes on with the branches, each an intention of its own; they meet at the join after the last one.
+    /// Fork into branches, each an intention of its own. They meet at the join after the last one.
     Fork {
-        /// Whether the first branch to end wins, instead of waiting for all.
+        /// True if the first branch to end wins, instead of waiting for all.
         first_wins: bool,
-        /// Where each branch begins.
+        /// Start of each branch.
         branches: SmallVec<[u32; 4]>,
-        /// Where the branches meet.
+        /// Join of the branches.
         join: u32,
     },
-    /// The end of a branch.
+    /// End of a branch.
     Join,
 }
 
-/// A compiled program: immutable, shared by all its agents.
+/// Compiled program: immutable, shared by all its agents.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
-    /// A name for messages: the file.
+    /// Name for messages: the file.
     pub name: Text,
-    /// A fingerprint of its text and of all it includes; 0 if it was not made from text.
+    /// Fingerprint of the program's text and all its includes; 0 if it was not made from text.
     pub fingerprint: u64,
-    /// SHA-256 of the [bundle](crate::Bundle) that it can be made of elsewhere; `None` if it is not to travel.
+    /// SHA-256 of the [bundle](crate::Bundle) from which another node can make the program; `None` if it is not to
+    /// travel.
     pub code: Option<[u8; 32]>,
     /// Plans in source order, library plans last.
     pub plans: Vec<Arc<Plan>>,
     /// Initial beliefs in source order.
     pub facts: Vec<Value>,
-    /// Rules in source order, each with its place among the facts: how many facts stand before it.
+    /// Rules in source order, each with the number of facts before it.
     pub rules: Vec<(usize, Arc<Rule>)>,
     /// Initial goals in source order.
     pub goals: Vec<Value>,
     /// Functions backed by rules.
     pub functions: Vec<ast::FunctionRule>,
-    /// How far automatic labels have come: `p__labels` was the last.
+    /// Number of generated labels: `p__labels` was the last.
     pub labels: u32,
-    /// The index of the plans.
+    /// Index of the plans.
     pub index: crate::mind::PlanIndex,
-    /// The names of the plans.
+    /// Names of the plans.
     pub names: crate::mind::ImageNames,
-    /// Whether some plan is for meta-events.
+    /// True if some plan reacts to meta-events.
     pub has_meta_plans: bool,
-    /// Whether the program calls functions at all.
+    /// True if the program calls functions at all.
     pub calls_functions: bool,
-    /// Whether a context or another formula asks for the agent's desires, the one that is looked at among them: its
-    /// events are all written out then.
+    /// True if a context or another formula queries the agent's desires. These include the event being processed, so
+    /// events are recorded in full then.
     pub asks_desires: bool,
-    /// Whether a formula asks for the agent's intentions, the one that is at work among them.
+    /// True if a formula queries the agent's intentions, including the current one.
     pub asks_intentions: bool,
-    /// True if the program asks somewhere what others have told the platform.
+    /// True if the program queries the platform.
     pub asks_others: bool,
-    /// Whether some plan is for the agent's falling idle or waking.
+    /// True if some plan reacts to the agent falling idle or waking.
     pub tells_idleness: bool,
-    /// Whether a plan of the program's own is for messages as such (`+!kqml_received`).
+    /// True if a plan of the program's own handles messages as such (`+!kqml_received`).
     pub handles_messages: bool,
-    /// The program's text, to find it again in another process.
+    /// Syntax tree of the program, to find its parts again in another process.
     pub source: Arc<ast::Program>,
 }

@@ -1,5 +1,5 @@
-//! Literals in plan bodies that stand for a goal or a belief of the agent's own, with what is found out about them when
-//! they are executed first.
+//! Sites: literals in plan bodies that stand for a goal or belief of the agent, with facts that are found at their
+//! first execution.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,40 +7,41 @@ use std::sync::{Arc, OnceLock};
 use super::{Expr, Image, Key, PlainStep, TriggerKind, TriggerOp};
 use crate::mind::{PlanList, PlanRef, TriggerKey};
 
-/// A literal without annotations that a step is about.
+/// Literal without annotations that a step is about.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// What it is called.
+    /// Key of the literal.
     pub key: Key,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<Expr>,
-    /// Where the agent's beliefs of this predicate are.
+    /// Likely place of the agent's beliefs of this predicate.
     pub hint: Hint,
-    /// If it is a goal: the program's plans for it.
+    /// Plans of the program for the literal as a goal.
     plans: OnceLock<Plans>,
-    /// If it is a belief: whether the program has no plan for what the step does to it.
+    /// True if no plan of the program reacts to the step's changes of the literal as a belief.
     unheard: OnceLock<bool>,
 }
 
 impl Site {
-    /// The trigger of an event about it.
+    /// Returns the trigger of an event about the literal.
     #[inline]
     pub fn trigger(&self, op: TriggerOp, kind: TriggerKind) -> TriggerKey {
         TriggerKey { op, kind, key: self.key }
     }
 
-    /// A literal of which nothing is known yet.
+    /// Creates a site about which nothing is known yet.
     pub fn new(key: Key, args: Vec<Expr>) -> Self {
         Self { key, args, hint: Hint::default(), plans: OnceLock::new(), unheard: OnceLock::new() }
     }
 
-    /// This program's plans for the goal; it must be the same each time.
+    /// Returns this program's plans for the goal. The program must be the same each time.
     #[inline]
     pub fn plans(&self, image: &Image, trigger: impl FnOnce() -> TriggerKey) -> &Plans {
         self.plans.get_or_init(|| Plans::of(image, image.index.candidates_held(&trigger())))
     }
 
-    /// Whether this program has no plan for what the step does to beliefs; both must be the same each time.
+    /// Returns true if no plan of this program reacts to the step's changes of beliefs. Step and program must be the
+    /// same each time.
     #[inline]
     pub fn is_unheard(&self, step: PlainStep, image: &Image) -> bool {
         *self.unheard.get_or_init(|| {
@@ -50,12 +51,12 @@ impl Site {
     }
 }
 
-/// The program's plans for a trigger.
+/// Plans of a program for a trigger.
 #[derive(Clone, Debug)]
 pub struct Plans {
-    /// They, in order.
+    /// Plans in order.
     pub list: Arc<PlanList>,
-    /// Whether all are ordinary plans ([`super::Plan::is_plain`]).
+    /// True if all are plain plans ([`super::Plan::is_plain`]).
     pub plain: bool,
 }
 
@@ -66,19 +67,19 @@ impl Plans {
     }
 }
 
-/// Where a predicate was found last. Only a hint: agents of one program mostly, but not always, have it in the same
-/// place.
+/// Place where a predicate was last found. Only a hint: agents of one program mostly, but not always, have it in the
+/// same place.
 #[derive(Debug, Default)]
 pub struct Hint(AtomicU32);
 
 impl Hint {
-    /// The place where to look first.
+    /// Returns the place to look at first.
     #[inline]
     pub fn place(&self) -> usize {
         self.0.load(Ordering::Relaxed) as usize
     }
 
-    /// Notes where it was found.
+    /// Notes the place where the predicate was found.
     pub fn note(&self, place: usize) {
         self.0.store(place as u32, Ordering::Relaxed);
     }

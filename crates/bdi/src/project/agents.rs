@@ -1,4 +1,4 @@
-//! The agents of a project: their programs, options, classes and numbers.
+//! Agents of a project: their programs, options, classes and numbers.
 
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
@@ -10,10 +10,10 @@ use super::{AgentEntry, AgentNames, AgentOption, Class};
 use crate::syntax::ast::{Code, Goal, Rule, Span, Term};
 use crate::syntax::{Diagnostic, nearest, parse_embedded};
 
-/// What may follow an agent's name, source and options.
+/// Keywords that may follow an agent's name, source and options.
 const AGENT_PARTS: [&str; 4] = ["agentArchClass", "agentClass", "beliefBaseClass", "at"];
 const FIRST: &str = "first declared here";
-/// Options that mean something to the engine; others are the program's own.
+/// Options that the engine knows; others belong to the program.
 const OPTIONS: [&str; 22] = [
     "apart",
     "beliefs",
@@ -40,7 +40,7 @@ const OPTIONS: [&str; 22] = [
 ];
 
 impl Parser<'_> {
-    /// The agents of the section.
+    /// Parses the agents of the section.
     pub(super) fn agents(&mut self) -> Parse<()> {
         if self.peek() != Tok::Word || self.at_section() {
             return Err(self.unexpected(&["an agent"], "declare at least one agent: `agents: a;`"));
@@ -57,7 +57,7 @@ impl Parser<'_> {
     }
 
     fn add_agent(&mut self, agent: AgentEntry) {
-        // A large population is compared in part: to check it is not to give all its agents names.
+        // A large population is compared in part, so that checking it does not create all its names.
         let compared = if agent.count == 1 { 1 } else { self.names_left.min(agent.count as usize) };
         self.names_left -= if agent.count == 1 { 0 } else { compared };
         let names = self.names.reserve(agent.name, agent.count as usize, compared);
@@ -73,7 +73,7 @@ impl Parser<'_> {
         self.project.agents.push(agent);
     }
 
-    /// Goes on after the `;` that ends the agent in which an error was found.
+    /// Skips to the `;` that ends the agent with the error.
     fn skip_agent(&mut self, start: usize) {
         loop {
             match self.peek() {
@@ -128,7 +128,8 @@ impl Parser<'_> {
         Ok(agent)
     }
 
-    /// The file of the program: what is written, with `.asl` if it has no other ending; by default the agent's name.
+    /// Parses the program's file: the written one, with `.asl` if it has no other ending; by default the agent's
+    /// name.
     fn source(&mut self, name: &str) -> Text {
         let written = match self.peek() {
             Tok::Str => Some(unquoted(self.text_of(self.token().span))),
@@ -137,7 +138,7 @@ impl Parser<'_> {
             }
             _ => None,
         };
-        // At the start of a line stands rather the next agent, the `;` before it being left out.
+        // A word at the start of a line is rather the next agent, after a missing `;`.
         let Some(written) = written.filter(|_| !self.misses_semicolon()) else {
             return Text::from(format!("{name}.asl"));
         };
@@ -147,7 +148,7 @@ impl Parser<'_> {
         if file.contains('.') { written } else { Text::from(format!("{written}.asl")) }
     }
 
-    /// Whether the word here is an agent of its own: it begins a line, and what follows is no file's ending.
+    /// Returns true if the word here is an agent of its own: it begins a line, and no file ending follows.
     fn misses_semicolon(&self) -> bool {
         let span = self.token().span;
         self.peek() == Tok::Word
@@ -156,7 +157,7 @@ impl Parser<'_> {
             && !self.text_of(span).contains('/')
     }
 
-    /// Whether the next agent begins here, the `;` before it being left out; or the project ends.
+    /// Returns true if the next agent begins here after a missing `;`, or the project ends.
     fn next_agent_begins(&self) -> bool {
         let word = self.word().unwrap_or_default();
         self.is(b'}') || self.at_section() || (self.misses_semicolon() && !AGENT_PARTS.contains(&word))
@@ -321,7 +322,7 @@ impl Parser<'_> {
         goals
     }
 
-    /// The literals in the string at `span`, or in the single word there.
+    /// Parses the literals in the string at `span`, or in the single word there.
     fn embedded(&mut self, span: Span) -> Vec<(Term, Span)> {
         let (mut start, mut end) = (span.start as usize, span.end as usize);
         if self.text.get(start..end).unwrap_or_default().starts_with('"') {
@@ -347,8 +348,7 @@ fn is_agent_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The text with each `\"` in a string turned into `"` and a blank, outside of the quotes, so that all other places stay
-/// the same.
+/// Replaces each `\"` in a string by `"` and a blank outside the quotes, so that all other places stay the same.
 fn unescaped(text: &str, tokens: &[Token]) -> String {
     let mut result = String::with_capacity(text.len());
     let mut done = 0;

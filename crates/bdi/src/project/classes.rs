@@ -1,9 +1,9 @@
-//! What is said of the classes that projects name. Jason's are Java, which does not run here; what its own classes do by
-//! default is built in, so naming those is fine.
+//! Classes that projects name. Jason's are Java, which does not run here. The default behaviour of Jason's own
+//! classes is built in, so naming those is fine.
 
 use super::Class;
 
-/// The part of a project that names a class.
+/// Part of a project that names a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Environment,
@@ -14,21 +14,21 @@ pub(super) enum Place {
     Directive,
 }
 
-/// What to do about a class.
+/// Treatment of a class.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// What it does is built in.
+    /// The class's behaviour is built in.
     BuiltIn,
-    /// The host provides it.
+    /// The host provides the class.
     Provided,
-    /// It is left out; why, and what there is instead.
+    /// The class is left out, with the reason and the alternative.
     LeftOut(&'static str, &'static str),
-    /// The project cannot run without it; what to use instead.
+    /// The project cannot run without the class; names the alternative.
     Missing(&'static str),
 }
 
 impl Place {
-    /// What a project calls it.
+    /// Returns the keyword for this place in a project.
     pub(super) fn keyword(self) -> &'static str {
         match self {
             Self::Environment => "environment",
@@ -44,7 +44,7 @@ impl Place {
 const INSPECTOR: &str = "the console shows the minds of all agents";
 const PERSISTENT: &str = "beliefs are kept by the platform if the agent is made durable";
 
-/// What to do about `class`; `environments` are those that the host provides.
+/// Decides how to treat `class`; `environments` are those that the host provides.
 pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Verdict {
     let name = class.name.as_str();
     match place {
@@ -78,10 +78,10 @@ pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Ver
     }
 }
 
-/// Names of environments in other languages, as `py("env.py")`. The society's host knows whether it can run them.
+/// Names of environments in other languages, as in `py("env.py")`. The host knows whether it can run them.
 const PROGRAMS: [&str; 2] = ["py", "wasm"];
 
-/// Judges an environment: one that the host does not provide is a Java class, with or without a package.
+/// Decides on an environment: one that the host does not provide is a Java class, with or without a package.
 fn environment(class: &Class, environments: &[&str]) -> Verdict {
     let name = class.name.as_str();
     if environments.contains(&name) {

@@ -1,4 +1,5 @@
-//! What a project wants of where its agents live: together, apart, on a node, on nodes with a label. Whether that can be.
+//! Placement hints of a project's agents (together, apart, on a node, on nodes with a label), and whether they can be
+//! met.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +10,21 @@ use super::{AgentEntry, AgentOption};
 use crate::syntax::Diagnostic;
 use crate::syntax::ast::Span;
 
-/// What `at` says of this machine, whichever it is.
+/// Value of `at` that stands for any machine.
 const ANYWHERE: &str = "localhost";
 
 impl AgentEntry {
-    /// An option as it is written.
+    /// Returns an option as written.
     fn written(&self, key: &str) -> Option<&AgentOption> {
         self.options.iter().rev().find(|option| option.key == key)
     }
 
-    /// The node that it is to run on: `at "n2"`.
+    /// Returns the node that the agent has to run on: `at "n2"`.
     pub fn node(&self) -> Option<&Text> {
         self.host.as_ref().filter(|host| host.as_str() != ANYWHERE)
     }
 
-    /// Where it may run at all, if not everywhere: a node or a label.
+    /// Returns the node or label that the agent is limited to, if any.
     fn pin(&self) -> Option<(&str, &Text)> {
         let label = self.written("label").map(|option| ("label", &option.value));
         self.node().map(|node| ("node", node)).or(label)
@@ -31,7 +32,7 @@ impl AgentEntry {
 }
 
 impl Parser<'_> {
-    /// Hints that contradict each other are errors.
+    /// Reports hints that contradict each other as errors.
     pub(super) fn check_hints(&mut self) {
         let agents = std::mem::take(&mut self.project.agents);
         agents.iter().for_each(|agent| self.check_hints_of(agent));

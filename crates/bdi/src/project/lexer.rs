@@ -1,12 +1,12 @@
-//! Tokens of projects. Words take in dots and slashes, so that file and class names are one token; which words are
-//! special depends on where they stand.
+//! Lexer of projects. Words include dots and slashes, so that file and class names are one token; the position of a
+//! word decides whether it is special.
 
 use whimbrel_acl::Text;
 
 use crate::syntax::ast::Span;
 use crate::syntax::{Diagnostic, Diagnostics};
 
-/// A token's kind.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tok {
     /// A name, a number, a path.
@@ -15,13 +15,13 @@ pub(super) enum Tok {
     Str,
     /// One of `{ } ( ) [ ] : ; , # =`.
     Sign(u8),
-    /// What begins no token; reported.
+    /// Text that begins no token; reported.
     Unknown,
     /// The end of the text.
     Eof,
 }
 
-/// A token.
+/// Token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: Tok,
@@ -80,7 +80,7 @@ impl Lexer<'_> {
         Token { kind, span: Span { start: start as u32, end: self.at as u32, line } }
     }
 
-    /// Whether a word goes on here. A colon belongs to it after the letter of a drive, as in `c:\x`.
+    /// Returns true if a word continues here. A colon belongs to it after a drive letter, as in `c:\x`.
     fn in_word(&self) -> bool {
         match self.byte(0) {
             b'/' => !matches!(self.byte(1), b'/' | b'*'),

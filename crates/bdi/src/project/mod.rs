@@ -1,4 +1,4 @@
-//! Projects (`.mas2j`): which agents a society has, and how they run.
+//! Projects (`.mas2j`): the agents of a society, and how they run.
 
 mod agents;
 mod classes;
@@ -14,45 +14,45 @@ use crate::syntax::ast::{Goal, Rule, Span};
 use crate::syntax::{Diagnostic, Severity};
 pub use parser::parse_project;
 
-/// A society of agents.
+/// Society of agents.
 #[derive(Clone, Debug, Default)]
 pub struct Project {
-    /// Its name.
+    /// Name.
     pub name: Text,
-    /// How its agents are scheduled, as Jason would; a wish.
+    /// Requested scheduling, in Jason's terms.
     pub infrastructure: Infrastructure,
-    /// The environment, if one is declared.
+    /// Environment, if one is declared.
     pub environment: Option<Environment>,
-    /// What its nodes offer agents to act on, in order.
+    /// Environments that nodes offer to agents, in order.
     pub offers: Vec<Offer>,
-    /// What steps the agents, if something is declared; accepted and not used.
+    /// Execution control, if declared; accepted and not used.
     pub execution_control: Option<Class>,
-    /// The agents, in order.
+    /// Agents, in order.
     pub agents: Vec<AgentEntry>,
-    /// Directives implemented elsewhere: none can be, so each was reported.
+    /// Directives implemented by classes: none can be supported, so each was reported.
     pub directives: Vec<(Symbol, Class)>,
     /// Java archives; accepted and not used.
     pub classpath: Vec<Text>,
-    /// Folders to look for programs in, in order.
+    /// Folders to search for programs, in order.
     pub asl_source_path: Vec<Text>,
 }
 
-/// What came of parsing a project.
+/// Result of parsing a project.
 #[derive(Debug, Default)]
 pub struct ParsedProject {
-    /// The project, without what has errors.
+    /// Project, without the parts that have errors.
     pub project: Project,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl ParsedProject {
-    /// Whether the project can run.
+    /// Returns true if the project can run.
     pub fn is_ok(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
     }
 
-    /// True if the project can run without the agents whose declarations have errors.
+    /// Returns true if the project can run without the agents whose declarations have errors.
     pub fn is_ok_in_part(&self) -> bool {
         let of_agent = |span: Span| {
             let around = |agent: &&AgentEntry| agent.span.start <= span.start && span.end <= agent.span.end;
@@ -63,7 +63,7 @@ impl ParsedProject {
     }
 }
 
-/// How Jason would schedule the agents.
+/// Scheduling of agents in Jason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduling {
     /// A thread per agent.
@@ -79,60 +79,60 @@ pub enum Scheduling {
     AsynchShared,
 }
 
-/// Where and how agents run: `Local(pool, 4)`.
+/// Infrastructure of a project: `Local(pool, 4)`.
 #[derive(Clone, Debug, Default)]
 pub struct Infrastructure {
-    /// The kind of scheduling.
+    /// Kind of scheduling.
     pub scheduling: Scheduling,
     /// Threads of the pool; the first number if there is one for each of three pools.
     pub workers: Option<u32>,
     /// Reasoning cycles per turn of an agent.
     pub cycles: Option<u32>,
-    /// As written, if it is.
+    /// Infrastructure as written, if it is.
     pub class: Option<Class>,
 }
 
-/// What agents perceive and act on.
+/// Environment that agents perceive and act on.
 #[derive(Clone, Debug)]
 pub enum Environment {
     /// `asl("env.asl")`: an agent program that answers perceptions and actions.
     Program {
-        /// The program's file.
+        /// File of the program.
         file: Text,
-        /// What is written.
+        /// Class as written.
         class: Class,
     },
     /// An environment that the host provides by name, such as `mars(5)`, `py("env.py")` or `wasm("env.wasm")`.
     Host(Class),
 }
 
-/// What a node offers: `library = "documents" at "n2"`.
+/// Offer of a node: `library = "documents" at "n2"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// The name by which agents act on it.
+    /// Name by which agents act on the offer.
     pub name: Text,
-    /// The folder whose documents it is.
+    /// Folder of the offered documents.
     pub folder: Text,
-    /// The node that offers it, if it is not each of them.
+    /// Node that offers it; `None` for every node.
     pub host: Option<Text>,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// A class with parameters, `name(a, 3, "text", [b])`, on a host.
+/// Class with parameters, `name(a, 3, "text", [b])`, on a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Its name, dots included.
+    /// Name, dots included.
     pub name: Text,
-    /// Its parameters.
+    /// Parameters.
     pub args: Vec<ClassArg>,
     /// `at "host"`
     pub host: Option<Text>,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// A parameter of a class.
+/// Parameter of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClassArg {
     /// A name, or a class with its own parameters.
@@ -146,7 +146,7 @@ pub enum ClassArg {
 }
 
 impl ClassArg {
-    /// The text or bare name that this is.
+    /// Returns the text or bare name that this is.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Str(text) => Some(text),
@@ -156,37 +156,37 @@ impl ClassArg {
     }
 }
 
-/// The agents that one line of a project declares.
+/// Agents that one line of a project declares.
 #[derive(Clone, Debug)]
 pub struct AgentEntry {
-    /// The name; with several instances the name of each is this one and a number from 1.
+    /// Name; several instances have this name and a number from 1.
     pub name: Symbol,
-    /// The file of the program, as written; by default the name with `.asl`.
+    /// File of the program, as written; by default the name with `.asl`.
     pub source: Text,
-    /// The options in brackets, in order.
+    /// Options in brackets, in order.
     pub options: Vec<AgentOption>,
-    /// How many instances.
+    /// Number of instances.
     pub count: u32,
     /// True if an option or a class of the entry has an error: this agent cannot run, others can.
     pub is_broken: bool,
-    /// `agentClass`, if it is declared and not the default one.
+    /// `agentClass`, if declared and not the default one.
     pub agent_class: Option<Class>,
     /// `agentArchClass`, if declared and not the default one.
     pub arch_classes: Vec<Class>,
-    /// `beliefBaseClass`, if it is declared and not the default one.
+    /// `beliefBaseClass`, if declared and not the default one.
     pub belief_base_class: Option<Class>,
     /// `at "host"`
     pub host: Option<Text>,
-    /// The option `beliefs`, in order.
+    /// Option `beliefs`, in order.
     pub beliefs: Vec<Rule>,
-    /// The option `goals`, in order.
+    /// Option `goals`, in order.
     pub goals: Vec<Goal>,
-    /// Where the declaration stands.
+    /// Place of the declaration.
     pub span: Span,
 }
 
 impl AgentEntry {
-    /// The text of an option; strings without their quotes.
+    /// Returns the text of an option; strings without their quotes.
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().rev().find(|option| option.key.as_str() == key).map(|option| option.value.as_str())
     }
@@ -200,8 +200,8 @@ pub struct AgentNames {
 }
 
 impl AgentNames {
-    /// Reserves the names of the agents that one line declares: `count` of them, numbered from 1 if that is not one
-    /// agent. Returns the first `most` of them, and reserves no others.
+    /// Reserves the names of the agents that one line declares: `count` of them, numbered from 1 unless that is 1.
+    /// Returns the first `most` of them, and reserves no others.
     pub fn reserve(&mut self, name: Symbol, count: usize, most: usize) -> Vec<Symbol> {
         let numbered = |number: usize| Symbol::new(&format!("{name}{number}"));
         (1..=count.min(most)).map(|number| self.free(if count == 1 { name } else { numbered(number) })).collect()
@@ -220,13 +220,13 @@ impl AgentNames {
     }
 }
 
-/// An option of an agent: `key=value`.
+/// Option of an agent: `key=value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentOption {
-    /// Its name.
+    /// Name.
     pub key: Text,
-    /// Its value; a string without its quotes.
+    /// Value; a string without its quotes.
     pub value: Text,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }

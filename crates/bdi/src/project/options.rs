@@ -1,4 +1,4 @@
-//! Options of an agent, as project files and `.create_agent` give them.
+//! Options of an agent, in project files and in `.create_agent`.
 
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::duration;
@@ -11,7 +11,7 @@ use crate::syntax::quote::{numbered, quote};
 /// Applies one option.
 ///
 /// # Errors
-/// The value is not one that the option can have.
+/// Returns an error if the option cannot have this value.
 pub fn apply(config: &mut AgentConfig, key: Symbol, text: &str) -> Result<(), String> {
     let options = &mut config.options;
     let one_of = |allowed: &str| format!("{key} is `{text}`; expected {allowed}");
@@ -38,7 +38,7 @@ pub fn apply(config: &mut AgentConfig, key: Symbol, text: &str) -> Result<(), St
     Ok(())
 }
 
-/// How many milliseconds an agent has nothing to do before it leaves memory; the most there are: for ever.
+/// Parses an idle time, in milliseconds, after which an agent leaves memory; the greatest number means never.
 fn passivate(text: &str) -> Result<i64, String> {
     if text == "never" {
         return Ok(i64::MAX);
@@ -47,13 +47,13 @@ fn passivate(text: &str) -> Result<i64, String> {
     Ok(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// A term as a value, its variables numbered in the order of their appearance.
+/// Builds a term as a value, its variables numbered in the order of their appearance.
 pub fn value_of(term: &Term) -> Value {
     let mut names = Vec::new();
     quote(term, &mut |name| numbered(&mut names, name))
 }
 
-/// The terms of a list without its brackets: `b(1), c`.
+/// Parses the terms of a list without brackets: `b(1), c`.
 fn terms(text: &str) -> Result<Vec<Value>, String> {
     let list = parse_term(&format!("[{text}]")).map_err(|problems| {
         let first = problems.first().map_or("it has errors", |problem| problem.message.as_str());
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_told() {
+    fn wrong_values_are_reported() {
         check("events", "forget", Err("events is `forget`; expected discard, requeue or retrieve"));
         check("durability", "none", Err("durability is `none`; expected volatile or local"));
         let told = "passivate: `soon` is no unit of time: use ms, s, m or h, as in `10s`; or `never`";

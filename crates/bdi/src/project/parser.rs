@@ -1,4 +1,4 @@
-//! Text to project: recursive descent with recovery at each section and each agent.
+//! Parser of projects: recursive descent with recovery at each section and each agent.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text};
@@ -10,7 +10,7 @@ use super::{AgentNames, Class, ClassArg, Environment, Infrastructure, Offer, Par
 use crate::syntax::ast::Span;
 use crate::syntax::{Diagnostic, Diagnostics, nearest};
 
-/// The sections of a project, in the order that Jason wants.
+/// Sections of a project, in the order that Jason requires.
 const SECTIONS: [&str; 8] = [
     "infrastructure",
     "environment",
@@ -21,15 +21,15 @@ const SECTIONS: [&str; 8] = [
     "classpath",
     "aslSourcePath",
 ];
-/// How deep parameters of classes may nest.
+/// Greatest depth of nested class parameters.
 const ARGS_DEPTH_MAX: usize = 32;
 
-/// An error was reported.
+/// Marker of an error that was reported.
 pub(super) struct Failed;
 pub(super) type Parse<T> = Result<T, Failed>;
 
-/// Parses a project. `file` is the name it is known by; `environments` are those that the host provides, by the names
-/// that projects may use (so the host may stand in for a Java class of that name).
+/// Parses a project. `file` is its name. `environments` are the host's environments, by the names that projects may
+/// use (so the host may stand in for a Java class of that name).
 pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedProject {
     let mut diagnostics = Diagnostics::default();
     let mut text = text;
@@ -53,7 +53,7 @@ pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedPr
         unescaped: None,
         diagnostics,
     };
-    // An error was reported; what was parsed before it is kept.
+    // An error was reported; the parts parsed before it are used.
     let _: Parse<()> = parser.project();
     ParsedProject { project: parser.project, diagnostics: parser.diagnostics.into_vec() }
 }
@@ -66,18 +66,18 @@ pub(super) struct Parser<'a> {
     pub(super) at: usize,
     pub(super) last: Span,
     pub(super) project: Project,
-    /// Where each agent is declared.
+    /// Declaration of each agent.
     pub(super) agent_places: FxHashMap<Symbol, Span>,
-    /// The names given so far.
+    /// Names given so far.
     pub(super) names: AgentNames,
     /// Number of further names that are compared with those given so far.
     pub(super) names_left: usize,
-    /// The text with escapes in strings undone, once it was needed.
+    /// Text with escapes in strings undone, once it was needed.
     pub(super) unescaped: Option<String>,
     pub(super) diagnostics: Diagnostics,
 }
 
-/// Moving over tokens.
+/// Movement over tokens.
 impl<'a> Parser<'a> {
     pub(super) fn token(&self) -> Token {
         let end = || Token { kind: Tok::Eof, span: self.tokens.last().map(|token| token.span).unwrap_or_default() };
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    /// The word here, if one is here.
+    /// Returns the word here, if there is one.
     pub(super) fn word(&self) -> Option<&'a str> {
         (self.peek() == Tok::Word).then(|| self.text_of(self.token().span))
     }
@@ -259,12 +259,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether a section begins here, be it an unknown one.
+    /// Returns true if a section begins here, even an unknown one.
     pub(super) fn at_section(&self) -> bool {
         self.peek() == Tok::Word && self.peek_at(1) == Tok::Sign(b':')
     }
 
-    /// Goes on at the next section, or at the end of the project.
+    /// Skips to the next section, or to the end of the project.
     fn skip_section(&mut self) {
         let start = self.at;
         loop {
@@ -391,7 +391,7 @@ impl Parser<'_> {
 
 /// Classes.
 impl Parser<'_> {
-    /// Reports a class that cannot run; whether the project has something to keep.
+    /// Reports a class that cannot run. Returns true if the project should record the class.
     pub(super) fn accepted(&mut self, place: Place, class: &Class) -> bool {
         let keyword = place.keyword();
         match verdict(place, class, self.environments) {
@@ -415,7 +415,7 @@ impl Parser<'_> {
         Ok(class)
     }
 
-    /// `at "host"`
+    /// Parses `at "host"`.
     pub(super) fn host(&mut self) -> Parse<Option<Text>> {
         if self.word() != Some("at") {
             return Ok(None);
@@ -502,7 +502,7 @@ pub(super) fn forward(path: &str) -> Text {
     Text::from(path.replace("\\\\", "/").replace('\\', "/"))
 }
 
-/// A string without its quotes; `\"` is `"`.
+/// Returns a string without its quotes; `\"` is `"`.
 pub(super) fn unquoted(text: &str) -> Text {
     let inner = text.strip_prefix('"').unwrap_or(text);
     let inner = inner.strip_suffix('"').unwrap_or(inner);

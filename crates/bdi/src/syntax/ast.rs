@@ -1,8 +1,8 @@
-//! The syntax tree of AgentSpeak programs. Namespaces are resolved and includes folded in when a tree is complete.
+//! Syntax tree of AgentSpeak programs. In a complete tree, namespaces are resolved and includes folded in.
 
 use whimbrel_acl::{Symbol, Text, Value};
 
-/// Where something stands in its file.
+/// Place in a source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// First byte.
@@ -13,7 +13,7 @@ pub struct Span {
     pub line: u32,
 }
 
-/// A whole program: one file and all it includes.
+/// Whole program: one file with all its includes.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Facts and rules in source order.
@@ -28,76 +28,76 @@ pub struct Program {
     pub local_namespaces: Vec<Symbol>,
 }
 
-/// An initial goal.
+/// Initial goal.
 #[derive(Clone, Debug)]
 pub struct Goal {
-    /// What is to be achieved.
+    /// Goal to achieve.
     pub literal: Literal,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
-    /// Its file.
+    /// Source file.
     pub file: Text,
 }
 
-/// A function backed by a rule: `name(args)` evaluates to the last argument of `rule(args, Result)`.
+/// Function backed by a rule: `name(args)` evaluates to the last argument of `rule(args, Result)`.
 #[derive(Clone, Debug)]
 pub struct FunctionRule {
-    /// The function's name, dots included.
+    /// Name of the function, dots included.
     pub name: Symbol,
-    /// How many arguments it takes.
+    /// Number of arguments.
     pub arity: u32,
-    /// The rule's functor.
+    /// Functor of the rule.
     pub rule: Symbol,
 }
 
-/// A rule `head :- body`; a fact has no body.
+/// Rule `head :- body`; a fact has no body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What follows.
+    /// Conclusion.
     pub head: Literal,
-    /// From what.
+    /// Condition.
     pub body: Option<Term>,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
-    /// Its file.
+    /// Source file.
     pub file: Text,
 }
 
-/// A plan.
+/// Plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// `@label[annotations]`; [`sym::EMPTY`](whimbrel_acl::sym::EMPTY) as functor if only annotations are given.
+    /// `@label[annotations]`; the functor is [`sym::EMPTY`](whimbrel_acl::sym::EMPTY) if only annotations are given.
     pub label: Option<Literal>,
-    /// `@Label` in a plan term: the label is what the variable holds; `label` is `None` then.
+    /// `@Label` in a plan term: the variable holds the label, and `label` is `None`.
     pub label_variable: Option<Variable>,
-    /// What it is for.
+    /// Triggering event.
     pub trigger: Trigger,
-    /// When it is applicable.
+    /// Context: the condition under which the plan is applicable.
     pub context: Option<Term>,
-    /// `<: condition`: when its goal counts as achieved.
+    /// `<: condition`, under which the plan's goal counts as achieved.
     pub goal_condition: Option<Term>,
-    /// What to do.
+    /// Body.
     pub body: Body,
     /// `{ plans }` after the body, relevant only while this plan runs.
     pub sub_plans: Vec<Plan>,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
-    /// Its file.
+    /// Source file.
     pub file: Text,
 }
 
-/// A triggering event.
+/// Triggering event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trigger {
     /// `+`, `-` or `^`.
     pub op: TriggerOp,
     /// Belief, achievement goal or test goal.
     pub kind: TriggerKind,
-    /// The literal, or a variable that stands for any.
+    /// Literal, or a variable that stands for any.
     pub term: Term,
 }
 
-/// What happens to a trigger's literal.
+/// Event that concerns a trigger's literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum TriggerOp {
     /// `+`
@@ -108,7 +108,7 @@ pub enum TriggerOp {
     Meta,
 }
 
-/// What a trigger's literal is.
+/// Kind of a trigger's literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum TriggerKind {
     /// A belief.
@@ -119,28 +119,28 @@ pub enum TriggerKind {
     Test,
 }
 
-/// A plan body.
+/// Plan body.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Its steps in order.
+    /// Steps in order.
     pub steps: Vec<Step>,
 }
 
-/// One step of a body.
+/// Step of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What to do.
+    /// Kind of the step.
     pub kind: StepKind,
-    /// With what.
+    /// Operand.
     pub term: Term,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// What a body step does. Control structures are internal actions with code as arguments:
-/// `if (c) {a} else {b}` is `.if_then_else(c, {a}, {b})`, `while` is `.loop(c, {a})`, `for` is `.foreach(c, {a})`,
-/// `a |&| b` is `.fork(and, {a}, {b})`, `a ||| b` is `.fork(or, {a}, {b})`. With `elif` a condition has the functor
-/// [`ELIF`] and as arguments each condition with its code, and the code of `else` if there is one.
+/// Kind of a body step. Control structures are internal actions with code as arguments: `if (c) {a} else {b}` is
+/// `.if_then_else(c, {a}, {b})`, `while` is `.loop(c, {a})`, `for` is `.foreach(c, {a})`, `a |&| b` is
+/// `.fork(and, {a}, {b})`, `a ||| b` is `.fork(or, {a}, {b})`. A condition with `elif` has the functor [`ELIF`]. Its
+/// arguments are each condition with its code, then the code of `else` if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepKind {
     /// `!g`
@@ -173,10 +173,10 @@ pub enum StepKind {
     Variable,
 }
 
-/// The functor of an `if` with `elif`, which no program can write. As data it is nested `.if_then_else`.
+/// Functor of an `if` with `elif`, which no program can write. As data it is nested `.if_then_else`.
 pub const ELIF: &str = "$elif";
 
-/// A term, logical formula or piece of code: the language lets each hold the others.
+/// Term, logical formula or piece of code: the language lets each hold the others.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     /// A number.
@@ -189,19 +189,19 @@ pub enum Term {
     Literal(Literal),
     /// `[a, b | T]`
     List {
-        /// The elements.
+        /// Elements.
         items: Vec<Term>,
-        /// What follows `|`.
+        /// Tail after `|`.
         tail: Option<Box<Term>>,
     },
-    /// An arithmetic, relational or logical operation. `&` and `|` have any number of operands, from right to left:
+    /// Arithmetic, relational or logical operation. `&` and `|` have any number of operands, from right to left:
     /// `a & b & c` is `a & (b & c)`.
     Op(Op, Vec<Term>),
-    /// Three operands of arithmetic or more, from left to right: `a + b - c` is `(a + b) - c`.
+    /// Arithmetic of three operands or more, from left to right: `a + b - c` is `(a + b) - c`.
     Chain(Box<Term>, Vec<(Op, Term)>),
     /// Code in braces.
     Code(Code),
-    /// A value that no text says, in code that was made while a program ran: a container, for instance.
+    /// Value without textual form, in code that was made while a program ran: a container, for instance.
     Data(Value),
 }
 
@@ -243,10 +243,10 @@ pub enum Op {
     Neg,
 }
 
-/// A variable occurrence, which may carry a namespace, a negation and annotations of its own: `ns::~X[a]`.
+/// Occurrence of a variable, which may have a namespace, a negation and annotations of its own: `ns::~X[a]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Its name; each anonymous `_` has a distinct name `_<n>`.
+    /// Name; each anonymous `_` has a distinct name `_<n>`.
     pub name: Symbol,
     /// `ns::X`
     pub namespace: Option<Namespace>,
@@ -254,29 +254,29 @@ pub struct Variable {
     pub negated: bool,
     /// `X[a]`
     pub annots: Option<Annotations>,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
 /// An atom or structure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Literal {
-    /// Its namespace; `None` is the default namespace.
+    /// Namespace; `None` is the default namespace.
     pub namespace: Option<Namespace>,
     /// `~`
     pub negated: bool,
-    /// The name; begins with or contains a dot if it names an internal action or function.
+    /// Name; begins with or contains a dot if it names an internal action or function.
     pub functor: Symbol,
     /// The arguments.
     pub args: Vec<Term>,
-    /// The annotations, if any are written.
+    /// Annotations, if any are written.
     pub annots: Option<Annotations>,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
 impl Literal {
-    /// A literal that is only a name, written at `span`.
+    /// Creates a literal that is only a name, written at `span`.
     pub fn bare(functor: Symbol, span: Span) -> Self {
         Self { namespace: None, negated: false, functor, args: Vec::new(), annots: None, span }
     }
@@ -287,11 +287,11 @@ impl Literal {
 pub struct Annotations {
     /// The annotations written out.
     pub items: Vec<Term>,
-    /// What follows `|`.
+    /// Tail after `|`.
     pub tail: Option<Box<Term>>,
 }
 
-/// A namespace as written.
+/// Namespace as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Namespace {
     /// By name.

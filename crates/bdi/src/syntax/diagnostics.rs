@@ -1,4 +1,4 @@
-//! What is wrong with a program, where, and what to do about it.
+//! Diagnostics of a program: faults, their places, and advice.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use whimbrel_platform::limits;
 
 use super::ast::Span;
 
-/// How bad a diagnostic is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The program can run, but probably does not do what is meant.
@@ -16,31 +16,31 @@ pub enum Severity {
     Error,
 }
 
-/// One finding. Shown by [`render`](super::render()), or in one line by `Display`.
+/// Diagnostic. Shown by [`render`](super::render()), or in one line by `Display`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong, in lower case.
+    /// Description of the fault, in lower case.
     pub message: String,
-    /// The file it is in.
+    /// Source file.
     pub file: Text,
-    /// The place in the file.
+    /// Place in the file.
     pub span: Span,
-    /// What the place is, shown beside it.
+    /// Description of the place, shown beside it.
     pub label: String,
-    /// What to do about it.
+    /// Advice.
     pub help: Option<String>,
-    /// What could stand there instead of what does.
+    /// Alternatives that could stand at the place.
     pub expected: Vec<&'static str>,
-    /// Other places of the same file that explain it.
+    /// Other places of the same file that explain the fault.
     pub related: Vec<(Span, String)>,
-    /// How many findings it stands for: more than one if it tells of those that are not shown.
+    /// Number of diagnostics that this one stands for; more than one for a summary of those not shown.
     pub stands_for: usize,
 }
 
 impl Diagnostic {
-    /// An error.
+    /// Creates an error.
     pub fn error(file: &Text, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -55,12 +55,12 @@ impl Diagnostic {
         }
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(file: &Text, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(file, span, message, label) }
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -79,7 +79,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Collects findings, up to a limit: a hostile program must not cost memory without bound.
+/// Collector of diagnostics, up to a limit: a hostile program must not cost memory without bound.
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     found: Vec<Diagnostic>,
@@ -88,7 +88,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds a finding.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.found.len() < limits::DIAGNOSTICS_MAX {
             self.found.push(diagnostic);
@@ -100,13 +100,13 @@ impl Diagnostics {
         }
     }
 
-    /// Number of errors found.
+    /// Returns the number of errors.
     pub fn errors(&self) -> usize {
         let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
         self.found.iter().filter(is_error).map(|error| error.stands_for).sum::<usize>() + self.errors_left_out
     }
 
-    /// Makes warnings of all errors after the first `count` ones.
+    /// Turns all errors after the first `count` ones into warnings.
     pub fn excuse_since(&mut self, count: usize) {
         let mut before = 0;
         for found in self.found.iter_mut().filter(|found| found.severity == Severity::Error) {
@@ -120,8 +120,8 @@ impl Diagnostics {
         self.warnings_left_out += excused;
     }
 
-    /// All findings of each file from its top to its end, files in the order in which something was found in them; the last
-    /// ones tell how many errors and warnings were left out.
+    /// Returns the diagnostics of each file in the order of its text, files in the order of their first diagnostics.
+    /// The last ones summarise the errors and warnings that were left out.
     pub fn into_vec(mut self) -> Vec<Diagnostic> {
         let mut files: Vec<Text> = Vec::new();
         for found in &self.found {
@@ -148,7 +148,7 @@ impl Diagnostics {
     }
 }
 
-/// The candidate most like `name`, if one is like it: for "did you mean" advice.
+/// Returns the candidate most similar to `name`, if one is similar: for "did you mean" advice.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.len() / 3).max(1);
     candidates
@@ -159,8 +159,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// How many insertions, deletions, replacements and swaps of neighbours turn one text into the other (at least
-/// `limit + 1` if there are more).
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours between two texts; at least
+/// `limit + 1` if there are more than `limit`.
 fn edits(from: &str, to: &str, limit: usize) -> usize {
     if from.len().abs_diff(to.len()) > limit {
         return limit + 1;
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_found() {
+    fn nearest_name_is_found() {
         let names = ["print", "println", "send", "my_name", "broadcast"];
         assert_eq!(nearest("prnit", names), Some("print"));
         assert_eq!(nearest("myname", names), Some("my_name"));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_bounded() {
+    fn diagnostics_are_limited() {
         let file = Text::from("x.asl");
         let mut all = Diagnostics::default();
         for _ in 0..limits::DIAGNOSTICS_MAX + 5 {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_gone_through_from_its_top() {
+    fn diagnostics_follow_file_order() {
         let (one, two) = (Text::from("1.asl"), Text::from("2.asl"));
         let mut all = Diagnostics::default();
         for (file, line) in [(&one, 7), (&two, 3), (&one, 2), (&two, 9), (&one, 7)] {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_that_are_left_out_make_no_error_and_hide_none() {
+    fn omitted_warnings_hide_no_error() {
         let file = Text::from("x.asl");
         let mut all = Diagnostics::default();
         for _ in 0..=limits::DIAGNOSTICS_MAX {

@@ -1,12 +1,12 @@
-//! Text to tokens. Longest match, as in Jason: a name takes in its inner dots, so a full stop that ends a clause is a
-//! token of its own only if no letter or digit follows it.
+//! Lexer. Longest match, as in Jason: a name includes its inner dots, so a full stop ends a clause only if no letter
+//! or digit follows it.
 
 use whimbrel_acl::Text;
 
 use super::ast::Span;
 use super::diagnostics::{Diagnostic, Diagnostics};
 
-/// A token's kind.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tok {
     /// A name: `abc`, `.print`, `math.abs`, `'Any text'`.
@@ -119,30 +119,30 @@ pub enum Tok {
     Bar,
     /// `&`
     Ampersand,
-    /// What begins no token, or does not end; reported by the lexer.
+    /// Text that begins no token, or does not end; reported by the lexer.
     Unknown,
     /// The end of the text.
     Eof,
 }
 
-/// A token: its kind and where it stands.
+/// Token: its kind and place.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Kind.
     pub kind: Tok,
-    /// Where.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// All tokens of a text, the last one [`Tok::Eof`]; and the greatest number among its numbered variables.
+/// Tokens of a text, the last one [`Tok::Eof`].
 pub struct Tokens {
-    /// The tokens.
+    /// Tokens.
     pub tokens: Vec<Token>,
-    /// Anonymous variables are numbered from above this.
+    /// Greatest number among its numbered variables; anonymous variables are numbered from above it.
     pub greatest_number: u32,
 }
 
-/// Splits `text` from byte `start` on, which is on `line`, into tokens, reporting what is none.
+/// Splits `text` from byte `start` on, which is on `line`, into tokens, and reports faulty text.
 pub fn tokens(text: &str, start: usize, line: u32, file: &Text, diagnostics: &mut Diagnostics) -> Tokens {
     let mut lexer = Lexer { text, bytes: text.as_bytes(), at: start, line, file, diagnostics, greatest_number: 0 };
     let mut tokens = Vec::with_capacity((text.len() - start.min(text.len())) / 4 + 1);
@@ -170,7 +170,7 @@ fn is_name_byte(byte: u8) -> bool {
 }
 
 impl Lexer<'_> {
-    /// The byte `ahead` of here; 0 past the end.
+    /// Returns the byte `ahead` of here; 0 past the end.
     fn byte(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -251,7 +251,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A name with its inner dots, or a keyword.
+    /// Reads a name with its inner dots, or a keyword.
     fn name(&mut self) -> Tok {
         let start = self.at;
         self.skip_dotted();
@@ -308,7 +308,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The exponent of a number, if one follows.
+    /// Skips the exponent of a number, if one follows.
     fn skip_exponent(&mut self) {
         if !matches!(self.byte(0), b'e' | b'E') {
             return;
@@ -330,7 +330,7 @@ impl Lexer<'_> {
         Tok::Number
     }
 
-    /// A full stop, `.5`, or `.name`; the longer of the latter two.
+    /// Reads a full stop, `.5`, or `.name`; the longer of the latter two.
     fn dot(&mut self) -> Tok {
         if !is_name_byte(self.byte(1)) {
             self.at += 1;
@@ -375,7 +375,7 @@ impl Lexer<'_> {
         Tok::Unknown
     }
 
-    /// A backslash in a string, and what it escapes.
+    /// Reads a backslash in a string with the character that it escapes.
     fn escape(&mut self) {
         let start = self.at;
         match self.byte(1) {
@@ -393,7 +393,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `'any text'`: the quotes are part of the name.
+    /// Reads `'any text'`: the quotes are part of the name.
     fn quoted(&mut self) -> Tok {
         let (start, line) = (self.at, self.line);
         self.at += 1;

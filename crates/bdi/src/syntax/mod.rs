@@ -1,4 +1,4 @@
-//! Text to syntax tree and back: lexer, parser, diagnostics, printing.
+//! Syntax of AgentSpeak: lexer, parser, diagnostics, printing.
 
 pub mod ast;
 mod diagnostics;
@@ -22,23 +22,23 @@ pub use render::render;
 pub use signatures::{action_arity, function_arity};
 pub use source_text::SourceText;
 
-/// Returns the internal action whose name is most like this one, which has a dot in front; the result has none.
+/// Returns the internal action whose name is most similar to this one, which has a dot in front; the result has none.
 pub(crate) fn similar_action(name: &str) -> Option<&'static str> {
     let bare = name.strip_prefix("jason.stdlib").unwrap_or(name).trim_start_matches('.');
     nearest(bare, signatures::action_names())
 }
 
-/// What came of parsing a program.
+/// Result of parsing a program.
 #[derive(Debug, Default)]
 pub struct Parsed {
-    /// The program, without the clauses that have errors.
+    /// Program, without the clauses that have errors.
     pub program: Program,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Parsed {
-    /// Whether the program can run.
+    /// Returns true if the program can run.
     pub fn is_ok(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity != Severity::Error)
     }
@@ -66,7 +66,7 @@ fn parse_phrase<T>(text: &str, parse: impl FnOnce(&mut Parser<'_, '_>) -> Parse<
     }
 }
 
-/// Parses the literals, separated by commas, in the part of `text` that begins at `start`. Places are those in the whole
+/// Parses the literals, separated by commas, in the part of `text` that begins at `start`. Places refer to the whole
 /// text.
 pub(crate) fn parse_embedded(text: &str, start: Span, file: &Text) -> (Vec<(Term, Span)>, Vec<Diagnostic>) {
     let mut loader = NoFiles;
@@ -78,7 +78,7 @@ pub(crate) fn parse_embedded(text: &str, start: Span, file: &Text) -> (Vec<(Term
 /// Parses a term, for instance `f(X, [1,2])`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Returns the faults of the text.
 pub fn parse_term(text: &str) -> Result<Term, Vec<Diagnostic>> {
     parse_phrase(text, |parser| parser.term_phrase())
 }
@@ -86,7 +86,7 @@ pub fn parse_term(text: &str) -> Result<Term, Vec<Diagnostic>> {
 /// Parses a literal or a variable, for instance `~p(1)[a]`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Returns the faults of the text.
 pub fn parse_literal(text: &str) -> Result<Term, Vec<Diagnostic>> {
     parse_phrase(text, |parser| parser.literal_phrase())
 }
@@ -94,7 +94,7 @@ pub fn parse_literal(text: &str) -> Result<Term, Vec<Diagnostic>> {
 /// Parses a formula, for instance `a(X) & X > 3`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Returns the faults of the text.
 pub fn parse_formula(text: &str) -> Result<Term, Vec<Diagnostic>> {
     parse_phrase(text, |parser| parser.formula_phrase())
 }
@@ -102,7 +102,7 @@ pub fn parse_formula(text: &str) -> Result<Term, Vec<Diagnostic>> {
 /// Parses a plan with its full stop, for instance `+!g : c <- a; b.`
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Returns the faults of the text.
 pub fn parse_plan(text: &str) -> Result<Plan, Vec<Diagnostic>> {
     parse_phrase(text, |parser| parser.plan_phrase())
 }
@@ -110,7 +110,7 @@ pub fn parse_plan(text: &str) -> Result<Plan, Vec<Diagnostic>> {
 /// Parses a triggering event, for instance `+!g(X)`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Returns the faults of the text.
 pub fn parse_trigger(text: &str) -> Result<Trigger, Vec<Diagnostic>> {
     parse_phrase(text, |parser| parser.trigger_phrase())
 }
@@ -118,7 +118,7 @@ pub fn parse_trigger(text: &str) -> Result<Trigger, Vec<Diagnostic>> {
 /// Parses a plan body, for instance `a; !g; +b`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// Returns the faults of the text.
 pub fn parse_body(text: &str) -> Result<Body, Vec<Diagnostic>> {
     parse_phrase(text, |parser| parser.body_phrase())
 }

@@ -1,5 +1,5 @@
-//! Goal patterns: directives that add plans around the plans of their block, so that a goal is pursued in a certain way.
-//! They were defined for AgentSpeak by Hübner, Bordini and Wooldridge ("Programming declarative goals using plan
+//! Goal patterns: directives that add plans around the plans of their block, so that a goal is pursued in a certain
+//! way. They were defined for AgentSpeak by Hübner, Bordini and Wooldridge ("Programming declarative goals using plan
 //! patterns", 2006).
 
 use whimbrel_acl::{Symbol, Text};
@@ -9,7 +9,7 @@ use super::ast::{
 };
 use super::parser::literals::is_dotted;
 
-/// A goal pattern.
+/// Goal pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Declarative goal: achieved only once it is believed.
@@ -32,7 +32,7 @@ pub enum Pattern {
     Sga,
 }
 
-/// Every pattern: its name, which of its arguments are needed, and how it is written.
+/// Every pattern: its name, the number of required arguments, and its usage.
 const PATTERNS: [(Pattern, &str, usize, &str); 9] = [
     (Pattern::Dg, "dg", 1, "write `{ begin dg(goal) }`"),
     (Pattern::Bdg, "bdg", 1, "write `{ begin bdg(goal) }`"),
@@ -46,12 +46,12 @@ const PATTERNS: [(Pattern, &str, usize, &str); 9] = [
 ];
 
 impl Pattern {
-    /// The pattern of that name.
+    /// Returns the pattern of that name.
     pub fn named(name: &str) -> Option<Self> {
         PATTERNS.iter().find(|entry| entry.1 == name).map(|entry| entry.0)
     }
 
-    /// The names of all patterns.
+    /// Returns the names of all patterns.
     pub fn names() -> impl Iterator<Item = &'static str> {
         PATTERNS.iter().map(|entry| entry.1)
     }
@@ -64,39 +64,39 @@ impl Pattern {
         self.entry().map_or(0, |entry| entry.2)
     }
 
-    /// How it is written.
+    /// Returns advice how to write the pattern.
     pub fn usage(self) -> &'static str {
         self.entry().map_or("", |entry| entry.3)
     }
 }
 
-/// What a pattern is applied to.
+/// Arguments of a pattern.
 pub struct Arguments {
-    /// The arguments as written.
+    /// Arguments as written.
     pub terms: Vec<Term>,
-    /// The event of `sga`.
+    /// Event of `sga`.
     pub trigger: Option<Trigger>,
-    /// The context of `sga`.
+    /// Context of `sga`.
     pub context: Option<Term>,
-    /// Where the directive stands: the place of all it adds.
+    /// Place of the directive, and of everything it adds.
     pub span: Span,
-    /// Its file.
+    /// Source file.
     pub file: Text,
 }
 
-/// What a pattern gives.
+/// Result of a pattern.
 #[derive(Default)]
 pub struct Expanded {
     /// Beliefs to add.
     pub beliefs: Vec<Rule>,
-    /// The plans, those of the block among them.
+    /// Plans, including those of the block.
     pub plans: Vec<Plan>,
 }
 
-/// The plans of the block `inner` under the pattern.
+/// Expands the pattern around the plans of the block `inner`.
 ///
 /// # Errors
-/// What is wrong with the arguments.
+/// Returns the fault of the arguments.
 pub fn expand(pattern: Pattern, arguments: &Arguments, inner: Vec<Plan>) -> Result<Expanded, String> {
     let needed = pattern.needed();
     if arguments.terms.len() < needed {
@@ -148,7 +148,7 @@ pub fn expand(pattern: Pattern, arguments: &Arguments, inner: Vec<Plan>) -> Resu
     Ok(expanded)
 }
 
-/// Builds plans that stand where the directive stands.
+/// Builder of plans at the place of the directive.
 struct Builder {
     span: Span,
     file: Text,
@@ -207,8 +207,9 @@ impl Builder {
         Rule { head, body: None, span: self.span, file: self.file.clone() }
     }
 
-    /// The plans for a goal that counts as achieved only once it is believed. With `once`, a goal that is intended
-    /// already is not pursued twice; a pattern that retries must not have that, since a retried goal is still intended.
+    /// Returns the plans for a goal that counts as achieved only once it is believed. With `once`, a goal that is
+    /// intended already is not pursued twice. A pattern that retries must not have that, since a retried goal is
+    /// still intended.
     fn declarative(&self, goal: &Literal, inner: Vec<Plan>, once: bool) -> Vec<Plan> {
         let achieved = || self.goal(TriggerOp::Add, goal);
         let mut plans = vec![self.plan(achieved(), Some(Term::Literal(goal.clone())), Vec::new())];
@@ -237,7 +238,7 @@ impl Builder {
         plans
     }
 
-    /// Each plan of the block is tried once: belief `p__f(number, goal)` says that it was.
+    /// Returns plans of the block that are each tried once: belief `p__f(number, goal)` records that.
     fn exclusive(&self, goal: &Literal, inner: Vec<Plan>) -> Vec<Plan> {
         let tried = |number: Term| self.literal("p__f", vec![number, Term::Literal(goal.clone())]);
         let mut plans = vec![self.plan(self.goal(TriggerOp::Add, goal), Some(Term::Literal(goal.clone())), Vec::new())];
@@ -274,7 +275,7 @@ impl Builder {
         self.plan(self.goal(TriggerOp::Add, goal), None, vec![self.achieve(goal)])
     }
 
-    /// The plans under the pattern given as second argument; by default `bdg` for `bc`, and `bc` for `mg`.
+    /// Returns the plans under the pattern given as second argument; by default `bdg` for `bc`, and `bc` for `mg`.
     fn inside(
         &self,
         goal: &Literal,
@@ -307,7 +308,7 @@ impl Builder {
         self.plan(self.belief(TriggerOp::Delete, motivation), None, vec![succeed])
     }
 
-    /// On failure, the goal that wanted this one fails; if there is none, the intention is dropped.
+    /// Returns plans for failure: the goal that wanted this one fails, or the intention is dropped if there is none.
     fn given_up(&self, goal: &Literal, failure: &Literal) -> [Plan; 2] {
         let outer = Trigger { op: TriggerOp::Add, kind: TriggerKind::Achieve, term: self.variable("G") };
         let outer = Term::Code(Code::Trigger(Box::new(outer)));
@@ -326,7 +327,8 @@ impl Builder {
         ]
     }
 
-    /// Belief `f__l(goal)` says that an instance is being pursued; others wait for its end.
+    /// Returns plans for sequenced adoption: belief `f__l(goal)` records that an instance is being pursued, and
+    /// others wait.
     fn sequenced(&self, arguments: &Arguments, goal: Literal) -> Result<Expanded, String> {
         let (Some(trigger), Some(context)) = (&arguments.trigger, &arguments.context) else {
             return Err("the pattern needs a trigger and a context".to_owned());
@@ -361,7 +363,7 @@ fn in_namespace_of(term: &Term, goal: &Literal) -> Term {
     }
 }
 
-/// The literal of the plan's trigger, if the plan is for the goal.
+/// Returns the literal of the plan's trigger, if the plan is for the goal.
 fn pursued(plan: &Plan, goal: &Literal) -> Option<Literal> {
     match &plan.trigger {
         Trigger { kind: TriggerKind::Achieve, term: Term::Literal(literal), .. } if may_match(literal, goal) => {
@@ -371,7 +373,7 @@ fn pursued(plan: &Plan, goal: &Literal) -> Option<Literal> {
     }
 }
 
-/// Whether two literals could be made equal, whatever their variables hold.
+/// Returns true if two literals could become equal, whatever their variables hold.
 fn may_match(a: &Literal, b: &Literal) -> bool {
     let annots = a.annots.as_ref().is_none_or(|annots| {
         let others = b.annots.as_ref().map(|annots| annots.items.as_slice()).unwrap_or_default();

@@ -33,11 +33,11 @@ pub use super::unquote::{
     QuoteError, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term, unquote_trigger,
 };
 
-/// Functors no program can write: code and special variables as data.
+/// Functors that no program can write: code and special variables as data.
 pub mod reserved {
     use whimbrel_acl::{Symbol, sym};
 
-    /// A variable with something around it, or a literal whose namespace is a variable:
+    /// Decorated variable, or a literal whose namespace is a variable:
     /// `$var(VariableOrLiteral, Namespace, Negated, Annotations)`.
     pub const DECORATED: Symbol = sym::CODE_VAR;
     /// `$plan(Label, Trigger, Context, Body)`, with two more arguments if there are a goal condition or sub-plans.
@@ -52,14 +52,14 @@ pub mod reserved {
     pub const STEP: Symbol = sym::CODE_STEP;
 }
 
-/// Where a variable's name gets its slot.
+/// Assigns slots to variables by name.
 type Slots<'a> = &'a mut dyn FnMut(Symbol) -> Var;
 
 fn structure(functor: Symbol, args: impl IntoIterator<Item = Value>) -> Value {
     Structure::new(functor, args.into_iter().collect()).into()
 }
 
-/// The variable of that name, numbered in the order of appearance.
+/// Returns the variable of that name, numbered in the order of appearance.
 pub fn numbered(names: &mut Vec<Symbol>, name: Symbol) -> Var {
     let known = names.iter().position(|other| *other == name);
     let slot = known.unwrap_or_else(|| {
@@ -69,7 +69,7 @@ pub fn numbered(names: &mut Vec<Symbol>, name: Symbol) -> Var {
     Var { slot: slot as u32, name }
 }
 
-/// The term as a value; `var` gives the slot of each variable.
+/// Quotes a term as a value; `var` gives the slot of each variable.
 pub fn quote(term: &Term, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     match term {
         Term::Num(n) => Value::Num(*n),
@@ -87,7 +87,7 @@ pub fn quote(term: &Term, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     }
 }
 
-/// The symbol by which an operation is known as data; negation of numbers is `-` with one operand.
+/// Returns the symbol of an operation as data; negation of numbers is `-` with one operand.
 pub fn op_symbol(op: Op) -> Symbol {
     match op {
         Op::And => sym::AND,
@@ -111,7 +111,7 @@ pub fn op_symbol(op: Op) -> Symbol {
     }
 }
 
-/// More operands than two are nested at the right.
+/// Quotes an operation; more operands than two are nested at the right.
 fn quote_operation(op: Op, operands: &[Term], var: Slots<'_>) -> Value {
     let mut quoted: Vec<Value> = operands.iter().map(|operand| quote(operand, var)).collect();
     let op = op_symbol(op);
@@ -127,7 +127,7 @@ fn quote_chain(first: &Term, rest: &[(Op, Term)], var: Slots<'_>) -> Value {
     rest.iter().fold(first, |left, (op, right)| structure(op_symbol(*op), [left, quote(right, var)]))
 }
 
-/// An `if` with `elif`: each of its branches is in the code of the one before.
+/// Quotes an `if` with `elif`: each branch is in the code of the one before.
 fn quote_branches(args: &[Term], var: Slots<'_>) -> Value {
     let mut quoted: Vec<Value> = args.iter().map(|arg| quote(arg, var)).collect();
     let action = Symbol::new(".if_then_else");
@@ -205,7 +205,7 @@ fn quote_literal(literal: &Literal, var: Slots<'_>) -> Value {
     Structure::full(namespace, literal.negated, literal.functor, args, annots).into_value()
 }
 
-/// The plan as a value.
+/// Quotes a plan as a value.
 pub fn quote_plan(plan: &Plan, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     let label = match (&plan.label, &plan.label_variable) {
         (_, Some(variable)) => quote_variable(variable, var),
@@ -230,20 +230,20 @@ pub fn quote_plan(plan: &Plan, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     Structure::new(reserved::PLAN, args).into()
 }
 
-/// The trigger as a value.
+/// Quotes a trigger as a value.
 pub fn quote_trigger(trigger: &Trigger, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     let operator = Value::Atom(trigger_symbol(trigger.op, trigger.kind));
     structure(reserved::TRIGGER, [operator, quote(&trigger.term, var)])
 }
 
-/// The rule as a value.
+/// Quotes a rule as a value.
 pub fn quote_rule(rule: &Rule, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     let head = quote_literal(&rule.head, var);
     let body = rule.body.as_ref().map_or(Value::Bool(true), |body| quote(body, var));
     structure(reserved::RULE, [head, body])
 }
 
-/// The body as a value.
+/// Quotes a body as a value.
 pub fn quote_body(body: &Body, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     let mut steps: Vec<Value> = body.steps.iter().map(|step| quote_step(step, var)).collect();
     let last_is_variable = matches!(body.steps.last(), Some(last) if last.kind == StepKind::Variable);
@@ -268,7 +268,7 @@ fn quote_step(step: &Step, var: Slots<'_>) -> Value {
     }
 }
 
-/// `+{plan}` and its like are internal actions, and look so as data.
+/// Turns steps such as `+{plan}` into internal actions, which they are as data.
 fn plan_action(step: &Step) -> Option<Term> {
     let Term::Code(Code::Plan(_)) = &step.term else { return None };
     let atom = |name: &str| Term::Literal(Literal::bare(Symbol::new(name), step.span));
@@ -283,7 +283,7 @@ fn plan_action(step: &Step) -> Option<Term> {
     Some(Term::Literal(Literal { args, ..Literal::bare(Symbol::new(name), step.span) }))
 }
 
-/// Operators of steps as data. Steps of beliefs added at the front are the same as those just added.
+/// Operators of steps as data. Steps that add beliefs at the front are the same as those that just add.
 const STEPS: [(StepKind, &str); 12] = [
     (StepKind::Action, ""),
     (StepKind::InternalAction, "."),
@@ -305,7 +305,7 @@ fn step_symbol(kind: StepKind) -> Symbol {
     Symbol::new(text)
 }
 
-/// The kind of step that an operator as data means.
+/// Returns the kind of step for an operator as data.
 pub(super) fn step_kind(operator: Symbol) -> Option<StepKind> {
     STEPS.iter().find(|(_, text)| *text == operator.as_str()).map(|(kind, _)| *kind)
 }
@@ -327,7 +327,7 @@ fn trigger_symbol(op: TriggerOp, kind: TriggerKind) -> Symbol {
     Symbol::new(text)
 }
 
-/// What a trigger's operator as data means.
+/// Returns the operator and kind of a trigger from its operator as data.
 pub(super) fn trigger_op(operator: Symbol) -> Option<(TriggerOp, TriggerKind)> {
     TRIGGERS.iter().find(|entry| entry.2 == operator.as_str()).map(|entry| (entry.0, entry.1))
 }
@@ -336,49 +336,49 @@ fn has_functor(value: &Value, functor: Symbol) -> bool {
     value.functor() == Some(functor)
 }
 
-/// Whether the value is a plan.
+/// Returns true if the value is a plan.
 pub fn is_plan(value: &Value) -> bool {
     has_functor(value, reserved::PLAN)
 }
 
-/// Whether the value is a rule.
+/// Returns true if the value is a rule.
 pub fn is_rule(value: &Value) -> bool {
     has_functor(value, reserved::RULE)
 }
 
-/// Whether the value is a trigger.
+/// Returns true if the value is a trigger.
 pub fn is_trigger(value: &Value) -> bool {
     has_functor(value, reserved::TRIGGER)
 }
 
-/// Whether the value is a body, be it without steps or a step alone.
+/// Returns true if the value is a body, even one without steps or a step alone.
 pub fn is_body(value: &Value) -> bool {
     has_functor(value, reserved::BODY) || has_functor(value, reserved::STEP)
 }
 
-/// Whether the value is code of any kind.
+/// Returns true if the value is code of any kind.
 pub fn is_code(value: &Value) -> bool {
     is_plan(value) || is_rule(value) || is_trigger(value) || is_body(value)
 }
 
-/// Whether two plans are the same but for their labels and places: same trigger, context and body.
+/// Returns true if two plans have the same trigger, context and body; labels and places may differ.
 pub fn same_plan(a: &Plan, b: &Plan) -> bool {
     essence(a) == essence(b)
 }
 
-/// Hash of what [`same_plan`] compares.
+/// Returns the hash of what [`same_plan`] compares.
 pub fn plan_hash(plan: &Plan) -> u64 {
     FxBuildHasher.hash_one(essence(plan))
 }
 
-/// Trigger, context and body of a plan.
+/// Returns the trigger, context and body of a plan.
 fn essence(plan: &Plan) -> (Value, Option<Value>, Value) {
     let mut by_name = |name: Symbol| Var { slot: name.index(), name };
     let context = plan.context.as_ref().map(|context| quote(context, &mut by_name));
     (quote_trigger(&plan.trigger, &mut by_name), context, quote_body(&plan.body, &mut by_name))
 }
 
-/// Whether two rules are the same but for their places and what their variables are called.
+/// Returns true if two rules differ at most in their places and in the names of their variables.
 pub fn same_rule(a: &Rule, b: &Rule) -> bool {
     let nameless = |rule: &Rule| {
         let mut names = Vec::new();
@@ -387,8 +387,8 @@ pub fn same_rule(a: &Rule, b: &Rule) -> bool {
     nameless(a) == nameless(b)
 }
 
-/// The body `$body(args)` after what its variables hold was put in their places: bodies among the steps are spliced in,
-/// literals become steps. Only the first step and what follows it are looked at; the rest must be in normal form.
+/// Normalises the body `$body(args)` after variables were replaced by their values: bodies among the steps are
+/// spliced in, literals become steps. Only the first step and its rest are examined; the rest must be in normal form.
 pub fn normal_body(args: &[Value]) -> Value {
     match args {
         [] => Value::Atom(reserved::BODY),
@@ -410,7 +410,7 @@ pub fn normal_body(args: &[Value]) -> Value {
     }
 }
 
-/// A variable, with or without something around it, that holds nothing yet.
+/// Returns true for an unbound variable, decorated or not.
 fn is_open(value: &Value) -> bool {
     match value {
         Value::Var(_) => true,
@@ -419,7 +419,7 @@ fn is_open(value: &Value) -> bool {
     }
 }
 
-/// A value that stands where steps stand, as a body.
+/// Returns a value in the position of steps as a body.
 fn as_body(value: &Value) -> Value {
     let end = || Value::Atom(reserved::BODY);
     let Some(functor) = value.functor() else { return structure(reserved::BODY, [step_of(value), end()]) };
@@ -434,7 +434,7 @@ fn as_body(value: &Value) -> Value {
     }
 }
 
-/// The step that a value means when it stands alone in a body.
+/// Returns the step that a value means when it stands alone in a body.
 fn step_of(value: &Value) -> Value {
     let functor = value.functor().unwrap_or_default();
     let name = functor.as_str();
@@ -447,7 +447,7 @@ fn step_of(value: &Value) -> Value {
     structure(reserved::STEP, [Value::Atom(step_symbol(kind)), value.clone()])
 }
 
-/// The steps of `first`, then those of `rest`.
+/// Joins the steps of `first` with those of `rest`.
 fn joined(first: &Value, rest: Value) -> Value {
     let mut steps = Vec::new();
     let mut at = first;
@@ -457,7 +457,7 @@ fn joined(first: &Value, rest: Value) -> Value {
                 steps.push(step.clone());
                 at = next;
             }
-            // What follows an open rest cannot follow it as data: the rest becomes a step.
+            // As data, nothing can follow an open rest: the rest becomes a step.
             [open] if at.functor() == Some(reserved::BODY) => {
                 steps.push(open.clone());
                 break;

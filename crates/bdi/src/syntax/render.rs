@@ -1,4 +1,4 @@
-//! Diagnostics as a person reads them: the message, the place in the text, advice.
+//! Rendering of diagnostics for people: the message, the place in the text, advice.
 
 use std::ops::Range;
 
@@ -7,10 +7,11 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use super::ast::Span;
 use super::diagnostics::{Diagnostic, Severity};
 
-/// Bytes shown before and after a place at most: of a longer line only a part is shown.
+/// Greatest number of bytes shown before and after a place: of a longer line only a part is shown.
 const AROUND_BYTES: usize = 2_000;
 
-/// The diagnostic with the lines of `source`, the text of its file, that it is about; with terminal colours if `color`.
+/// Renders a diagnostic with the lines of `source`, the text of its file, that it is about; in terminal colours if
+/// `color`.
 pub fn render(diagnostic: &Diagnostic, source: &str, color: bool) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
@@ -37,7 +38,7 @@ pub fn render(diagnostic: &Diagnostic, source: &str, color: bool) -> String {
     renderer.render(&[group])
 }
 
-/// The bytes of the whole lines that hold the diagnostic's places, if they are not too many.
+/// Returns the bytes of the whole lines around the diagnostic's places, if they are not too many.
 fn lines_around(source: &str, diagnostic: &Diagnostic) -> Range<usize> {
     let place = |span: &Span| boundary(source, span.start as usize)..boundary(source, span.end as usize);
     let primary = place(&diagnostic.span);
@@ -58,14 +59,14 @@ fn lines_around(source: &str, diagnostic: &Diagnostic) -> Range<usize> {
     start..end
 }
 
-/// The place in `text`, which begins at byte `offset` of the source; at characters' boundaries.
+/// Returns the place in `text`, which begins at byte `offset` of the source; at characters' boundaries.
 fn within(text: &str, offset: usize, span: Span) -> Range<usize> {
     let start = boundary(text, (span.start as usize).saturating_sub(offset));
     let end = boundary(text, (span.end as usize).saturating_sub(offset));
     start..end.max(start)
 }
 
-/// The nearest boundary of a character at or before `at`.
+/// Returns the nearest character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

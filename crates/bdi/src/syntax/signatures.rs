@@ -1,5 +1,5 @@
-//! What the parser knows of internal actions and functions: their names and how many arguments they take. What they do
-//! is the engine's business.
+//! Signatures of internal actions and functions: names and numbers of arguments, as the parser needs them. The engine
+//! knows their effects.
 
 use std::ops::RangeInclusive;
 
@@ -207,32 +207,32 @@ fn find(table: &'static [(&'static str, u8, u8)], name: &str) -> Option<RangeInc
     Some(usize::from(least)..=most)
 }
 
-/// How many arguments the internal action `.name` takes, if there is one.
+/// Returns the numbers of arguments that the internal action `.name` takes, if there is one.
 pub fn action_arity(name: &str) -> Option<RangeInclusive<usize>> {
     find(ACTIONS, name.strip_prefix('.')?)
 }
 
-/// How many arguments the built-in function of that name takes, if there is one.
+/// Returns the numbers of arguments that the built-in function of that name takes, if there is one.
 pub fn function_arity(name: &str) -> Option<RangeInclusive<usize>> {
     find(FUNCTIONS, name)
 }
 
-/// Whether the internal action may stand only in plan bodies.
+/// Returns true if the internal action may stand only in plan bodies.
 pub fn is_body_only(name: &str) -> bool {
     BODY_ONLY.contains(&name)
 }
 
-/// The names of all internal actions, without their leading dot.
+/// Returns the names of all internal actions, without their leading dot.
 pub fn action_names() -> impl Iterator<Item = &'static str> {
     ACTIONS.iter().map(|(name, _, _)| *name)
 }
 
-/// The names of all built-in functions.
+/// Returns the names of all built-in functions.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _, _)| *name)
 }
 
-/// `2 arguments`, `1 to 3 arguments`: for messages.
+/// Returns `2 arguments` or `1 to 3 arguments`, for messages.
 pub fn arguments_text(arity: &RangeInclusive<usize>) -> String {
     match (*arity.start(), *arity.end()) {
         (least, usize::MAX) => format!("at least {least} arguments"),

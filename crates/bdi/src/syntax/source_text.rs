@@ -10,11 +10,11 @@ use super::diagnostics::Diagnostic;
 pub struct SourceText {
     /// The text.
     pub text: String,
-    /// Encoding of a file that is not UTF-8, and where that shows first; `None` if it is UTF-8.
+    /// Encoding of a file that is not UTF-8, with its first evidence; `None` for UTF-8.
     misread: Option<Misread>,
 }
 
-/// A file that is not UTF-8.
+/// Evidence that a file is not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Misread {
     encoding: &'static str,
@@ -37,8 +37,8 @@ fn windows_1252(byte: u8) -> char {
 }
 
 impl SourceText {
-    /// Reads bytes as UTF-8; those that are none as Windows-1252, which old editors save. A byte order mark is believed,
-    /// and left out.
+    /// Decodes bytes as UTF-8, or else as Windows-1252, which old editors save. A byte order mark decides, and is
+    /// left out.
     pub fn decode(bytes: Vec<u8>) -> Self {
         match bytes.get(..2) {
             Some([0xff, 0xfe]) => return Self::utf_16(&bytes, u16::from_le_bytes),
@@ -77,7 +77,7 @@ impl SourceText {
         Self { text, misread: Some(misread) }
     }
 
-    /// A warning that the file, known as `file`, is not UTF-8; at the first character that shows it.
+    /// Returns a warning that the file, known as `file`, is not UTF-8; at the first character that shows it.
     pub fn warning(&self, file: &Text) -> Option<Diagnostic> {
         let Misread { encoding, iconv, span } = self.misread?;
         let message = format!("{file} is not UTF-8 from line {} on: it is read as {encoding}", span.line);
@@ -92,7 +92,7 @@ impl From<String> for SourceText {
     }
 }
 
-/// The character at byte `start`.
+/// Returns the place of the character at byte `start`.
 fn place(text: &str, start: usize) -> Span {
     let (before, after) = text.split_at_checked(start).unwrap_or((text, ""));
     let line = before.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1;
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn utf8_is_read_without_warning() {
+    fn utf8_gives_no_warning() {
         for text in ["olá €", "\u{feff}olá €"] {
             assert_eq!(read(text.as_bytes()), ("olá €".to_owned(), None));
         }
     }
 
     #[test]
-    fn windows_1252_is_read_with_warning() {
+    fn windows_1252_gives_warning() {
         let (text, warning) = read(b"// a\n// sauda\xe7\xe3o \x80 \x93x\x94\n");
         assert_eq!(text, "// a\n// saudação € “x”\n");
         let said = "a.asl:2: warning: a.asl is not UTF-8 from line 2 on: it is read as Windows-1252";
@@ -126,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_byte_spoils_no_others() {
+    fn bad_byte_spoils_no_others() {
         assert_eq!(read(b"\xc3\xa9 \xe9 \xc3\xa9").0, "é é é");
         assert_eq!(read(b"cut \xe4\xbd").0, "cut ä½");
     }
 
     #[test]
-    fn utf16_is_known_by_its_mark() {
+    fn utf16_is_known_by_mark() {
         let units: Vec<u16> = "\u{feff}olá\n".encode_utf16().collect();
         let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
         let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();

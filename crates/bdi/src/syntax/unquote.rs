@@ -1,4 +1,4 @@
-//! Values as code: from data to the syntax tree. The way there is in [`quote`](super::quote).
+//! Unquoting: from values to the syntax tree. [`quote`](super::quote) is the reverse.
 
 use super::parser::terms::chained;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,7 +11,7 @@ use super::ast::{
 use super::parse_trigger;
 use super::quote::{is_body, quote, reserved, step_kind, trigger_op};
 
-/// Why a value is not the code that was asked for.
+/// Reason why a value is not the expected code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuoteError {
@@ -32,7 +32,7 @@ pub enum QuoteError {
     NoTerm(String),
 }
 
-/// Names of variables: those of different slots stay different.
+/// Names for variables: those of different slots stay different.
 #[derive(Default)]
 struct Names {
     of_slot: FxHashMap<Var, Symbol>,
@@ -56,48 +56,48 @@ impl Names {
     }
 }
 
-/// The plan that a value is.
+/// Unquotes a plan.
 ///
 /// # Errors
-/// The value is no plan, or has a part that cannot stand in code.
+/// Returns an error if the value is no plan, or has a part that cannot stand in code.
 pub fn unquote_plan(value: &Value) -> Result<Plan, QuoteError> {
     plan(value, &mut Names::default())
 }
 
-/// The body that a value is; a literal is a body of one step.
+/// Unquotes a body; a literal is a body of one step.
 ///
 /// # Errors
-/// The value is no body, or has a part that cannot stand in code.
+/// Returns an error if the value is no body, or has a part that cannot stand in code.
 pub fn unquote_body(value: &Value) -> Result<Body, QuoteError> {
     body(value, &mut Names::default())
 }
 
-/// The rule that a value is.
+/// Unquotes a rule.
 ///
 /// # Errors
-/// The value is no rule, or has a part that cannot stand in code.
+/// Returns an error if the value is no rule, or has a part that cannot stand in code.
 pub fn unquote_rule(value: &Value) -> Result<Rule, QuoteError> {
     rule(value, &mut Names::default())
 }
 
-/// The trigger that a value is.
+/// Unquotes a trigger.
 ///
 /// # Errors
-/// The value is no trigger, or has a part that cannot stand in code.
+/// Returns an error if the value is no trigger, or has a part that cannot stand in code.
 pub fn unquote_trigger(value: &Value) -> Result<Trigger, QuoteError> {
     trigger(value, &mut Names::default())
 }
 
-/// The term that a value is; a variable in it becomes the variable of its name.
+/// Unquotes a term; a variable in it becomes the variable of its name.
 ///
 /// # Errors
-/// The value has a part that cannot stand in code.
+/// Returns an error if the value has a part that cannot stand in code.
 pub fn unquote_term(value: &Value) -> Result<Term, QuoteError> {
     term(value, &mut Names::default())
 }
 
-/// The parts of what an internal action takes for an event: a trigger; a body that adds or deletes one belief, which
-/// looks the same; or a text that is a trigger without variables.
+/// Returns the parts of an event, as internal actions take it. The value is a trigger; a body that adds or deletes
+/// one belief, which looks the same; or a text that is a trigger without variables.
 pub fn trigger_parts(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     match value {
         Value::Str(text) => {
@@ -132,7 +132,7 @@ pub fn trigger_parts(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     }
 }
 
-// The functions that call each other are many and small, and not inlined: their frames add up where terms are deep.
+// Functions that call each other are many and small, and not inlined: their frames add up where terms are deep.
 
 fn term(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     match value {
@@ -188,7 +188,7 @@ fn operation_term(op: Op, structure: &Structure, names: &mut Names) -> Result<Te
     }
 }
 
-/// `a & (b & c)` and longer, without recursion.
+/// Unquotes `a & (b & c)` and longer, without recursion.
 fn right_chain(op: Op, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
     let mut operands = Vec::new();
     let mut at = structure;
@@ -205,7 +205,7 @@ fn right_chain(op: Op, structure: &Structure, names: &mut Names) -> Result<Term,
     Ok(Term::Op(op, operands))
 }
 
-/// `(a + b) - c` and longer, without recursion.
+/// Unquotes `(a + b) - c` and longer, without recursion.
 fn left_chain(op: Op, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
     let is_sum = |op| matches!(op, Op::Add | Op::Sub);
     let mut rest = Vec::new();
@@ -308,7 +308,7 @@ fn literal(structure: &Structure, names: &mut Names) -> Result<Literal, QuoteErr
     Ok(Literal { namespace, negated, functor, args, annots, span: Span::default() })
 }
 
-/// `ns::~X[a]`, or a literal in a namespace that is a variable.
+/// Unquotes `ns::~X[a]`, or a literal in a namespace that is a variable.
 #[inline(never)]
 fn decorated(value: &Value, structure: &Structure, names: &mut Names) -> Result<Term, QuoteError> {
     let [inner, namespace, negated, annots] = structure.args.as_slice() else {
@@ -364,7 +364,7 @@ fn plan(value: &Value, names: &mut Names) -> Result<Plan, QuoteError> {
     })
 }
 
-/// A formula; none if it is absent or `true`. A formula that was data in braces is a body of one step.
+/// Unquotes a formula; `None` if it is absent or `true`. A formula that was data in braces is a body of one step.
 fn formula(value: &Value, names: &mut Names) -> Result<Option<Term>, QuoteError> {
     if matches!(value, Value::Null | Value::Bool(true)) {
         return Ok(None);
@@ -438,7 +438,7 @@ fn body(value: &Value, names: &mut Names) -> Result<Body, QuoteError> {
     }
 }
 
-/// One step, or the steps of a body in a step's place.
+/// Adds one step, or the steps of a body in a step's place.
 fn push_step(value: &Value, steps: &mut Vec<Step>, names: &mut Names) -> Result<(), QuoteError> {
     let (kind, term) = match (value.functor(), value.args()) {
         (Some(reserved::BODY), _) => {
@@ -463,7 +463,7 @@ fn push_step(value: &Value, steps: &mut Vec<Step>, names: &mut Names) -> Result<
     Ok(())
 }
 
-/// The kind of a step that has no operator.
+/// Returns the kind of a step that has no operator.
 fn plain_kind(term: &Term) -> Option<StepKind> {
     match term {
         Term::Var(_) => Some(StepKind::Variable),

@@ -18,7 +18,7 @@ fn is_control(kind: Tok) -> bool {
     matches!(kind, Tok::If | Tok::For | Tok::While)
 }
 
-/// The step `.name(args)`, as written at `span`.
+/// Makes the step `.name(args)`, as written at `span`.
 fn action_step(name: &str, args: Vec<Term>, span: Span) -> Step {
     let literal = Literal { args, ..Literal::bare(Symbol::new(name), span) };
     Step { kind: StepKind::InternalAction, term: Term::Literal(literal), span }
@@ -28,7 +28,7 @@ fn code(steps: Vec<Step>) -> Term {
     Term::Code(Code::Body(Body { steps }))
 }
 
-/// One of the two ways to go on in several intentions at once.
+/// Kind of fork: continues in several intentions at once.
 #[derive(Clone, Copy)]
 struct Fork {
     sign: Tok,
@@ -42,7 +42,7 @@ const FORK_OR: Fork = Fork { sign: Tok::ForkOr, name: "or" };
 const ELIF_LEVELS: usize = 3;
 
 impl Parser<'_, '_> {
-    /// The body of a plan: steps up to what cannot continue it.
+    /// Parses the body of a plan: steps up to a token that cannot continue it.
     pub(super) fn plan_body(&mut self) -> Parse<Body> {
         let start = self.token().span;
         let (body, height) = self.steps(|_, height| height)?;
@@ -54,14 +54,15 @@ impl Parser<'_, '_> {
         Ok(body)
     }
 
-    /// A body inside a term or another body. As data each step is a level deeper than the one before.
+    /// Parses a body inside a term or another body. As data each step is a level deeper than the one before.
     pub(super) fn body(&mut self) -> Parse<Body> {
         let (body, height) = self.steps(|before, height| height.deeper(before))?;
         self.grown(height)?;
         Ok(body)
     }
 
-    /// Steps, and the greatest of their heights as `height` makes it from the count of steps before.
+    /// Parses steps. Also returns the greatest of their heights, which `level` computes from the number of steps
+    /// before.
     fn steps(&mut self, level: impl Fn(usize, Height) -> Height) -> Parse<(Body, Height)> {
         let mut steps = Vec::new();
         let mut height = Height::default();
@@ -80,7 +81,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `a ||| b`, whose branches may be `|&|`.
+    /// Parses `a ||| b`, whose branches may be `|&|`.
     fn fork_or(&mut self, steps: &mut Vec<Step>) -> Parse<()> {
         self.fork(FORK_OR, steps, |parser, steps| parser.fork(FORK_AND, steps, Self::step))
     }
@@ -111,7 +112,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// One step, or a group in parentheses, whose steps are taken in.
+    /// Parses one step, or a group in parentheses, whose steps are added one by one.
     fn step(&mut self, steps: &mut Vec<Step>) -> Parse<()> {
         let start = self.token().span;
         let kind = self.step_kind()?;
@@ -168,7 +169,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The operator of a step; `None` if there is none.
+    /// Parses the operator of a step; `None` if there is none.
     fn step_kind(&mut self) -> Parse<Option<StepKind>> {
         let kind = match (self.peek(), self.peek_at(1)) {
             (Tok::BangBang, _) => StepKind::AchieveNewFocus,
@@ -203,7 +204,7 @@ impl Parser<'_, '_> {
         Ok(Some(kind))
     }
 
-    /// Whether the parenthesis here holds steps, not a formula: it has a sign that only steps have.
+    /// Returns true if the parenthesis here holds steps, not a formula: it contains a sign that only steps have.
     fn is_group(&self) -> bool {
         if self.peek() != Tok::LeftParen {
             return false;
@@ -237,7 +238,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// What a step with this operator and this term does.
+    /// Returns the kind of a step with this operator and this term.
     fn classified(&mut self, kind: Option<StepKind>, term: &Term, span: Span) -> Parse<StepKind> {
         match kind {
             None => self.classified_plain(term, span),
@@ -299,7 +300,8 @@ impl Parser<'_, '_> {
         Err(self.error_with_help(span, format!("{what} is not a step of a body"), "not a step", help))
     }
 
-    /// An internal action of a package is a class in Jason. Here it is an action like any other, for the environment.
+    /// Warns about an internal action of a package, which is a class in Jason. Here it is an action of the
+    /// environment.
     fn warn_class(&mut self, literal: &Literal, span: Span) {
         let (name, arity) = (literal.functor.as_str(), literal.args.len());
         let is_known = name.starts_with('.')
@@ -345,7 +347,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `for (c) { .. }` and `while (c) { .. }`
+    /// Parses `for (c) { .. }` and `while (c) { .. }`.
     fn repeated(&mut self, action: &str) -> Parse<Step> {
         let start = self.advance().span;
         let condition = self.control_condition()?;
@@ -355,7 +357,7 @@ impl Parser<'_, '_> {
         Ok(action_step(action, vec![condition, code(block)], self.span_from(start)))
     }
 
-    /// `if (c) { .. } elif (c) { .. } else { .. }`
+    /// Parses `if (c) { .. } elif (c) { .. } else { .. }`.
     fn conditional(&mut self) -> Parse<Step> {
         let start = self.token().span;
         let mut branches = Vec::new();
@@ -418,7 +420,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// The branches that `steps` add to a fork: those of a fork of the same kind are taken in.
+/// Returns the branches that `steps` add to a fork: those of a fork of the same kind are merged.
 fn branches(fork: Fork, mut steps: Vec<Step>) -> Vec<Term> {
     if let [step] = steps.as_mut_slice()
         && let Term::Literal(literal) = &mut step.term

@@ -1,4 +1,4 @@
-//! Clauses: beliefs, rules, initial goals, plans; and how parsing goes on after an error.
+//! Clauses: beliefs, rules, initial goals and plans, with recovery after an error.
 
 use super::literals::is_truth;
 use super::{Failed, Parse, Parser};
@@ -8,12 +8,12 @@ use crate::syntax::lexer::{Tok, Token};
 use crate::syntax::signatures;
 
 impl Parser<'_, '_> {
-    /// All clauses and directives of the text, into the session's program.
+    /// Parses all clauses and directives of the text into the session's program.
     pub(crate) fn program(&mut self) {
         self.components(None);
     }
 
-    /// Clauses and directives up to the end of the text, or to the `{ end }` of the directive `block`.
+    /// Parses clauses and directives up to the end of the text, or to the `{ end }` of the directive `block`.
     pub(super) fn components(&mut self, block: Option<Span>) {
         loop {
             match (self.peek(), self.peek_at(1)) {
@@ -77,8 +77,8 @@ impl Parser<'_, '_> {
         self.report_unexpected(diagnostic)
     }
 
-    /// Goes on after the full stop that ends the clause in which an error was found; not past a directive's `{ begin` or
-    /// `{ end`, and at least one token further than `start`.
+    /// Skips to the full stop that ends the clause with the error. Stops at a directive's `{ begin` or `{ end`, and
+    /// skips at least one token after `start`.
     fn skip_clause(&mut self, start: usize) {
         self.open.clear();
         self.flat = 0;
@@ -107,8 +107,8 @@ impl Parser<'_, '_> {
         span.start as usize - before.rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Takes the full stop that ends the clause that began at `start`. If the next clause begins here instead, only the
-    /// full stop is missing: that is reported and nothing is skipped.
+    /// Takes the full stop that ends the clause which began at `start`. If the next clause begins here instead, only
+    /// the full stop is missing: that is reported and nothing is skipped.
     fn end_clause(&mut self, start: Span, what: &str, expected: &[&'static str]) -> Parse<()> {
         if self.accept(Tok::Dot) {
             return Ok(());
@@ -128,7 +128,7 @@ impl Parser<'_, '_> {
         Err(self.unfinished(token, next_line, closing, expected))
     }
 
-    /// The last character of the last token taken.
+    /// Returns the place of the last character of the last token taken.
     fn end_of_last(&self) -> Span {
         let Span { end, line, .. } = self.last;
         let lines = self.text_of(self.last).bytes().filter(|byte| *byte == b'\n').count();
@@ -151,7 +151,7 @@ impl Parser<'_, '_> {
         self.unexpected(expected)
     }
 
-    /// A belief or a rule.
+    /// Parses a belief or a rule.
     fn belief(&mut self) -> Parse<()> {
         let start = self.token().span;
         let head = match self.literal()? {
@@ -209,7 +209,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// A plan, its full stop and its sub-plans.
+    /// Parses a plan, its full stop and its sub-plans.
     pub(super) fn plan(&mut self) -> Parse<Plan> {
         let start = self.token().span;
         let label = if self.peek() == Tok::At { self.label(false)? } else { super::code::Label::default() };
@@ -253,7 +253,7 @@ impl Parser<'_, '_> {
         Ok(plan)
     }
 
-    /// `{ plans }`; an error in one does not keep the others from being read.
+    /// Parses `{ plans }`. An error in one does not prevent the others from being read.
     fn sub_plans(&mut self) -> Parse<Vec<Plan>> {
         self.open()?;
         let mut plans = Vec::new();
@@ -281,7 +281,7 @@ impl Parser<'_, '_> {
         Ok(plans)
     }
 
-    /// The internal action in the formula that may stand only in plan bodies.
+    /// Finds an internal action in the formula that may stand only in plan bodies.
     fn body_only(formula: &Term) -> Option<(&'static str, Span)> {
         match formula {
             Term::Op(Op::And | Op::Or | Op::Not, operands) => operands.iter().find_map(Self::body_only),

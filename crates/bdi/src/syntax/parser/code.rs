@@ -8,7 +8,7 @@ use crate::syntax::ast::{
 };
 use crate::syntax::lexer::Tok;
 
-/// `@label`, `@label[annotations]`, `@[annotations]` or `@Variable`.
+/// Label `@label`, `@label[annotations]`, `@[annotations]` or `@Variable`.
 #[derive(Default)]
 pub(super) struct Label {
     pub(super) literal: Option<Literal>,
@@ -16,7 +16,7 @@ pub(super) struct Label {
 }
 
 impl Parser<'_, '_> {
-    /// Code in braces.
+    /// Parses code in braces.
     #[inline(never)]
     pub(super) fn code(&mut self) -> Parse<Term> {
         self.open()?;
@@ -43,14 +43,14 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether what is here is `+`, `-` or `^`, then a literal with `!`, `?` or neither. Beliefs that steps add or delete
-    /// look the same.
+    /// Returns true at `+`, `-` or `^`, followed by a literal with `!`, `?` or neither. Steps that add or delete
+    /// beliefs look the same.
     fn begins_trigger(&self) -> bool {
         matches!(self.peek(), Tok::Plus | Tok::Minus | Tok::Caret)
             && (begins_literal(self.peek_at(1)) || matches!(self.peek_at(1), Tok::Bang | Tok::Question))
     }
 
-    /// A plan, a trigger, or a body that begins with `+belief` or `-belief`.
+    /// Parses a plan, a trigger, or a body that begins with `+belief` or `-belief`.
     #[inline(never)]
     fn plan_term(&mut self, start: Span) -> Parse<Code> {
         let mut height = Height::default();
@@ -93,7 +93,7 @@ impl Parser<'_, '_> {
         })))
     }
 
-    /// `+b; ...`: what looked like a trigger was the first step of a body.
+    /// Parses `+b; ...`, where the apparent trigger was the first step of a body.
     fn body_after(&mut self, trigger: Trigger, bare: bool, start: Span) -> Parse<Code> {
         if !bare {
             let span = self.token().span;
@@ -149,7 +149,7 @@ impl Parser<'_, '_> {
         Ok(Code::Rule(Box::new(rule)))
     }
 
-    /// `+`, `-` or `^`, then `!`, `?` or nothing, then a literal.
+    /// Parses `+`, `-` or `^`, then `!`, `?` or nothing, then a literal.
     pub(super) fn trigger(&mut self) -> Parse<Trigger> {
         let op = match self.peek() {
             Tok::Plus => TriggerOp::Add,
@@ -199,7 +199,7 @@ impl Parser<'_, '_> {
         Ok(term)
     }
 
-    /// A plan's label; only a plan term may have a variable as label.
+    /// Parses a plan's label; only a plan term may have a variable as label.
     pub(super) fn label(&mut self, in_term: bool) -> Parse<Label> {
         let start = self.advance().span;
         if in_term && matches!(self.peek(), Tok::Var | Tok::Anonymous | Tok::Numbered) {

@@ -1,4 +1,4 @@
-//! Directives: what they do happens while parsing, so that a program's tree has none.
+//! Directives. They take effect while parsing, so that a program's tree contains none.
 
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
@@ -10,11 +10,11 @@ use crate::syntax::lexer::Tok;
 use crate::syntax::patterns::{self, Pattern};
 use crate::syntax::signatures;
 
-/// A directive's name and arguments.
+/// Name and arguments of a directive.
 pub(crate) struct Directive {
     pub(crate) name: &'static str,
     pub(crate) args: Vec<Term>,
-    /// The whole directive, braces included.
+    /// Place of the whole directive, braces included.
     pub(crate) span: Span,
 }
 
@@ -111,7 +111,8 @@ impl Parser<'_, '_> {
         self.error_with_help(directive.span, message, "unknown", help)
     }
 
-    /// `{ begin directive } ... { end }`; the block of a directive with errors is parsed nevertheless, for its own errors.
+    /// Parses `{ begin directive } ... { end }`. The block of a faulty directive is parsed nevertheless, for its own
+    /// errors.
     fn run_block(&mut self, directive: Option<Directive>, span: Span) {
         let Some(directive) = directive else { return self.components(Some(span)) };
         match directive.name {
@@ -159,7 +160,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A pattern's arguments, goals put into the namespace of the place, `sga`'s texts parsed.
+    /// Prepares a pattern's arguments: puts goals into the namespace of the place, and parses the texts of `sga`.
     fn pattern_arguments(&mut self, pattern: Pattern, directive: &Directive) -> Parse<patterns::Arguments> {
         let mut terms = directive.args.clone();
         for term in &mut terms {
@@ -185,7 +186,7 @@ impl Parser<'_, '_> {
         Ok(arguments)
     }
 
-    /// Parses text that stands in a string of the directive at `span`; an error is reported at the directive.
+    /// Parses text in a string of the directive at `span`; an error is reported at the directive.
     fn embedded<T>(
         &mut self,
         text: &Text,
@@ -207,7 +208,8 @@ impl Parser<'_, '_> {
         parsed
     }
 
-    /// `namespace(ns)`, `namespace(ns, local)` or `namespace(ns, global)`: the namespace's name, as it is known outside.
+    /// Handles `namespace(ns)`, `namespace(ns, local)` or `namespace(ns, global)`. Returns the namespace's name as
+    /// known outside.
     fn declare_namespace(&mut self, directive: &Directive) -> Parse<Option<Symbol>> {
         let usage = "write `{ begin namespace(name) }` or `{ namespace(name, local) }`";
         let name = match directive.args.first().and_then(atom_name) {
@@ -243,7 +245,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `include("file")` or `include("file", namespace)`
+    /// Handles `include("file")` or `include("file", namespace)`.
     fn include(&mut self, directive: &Directive) -> Parse<()> {
         let path = match directive.args.as_slice() {
             [Term::Str(path)] | [Term::Str(path), _] => path.replace('\\', "/"),
@@ -289,7 +291,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Parses an included file. As in Jason, one that has errors is left out as a whole.
+    /// Parses an included file. As in Jason, a file with errors is left out as a whole.
     fn include_text(&mut self, text: &str, name: &Text, namespace: Option<Symbol>, span: Span) {
         let before = self.session.mark();
         self.session.files.push(self.file.clone());
@@ -304,7 +306,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A file cannot be included, which is an error only where that is strict. Templates of JaCaMo never can be.
+    /// Reports a file that cannot be included: an error only if the loader is strict. Templates of JaCaMo never can
+    /// be.
     fn not_included(&mut self, path: &str, reason: &str, span: Span) -> Parse<()> {
         let (reason, help) = match library_of(path) {
             Some(library) => (
@@ -322,7 +325,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// True if an included file may be parsed. A file cannot include itself, not even by way of others.
+    /// Returns true if an included file may be parsed. A file cannot include itself, not even indirectly.
     fn check_include(&mut self, name: &Text, span: Span) -> Parse<bool> {
         let mut chain: Vec<String> = self.session.files.iter().map(|file| file.to_string()).collect();
         chain.push(self.file.to_string());
@@ -343,7 +346,7 @@ impl Parser<'_, '_> {
         Ok(true)
     }
 
-    /// `register_function("name", arity, "rule")`
+    /// Handles `register_function("name", arity, "rule")`.
     fn register_function(&mut self, directive: &Directive) -> Parse<()> {
         let usage = "write `{ register_function(\"lib.name\", arity, \"rule\") }`, \
                      where rule(Arguments, Result) computes the value";
@@ -396,7 +399,7 @@ fn library_of(path: &str) -> Option<&'static str> {
     }
 }
 
-/// The name of a bare atom.
+/// Returns the name of a bare atom.
 fn atom_name(term: &Term) -> Option<Symbol> {
     match term {
         Term::Literal(Literal { functor, args, annots: None, negated: false, .. }) if args.is_empty() => Some(*functor),

@@ -20,7 +20,7 @@ fn relation_sign(kind: Tok) -> Option<Op> {
 }
 
 impl Parser<'_, '_> {
-    /// A formula that is to hold: not a number, text or list.
+    /// Parses a formula as a condition: not a number, text or list.
     pub(super) fn condition(&mut self) -> Parse<Term> {
         let start = self.token().span;
         let formula = self.formula()?;
@@ -29,7 +29,7 @@ impl Parser<'_, '_> {
         Ok(formula)
     }
 
-    /// `a | b`, or any term.
+    /// Parses `a | b`, or any term.
     pub(super) fn formula(&mut self) -> Parse<Term> {
         let start = self.token().span;
         let first = self.conjunction()?;
@@ -129,7 +129,8 @@ impl Parser<'_, '_> {
         Ok(Term::Op(op, vec![left, right]))
     }
 
-    /// The sides of a relation are data: names in them are not in the namespace of the program's literals.
+    /// Resets the namespace of a relation's sides: they are data, so their names are not in the namespace of
+    /// literals.
     fn leave_namespace(&self, term: &mut Term) {
         let current = self.current_namespace();
         match term {

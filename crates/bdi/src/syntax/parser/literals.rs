@@ -9,7 +9,7 @@ use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
 use crate::syntax::signatures;
 
-/// Names that mean the same in every namespace, with the number of arguments they have then.
+/// Names that mean the same in every namespace, with their number of arguments.
 const KEYWORDS: &[(&str, usize)] = &[
     ("achieve", 0),
     ("all_unifs", 0),
@@ -34,19 +34,19 @@ fn is_keyword(name: &str, arity: usize) -> bool {
     arity <= 1 && KEYWORDS.contains(&(name, arity))
 }
 
-/// Whether a name is that of an internal action or a function.
+/// Returns true for the name of an internal action or a function.
 pub(in crate::syntax) fn is_dotted(name: &str) -> bool {
     name.contains('.') && !name.starts_with('\'')
 }
 
-/// Internal actions that take code, and the first argument that may be code. Jason prints such code without braces, so
-/// it is read without braces too.
+/// Returns the first argument that may be code, for internal actions that take code. Jason prints such code without
+/// braces, so it is read without braces too.
 fn first_code_argument(name: &str) -> Option<usize> {
     matches!(name, ".if_then_else" | ".loop" | ".foreach" | ".fork").then_some(1)
 }
 
 impl Parser<'_, '_> {
-    /// A literal or a variable, each with an optional namespace, negation and annotations.
+    /// Parses a literal or a variable, each with an optional namespace, negation and annotations.
     pub(super) fn literal(&mut self) -> Parse<Term> {
         let start = self.token().span;
         let explicit = self.namespace_prefix()?;
@@ -76,7 +76,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `ns::`, `Ns::` or `::`; the outer `None` if there is none of them.
+    /// Parses `ns::`, `Ns::` or `::`; the outer `None` if there is none of them.
     #[allow(clippy::option_option, reason = "absent, the default namespace, or another one")]
     #[inline(never)]
     fn namespace_prefix(&mut self) -> Parse<Option<Option<Namespace>>> {
@@ -175,7 +175,8 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Names without a leading dot may be actions that the agent's host provides; names with one are all known.
+    /// Warns about unknown functions and actions. Names without a leading dot may be actions of the agent's host;
+    /// those with one are all known.
     fn warn_unknown(&mut self, name: &str, span: Span) {
         if let Some(bare) = name.strip_prefix('.') {
             let help = match nearest(bare, signatures::action_names()) {
@@ -213,7 +214,7 @@ impl Parser<'_, '_> {
         Ok(variable)
     }
 
-    /// `[a, b | T]` after a name, if it is there; `[]` says nothing.
+    /// Parses `[a, b | T]` after a name, if it is there; `[]` has no effect.
     #[inline(never)]
     pub(super) fn annotations(&mut self) -> Parse<Option<Annotations>> {
         if self.peek() != Tok::LeftBracket {
@@ -223,7 +224,7 @@ impl Parser<'_, '_> {
         Ok(if items.is_empty() && tail.is_none() { None } else { Some(Annotations { items, tail }) })
     }
 
-    /// `(a, b)` after a name; arguments are in the default namespace.
+    /// Parses `(a, b)` after a name; arguments are in the default namespace.
     #[inline(never)]
     pub(super) fn arguments(&mut self, name: &str) -> Parse<Vec<Term>> {
         let outer = self.namespace.take();
@@ -265,7 +266,7 @@ impl Parser<'_, '_> {
         Err(self.unexpected_with_help(&["a term"], help))
     }
 
-    /// An argument that may be code without braces, also none.
+    /// Parses an argument that may be code without braces, or empty.
     #[inline(never)]
     fn code_argument(&mut self) -> Parse<Term> {
         let ends = |kind| matches!(kind, Tok::Comma | Tok::RightParen);
@@ -282,7 +283,7 @@ impl Parser<'_, '_> {
         Ok(Term::Code(Code::Body(body)))
     }
 
-    /// The name written here as a label or directive is called.
+    /// Takes a name as used for labels and directives.
     pub(super) fn accept_name(&mut self) -> Option<(Symbol, Span)> {
         matches!(self.peek(), Tok::Atom | Tok::Begin | Tok::End).then(|| {
             let token = self.advance();
@@ -291,7 +292,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether the literal is one of Jason's truth values.
+/// Returns true for Jason's truth values.
 pub(super) fn is_truth(term: &Term) -> bool {
     matches!(term, Term::Literal(literal) if literal.functor == sym::TRUE && literal.args.is_empty() && literal.annots.is_none())
 }

@@ -1,9 +1,9 @@
-//! Tokens to syntax tree: recursive descent, one file of functions per level of the language.
+//! Parser from tokens to syntax tree: recursive descent, one file of functions per level of the language.
 //!
-//! A function that meets an error reports it and returns [`Failed`]; the nearest enclosing clause skips to its end and
-//! parsing goes on, so that one run reports all errors of a program. Depth is bounded twice: brackets by the stack this
-//! parser needs, trees by the stack their readers need. Functions that are never inlined are so for the stack's sake: a
-//! level of brackets takes half of what it would otherwise.
+//! A function that meets an error reports it and returns [`Failed`]; the nearest enclosing clause skips to its end
+//! and parsing continues, so that one run reports all errors of a program. Depth is limited twice: of brackets by
+//! this parser's stack, of trees by their readers' stack. Some functions are never inlined, to save stack: otherwise
+//! a level of brackets would take twice as much.
 
 mod bodies;
 mod clauses;
@@ -25,7 +25,7 @@ use super::ast::{Body, Namespace, Plan, Span, Term, Trigger};
 use super::diagnostics::Diagnostic;
 use super::lexer::{self, Tok, Token};
 
-/// An error was reported.
+/// Marker of an error that was reported.
 #[derive(Debug)]
 pub(crate) struct Failed;
 
@@ -41,7 +41,7 @@ struct Height {
 }
 
 impl Height {
-    /// The greater of each.
+    /// Returns the greater of each.
     fn max(self, other: Self) -> Self {
         Self { tree: self.tree.max(other.tree), data: self.data.max(other.data) }
     }
@@ -53,32 +53,32 @@ impl Height {
     }
 }
 
-/// Parses one text.
+/// Parser of one text.
 pub(crate) struct Parser<'a, 'l> {
     text: &'a str,
     file: Text,
     tokens: Vec<Token>,
     at: usize,
-    /// The end of the last token taken.
+    /// End of the last token taken.
     last: Span,
-    /// Brackets open here, with the token that opened each.
+    /// Open brackets, with the token that opened each.
     open: Vec<Token>,
-    /// Open lists that stand in lists; they take none of the parser's stack.
+    /// Number of open lists inside lists; they take none of the parser's stack.
     flat: usize,
     /// Levels of the term parsed last.
     height: Height,
-    /// The namespace of names that are written without one; `None` is the default one.
+    /// Namespace of names that are written without one; `None` is the default one.
     namespace: Option<Symbol>,
-    /// The namespace that `this_ns` and `::` stand for.
+    /// Namespace that `this_ns` and `::` stand for.
     this_namespace: Option<Symbol>,
     /// Namespaces declared local here, and their names for others.
     local_names: FxHashMap<Symbol, Symbol>,
-    /// Anonymous variables are numbered from above this, anew in each clause.
+    /// Number above which anonymous variables are numbered, anew in each clause.
     numbered: u32,
     anonymous: u32,
-    /// How many blocks of directives enclose what is parsed.
+    /// Number of directive blocks around the current place.
     blocks: u32,
-    /// How many code terms enclose what is parsed.
+    /// Number of code terms around the current place.
     quoted: u32,
     session: &'a mut Session<'l>,
 }
@@ -88,7 +88,7 @@ impl<'a, 'l> Parser<'a, 'l> {
         Self::starting_at(text, Span { line: 1, ..Span::default() }, file, session)
     }
 
-    /// A parser of the part of `text` from `start` on: places are those in the whole text.
+    /// Creates a parser of the part of `text` from `start` on. Places refer to the whole text.
     pub(crate) fn starting_at(text: &'a str, start: Span, file: &Text, session: &'a mut Session<'l>) -> Self {
         let file = file.clone();
         let mut text = text;
@@ -176,12 +176,12 @@ impl<'a, 'l> Parser<'a, 'l> {
         Symbol::new(self.text_of(span))
     }
 
-    /// From the start of `start` to the end of the last token taken.
+    /// Returns the span from `start` to the end of the last token taken.
     fn span_from(&self, start: Span) -> Span {
         Span { start: start.start, end: self.last.end.max(start.end), line: start.line }
     }
 
-    /// A fresh name for an anonymous variable; `rest` is what is written after its `_`.
+    /// Returns a fresh name for an anonymous variable; `rest` is the text after its `_`.
     fn anonymous_name(&mut self, rest: &str) -> Symbol {
         self.anonymous += 1;
         match rest {
@@ -190,7 +190,7 @@ impl<'a, 'l> Parser<'a, 'l> {
         }
     }
 
-    /// The namespace of this name, as others know it.
+    /// Returns the namespace of this name, as known outside.
     fn mapped(&self, name: Symbol) -> Option<Symbol> {
         match self.local_names.get(&name) {
             Some(local) => Some(*local),
@@ -267,7 +267,7 @@ impl<'a, 'l> Parser<'a, 'l> {
         diagnostic
     }
 
-    /// Advice on common slips that the token here shows.
+    /// Returns advice on a common slip that the token here shows.
     fn mistake_help(&self, token: Token) -> Option<String> {
         let next = self.peek_at(1);
         let help = match (token.kind, next) {
@@ -317,7 +317,7 @@ impl<'a, 'l> Parser<'a, 'l> {
         Ok(token)
     }
 
-    /// The tree grew by a level above parts of `height` levels.
+    /// Notes that the tree grew by a level above parts of `height` levels.
     #[inline(never)]
     fn grown(&mut self, height: Height) -> Parse<()> {
         self.height = Height { tree: height.tree + 1, data: height.data + 1 };
@@ -329,7 +329,7 @@ impl<'a, 'l> Parser<'a, 'l> {
         Err(self.error(self.last, format!("this is more than {most} {message}"), "too much here"))
     }
 
-    /// Whether the token stands first on its line.
+    /// Returns true if the token stands first on its line.
     fn is_first_on_line(&self, token: Token) -> bool {
         let before = self.text.get(..token.span.start as usize).unwrap_or_default();
         before.trim_end_matches([' ', '\t', '\r']).chars().next_back().is_none_or(|c| c == '\n')
@@ -338,7 +338,7 @@ impl<'a, 'l> Parser<'a, 'l> {
 
 /// Whole texts.
 impl Parser<'_, '_> {
-    /// What `parse` makes of the whole text.
+    /// Parses the whole text with `parse`.
     pub(crate) fn phrase<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         let parsed = parse(self)?;
         if self.peek() == Tok::Eof { Ok(parsed) } else { Err(self.unexpected(&["the end of the text"])) }
@@ -368,7 +368,7 @@ impl Parser<'_, '_> {
         self.body()
     }
 
-    /// Terms separated by commas, each with its place; those before the first error.
+    /// Parses terms separated by commas, each with its place, up to the first error.
     pub(crate) fn terms_phrase(&mut self) -> Vec<(Term, Span)> {
         let mut terms = Vec::new();
         while self.peek() != Tok::Eof {
@@ -399,7 +399,7 @@ fn is_keyword(kind: Tok) -> bool {
     )
 }
 
-/// `a`, `a or b`, `a, b or c`
+/// Joins names: `a`, `a or b`, `a, b or c`.
 fn list_of(items: &[&str]) -> String {
     match items {
         [] => "something else".to_owned(),
@@ -408,7 +408,7 @@ fn list_of(items: &[&str]) -> String {
     }
 }
 
-/// A long token is shown by its beginning.
+/// Shortens a long token to its beginning.
 fn shorten(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(32) {

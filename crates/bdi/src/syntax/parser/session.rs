@@ -1,4 +1,4 @@
-//! What the parsers of a program's files share.
+//! Session: state that the parsers of a program's files share.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text};
@@ -7,22 +7,22 @@ use crate::syntax::ast::Program;
 use crate::syntax::diagnostics::Diagnostics;
 use crate::syntax::source_text::SourceText;
 
-/// Finds the files that a program includes.
+/// Loader of the files that a program includes.
 pub trait Loader {
-    /// The text of the file called `path` in an `include` of `from_file`, and the name by which to know it: equal names
-    /// are one file. `path` may begin with `$jasonJar`, the root of the standard library.
+    /// Loads the file called `path` in an `include` of `from_file`. Returns the name that identifies the
+    /// file, and its text: equal names are one file. `path` may begin with `$jasonJar`, the root of the standard library.
     ///
     /// # Errors
-    /// Why there is no such file, in a few words.
+    /// Returns the reason, in a few words, if there is no such file.
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError>;
 
-    /// True if a missing or faulty include is an error of the program, rather than a warning.
+    /// Returns true if a missing or faulty include is an error of the program, rather than a warning.
     fn is_strict(&self) -> bool {
         false
     }
 }
 
-/// Why a file cannot be included.
+/// Reason why a file cannot be included.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// The file does not exist, or cannot be read.
@@ -39,7 +39,7 @@ impl From<String> for LoadError {
     }
 }
 
-/// A loader that finds nothing: for text that is not a file.
+/// Loader that finds nothing: for text that is not a file.
 pub struct NoFiles;
 
 impl Loader for NoFiles {
@@ -48,18 +48,18 @@ impl Loader for NoFiles {
     }
 }
 
-/// What the parsers of a program's files share.
+/// State that the parsers of a program's files share.
 pub(crate) struct Session<'l> {
     pub(crate) program: Program,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) loader: &'l mut dyn Loader,
-    /// The files being parsed, outermost first.
+    /// Files being parsed, outermost first.
     pub(crate) files: Vec<Text>,
     /// Arities of functions that the program has registered.
     pub(crate) functions: FxHashMap<Symbol, u32>,
-    /// Numbers the namespaces that are local to a file.
+    /// Number of namespaces that are local to a file, for their names.
     pub(crate) local_namespaces: u32,
-    /// Nothing is checked that only matters in programs: the text comes from a running agent.
+    /// True for text from a running agent: checks that matter only in programs are left out.
     pub(crate) at_run_time: bool,
 }
 
@@ -83,12 +83,12 @@ impl<'l> Session<'l> {
         SessionMark { lengths, functions: self.functions.clone(), errors: self.diagnostics.errors() }
     }
 
-    /// True if errors were found since `mark`.
+    /// Returns true if errors were found since `mark`.
     pub(crate) fn failed_since(&self, mark: &SessionMark) -> bool {
         self.diagnostics.errors() > mark.errors
     }
 
-    /// Drops all that was parsed since `mark`. Its errors become warnings, and the program continues without it.
+    /// Drops everything parsed since `mark`. Its errors become warnings, and the program continues without it.
     pub(crate) fn leave_out_since(&mut self, mark: SessionMark) {
         let [beliefs, goals, plans, functions, local_namespaces] = mark.lengths;
         self.program.beliefs.truncate(beliefs);
@@ -101,7 +101,7 @@ impl<'l> Session<'l> {
     }
 }
 
-/// A state of a [`Session`] to return to.
+/// State of a [`Session`] to return to.
 pub(crate) struct SessionMark {
     lengths: [usize; 5],
     functions: FxHashMap<Symbol, u32>,

@@ -8,17 +8,17 @@ use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
 use crate::syntax::signatures;
 
-/// The tail and elements of `[a, b | T]`.
+/// Elements and tail of `[a, b | T]`.
 pub(super) struct ListParts {
     pub(super) items: Vec<Term>,
     pub(super) tail: Option<Box<Term>>,
 }
 
-/// A list that is being read.
+/// List that is being read.
 struct OpenList {
     items: Vec<Term>,
     height: Height,
-    /// No element follows.
+    /// True if no element follows.
     is_over: bool,
 }
 
@@ -29,7 +29,7 @@ impl OpenList {
     }
 }
 
-/// Whether a literal or variable may begin with this token.
+/// Returns true if a literal or variable may begin with this token.
 pub(super) fn begins_literal(kind: Tok) -> bool {
     matches!(
         kind,
@@ -46,7 +46,7 @@ pub(super) fn begins_literal(kind: Tok) -> bool {
     )
 }
 
-/// Whether a term or formula may begin with this token.
+/// Returns true if a term or formula may begin with this token.
 pub(super) fn begins_term(kind: Tok) -> bool {
     begins_literal(kind)
         || matches!(
@@ -67,13 +67,13 @@ pub(super) fn is_arithmetic(op: Op) -> bool {
 }
 
 impl Parser<'_, '_> {
-    /// An argument: any term or formula.
+    /// Parses an argument: any term or formula.
     pub(super) fn term(&mut self) -> Parse<Term> {
         let term = self.formula()?;
         Ok(self.named(term))
     }
 
-    /// As data, the name `this_ns` is the name of the namespace it stands in.
+    /// Replaces the name `this_ns`, as data, by the name of its namespace.
     fn named(&self, term: Term) -> Term {
         match term {
             Term::Literal(mut literal) if literal.functor.as_str() == "this_ns" && literal.args.is_empty() => {
@@ -106,7 +106,7 @@ impl Parser<'_, '_> {
         Ok(Term::List { items, tail })
     }
 
-    /// `[a, b | T]`: elements are terms without `|` and `&` unless in parentheses, in the default namespace.
+    /// Parses `[a, b | T]`: elements are terms without `|` and `&` unless in parentheses, in the default namespace.
     #[inline(never)]
     pub(super) fn list_parts(&mut self) -> Parse<ListParts> {
         let outer = self.namespace.take();
@@ -152,7 +152,7 @@ impl Parser<'_, '_> {
         !list.is_over && self.peek() == Tok::LeftBracket
     }
 
-    /// Elements up to one that is a list, or to the last one; whether that was it.
+    /// Parses elements up to one that is a list, or to the last one. Returns true if that was the last.
     fn list_elements(&mut self, list: &mut OpenList) -> Parse<bool> {
         while !list.is_over {
             if self.peek() == Tok::LeftBracket {
@@ -195,7 +195,7 @@ impl Parser<'_, '_> {
         Ok(self.named(element))
     }
 
-    /// What follows `|` in a list: a variable, or a list, which is joined.
+    /// Parses the tail of a list after `|`: a variable, or a list, which is joined.
     #[inline(never)]
     fn list_tail(&mut self, items: &mut Vec<Term>, tail: &mut Option<Box<Term>>) -> Parse<()> {
         match self.peek() {
@@ -216,7 +216,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// The variable here, without anything around it.
+    /// Parses a bare variable.
     #[inline(never)]
     pub(super) fn plain_variable(&mut self) -> Variable {
         let token = self.advance();
@@ -229,7 +229,7 @@ impl Parser<'_, '_> {
         Variable { name, namespace: None, negated: false, annots: None, span: token.span }
     }
 
-    /// An operand of a relation: arithmetic, a string, a list or code.
+    /// Parses an operand of a relation: arithmetic, a string, a list or code.
     pub(super) fn operand(&mut self) -> Parse<Term> {
         match self.peek() {
             Tok::Str => self.string(),
@@ -248,8 +248,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether the sign here rather begins the next clause, the full stop before it being left out: a goal follows it, or
-    /// it stands first on its line after what is no number.
+    /// Returns true if the sign here more likely begins the next clause, after a missing full stop. Either a goal
+    /// follows it, or it stands first on its line and what precedes is no number.
     fn begins_clause(&self, left: Option<&Term>) -> bool {
         let goal = matches!(self.peek_at(1), Tok::Bang | Tok::Question);
         let no_number =
@@ -266,7 +266,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The operands of a sum, or else of a product, after the first one.
+    /// Parses the operands of a sum or product after the first one.
     #[inline(never)]
     fn left_chain(&mut self, first: Term, start: Span, is_sum: bool) -> Parse<Term> {
         let mut rest = Vec::new();
@@ -295,7 +295,7 @@ impl Parser<'_, '_> {
         Ok(chained(first, rest))
     }
 
-    /// `a ** b ** c`, right to left.
+    /// Parses `a ** b ** c`, right to left.
     #[inline(never)]
     fn power(&mut self) -> Parse<Term> {
         let start = self.token().span;
@@ -316,7 +316,7 @@ impl Parser<'_, '_> {
         self.folded(Op::Pow, operands)
     }
 
-    /// `a op (b op (c op d))`
+    /// Folds operands to `a op (b op (c op d))`.
     #[inline(never)]
     fn folded(&mut self, op: Op, mut operands: Vec<(Term, Height)>) -> Parse<Term> {
         let Some((mut right, mut height)) = operands.pop() else { return Err(super::Failed) };
@@ -329,7 +329,7 @@ impl Parser<'_, '_> {
         Ok(right)
     }
 
-    /// A number, a literal or a formula in parentheses, with an optional sign.
+    /// Parses a number, a literal or a formula in parentheses, with an optional sign.
     #[inline(never)]
     fn signed(&mut self) -> Parse<Term> {
         let sign = self.peek();
@@ -373,7 +373,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Arithmetic takes numbers, variables, functions and arithmetic.
+    /// Checks an operand of arithmetic, which takes numbers, variables, functions and arithmetic.
     #[inline(never)]
     fn check_number(&mut self, term: &Term, span: Span) -> Parse<()> {
         let functor = match term {
@@ -400,7 +400,7 @@ impl Parser<'_, '_> {
         Err(self.error_with_help(span, message, "no operand of arithmetic", help))
     }
 
-    /// Whether a literal of that name and arity is a function call.
+    /// Returns true if a literal of that name and arity is a function call.
     pub(super) fn is_function(&self, functor: Symbol, arity: usize) -> bool {
         let name = functor.as_str();
         name.contains('.')
@@ -409,7 +409,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// The operation that a sign of a sum, or else of a product, stands for.
+/// Returns the operation for a sign of a sum or product.
 fn chain_sign(kind: Tok, is_sum: bool) -> Option<Op> {
     match kind {
         Tok::Plus if is_sum => Some(Op::Add),
@@ -453,7 +453,7 @@ fn is_sum(op: Op) -> bool {
     matches!(op, Op::Add | Op::Sub)
 }
 
-/// Only `\n` and `\"` mean another character than they show; Jason keeps all other escapes as they are written.
+/// Translates `\n` and `\"`, the only escapes that mean another character; Jason retains all others as written.
 fn translated(raw: &str) -> String {
     raw.replace("\\n", "\n").replace("\\\"", "\"")
 }
