@@ -11,13 +11,13 @@ pub fn code_bundle(bytes: &[u8]) {
     assert_eq!(Bundle::decode(&written).as_ref(), Ok(&bundle));
     let file = "/x/p.asl";
     let Ok(loaded) = load_bundled(&bundle.text, &Text::from(file), &mut bundle.loader(file)) else { return };
-    // What nothing includes is not missed.
+    // A file that nothing includes may be missing.
     assert!(loaded.bundle.included.len() <= bundle.included.len());
     let again = load_bundled(&loaded.bundle.text, &Text::from(file), &mut loaded.bundle.loader(file));
     assert_eq!(again.map(|again| again.image.fingerprint).ok(), Some(loaded.image.fingerprint));
 }
 
-/// Bundles to start from.
+/// Seeds: bundles.
 pub fn seeds() -> Vec<Vec<u8>> {
     let included = |path: &str, name: &str, is_beside, text: &str| Included {
         path: path.to_owned(),

@@ -56,7 +56,7 @@ fn most(plan: &Plan, fault: &plan::Fault) -> u64 {
     }
 }
 
-/// Plans to start from.
+/// Seeds: plans.
 pub fn seeds() -> Vec<Vec<u8>> {
     let texts = [
         "[society]\nproject = \"bank\"\n\n[[fault]]\nkind = \"kill\"\ntarget = \"any\"\nevery = \"2s\"\ntimes = 10\n",

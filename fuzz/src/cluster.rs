@@ -42,7 +42,7 @@ fn comes_back(value: &[u8]) {
     }
 }
 
-/// Does what the node wants: its writes are done, or somebody else's were before, in turns.
+/// Carries out the node's writes, or lets another node write first, in turns.
 fn act(part: &mut Participant, revision: u64, now: Time) {
     for turn in 0..1_000 {
         let Some(action) = part.act(now) else { return };
@@ -86,7 +86,7 @@ fn terms() -> Terms {
     }
 }
 
-/// Lines to start from.
+/// Seeds: lines.
 pub fn seeds() -> Vec<Vec<u8>> {
     let society = r#"society {"state":"running","project":"garden","token":"t","term":3,"named":2}"#;
     let node = |number: u64, state: &str, more: &str| {

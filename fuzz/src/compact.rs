@@ -34,7 +34,7 @@ enum Kind {
     Far { away: u32 },
 }
 
-/// The first byte says what the others are taken for.
+/// Decodes the bytes after the first, which selects the decoder.
 pub fn compact_decoder(bytes: &[u8]) {
     let Some((what, bytes)) = bytes.split_first() else { return };
     match what % 4 {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use whimbrel_operator::{Answer, Call, Event, Request, VERSION, read_call};
 
-/// The first byte says what the others are taken for: a client's request, or a node's answer or event.
+/// Decodes the bytes after the first, which selects the type: a client's request, or a node's answer or event.
 pub fn control_frames(bytes: &[u8]) {
     let Some((what, line)) = bytes.split_first() else { return };
     match what % 3 {
@@ -31,7 +31,7 @@ fn comes_back<T: Serialize + DeserializeOwned>(line: &[u8]) {
     assert_eq!(serde_json::to_vec(&again).ok(), Some(written));
 }
 
-/// Lines to start from.
+/// Seeds: lines.
 pub fn seeds() -> Vec<Vec<u8>> {
     let calls = [
         r#"{"version":1,"request":"node"}"#,

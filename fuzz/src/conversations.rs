@@ -23,7 +23,7 @@ pub fn conversation_log(bytes: &[u8]) {
     }
 }
 
-/// Frames to start from.
+/// Seeds: frames.
 pub fn seeds() -> Vec<Vec<u8>> {
     let (amy, bob) = (Aid::local("amy"), Aid::new("bob", "home"));
     let message = |content: Value| {

@@ -24,7 +24,7 @@ pub fn journal_frame(bytes: &[u8]) {
     let standings = agents.iter().filter_map(|agent| agent.standing.as_ref());
     standings.flat_map(|standing| &standing.subscriptions).for_each(can_be_read_again);
     for agent in agents.iter().filter(|agent| matches!(agent.born.origin, Origin::Kept { .. })) {
-        // What it is can be read, or it is told why not; and then it can be written.
+        // The agent is restored, or refused with a reason. A restored one can be saved.
         let shelf = std::sync::Arc::<whimbrel_platform::session::Shelf>::default();
         if let Ok(mut body) = shelf.resume(agent.born.agent, &agent.born.origin, &agent.states, Duration::ZERO) {
             assert!(body.save_whole(Time::ZERO, &mut Vec::new()));
@@ -48,7 +48,7 @@ fn read(frames: impl IntoIterator<Item = Vec<Record>>) -> Arrears {
     arrears
 }
 
-/// Frames to start from.
+/// Seeds: frames.
 pub fn seeds() -> Vec<Vec<u8>> {
     let [ann, bob] = ["ann", "bob"].map(Symbol::new);
     let origin = Origin::Program { path: "ann.asl".to_owned(), fingerprint: 7, code: None };

@@ -9,17 +9,17 @@ use whimbrel_acl::{AclMessage, Aid, Encoding};
 /// Arrival time of the messages.
 const ARRIVAL_MS: u64 = 1_700_000_000_000;
 
-/// FIPA's string encoding.
+/// Decodes FIPA's string encoding.
 pub fn acl_string(bytes: &[u8]) {
     message(Encoding::String, bytes);
 }
 
-/// FIPA's XML encoding.
+/// Decodes FIPA's XML encoding.
 pub fn acl_xml(bytes: &[u8]) {
     message(Encoding::Xml, bytes);
 }
 
-/// JSON.
+/// Decodes JSON.
 pub fn acl_json(bytes: &[u8]) {
     message(Encoding::Json, bytes);
 }
@@ -64,7 +64,7 @@ fn same(one: &AclMessage, other: &AclMessage) {
     assert_eq!(all_of(one), all_of(other));
 }
 
-/// More than equality looks at.
+/// Renders a message with the parts that equality ignores.
 fn all_of(message: &AclMessage) -> String {
     let agents = [&message.sender].into_iter().chain(&message.receivers).chain(&message.extras().reply_to);
     let contacts: Vec<String> = agents.map(|agent| contacts_of(*agent)).collect();
@@ -76,7 +76,7 @@ fn contacts_of(agent: Aid) -> String {
     format!("{:?}@{:?} {:?} {resolvers:?}", agent.name, agent.platform, agent.contact())
 }
 
-/// SL: what is printed is printed the same when it is read again, and so are values.
+/// Checks that parsed SL is printed the same when it is parsed again, and so are its values.
 pub fn sl_content(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for profile in [Profile::Sl0, Profile::Sl1, Profile::Sl2, Profile::Sl] {

@@ -12,14 +12,14 @@ use whimbrel_net::{Authority, NodeRequest, Token};
 const REQUEST: &str = include_str!("../fixtures/request.json");
 const AGENT_REQUEST: &str = include_str!("../fixtures/agent.csr");
 const TOKEN: &str = include_str!("../fixtures/token");
-/// An authority is made anew when it has issued so many certificates.
+/// Number of certificates after which the authority is replaced by a new one.
 const ISSUED_MAX: usize = 1_000;
 
 thread_local! {
     static PARTIES: RefCell<Option<(Authority, AgentAuthority)>> = const { RefCell::new(None) };
 }
 
-/// Does something with an authority of the platform `p`, and with its node `n1`, which certifies agents.
+/// Calls `work` with an authority of the platform `p`, and with its node `n1`, which certifies agents.
 fn with(work: impl FnOnce(&mut Authority, &AgentAuthority)) {
     PARTIES.with_borrow_mut(|parties| {
         if parties.as_ref().is_some_and(|(authority, _)| authority.issued().len() > ISSUED_MAX) {
@@ -35,7 +35,7 @@ fn with(work: impl FnOnce(&mut Authority, &AgentAuthority)) {
     });
 }
 
-/// The first byte says what the others are taken for.
+/// Checks the bytes after the first, which selects the decoder.
 pub fn enrolment(bytes: &[u8]) {
     let Some((what, bytes)) = bytes.split_first() else { return };
     let text = String::from_utf8_lossy(bytes);
@@ -81,13 +81,13 @@ fn request(bytes: &[u8]) {
     });
 }
 
-/// A file of tokens lets in nobody who does not know one.
+/// Checks that a file of tokens admits only holders of a token.
 fn tokens(text: &str) {
     let Ok(tokens) = Tokens::parse(text) else { return };
     assert!(tokens.grant("nobody's token").is_none());
 }
 
-/// Bytes to start from.
+/// Seeds: one input for each decoder.
 pub fn seeds() -> Vec<Vec<u8>> {
     let seed = |what: u8, text: &str| [&[what], text.as_bytes()].concat();
     let hash = "0123456789abcdef".repeat(4);

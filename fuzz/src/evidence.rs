@@ -18,7 +18,7 @@ fn trust() -> &'static Trust {
     })
 }
 
-/// A bundle is refused, or proves what was said in the one that was signed, and nothing else.
+/// Checks that a bundle is refused, or proves only the facts of the signed one.
 pub fn evidence_bundle(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(bundle) = Bundle::from_json(text) else { return };
@@ -32,7 +32,7 @@ pub fn evidence_bundle(bytes: &[u8]) {
     assert!(!verified.to_string().is_empty() || verified.said.is_empty());
 }
 
-/// Bundles to start from.
+/// Seeds: bundles.
 pub fn seeds() -> Vec<Vec<u8>> {
     vec![BUNDLE.as_bytes().to_vec()]
 }

@@ -44,7 +44,7 @@ pub fn guest_module(bytes: &[u8]) {
     }
 }
 
-/// A state is refused, or is one of an agent that goes on, or ends.
+/// Checks that a state is refused, or is one of an agent that continues or ends.
 pub fn guest_state(bytes: &[u8]) {
     let states = [State::Whole(bytes.to_vec())];
     if let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) {
@@ -63,7 +63,7 @@ pub fn is_state(bytes: &[u8]) -> bool {
     sim.body("guest").is_some()
 }
 
-/// Whatever a guest calls, with whatever numbers, and wherever it waits: it goes on, or ends, and its state is one.
+/// Checks that a guest continues or ends with a valid state, whatever it calls, with any numbers, wherever it waits.
 pub fn guest_calls(bytes: &[u8]) {
     live(scripted_agent(), bytes);
 }
@@ -129,7 +129,7 @@ pub fn sent_by(script: &[u8]) -> usize {
     live(scripted_agent(), script)
 }
 
-/// All is granted, and little of it.
+/// Policy that grants everything, in small amounts.
 fn policy() -> Policy {
     let text = r#"{"grant": [{"who": "*", "clock": true, "random": true, "storage": true, "topics": "*", "environments": "*"}],
                    "quota": [{"who": "*", "call_cpu_ms": 50, "messages_per_s": 200, "memory_bytes": 1048576, "storage_bytes": 1000,
@@ -137,7 +137,7 @@ fn policy() -> Policy {
     serde_json::from_str(text).expect("a policy")
 }
 
-/// Modules to start from.
+/// Seeds: modules.
 pub fn modules() -> Vec<Vec<u8>> {
     vec![module()]
 }
@@ -168,7 +168,7 @@ pub fn states() -> Vec<Vec<u8>> {
     vec![state(&[0; 17]), state(&receive)]
 }
 
-/// Frames to start from.
+/// Seeds: frames.
 pub fn frames() -> Vec<Vec<u8>> {
     let message =
         AclMessage::new(Performative::Request, Aid::local("amy"), Aid::local("bob"), Value::list([Value::Int(1)]))

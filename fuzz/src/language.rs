@@ -16,7 +16,7 @@ fn quoted(term: &Term) -> Value {
     quote(term, &mut |name: Symbol| Var { slot: name.index(), name })
 }
 
-/// Programs: nothing panics, every diagnostic can be shown, and what is printed is printed the same when parsed again.
+/// Checks programs: no panic, every diagnostic can be shown, and printed code is the same after it is parsed again.
 pub fn asl_parser(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let parsed = parse_program(&text, &Text::from("fuzz.asl"), &mut NoFiles);
@@ -58,9 +58,9 @@ pub fn term_parser(bytes: &[u8]) {
     }
 }
 
-/// Strings are printed as they are, so that those with quotes in them, which are written with a backslash, cannot be
-/// read again. Neither can infinite numbers, which look like variables, names of local namespaces, and arithmetic with
-/// functions that only the program knows.
+/// Checks whether text can be parsed after it is printed. Strings are printed as they are, so those with escaped
+/// quotes cannot. Neither can infinite numbers, which look like variables, names of local namespaces, and arithmetic
+/// with functions that only the program knows.
 fn is_printable(text: &str) -> bool {
     !text.contains(['\\', '\u{fffd}']) && !text.contains("local") && !text.contains("register_function")
 }

@@ -13,8 +13,8 @@ use whimbrel_platform::link::{
     Refuse, Speaker, Train, read_items, reader, write_frame,
 };
 
-/// The peer's frame as it stands, or a batch whose first two bytes are set to the number that is due; or something that
-/// happens to the link: the kind of a piece is its first byte.
+/// First bytes of a piece, which give its kind: a frame of the peer, a batch with the number that is due in its first
+/// two bytes, or an event of the link.
 const BATCH_IN_TURN: u8 = 0x80;
 const OFFER: u8 = 0x81;
 const TIME: u8 = 0x82;
@@ -43,7 +43,7 @@ pub fn link_frames(bytes: &[u8]) {
     end.finish();
 }
 
-/// A node's end of a link, and the books on what was put on it.
+/// Node's end of a link, and the accounts of the items that were put on it.
 struct End {
     link: Link,
     now: Time,
@@ -81,7 +81,7 @@ impl End {
         self.take(FrameKind::Batch as u8, &batch);
     }
 
-    /// All frames of these bytes.
+    /// Takes all frames in these bytes.
     fn take_raw(&mut self, mut bytes: &[u8]) {
         while let Ok(Some(frame)) = Frame::first(bytes) {
             assert!(frame.bytes <= bytes.len() && frame.content.len() < frame.bytes);
@@ -120,7 +120,7 @@ impl End {
         self.connected = true;
     }
 
-    /// Does what a shell would after each input.
+    /// Acts as the I/O layer does after each input.
     fn go_on(&mut self) {
         if self.link.poll_timeout() <= self.now {
             self.link.handle_timeout(self.now);
@@ -250,7 +250,7 @@ fn comes_back<T: Content + PartialEq + std::fmt::Debug>(frame: &Frame<'_>) {
     assert_eq!(again.parse::<T>().expect("what is written can be read"), content);
 }
 
-/// Conversations to start from.
+/// Seeds: conversations.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for encoding in [Encoding::Compact, Encoding::Json] {

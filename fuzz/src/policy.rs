@@ -6,7 +6,7 @@ use whimbrel_platform::policy::{Action, Policy, Principal};
 /// Objects of the questions to a policy.
 const OBJECTS: [&str; 4] = ["amy", "seller-7", "topic:weather", ""];
 
-/// A policy is asked about anybody; what it forbids last is forbidden.
+/// Checks that a policy answers any question, and that its last prohibition holds.
 pub fn policy_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(policy) = toml::from_str::<Policy>(text) else { return };
@@ -35,7 +35,7 @@ pub fn policy_file(bytes: &[u8]) {
     let _ = (policy.restricts_agents(Action::Send), policy.restricts_nodes(Action::Publish));
 }
 
-/// Policies to start from.
+/// Seeds: policies.
 pub fn seeds() -> Vec<Vec<u8>> {
     let texts = [
         "",

@@ -1,4 +1,4 @@
-//! Replays on the stable compiler what the fuzzers start from and what they once found.
+//! Replays on the stable compiler the seeds of the fuzzers, and the inputs that once failed.
 #![allow(dead_code, reason = "not every crate that replays needs all of it")]
 
 use std::path::Path;
@@ -20,7 +20,7 @@ pub fn replay(target: &str, check: fn(&[u8])) {
     assert!(count > 0, "no files for {target}");
 }
 
-/// Runs `check` on every seed, and on each with single bytes changed, or cut off, in so many ways.
+/// Runs `check` on every seed, and on `times` variants of each with changed bytes or a cut end.
 pub fn change(seeds: &[Vec<u8>], times: usize, check: fn(&[u8])) {
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for seed in seeds {

@@ -4,7 +4,7 @@
 
 use whimbrel_store::fuzzing::{Piece, export, read_description, read_export, read_segment, segment};
 
-/// Records, three bytes and what they announce each; a first byte of 255 begins a new batch.
+/// Parses records: three bytes each, and the bytes that they announce. A first byte of 255 begins a new batch.
 fn pieces(mut bytes: &[u8]) -> Vec<Vec<Piece>> {
     let mut batches = vec![Vec::new()];
     while let Some(([kind, place, length], rest)) = bytes.split_first_chunk::<3>().map(|(head, rest)| (*head, rest)) {
@@ -21,7 +21,8 @@ fn pieces(mut bytes: &[u8]) -> Vec<Vec<Piece>> {
     batches
 }
 
-/// The first bytes say what is damaged: how many changes, where each is, and what is changed to. The rest are records.
+/// Damages the file of some records. The first bytes give the number of changes, their places and their values; the
+/// rest are records.
 fn damaged(bytes: &[u8], whole: impl Fn(&[u8]) -> Vec<u8>) -> (Vec<u8>, bool) {
     let Some((&count, rest)) = bytes.split_first() else { return (Vec::new(), false) };
     let (changes, rest) = rest.split_at((usize::from(count % 8) * 3).min(rest.len()));

@@ -56,7 +56,7 @@ const UNNAMED_MAX: usize = 15;
 
 type Tokens = Peekable<IntoIter>;
 
-/// Reads a declaration.
+/// Parses a declaration.
 pub fn read(input: TokenStream) -> Result<Declaration, String> {
     let mut tokens = input.into_iter().peekable();
     let attributes = attributes(&mut tokens)?;

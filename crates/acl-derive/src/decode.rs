@@ -22,7 +22,7 @@ pub fn implementation(declaration: &Declaration) -> String {
     format!("#[automatically_derived] impl {TRAIT} for {ident} {{ {functions} }}")
 }
 
-/// Code that reads an object's fields and makes `what` of them.
+/// Writes code that reads an object's fields and builds `what` from them.
 fn object(what: &str, name: &str, fields: &[Field]) -> String {
     let of = description(name, fields);
     let (mut places, mut arms, mut made) = (String::new(), String::new(), String::new());

@@ -16,7 +16,7 @@ pub fn implementation(declaration: &Declaration) -> String {
     format!("#[automatically_derived] impl {TRAIT} for {ident} {{ {functions} }}")
 }
 
-/// A static with what a type says of itself.
+/// Writes a static with the description of a type.
 pub fn description(name: &str, fields: &[Field]) -> String {
     let names: String = fields.iter().map(|field| format!("{:?},", field.name)).collect();
     let aliases: String = (0..)

@@ -13,7 +13,7 @@ use whimbrel_platform::Time;
 /// Time at which the mind is written, in microseconds.
 const WRITTEN_US: u64 = 200_000;
 
-/// A clock that goes on when nothing is left to do, and always the same chance.
+/// Clock that jumps ahead when there is nothing left to do, and constant random numbers.
 #[derive(Clone, Default)]
 struct Clock(Arc<AtomicU64>);
 

@@ -181,7 +181,7 @@ struct Told {
     end_column: u32,
     label: String,
     help: Option<String>,
-    /// As a terminal shows it.
+    /// Diagnostic as a terminal shows it.
     rendered: String,
 }
 
@@ -199,7 +199,7 @@ impl Desk {
         Self { society: Society::new(platform, host) }
     }
 
-    /// The society.
+    /// Returns the society.
     pub fn society(&mut self) -> &mut Society {
         &mut self.society
     }
@@ -344,7 +344,7 @@ fn code(society: &Society, path: &str, out: &mut Vec<u8>) -> Answer {
 }
 
 fn deliver(society: &mut Society, messages: &[Box<RawValue>]) -> Answer {
-    // All are read before the first is delivered.
+    // All messages are decoded before the first is delivered.
     let read: Result<Vec<_>, _> = messages.iter().map(|message| json::decode(message.get().as_bytes())).collect();
     match read {
         Ok(messages) => {

@@ -47,7 +47,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// Room for so many bytes, for the host to write an order and its bytes to; 0 if that is too much.
+/// Returns room of this size, for an order and its bytes; 0 if it is too large.
 // SAFETY: the module has no other function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn whim_input(bytes: u32) -> *mut u8 {
@@ -61,7 +61,7 @@ pub extern "C" fn whim_input(bytes: u32) -> *mut u8 {
     })
 }
 
-/// Begins a society on the platform whose name is in the first `name` bytes of the input.
+/// Starts a society on the platform whose name is in the first `name` bytes of the input.
 // SAFETY: the module has no other function of this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn whim_begin(name: u32) {

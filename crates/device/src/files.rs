@@ -13,7 +13,7 @@ use whimbrel_bdi::{Bundle, Loaded};
 use whimbrel_platform::limits::{CODE_BYTES_MAX, DEVICE_FILES_BYTES_MAX, SOURCE_BYTES_MAX};
 use whimbrel_platform::session::CodeName;
 
-/// A program, compiled.
+/// Compiled program.
 #[derive(Clone, Debug)]
 struct Program {
     image: Arc<Image>,
@@ -58,10 +58,10 @@ fn within(folder: &str, path: &str) -> String {
 }
 
 impl Files {
-    /// Puts a file in place of what was there. Agents that run keep the program that they have.
+    /// Adds a file, or replaces it. Running agents keep their program.
     ///
     /// # Errors
-    /// It is longer than a program may be, or all files together are.
+    /// The file, or all files together, are too long.
     pub fn put(&mut self, path: &str, text: &str) -> Result<(), String> {
         let before = self.texts.get(&plain(path)).map_or(0, String::len);
         let bytes = self.bytes - before + text.len();
@@ -73,7 +73,7 @@ impl Files {
         }
         self.bytes = bytes;
         self.texts.insert(plain(path), text.to_owned());
-        // What includes it is not known: all is compiled anew when it is wanted.
+        // Any program may include this file, so all are compiled again on their next use.
         self.compiled.clear();
         Ok(())
     }
@@ -86,15 +86,15 @@ impl Files {
         removed.is_some()
     }
 
-    /// Has programs looked for in these folders first.
+    /// Sets the folders in which programs are searched first.
     pub fn search_in(&mut self, folders: Vec<String>) {
         self.folders = folders;
     }
 
-    /// The text of a file.
+    /// Returns the text of a file.
     ///
     /// # Errors
-    /// There is none: it is noted as missing.
+    /// There is no such file: it is noted as missing.
     pub fn read(&mut self, path: &str) -> Result<&str, String> {
         let path = plain(path);
         if !self.texts.contains_key(&path) {
@@ -131,10 +131,10 @@ impl Files {
         found.unwrap_or_else(|| within(folder_of(from_file), path))
     }
 
-    /// The compiled program, and what there is to say about it when it is compiled for the first time.
+    /// Returns the compiled program; when it is compiled for the first time, also its diagnostics.
     ///
     /// # Errors
-    /// There is no such file, or it has errors: all of them, and warnings.
+    /// There is no such file, or it has errors; returns all errors and warnings.
     pub fn compile(&mut self, path: &str) -> Result<(Arc<Image>, Vec<Diagnostic>), Vec<Diagnostic>> {
         if let Some(foreign) = self.foreign.get(path) {
             return Ok((Arc::clone(&foreign.image), Vec::new()));

@@ -21,11 +21,11 @@ const ELSEWHERE: [&str; 3] = ["together", "apart", "label"];
 /// A project or program that cannot be run.
 #[derive(Debug)]
 pub struct OpenError(
-    /// All that is wrong, errors and warnings.
+    /// Diagnostics: errors and warnings.
     pub Vec<Diagnostic>,
 );
 
-/// An agent to be.
+/// Agent of a project, before it is created.
 struct Seat {
     name: String,
     config: AgentConfig,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::{AgentBody, Mailbox, Time};
 
-/// One agent.
+/// Slot of an agent.
 pub(crate) struct Slot {
     pub body: Box<dyn AgentBody>,
     pub mailbox: Mailbox,
@@ -32,7 +32,7 @@ pub(crate) struct Leaving {
     pub bytes: u64,
 }
 
-/// All agents by name.
+/// Slots of all agents, by name.
 #[derive(Default)]
 pub(crate) struct Slots {
     by_name: FxHashMap<Symbol, Slot>,
@@ -42,7 +42,7 @@ pub(crate) struct Slots {
 }
 
 impl Slot {
-    /// Takes a message in.
+    /// Adds a message to the mailbox.
     pub fn take_in(&mut self, message: MessageBody, is_from_outside: bool) {
         self.mailbox.push(message);
         if let Some(origins) = &mut self.kept {
@@ -157,7 +157,7 @@ impl Slots {
         !self.queue.is_empty()
     }
 
-    /// Messages in all mailboxes.
+    /// Counts the messages in all mailboxes.
     pub fn waiting(&self) -> usize {
         self.by_name.values().map(|slot| slot.mailbox.len()).sum()
     }

@@ -179,7 +179,7 @@ impl Society {
         if slot.leaving.is_none() && slot.body.stays().is_some() {
             return Err(SnapshotError::Held);
         }
-        // An agent that stays is told so later. So its arrival is recorded in a copy.
+        // The agent may stay, and is told so then. So its arrival is recorded in a copy.
         let mut there = slot.body.duplicate(now).ok_or(SnapshotError::Impossible)?;
         there.hopped(&Hop::Arrived { from });
         let state = there.snapshot(now).ok_or(SnapshotError::Impossible)?;

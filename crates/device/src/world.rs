@@ -18,7 +18,7 @@ use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
 use crate::Files;
 use crate::happening::{Happening, Happenings};
 
-/// Time and chance.
+/// Clock and random numbers of the host.
 pub trait Host: Send + Sync {
     /// Microseconds since the society began; never less than before.
     fn now(&self) -> Time;

@@ -13,7 +13,7 @@ const FOLDER_MODE: u32 = 0o700;
 /// Permissions of a private file.
 #[cfg(unix)]
 const FILE_MODE: u32 = 0o600;
-/// Permissions of everybody but the owner.
+/// Permissions of all users but the owner.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
@@ -43,7 +43,7 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
-/// Opens a file to be read and written; makes a private one if there is none. What is in it stays.
+/// Opens a file for reading and writing; creates a private one if there is none. The content stays.
 ///
 /// # Errors
 /// The file cannot be opened or created.
@@ -51,7 +51,7 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)
 }
 
-/// Opens a file to be appended to; makes a private one if there is none.
+/// Opens a file for appending; creates a private one if there is none.
 ///
 /// # Errors
 /// The file cannot be opened or created.
@@ -67,7 +67,7 @@ pub fn append_new(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().append(true).create_new(true)).open(path)
 }
 
-/// Writes a private file: all of it, in the place of what was there.
+/// Writes a whole private file, in place of an earlier one.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -98,7 +98,7 @@ fn folders() -> DirBuilder {
     builder
 }
 
-/// Withdraws the access of everybody but the owner to a file or folder. Returns whether others had access.
+/// Withdraws the access of all users but the owner to a file or folder. Returns whether others had access.
 ///
 /// # Errors
 /// The path is missing, or not this user's.

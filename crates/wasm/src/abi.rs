@@ -1,4 +1,4 @@
-//! Names and types of what guests export and import (docs/design/wasm-agents.md).
+//! Interface of guests: names and types of their exports and imports (docs/design/wasm-agents.md).
 
 use wasmparser::{FuncType, ValType};
 

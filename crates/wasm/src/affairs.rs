@@ -19,7 +19,7 @@ pub(crate) struct Affairs {
     pub options: Vec<u8>,
     /// Timers with their tags, the earliest first.
     pub timers: Vec<(Time, i64)>,
-    /// Bytes of which the guest knows the length, and which it has not fetched yet.
+    /// Bytes that the guest has not fetched yet; it knows their length.
     pub held: Vec<u8>,
     /// Call that waits in its middle.
     pub suspended: Option<Suspended>,

@@ -1,4 +1,4 @@
-//! Societies of a device, on a clock that goes on when nothing is left to do.
+//! Societies of a device, on a clock that jumps ahead when there is nothing left to do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod desk;
@@ -43,7 +43,7 @@ impl Bench {
         Self { clock, society, happened: Vec::new() }
     }
 
-    /// Lets so many milliseconds pass.
+    /// Runs the society for this many milliseconds.
     fn pass(&mut self, ms: u64) {
         let end = Time(self.clock.now().0 + ms * 1000);
         loop {

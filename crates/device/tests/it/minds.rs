@@ -31,7 +31,7 @@ fn restored_mind_keeps_its_mailbox() {
     here.society.spawn("bob", "bob.asl", &[]).expect("its name is free");
 }
 
-/// Goes somewhere in the middle of a plan, while it does something else, and says what became of it.
+/// Moves in the middle of a plan, while another intention runs, and prints the outcome.
 const WANDERER: &str = r#"
 !go(1).
 !tick(0).
@@ -73,7 +73,7 @@ fn moved_mind_continues_after_step() {
     let printed = there.printed();
     assert!(printed.contains(&"[bob] 1 at tab-2".to_owned()), "{printed:?}");
     assert!(printed.contains(&"[bob] tick 1".to_owned()), "{printed:?}");
-    // Who was not told that it moved goes on there as well: the state says so.
+    // A mind that was not told of its move continues there, too: the state says so.
     let (_, mut other) = places();
     other.society.restore("bob", "wanderer.asl", &state, None).expect("the state is read");
     other.pass(150);

@@ -46,7 +46,7 @@ fn what_is_exported_is_imported() {
     let after = checked(&to);
     assert_eq!(before.opened, after.opened);
     assert_eq!((after.keys, after.blobs, after.blob_bytes, after.partitions), (1, 2, 100_010, 32));
-    // The same again, to the last byte.
+    // Another export is equal to the last byte.
     let again = folder.path().join("again");
     export(&to, &again, false, &mut on).unwrap();
     let (one, two) = (std::fs::read(&file).unwrap(), std::fs::read(&again).unwrap());
@@ -66,7 +66,7 @@ fn what_is_exported_is_imported() {
     }
     let key = Coord::read(&from, "shard/1").unwrap();
     assert_eq!(Coord::read(&to, "shard/1").unwrap(), key);
-    // Revisions go on where they were, also where the last write was of a key that is gone.
+    // Revisions continue, even if the last write was of a removed key.
     assert_eq!(to.write("gone", Revision(0), b"back"), from.write("gone", Revision(0), b"back"));
     assert!(to.open(Partition(31), Epoch(76)).is_err());
 }
@@ -118,7 +118,7 @@ fn damaged_export_is_refused() {
         std::fs::write(&file, case).unwrap();
         match import(&file, &to, &mut on) {
             Err(ArchiveError::NotAnExport { .. }) => refused += 1,
-            // What fills up a record's bytes to eight may be anything.
+            // The padding of a record may be any bytes.
             Ok(_) => std::fs::remove_dir_all(&to).unwrap(),
             Err(error) => panic!("{error}"),
         }
@@ -155,7 +155,7 @@ fn salvage_exports_undamaged_rest() {
         imported.damage.iter().map(|one| (one.partition, one.first)).collect::<Vec<_>>(),
         [(Some(Partition(2)), Lsn(20))]
     );
-    // What is missing is still said to be; what comes after it is there.
+    // Missing frames are still reported as missing; later frames are there.
     let store = Embedded::open(&to, &options()).unwrap();
     let (count, outcome) = read(&store, 2);
     assert!(count == 19 && outcome.unwrap_err().to_string().contains("partition 2, frame 20"));

@@ -149,7 +149,7 @@ fn unreadable_segment_stays_while_frames_miss() {
     fill(&store, 0, 151..=600, 1_000);
     drop(store);
     let before = names(&folder);
-    // The only frame of the other partition, and what is around it.
+    // The only frame of the other partition, with the bytes around it.
     let find = |path: &std::path::PathBuf| {
         let bytes = std::fs::read(path).unwrap();
         let at = bytes.windows(frame.len()).position(|window| window == frame)?;

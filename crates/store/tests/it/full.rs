@@ -1,4 +1,4 @@
-//! A full disk: nothing that was acknowledged is lost, nothing else is, and with room again all goes on.
+//! Full disk: no acknowledged frame is lost, no other file either, and with room again the store continues.
 
 use std::path::Path;
 use std::process::Command;
@@ -71,11 +71,11 @@ fn full_disk_loses_nothing() {
     assert!(matches!(store.put(&vec![3; 1 << 20]), Err(StoreError::Away(_))), "a blob on a full disk");
     assert_eq!(read(&store, 0), (full, Ok(())));
     drop(store);
-    // It opens on the full disk, and all is there.
+    // The store opens on the full disk, and has all frames.
     let store = Embedded::open(&folder, &options()).unwrap();
     assert_eq!(store.found().damage, []);
     assert_eq!(read(&store, 0), (full, Ok(())));
-    // With room again it goes on, without being opened anew.
+    // With room again it continues, without being opened again.
     store.open(Partition(0), Epoch(2)).unwrap();
     let more = fill(&store, 2, full);
     std::fs::remove_file(&ballast).unwrap();

@@ -1,4 +1,4 @@
-//! Replays what the fuzzers of stores' files start from and what they once found.
+//! Replays the seeds of the fuzzers of stores' files, and the inputs that once failed.
 
 use std::path::Path;
 

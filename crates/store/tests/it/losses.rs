@@ -1,5 +1,5 @@
-//! Parts of a store's folder that are lost, emptied or renamed: nothing is ever made over the rest, and what can be
-//! mended is.
+//! Lost, emptied or renamed parts of a store's folder: nothing is ever made over the rest, and repairable parts are
+//! repaired.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -169,7 +169,7 @@ fn lost_frames_are_named() {
         let error = repair(copied.path(), None, &mut nothing).unwrap_err();
         assert!(matches!(error, OpenStoreError::Damaged { .. }), "{name}: {error}");
     }
-    // One in the middle: all else can be read, and goes on.
+    // With one lost in the middle, all others can be read.
     let copied = Folder::new("lost-middle");
     copy(folder.path(), copied.path());
     fs::remove_file(&segments(copied.path())[1]).unwrap();
@@ -226,7 +226,7 @@ fn unfinished_store_is_made_anew() {
     for with_segment in [true, false] {
         let again = Folder::new("unfinished-again");
         drop(Embedded::open(again.path(), &options()).unwrap());
-        // This is what a process leaves that dies before the description has its name.
+        // The state that a process leaves if it dies before the description has its name.
         fs::remove_file(again.path().join("store")).unwrap();
         fs::remove_file(again.path().join("flushed")).unwrap();
         let first = segments(again.path()).remove(0);
@@ -278,7 +278,7 @@ fn stores_are_their_owners_only() {
     };
     let (folder, _) = filled("private");
     assert_eq!(wrong(folder.path()), Vec::<PathBuf>::new());
-    // One that was made before is narrowed.
+    // A store of an earlier release is narrowed.
     for path in contents(folder.path()).into_iter().map(|(path, _)| path).chain([folder.path().join("lock")]) {
         fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
     }

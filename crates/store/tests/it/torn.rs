@@ -28,7 +28,7 @@ pub fn content(partition: u16, sequence: u64) -> Vec<u8> {
     head.into_iter().chain((0..length).map(|_| random.next_u64() as u8)).collect()
 }
 
-/// Reads a partition: how many frames, if all are what they must be; else where it cannot be read.
+/// Reads a partition: returns the number of frames, and the error at which reading ended.
 pub fn read(store: &Embedded, partition: u16) -> (u64, Result<(), StoreError>) {
     let mut count = 0;
     let outcome = Journal::read(store, Partition(partition), Lsn(0), &mut |lsn, frame| {
@@ -60,7 +60,7 @@ impl Owner {
         Self { random: Random::new(seed), epoch, written: begun.clone(), begun }
     }
 
-    /// Appends frames to all partitions in one call, and tells what was acknowledged.
+    /// Appends frames to all partitions in one call, and reports those that were acknowledged.
     pub fn write(&mut self, store: &Embedded, mut acknowledged: impl FnMut(u16, u64)) {
         let mut contents = Vec::new();
         for _ in 0..self.random.between(1..=12) {
@@ -85,7 +85,7 @@ impl Owner {
     }
 }
 
-/// A new owner appends frames to all partitions in so many calls.
+/// Appends frames of a new owner to all partitions in this many calls.
 pub fn write(store: &Embedded, seed: u64, calls: u64, mut acknowledged: impl FnMut(u16, u64)) {
     let mut owner = Owner::new(store, seed);
     for _ in 0..calls {
@@ -134,7 +134,7 @@ fn killed_process_keeps_acknowledged_frames() {
             }
             if left == 0 {
                 child.kill().unwrap();
-                // What it said before that counts.
+                // Only its lines before that count.
                 left = u64::MAX;
             }
         }
@@ -172,7 +172,7 @@ pub fn copy(from: &Path, to: &Path) {
     let _ = std::fs::copy(from.join(MARK), to.join(MARK));
 }
 
-/// Says up to where the journal was flushed.
+/// File that records up to where the journal was flushed.
 const MARK: &str = "flushed";
 
 /// A power cut: of the last call's bytes, any sectors may be there, and any not.
@@ -224,7 +224,7 @@ fn power_cut_keeps_flushed_frames() {
                     "round {round}: {safe} were safe, {torn} written, {count} there"
                 );
             }
-            // It goes on from there.
+            // The store continues from there.
             write(&store, round, 2, |partition, sequence| {
                 safe[usize::from(partition)] = sequence;
                 torn[usize::from(partition)] = sequence;
@@ -272,7 +272,7 @@ fn damage_is_reported_never_skipped() {
                 for partition in 0..PARTITIONS {
                     let (count, outcome) = read(&store, partition);
                     match outcome {
-                        // It stopped at the first damaged frame, and said which that is.
+                        // The reader stopped at the first damaged frame, and named it.
                         Err(error) => {
                             said += 1;
                             let place = format!("partition {partition}, frame {}", count + 1);
@@ -340,7 +340,7 @@ fn journal_cut_anywhere_is_damaged() {
         let results = store.append(&[append(1, &b"belief"[..]), append(2, b"an intention")]);
         assert!(results.iter().all(Result::is_ok));
     }
-    // One copy is as a killed process leaves the store, the other as an ended one does.
+    // One copy is as a killed process leaves the store, the other as an orderly end does.
     copy(folder.path(), running.path());
     drop(store);
     let path = last_segment(running.path());

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use whimbrel_wasm::{Host, HostOptions};
 
-/// Has the test below run in a process that may have this many KiB of addresses.
+/// Runs the test below in a process that may have this many KiB of addresses.
 fn with_addresses(kib: u64) {
     let this = std::env::current_exe().unwrap();
     let script = format!("ulimit -v {kib} && exec \"$0\" --ignored --exact addresses::host_runs_with_few_addresses");

@@ -3,7 +3,7 @@ use whimbrel_testkit::Simulation;
 
 use crate::harness::{agent, compile, guest, host, told, world};
 
-/// Counts its messages.
+/// Guest that counts its messages.
 pub const COUNTER: &str = r#"
   (func (export "whim_handle") (param i32 i32) (result i32)
     (i64.store (i32.const 2048) (i64.add (i64.load (i32.const 2048)) (i64.const 1)))
@@ -148,7 +148,7 @@ fn take_finds_matching_message() {
       (func (export "whim_handle") (param i32 i32) (result i32)
         (call $tell (i64.extend_i32_s (call $take (i32.const 3000) (i32.const 1))))
         (i32.const 0))"#;
-    // What is told is that no request waits.
+    // The guest is told that no request waits.
     assert_eq!(told(body, 1), ["inform -4"]);
 }
 

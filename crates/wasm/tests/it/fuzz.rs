@@ -1,4 +1,4 @@
-//! Replays what the fuzzers of modules, states, calls and frames start from and what they once found.
+//! Replays the seeds of the fuzzers of modules, states, calls and frames, and the inputs that once failed.
 
 #[path = "../../../../fuzz/src/guest.rs"]
 mod guest;
@@ -48,7 +48,7 @@ fn seed_states_are_valid() {
     }
 }
 
-/// The target, and what it starts from.
+/// Returns the fuzz targets with their seeds.
 fn seeds() -> [(&'static str, Vec<Vec<u8>>); 4] {
     [
         ("guest_module", guest::modules()),
@@ -75,7 +75,7 @@ fn corpus_matches_the_seeds() {
     }
 }
 
-/// Writes the seeds into the folders of corpora, if they are to be made anew.
+/// Writes the seeds into the folders of corpora; run by hand.
 #[test]
 #[ignore = "writes files"]
 fn write_corpus() {

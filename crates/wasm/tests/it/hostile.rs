@@ -1,4 +1,4 @@
-//! Guests that mean harm: each ends, says why, and nobody else notices.
+//! Hostile guests: each is ended with a reason, and no other agent is affected.
 
 use whimbrel_platform::EndReason;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
@@ -102,7 +102,7 @@ fn trapping_start_function_is_refused() {
     assert!(why.starts_with("it cannot be instantiated") && why.contains("unreachable"), "{why}");
 }
 
-/// Nobody waits until it has had all the time that a call may take.
+/// A kill does not wait for the whole time that a call may take.
 #[test]
 fn endless_loop_ends_when_killed() {
     let (mut sim, probe) = world();
@@ -162,12 +162,12 @@ fn searched_names_are_counted() {
     );
 }
 
-/// Each agent may make up some names, but not all together any number: who makes few goes on.
+/// Each agent may create some names, but all together have a limit; beyond it, agents with few names continue.
 #[test]
 fn names_of_all_guests_are_counted() {
     let (mut sim, _) = world();
     let host = host();
-    // A text of so many bytes with its own name in it.
+    // A text of this many bytes that contains a name of its own.
     let search = |bytes: u32| {
         format!(
             r#"{HANDLE}
@@ -286,7 +286,7 @@ fn usage_survives_leaving_memory() {
     let (mut sim, _) = world();
     let quota = r#"{"quota": [{"who": "agent:guest", "messages_per_s": 3}]}"#;
     sim.set_policy(serde_json::from_str(quota).unwrap());
-    // One place: each time another one is called, it is written out.
+    // With one slot, each call of another guest writes this one out.
     let host = crate::harness::host_of(1);
     sim.spawn("guest", agent(&host, &format!("{HANDLE} {flood})")));
     sim.spawn("other", agent(&host, crate::agents::COUNTER));

@@ -8,7 +8,7 @@ use whimbrel_testkit::{Probe, Simulation};
 use crate::harness::{agent, host, told, world};
 use crate::owners::arrive;
 
-/// Says what is sent should it fail, and tells the number of its life.
+/// Tells the number of its life, and sets the message for its failure.
 const SAYS: &str = r#"(call $tell (call $life)) (call $on_failure (i32.const 1024) (i32.const 25)))"#;
 const HANDLE: &str = r#"(func (export "whim_handle") (param i32 i32) (result i32)"#;
 
@@ -79,7 +79,7 @@ fn moves_keep_life_clones_change() {
     arrive(&mut sim, &host, "guest", "twin", true, SAYS).unwrap();
     be_clone(&mut sim, "twin");
     assert_ne!(tell(&mut sim, &probe, "twin"), life);
-    // Somebody who gets the name later.
+    // A later agent of the same name.
     assert!(sim.kill("guest"));
     sim.run_until_idle();
     probe.take();

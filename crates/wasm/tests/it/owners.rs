@@ -24,7 +24,7 @@ pub fn world_under(policy: &str) -> Simulation {
     sim
 }
 
-/// An agent of this body that somebody of this name owns.
+/// Adds an agent of this body with this owner.
 pub fn introduce(sim: &mut Simulation, host: &Arc<Host>, name: &str, owner: &str, body: &str) {
     let new = NewAgent { owner: owner.into(), ..NewAgent::new(name, AgentKind::Wasm) };
     sim.introduce(new, agent(host, &format!("{HANDLE} {body}")));
@@ -39,7 +39,7 @@ fn fates(sim: &Simulation, name: &str, count: usize) -> Vec<String> {
     ended.collect()
 }
 
-/// Each of ten agents of an owner, and of one of another owner, is told to go so often within a second.
+/// Sends `go` this many times within a second to each of ten agents of an owner, and to one of another owner.
 fn swarm(policy: &str, host: &Arc<Host>, body: &str, times: usize) -> Simulation {
     let mut sim = world_under(policy);
     (0..10).for_each(|number| introduce(&mut sim, host, &format!("guest{number}"), "boss", body));
@@ -57,7 +57,7 @@ fn owner_message_rate_adds_up() {
     let policy = r#"{"quota": [{"who": "*", "messages_per_s": 20, "owner_messages_per_s": 70}]}"#;
     let sim = swarm(policy, &host(), "(call $tell (i64.const 1)) (i32.const 0))", 10);
     let fates = fates(&sim, "guest", 10);
-    // A hundred messages of ten each: what those sent that were stopped does not count against the others.
+    // There are a hundred messages of each of ten agents. Those of stopped agents do not count against the others.
     assert!((1..=5).contains(&fates.len()), "{fates:?}");
     let why = "the agents of boss sent or printed more than 70 messages within a second (quota owner_messages_per_s)";
     assert!(fates.iter().all(|fate| fate == why), "{fates:?}");
@@ -137,7 +137,7 @@ pub fn arrive(
     Ok(())
 }
 
-/// Whoever comes with this state.
+/// Admits an agent with this state.
 fn taken_in(
     sim: &Simulation,
     host: &Arc<Host>,
@@ -182,7 +182,7 @@ fn uncalled_clone_moves_as_clone() {
     let (mut sim, probe) = world();
     sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "agent:seer", "clock": true}]}"#).unwrap());
     let host = host();
-    // Who has had no turn has no state.
+    // An agent without a turn has no state.
     let mut amy = taken_in(&sim, &host, Vec::new(), "amy", Some("guest"), TELL_TIME).unwrap();
     amy.before_hop();
     let state = amy.snapshot(sim.now()).unwrap();
@@ -193,7 +193,7 @@ fn uncalled_clone_moves_as_clone() {
     assert_eq!(probe.take_lines(), ["inform 0"]);
 }
 
-/// The agent `guest`, made again of what a journal has of it, in a world that knows nothing of its owner.
+/// Restores the agent `guest` from its journal, in a world that knows nothing of its owner.
 fn made_again(sim: &mut Simulation, host: &Arc<Host>, body: &str) {
     let (now, mut bytes) = (sim.now(), Vec::new());
     assert!(sim.body("guest").unwrap().save_whole(now, &mut bytes));
@@ -206,7 +206,7 @@ fn made_again(sim: &mut Simulation, host: &Arc<Host>, body: &str) {
     sim.run_until_idle();
 }
 
-/// Whoever hops to and fro would else have a new allowance every millisecond.
+/// Without this, an agent that hops back and forth would have a new allowance every millisecond.
 #[test]
 fn guest_back_soon_keeps_usage() {
     let three = "(call $tell (i64.const 1)) (call $tell (i64.const 2)) (call $tell (i64.const 3)) (i32.const 0))";
@@ -313,7 +313,7 @@ fn clones_count_for_first_owner() {
     arrive(&mut sim, &host, "queen", "queen1", true, idle).unwrap();
     assert!(sim.kill("clone0"));
     sim.run_until_idle();
-    // A clone that comes from elsewhere counts as well: it moves, and is none of `liar`.
+    // A clone from elsewhere counts as well: it moves, and is none of `liar`.
     arrive(&mut sim, &host, "clone1", "clone4", false, idle).unwrap();
     assert_eq!(arrive(&mut sim, &host, "clone1", "clone5", false, idle), why);
 }
@@ -343,7 +343,7 @@ fn oversized_arrival_is_refused() {
 #[test]
 fn accepted_arrival_gets_a_turn() {
     let (mut sim, host) = (world_under(r#"{"quota": [{"who": "*", "call_cpu_ms": 20}]}"#), host());
-    // Its state is packed.
+    // The state is packed.
     let fill = "(memory.fill (i32.const 8192) (i32.const 7) (i32.const 3000)) (i32.const 0))";
     introduce(&mut sim, &host, "guest", "boss", fill);
     sim.tell("guest", "go");
@@ -389,7 +389,7 @@ fn inflated_state_is_never_unpacked() {
     let why = "its state says 50331648 bytes of a memory of 65536";
     let came = taken_in(&sim, &host, state.clone(), "guest", None, "(i32.const 0))");
     assert_eq!(came.err().as_deref(), Some(why));
-    // So many cannot become more than memory has.
+    // So few packed bytes cannot unpack to 48 MiB.
     state.truncate(1_000);
     let module = compile(&host, &guest(&format!("{HANDLE} (i32.const 0))"))).unwrap();
     let came = WasmAgent::restore(module, "guest.wasm".into(), &[State::Whole(state)], sim.now());

@@ -6,7 +6,7 @@ use whimbrel_acl::Performative;
 use crate::harness::{host, world};
 use crate::owners::introduce;
 
-/// Does not come back.
+/// Never returns.
 const SPIN: &str = "(loop $l (br $l)) (i32.const 0))";
 const GROW: &str = "(drop (memory.grow (i32.const 1))) (i32.const 0))";
 /// Sends ten messages of 25 bytes.

@@ -7,7 +7,7 @@ use crate::owners::{arrive, introduce, world_under};
 
 const GRANT: &str = r#"{"grant": [{"who": "*", "storage": true}], "quota": [{"who": "*", "storage_bytes": 84, "owner_storage_bytes": 8300}]}"#;
 
-/// Tells what `call` answers; keys are at 3000, values at 3100.
+/// Tells the answers of these calls; keys are at 3000, values at 3100.
 fn telling(calls: &[&str]) -> String {
     let calls: String = calls.iter().map(|call| format!("(call $tell (i64.extend_i32_s (call ${call})))")).collect();
     format!(
@@ -29,7 +29,7 @@ fn stored_value_is_found_again() {
         put(&two, 1),
         put(&other, 0),
         format!("storage_get {one}"),
-        // As long as its room is, and what is in there.
+        // The answer is the whole length, and as much content as fits.
         "read (i32.const 3200) (i32.const 2)".to_owned(),
         format!("storage_get {other}"),
         format!("storage_delete {other}"),
@@ -127,7 +127,7 @@ fn only_descendants_find_stored_values() {
     introduce(&mut sim, &host, "guest", "boss", &put);
     sim.tell("guest", "go");
     sim.run_until_idle();
-    // Of the same name, but somebody else's.
+    // An agent of the same name with another owner.
     assert!(sim.kill("guest"));
     introduce(&mut sim, &host, "guest", "queen", &get);
     let probe = whimbrel_testkit::Probe::new();
@@ -136,14 +136,14 @@ fn only_descendants_find_stored_values() {
     sim.tell("guest", "go");
     sim.run_until_idle();
     assert!(sim.kill("guest"));
-    // The same one's.
+    // An agent of the same name and owner.
     introduce(&mut sim, &host, "guest", "boss", &get);
     sim.tell("guest", "go");
     sim.run_until_idle();
     arrive(&mut sim, &host, "guest", "clone", true, &get).unwrap();
     sim.tell("clone", "go");
     sim.run_until_idle();
-    // One that calls itself so.
+    // An agent with another name.
     introduce(&mut sim, &host, "other", "boss", &get);
     sim.tell("other", "go");
     sim.run_until_idle();

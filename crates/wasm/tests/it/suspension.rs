@@ -8,7 +8,7 @@ use whimbrel_wasm::WasmAgent;
 
 use crate::harness::{agent, compile, guest, host, world};
 
-/// Tells how long the message is that it waited for within a call, or that none came; then goes on.
+/// Tells the length of the message that it waited for within a call, or that none came; then continues.
 const WAITER: &str = r#"
   (data (i32.const 3000) "\12")
   (func (export "whim_handle") (param i32 i32) (result i32)

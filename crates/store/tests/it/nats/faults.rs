@@ -31,7 +31,7 @@ fn append(store: &Nats, partition: u16, epoch: u64, number: u64) -> Result<Lsn, 
     store.append(&[append]).remove(0)
 }
 
-/// Two nodes, each with its own connection: the old owner is not told, and finds out by its next append.
+/// Two nodes, each with its own connection: the old owner is not notified, and learns of it from its next append.
 #[test]
 fn deposed_owner_gets_no_acknowledgement() {
     let Some(engine) = Engine::start(3, true) else { return };

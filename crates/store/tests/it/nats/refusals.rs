@@ -1,4 +1,4 @@
-//! Engines that promise less than what is asked, and what is said of them.
+//! Refusal of engines that promise less than the options ask for.
 
 use whimbrel_platform::store::{Coord, Journal, Revision, Survives};
 use whimbrel_store::nats::{ConnectError, Nats, Options, status};
@@ -30,13 +30,13 @@ fn weaker_engine_is_refused() {
     assert!(error.contains("3 copies need 3 servers"), "{error}");
     let error = refused("nats://127.0.0.1:1", Survives::Nothing);
     assert!(error.contains("no NATS server answers at nats://127.0.0.1:1"), "{error}");
-    // It was not made by being refused.
+    // The refusal did not make the store.
     let there = status(&format!("nats://{server}/a?replicas=1"), asking(Survives::OneMachine)).unwrap();
     assert_eq!((there.partitions, there.streams.len()), (None, 0));
     assert!(there.refused.unwrap().contains("?replicas=3"));
 }
 
-/// Has a server of an engine do something with a stream.
+/// Sends an order about a stream to a server of an engine.
 fn order(address: &str, order: &str) {
     let server = address.split(['?', '/']).nth(2).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
