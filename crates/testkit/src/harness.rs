@@ -33,8 +33,8 @@ pub fn simulate_seeds(seeds: Range<u64>, test: impl Fn(&mut Simulation)) {
     });
 }
 
-/// Runs `test` for so many seeds from 0 on, or as the environment says: see [`simulate`]. If it panics, the seed and the
-/// command that repeats it are printed.
+/// Runs `test` for so many seeds from 0 on, or as the environment says: see [`simulate`]. A panic prints the seed and
+/// the command that repeats it.
 ///
 /// # Panics
 /// As `test` does.

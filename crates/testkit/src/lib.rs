@@ -2,8 +2,8 @@
 //!
 //! [`Simulation`] schedules [`AgentBody`](whimbrel_platform::AgentBody) one turn at a time over the platform's own AMS
 //! and DF. Time passes only when no agent has anything to do, so ten simulated hours take no longer than their events.
-//! The same seed gives the same run, to the last line of output. [`simulate`] runs a test under many seeds and, when one
-//! fails, prints the command that repeats it:
+//! The same seed gives the same run, to the last line of output. [`simulate`] runs a test under many seeds. When one
+//! fails, it prints the command that repeats it:
 //!
 //! ```
 //! use whimbrel_testkit::{answering, simulate};

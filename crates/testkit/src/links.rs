@@ -1,4 +1,4 @@
-//! Two ends of a link and a wire between them that can be cut, and that loses, doubles and garbles what it carries.
+//! Two ends of a link on a simulated wire, which can be cut, and which loses, doubles and garbles writes.
 
 mod contest;
 
@@ -13,28 +13,28 @@ use whimbrel_platform::link::{Frame, Item, Link, LinkError, LinkEvent, Speaker};
 
 use crate::Random;
 
-/// How long a connection that cannot be made takes to fail.
+/// Time after which a connection that cannot be made fails.
 const CONNECT_MS: u64 = 20;
 
-/// One end, with what arrived there.
+/// End of a link, with the items that arrived there.
 pub struct LinkEnd {
-    /// The state machine.
+    /// State machine of the link.
     pub link: Link,
     /// Items that arrived, in order.
     pub arrived: Vec<Item>,
-    /// Messages that it was told are lost.
+    /// Messages that the link reported as lost.
     pub lost: Vec<Envelope>,
-    /// Messages that it was told cannot be sent.
+    /// Messages that the link could not send.
     pub unsendable: Vec<Envelope>,
-    /// How often a session began; and how often one was resumed.
+    /// Number of sessions that began.
     pub began: usize,
-    /// See `began`.
+    /// Number of sessions that were resumed.
     pub resumed: usize,
-    /// Why connections ended.
+    /// Errors that ended connections.
     pub errors: Vec<LinkError>,
-    /// Whether what arrives is dealt with at once.
+    /// True if arrived items are not handled at once.
     pub busy: bool,
-    /// Bytes on their way to it: when they arrive, and the bytes.
+    /// Bytes on their way to this end, each with the time of arrival.
     coming: VecDeque<(Time, Vec<u8>)>,
     buffer: Vec<u8>,
 }
@@ -55,7 +55,7 @@ impl LinkEnd {
         }
     }
 
-    /// Puts a message on the link whose content is this number.
+    /// Sends a message whose content is a number.
     pub fn send(&mut self, number: u64) {
         let message =
             AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), Value::Int(number as i64));
@@ -101,7 +101,7 @@ impl LinkEnd {
         }
     }
 
-    /// The numbers of the messages that arrived.
+    /// Numbers in the messages that arrived.
     pub fn numbers(&self) -> Vec<u64> {
         numbers(self.arrived.iter().filter_map(|item| match item {
             Item::Message(envelope) => Some(envelope),
@@ -109,7 +109,7 @@ impl LinkEnd {
         }))
     }
 
-    /// The numbers of the messages that were lost.
+    /// Numbers in the messages that were lost.
     pub fn lost_numbers(&self) -> Vec<u64> {
         numbers(self.lost.iter())
     }
@@ -123,7 +123,7 @@ fn numbers<'a>(envelopes: impl Iterator<Item = &'a Envelope>) -> Vec<u64> {
     envelopes.map(number).collect()
 }
 
-/// Puts a text in the place of another one of its length.
+/// Replaces a text by another one of its length.
 fn rename(bytes: &mut [u8], from: &str, to: &str) {
     for start in 0..bytes.len() {
         if let Some(text) = bytes.get_mut(start..start + from.len()).filter(|text| **text == *from.as_bytes()) {
@@ -132,31 +132,31 @@ fn rename(bytes: &mut [u8], from: &str, to: &str) {
     }
 }
 
-/// How a wire treats what it carries: each is "once in so many writes", 0 for never.
+/// Fault rates of a wire: each fault happens once in so many writes, 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// The connection breaks, with any part of what is on its way.
+    /// The connection breaks, with any part of the bytes on their way.
     pub cut: u64,
     /// A write is lost.
     pub drop: u64,
     /// A write arrives twice.
     pub double: u64,
-    /// A bit of a write is turned.
+    /// A bit of a write is flipped.
     pub garble: u64,
 }
 
-/// See the module.
+/// Both ends of a link, and the wire between them.
 pub struct LinkPair {
-    /// The end that connects, and the end that accepts.
+    /// Connecting end, and accepting end.
     pub ends: [LinkEnd; 2],
-    /// The time.
+    /// Simulated time.
     pub now: Time,
-    /// What goes wrong.
+    /// Fault rates of the wire.
     pub faults: Faults,
-    /// Whether nothing can pass, and no connection be made.
+    /// True if nothing can pass, and no connection can be made.
     pub severed: bool,
-    /// A text that reaches the other end as another one of its length: both ends are one process, so that no end says a
-    /// name that the other does not know.
+    /// Text that reaches the other end as another one of its length. Both ends are one process, so that otherwise no
+    /// end sends a name that is new to the other.
     pub renamed: Option<(&'static str, &'static str)>,
     connected: bool,
     refused_at: Option<Time>,
@@ -164,7 +164,7 @@ pub struct LinkPair {
     absent: Option<Box<LinkEnd>>,
 }
 
-/// One end's speaker, of the process `incarnation`.
+/// Speaker of one end, for the process `incarnation`.
 pub fn speaker(node: &str, incarnation: u64) -> Speaker {
     Speaker { platform: "p".into(), node: node.into(), incarnation, address: None, token: None }
 }
@@ -175,7 +175,7 @@ impl LinkPair {
         Self::writing(seed, Encoding::Compact)
     }
 
-    /// The same, whose first end writes messages in this encoding, and the second in the compact one.
+    /// Makes a pair whose first end writes messages in this encoding, and the second in the compact one.
     pub fn writing(seed: u64, encoding: Encoding) -> Self {
         let mut random = Random::new(seed);
         let mut end = |node: &str, encoding, dials| {
@@ -188,7 +188,7 @@ impl LinkPair {
         Self { ends, now, faults, severed, renamed: None, connected, refused_at, random, absent }
     }
 
-    /// The process at this end is killed, and another one takes its place.
+    /// Kills the process at this end, and starts another one in its place.
     pub fn restart(&mut self, end: usize) {
         self.disconnect();
         let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());
@@ -199,8 +199,8 @@ impl LinkPair {
         }
     }
 
-    /// Another process takes the place of the one at this end, which lives on without a connection until this is called
-    /// again.
+    /// Replaces the process at this end by another one. The former process lives on without a connection, until the
+    /// next call brings it back.
     pub fn exchange_process(&mut self, end: usize) {
         self.disconnect();
         let (incarnation, seed) = (self.random.next_u64(), self.random.next_u64());

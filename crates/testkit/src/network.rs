@@ -1,4 +1,4 @@
-//! The way of messages between agents: delays, and partitions between nodes.
+//! Network between agents: delays, and partitions between nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -18,12 +18,12 @@ pub struct Network {
     delay_ms: RangeInclusive<u64>,
     places: FxHashMap<Symbol, NodeId>,
     cut: BTreeSet<(NodeId, NodeId)>,
-    /// By time of arrival, then in order of sending.
+    /// Messages on their way, by time of arrival, then in order of sending.
     travelling: BTreeMap<(Time, u64), Envelope>,
-    /// Held back by a partition, in order of sending.
+    /// Messages that a partition holds back, in order of sending.
     held: Vec<Envelope>,
     sent: u64,
-    /// When the last message of a pair arrives.
+    /// Time at which the last message of a pair arrives.
     last_arrival: FxHashMap<(Aid, Aid), Time>,
 }
 
@@ -42,7 +42,7 @@ impl Default for Network {
 }
 
 impl Network {
-    /// Messages between nodes take so many milliseconds, each a number of this range. At first 1 to 10.
+    /// Sets the delay of messages between nodes, in milliseconds: each is drawn from this range. At first 1 to 10.
     pub fn delay_ms(&mut self, range: RangeInclusive<u64>) {
         self.delay_ms = range;
     }
@@ -58,17 +58,17 @@ impl Network {
         self.cut.insert((other, one));
     }
 
-    /// Ends all partitions: what was held back goes on its way.
+    /// Ends all partitions, and sends the messages that they held back.
     pub fn heal(&mut self) {
         self.cut.clear();
     }
 
-    /// Messages on their way or held back.
+    /// Number of messages that are on their way or held back.
     pub(crate) fn len(&self) -> usize {
         self.travelling.len() + self.held.len()
     }
 
-    /// Sends what partitions no longer hold back.
+    /// Sends the messages that partitions no longer hold back.
     pub(crate) fn release(&mut self, now: Time, random: &mut Random) -> Vec<Envelope> {
         if !self.cut.is_empty() || self.held.is_empty() {
             return Vec::new();
@@ -97,13 +97,13 @@ impl Network {
         None
     }
 
-    /// The next message that has arrived.
+    /// Takes the next message that has arrived.
     pub(crate) fn arrived(&mut self, now: Time) -> Option<Envelope> {
         let next = self.travelling.first_entry()?;
         (next.key().0 <= now).then(|| next.remove())
     }
 
-    /// When the next message arrives.
+    /// Time at which the next message arrives.
     pub(crate) fn next_arrival(&self) -> Option<Time> {
         self.travelling.keys().next().map(|(arrival, _)| *arrival)
     }

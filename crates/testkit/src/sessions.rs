@@ -1,4 +1,4 @@
-//! A client's session with a simulated platform, over a wire that breaks, loses and doubles what it carries.
+//! Session of a client with a simulated platform, over a wire that breaks, loses and doubles frames.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use whimbrel_platform::session::{
 
 use crate::{Faults, Random, Simulation};
 
-/// The client's end of a session with one agent, `bob`, as an SDK has it.
+/// Client's end of a session with one agent, `bob`, as an SDK has it.
 pub struct SessionClient {
     framing: Framing,
     welcome: Option<Welcome>,
-    /// Numbered frames sent so far; those that the node has not acknowledged.
+    /// Number of the last sent frame; and the frames that the node has not acknowledged.
     number: u64,
     unacknowledged: VecDeque<Frame>,
-    /// How many of these were written on this connection, and up to which number that may be.
+    /// Number of these frames that were written on this connection, and the number up to which frames may be.
     written: usize,
     credit: u64,
     received: u64,
-    /// The numbers in the messages that arrived, in order.
+    /// Numbers in the messages that arrived, in order.
     pub arrived: Vec<i64>,
-    /// Faults that the node told of.
+    /// Faults that the node reported.
     pub faults: Vec<Fault>,
-    /// Codes of what was refused.
+    /// Codes of refused frames.
     pub refused: Vec<Code>,
-    /// Why the agent ended, if it did.
+    /// Reason why the agent ended, if it did.
     pub ended: Option<String>,
-    /// It reads, and acknowledges nothing.
+    /// True for a client that reads, and acknowledges nothing.
     pub is_lazy: bool,
-    /// It does nothing at all.
+    /// True for a client that does nothing at all.
     pub is_dead: bool,
     spoke_at: Time,
 }
@@ -68,14 +68,14 @@ impl SessionClient {
         self.unacknowledged.push_back(frame);
     }
 
-    /// Has bob send this number to amy.
+    /// Sends a number from bob to amy.
     pub fn send(&mut self, number: i64) {
         let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(number));
         let message = MessageBody::Owned(Box::new(message));
         self.keep(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
     }
 
-    /// Messages that the node has not acknowledged.
+    /// Number of messages that the node has not acknowledged.
     pub fn waiting(&self) -> usize {
         self.unacknowledged.len()
     }
@@ -87,7 +87,7 @@ impl SessionClient {
         self.written = self.written.saturating_sub(count);
     }
 
-    /// What comes from the node. False if the connection is of no use any more.
+    /// Handles a frame of the node. False if the connection must end.
     fn take(&mut self, frame: Frame) -> bool {
         match &frame {
             Frame::Created(_) | Frame::Ended(_) | Frame::Refused(_) | Frame::Message(_) => {
@@ -162,27 +162,27 @@ impl SessionClient {
     }
 }
 
-/// What the two ends of a connection keep of it.
+/// Readers and writers of both ends of a connection.
 struct Ends {
     reader: FrameReader,
     writer: FrameWriter,
     client_reader: FrameReader,
     client_writer: FrameWriter,
-    /// What the node heard was received.
+    /// Number of received frames that the node was told.
     told: u64,
-    /// The node knows that it is broken.
+    /// True once the node knows that the connection is broken.
     closed: bool,
 }
 
-/// See the module.
+/// Client, platform, and the wire between them.
 pub struct SessionWorld {
-    /// The platform.
+    /// Simulated platform.
     pub sim: Simulation,
     /// The client.
     pub client: SessionClient,
-    /// What goes wrong on the wire; bits are not turned.
+    /// Fault rates of the wire; bits are not flipped.
     pub faults: Faults,
-    /// Whether no connection can be made.
+    /// True if no connection can be made.
     pub severed: bool,
     session: Arc<SharedSession>,
     ends: Option<Ends>,
@@ -190,12 +190,12 @@ pub struct SessionWorld {
     to_node: VecDeque<(Time, Vec<u8>)>,
     to_client: VecDeque<(Time, Vec<u8>)>,
     random: Random,
-    /// Connections made.
+    /// Number of connections so far.
     pub connections: usize,
 }
 
 impl SessionWorld {
-    /// A client that connects at once to a platform with an agent `amy`, which prints the numbers it gets.
+    /// Makes a client that connects at once to a platform with an agent `amy`, which prints the numbers it gets.
     pub fn new(seed: u64, framing: Framing, grant: Grant) -> Self {
         let mut sim = Simulation::new(seed);
         sim.spawn(
@@ -220,12 +220,12 @@ impl SessionWorld {
         }
     }
 
-    /// The node's end.
+    /// End of the session at the node.
     pub fn session(&self) -> &SharedSession {
         &self.session
     }
 
-    /// Has amy send this number to bob.
+    /// Sends a number from amy to bob.
     pub fn send_to_bob(&mut self, number: i64) {
         self.sim.send(AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::Int(number)));
     }
@@ -266,7 +266,7 @@ impl SessionWorld {
         self.ends = Some(ends);
     }
 
-    /// The client's connection is gone. Whether the node notices is a matter of luck.
+    /// Breaks the client's connection. The node notices, or does not, at random.
     fn disconnect(&mut self) {
         if self.ends.take().is_some() && self.random.one_in(2) {
             self.session.lock().handle_disconnected();

@@ -1,4 +1,4 @@
-//! The simulated platform.
+//! Simulated platform.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -71,7 +71,7 @@ impl Simulation {
         simulation
     }
 
-    /// The seed it was made with.
+    /// Seed of the simulation.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -81,7 +81,7 @@ impl Simulation {
         self.now
     }
 
-    /// Randomness for the test itself, repeated by the seed.
+    /// Random numbers for the test itself, repeated by the seed.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }
@@ -96,7 +96,7 @@ impl Simulation {
         &*self.world
     }
 
-    /// Sets who may do what, once and before anybody asks.
+    /// Sets the policy, once and before it is asked.
     pub fn set_policy(&mut self, policy: Policy) {
         assert!(self.world.policy.set(policy).is_ok(), "the policy was asked already");
     }
@@ -106,7 +106,7 @@ impl Simulation {
         assert!(self.world.environments.set(environments).is_ok(), "the environments were set already");
     }
 
-    /// How [`AgentSource::Program`](whimbrel_platform::services::AgentSource) becomes a body from now on.
+    /// Sets the loader, which makes a body of an [`AgentSource::Program`](whimbrel_platform::services::AgentSource).
     pub fn set_loader(&mut self, loader: Box<ProgramLoader>) {
         *locked(&self.world.loader) = loader;
     }
@@ -116,7 +116,7 @@ impl Simulation {
         locked(&self.world.files).insert(path.to_owned(), text.to_owned());
     }
 
-    /// Messages a mailbox holds at most from now on.
+    /// Sets the maximal number of messages in a mailbox.
     pub fn set_mailbox_max(&mut self, messages: usize) {
         self.mailbox_max = messages;
     }
@@ -128,19 +128,19 @@ impl Simulation {
         locked(&self.world.df).observe(true);
     }
 
-    /// Keeps a line for each event from now on, for [`Simulation::trace`].
+    /// Records a line for each event from now on, for [`Simulation::trace`].
     pub fn record_trace(&mut self) {
         let trace = Arc::new(Trace::default());
         self.trace = Some(Arc::clone(&trace));
         self.observe(trace);
     }
 
-    /// The lines kept: `12 ms sent amy -> bob: inform hello`.
+    /// Recorded lines: `12 ms sent amy -> bob: inform hello`.
     pub fn trace(&self) -> Vec<String> {
         self.trace.as_ref().map(|trace| locked(&trace.lines).clone()).unwrap_or_default()
     }
 
-    /// Adds an agent. It gets its first turn when the simulation runs.
+    /// Adds an agent. Its first turn comes when the simulation runs.
     ///
     /// # Panics
     /// The name is taken or is no name.
@@ -160,7 +160,7 @@ impl Simulation {
         }
     }
 
-    /// Sends a message from outside.
+    /// Sends a message from outside the platform.
     pub fn send(&mut self, message: AclMessage) {
         self.settle();
         self.post(message);
@@ -184,26 +184,26 @@ impl Simulation {
         killed
     }
 
-    /// This agent learns in its turns that somebody is ending it, as if another thread did so meanwhile.
+    /// Makes an agent see in its turns that it is being ended, as if another thread did so meanwhile.
     pub fn doom(&mut self, agent: &str) {
         *locked(&self.world.doomed) = Some(Symbol::new(agent));
     }
 
-    /// What `work` makes of the AMS; its commands are carried out.
+    /// Runs `work` on the AMS, and carries out the commands that follow.
     pub fn with_ams<R>(&mut self, work: impl FnOnce(&mut Ams) -> R) -> R {
         let result = work(&mut locked(&self.world.ams));
         self.settle();
         result
     }
 
-    /// What `work` makes of the DF; its messages are sent.
+    /// Runs `work` on the DF, and sends the messages that follow.
     pub fn with_df<R>(&mut self, work: impl FnOnce(&mut Df) -> R) -> R {
         let result = work(&mut locked(&self.world.df));
         self.settle();
         result
     }
 
-    /// Runs until no agent has anything to do and nothing is on its way, or the platform stopped.
+    /// Runs until no agent has anything to do and no message is on its way, or the platform stopped.
     pub fn run_until_idle(&mut self) {
         self.run_until(Time::NEVER);
     }
@@ -230,38 +230,38 @@ impl Simulation {
         }
     }
 
-    /// The lines agents printed so far, each as `[agent] text`.
+    /// Lines that agents printed so far, each as `[agent] text`.
     pub fn output(&self) -> Vec<String> {
         locked(&self.world.output).clone()
     }
 
-    /// What agents had noted so far, each as `Level [agent] text`.
+    /// Lines that agents logged so far, each as `Level [agent] text`.
     pub fn log(&self) -> Vec<String> {
         locked(&self.world.log).clone()
     }
 
-    /// Messages by what became of them. They add up between any two turns.
+    /// Counts of messages by their fate. The counts balance between any two turns.
     pub fn counters(&self) -> Counters {
         Counters { queued: (self.slots.queued() + self.network.len()) as u64, ..self.counters }
     }
 
-    /// The dead letters kept, newest first.
+    /// Recorded dead letters, newest first.
     pub fn dead_letters(&self) -> impl Iterator<Item = &DeadLetter> {
         self.dead_letters.iter()
     }
 
-    /// How many agents there are, `ams` and `df` included.
+    /// Number of agents, `ams` and `df` included.
     pub fn agent_count(&self) -> usize {
         self.slots.len() + locked(&self.world.newcomers).len()
     }
 
-    /// Why the agent of this name ended last, if it did.
+    /// Reason of the last end of an agent of this name, if there was one.
     pub fn ended(&self, name: &str) -> Option<EndReason> {
         let ended = self.ended.iter().rev().find(|(agent, _)| agent.as_str() == name);
         ended.map(|(_, reason)| reason.clone())
     }
 
-    /// An agent's body, between two turns.
+    /// Body of an agent, between two turns.
     pub fn body(&mut self, name: &str) -> Option<&mut dyn AgentBody> {
         self.slots.find(Symbol::new(name)).map(|slot| &mut *slot.body as &mut dyn AgentBody)
     }
@@ -285,7 +285,7 @@ impl Simulation {
         }
     }
 
-    /// When something happens by itself.
+    /// Time of the next event that happens by itself.
     fn next_moment(&mut self) -> Option<Time> {
         let stop = locked(&self.world.stop).map(|(at, _)| at);
         let lease = locked(&self.world.df).poll_timeout();
@@ -308,7 +308,7 @@ impl Simulation {
         }
     }
 
-    /// Carries out what turns, inputs and time asked for, until nothing more follows from it.
+    /// Carries out the effects of turns, inputs and time, until no more follow.
     fn settle(&mut self) {
         loop {
             let newcomer = locked(&self.world.newcomers).pop_front();
@@ -380,7 +380,7 @@ impl Simulation {
         }
     }
 
-    /// There is no other node.
+    /// Tells an agent that it stays, since there is no other node.
     fn stay(&mut self, name: Symbol, to: Symbol) {
         if let Some(slot) = self.slots.find(name) {
             slot.body.hopped(&Hop::Stayed { to, why: HopError::OneNode });
@@ -388,7 +388,7 @@ impl Simulation {
         }
     }
 
-    /// What `work` makes of an agent; what the agent sends is sent. `None` if it ended.
+    /// Runs `work` on an agent, and sends its messages. `None` if the agent ended.
     fn with_turn<R>(
         &mut self,
         name: Symbol,
@@ -403,7 +403,7 @@ impl Simulation {
         let mut turn = Turn { aid, now: self.now, mailbox, outbox: outbox_of_turn, budget, services };
         let result = work(&mut *slot.body, &mut turn);
         let aside = slot.mailbox.take_aside();
-        // Less than nothing, if it gave back more than it took.
+        // Less than nothing, if the agent gave back more than it took.
         let handled = before as i64 - (slot.mailbox.len() + aside.len()) as i64;
         self.counters.handled = self.counters.handled.wrapping_add_signed(handled);
         if handled > 0 {
@@ -446,7 +446,7 @@ impl Simulation {
         }
     }
 
-    /// Sends a message to all that are in a topic or group, or to one of them.
+    /// Sends a message to all members of a topic or group, or to one of them.
     fn cast(&mut self, cast: Cast, envelope: Envelope) {
         let audience = locked(&self.world.topics).audience(envelope.to.name);
         let Some(audience) = audience else {
@@ -512,7 +512,7 @@ impl Simulation {
     }
 }
 
-/// Keeps events as lines.
+/// Observer that records events as lines.
 #[derive(Default)]
 struct Trace {
     lines: Mutex<Vec<String>>,

@@ -1,4 +1,4 @@
-//! The agents that exist, and whose turn it may be.
+//! Slots of the agents, and the draw of the next turn.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use whimbrel_platform::{AgentBody, Mailbox, Time};
 
 use crate::Random;
 
-/// One agent.
+/// Slot of an agent.
 pub(crate) struct Slot {
     pub body: Box<dyn AgentBody>,
     pub mailbox: Mailbox,
-    /// It gets no turns.
+    /// True if the agent gets no turns.
     pub held: bool,
-    /// It has something to do.
+    /// True if the agent has something to do.
     pub due: bool,
-    /// It is among the runnable.
+    /// True if the agent is among the runnable ones.
     listed: bool,
-    /// The timer that counts, by number.
+    /// Number of the timer that counts.
     timer: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Slots {
         self.by_name.remove(&name)
     }
 
-    /// The agent has something to do from now on.
+    /// Notes that the agent has something to do from now on.
     pub fn make_due(&mut self, name: Symbol) {
         if let Some(slot) = self.by_name.get_mut(&name) {
             slot.due = true;
@@ -64,7 +64,7 @@ impl Slots {
         }
     }
 
-    /// The agent has something to do at this moment, unless it is set another.
+    /// Sets the agent's timer, in place of its former one.
     pub fn set_timer(&mut self, name: Symbol, at: Time) {
         if let Some(slot) = self.by_name.get_mut(&name) {
             self.timers_set += 1;
@@ -73,7 +73,7 @@ impl Slots {
         }
     }
 
-    /// Makes those due whose moment has come.
+    /// Makes the agents due whose timers have rung.
     pub fn fire_timers(&mut self, now: Time) {
         while let Some(entry) = self.timers.first_entry()
             && entry.key().0 <= now
@@ -85,7 +85,7 @@ impl Slots {
         }
     }
 
-    /// When the next timer that counts fires.
+    /// Time at which the next valid timer rings.
     pub fn next_timer(&mut self) -> Option<Time> {
         while let Some(entry) = self.timers.first_entry() {
             let (at, number) = *entry.key();
@@ -114,7 +114,7 @@ impl Slots {
         None
     }
 
-    /// Messages in all mailboxes.
+    /// Number of messages in all mailboxes.
     pub fn queued(&self) -> usize {
         self.by_name.values().map(|slot| slot.mailbox.len()).sum()
     }

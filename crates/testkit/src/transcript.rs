@@ -1,4 +1,4 @@
-//! Replays the transcripts of `conformance/session`, in either form, with whatever stands for the node.
+//! Transcripts of `conformance/session`, replayed in either framing, against any implementation of a node.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,19 +7,19 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use whimbrel_platform::session::{Frame, FrameReader, FrameWriter, Framing, Grant};
 
-/// The token in transcripts.
+/// Token in transcripts.
 pub const TOKEN: &str = "open sesame";
 
-/// A conversation between a client and a node.
+/// Conversation between a client and a node.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transcript {
-    /// What it shows.
+    /// Purpose of the transcript.
     pub about: String,
-    /// `json`, if it can only be replayed in that form.
+    /// `json`, if the transcript can only be replayed in that framing.
     pub only: Option<String>,
-    /// What it needs of the node: `port`, if tokens are to be checked; `authority`, if it is to certify agents' keys;
-    /// `movers`, if it is to have those of the README.
+    /// Abilities that the node needs: `port` to check tokens, `authority` to certify agents' keys, `movers` for those
+    /// of the README.
     pub needs: Option<String>,
     grant: GrantData,
     steps: Vec<Step>,
@@ -44,17 +44,17 @@ enum Step {
     SilentMs(u64),
 }
 
-/// What stands for a node, as a client sees it: frames without their lengths.
+/// Implementation of a node, as a client sees it: frames without their lengths.
 pub trait TranscriptNode {
     /// Connects.
     fn connect(&mut self);
     /// Writes a frame.
     fn write(&mut self, frame: Vec<u8>);
-    /// The next frame that the node writes, if one comes soon; `None` if not, or if the connection is closed.
+    /// Reads the next frame of the node; `None` if none comes soon, or the connection is closed.
     fn read(&mut self) -> Option<Vec<u8>>;
-    /// Whether nothing came that was not read.
+    /// Returns true if all received frames were read.
     fn is_silent(&mut self) -> bool;
-    /// Whether the node closed the connection, now or soon.
+    /// Returns true if the node closes the connection, now or soon.
     fn is_closed(&mut self) -> bool;
     /// Breaks the connection.
     fn break_off(&mut self);
@@ -63,10 +63,10 @@ pub trait TranscriptNode {
 }
 
 impl Transcript {
-    /// All transcripts of a folder, by their file names.
+    /// Reads all transcripts of a folder, by their file names.
     ///
     /// # Panics
-    /// They cannot be read.
+    /// The transcripts cannot be read.
     #[allow(clippy::panic, reason = "a test that cannot be set up has failed")]
     pub fn read_all(folder: &Path) -> BTreeMap<String, Self> {
         let mut all = BTreeMap::new();
@@ -83,21 +83,21 @@ impl Transcript {
         all
     }
 
-    /// What the client's token lets it have.
+    /// Grant of the client's token.
     pub fn grant(&self) -> Grant {
         let grant = Grant::new("tester", self.grant.names.clone());
         Grant { window: self.grant.window, agents: self.grant.agents.unwrap_or(grant.agents), ..grant }
     }
 
-    /// Whether it can be replayed in this form.
+    /// Returns true if the transcript can be replayed in this framing.
     pub fn is_for(&self, framing: Framing) -> bool {
         framing == Framing::Json || self.only.as_deref() != Some("json")
     }
 
-    /// Replays it.
+    /// Replays the transcript.
     ///
     /// # Errors
-    /// What the node did otherwise.
+    /// The first difference of the node's behaviour.
     pub fn replay(&self, framing: Framing, node: &mut dyn TranscriptNode) -> Result<(), String> {
         let mut replay = Replay { framing, node, connected: false, stand_for: BTreeMap::new() };
         for (index, step) in self.steps.iter().enumerate() {
@@ -111,7 +111,7 @@ struct Replay<'a> {
     framing: Framing,
     node: &'a mut dyn TranscriptNode,
     connected: bool,
-    /// What `$name` stands for.
+    /// Values of the placeholders `$name`.
     stand_for: BTreeMap<String, Json>,
 }
 
@@ -167,7 +167,7 @@ impl Replay<'_> {
         }
     }
 
-    /// With what stands for `$name`.
+    /// Replaces the placeholders `$name` in a frame.
     fn filled(&self, frame: &Json) -> Json {
         match frame {
             Json::String(text) if text.starts_with('$') => self.stand_for.get(text).unwrap_or(frame).clone(),
@@ -205,7 +205,7 @@ fn written(frame: &Frame, framing: Framing) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Whether what came is what was to come; notes what `$name` stands for.
+/// Compares a received value with the expected one, and notes the values of placeholders `$name`.
 fn fits(expected: &Json, came: &Json, stand_for: &mut BTreeMap<String, Json>) -> bool {
     match (expected, came) {
         (Json::String(text), _) if text == "*" => true,

@@ -1,4 +1,4 @@
-//! What agents see of the simulated platform during a turn.
+//! World of simulated agents: the platform that they reach during a turn.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use crate::simulation::ProgramLoader;
 /// The simulated wall clock at the simulation's start: 2023-11-14 22:13:20 UTC.
 const START_WALL_MS: u64 = 1_700_000_000_000;
 
-/// The part of a simulation that agents reach while the simulation gives them turns.
+/// Part of a simulation that agents reach during their turns.
 pub(crate) struct World {
     pub ams: Mutex<Ams>,
     pub df: Mutex<Df>,
@@ -28,21 +28,21 @@ pub(crate) struct World {
     pub output: Mutex<Vec<String>>,
     pub log: Mutex<Vec<String>>,
     pub files: Mutex<BTreeMap<String, String>>,
-    /// Bodies of agents the AMS knows of already, in order of creation.
+    /// Bodies of agents that the AMS knows already, in order of creation.
     pub newcomers: Mutex<VecDeque<(Symbol, Box<dyn AgentBody>)>>,
-    /// When the platform is to stop, and its exit code.
+    /// Time at which the platform stops, and its exit code.
     pub stop: Mutex<Option<(Time, i32)>>,
     pub loader: Mutex<Box<ProgramLoader>>,
     pub policy: OnceLock<Policy>,
     pub environments: OnceLock<Environments>,
     pub storage: Shelves,
-    /// Who learns in its turn that it is being ended.
+    /// Agent that sees in its turns that it is being ended.
     pub doomed: Mutex<Option<Symbol>>,
     random: Mutex<Random>,
     now: AtomicU64,
 }
 
-/// The lock's content, whatever happened to others that held it.
+/// Locks a mutex, even if a thread that held it panicked.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -72,7 +72,7 @@ impl World {
         self.now.store(now.0, Ordering::Relaxed);
     }
 
-    /// Makes an agent known and has the simulation take its body in.
+    /// Registers an agent, and has the simulation take its body in.
     pub fn create_with(
         &self,
         new: NewAgent,

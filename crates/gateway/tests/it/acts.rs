@@ -16,14 +16,14 @@ use whimbrel_platform::limits::HTTP_LONG_ANSWERS_AT_ONCE_MAX;
 
 const TOKEN: &str = "an-administrator-of-tests";
 
-/// A node that does each act; an agent's answer comes when the test says so.
+/// Node that carries out each act; an agent's reply comes when the test says so.
 #[derive(Default)]
 struct Node {
-    /// Acts that are being done.
+    /// Number of acts in progress.
     acting: AtomicUsize,
-    /// Waiting sends are answered from now on.
+    /// True once waiting sends get their replies.
     answers: AtomicBool,
-    /// Kills are done when their client is gone.
+    /// True if kills wait until their client has gone.
     awaits_hang_up: AtomicBool,
     recorded: Mutex<Vec<String>>,
 }
@@ -69,7 +69,7 @@ impl Auditor for Node {
     }
 }
 
-/// Waits until it is so.
+/// Waits until a condition holds.
 #[track_caller]
 fn until(what: &str, so: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
@@ -103,7 +103,7 @@ impl Port {
         Self { node, gateway, _runtime: runtime }
     }
 
-    /// Says a request; the answer is not read.
+    /// Sends a request without reading the answer.
     fn say(&self, method: &str, path: &str, body: &str) -> TcpStream {
         let mut socket = TcpStream::connect(self.gateway.address()).unwrap();
         let (host, length) = (self.gateway.address(), body.len());

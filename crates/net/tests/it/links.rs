@@ -74,7 +74,7 @@ fn simultaneous_connections_make_one_link() {
 /// The restarted node listens elsewhere, and is the one that connects: its peers must notice.
 #[test]
 fn restarted_node_is_linked_again() {
-    // Those whose names come first, and those whose names come later.
+    // Nodes whose names come first, and nodes whose names come later.
     for (survivor, restarted) in [("a", "b"), ("b", "a")] {
         let survivor = TestNode::start(survivor, Setting::default());
         let dead = TestNode::start(restarted, Setting::default()).address().to_owned();
@@ -88,9 +88,10 @@ fn restarted_node_is_linked_again() {
             until("messages go both ways", || {
                 node.numbers() == [incarnation] && survivor.numbers().last() == Some(&incarnation)
             });
-            // Others hear from the survivor where it is now.
+            // Other nodes hear from the survivor where the restarted node is now.
             assert_eq!(survivor.hub.status()[0].address.as_deref(), Some(node.address()));
-            // It dies without a word; the survivor is told where it is next time, or finds out.
+            // The restarted node ends without a word. The survivor is told its next address, or finds the connection
+            // broken.
             let next = TestNode::start("next", Setting::default()).address().to_owned();
             drop(node);
             until("the link breaks", || !survivor.hub.has_links(1));

@@ -188,7 +188,7 @@ impl TestNode {
         self.send_for_room(to, sender, number);
     }
 
-    /// The same; how many more may follow.
+    /// Sends a message like `send`. Returns how many more may follow.
     fn send_for_room(&self, to: NodeId, sender: &str, number: u64) -> usize {
         let content = Value::Int(number as i64);
         let message = AclMessage::new(Performative::Inform, Aid::local(sender), Aid::local("b"), content);
@@ -213,7 +213,7 @@ fn numbers(messages: &Mutex<Vec<AclMessage>>) -> Vec<u64> {
     messages.lock().unwrap().iter().map(number).collect()
 }
 
-/// Waits until it is so.
+/// Waits until a condition holds.
 #[track_caller]
 fn until(what: &str, mut so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);

@@ -80,7 +80,7 @@ fn check_deal(verified: &Verified) {
     assert_eq!(verified.to_string().lines().count(), 3);
 }
 
-/// Whatever one changes about a bundle, it is told where.
+/// Checks that any change of a bundle is reported with its place.
 fn altered_bundles_are_refused(json: &str, trust: &Trust) {
     let value: serde_json::Value = serde_json::from_str(json).unwrap();
     let refused = |what: &str, entry: u64, change: &dyn Fn(&mut serde_json::Value)| {
@@ -153,7 +153,7 @@ fn broadcast_is_signed_once() {
     assert_eq!(signature(&nodes[1]), signature(&nodes[2]));
 }
 
-/// More than stand with one message on a link: it is written twice.
+/// More receivers than one message on a link may have: it is written twice.
 #[test]
 fn large_multicast_arrives_everywhere() {
     const RECEIVERS: usize = 2 * LINK_RECEIVERS_MAX + 7;
@@ -168,7 +168,7 @@ fn large_multicast_arrives_everywhere() {
     message.receivers = (0..RECEIVERS).map(|number| Aid::local(format!("b{number}").as_str())).collect();
     let mut batch = Vec::new();
     Envelope::for_each_receiver(Box::new(message), |envelope| batch.push(envelope));
-    // As a shard does that hands over what it has when its round is over.
+    // A shard hands over its messages like this when its round is over.
     let rest = batch.split_off(10);
     for mut some in [batch, rest] {
         other.hub.links().send(to_host, &mut some, 0);
@@ -223,7 +223,7 @@ impl Crook {
         self.stream.flush().unwrap();
     }
 
-    /// Says who it is, and tells this.
+    /// Sends a hello and this news.
     fn introduce(&mut self, news: Vec<News>) {
         self.write();
         let mut some = [0; 4096];
@@ -249,7 +249,7 @@ impl Crook {
     }
 }
 
-/// The certificates that a folder of evidence has, as the node told them.
+/// Certificates in a folder of evidence, as the node sends them.
 fn certificates_in(folder: &std::path::Path) -> News {
     let bytes = |text: &serde_json::Value| base64::prelude::BASE64_STANDARD.decode(text.as_str().unwrap()).unwrap();
     let file = std::fs::read_to_string(folder.join("evidence-000001.jsonl")).unwrap();
@@ -261,7 +261,7 @@ fn certificates_in(folder: &std::path::Path) -> News {
 fn message_altered_by_node_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let credentials = authority.issue("crook", &[], 1).unwrap();
-    // What its agent really said, to a friend.
+    // The agent's real message, to a friend.
     let (folder, kept) = evidence("crook");
     let friend = Setting { evidence: Some(Arc::clone(&kept)), ..signed(authority.issue("friend", &[], 1).unwrap()) };
     let friend = TestNode::start("friend", friend);
@@ -272,7 +272,7 @@ fn message_altered_by_node_is_refused() {
     kept.settle(Duration::from_secs(10));
     let said = friend.desk.messages.lock().unwrap().clone();
     drop(honest);
-    // What the host gets to hear.
+    // The message that the host receives.
     let host = TestNode::start("host", signed(authority.issue("host", &[], 1).unwrap()));
     let mut crook = Crook::connect(host.address(), &credentials);
     let agents = vec![("agent-of-crook".into(), whimbrel_platform::ams::AgentKind::Native)];

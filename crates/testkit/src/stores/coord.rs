@@ -1,4 +1,4 @@
-//! What coordination and blobs must do.
+//! Cases for coordination and blobs.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub const CASES: &[Case] = &[
     Case { name: "blobs are kept by their hash", run: blobs, stubborn: false },
 ];
 
-/// How long a watcher waits for what must come.
+/// Time limit of a watcher for an expected event.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn keys(candidate: &dyn Candidate) -> Outcome {

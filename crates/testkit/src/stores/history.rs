@@ -1,34 +1,35 @@
-//! Whether what several clients saw of one key could have happened one after the other.
+//! Linearizability of one key: checks whether the operations of several clients could have happened one after the
+//! other.
 //!
-//! Successful writes have revisions, which put them in an order. So it is enough that this order agrees with what each
-//! operation says it saw, and with time: what was over before another began comes before it.
+//! Successful writes have revisions, which put them in an order. So it suffices that this order agrees with the outcome
+//! of each operation, and with time: an operation that ended before another began comes before it.
 
-/// What a client did and saw. Times count anything that rises, and are the same for all clients.
+/// Operation of a client. Times are numbers that only rise, and are the same for all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// When it was asked for.
+    /// Time of the request.
     pub began: u64,
-    /// When its outcome was known.
+    /// Time at which the outcome was known.
     pub ended: u64,
-    /// What it was.
+    /// Kind and outcome.
     pub seen: Seen,
 }
 
-/// What an operation was, and what came of it.
+/// Kind and outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// A read saw this revision (0: none).
+    /// Read that returned this revision (0: none).
     Read(u64),
-    /// A write that expected the first made the second.
+    /// Write that expected the first revision and made the second.
     Wrote(u64, u64),
-    /// A write that expected the first was refused, because there was the second.
+    /// Write that expected the first revision and was refused, because the second was there.
     Refused(u64, u64),
-    /// A write that expected this was made, or was not.
+    /// Write that expected this revision, with an unknown outcome.
     Perhaps(u64),
 }
 
 impl Seen {
-    /// The revision that the key had once this was done; `None` if it is not known.
+    /// Returns the revision of the key after the operation; `None` if unknown.
     fn after(self) -> Option<u64> {
         match self {
             Self::Read(revision) | Self::Wrote(_, revision) | Self::Refused(_, revision) => Some(revision),
@@ -37,11 +38,11 @@ impl Seen {
     }
 }
 
-/// The order of a key's revisions.
+/// Order of a key's revisions.
 struct Order<'a> {
-    /// Those that are known, from the first.
+    /// Known revisions, from the first.
     known: Vec<u64>,
-    /// Writes of which it is not known whether they were made, by what they expected.
+    /// Revisions that writes with an unknown outcome expected.
     perhaps: Vec<u64>,
     history: &'a [Operation],
 }
@@ -51,7 +52,7 @@ impl Order<'_> {
         self.known.last().copied().unwrap_or_default()
     }
 
-    /// Writes whose outcome was unknown lead from the current revision to this one.
+    /// Adds writes with an unknown outcome that lead from the current revision to this one.
     fn reach(&mut self, revision: u64) -> bool {
         while self.current() != revision {
             let current = self.current();
@@ -68,7 +69,7 @@ impl Order<'_> {
         revision == 0 || self.known.contains(&revision) || (revision > last && self.perhaps.contains(&last))
     }
 
-    /// Each revision is one that somebody wrote.
+    /// Checks that each revision was written by an operation.
     fn check_seen(&self) -> Result<(), String> {
         for operation in self.history {
             if operation.seen.after().is_some_and(|revision| !self.holds(revision)) {
@@ -84,7 +85,7 @@ impl Order<'_> {
     }
 }
 
-/// What of one key's history cannot have happened.
+/// Checks the history of one key.
 ///
 /// # Errors
 /// The two operations that contradict each other, or the one that contradicts itself.
@@ -112,7 +113,7 @@ pub fn check(history: &[Operation]) -> Result<(), String> {
     in_time(history)
 }
 
-/// No operation saw less than another that was over before it began.
+/// Checks that no operation saw an older revision than another that ended before it began.
 fn in_time(history: &[Operation]) -> Result<(), String> {
     let mut by_end: Vec<&Operation> = history.iter().collect();
     by_end.sort_by_key(|operation| operation.ended);
@@ -126,7 +127,7 @@ fn in_time(history: &[Operation]) -> Result<(), String> {
                 newest = Some(done);
             }
         }
-        // A write that was made sees what was there before it.
+        // A successful write sees the revision before its own.
         let saw = match operation.seen {
             Seen::Wrote(before, _) => Some(before),
             seen => seen.after(),

@@ -1,4 +1,4 @@
-//! What a journal must do for one owner at a time.
+//! Cases for a journal with one owner at a time.
 
 use std::ops::ControlFlow;
 
@@ -22,7 +22,7 @@ fn one(partition: u16, epoch: u64, number: u64, frame: &[u8]) -> Append<'_> {
     Append { partition: Partition(partition), epoch: Epoch(epoch), number, frame }
 }
 
-/// Bytes that are this frame's and no other's, some of them none, some many.
+/// Content that differs for each frame: some empty, some long.
 fn content(partition: u16, number: u64) -> Vec<u8> {
     let length = (number * number * 37 % 3_000) as usize;
     format!("{partition}/{number} ").into_bytes().into_iter().cycle().take(length).collect()
@@ -226,7 +226,7 @@ fn enough(candidate: &dyn Candidate) -> Outcome {
     };
     Journal::read(&*store, Partition(1), Lsn(0), &mut each).map_err(text)?;
     same("frames seen", seen, 300)?;
-    // Whoever reads may use the store meanwhile.
+    // A reader may use the store meanwhile.
     let mut outcome = Ok(Lsn(0));
     let mut each = |lsn: Lsn, _: &[u8]| {
         if lsn.0 == 1 {

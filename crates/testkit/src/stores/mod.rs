@@ -1,5 +1,4 @@
-//! What every store must do (`whimbrel_platform::store`), as a suite that each is run through: the one in memory, the one in
-//! a directory, the one in NATS.
+//! Test suite of all stores (`whimbrel_platform::store`): the one in memory, the one in a directory, the one in NATS.
 
 use std::sync::Arc;
 
@@ -10,43 +9,43 @@ pub mod history;
 mod journal;
 mod rivals;
 
-/// A store, whole.
+/// Complete store.
 pub trait Store: Journal + Coord + Blobs {}
 
 impl<T: Journal + Coord + Blobs> Store for T {}
 
-/// Makes the stores that are tried.
+/// Maker of the stores under test.
 pub trait Candidate {
-    /// An empty one, of 8 partitions or more.
+    /// Makes an empty store, of 8 partitions or more.
     fn fresh(&self) -> Arc<dyn Store>;
 
-    /// The same store, opened anew after all that had it open is gone.
+    /// Opens the same store anew, after all handles to it are gone.
     fn reopen(&self, store: Arc<dyn Store>) -> Arc<dyn Store>;
 }
 
-/// One thing that a store must do.
+/// Case of the suite.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// What, in words.
+    /// Name, in words.
     pub name: &'static str,
-    /// Tries it.
+    /// Function that runs the case.
     pub run: fn(&dyn Candidate) -> Outcome,
-    /// It goes on when calls fail, or when their outcome is unknown: so faults may be made while it runs.
+    /// True if the case goes on when calls fail, or have an unknown outcome. Faults may be injected while it runs.
     pub stubborn: bool,
 }
 
-/// What is wrong, if something is.
+/// Failure of a case, if there is one.
 pub type Outcome = Result<(), String>;
 
-/// Everything that a store must do.
+/// All cases of the suite.
 pub fn cases() -> Vec<Case> {
     [journal::CASES, coord::CASES, rivals::CASES].concat()
 }
 
-/// Runs all cases, or with faults made meanwhile those that go on then.
+/// Runs all cases; with faults, only those that go on when calls fail.
 ///
 /// # Errors
-/// Each case that failed, and why.
+/// The cases that failed, with the reasons.
 pub fn run(candidate: &dyn Candidate, with_faults: bool) -> Outcome {
     let tried = cases().into_iter().filter(|case| case.stubborn || !with_faults);
     let failed: Vec<String> =
@@ -54,12 +53,12 @@ pub fn run(candidate: &dyn Candidate, with_faults: bool) -> Outcome {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
-/// What must hold, or else what is said.
+/// Checks that a condition holds; the text is the failure.
 fn must(holds: bool, otherwise: impl FnOnce() -> String) -> Outcome {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Two things that must be equal.
+/// Checks that two values are equal.
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
     must(found == expected, || format!("{what}: {found:?}, expected {expected:?}"))
 }
@@ -68,17 +67,17 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// How often something is tried again before it is given up.
+/// Maximal number of attempts.
 const ATTEMPTS: usize = 10_000;
 
-/// Waits a little before something is tried again; at first not at all.
+/// Waits a little before another attempt; at first not at all.
 fn pause(attempt: usize) {
     if attempt > 10 {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
 
-/// Opens a partition, however often it takes.
+/// Opens a partition, in as many attempts as it takes.
 fn open(store: &dyn Store, partition: u16, epoch: u64) -> Result<Lsn, String> {
     let mut last = String::new();
     for attempt in 0..ATTEMPTS {
@@ -91,7 +90,7 @@ fn open(store: &dyn Store, partition: u16, epoch: u64) -> Result<Lsn, String> {
     Err(format!("partition {partition} does not open in epoch {epoch}: {last}"))
 }
 
-/// Appends a frame, however often it takes: its place.
+/// Appends a frame, in as many attempts as it takes. Returns its place.
 fn append(store: &dyn Store, partition: u16, epoch: u64, number: u64, frame: &[u8]) -> Result<Lsn, AppendError> {
     let mut last = AppendError::Behind;
     for attempt in 0..ATTEMPTS {
@@ -107,7 +106,7 @@ fn append(store: &dyn Store, partition: u16, epoch: u64, number: u64, frame: &[u
     Err(last)
 }
 
-/// All frames of a partition from a place on, however often it takes.
+/// Reads all frames of a partition from a place on, in as many attempts as it takes.
 fn frames(store: &dyn Store, partition: u16, from: u64) -> Result<Vec<(u64, Vec<u8>)>, String> {
     let mut last = String::new();
     for attempt in 0..ATTEMPTS {

@@ -1,4 +1,4 @@
-//! What must hold while several use a store at once.
+//! Cases with several concurrent users of a store.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +17,8 @@ pub const CASES: &[Case] = &[
     Case { name: "keys are linearizable", run: linearizable, stubborn: true },
 ];
 
-/// Appends until it is fenced: how many of its frames were acknowledged, and how many of them were asked for once another
-/// owner was there.
+/// Appends until it is fenced. Returns the number of acknowledged frames, and the number of those requested after
+/// another owner had opened the partition.
 fn reign(store: &dyn Store, epoch: u64, deposed: &AtomicBool) -> Result<(u64, u64), String> {
     let (mut number, mut late) = (0, 0);
     loop {
@@ -45,7 +45,7 @@ fn deposed(candidate: &dyn Candidate) -> Outcome {
             open(&*store, 0, epoch + 1)?;
             over.store(true, Ordering::SeqCst);
             let seen = frames(&*store, 0, 0)?.len();
-            // It is to have time to do harm.
+            // Give the deposed owner time to do harm.
             let old = owner.join().map_err(|_| "the owner panicked".to_owned())??;
             Ok((old, seen))
         })?;
@@ -54,7 +54,7 @@ fn deposed(candidate: &dyn Candidate) -> Outcome {
         let all = frames(&*store, 0, 0)?;
         same("frames that the new owner did not see", all.len() - seen, 0)?;
         let of_epoch = all.iter().filter(|(_, frame)| frame.starts_with(format!("{epoch}/").as_bytes())).count();
-        // One that was appended and not acknowledged may be there.
+        // One frame may be there that was appended and not acknowledged.
         must(of_epoch as u64 >= acknowledged, || format!("{acknowledged} were acknowledged, {of_epoch} are there"))?;
     }
     Ok(())
@@ -176,7 +176,7 @@ fn contend(store: &Arc<dyn Store>, key: &str, clock: &AtomicU64, history: &Mutex
             }
             Err(WriteError::Conflict(found)) => note(began, Seen::Refused(revision.0, found.0)),
             Err(WriteError::Unknown(_)) => {
-                // It may still be made, at any time.
+                // The write may still be made, at any time.
                 let operation = Operation { began, ended: u64::MAX, seen: Seen::Perhaps(revision.0) };
                 history.lock().unwrap_or_else(PoisonError::into_inner).push(operation);
                 return Ok(());

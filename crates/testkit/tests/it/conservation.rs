@@ -7,8 +7,8 @@ use whimbrel_platform::services::{AgentSource, CreateAgent};
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, simulate};
 
-/// Chats with random agents for as long as it lives, sometimes to many, sometimes taking only what fits a template;
-/// now and then it registers a service, has a child, or ends.
+/// Agent that chats with random agents for as long as it lives, sometimes with many, sometimes taking only messages of
+/// a template. Now and then it registers a service, has a child, or ends.
 struct Chatter;
 
 const NAMES: u64 = 12;
@@ -63,7 +63,7 @@ impl AgentBody for Chatter {
     }
 }
 
-/// Does something to the platform that an operator, or fate, might do.
+/// Does something to the platform that an operator, or chance, might do.
 fn meddle(sim: &mut Simulation) {
     let name = format!("agent{}", sim.random().between(0..=NAMES - 1));
     let agent = Aid::local(name.as_str());

@@ -1,5 +1,5 @@
-//! Agents of sessions that are kept: whatever breaks at whatever moment, an agent that goes on from what was saved of it has handled
-//! each message once and in order, and so did whoever heard what it said.
+//! Session agents that outlive their sessions. Whatever breaks at whatever moment, an agent that continues from its
+//! saved state has handled each message once and in order, and so have the receivers of its messages.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -22,24 +22,24 @@ use whimbrel_testkit::{Simulation, answering};
 const LEASE_MS: u64 = 2_000;
 const CODE: &str = "ts:counter";
 
-/// What happens.
+/// Step of a test.
 #[derive(Clone, Debug)]
 enum Op {
-    /// Messages are sent to bob.
+    /// Sends messages to bob.
     Tell(u8),
-    /// So many frames arrive at the node.
+    /// Delivers so many frames to the node.
     ToNode(u8),
-    /// So many frames arrive at the client.
+    /// Delivers so many frames to the client.
     ToClient(u8),
-    /// The client handles so many of its messages, and says each to amy.
+    /// Has the client handle so many of its messages, and send each to amy.
     Handle(u8),
-    /// It says what it is.
+    /// Has the client save its agent's state.
     Save,
-    /// The connection breaks, and is made again.
+    /// Breaks the connection, and makes it again.
     Break,
-    /// The tab is closed, and another opened when the lease is over.
+    /// Closes the tab, and opens another when the lease is over.
     Crash,
-    /// The client says good-bye, and comes back.
+    /// Has the client say good-bye, and come back.
     Leave,
 }
 
@@ -57,19 +57,19 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..120)
 }
 
-/// A client with one agent, bob, whose state is the numbers that it was told.
+/// Client with one agent, bob, whose state is the list of numbers that he received.
 struct Client {
     session: Arc<SharedSession>,
     number: u64,
-    /// What the node has not acknowledged, and how much of it was written on this connection.
+    /// Frames that the node has not acknowledged, and the number of those written on this connection.
     unacknowledged: VecDeque<Frame>,
     written: usize,
-    /// On their way to the client.
+    /// Frames on their way to the client.
     coming: VecDeque<Frame>,
     received: u64,
-    /// Up to which number the node lets it send.
+    /// Number up to which the node lets the client send.
     credit: u64,
-    /// Messages that came and were not handled.
+    /// Messages that arrived and were not handled.
     mailbox: VecDeque<(u64, i64)>,
     state: Vec<i64>,
     upto: u64,
@@ -141,7 +141,7 @@ impl World {
         client
     }
 
-    /// What follows at the node.
+    /// Carries out all events at the node.
     fn settle(&mut self) {
         loop {
             let now = self.sim.now();
@@ -241,11 +241,11 @@ impl World {
         let hello = Hello { versions: vec![1], resume: Some(resume), ..Hello::default() };
         client.session.lock().handle_hello(self.sim.now(), &hello).unwrap();
         self.settle();
-        // Its welcome says what is to be written again.
+        // Its welcome says which frames must be written again.
         self.arrive_at_client();
     }
 
-    /// Another client in place of this one, whose session is over.
+    /// Replaces the client, whose session is over, by another one.
     fn succeed(&mut self) {
         self.sim.run_for(LEASE_MS + 1);
         self.settle();
@@ -266,7 +266,7 @@ impl World {
         self.succeed();
     }
 
-    /// Bob is there, and known to be.
+    /// Creates bob, and waits until the client knows that he is there.
     fn begin(&mut self) {
         self.settle();
         while !self.client.is_created {
@@ -319,7 +319,7 @@ impl Client {
     }
 }
 
-/// A world in which bob is there and known to be.
+/// Makes a world in which bob is there and the client knows it.
 fn begun(seed: u64, holds: bool) -> World {
     let mut world = World::new(seed, holds);
     world.begin();
@@ -381,7 +381,7 @@ fn only_who_had_it_has_it_again() {
     world.client.session.lock().handle_disconnected();
     world.sim.run_for(LEASE_MS + 1);
     world.settle();
-    // Who is called the same is not the same: another token may be for agents of the same names.
+    // The same name is not enough: another token may be for agents of the same names.
     let grant = Grant { account: "another token".to_owned(), ..Grant::new("tester", vec!["bob".into()]) };
     let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
     let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
@@ -451,7 +451,7 @@ fn who_comes_back_and_is_not_to_be_kept_any_more_has_its_state_and_ends_with_its
             client.say(|number| Frame::Keep(Keep { number, agent: 0, policy: *policy, holds: true }));
         }
         world.client = client;
-        // All of it is said before anything is done about it.
+        // All frames are written before anything is done about them.
         let now = world.sim.now();
         for frame in world.client.unacknowledged.clone() {
             world.client.session.lock().handle_frame(now, frame, 9).unwrap();
@@ -523,7 +523,7 @@ fn a_client_that_brings_more_code_than_it_may_is_refused_and_nothing_else_of_it_
     for _ in 0..=SESSION_CODE_BYTES_AT_ONCE as usize / CODE_BYTES_MAX {
         let mut session = world.client.session.lock();
         session.ask_for_code(0, Arc::clone(&code), now);
-        // A part that is not the next one ends it.
+        // A part out of order ends the transfer.
         for at in [0, 7] {
             number += 1;
             let code = code.to_string();
@@ -543,7 +543,7 @@ fn a_client_that_brings_more_code_than_it_may_is_refused_and_nothing_else_of_it_
     assert_eq!(world.shelf.len(), 1);
 }
 
-/// An agent of `ts:counter` that is to wait, as it is written when it is with its client.
+/// Written form of an agent of `ts:counter` that waits, as it is with its client.
 fn written() -> State {
     let hex = "01e3fa023109466f726d116f6e5f6c656176650b686f6c647309636f64650b73746174651169735f676976656e0b776169747323576169745374733a636f756e74657290a0c261cb076f6e65c2c1";
     let bytes = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
@@ -677,7 +677,7 @@ fn a_client_that_never_says_what_its_agents_code_is_hears_all_the_same_that_its_
     assert_eq!(saved(&world), 0, "each part is a sign of life");
     wait(&mut world, 2_500);
     assert_eq!(saved(&world), 1, "{:?}", world.client.coming);
-    // What comes late is taken in all the same.
+    // Late parts are stored all the same.
     let mut session = world.client.session.lock();
     session.handle_frame(world.sim.now(), part(world.client.number + 1, 2, b"de"), 9).unwrap();
     let came = std::iter::from_fn(|| session.poll_event())
@@ -685,7 +685,7 @@ fn a_client_that_never_says_what_its_agents_code_is_hears_all_the_same_that_its_
     assert!(came);
 }
 
-/// Tells bob this often something that takes a million bytes.
+/// Sends bob so many messages of a million bytes each.
 fn tell_much(world: &mut World, times: usize) {
     for _ in 0..times {
         let (bob, content) = (Aid::local("bob"), "x".repeat(1_000_000));
@@ -706,7 +706,7 @@ fn who_is_away_is_sent_so_many_bytes_and_no_more() {
     assert_eq!(dead, vec!["mailbox_full"; 40 - places]);
     assert_eq!(world.sim.counters().queued, places as u64);
     assert_eq!(world.sim.counters().check(), Ok(()));
-    // What was taken in is there when its client is back, but no more at once than that acknowledges.
+    // Stored messages are there when the client is back, but no more at once than it acknowledges.
     world.client = World::connect(&mut world.sim, &world.shelf, 9, true);
     world.begin();
     assert!(world.sim.counters().queued as usize >= places - 5);
@@ -735,7 +735,7 @@ fn who_asks_for_code_without_end_has_no_credit_left() {
     let save = Save { number, agent: 0, upto: 0, code: code.clone(), state, to: None, also: vec![], from: None };
     world.client.session.lock().handle_frame(now, Frame::Save(save), 9).unwrap();
     world.settle();
-    // All that it may say, without waiting for any answer.
+    // All that the client may send without waiting for any answer.
     let lacks = |number| Frame::Lacks(Lacks { number, agent: 0, code: code.clone() });
     let mut asked = Vec::new();
     for _ in 0..1_000 {

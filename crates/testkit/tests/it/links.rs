@@ -51,7 +51,7 @@ fn both_ends_know_how_long_an_answer_takes_as_long_as_they_are_connected() {
     assert!(pair.ends.iter().all(|end| end.link.round_trip().is_some()));
 }
 
-/// Trains are no items: nothing that is sent meanwhile is lost, doubled or overtaken.
+/// Trains of measurement are no items: no message that is sent meanwhile is lost, doubled or overtaken.
 #[test]
 fn the_way_is_measured_while_messages_pass() {
     let mut pair = LinkPair::new(3);
@@ -105,7 +105,7 @@ fn once_and_in_order_on_a_bad_wire() {
     assert!(resumed > SEEDS as usize && errors > SEEDS as usize, "the wire was bad: {resumed} {errors}");
 }
 
-/// Who leaves still acknowledges what it is told until it has heard that it may go.
+/// A leaving end still acknowledges items until it has heard that it may go.
 #[test]
 fn what_comes_behind_a_farewell_is_no_fault() {
     for seed in 0..SEEDS {

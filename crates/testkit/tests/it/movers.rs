@@ -1,4 +1,5 @@
-//! A node for the transcripts with moves: an agent that goes where it is told to, and somebody who wants agents back.
+//! Node for the transcripts with moves: it has an agent that goes where it is told, and a warden that wants agents
+//! back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -13,17 +14,17 @@ use whimbrel_testkit::{Simulation, answering};
 
 const CODE: &str = "asl:0000000000000000000000000000000000000000000000000000000000000000/scout.asl";
 
-/// Where the scout can go on, when its code came.
+/// Host on which the scout can continue, once its code has come.
 #[derive(Default)]
 pub struct Movers {
     shelf: Mutex<Weak<Shelf>>,
     has_code: AtomicBool,
-    /// Whom the warden wants.
+    /// Agents that the warden wants.
     wanted: Mutex<Vec<String>>,
 }
 
 impl Movers {
-    /// The node's, with its agents.
+    /// Starts the host with its agents.
     pub fn begin(sim: &mut Simulation) -> (Arc<Self>, Arc<Shelf>) {
         let movers = Arc::<Self>::default();
         let shelf = Arc::<Shelf>::default();
@@ -40,7 +41,7 @@ impl Movers {
         (movers, shelf)
     }
 
-    /// Has those asked for whom the warden wants. True if there was one.
+    /// Asks for the agents that the warden wants. True if there was one.
     pub fn ask(&self, sim: &mut Simulation) -> bool {
         let wanted = std::mem::take(&mut *self.wanted.lock().unwrap());
         let now = sim.now();
@@ -55,7 +56,7 @@ impl Movers {
         self.has_code.store(true, Ordering::Relaxed);
     }
 
-    /// The scout's code.
+    /// Code of the scout.
     pub fn code() -> Arc<[u8]> {
         Arc::from(b"code".as_slice())
     }

@@ -1,5 +1,5 @@
-//! An agent that goes to and fro between two clients and a node: whatever breaks at whatever moment, there is one of it, it handled each message once and
-//! in order, and whoever it told of that heard each once and in order.
+//! Agent that moves to and fro between two clients and a node. Whatever breaks at whatever moment, there is one of it,
+//! and it handled each message once and in order. So did the receivers of its messages.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -21,11 +21,11 @@ use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, answering};
 
 const LEASE_MS: u64 = 2_000;
-/// Bytes of the code that the node has.
+/// Code that the node has.
 const CODE_BYTES: usize = 600 << 10;
 const NODE: &str = "n1";
 const TABS: [&str; 2] = ["tab0", "tab1"];
-/// What bob is called in the frames of a tab.
+/// Number of bob in the frames of a tab.
 const BOB: u32 = 1;
 
 fn code() -> String {
@@ -44,25 +44,25 @@ fn told(number: i64) -> AclMessage {
     AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(number))
 }
 
-/// What the node and the test both see.
+/// State that the node and the test share.
 #[derive(Default)]
 struct Seen {
     now: Mutex<Time>,
-    /// Where somebody at the node wants bob.
+    /// Tab in which somebody at the node wants bob.
     wanted: Mutex<Option<Symbol>>,
-    /// Who does.
+    /// Wish of that party.
     wish: Mutex<Option<Wish>>,
-    /// What bob heard of its hops, as the node's.
+    /// Hops that bob heard of at the node.
     hops: Mutex<Vec<Hop>>,
-    /// Whether its code is at the node.
+    /// True if the node lacks bob's code.
     lacks_code: Mutex<bool>,
-    /// What happens in the middle of the turn in which bob leaves a tab.
+    /// Action in the middle of the turn in which bob leaves a tab.
     meanwhile: Mutex<Option<Meanwhile>>,
 }
 
 type Meanwhile = Box<dyn FnOnce() + Send>;
 
-/// A node on which bob can go on.
+/// Node on which bob can continue.
 struct Node {
     seen: Arc<Seen>,
     shelf: Mutex<std::sync::Weak<Shelf>>,
@@ -103,7 +103,7 @@ impl Host for Node {
     }
 }
 
-/// Bob as the node runs it: one message a turn.
+/// Bob as the node runs him: one message a turn.
 struct Bob {
     state: Vec<i64>,
     seen: Arc<Seen>,
@@ -150,18 +150,18 @@ impl Mobile for Bob {
     }
 }
 
-/// Bob as a tab has it.
+/// Bob as a tab has him.
 #[derive(Default)]
 struct Guest {
     is_created: bool,
     mailbox: VecDeque<(u64, i64)>,
     state: Vec<i64>,
     upto: u64,
-    /// The number of the save by which it leaves: until that is answered it has no turns.
+    /// Number of the save by which he leaves: until its answer he has no turns.
     leaving: Option<u64>,
 }
 
-/// What a tab says.
+/// Outgoing frames of a tab.
 #[derive(Default)]
 struct Post {
     unacknowledged: VecDeque<Frame>,
@@ -170,7 +170,7 @@ struct Post {
 }
 
 impl Post {
-    /// The next frame that the node may be given.
+    /// Takes the next frame that may be written.
     fn next(&mut self) -> Option<Frame> {
         let next = self.unacknowledged.get(self.written).filter(|frame| number_of(frame) <= self.credit).cloned();
         self.written += usize::from(next.is_some());
@@ -178,7 +178,7 @@ impl Post {
     }
 }
 
-/// A tab: its own agent, and bob if it is there.
+/// Tab with its own agent, and with bob while he is there.
 struct Tab {
     session: Arc<SharedSession>,
     number: u64,
@@ -186,7 +186,7 @@ struct Tab {
     coming: VecDeque<Frame>,
     received: u64,
     offers: usize,
-    /// Its code, as far as that came.
+    /// Received part of bob's code.
     code: Vec<u8>,
     refusals: Vec<Code>,
     bob: Option<Guest>,
@@ -300,19 +300,19 @@ impl Tab {
             assert_eq!(code, Code::NotMovable);
             bob.leaving = None;
         } else if !bob.is_created && matches!(code, Code::NameTaken | Code::NotAllowed) {
-            // It came too late: it is not to be had any more.
+            // The frame came too late: bob is no longer available.
             self.bob = None;
         }
     }
 
-    /// It takes bob, or does not.
+    /// Accepts bob, or refuses him.
     fn answer(&mut self, takes: bool) {
         if self.offers == 0 {
             return;
         }
         self.offers -= 1;
         if self.bob.is_some() {
-            // It said before that it takes him.
+            // The tab has accepted him before.
             return;
         }
         if !takes {
@@ -333,7 +333,7 @@ impl Tab {
         self.say(|number| Frame::Message(MessageFrame { number, agent: BOB, message }));
     }
 
-    /// Says that it cannot have bob. Whatever he did since he was saved was never done.
+    /// Reports that the tab cannot have bob. All that he did since he was saved is undone.
     fn fail(&mut self) {
         if self.bob.as_ref().is_some_and(|bob| bob.is_created && bob.leaving.is_none()) {
             let why = "no engine".to_owned();
@@ -342,7 +342,7 @@ impl Tab {
         }
     }
 
-    /// Says what it said before.
+    /// Repeats an earlier save.
     fn chat(&mut self) {
         if self.bob.as_ref().is_some_and(|bob| bob.is_created) {
             self.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
@@ -364,7 +364,7 @@ impl Tab {
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// Messages are sent to bob.
+    /// Sends messages to bob.
     Tell(u8),
     ToNode(usize, u8),
     ToTab(usize, u8),
@@ -372,21 +372,21 @@ enum Op {
     Save(usize),
     /// The tab says that bob goes to the node, or to the other tab.
     Leave(usize, bool),
-    /// Somebody at the node wants bob in that tab.
+    /// A party at the node wants bob in that tab.
     Want(usize),
-    /// The tab takes what it is offered, or does not.
+    /// The tab accepts an offer, or refuses it.
     Answer(usize, bool),
     Break(usize),
     Crash(usize),
     Bye(usize),
     Wait(u16),
-    /// In the middle of the turn in which bob leaves a tab next, so many frames of it come in, or its good-bye.
+    /// In the middle of the turn in which bob leaves a tab next, so many of its frames arrive, or its good-bye.
     Meanwhile(usize, u8),
-    /// The tab says something of bob that changes nothing.
+    /// The tab sends a save of bob that changes nothing.
     Chat(usize),
     /// The tab says that bob goes to the node, which has lost his code.
     LeaveWithCode(usize),
-    /// The tab finds that it cannot have bob, who came there.
+    /// The tab finds that it cannot have bob, who arrived there.
     Fail(usize),
 }
 
@@ -417,7 +417,7 @@ struct World {
     sim: Simulation,
     seen: Arc<Seen>,
     shelf: Arc<Shelf>,
-    /// Where agents go on as long as it is there.
+    /// Host for continuing agents; it must live as long as the world.
     _host: Arc<dyn Host>,
     heard: Arc<Mutex<Vec<i64>>>,
     tabs: Vec<Tab>,
@@ -446,7 +446,7 @@ impl World {
         world
     }
 
-    /// What follows at the node.
+    /// Carries out all events at the node.
     fn settle(&mut self) {
         loop {
             let now = self.sim.now();
@@ -542,7 +542,7 @@ impl World {
         self.arrive_at_tab(tab);
     }
 
-    /// The others go on being heard of.
+    /// Lets time pass, while the other sessions send signs of life.
     fn wait(&mut self, ms: u64) {
         for _ in 0..=ms / 500 {
             self.sim.run_for(ms.min(500));
@@ -558,11 +558,11 @@ impl World {
         }
     }
 
-    /// Another tab in place of this one, when its session is over.
+    /// Replaces the tab, whose session is over, by another one.
     fn succeed(&mut self, tab: usize) {
         self.wait(LEASE_MS + 500);
         assert!(self.tabs[tab].session.lock().is_over() || self.is_held_up(), "{:?}", self.sim.output());
-        // Who is offered to another client leaves its session when that has answered.
+        // An agent that is offered to another client leaves its session when that client has answered.
         self.wait(11_000);
         assert!(self.tabs[tab].session.lock().is_over());
         self.tabs[tab] = Tab::open(self.sim.now(), &self.shelf, tab, self.sessions);
@@ -629,12 +629,13 @@ impl World {
         }
     }
 
-    /// The node has bob's code again: else he would wait for his client.
+    /// Gives the node bob's code again; without it he would wait for his client.
     fn recall(&self) {
         *self.seen.lacks_code.lock().unwrap() = false;
     }
 
-    /// The next time bob leaves a tab, this one's frames come in before it is gone; if there are to be none, its good-bye.
+    /// Has frames of the tab arrive in the middle of the turn in which bob leaves it next; with no frames, its
+    /// good-bye.
     fn meddle(&mut self, tab: usize, frames: u8) {
         let (left, seen) = (Arc::clone(&self.left), Arc::clone(&self.seen));
         let (session, post) = (Arc::clone(&self.tabs[tab].session), Arc::clone(&self.tabs[tab].post));
@@ -673,7 +674,7 @@ impl World {
         }
     }
 
-    /// What bob handled, by whoever has it: there is one who does.
+    /// Messages that bob handled. Exactly one party has him.
     fn bob(&mut self) -> Vec<i64> {
         let now = self.sim.now();
         let here = self.sim.body("bob").and_then(|body| body.snapshot(now)).map(|state| numbers_of(&state));
@@ -699,7 +700,7 @@ proptest! {
     }
 }
 
-/// A world in which bob is in the first tab.
+/// Makes a world in which bob is in the first tab.
 fn in_a_tab() -> World {
     let mut world = World::new(1);
     world.take(&Op::Want(0));
@@ -736,12 +737,12 @@ fn whoever_names_code_does_not_have_it_for_that_nor_does_who_is_offered_that() {
         Frame::Save(Save { number, agent, upto: 0, code, state, to, also: vec![], from: None })
     };
     let lacks = |number, agent, code: String| Frame::Lacks(Lacks { number, agent, code });
-    // An agent of its own, of code that somebody else brought here.
+    // An agent of its own, of code that another client brought here.
     say(&mut world, |number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
     say(&mut world, |number| save(number, 0, code(), None));
     say(&mut world, |number| lacks(number, 0, code()));
     assert_eq!((&world.tabs[0].refusals[..], world.tabs[0].code.len()), (&[Code::NotAllowed][..], 0));
-    // Nor by sending it to another client.
+    // Nor by sending the agent to another client.
     world.tabs[0].say(|number| save(number, 0, code(), Some(TABS[1])));
     world.arrive_at_node(0);
     world.tabs[1].say(|number| Frame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
@@ -749,7 +750,7 @@ fn whoever_names_code_does_not_have_it_for_that_nor_does_who_is_offered_that() {
     (0..2).for_each(|_| world.arrive_at_node(1));
     let is_denied = |frame: &Frame| matches!(frame, Frame::Refused(it) if it.code == Code::NotAllowed);
     assert!(world.tabs[1].coming.iter().any(is_denied), "{:?}", world.tabs[1].coming);
-    // Nor is an agent's that came, once it says that it is of other code.
+    // Nor an arrived agent's code, once the agent says that it is of other code.
     world.tabs[0].coming.clear();
     world.tabs[0].refusals.clear();
     let mut world = in_a_tab();
@@ -792,7 +793,7 @@ fn who_is_not_taken_goes_on_where_it_was_and_hears_why() {
     world.tabs[1].offers = 0;
     world.flush();
     assert_eq!(world.bob(), [0, 1, 2]);
-    // Whoever takes it too late has nobody.
+    // A client that accepts too late gets nobody.
     say(&mut world, |number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
     say(&mut world, |number| Frame::Stays(Stays { number, name: "bob".into(), text: String::new() }));
     assert_eq!(world.tabs[0].refusals, [Code::NotAllowed, Code::NoAgent]);
@@ -840,7 +841,7 @@ fn whoever_is_offered_somebody_may_take_him_in_another_session_and_nobody_else_m
         world.tabs[tab].offers = 1;
         world.tabs[tab].answer(true);
         world.exchange(tab, 9);
-        // The third has no agent of its own: that name is the first one's.
+        // The third tab has no agent of its own: that name is the first one's.
         assert_eq!(world.tabs[tab].refusals, refusals);
     }
     assert!(world.tabs[2].bob.as_ref().is_some_and(|bob| bob.is_created) && world.tabs[1].bob.is_none());
@@ -858,7 +859,7 @@ fn what_comes_while_an_agent_is_going_comes_too_late() {
         world.take(&Op::Handle(0, 1));
         let to = if is_movable { NODE } else { "nowhere" };
         world.tabs[0].save(Some(to));
-        // Its client does what it must not, and the save that leaves is the last word all the same.
+        // Its client breaks the rules; the save that leaves is the last word all the same.
         world.tabs[0].say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
         let (state, also) = (bytes_of(&[9, 9]), vec![]);
         world.tabs[0].say(|number| {
@@ -875,7 +876,7 @@ fn what_comes_while_an_agent_is_going_comes_too_late() {
     }
 }
 
-/// Has somebody at the node want bob in the first tab, and that tab take him. What whoever wanted that heard of it so far.
+/// Moves bob to the first tab on the wish of a party at the node. Returns what that party has heard so far.
 fn sent_to_a_tab(world: &mut World) -> Arc<Mutex<Vec<String>>> {
     let told = Arc::<Mutex<Vec<String>>>::default();
     let tells = Arc::clone(&told);
@@ -898,7 +899,7 @@ fn who_cannot_be_where_it_came_goes_back_as_it_was_and_everybody_hears_why() {
     world.take(&Op::Tell(2));
     world.exchange(0, 9);
     assert!(told.lock().unwrap().is_empty(), "its client said nothing of it yet");
-    // What it did there was never done.
+    // Whatever bob did there is undone.
     world.take(&Op::Handle(0, 1));
     world.take(&Op::Fail(0));
     world.exchange(0, 9);
@@ -926,7 +927,7 @@ fn whoever_sent_an_agent_hears_that_it_came_when_its_client_shows_that_it_has_it
             world.exchange(0, 3);
         }
         assert_eq!(*told.lock().unwrap(), ["it went"]);
-        // It may go back all the same, later.
+        // Bob may go back all the same, later.
         world.take(&Op::Fail(0));
         world.exchange(0, 99);
         assert!(world.tabs[0].bob.is_none() && world.bob().is_empty() && told.lock().unwrap().len() == 1);
@@ -973,7 +974,7 @@ fn whose_session_is_over_before_its_code_is_asked_for_is_kept_as_it_said_last() 
     world.arrive_at_node(0);
     world.arrive_at_node(0);
     assert!(world.tabs[0].session.lock().is_over() && world.shelf.len() == 1);
-    // He waits: the node has no code for him. What he held left.
+    // He waits: the node has no code for him. His withheld messages left.
     assert_eq!(*world.heard.lock().unwrap(), [0]);
     let details = format!("{:?}", world.sim.body("bob").unwrap().inspect(Look::default(), Time::ZERO).details);
     assert!(details.contains("it waits for its client") && details.contains("8 bytes"), "{details}");
@@ -985,7 +986,7 @@ fn whose_offer_is_over_before_its_agent_is_made_has_no_agent_of_that_name() {
     world.take(&Op::Want(0));
     world.exchange(0, 3);
     let session = Arc::clone(&world.tabs[0].session);
-    // Between the client's `create` and what the node does about it, the offer ends, and so does the agent.
+    // Between the client's `create` and the node's handling of it, the offer ends, and so does the agent.
     let create = Frame::Create(Create { number: 2, agent: BOB, name: "bob".into() });
     session.lock().handle_frame(world.sim.now(), create, 9).unwrap();
     assert!(world.sim.kill("bob"));
@@ -1024,7 +1025,7 @@ fn who_waits_for_its_code_too_long_stays_and_is_told_why() {
     let told: Vec<(Code, String)> = world.tabs[0].coming.iter().filter_map(why).collect();
     let text = "not_movable: it cannot move: its code did not come: nothing of it was heard for 10000 ms".to_owned();
     assert_eq!(told, [(Code::NotMovable, text)]);
-    // It goes on in its client, and what comes of the code is of no use.
+    // The agent continues in its client, and further parts of the code are useless.
     world.tabs[0].say(|number| part(number, 2, b"de"));
     world.take(&Op::Tell(2));
     world.tabs[0].coming.retain(|frame| !matches!(frame, Frame::Lacks(_)));
@@ -1039,7 +1040,7 @@ fn code_that_is_on_its_way_is_asked_for_once_whoever_wants_it() {
     let mut world = in_a_tab();
     *world.seen.lacks_code.lock().unwrap() = true;
     let asked = |world: &World| world.tabs[0].coming.iter().filter(|frame| matches!(frame, Frame::Lacks(_))).count();
-    // As it is to go on at the node one day.
+    // As the agent is to continue at the node one day.
     let session = Arc::clone(&world.tabs[0].session);
     session.lock().ask_for_code(BOB, Arc::new(code().parse().unwrap()), world.sim.now());
     world.settle();
@@ -1110,7 +1111,7 @@ fn a_client_that_is_offered_too_many_agents_is_busy_and_whoever_wants_one_more_t
     let open: Vec<_> = (0..SESSION_OFFERS_MAX).map(|n| offer(&world, n).unwrap()).collect();
     let Err(why) = offer(&world, open.len()) else { panic!("one more") };
     assert_eq!(why.code(), "busy");
-    // A client hears the same, and its agent goes on there.
+    // A client hears the same, and its agent continues there.
     let (code, state, to) = (code(), vec![], Some(TABS[1].to_owned()));
     world.tabs[0]
         .say(|number| Frame::Save(Save { number, agent: BOB, upto: 0, code, state, to, also: vec![], from: None }));

@@ -30,7 +30,7 @@ fn subscribers_get_what_is_published_until_they_end() {
     });
 }
 
-/// Publishes, casts, joins, leaves, and dies now and then.
+/// Agent that publishes, casts, joins, leaves, and dies now and then.
 struct Gossip;
 
 impl AgentBody for Gossip {
@@ -78,10 +78,10 @@ fn what_is_sent_to_many_adds_up() {
     });
 }
 
-/// A node with subscribers, as far as topics go.
+/// Node with subscribers of topics.
 struct Node {
     topics: Topics,
-    /// What each agent got, while it subscribed: a run for each subscription.
+    /// Numbers that each agent got, a run for each subscription.
     got: Vec<Vec<Vec<i64>>>,
 }
 
@@ -95,7 +95,8 @@ fn agent(number: usize) -> Symbol {
     Symbol::new(&format!("subscriber{number}"))
 }
 
-/// Publications cross a link once each, whoever subscribes and however often it breaks; each subscriber gets all of a run.
+/// A publication crosses a link once, whoever subscribes and however often the link breaks; each subscriber gets all of
+/// a run.
 #[test]
 fn publications_cross_a_breaking_link_once_and_in_order() {
     let weather = topic("weather").unwrap();
@@ -106,7 +107,7 @@ fn publications_cross_a_breaking_link_once_and_in_order() {
         let mut publisher = Topics::new();
         let mut node = Node { topics: Topics::new(), got: vec![vec![Vec::new()]; 5] };
         pair.run_for(50);
-        // One that stays, so that there is always somebody.
+        // One agent stays, so that there is always a subscriber.
         node.topics.join(agent(0), weather.name, false).unwrap();
         pair.ends[1].link.offer(&mut node.news());
         pair.run_for(50);
@@ -144,7 +145,7 @@ fn publications_cross_a_breaking_link_once_and_in_order() {
     assert!(resumed > 30 && shortest > 5, "links broke and agents came and went: {resumed} {shortest}");
 }
 
-/// One of the agents subscribes, or does not any more.
+/// Has one agent subscribe, or unsubscribe.
 fn change_one(node: &mut Node, random: &mut Random, name: Symbol) {
     let number = random.between(1..=4) as usize;
     if node.topics.join(agent(number), name, false).unwrap() {
@@ -154,7 +155,7 @@ fn change_one(node: &mut Node, random: &mut Random, name: Symbol) {
     }
 }
 
-/// Gives each message that came to all who subscribe.
+/// Delivers each message that arrived to all subscribers.
 fn take(node: &mut Node, pair: &mut LinkPair, topic: Aid) {
     for item in pair.ends[1].arrived.drain(..) {
         let Item::Message(envelope) = item else { continue };

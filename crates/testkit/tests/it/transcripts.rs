@@ -1,4 +1,5 @@
-//! The transcripts of `conformance/session`, replayed against the state machine on a simulated platform; and its frames.
+//! Transcripts of `conformance/session`, replayed against the state machine on a simulated platform; and the vectors of
+//! its frames.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/session")
 }
 
-/// A node that is simulated.
+/// Simulated node.
 struct SimulatedNode {
     sim: Simulation,
     grant: Grant,
@@ -27,7 +28,7 @@ struct SimulatedNode {
     sessions: Vec<Arc<SharedSession>>,
     shelf: Arc<Shelf>,
     movers: Option<Arc<Movers>>,
-    /// The session of the connection, if it was welcomed.
+    /// Session of the connection, once it was welcomed.
     current: Option<Arc<SharedSession>>,
     reader: FrameReader,
     writer: FrameWriter,
@@ -94,7 +95,7 @@ impl SimulatedNode {
         Ok(())
     }
 
-    /// Lets everything happen that follows from what happened.
+    /// Carries out all events, until no more follow.
     fn settle(&mut self) {
         for session in self.sessions.clone() {
             let now = self.sim.now();

@@ -1,6 +1,6 @@
-//! Whole societies on a virtual clock, network and store: nodes with their parts in a cluster and their books, agents that send,
-//! end and are born; nodes are killed, stand still, leave and come, links break, the store goes away and leaves open what came
-//! of writes. Whatever happens, each message whose sending was written is handled once, and in order.
+//! Whole societies on a virtual clock, network and store. Nodes have their parts in a cluster and their ledgers; agents
+//! send, end and are born. Nodes are killed, stand still, leave and come; links break; the store goes away and leaves
+//! outcomes of writes unknown. Whatever happens, each message whose sending was written is handled once, and in order.
 
 mod network;
 mod node;
@@ -20,12 +20,12 @@ use self::world::World;
 use crate::durable_actors::{Deed, FOUNDER};
 
 const PARTITIONS: u16 = 8;
-/// The mortals end and are born again, the others live as long as the society.
+/// Names of mortal agents, which end and are born again; the others live as long as the society.
 const NAMES: [&str; 10] = ["ann", "bob", "cid", "dan", "fay", "gus", "hal", "ida", "eve", "leo"];
 const MORTALS: [&str; 2] = ["eve", "leo"];
-/// How long it takes at most until all is well again.
+/// Time limit for the society to recover.
 const CALM: Duration = Duration::from_secs(30);
-/// How many seeds are tried.
+/// Number of seeds.
 const SEEDS: u64 = 200;
 
 fn home(name: Symbol) -> Partition {
@@ -37,7 +37,7 @@ fn is_mortal(name: &str) -> bool {
 }
 
 impl World {
-    /// Something happens.
+    /// Does something bad to the society, at random.
     fn strike(&mut self) {
         let living: Vec<usize> = (0..self.nodes.len()).filter(|index| self.nodes[*index].ended.is_none()).collect();
         let one = self.random.pick(&living).copied();
@@ -86,9 +86,9 @@ impl World {
         }
     }
 
-    /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
-    /// gap. But what one that ended handled last may be lost while the next one of its name is written already: then it comes to
-    /// that one, late.
+    /// Checks that agents handled the messages of each sender in order, none twice; between agents that live all along,
+    /// also without a gap. The last message that an ended agent handled may be lost while the next agent of its name is
+    /// written already: then the message comes to that one, late.
     fn check(&self) {
         for actor in self.living().flat_map(|node| &node.actors) {
             let (mut heard, mut all): (BTreeMap<(&str, u64), i64>, BTreeSet<_>) = Default::default();
@@ -115,7 +115,7 @@ impl World {
         self.living().map(count).sum()
     }
 
-    /// Nothing is on its way, and nobody remembers more than he must.
+    /// Checks that nothing is on its way, and no node remembers more than it must.
     fn check_rest(&self) {
         for (from, to) in NAMES.iter().flat_map(|from| NAMES.map(|to| (from, to))) {
             if !is_mortal(from) && !is_mortal(to) {

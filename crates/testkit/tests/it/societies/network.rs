@@ -1,5 +1,5 @@
-//! Links between nodes: each in order and with a delay; if one breaks, what is on it is lost, and the two ends find out one after
-//! the other.
+//! Links between nodes: each in order and with a delay. If a link breaks, its news are lost, and the two ends find out
+//! one after the other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use whimbrel_platform::durable::{Facts, Sent, Ticket};
 use whimbrel_platform::store::{Epoch, Partition};
 use whimbrel_testkit::Random;
 
-/// What goes over links.
+/// News on a link.
 #[derive(Debug)]
 pub enum News {
     Serves(Vec<(Partition, Epoch)>),
@@ -19,12 +19,12 @@ pub enum News {
     Facts(Facts),
 }
 
-/// How long news take at most, in milliseconds; and some, with all behind them.
+/// Maximal delay of most news, in milliseconds; and of some, with all news behind them.
 const DELAY_MS: u64 = 60;
 const STALL_MS: u64 = 4_000;
-/// One in so many of those takes longer.
+/// Number of news among which one takes longer.
 const STALLS: u64 = 150;
-/// How long it takes at most until an end finds that its link is broken.
+/// Maximal time until an end finds that its link is broken, in milliseconds.
 const NOTICE_MS: u64 = 700;
 
 #[derive(Default)]
@@ -33,9 +33,9 @@ pub struct Network {
 }
 
 enum Link {
-    /// What is on the way from the first and from the second of the two.
+    /// News on their way from the first and from the second of the two nodes.
     Up([VecDeque<(Time, News)>; 2]),
-    /// It comes back not before that, and when each end has found out: when it does.
+    /// Earliest time at which the link comes back; and when each end will find that it is broken, if it has not.
     Down(Time, [Option<Time>; 2]),
 }
 
@@ -54,14 +54,14 @@ impl Network {
         }
     }
 
-    /// The next that has arrived.
+    /// Takes the next news that have arrived.
     pub fn receive(&mut self, from: usize, to: usize, now: Time) -> Option<News> {
         let (key, end) = key(from, to);
         let Some(Link::Up(ways)) = self.links.get_mut(&key) else { return None };
         ways[end].pop_front_if(|(at, _)| *at <= now).map(|(_, news)| news)
     }
 
-    /// It breaks, and stays so for a while.
+    /// Breaks a link for a while.
     pub fn cut(&mut self, one: usize, other: usize, now: Time, time: Duration, random: &mut Random) {
         let (key, _) = key(one, other);
         let Some(link) = self.links.get_mut(&key) else { return };
@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// Whether this end finds now that its link is broken.
+    /// Returns true if this end finds now that its link is broken.
     pub fn notices(&mut self, end: usize, other: usize, now: Time) -> bool {
         let (key, end) = key(end, other);
         match self.links.get_mut(&key) {
@@ -81,7 +81,7 @@ impl Network {
         }
     }
 
-    /// Links two nodes, if nothing stands against it. Whether they were not.
+    /// Links two nodes, if nothing prevents it. Returns true if they were not linked.
     pub fn link(&mut self, one: usize, other: usize, now: Time) -> bool {
         let (key, _) = key(one, other);
         let stands = match self.links.get(&key) {

@@ -1,4 +1,4 @@
-//! A node of the simulated cluster: its part in it, its books, and the agents it believes to serve.
+//! Node of the simulated cluster: its part in the cluster, its ledger, and the agents that it believes to serve.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -12,31 +12,31 @@ use whimbrel_testkit::Random;
 use super::{PARTITIONS, home};
 use crate::durable_actors::Actor;
 
-/// What a node does that takes time.
+/// Job of a node that takes time.
 pub enum Job {
     Adopt(Vec<(Partition, Epoch)>),
     Yield(Vec<Partition>),
 }
 
-/// What a node is writing.
+/// Batch that a node is writing.
 pub struct Batch {
-    /// What is not in the journal yet, as far as is known.
+    /// Frames that are not in the journal yet, as far as the node knows.
     pub frames: VecDeque<(Partition, Epoch, u64, Vec<Record>)>,
-    /// What is.
+    /// Records that are in the journal.
     pub written: Vec<Record>,
-    /// What leaves when all is.
+    /// Messages that leave when all frames are written.
     pub leaves: Vec<(Ticket, Symbol, Sent)>,
-    /// When the node hears that all is written, if it is.
+    /// Time at which the node hears that all is written.
     pub heard_at: Time,
 }
 
 pub struct Node {
     pub part: Participant,
     pub name: String,
-    /// What it was told by the store and has not heard yet, and when it will.
+    /// Events that the store has sent, each with the time at which the node hears it.
     pub inbox: VecDeque<(Time, Watched)>,
     pub jobs: VecDeque<(Time, Job)>,
-    /// The others it links with, by name.
+    /// Names of the nodes that it links with.
     pub peers: BTreeSet<String>,
     pub paused_until: Time,
     pub leaving: bool,
@@ -44,14 +44,14 @@ pub struct Node {
     pub ledger: Ledger,
     pub servers: Servers<usize>,
     pub actors: Vec<Actor>,
-    /// What those did last that have ended.
+    /// Last deeds of agents that have ended.
     pub gone: Vec<Actor>,
-    /// Messages that came for each name.
+    /// Messages that arrived for each name.
     pub taken: BTreeMap<Symbol, HashSet<Ticket>>,
     pub batch: Option<Batch>,
-    /// The number of the last frame of each partition.
+    /// Number of the last frame of each partition.
     pub numbers: BTreeMap<Partition, u64>,
-    /// Partitions whose agents have no turns any more.
+    /// Partitions whose agents have no more turns.
     pub yielding: Vec<Partition>,
     pub next_life: u64,
 }
@@ -107,7 +107,7 @@ impl Node {
         self.gone.push(actor);
     }
 
-    /// A message is here, whose receiver may be.
+    /// Takes a message, whose receiver may be here.
     pub fn take(&mut self, ticket: Ticket, to: Symbol, sent: &Sent) {
         if !self.ledger.serves(home(to)) || !self.taken.entry(to).or_default().insert(ticket) {
             return;
@@ -118,7 +118,7 @@ impl Node {
         }
     }
 
-    /// Some agents have turns.
+    /// Gives turns to some agents.
     pub fn give_turns(&mut self, names: &[&str], busy: bool, random: &mut Random) {
         for actor in &mut self.actors {
             if self.yielding.contains(&home(actor.name)) {
@@ -134,7 +134,7 @@ impl Node {
         }
     }
 
-    /// Begins to write what some agents did, or all of those that are to stop.
+    /// Begins to write the deeds of some agents, or of all that are to stop.
     pub fn capture(&mut self, now: Time, random: &mut Random) {
         let mut pieces: BTreeMap<Partition, Vec<Vec<Record>>> = BTreeMap::new();
         for partition in self.ledger.partitions_to_settle() {
@@ -172,7 +172,7 @@ impl Node {
         self.batch = Some(Batch { frames, written: Vec::new(), leaves, heard_at: now });
     }
 
-    /// Whether all is written that agents of these partitions did.
+    /// Returns true if all deeds of these partitions' agents are written.
     pub fn has_written(&self, partitions: &[Partition]) -> bool {
         let theirs = |actor: &&Actor| partitions.contains(&home(actor.name));
         self.batch.is_none()
@@ -189,7 +189,7 @@ impl Node {
     }
 }
 
-/// Whether it did something since it was captured last.
+/// Returns true if the agent did something since it was captured last.
 fn is_unwritten(actor: &Actor) -> bool {
     actor.born.is_some() || actor.written != Some(actor.deeds.len())
 }

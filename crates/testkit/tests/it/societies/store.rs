@@ -1,5 +1,6 @@
-//! A store as nodes see it: a register in which everything has one winner, and a fenced journal per partition. It may be away,
-//! and leave open what came of a write. It also bears witness: it sees all that is ever written.
+//! Store as nodes see it: a register in which each write has one winner, and a fenced journal per partition. The store
+//! may be away, and may leave the outcome of a write unknown. It also bears witness: it sees everything that is ever
+//! written.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,19 +17,19 @@ pub struct Store {
     revision: u64,
     logs: Vec<Log>,
     pub away: bool,
-    /// One write in so many has an outcome that is not known; 0: none.
+    /// Number of writes among which one has an unknown outcome; 0 for none.
     pub unknown: u64,
-    /// Every message that was ever written, and who handled it.
+    /// Messages that were ever written, and the agents that handled them.
     pub sent: HashMap<Ticket, Sent>,
     pub handled: HashMap<Ticket, Symbol>,
-    /// Which node opened a partition in which epoch.
+    /// Node that opened a partition in an epoch.
     opened: HashMap<(Partition, Epoch), usize>,
 }
 
 #[derive(Clone, Default)]
 struct Log {
     epoch: Epoch,
-    /// The number of the last frame of this epoch.
+    /// Number of the last frame of this epoch.
     last: u64,
     frames: Vec<Vec<u8>>,
 }
@@ -52,7 +53,7 @@ impl Store {
         if self.away { Err(StoreError::Away("away".into())) } else { Ok(self.keys.get(key).cloned()) }
     }
 
-    /// What comes of a write, and what those who watch are told.
+    /// Writes a key. Returns the outcome, and the event for watchers.
     pub fn write(
         &mut self,
         key: &str,
@@ -102,7 +103,7 @@ impl Store {
         Ok(())
     }
 
-    /// The number of the last frame of a partition in its present epoch.
+    /// Number of the last frame of a partition in its present epoch.
     pub fn last(&self, partition: Partition) -> u64 {
         self.logs[usize::from(partition.0)].last
     }
@@ -139,7 +140,7 @@ impl Store {
         if unknown { Err(AppendError::Unknown("done".into())) } else { Ok(()) }
     }
 
-    /// Puts what a partition holds anew in its place, or, if not all is written, behind it.
+    /// Replaces the content of a partition by these pieces; appends them if not all of them are written.
     pub fn rewrite(&mut self, partition: Partition, epoch: Epoch, pieces: Vec<Vec<Record>>, written: usize) -> bool {
         let log = self.log(partition);
         if log.epoch != epoch {

@@ -1,4 +1,4 @@
-//! All nodes, what is between them, and the time.
+//! All nodes of a society, with their links and store, on a virtual clock.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,9 +26,9 @@ pub struct World {
     pub store: Store,
     pub network: Network,
     pub nodes: Vec<Node>,
-    /// Agents send, end and are born.
+    /// True while agents send, end and are born.
     pub busy: bool,
-    /// How many agents ever were.
+    /// Number of agents that ever lived.
     born: u64,
 }
 
@@ -38,7 +38,7 @@ impl World {
         Self { now: Time::ZERO, random: Random::new(seed), store, network, nodes: Vec::new(), busy: true, born: 0 }
     }
 
-    /// A node starts.
+    /// Starts a node.
     pub fn start(&mut self, weight: u32) {
         let terms = Terms {
             me: Nonce(self.random.next_u64()),
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// What a node's threads do, of which each may be late and none waits for another.
+    /// Runs the threads of a node, of which each may be late and none waits for another.
     fn step(&mut self, index: usize) {
         let first = self.random.between(0..=2);
         for thread in [first, (first + 1) % 3, (first + 2) % 3] {
@@ -145,7 +145,7 @@ impl World {
         self.network.send(from, to, news, self.now, &mut self.random);
     }
 
-    /// What it does as a node among others.
+    /// Runs the node's part in the cluster.
     fn take_part(&mut self, index: usize) {
         let (now, node) = (self.now, &mut self.nodes[index]);
         while let Some((_, watched)) = node.inbox.pop_front_if(|(at, _)| *at <= now) {
@@ -156,7 +156,7 @@ impl World {
         }
         let node = &mut self.nodes[index];
         if node.leaving && node.part.has_handed_over(now) {
-            // The last one does not hand over: it stops.
+            // The last node does not hand over: it stops.
             node.part.leave();
             let served: Vec<Partition> = node.servers.served().map(|(partition, _)| partition).collect();
             node.give_up(&served);
@@ -221,7 +221,7 @@ impl World {
             Job::Yield(partitions) => {
                 let node = &mut self.nodes[index];
                 if !node.has_written(&partitions) {
-                    // Not before all is.
+                    // Not before all is written.
                     return node.jobs.push_front((now, Job::Yield(partitions)));
                 }
                 let given_up = self.random.one_in(10);
@@ -282,14 +282,14 @@ impl World {
         node.actors.extend(agents.into_iter().map(Actor::resumed));
         for name in NAMES.iter().filter(|name| !is_mortal(name) && partitions.contains(&home(Symbol::new(name)))) {
             if node.actor(Symbol::new(name)).is_none() {
-                // Nothing was written of it: it begins, as all that the society begins with.
+                // Nothing of the agent was written: it begins, as all agents of the society do.
                 self.born += 1;
                 node.bear(name, self.born);
             }
         }
     }
 
-    /// Agents have turns, and what they did is written.
+    /// Gives agents turns, and begins to write their deeds.
     fn work(&mut self, index: usize) {
         if self.busy && self.random.one_in(20) {
             self.change_mortal(index);
@@ -319,7 +319,7 @@ impl World {
         }
     }
 
-    /// Some of what is to be written is; when all is, what waited for that leaves.
+    /// Writes some of the batch. When all is written, its messages leave.
     fn write(&mut self, index: usize) {
         let Some(batch) = &mut self.nodes[index].batch else { return };
         for _ in 0..self.random.between(0..=3) {
@@ -342,7 +342,7 @@ impl World {
         self.tell(index);
     }
 
-    /// A partition's journal is written anew; half the time the node dies in the middle of that.
+    /// Rewrites the journal of a partition; half the time, the node dies in the middle of that.
     fn condense(&mut self, index: usize) {
         let node = &self.nodes[index];
         let served: Vec<(Partition, Epoch)> = node.servers.served().collect();
@@ -362,7 +362,7 @@ impl World {
         letters.for_each(|(ticket, to, sent)| self.dispatch(from, ticket, to.name, sent));
     }
 
-    /// A written message leaves its sender's node.
+    /// Sends a written message from its sender's node.
     fn dispatch(&mut self, from: usize, ticket: Ticket, to: Symbol, sent: Sent) {
         assert_eq!(self.store.sent.get(&ticket), Some(&sent), "what is not written leaves");
         match self.nodes[from].servers.server_of(home(to)) {
@@ -371,7 +371,7 @@ impl World {
         }
     }
 
-    /// Tells others what they are to know, and receivers what they may forget.
+    /// Sends facts to other nodes, and tells receivers what they may forget.
     fn tell(&mut self, from: usize) {
         while let Some((partition, facts)) = self.nodes[from].ledger.poll_facts() {
             for receipt in facts.handled.iter().chain(&facts.known) {
