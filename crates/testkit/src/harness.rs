@@ -69,10 +69,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_names_package_test_and_seed() {
+    fn command_repeats_test_and_seed() {
         assert_eq!(
             repeat_command(7),
-            "WHIMBREL_SEED=7 cargo test -p whimbrel-testkit harness::tests::the_command_names_package_test_and_seed"
+            "WHIMBREL_SEED=7 cargo test -p whimbrel-testkit harness::tests::command_repeats_test_and_seed"
         );
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ams_is_asked() {
+    fn advice_asks_the_ams() {
         let mut trial = Trial::of_task(scout);
         trial.start(Value::Null).expect("starts");
         let number = |name: &str, number: f64| Value::term(name, [Value::from(number)]);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn long_documents_are_read_part_by_part() {
+    fn long_documents_are_read_in_parts() {
         let mut trial = Trial::of_task(idle);
         let texts = ["é".repeat(PART), "x".repeat(PART), format!("{}é", "x".repeat(PART - 1)), String::new()];
         trial.offers("library", texts.iter().enumerate().map(|(at, text)| (at.to_string(), text.clone())));

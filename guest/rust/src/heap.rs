@@ -403,7 +403,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_are_apart_keep_what_is_in_them_and_leave_nothing(acts in prop::collection::vec(act(), 1..120)) {
+        fn blocks_are_separate_and_zeroed(acts in prop::collection::vec(act(), 1..120)) {
             let memory = Memory::new();
             let mut heap = Heap::new(memory.0.expose_provenance(), grow);
             let mut blocks: Vec<Block> = Vec::new();
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_takes_what_it_has_room_for() {
+    fn page_takes_blocks_until_full() {
         let memory = Memory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         let blocks: Vec<*mut u8> = (0..GRANULES - HEADER).map(|_| heap.take(GRANULE, 1)).collect();
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn large_blocks_grow_and_shrink_where_they_are() {
+    fn large_blocks_resize_in_place() {
         let memory = Memory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         let block = heap.take(PAGE, 1);
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_without_room_are_not_looked_at_again() {
+    fn full_pages_are_skipped() {
         let memory = Memory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         let blocks: Vec<*mut u8> = (0..GRANULES - HEADER).map(|_| heap.take(GRANULE, 1)).collect();
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_not_given() {
+    fn oversized_block_is_refused() {
         let memory = Memory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         assert!(heap.take((PAGES + 1) * PAGE, 1).is_null());

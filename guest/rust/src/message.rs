@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_go_where_they_are_wanted() {
+    fn replies_go_to_reply_to() {
         let mut asked = Message::request("cook", "soup").in_conversation("c1").with_protocol("fipa-request");
         asked.sender = "waiter@inn".into();
         asked.reply_with = Some("r1".into());
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_fit_what_has_all_they_name() {
+    fn templates_fit_all_named_fields() {
         let mut message = Message::inform("amy", 1).in_conversation("c1");
         message.sender = "bob@home".into();
         assert!(Template::any().fits(&message));

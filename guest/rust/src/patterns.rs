@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tour_ends_when_its_time_is_over() {
+    fn tour_ends_at_its_deadline() {
         let mut trial = Trial::of_task(traveller);
         trial.start(Value::Null).expect("starts");
         assert_eq!(trial.timer(), Ok(true));
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tour_is_over_when_its_agent_is_called_home() {
+    fn recall_ends_tour() {
         let mut trial = Trial::of_task(traveller);
         trial.start(Value::Null).expect("starts");
         assert_eq!(trial.arrive(None), Ok(true));
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tour_that_cannot_go_back_says_so() {
+    fn tour_reports_missing_way_back() {
         async fn stranded(ctx: Context) {
             let mut tour = Itinerary::new().stop(["n2"], ()).returning_to(["n8", "n9"]);
             while let Leg::At { .. } = tour.next(ctx).await {}
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_of_handlers_goes_round_too() {
+    fn handlers_follow_an_itinerary() {
         let mut trial = Trial::of_agent::<Handler>();
         trial.start(Value::Null).expect("starts");
         for dead in [Some("n2 is dead"), None, None, None] {
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minion_answers_and_ends() {
+    fn minion_answers_and_ends() {
         let mut minion = Trial::of_task(boss);
         minion.start(Value::Null).expect("starts");
         assert_eq!(minion.not_cloned("n0 is dead"), Ok(true));
@@ -626,7 +626,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_minion_fails_with_comes_back() {
+    fn minions_failure_comes_back() {
         let mut boss = Trial::of_task(boss);
         boss.start(Value::Null).expect("starts");
         assert_eq!(boss.cloned(false), Ok(true));
@@ -636,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minion_that_is_lost_is_missed_and_one_that_cannot_go_too() {
+    fn lost_minion_is_reported() {
         let mut trial = Trial::of_task(boss);
         trial.start(Value::Null).expect("starts");
         assert_eq!(trial.cloned(false), Ok(true));

@@ -92,7 +92,7 @@ mod tests {
     async fn idle(_: Context) {}
 
     #[test]
-    fn what_is_kept_is_found_on_that_node() {
+    fn storage_stays_on_its_node() {
         let mut trial = Trial::of_task(idle);
         let storage = Context.storage();
         assert_eq!(storage.put("k", b"v").map_err(|error| error.kind), Err(ErrorKind::Denied));

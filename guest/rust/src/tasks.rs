@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_goes_on_elsewhere() {
+    fn loop_continues_on_other_node() {
         let mut trial = Trial::of_task(tour);
         trial.start(Value::map([("nodes", Value::list(["n2", "n3"]))])).expect("starts");
         assert_eq!(trial.arrive(None), Ok(true));
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn to_be_moved_is_no_answer_to_what_is_asked_later() {
+    fn foreign_move_answers_no_request() {
         let mut trial = Trial::of_task(tour);
         trial.start(Value::map([("nodes", Value::list(["n2", "n3"]))])).expect("starts");
         assert_eq!(trial.arrive(None), Ok(true));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_comes_first() {
+    fn awaited_message_comes_first() {
         let mut trial = Trial::of_task(buyer);
         trial.start(Value::Null).expect("starts");
         let asked = trial.sent().remove(0);
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_time_ends_the_timer() {
+    fn timely_message_ends_timer() {
         async fn listen(ctx: Context) {
             let any = Template::any().from("bob");
             while let Some(message) = ctx.receive_within(any.clone(), Duration::from_secs(1)).await {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_knows_that_it_is_one() {
+    fn copy_knows_it_is_copy() {
         async fn split(ctx: Context) -> Result<(), Error> {
             ctx.print(format!("{:?} on {}", ctx.clone_to("n2", "").await?, ctx.node()));
             Ok(())

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_agentspeak_are_whole_numbers_too() {
+    fn whole_doubles_are_integers() {
         assert_eq!(Value::Double(3.0).as_int(), Some(3));
         assert_eq!(Value::Double(3.5).as_int(), None);
         assert_eq!(Value::Double(f64::NAN).as_int(), None);

@@ -131,7 +131,7 @@ fn templates_have_these_bytes() {
 }
 
 #[test]
-fn what_says_nothing_is_refused() {
+fn malformed_bytes_are_refused() {
     for vector in vectors("malformed") {
         let read = Message::decode(&hex(&vector["bytes"]));
         assert!(read.is_err(), "{}: {read:?}", vector["name"]);
@@ -192,13 +192,13 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in any::<Vec<u8>>()) {
+    fn arbitrary_bytes_cause_no_panic(bytes in any::<Vec<u8>>()) {
         let _ = Value::decode(&bytes);
         let _ = Message::decode(&bytes);
     }
 
     #[test]
-    fn a_message_cut_short_is_none_or_lacks_fields(message in any_message(), at in any::<prop::sample::Index>()) {
+    fn truncated_message_lacks_fields(message in any_message(), at in any::<prop::sample::Index>()) {
         let bytes = message.encode();
         let at = at.index(bytes.len());
         prop_assert_ne!(Message::decode(&bytes[..at]), Ok(message));

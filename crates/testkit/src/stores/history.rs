@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_have_happened_is_let_through() {
+    fn possible_histories_are_accepted() {
         let history = [
             operation(0, 9, Seen::Wrote(0, 4)),
             operation(1, 2, Seen::Read(0)),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_reads_and_double_writes_are_found() {
+    fn impossible_histories_are_rejected() {
         let wrote = operation(0, 1, Seen::Wrote(0, 4));
         let stale = check(&[wrote, operation(2, 3, Seen::Read(0))]);
         assert!(stale.is_err_and(|why| why.contains("saw less")));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_that_were_perhaps_made_explain_revisions() {
+    fn unknown_writes_explain_revisions() {
         let wrote = operation(0, 1, Seen::Wrote(0, 4));
         let perhaps = operation(2, u64::MAX, Seen::Perhaps(4));
         assert_eq!(check(&[wrote, perhaps, operation(5, 6, Seen::Wrote(9, 10))]), Ok(()));

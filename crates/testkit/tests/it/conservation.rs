@@ -82,7 +82,7 @@ fn meddle(sim: &mut Simulation) {
 }
 
 #[test]
-fn counters_add_up_whatever_happens() {
+fn counters_always_balance() {
     simulate(|sim| {
         sim.set_mailbox_max(20);
         for number in 0..NAMES {
@@ -100,7 +100,7 @@ fn counters_add_up_whatever_happens() {
 }
 
 #[test]
-fn a_stopped_society_leaves_nothing_queued_but_for_the_service_agents() {
+fn stopped_society_leaves_nothing_queued() {
     simulate(|sim| {
         for number in 0..NAMES {
             sim.spawn(&format!("agent{number}"), Box::new(Chatter));
@@ -116,7 +116,7 @@ fn a_stopped_society_leaves_nothing_queued_but_for_the_service_agents() {
 }
 
 #[test]
-fn a_crowded_mailbox_answers_failure() {
+fn full_mailbox_answers_failure() {
     simulate(|sim| {
         sim.set_mailbox_max(3);
         let deaf = sim.spawn("deaf", Box::new(Chatter));

@@ -330,7 +330,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_agent_that_holds_what_it_says_loses_and_doubles_nothing(seed in any::<u64>(), ops in ops()) {
+    fn withheld_messages_arrive_exactly_once(seed in any::<u64>(), ops in ops()) {
         let mut world = begun(seed, true);
         ops.iter().for_each(|op| world.take(op));
         world.flush();
@@ -342,7 +342,7 @@ proptest! {
     }
 
     #[test]
-    fn an_agent_that_says_things_at_once_may_say_them_again_and_handles_each_once(seed in any::<u64>(), ops in ops()) {
+    fn immediate_messages_may_repeat(seed in any::<u64>(), ops in ops()) {
         let mut world = begun(seed, false);
         ops.iter().for_each(|op| world.take(op));
         world.flush();
@@ -357,7 +357,7 @@ proptest! {
 }
 
 #[test]
-fn who_waits_is_killed_as_others_are() {
+fn waiting_agent_is_killed() {
     let mut world = begun(1, true);
     world.take(&Op::Tell(3));
     world.client.session.lock().handle_disconnected();
@@ -376,7 +376,7 @@ fn who_waits_is_killed_as_others_are() {
 }
 
 #[test]
-fn only_who_had_it_has_it_again() {
+fn agent_returns_only_to_owner() {
     let mut world = begun(2, true);
     world.client.session.lock().handle_disconnected();
     world.sim.run_for(LEASE_MS + 1);
@@ -390,7 +390,7 @@ fn only_who_had_it_has_it_again() {
 }
 
 #[test]
-fn what_is_no_state_is_refused_and_nothing_is_forgotten() {
+fn malformed_state_is_refused() {
     let mut world = begun(3, true);
     world.take(&Op::Tell(2));
     (0..6).for_each(|_| world.arrive_at_client());
@@ -436,7 +436,7 @@ fn what_is_no_state_is_refused_and_nothing_is_forgotten() {
 }
 
 #[test]
-fn who_comes_back_and_is_not_to_be_kept_any_more_has_its_state_and_ends_with_its_session() {
+fn returned_unkept_agent_ends_with_session() {
     for (policies, is_kept) in [(&[OnLeave::End][..], false), (&[OnLeave::End, OnLeave::Wait][..], true)] {
         let mut world = begun(4, true);
         world.take(&Op::Tell(2));
@@ -467,7 +467,7 @@ fn who_comes_back_and_is_not_to_be_kept_any_more_has_its_state_and_ends_with_its
 }
 
 #[test]
-fn whose_right_is_taken_back_is_not_kept() {
+fn agent_without_right_is_dropped() {
     let mut world = begun(4, true);
     let now = world.sim.now();
     let last = Frame::Error(Fault::new(Code::Unauthorised, "not trusted any more"));
@@ -477,7 +477,7 @@ fn whose_right_is_taken_back_is_not_kept() {
 }
 
 #[test]
-fn code_comes_in_parts_and_only_what_was_asked_for() {
+fn code_arrives_in_requested_parts() {
     let mut world = begun(5, true);
     let code: Arc<CodeName> = Arc::new(format!("asl:{}/bob.asl", "00".repeat(32)).parse().unwrap());
     let now = world.sim.now();
@@ -515,7 +515,7 @@ fn code_comes_in_parts_and_only_what_was_asked_for() {
 }
 
 #[test]
-fn a_client_that_brings_more_code_than_it_may_is_refused_and_nothing_else_of_it_is() {
+fn excess_code_alone_is_refused() {
     let mut world = begun(9, true);
     let code: Arc<CodeName> = Arc::new(format!("wasm:{}/big.wasm", "00".repeat(32)).parse().unwrap());
     let (mut number, mut outcomes) = (world.client.number, Vec::new());
@@ -551,7 +551,7 @@ fn written() -> State {
 }
 
 #[test]
-fn who_waited_before_its_node_began_anew_waits_for_the_rest() {
+fn waiting_agent_survives_node_restart() {
     let whole = written();
     for (states, had, left) in [
         (vec![whole.clone()], KEPT_MS_MAX - 1_000, KEPT_MS_MAX),
@@ -571,7 +571,7 @@ fn who_waited_before_its_node_began_anew_waits_for_the_rest() {
 }
 
 #[test]
-fn who_is_asked_for_and_left_at_once_is_kept_as_before() {
+fn claimed_and_abandoned_agent_is_kept() {
     let mut world = begun(6, true);
     world.take(&Op::Tell(2));
     world.flush();
@@ -591,7 +591,7 @@ fn who_is_asked_for_and_left_at_once_is_kept_as_before() {
 }
 
 #[test]
-fn code_is_asked_for_again_after_a_return_and_a_wrong_part_leaves_no_save_unanswered() {
+fn returned_client_is_asked_for_code() {
     let code = format!("asl:{}/bob.asl", "00".repeat(32));
     let mut world = begun(7, false);
     let mut number = world.client.number;
@@ -628,7 +628,7 @@ fn code_is_asked_for_again_after_a_return_and_a_wrong_part_leaves_no_save_unansw
 }
 
 #[test]
-fn who_asks_for_a_name_and_says_that_it_ends_takes_nobody_from_the_shelf() {
+fn ended_request_claims_no_kept_agent() {
     let world = begun(8, true);
     let grant = Grant { account: "another token".to_owned(), ..Grant::new("*", vec!["*".into()]) };
     let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
@@ -645,7 +645,7 @@ fn who_asks_for_a_name_and_says_that_it_ends_takes_nobody_from_the_shelf() {
 }
 
 #[test]
-fn a_client_that_never_says_what_its_agents_code_is_hears_all_the_same_that_its_state_is_here() {
+fn unnamed_code_does_not_delay_acknowledgement() {
     let mut world = begun(9, true);
     let code = format!("asl:{}/bob.asl", "00".repeat(32));
     let save = |number| {
@@ -695,7 +695,7 @@ fn tell_much(world: &mut World, times: usize) {
 }
 
 #[test]
-fn who_is_away_is_sent_so_many_bytes_and_no_more() {
+fn messages_to_absent_client_are_limited() {
     let mut world = begun(20, true);
     world.client.session.lock().handle_disconnected();
     world.sim.run_for(LEASE_MS + 1);
@@ -715,7 +715,7 @@ fn who_is_away_is_sent_so_many_bytes_and_no_more() {
 }
 
 #[test]
-fn a_client_that_acknowledges_nothing_has_so_many_bytes_in_its_window() {
+fn unacknowledged_bytes_are_limited() {
     let mut world = begun(21, false);
     tell_much(&mut world, 10);
     let given = world.client.session.lock().unacknowledged();
@@ -727,7 +727,7 @@ fn a_client_that_acknowledges_nothing_has_so_many_bytes_in_its_window() {
 }
 
 #[test]
-fn who_asks_for_code_without_end_has_no_credit_left() {
+fn endless_code_requests_exhaust_credit() {
     let mut world = begun(22, true);
     let (code, now) = (format!("asl:{}/bob.asl", "00".repeat(32)), world.sim.now());
     let mut number = world.client.number + 1;

@@ -31,7 +31,7 @@ fn what_is_offered_arrives() {
 }
 
 #[test]
-fn both_ends_know_how_long_an_answer_takes_as_long_as_they_are_connected() {
+fn connected_ends_know_round_trip() {
     let mut pair = LinkPair::new(2);
     assert_eq!(pair.ends[0].link.round_trip(), None);
     pair.run_for(100);
@@ -53,7 +53,7 @@ fn both_ends_know_how_long_an_answer_takes_as_long_as_they_are_connected() {
 
 /// Trains of measurement are no items: no message that is sent meanwhile is lost, doubled or overtaken.
 #[test]
-fn the_way_is_measured_while_messages_pass() {
+fn link_is_measured_during_traffic() {
     let mut pair = LinkPair::new(3);
     pair.run_for(100);
     assert_eq!(pair.ends[0].link.take_measured(), None, "nobody asked");
@@ -76,7 +76,7 @@ fn the_way_is_measured_while_messages_pass() {
 }
 
 #[test]
-fn once_and_in_order_on_a_bad_wire() {
+fn bad_wire_delivers_once_in_order() {
     let (mut resumed, mut errors) = (0, 0);
     for seed in 0..SEEDS {
         let mut pair = LinkPair::new(seed);
@@ -107,7 +107,7 @@ fn once_and_in_order_on_a_bad_wire() {
 
 /// A leaving end still acknowledges items until it has heard that it may go.
 #[test]
-fn what_comes_behind_a_farewell_is_no_fault() {
+fn items_after_farewell_are_accepted() {
     for seed in 0..SEEDS {
         let mut pair = LinkPair::new(seed);
         pair.run_for(100);
@@ -129,7 +129,7 @@ fn what_comes_behind_a_farewell_is_no_fault() {
 }
 
 #[test]
-fn garbled_bytes_never_stop_a_node() {
+fn garbled_bytes_stop_no_node() {
     for seed in 0..SEEDS {
         let mut pair = LinkPair::new(seed);
         pair.faults = Faults { garble: 3, ..Faults::default() };
@@ -142,7 +142,7 @@ fn garbled_bytes_never_stop_a_node() {
 }
 
 #[test]
-fn a_cut_of_ten_seconds_costs_nothing() {
+fn ten_second_cut_loses_nothing() {
     for seed in 0..20 {
         let mut pair = LinkPair::new(seed);
         let mut sent = 0;
@@ -162,7 +162,7 @@ fn a_cut_of_ten_seconds_costs_nothing() {
 }
 
 #[test]
-fn a_peer_that_stays_away_is_given_up() {
+fn absent_peer_is_given_up() {
     let mut pair = LinkPair::new(3);
     pair.run_for(100);
     pair.severed = true;
@@ -180,7 +180,7 @@ fn a_peer_that_stays_away_is_given_up() {
 }
 
 #[test]
-fn another_process_gets_nothing_of_what_was_for_the_one_before() {
+fn new_process_gets_no_old_messages() {
     for end in [0, 1] {
         let mut pair = LinkPair::new(4);
         pair.run_for(100);
@@ -198,7 +198,7 @@ fn another_process_gets_nothing_of_what_was_for_the_one_before() {
 }
 
 #[test]
-fn a_busy_receiver_stops_its_sender() {
+fn busy_receiver_stops_its_sender() {
     let mut pair = LinkPair::new(5);
     pair.ends[1].busy = true;
     let many = 100_000;
@@ -230,7 +230,7 @@ fn send_content(end: &mut LinkEnd, content: Value) {
 }
 
 #[test]
-fn a_message_that_is_too_long_comes_back_and_the_link_goes_on() {
+fn overlong_message_comes_back() {
     for encoding in [Encoding::Compact, Encoding::String] {
         let mut pair = LinkPair::writing(6, encoding);
         send_between(&mut pair, Value::from("x".repeat(LINK_MESSAGE_BYTES_MAX + 1)));
@@ -243,7 +243,7 @@ fn a_message_that_is_too_long_comes_back_and_the_link_goes_on() {
 
 /// Few bytes can say what takes more memory than a reader allows.
 #[test]
-fn a_message_that_the_peer_cannot_read_comes_back_and_the_link_goes_on() {
+fn unreadable_message_comes_back() {
     let mut pair = LinkPair::new(7);
     send_between(&mut pair, Value::list(std::iter::repeat_n(Value::Int(7), 3_000_000)));
     pair.run_for(5_000);
@@ -258,7 +258,7 @@ fn a_message_that_the_peer_cannot_read_comes_back_and_the_link_goes_on() {
 }
 
 #[test]
-fn news_that_the_peer_cannot_read_are_left_out_and_the_link_goes_on() {
+fn unreadable_news_are_left_out() {
     let mut pair = LinkPair::new(9);
     pair.ends[0].send(0);
     let many = Value::list(std::iter::repeat_n(Value::Int(7), 3_000_000));
@@ -305,7 +305,7 @@ fn new_names_over_bound_come_back() {
 }
 
 #[test]
-fn news_with_too_many_names_are_left_out() {
+fn excess_names_drop_their_news() {
     let mut pair = LinkPair::new(11);
     pair.renamed = Some(("told-here", "told-away"));
     pair.ends[1].link.set_name_bytes_max(0);
@@ -336,7 +336,7 @@ fn refused_names_end_no_link() {
 }
 
 #[test]
-fn each_end_says_how_it_writes() {
+fn each_end_names_its_encoding() {
     for encoding in Encoding::ALL {
         let mut pair = LinkPair::writing(8, encoding);
         for number in 0..100 {
@@ -350,7 +350,7 @@ fn each_end_says_how_it_writes() {
 }
 
 #[test]
-fn second_process_of_a_name_is_refused() {
+fn second_claimant_is_refused() {
     for seed in 0..SEEDS {
         let mut contest = LinkContest::new(seed);
         contest.begin();
@@ -372,7 +372,7 @@ fn second_process_of_a_name_is_refused() {
 }
 
 #[test]
-fn dead_process_is_replaced_at_once() {
+fn dead_claimant_is_replaced_at_once() {
     for seed in 0..SEEDS {
         let mut contest = LinkContest::new(seed);
         contest.begin();
@@ -385,7 +385,7 @@ fn dead_process_is_replaced_at_once() {
 }
 
 #[test]
-fn silent_process_is_replaced_and_stays_out() {
+fn silent_claimant_is_replaced() {
     for seed in 0..SEEDS {
         let mut contest = LinkContest::new(seed);
         contest.begin();
@@ -404,7 +404,7 @@ fn silent_process_is_replaced_and_stays_out() {
 /// Processes of one name begin, break off, hang and die in any order: the name is one's at a time, and what arrived
 /// stays arrived.
 #[test]
-fn contested_name_is_one_process_at_a_time() {
+fn contested_name_has_one_holder() {
     for seed in 0..4 * SEEDS {
         let mut random = Random::new(seed);
         let mut contest = LinkContest::new(seed);
@@ -446,7 +446,7 @@ fn contested_name_is_one_process_at_a_time() {
 
 /// A peer that lost the session to another process of this end's name begins anew, without stale numbers.
 #[test]
-fn peer_that_met_another_process_begins_anew() {
+fn peer_of_replaced_process_restarts() {
     for end in [0, 1] {
         let mut pair = LinkPair::new(11);
         (0..10).for_each(|number| pair.ends[end].send(number));

@@ -689,7 +689,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn who_goes_to_and_fro_is_one_and_handles_each_message_once(seed in any::<u64>(), ops in ops()) {
+    fn moving_agent_handles_messages_once(seed in any::<u64>(), ops in ops()) {
         let mut world = World::new(seed);
         ops.iter().for_each(|op| world.take(op));
         world.flush();
@@ -717,7 +717,7 @@ fn say(world: &mut World, frame: impl FnOnce(u64) -> Frame) {
 }
 
 #[test]
-fn whoever_takes_an_agent_is_given_its_code_in_parts_and_no_other() {
+fn new_client_gets_agents_code() {
     let mut world = in_a_tab();
     say(&mut world, |number| Frame::Lacks(Lacks { number, agent: BOB, code: code() }));
     let all: Vec<u8> = (0..CODE_BYTES).map(|n| n as u8).collect();
@@ -730,7 +730,7 @@ fn whoever_takes_an_agent_is_given_its_code_in_parts_and_no_other() {
 }
 
 #[test]
-fn whoever_names_code_does_not_have_it_for_that_nor_does_who_is_offered_that() {
+fn naming_code_gives_no_access() {
     let mut world = in_a_tab();
     let save = |number, agent, code: String, to: Option<&str>| {
         let (state, to) = (vec![1], to.map(str::to_owned));
@@ -761,7 +761,7 @@ fn whoever_names_code_does_not_have_it_for_that_nor_does_who_is_offered_that() {
 }
 
 #[test]
-fn who_leaves_for_a_node_without_its_code_goes_when_that_is_there() {
+fn agent_waits_for_its_code() {
     let mut world = in_a_tab();
     world.take(&Op::Tell(3));
     world.exchange(0, 9);
@@ -775,7 +775,7 @@ fn who_leaves_for_a_node_without_its_code_goes_when_that_is_there() {
 }
 
 #[test]
-fn who_is_not_taken_goes_on_where_it_was_and_hears_why() {
+fn refused_agent_continues_at_home() {
     let mut world = World::new(2);
     for (tab, answer) in [(0, Op::Answer(0, false)), (1, Op::Wait(11_000)), (0, Op::Bye(0))] {
         world.take(&Op::Want(tab));
@@ -800,7 +800,7 @@ fn who_is_not_taken_goes_on_where_it_was_and_hears_why() {
 }
 
 #[test]
-fn who_is_wanted_elsewhere_is_asked_for_and_goes_or_stays() {
+fn wanted_agent_goes_or_stays() {
     let mut world = in_a_tab();
     let outcomes = Arc::<Mutex<Vec<String>>>::default();
     let ask = |world: &mut World| {
@@ -830,7 +830,7 @@ fn who_is_wanted_elsewhere_is_asked_for_and_goes_or_stays() {
 }
 
 #[test]
-fn whoever_is_offered_somebody_may_take_him_in_another_session_and_nobody_else_may() {
+fn offered_agent_is_bound_to_its_offer() {
     let mut world = World::new(4);
     let third = Tab::open(world.sim.now(), &world.shelf, 0, 7);
     world.tabs.push(third);
@@ -851,7 +851,7 @@ fn whoever_is_offered_somebody_may_take_him_in_another_session_and_nobody_else_m
 }
 
 #[test]
-fn what_comes_while_an_agent_is_going_comes_too_late() {
+fn frames_of_leaving_agent_are_late() {
     for is_movable in [true, false] {
         let mut world = in_a_tab();
         world.take(&Op::Tell(3));
@@ -892,7 +892,7 @@ fn sent_to_a_tab(world: &mut World) -> Arc<Mutex<Vec<String>>> {
 }
 
 #[test]
-fn who_cannot_be_where_it_came_goes_back_as_it_was_and_everybody_hears_why() {
+fn failed_arrival_returns_the_agent() {
     let mut world = World::new(5);
     world.take(&Op::Tell(2));
     let told = sent_to_a_tab(&mut world);
@@ -915,7 +915,7 @@ fn who_cannot_be_where_it_came_goes_back_as_it_was_and_everybody_hears_why() {
 }
 
 #[test]
-fn whoever_sent_an_agent_hears_that_it_came_when_its_client_shows_that_it_has_it_or_is_silent() {
+fn arrival_is_confirmed_or_assumed() {
     for is_silent in [true, false] {
         let mut world = World::new(6);
         let told = sent_to_a_tab(&mut world);
@@ -939,7 +939,7 @@ fn whoever_sent_an_agent_hears_that_it_came_when_its_client_shows_that_it_has_it
 }
 
 #[test]
-fn who_came_from_another_client_and_cannot_be_there_goes_on_at_the_node() {
+fn failed_arrival_continues_at_node() {
     let mut world = in_a_tab();
     world.take(&Op::Tell(2));
     world.exchange(0, 9);
@@ -958,7 +958,7 @@ fn who_came_from_another_client_and_cannot_be_there_goes_on_at_the_node() {
 }
 
 #[test]
-fn whose_session_is_over_before_its_code_is_asked_for_is_kept_as_it_said_last() {
+fn early_session_end_keeps_agent() {
     let mut world = in_a_tab();
     world.take(&Op::Tell(2));
     world.exchange(0, 9);
@@ -981,7 +981,7 @@ fn whose_session_is_over_before_its_code_is_asked_for_is_kept_as_it_said_last() 
 }
 
 #[test]
-fn whose_offer_is_over_before_its_agent_is_made_has_no_agent_of_that_name() {
+fn expired_offer_creates_no_agent() {
     let mut world = World::new(4);
     world.take(&Op::Want(0));
     world.exchange(0, 3);
@@ -999,7 +999,7 @@ fn whose_offer_is_over_before_its_agent_is_made_has_no_agent_of_that_name() {
 }
 
 #[test]
-fn who_waits_for_its_code_too_long_stays_and_is_told_why() {
+fn missing_code_ends_the_move() {
     let mut world = in_a_tab();
     *world.seen.lacks_code.lock().unwrap() = true;
     world.take(&Op::Leave(0, true));
@@ -1036,7 +1036,7 @@ fn who_waits_for_its_code_too_long_stays_and_is_told_why() {
 }
 
 #[test]
-fn code_that_is_on_its_way_is_asked_for_once_whoever_wants_it() {
+fn code_in_transfer_is_requested_once() {
     let mut world = in_a_tab();
     *world.seen.lacks_code.lock().unwrap() = true;
     let asked = |world: &World| world.tabs[0].coming.iter().filter(|frame| matches!(frame, Frame::Lacks(_))).count();
@@ -1061,7 +1061,7 @@ fn code_that_is_on_its_way_is_asked_for_once_whoever_wants_it() {
 }
 
 #[test]
-fn a_client_that_knows_nothing_of_moves_is_offered_nobody() {
+fn old_client_is_offered_nobody() {
     let mut world = World::new(3);
     let session = Arc::clone(&world.tabs[0].session);
     session.lock().handle_disconnected();
@@ -1075,7 +1075,7 @@ fn a_client_that_knows_nothing_of_moves_is_offered_nobody() {
 }
 
 #[test]
-fn code_that_only_clients_know_goes_from_one_to_another_and_to_no_node() {
+fn client_only_code_reaches_no_node() {
     let mut world = World::new(4);
     let save = |number, to: &str| {
         let (code, state, to) = ("ts:counter".to_owned(), vec![1], Some(to.to_owned()));
@@ -1101,7 +1101,7 @@ fn code_that_only_clients_know_goes_from_one_to_another_and_to_no_node() {
 }
 
 #[test]
-fn a_client_that_is_offered_too_many_agents_is_busy_and_whoever_wants_one_more_there_hears_that() {
+fn excess_offer_answers_busy() {
     let mut world = in_a_tab();
     let origin = || code().parse::<CodeName>().unwrap().origin().unwrap();
     let to: Symbol = TABS[1].into();

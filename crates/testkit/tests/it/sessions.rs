@@ -43,7 +43,7 @@ fn both_ways(framing: Framing, window: u32, faults: Faults) -> usize {
 }
 
 #[test]
-fn a_session_on_a_good_wire_needs_one_connection() {
+fn good_wire_needs_one_connection() {
     for framing in [Framing::Json, Framing::Compact] {
         assert_eq!(both_ways(framing, 256, Faults::default()), 0);
         assert_eq!(both_ways(framing, 1, Faults::default()), 0);
@@ -51,7 +51,7 @@ fn a_session_on_a_good_wire_needs_one_connection() {
 }
 
 #[test]
-fn once_and_in_order_though_connections_break() {
+fn broken_connections_deliver_in_order() {
     for (framing, window) in [(Framing::Json, 16), (Framing::Compact, 256), (Framing::Compact, 3)] {
         let broken = both_ways(framing, window, Faults { cut: 60, ..Faults::default() });
         assert!(broken > SEEDS as usize, "the wire was bad: {broken}");
@@ -59,13 +59,13 @@ fn once_and_in_order_though_connections_break() {
 }
 
 #[test]
-fn what_is_lost_or_doubled_on_the_way_is_noticed() {
+fn lost_or_doubled_frames_are_noticed() {
     let broken = both_ways(Framing::Compact, 64, Faults { cut: 200, drop: 100, double: 100, garble: 0 });
     assert!(broken > SEEDS as usize, "the wire was bad: {broken}");
 }
 
 #[test]
-fn a_break_within_the_lease_costs_nothing() {
+fn short_break_loses_nothing() {
     let mut world = SessionWorld::new(1, Framing::Json, grant(32));
     world.run_for(20);
     world.severed = true;
@@ -81,7 +81,7 @@ fn a_break_within_the_lease_costs_nothing() {
 }
 
 #[test]
-fn it_is_seen_whether_a_client_is_there() {
+fn connected_state_is_visible() {
     let mut world = SessionWorld::new(1, Framing::Json, grant(8));
     let see = |world: &mut SessionWorld| -> Vec<String> {
         let now = world.sim.now();
@@ -99,7 +99,7 @@ fn it_is_seen_whether_a_client_is_there() {
 }
 
 #[test]
-fn a_longer_break_ends_the_agents_and_senders_hear_of_every_message() {
+fn long_break_ends_session_agents() {
     for seed in 0..SEEDS {
         let mut world = SessionWorld::new(seed, Framing::Compact, grant(8));
         world.run_for(20);
@@ -122,7 +122,7 @@ fn a_longer_break_ends_the_agents_and_senders_hear_of_every_message() {
 }
 
 #[test]
-fn a_client_that_acknowledges_nothing_gets_a_window_and_its_senders_are_held_up() {
+fn unacknowledged_window_stops_senders() {
     let mut world = SessionWorld::new(7, Framing::Json, grant(10));
     world.run_for(20);
     world.client.is_lazy = true;
@@ -136,7 +136,7 @@ fn a_client_that_acknowledges_nothing_gets_a_window_and_its_senders_are_held_up(
 }
 
 #[test]
-fn a_dead_client_is_found_out_by_its_lease() {
+fn lease_detects_dead_client() {
     let mut world = SessionWorld::new(3, Framing::Compact, grant(10));
     world.run_for(20);
     world.client.is_dead = true;
@@ -153,7 +153,7 @@ fn a_dead_client_is_found_out_by_its_lease() {
 }
 
 #[test]
-fn a_killed_agent_is_told_of() {
+fn client_hears_of_killed_agent() {
     let mut world = SessionWorld::new(3, Framing::Json, grant(10));
     world.run_for(20);
     assert!(world.sim.kill("bob"));

@@ -38,14 +38,14 @@ fn busy_run(seed: u64) -> Vec<String> {
 }
 
 #[test]
-fn a_seed_repeats_the_run_and_another_gives_another() {
+fn seed_repeats_the_run() {
     let runs: BTreeSet<Vec<String>> = (0..10).map(busy_run).collect();
     assert_eq!(runs.len(), 10);
     assert_eq!(busy_run(3), busy_run(3));
 }
 
 #[test]
-fn messages_of_a_pair_keep_their_order() {
+fn pairs_messages_keep_order() {
     simulate(|sim| {
         let probe = Probe::new();
         sim.spawn("probe", probe.body());
@@ -63,7 +63,7 @@ fn messages_of_a_pair_keep_their_order() {
 }
 
 #[test]
-fn time_passes_only_when_all_wait() {
+fn time_passes_when_all_wait() {
     simulate(|sim| {
         let mut ticks = 0;
         let ticker = turning(move |turn| {
@@ -91,7 +91,7 @@ fn run_for_stops_on_time() {
 }
 
 #[test]
-fn a_held_agent_keeps_its_messages() {
+fn held_agent_keeps_its_messages() {
     simulate(|sim| {
         let probe = Probe::new();
         let agent = sim.spawn("probe", probe.body());
@@ -107,7 +107,7 @@ fn a_held_agent_keeps_its_messages() {
 }
 
 #[test]
-fn a_clone_goes_on_beside_its_original() {
+fn clone_continues_beside_its_original() {
     let mut sim = Simulation::new(1);
     let probe = Probe::new();
     let original = sim.spawn("probe", probe.body());
@@ -122,7 +122,7 @@ fn a_clone_goes_on_beside_its_original() {
 }
 
 #[test]
-fn an_agent_creates_and_kills_others() {
+fn agent_creates_and_kills_others() {
     simulate(|sim| {
         let parent = turning(|turn| {
             let child = answering(|message, turn| turn.services.print(turn.aid, &message.content.to_string()));
@@ -144,7 +144,7 @@ fn an_agent_creates_and_kills_others() {
 }
 
 #[test]
-fn programs_come_from_the_loader_and_files_from_the_test() {
+fn loader_makes_programs() {
     let mut sim = Simulation::new(1);
     sim.add_file("hello.txt", "hello");
     sim.set_loader(Box::new(|name, path, _| match path {
@@ -185,7 +185,7 @@ fn stopping_ends_every_agent_once() {
 }
 
 #[test]
-fn a_partition_holds_messages_until_it_heals() {
+fn partition_holds_messages_until_healed() {
     simulate(|sim| {
         let probe = Probe::new();
         sim.spawn("probe", probe.body());
@@ -202,7 +202,7 @@ fn a_partition_holds_messages_until_it_heals() {
 }
 
 #[test]
-fn a_failing_seed_is_told() {
+fn failing_seed_is_printed() {
     let failed = std::panic::catch_unwind(|| {
         simulate(|sim| assert!(sim.seed() < 5, "seed {} fails", sim.seed()));
     });

@@ -8,7 +8,7 @@ use whimbrel_platform::{AgentBody, EndReason, Next, Turn};
 use whimbrel_testkit::{Faults, LinkPair, Probe, Random, simulate};
 
 #[test]
-fn subscribers_get_what_is_published_until_they_end() {
+fn subscribers_get_publications() {
     simulate(|sim| {
         let (weather, probes) = (topic("weather").unwrap(), [Probe::new(), Probe::new(), Probe::new()]);
         for (number, probe) in probes.iter().enumerate() {
@@ -61,7 +61,7 @@ impl AgentBody for Gossip {
 }
 
 #[test]
-fn what_is_sent_to_many_adds_up() {
+fn multicast_counters_balance() {
     simulate(|sim| {
         sim.set_mailbox_max(30);
         for number in 0..10 {
@@ -98,7 +98,7 @@ fn agent(number: usize) -> Symbol {
 /// A publication crosses a link once, whoever subscribes and however often the link breaks; each subscriber gets all of
 /// a run.
 #[test]
-fn publications_cross_a_breaking_link_once_and_in_order() {
+fn publications_cross_breaking_link_once() {
     let weather = topic("weather").unwrap();
     let (mut resumed, mut shortest) = (0, usize::MAX);
     for seed in 0..30 {

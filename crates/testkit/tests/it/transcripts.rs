@@ -242,7 +242,7 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn frames_are_written_and_read_as_the_vectors_say() {
+fn frames_match_the_vectors() {
     let text = std::fs::read(folder().join("frames.json")).expect("it is there");
     let Frames { frames, refused } = serde_json::from_slice(&text).expect("vectors");
     assert!(frames.len() >= 15 && refused.len() >= 8);

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_and_reads_where_the_documents_are() {
+    fn searcher_reads_on_other_node() {
         let mut trial = Trial::of_task(searcher);
         trial.start(Value::Null).expect("starts");
         let request = Value::term("search", ["Whimbrel calls".into(), 1.into(), Value::list(["n2"])]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_do_it_says() {
+    fn searcher_reports_its_failure() {
         let mut trial = Trial::of_task(searcher);
         trial.start(Value::Null).expect("starts");
         for strange in

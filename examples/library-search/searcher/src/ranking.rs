@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rare_words_count_more_and_long_texts_less() {
+    fn ranking_prefers_rare_words() {
         let texts =
             ["the bird", "the stint", "the the the gull", "the stint and the bird and much else that is said here"];
         assert_eq!(
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_says_most_is_shown() {
+    fn most_telling_line_is_shown() {
         assert_eq!(
             ranked("call wader", &["Waders\nA wader\nThe wader's call\nNo wader, no call"]),
             ["0 The wader's call"]

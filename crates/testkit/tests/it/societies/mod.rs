@@ -157,6 +157,6 @@ fn storm(seed: u64) {
 }
 
 #[test]
-fn whatever_happens_each_message_is_handled_once() {
+fn storms_lose_no_message() {
     with_seeds(SEEDS, storm);
 }

@@ -39,7 +39,7 @@ mod tests {
     use whimbrel_guest::testing::Trial;
 
     #[test]
-    fn it_finds_its_notes_where_it_left_them() {
+    fn notes_stay_on_their_node() {
         let mut trial = Trial::of_agent::<Keeper>();
         trial.grants_storage();
         let ask = |trial: &mut Trial, what: &str, arguments: &[&str]| {

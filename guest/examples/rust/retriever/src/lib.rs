@@ -73,7 +73,7 @@ mod tests {
     use whimbrel_guest::testing::Trial;
 
     #[test]
-    fn it_comes_home_with_what_it_found() {
+    fn retriever_brings_documents_home() {
         let mut trial = Trial::of_task(retriever);
         trial.start(Value::Null).expect("starts");
         trial.offers("library", [("a", "a wader"), ("b", "a gull")]);

@@ -42,7 +42,7 @@ mod tests {
     use whimbrel_guest::testing::Trial;
 
     #[test]
-    fn it_finds_words() {
+    fn words_are_found() {
         let mut trial = Trial::of_agent::<Searcher>();
         let request = Message::request("searcher", Value::term("find", ["wader".into()]));
         trial.message(request.clone()).expect("is read");

@@ -42,7 +42,7 @@ mod tests {
     use whimbrel_guest::testing::Trial;
 
     #[test]
-    fn it_sums_and_counts() {
+    fn sums_are_counted() {
         let mut trial = Trial::of_agent::<Worker>();
         trial.start(Value::Null).expect("starts");
         for done in 1..3 {
