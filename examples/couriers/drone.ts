@@ -1,11 +1,11 @@
-/** A courier in TypeScript: flies what is light, and asks more the farther it is. Usage: drone.js tcp://HOST:PORT */
+/** Courier in TypeScript: flies light parcels, and asks more for longer ways. Usage: drone.js tcp://HOST:PORT */
 import { atom, connect, isTerm, onContractNet, Refusal, term, textOf, type Value } from "whimbrel/node";
 
 /** Kilometres from the shop. */
 const DISTANCES: Readonly<Record<string, number>> = { old_town: 3, hill: 1, island: 9 };
 const LIGHT: readonly string[] = ["letter", "cake"];
 
-/** What is to be brought, and where. */
+/** Returns the parcel and the distance of a job. */
 function jobOf(content: Value): { readonly what: string; readonly kilometres: number } {
   if (!isTerm(content, "deliver", 2)) throw new Refusal("what is that?");
   const [what, where] = content.args.map((part) => textOf(part) ?? "");

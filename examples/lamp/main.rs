@@ -8,14 +8,14 @@ use whimbrel::bdi::project::{Class, ClassArg};
 use whimbrel::environment::{Environment, Environments};
 use whimbrel::{Aid, Platform, Society, Value};
 
-/// A lamp that stands so many presses.
+/// Lamp that lasts for so many presses.
 struct Lamp {
     on: bool,
     presses_left: u32,
 }
 
 impl Lamp {
-    /// What the project says: `environment: lab.Lamp(3)`.
+    /// Makes the lamp of a project: `environment: lab.Lamp(3)`.
     fn new(class: &Class) -> Result<Self, String> {
         match class.args.as_slice() {
             [ClassArg::Num(presses)] => Ok(Self { on: false, presses_left: *presses as u32 }),
@@ -43,7 +43,7 @@ impl Environment for Lamp {
     }
 }
 
-/// Runs a project until it ends, and tells its exit code.
+/// Runs a project until it ends. Returns its exit code.
 fn run(project: &Path) -> Result<i32, Box<dyn Error>> {
     let environments = Environments::new().with("lab.Lamp", Lamp::new);
     let society = Society::open_with(project, &environments)?;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use whimbrel::{Aid, DurableAgent, DurableContext, MessageBody, Performative, Platform, Value, durable, kept_in};
 
-/// How long a month is here.
+/// Length of a month in this example.
 const MONTH: Duration = Duration::from_millis(50);
 
-/// Puts ten aside each month, for a year.
+/// Agent that saves ten each month, for a year.
 #[derive(Serialize, Deserialize)]
 struct Saver {
     months_left: u32,
@@ -34,7 +34,7 @@ impl DurableAgent for Saver {
     fn on_message(&mut self, _ctx: &mut DurableContext<'_, '_>, _message: MessageBody) {}
 }
 
-/// Has the account.
+/// Agent that keeps the account.
 #[derive(Default, Serialize, Deserialize)]
 struct Bank {
     balance: i64,

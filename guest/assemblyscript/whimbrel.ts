@@ -87,25 +87,25 @@
 // @ts-ignore: decorator
 @external("whim", "clone_to") declare function whimCloneTo(node: usize, len: i32, name: usize, nameLen: i32): i32;
 
-/** What the node did not do (negative results). */
+/** Errors of the node's operations (negative results). */
 export const enum Failed {
   /** The policy does not grant it. */
   DENIED = -1,
-  /** The agents of the node have taken all there is. */
+  /** The agents of the node have used up a quota. */
   QUOTA = -2,
-  /** The message, value or name is none. */
+  /** A message, value or name is malformed. */
   MALFORMED = -3,
-  /** There is no such thing. */
+  /** The name or key does not exist. */
   UNKNOWN = -4,
-  /** It did not come in time. */
+  /** The answer did not come in time. */
   TIMEOUT = -5,
   /** The agent did not move. */
   STAYED = -6,
-  /** There are too many of them already. */
+  /** The number of such things is at its limit. */
   FULL = -7,
 }
 
-/** What messages do: FIPA00037's communicative acts. */
+/** Performatives of messages: FIPA00037's communicative acts. */
 export const enum Performative {
   ACCEPT_PROPOSAL,
   AGREE,
@@ -129,9 +129,9 @@ export const enum Performative {
   REQUEST_WHEN,
   REQUEST_WHENEVER,
   SUBSCRIBE,
-  /** Another, such as AgentSpeak's `tell`: `performativeName` says which. */
+  /** Another performative, such as AgentSpeak's `tell`: `performativeName` has its name. */
   NAMED = 254,
-  /** In a template: all of them. */
+  /** In a template: any performative. */
   ANY = 255,
 }
 
@@ -152,7 +152,7 @@ export const enum Kind {
   VARIABLE,
 }
 
-/** How much what is logged matters to who operates the node. */
+/** Level of a log entry. */
 export const enum Level {
   DEBUG,
   INFO,
@@ -160,7 +160,7 @@ export const enum Level {
   ERROR,
 }
 
-/** The fields of messages. */
+/** Fields of messages. */
 const enum Field {
   SENDER = 1,
   RECEIVER,
@@ -183,7 +183,7 @@ const NEGATED: u8 = 1;
 const HAS_NAMESPACE: u8 = 2;
 const HAS_ANNOTATIONS: u8 = 4;
 
-/** What messages say. */
+/** Content value of a message. */
 export class Value {
   constructor(public kind: Kind) {}
   /** A whole number. */
@@ -197,11 +197,11 @@ export class Value {
   items: Array<Value> = [];
   /** The names of a record's fields. */
   names: Array<string> = [];
-  /** Of a term. */
+  /** Negation of a term. */
   negated: bool = false;
-  /** Of a term, if it is not the default one. */
+  /** Namespace of a term, if it is not the default one. */
   namespace: string | null = null;
-  /** Of a term. */
+  /** Annotations of a term. */
   annotations: Array<Value> = [];
 
   static null(): Value {
@@ -244,7 +244,7 @@ export class Value {
     value.items = items;
     return value;
   }
-  /** A map of these keys and values, which take turns. */
+  /** Makes a map of keys and values, which take turns. */
   static map(items: Array<Value>): Value {
     const value = new Value(Kind.MAP);
     value.items = items;
@@ -256,30 +256,30 @@ export class Value {
     value.items = values;
     return value;
   }
-  /** The structure `functor(items)`; an atom if there are none. */
+  /** Makes the structure `functor(items)`; an atom if there are none. */
   static term(functor: string, items: Array<Value>): Value {
     const value = Value.named(items.length == 0 ? Kind.ATOM : Kind.TERM, functor);
     value.items = items;
     return value;
   }
 
-  /** Whether it is a number without a fraction: agents in AgentSpeak only have doubles. */
+  /** True for a number without a fraction: agents in AgentSpeak only have doubles. */
   get isInt(): bool {
     return this.kind == Kind.INT || (this.kind == Kind.DOUBLE && Math.floor(this.double) == this.double && Math.abs(this.double) < 9.2e18);
   }
-  /** The whole number that this is, if it is one. */
+  /** Whole number that this is, if it is one. */
   get asInt(): i64 {
     return this.kind == Kind.INT ? this.int : this.isInt ? <i64>this.double : 0;
   }
-  /** The number that this is, if it is one. */
+  /** Number that this is, if it is one. */
   get asDouble(): f64 {
     return this.kind == Kind.INT ? <f64>this.int : this.double;
   }
-  /** Whether it is a structure of this functor and so many arguments; an atom has none. */
+  /** Returns true for a structure with this functor and so many arguments; an atom has none. */
   isTerm(functor: string, count: i32): bool {
     return (this.kind == Kind.TERM || this.kind == Kind.ATOM) && this.text == functor && this.items.length == count;
   }
-  /** The value of a map's key that is this text or atom, or of a record's field; null if there is none. */
+  /** Returns the value of a map's key that is this text or atom, or of a record's field; null if there is none. */
   field(name: string): Value | null {
     if (this.kind == Kind.RECORD) {
       const at = this.names.indexOf(name);
@@ -294,7 +294,7 @@ export class Value {
   }
 }
 
-/** Reads frames. What is cut short traps: nodes hand over none that are. */
+/** Reader of frames. A truncated frame traps: nodes hand over none. */
 class Reader {
   constructor(public at: usize, public end: usize) {}
 
@@ -378,7 +378,7 @@ class Reader {
   }
 }
 
-/** Writes frames. */
+/** Writer of frames. */
 class Writer {
   private room: ArrayBuffer = new ArrayBuffer(256);
   len: i32 = 0;
@@ -418,7 +418,7 @@ class Writer {
   fields(which: Field, texts: Array<string>): void {
     for (let i = 0; i < texts.length; i++) this.field(which, texts[i]);
   }
-  /** Begins a field; where its length is to be written when it has ended. */
+  /** Begins a field. Returns the place of its length, which is written when the field has ended. */
   open(which: Field): i32 {
     this.byte(<u8>which);
     this.count(0);
@@ -468,7 +468,7 @@ class Writer {
 
 /** An ACL message. Agents are named `agent@platform`, or `agent` alone on one's own platform. */
 export class Message {
-  /** Of what came: who sent it. What an agent sends is always from itself. */
+  /** Sender of a received message. An agent's own messages are always from itself. */
   sender: string = "";
   receivers: Array<string> = [];
   content: Value = Value.null();
@@ -482,7 +482,7 @@ export class Message {
   /** Milliseconds since 1970; -1 if it is not set. */
   replyBy: i64 = -1;
   replyTo: Array<string> = [];
-  /** What `performative` is called, if it is NAMED. */
+  /** Name of the performative, if `performative` is NAMED. */
   performativeName: string | null = null;
   /** Names and values of the user's own parameters. */
   userNames: Array<string> = [];
@@ -490,7 +490,7 @@ export class Message {
 
   constructor(public performative: Performative) {}
 
-  /** A message to `receiver`. */
+  /** Makes a message to `receiver`. */
   static to(receiver: string, performative: Performative, content: Value): Message {
     const message = new Message(performative);
     message.receivers.push(receiver);
@@ -498,7 +498,7 @@ export class Message {
     return message;
   }
 
-  /** The answer to this: to its `replyTo` or sender, in its conversation, quoting its `replyWith`. */
+  /** Makes the reply to this message: to its `replyTo` or sender, in its conversation, quoting its `replyWith`. */
   reply(performative: Performative, content: Value): Message {
     const answer = new Message(performative);
     answer.receivers = this.replyTo.length > 0 ? this.replyTo : [this.sender];
@@ -512,14 +512,15 @@ export class Message {
     return answer;
   }
 
-  /** Sends it, when this call into the agent is over. 0, or why not (`Failed`). */
+  /** Sends the message, when this call into the agent is over. Returns 0, or an error (`Failed`). */
   send(): i32 {
     const out = this.encode();
     return whimSend(out.ptr, out.len);
   }
 
-  /** Has it sent should the agent end otherwise than by its own will, with the reason (a text) as its content: it traps, exceeds a quota, its
-   * time is over, it is killed. It travels along; clones have none. 0, or why not (`Failed`). */
+  /** Has the message sent if the agent ends against its will: it traps, exceeds a quota, outlives its time, or is
+   * killed. The content becomes the reason, a text. The message travels along; clones have none. Returns 0, or an error
+   * (`Failed`). */
   onFailure(): i32 {
     const out = this.encode();
     return whimOnFailure(out.ptr, out.len);
@@ -563,7 +564,7 @@ export class Message {
     out.field(Field.ENCODING, this.encoding);
   }
 
-  /** The message of a frame. */
+  /** Decodes the message of a frame. */
   static decode(ptr: usize, len: i32): Message {
     const input = new Reader(ptr, ptr + len);
     const message = new Message(<Performative>input.byte());
@@ -596,22 +597,22 @@ export class Message {
     }
   }
 
-  /** As a template: takes the oldest waiting message that has its performative, sender, receivers, conversation, inReplyTo,
-   * ontology, language and protocol, as far as they are set. Null if none does. */
+  /** Takes, with this message as a template, the oldest waiting message that fits: performative, sender, receivers,
+   * conversation, inReplyTo, ontology, language and protocol, as far as they are set. Null if none fits. */
   take(): Message | null {
     const out = this.encode();
     return fetchMessage(whimTake(out.ptr, out.len));
   }
 
-  /** As a template: waits for such a message, in the middle of anything, so many milliseconds at most, for ever if negative.
-   * Null if none came. */
+  /** Waits, with this message as a template, for a message that fits, in the middle of anything. The time is in
+   * milliseconds; a negative one means for ever. Null if none came. */
   receive(ms: i64): Message | null {
     const out = this.encode();
     return fetchMessage(whimReceive(out.ptr, out.len, ms));
   }
 }
 
-/** What the call before gave the length of. */
+/** Fetches the result whose length the last call returned. */
 function fetch(len: i32): ArrayBuffer {
   const bytes = new ArrayBuffer(len);
   whimRead(changetype<usize>(bytes), len);
@@ -637,15 +638,15 @@ function textOf(call: (ptr: usize, cap: i32) => i32): string {
   return String.UTF8.decodeUnsafe(ptr, max(0, min(len, 256)));
 }
 
-/** What the agent is called, `agent@platform`. */
+/** Returns the agent's name, `agent@platform`. */
 export function name(): string {
   return textOf((ptr, cap) => whimName(ptr, cap));
 }
-/** The name of the node that it is on. */
+/** Returns the name of the agent's node. */
 export function node(): string {
   return textOf((ptr, cap) => whimNode(ptr, cap));
 }
-/** Why the last call had a negative result. */
+/** Returns the reason for the last negative result. */
 export function reason(): string {
   return textOf((ptr, cap) => whimReason(ptr, cap));
 }
@@ -654,28 +655,28 @@ export function print(line: string): void {
   const bytes = String.UTF8.encode(line);
   whimPrint(changetype<usize>(bytes), bytes.byteLength);
 }
-/** Tells who operates the node. */
+/** Logs a text for the node's operators. */
 export function log(level: Level, text: string): void {
   const bytes = String.UTF8.encode(text);
   whimLog(level, changetype<usize>(bytes), bytes.byteLength);
 }
-/** Has `onTimer` called with `tag` after so many milliseconds; a later call with the same tag sets it anew. */
+/** Has `onTimer` called with `tag` after so many milliseconds. Each tag has one timer: a later call sets it anew. */
 export function setTimer(ms: i64, tag: i64): i32 {
   return whimTimer(ms, tag);
 }
-/** Ends that timer. */
+/** Ends the timer of this tag. */
 export function cancelTimer(tag: i64): i32 {
   return whimCancel(tag);
 }
-/** How many milliseconds it is until that timer is due, or `Failed.UNKNOWN` if none is set. */
+/** Returns the milliseconds until the timer of this tag is due, or `Failed.UNKNOWN` if none is set. */
 export function timerLeft(tag: i64): i64 {
   return whimTimerLeft(tag);
 }
-/** Milliseconds since 1970, or `Failed.DENIED`. */
+/** Returns the milliseconds since 1970, or `Failed.DENIED`. */
 export function now(): i64 {
   return whimNow();
 }
-/** Fills the array at random. These are no secrets. */
+/** Fills the array with random numbers. They are no secrets. */
 export function random(bytes: StaticArray<u8>): i32 {
   return whimRandom(changetype<usize>(bytes), bytes.length);
 }
@@ -684,12 +685,12 @@ export function register(service: string, kind: string): i32 {
   const one = String.UTF8.encode(service), other = String.UTF8.encode(kind);
   return whimRegister(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
 }
-/** Offers it no more. */
+/** Withdraws a service from the DF. */
 export function deregister(service: string, kind: string): i32 {
   const one = String.UTF8.encode(service), other = String.UTF8.encode(kind);
   return whimDeregister(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
 }
-/** The agents that offer a service (empty: any); none if that is not granted. */
+/** Returns the agents that offer a service (empty: any); none if searching is not granted. */
 export function search(service: string, kind: string): Array<string> {
   const one = String.UTF8.encode(service), other = String.UTF8.encode(kind);
   const names = new Array<string>();
@@ -699,7 +700,7 @@ export function search(service: string, kind: string): Array<string> {
   }
   return names;
 }
-/** Whether there is an agent of this name. */
+/** Returns true if an agent of this name exists. */
 export function exists(agent: string): bool {
   const bytes = String.UTF8.encode(agent);
   return whimExists(changetype<usize>(bytes), bytes.byteLength) == 1;
@@ -709,37 +710,38 @@ export function join(topic: string): i32 {
   const bytes = String.UTF8.encode(topic);
   return whimJoin(changetype<usize>(bytes), bytes.byteLength);
 }
-/** Leaves it. */
+/** Leaves a topic or group. */
 export function leave(topic: string): i32 {
   const bytes = String.UTF8.encode(topic);
   return whimLeave(changetype<usize>(bytes), bytes.byteLength);
 }
-/** Has a named environment of the node do something; null if it does not (`reason` says why). */
+/** Has a named environment of the node carry out an action; null if that fails (`reason` says why). */
 export function act(environment: string, action: Value): Value | null {
   const bytes = String.UTF8.encode(environment);
   const out = new Writer();
   out.value(action);
   return fetchValue(whimAct(changetype<usize>(bytes), bytes.byteLength, out.ptr, out.len));
 }
-/** A document, as it is listed. */
+/** Entry of a document in a list. */
 export class Document {
   constructor(
-    /** With the folders that it is in: `poems/ozymandias.txt`. */
+    /** Name, with the folders: `poems/ozymandias.txt`. */
     public name: string,
-    /** How long it is. */
+    /** Length in bytes. */
     public bytes: i32,
   ) {}
 }
-/** Documents that the node offers by this name (`whimbrel run --offer NAME=FOLDER`, granted by its policy): on another node, what
- * that one offers. */
+/** Documents that the node offers by this name (`whimbrel run --offer NAME=FOLDER`, granted by its policy). On another
+ * node the name means that node's documents. */
 export class Documents {
   constructor(public environment: string) {}
-  /** How many there are; -1 if the node has none, or they are not granted (`reason` says which). */
+  /** Returns the number of documents; -1 if the node has none, or they are not granted (`reason` says which). */
   count(): i32 {
     const count = act(this.environment, Value.atom("count"));
     return count !== null && count.isInt ? <i32>count.asInt : -1;
   }
-  /** So many of them at most, in the order of their names, from number `from` (0 is the first). None after the last. */
+  /** Returns at most `count` entries in the order of their names, from number `from` (0 is the first); none after the
+   * last. */
   list(from: i32, count: i32): Array<Document> {
     const listed = act(this.environment, Value.term("list", [Value.int(from), Value.int(count)]));
     const documents = new Array<Document>();
@@ -750,7 +752,7 @@ export class Documents {
     }
     return documents;
   }
-  /** What a text says, however long; null if there is no such text (`reason` says why). */
+  /** Reads a document that is text, of any length; null if there is no such text (`reason` says why). */
   read(name: string): string | null {
     const parts = new Array<string>();
     for (let from: i64 = 0, isLast = false; !isLast; ) {
@@ -765,10 +767,10 @@ export class Documents {
     return parts.join("");
   }
 }
-/** What this agent and its clones keep on the node where they are (capability `storage`). It stays there when they go on, and is found
- * again by whoever of them comes back. */
+/** Storage of this agent and its clones on their present node (capability `storage`). It stays on the node when they
+ * leave, and those that come back find it again. */
 export class Storage {
-  /** What is kept under this key; null if nothing is, or that is not granted (`reason` says which). */
+  /** Returns the value of a key; null if it has none, or the capability is not granted (`reason` says which). */
   get(key: string): ArrayBuffer | null {
     const bytes = String.UTF8.encode(key);
     const len = whimStorageGet(changetype<usize>(bytes), bytes.byteLength);
@@ -777,26 +779,26 @@ export class Storage {
     whimRead(changetype<usize>(found), len);
     return found;
   }
-  /** The same as text. */
+  /** Returns the value of a key as text. */
   getText(key: string): string | null {
     const found = this.get(key);
     return found === null ? null : String.UTF8.decode(found);
   }
-  /** Keeps this under a key, in the place of what was there before. 0, or why not. */
+  /** Stores a value under a key, in place of the former one. Returns 0, or an error. */
   put(key: string, value: ArrayBuffer): i32 {
     const bytes = String.UTF8.encode(key);
     return whimStoragePut(changetype<usize>(bytes), bytes.byteLength, changetype<usize>(value), value.byteLength);
   }
-  /** The same of text. */
+  /** Stores a text under a key. Returns 0, or an error. */
   putText(key: string, value: string): i32 {
     return this.put(key, String.UTF8.encode(value));
   }
-  /** Keeps it no more. 0, or why not. */
+  /** Deletes a key. Returns 0, or an error. */
   delete(key: string): i32 {
     const bytes = String.UTF8.encode(key);
     return whimStorageDelete(changetype<usize>(bytes), bytes.byteLength);
   }
-  /** All keys that begin so, in their order; none if that is not granted. */
+  /** Returns all keys with this prefix, in their order; none if the capability is not granted. */
   keys(prefix: string): Array<string> {
     const one = String.UTF8.encode(prefix);
     const keys = new Array<string>();
@@ -811,32 +813,32 @@ export class Storage {
     return keys;
   }
 }
-/** Moves to that node when this call into the agent is over: `onArrival` comes next. */
+/** Moves to a node when this call into the agent is over: `onArrival` comes next. */
 export function depart(node: string): i32 {
   const bytes = String.UTF8.encode(node);
   return whimDepart(changetype<usize>(bytes), bytes.byteLength);
 }
-/** Leaves a copy of this name (empty: a new one) on that node when this call is over. */
+/** Leaves a copy of the agent under this name (empty: a new one) on a node when this call is over. */
 export function departClone(node: string, name: string): i32 {
   const one = String.UTF8.encode(node), other = String.UTF8.encode(name);
   return whimDepartClone(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
 }
-/** How often the agent was called home so far. An `Itinerary` heeds that by itself. */
+/** Number of times that the agent was called home. An `Itinerary` heeds that by itself. */
 export function recalls(): i32 {
   return whimRecalled();
 }
-/** The agent ends after so many milliseconds at the latest, wherever it is then, and so do copies that it makes. 0, or
- * `Failed.DENIED` where agents have no time to live: in durable societies. */
+/** Limits the life of the agent and of copies that it makes: they end after so many milliseconds, on any node. Returns
+ * 0, or `Failed.DENIED` in durable societies, whose agents have no limit of life. */
 export function setLifetime(ms: i64): i32 {
   return whimSetLifetime(ms);
 }
-/** A number that tells this agent from all who had its name before, or have it later: always the same for this agent, and another one for
- * its clones. */
+/** Returns a number that tells this agent from earlier and later agents of its name. The number never changes; clones
+ * have others. */
 export function life(): i64 {
   return whimLife();
 }
-/** The agent ends when this call into it is over, or waits. Nothing that it asked for besides happens then: it neither moves nor is
- * copied. What it sent is sent. */
+/** Ends the agent when this call into it is over, or waits. Sent messages leave; a requested move or copy is
+ * dropped. */
 export function stop(): void {
   whimStop();
 }
@@ -844,20 +846,21 @@ export function stop(): void {
 export function sleep(ms: i64): void {
   whimSleep(ms);
 }
-/** Moves to that node in the middle of anything, and goes on there. 0, or `Failed.STAYED`. */
+/** Moves to a node in the middle of anything, and continues there. Returns 0, or `Failed.STAYED`. */
 export function moveTo(node: string): i32 {
   const bytes = String.UTF8.encode(node);
   clean();
   return whimMoveTo(changetype<usize>(bytes), bytes.byteLength);
 }
-/** Leaves a copy of this name (empty: a new one) on that node. 0 in the one that called, 1 in the copy. */
+/** Leaves a copy of the agent under this name (empty: a new one) on a node. Returns 0 to the agent that called, 1 to
+ * the copy. */
 export function cloneTo(node: string, name: string): i32 {
   const one = String.UTF8.encode(node), other = String.UTF8.encode(name);
   clean();
   return whimCloneTo(changetype<usize>(one), one.byteLength, changetype<usize>(other), other.byteLength);
 }
 
-/** A stop of a journey, where the agent is: what is to be done there. */
+/** Stop of a journey, with the task that is to be done there. */
 export class Stop<T> {
   constructor(
     public node: string,
@@ -865,7 +868,7 @@ export class Stop<T> {
   ) {}
 }
 
-/** A node that a journey did not come to. */
+/** Node that a journey missed. */
 export class Missed {
   constructor(
     public node: string,
@@ -873,17 +876,17 @@ export class Missed {
   ) {}
 }
 
-/** Why a journey is over. */
+/** Reason why a journey is over. */
 export const enum TourEnd {
-  /** It is not. */
+  /** The journey is not over. */
   NOT_YET,
   /** There is no further stop. */
   DONE,
   /** There is no time for a further stop. */
   LATE,
-  /** Somebody called the agent home. */
+  /** The agent was called home. */
   RECALLED,
-  /** It was to go back, but cannot: `noWayBack` says why. */
+  /** The agent cannot go back: `noWayBack` says why. */
   NO_WAY_BACK,
 }
 
@@ -894,11 +897,11 @@ class Places<T> {
   ) {}
 }
 
-/** How many journeys had a time: their timers have the lowest tags there are. */
+/** Number of journeys with a time limit: their timers have the lowest tags. */
 let timedTours: i64 = 0;
 
-/** The stops of a journey, each with something to do there, and with other nodes for when the first one is dead. The agent moves in
- * the middle of its call, as with `moveTo`.
+/** Itinerary: the stops of a journey, each with a task, and with alternatives in case its node is dead. The agent moves
+ * in the middle of its call, as with `moveTo`.
  *
  *     const tour = new Itinerary<string>()
  *       .stop(["north"], "read")
@@ -909,41 +912,42 @@ let timedTours: i64 = 0;
  *     if (tour.ended == TourEnd.RECALLED) print("somebody called me home");
  */
 export class Itinerary<T> {
-  /** Why it is over. */
+  /** Reason why the journey is over. */
   ended: TourEnd = TourEnd.NOT_YET;
-  /** The nodes that it did not come to. */
+  /** Nodes that the journey missed. */
   missed: Array<Missed> = [];
-  /** If it was to go back and cannot: the last node that it tried. */
+  /** Last node that the agent tried when it could not go back. */
   noWayBack: Missed | null = null;
   private stops: Array<Places<T>> = [];
-  /** Where it goes back to in the end, by preference; the first one may be empty: where it began. */
+  /** Destinations after the last stop, by preference. The first one may be empty: the node where the journey began. */
   private back: Array<string> = [];
   private ms: i64 = -1;
   private tag: i64 = 0;
   private begun: bool = false;
   private recalls: i32 = 0;
 
-  /** One stop more, to do `task` on the first of these nodes that it can come to. */
+  /** Adds a stop, to do `task` on the first of these nodes that can be reached. */
   stop(nodes: Array<string>, task: T): Itinerary<T> {
     this.stops.push(new Places<T>(nodes, task));
     return this;
   }
-  /** It is over after so many milliseconds from the first `next`: no further stop is made then. */
+  /** Limits the journey: no further stop is made later than so many milliseconds after the first `next`. */
   within(ms: i64): Itinerary<T> {
     this.ms = ms;
     return this;
   }
-  /** It goes back in the end to the node where it began. */
+  /** Ends the journey at the node where it began. */
   returning(): Itinerary<T> {
     return this.returningTo([""]);
   }
-  /** It goes in the end to the first of these nodes that it can come to. */
+  /** Ends the journey at the first of these nodes that can be reached. */
   returningTo(nodes: Array<string>): Itinerary<T> {
     this.back = nodes;
     return this;
   }
 
-  /** Begins the journey, or goes on from a stop: the agent is at the next one. Null if the journey is over: `ended` says why. */
+  /** Begins the journey, or continues it from a stop. Returns the next stop, where the agent is then. Null if the
+   * journey is over: `ended` says why. */
   next(): Stop<T> | null {
     if (!this.begun) this.begin();
     if (this.ended != TourEnd.NOT_YET || this.isRecalled()) return null;
@@ -1002,28 +1006,29 @@ export class Itinerary<T> {
   }
 }
 
-/** What a minion does on another node: it knows what its sender knows, and what is in its fields. */
+/** Minion: a task on another node. It has its sender's state and its own fields. */
 export abstract class Minion {
-  /** If it finds nothing: why. */
+  /** Reason of a failure. */
   why: string = "it found nothing";
-  /** Does it, on the other node: what it found; null if it failed. */
+  /** Does the task, on the other node. Returns the result; null if the task failed. */
   abstract run(): Value | null;
 }
 
-/** What came back of a minion. */
+/** Result of a minion. */
 export class Report {
   constructor(
-    /** What it found; null if it failed, could not go, or did not answer in time. */
+    /** Value that the minion found; null if it failed, could not go, or did not answer in time. */
     public value: Value | null,
-    /** If it found nothing: why. */
+    /** Reason of a failure. */
     public why: string,
   ) {}
 }
 
 let minions: i32 = 0;
 
-/** Sends a minion: a copy of the agent does this on the first of these nodes that it can come to, what it finds is brought back, and
- * nothing is left there. The copy lives no longer than so many milliseconds, also if nobody waits for it any more. */
+/** Sends a minion: a copy of the agent runs it on the first of these nodes that can be reached. Its result is brought
+ * back, and nothing is left there. The copy lives no longer than so many milliseconds, even if nobody waits for it any
+ * more. */
 export function dispatch(nodes: Array<string>, ms: i64, minion: Minion): Report {
   const sender = name();
   // Who had its name before it may have sent some, too.
@@ -1040,7 +1045,7 @@ export function dispatch(nodes: Array<string>, ms: i64, minion: Minion): Report 
   return new Report(answer.content, "");
 }
 
-/** The copy's part: it ends with it. */
+/** Runs the copy's part, after which the copy ends. */
 function report(sender: string, id: string, ms: i64, minion: Minion): void {
   whimSetLifetime(ms);
   // Should it fail, its sender need not wait until its time is over.
@@ -1055,9 +1060,9 @@ function report(sender: string, id: string, ms: i64, minion: Minion): void {
   for (;;) whimSleep(i64.MAX_VALUE);
 }
 
-/** Collects garbage, and makes what is free zero, so that it does not travel. This knows how AssemblyScript's allocator lays its
- * blocks out (std/assembly/rt/tlsf.ts): one after the other, each with a word for its size and whether it is free; a free one
- * has two pointers at its beginning and one at its end. */
+/** Collects garbage, and zeroes free memory, so that it does not travel. It depends on the layout of AssemblyScript's
+ * allocator (std/assembly/rt/tlsf.ts): blocks lie one after the other, each with a word for its size and whether it is
+ * free. A free block has two pointers at its beginning and one at its end. */
 function clean(): void {
   __collect();
   if (ASC_VERSION_MAJOR != 0 || ASC_VERSION_MINOR != 28) return;
@@ -1073,19 +1078,20 @@ function clean(): void {
   }
 }
 
-/** An agent: called for each thing that happens. */
+/** Agent with a handler for each kind of event. */
 export abstract class Agent {
-  /** It begins; with the options that the project gives it, a map. */
+  /** Starts, with the options from the project, a map. */
   onStart(options: Value): void {}
-  /** A message. */
+  /** Handles a message. */
   onMessage(message: Message): void {}
-  /** A timer is due that `setTimer` set. */
+  /** Handles a timer that `setTimer` set. */
   onTimer(tag: i64): void {}
-  /** It is about to leave: it can drop what it need not carry. */
+  /** Prepares a departure: the agent can drop what it need not carry. */
   onDeparture(): void {}
-  /** It has arrived, or stayed: a map with "from", "to", "clone" and, if it stayed, "reason"; "recalled" if it was called home. */
+  /** Handles an arrival, or the news that the agent stayed: a map with "from", "to", "clone"; with "reason" if it
+   * stayed, and "recalled" if it was called home. */
   onArrival(arrival: Value): void {}
-  /** It is ended by another's will. */
+  /** Handles the end of the agent by another's will. */
   onStop(): void {}
 }
 
@@ -1093,7 +1099,7 @@ let agent: Agent | null = null;
 let inbox: usize = 0;
 let inboxLen: i32 = 0;
 
-/** Makes this the agent of the module. Call it once, where the program begins. */
+/** Makes an agent the agent of the module. Call it once, where the program begins. */
 export function run(the: Agent): void {
   agent = the;
 }
@@ -1142,7 +1148,7 @@ export function whim_stop(): void {
   running().onStop();
 }
 
-/** What AssemblyScript calls where a program cannot go on. */
+/** Logs the fault of a program that cannot continue; AssemblyScript calls it. */
 export function abort(message: string | null, file: string | null, line: u32, column: u32): void {
   log(Level.ERROR, (message !== null ? message : "it cannot go on") + " (" + (file !== null ? file : "") + ":" + line.toString() + ")");
   unreachable();

@@ -1,4 +1,5 @@
-/* Write agents for Whimbrel in C that run as WebAssembly: one header, no library. `whimbrel agent build agent.c` compiles them.
+/* Agents for Whimbrel in C that run as WebAssembly: one header, no library. `whimbrel agent build agent.c` compiles
+ * them.
  *
  *     #include <whimbrel.h>
  *
@@ -8,10 +9,10 @@
  *         return whim_send();
  *     }
  *
- * Everything that an agent knows is in its memory: static variables last, and move with it. What the agent does when something
- * happens stands behind one of WHIM_ON_START, WHIM_ON_MESSAGE, WHIM_ON_TIMER, WHIM_ON_DEPARTURE, WHIM_ON_ARRIVAL, WHIM_ON_STOP;
- * an agent that is one function, which waits by whim_receive or whim_sleep, stands behind WHIM_MAIN. Those that return an int
- * return 0, or a number that the agent fails with.
+ * All the state of an agent is in its memory: static variables last, and move with it. WHIM_ON_START, WHIM_ON_MESSAGE,
+ * WHIM_ON_TIMER, WHIM_ON_DEPARTURE, WHIM_ON_ARRIVAL and WHIM_ON_STOP begin a handler of an event. WHIM_MAIN begins an
+ * agent that is one function, which waits by whim_receive or whim_sleep. A handler that returns an int returns 0, or a
+ * number with which the agent fails.
  *
  * The interface underneath is in docs/design/wasm-agents.md.
  */
@@ -22,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the node did not do (negative results). */
+/* Errors of the node's operations (negative results). */
 enum whim_error {
     WHIM_DENIED = -1,    /* the policy does not grant it */
     WHIM_QUOTA = -2,     /* the agents of the node have taken all there is */
@@ -33,7 +34,7 @@ enum whim_error {
     WHIM_FULL = -7,      /* there are too many of them already */
 };
 
-/* What messages do: FIPA00037's communicative acts. */
+/* Performatives of messages: FIPA00037's communicative acts. */
 enum whim_performative {
     WHIM_ACCEPT_PROPOSAL,
     WHIM_AGREE,
@@ -61,7 +62,7 @@ enum whim_performative {
     WHIM_ANY = 255,   /* in a template: all of them */
 };
 
-/* The fields of messages. */
+/* Fields of messages. */
 enum whim_field {
     WHIM_SENDER = 1,
     WHIM_RECEIVER,
@@ -80,7 +81,7 @@ enum whim_field {
     WHIM_FIELDS, /* how many numbers there are */
 };
 
-/* The kinds of values. */
+/* Kinds of values. */
 enum whim_kind {
     WHIM_NULL,
     WHIM_FALSE,
@@ -101,7 +102,7 @@ enum whim_kind {
 /* Flags of terms. */
 enum { WHIM_NEGATED = 1, WHIM_HAS_NAMESPACE = 2, WHIM_HAS_ANNOTATIONS = 4 };
 
-/* How much what is logged matters. */
+/* Levels of log entries. */
 enum whim_level { WHIM_DEBUG, WHIM_INFO, WHIM_WARNING, WHIM_ERROR };
 
 /* Text or bytes somewhere in memory; not ended by a zero. */
@@ -110,13 +111,13 @@ typedef struct {
     uint32_t len;
 } whim_text;
 
-/* Where one reads: what is between `at` and `end` is still to be read. */
+/* Reader: the bytes between `at` and `end` are still to be read. */
 typedef struct {
     const uint8_t *at;
     const uint8_t *end;
 } whim_reader;
 
-/* A value, or the beginning of one: what is in a list, map, record or term is read after it. */
+/* Value, or its beginning: the parts of a list, map, record or term are read after it. */
 typedef struct {
     enum whim_kind kind;
     uint8_t flags;       /* of a term */
@@ -127,14 +128,15 @@ typedef struct {
     whim_text namespace; /* of a term */
 } whim_value;
 
-/* A message that came. It lasts as long as the call that it came with; one that was taken or received, until the next is. */
+/* Received message. It lasts as long as the call that brought it; one that was taken or received lasts until the next
+ * is. */
 typedef struct {
     enum whim_performative performative;
     whim_text field[WHIM_FIELDS]; /* the first of each, as its bytes */
     whim_reader all;              /* all fields, for those that may be there several times: whim_next_field */
 } whim_message;
 
-/* ---- what the node does: see docs/design/wasm-agents.md ---- */
+/* ---- operations of the node: see docs/design/wasm-agents.md ---- */
 
 #define WHIM_IMPORT(name) __attribute__((import_module("whim"), import_name(name)))
 #define WHIM_EXPORT(name) __attribute__((export_name(name), visibility("default")))
@@ -178,7 +180,7 @@ WHIM_IMPORT("clone_to") int whim__clone_to(const void *, uint32_t, const void *,
 
 /* ---- texts ---- */
 
-/* A literal as text. */
+/* Literal as a text. */
 #define whim_str(literal) ((whim_text){(literal), sizeof(literal) - 1})
 
 static inline bool whim_same(whim_text one, whim_text other) {
@@ -188,7 +190,7 @@ static inline bool whim_same(whim_text one, whim_text other) {
     return true;
 }
 
-/* ---- room: memory that is asked for once, kept, and enlarged when it is too small ---- */
+/* ---- rooms: memory that is allocated once, kept, and enlarged when it is too small ---- */
 
 typedef struct {
     uint8_t *at;
@@ -196,14 +198,14 @@ typedef struct {
     uint32_t cap;
 } whim__room;
 
-/* Most messages find this much enough. */
+/* Size of a room at first: most messages fit into it. */
 #define WHIM__SMALL 512
 static uint8_t whim__small[3][WHIM__SMALL];
 static whim__room whim__inbox = {whim__small[0], 0, WHIM__SMALL}; /* what the node hands over */
 static whim__room whim__out = {whim__small[1], 0, WHIM__SMALL};   /* what is being written */
 static whim__room whim__got = {whim__small[2], 0, WHIM__SMALL};   /* what was fetched */
 
-/* Makes it `cap` bytes at least, what is in it kept. Ends the agent if there is no memory. */
+/* Enlarges a room to `cap` bytes at least, with its content. Ends the agent if there is no memory. */
 static void whim__enlarge(whim__room *room, uint32_t cap) {
     if (cap <= room->cap) return;
     if (cap < 2 * room->cap) cap = 2 * room->cap;
@@ -240,7 +242,7 @@ static inline bool whim__read_count(whim_reader *from, uint32_t *count) {
     return true;
 }
 
-/* The name of a field of a record, which stands before its value. */
+/* Reads the name of a field of a record, which stands before its value. */
 static inline bool whim_read_name(whim_reader *from, whim_text *name) {
     uint32_t len;
     if (!whim__read_count(from, &len) || !whim__has(from, len)) return false;
@@ -282,9 +284,9 @@ static inline bool whim__read_rest(whim_reader *from, whim_value *value) {
     }
 }
 
-/* The next value; of kind WHIM_NOTHING if there is none. What is in it is read by further calls: the elements of a list, key and
- * value of each pair of a map; name (whim_read_name) and value of each field of a record; the arguments of a term, then, if it has
- * annotations, their count (whim_read_annotations) and themselves. */
+/* Reads the next value; its kind is WHIM_NOTHING if there is none. Further calls read its parts: the elements of a
+ * list; the key and value of each pair of a map; the name (whim_read_name) and value of each field of a record; the
+ * arguments of a term, then, if it has annotations, their count (whim_read_annotations) and themselves. */
 static inline whim_value whim_read(whim_reader *from) {
     whim_value value = {.kind = WHIM_NOTHING};
     if (!whim__has(from, 1)) return value;
@@ -296,7 +298,7 @@ static inline whim_value whim_read(whim_reader *from) {
     return value;
 }
 
-/* How many annotations follow, after the last argument of a term that has some. */
+/* Reads the count of annotations, after the last argument of a term that has some. */
 static inline uint32_t whim_read_annotations(whim_reader *from) {
     uint32_t count = 0;
     whim__read_count(from, &count);
@@ -317,7 +319,7 @@ static inline bool whim__read_message(whim_message *message, const uint8_t *at, 
     return true;
 }
 
-/* The next field of a message's `all`: which it is, 0 after the last. */
+/* Reads the next field of a message's `all`. Returns its kind; 0 after the last. */
 static inline uint8_t whim_next_field(whim_reader *all, whim_text *field) {
     if (!whim__has(all, 1)) return 0;
     uint8_t which = *all->at++;
@@ -370,25 +372,25 @@ static inline void whim_begin(enum whim_performative performative) {
     whim__put_byte(performative);
 }
 
-/* A field that is text. */
+/* Writes a field that is text. */
 static inline void whim_put_field(enum whim_field which, whim_text text) {
     whim_open_field(which);
     whim__put(text.at, text.len);
     whim__close();
 }
 
-/* Begins the content: one value, which is to be written next. */
+/* Begins the content: one value, which is written next. */
 static inline void whim_begin_content(void) { whim_open_field(WHIM_CONTENT); }
 
-/* Begins a message to `receiver`, its content to be written next. */
+/* Begins a message to `receiver`; its content is written next. */
 static inline void whim_begin_to(whim_text receiver, enum whim_performative performative) {
     whim_begin(performative);
     whim_put_field(WHIM_RECEIVER, receiver);
     whim_begin_content();
 }
 
-/* Begins the answer to a message, its content to be written next. It goes to the message's :reply-to or sender, in its
- * conversation, protocol, ontology, language and encoding, and quotes its :reply-with. */
+/* Begins the reply to a message; its content is written next. The reply goes to the message's :reply-to or sender, in
+ * its conversation, protocol, ontology, language and encoding, and quotes its :reply-with. */
 static inline void whim_reply(const whim_message *message, enum whim_performative performative) {
     static const uint8_t kept[] = {WHIM_CONVERSATION, WHIM_ONTOLOGY, WHIM_LANGUAGE, WHIM_PROTOCOL, WHIM_ENCODING};
     bool redirected = false;
@@ -430,32 +432,32 @@ static inline void whim_put_double(double number) {
     whim__put(&number, 8);
 }
 
-/* A list: its elements follow. */
+/* Begins a list: its elements follow. */
 static inline void whim_put_list(uint32_t count) {
     whim__put_byte(WHIM_LIST);
     whim__put_count(count);
 }
 
-/* A map: key and value of each pair follow. */
+/* Begins a map: the key and value of each pair follow. */
 static inline void whim_put_map(uint32_t count) {
     whim__put_byte(WHIM_MAP);
     whim__put_count(count);
 }
 
-/* A record: name (whim_put_name) and value of each field follow. */
+/* Begins a record: the name (whim_put_name) and value of each field follow. */
 static inline void whim_put_record(whim_text name, uint32_t count) {
     whim__put_tagged(WHIM_RECORD, name);
     whim__put_count(count);
 }
 
-/* The name of a field of a record. */
+/* Writes the name of a field of a record. */
 static inline void whim_put_name(whim_text name) {
     whim__put_count(name.len);
     whim__put(name.at, name.len);
 }
 
-/* A term with all that it may have, by its flags: its arguments follow, then, if WHIM_HAS_ANNOTATIONS is set, their count
- * (whim_put_annotations) and themselves. `namespace` counts if WHIM_HAS_NAMESPACE is set. */
+/* Begins a term with everything that it may have, by its flags. Its arguments follow, then, if WHIM_HAS_ANNOTATIONS is
+ * set, their count (whim_put_annotations) and themselves. `namespace` counts if WHIM_HAS_NAMESPACE is set. */
 static inline void whim_put_full_term(uint8_t flags, whim_text functor, whim_text namespace, uint32_t count) {
     whim__put_byte(WHIM_TERM);
     whim__put_byte(flags);
@@ -464,26 +466,27 @@ static inline void whim_put_full_term(uint8_t flags, whim_text functor, whim_tex
     whim__put_count(count);
 }
 
-/* A term `functor(arguments)`: the arguments follow. */
+/* Begins a term `functor(arguments)`: the arguments follow. */
 static inline void whim_put_term(whim_text functor, uint32_t count) { whim_put_full_term(0, functor, functor, count); }
 static inline void whim_put_annotations(uint32_t count) { whim__put_count(count); }
 
-/* Sends what was written. 0, or why not. */
+/* Sends the written message. Returns 0, or an error. */
 static inline int whim_send(void) {
     whim__close();
     return whim__send(whim__out.at, whim__out.len);
 }
 
-/* Has what was written sent should the agent end otherwise than by its own will, with the reason (a text) as its content: it traps, exceeds a
- * quota, its time is over, it is killed. It travels along; clones have none. 0, or why not. */
+/* Has the written message sent if the agent ends against its will: it traps, exceeds a quota, outlives its time, or is
+ * killed. The content becomes the reason, a text. The message travels along; clones have none. Returns 0, or an
+ * error. */
 static inline int whim_on_failure(void) {
     whim__close();
     return whim__on_failure(whim__out.at, whim__out.len);
 }
 
-/* ---- what else an agent can do ---- */
+/* ---- further operations of an agent ---- */
 
-/* What the call before gave the length of; read on by `from`. */
+/* Fetches the result whose length the last call returned, to be read by `from`. */
 static inline int whim__fetch(int len, whim_reader *from) {
     if (len < 0) return len;
     whim__enlarge(&whim__got, len);
@@ -499,14 +502,14 @@ static inline int whim__fetch_message(int len, whim_message *message) {
     return whim__read_message(message, from.at, len) ? 0 : WHIM_MALFORMED;
 }
 
-/* Takes the oldest waiting message that fits the template that was written. 0, or WHIM_UNKNOWN if none does. */
+/* Takes the oldest waiting message that fits the written template. Returns 0, or WHIM_UNKNOWN if none fits. */
 static inline int whim_take(whim_message *message) {
     whim__close();
     return whim__fetch_message(whim__take(whim__out.at, whim__out.len), message);
 }
 
-/* Waits, in the middle of anything, for a message that fits the template that was written: so many milliseconds at most, for
- * ever if negative. 0, or WHIM_TIMEOUT. */
+/* Waits, in the middle of anything, for a message that fits the written template. The time is in milliseconds; a
+ * negative one means for ever. Returns 0, or WHIM_TIMEOUT. */
 static inline int whim_receive(whim_message *message, int64_t ms) {
     whim__close();
     return whim__fetch_message(whim__receive(whim__out.at, whim__out.len, ms), message);
@@ -515,18 +518,19 @@ static inline int whim_receive(whim_message *message, int64_t ms) {
 /* Waits so many milliseconds, in the middle of anything. */
 static inline void whim_sleep(int64_t ms) { whim__sleep(ms); }
 
-/* Moves to that node in the middle of anything, and goes on there. 0, or WHIM_STAYED. */
+/* Moves to a node in the middle of anything, and continues there. Returns 0, or WHIM_STAYED. */
 static inline int whim_move_to(whim_text node) { return whim__move_to(node.at, node.len); }
 
-/* Leaves a copy of this name (empty: a new one) on that node. 0 in the one that called, 1 in the copy, which both go on here. */
+/* Leaves a copy under this name (empty: a new one) on a node. Both continue here: returns 0 to the agent that called, 1
+ * to the copy. */
 static inline int whim_clone_to(whim_text node, whim_text name) {
     return whim__clone_to(node.at, node.len, name.at, name.len);
 }
 
-/* Moves to that node when this call is over: WHIM_ON_ARRIVAL comes next. */
+/* Moves to a node when this call is over: WHIM_ON_ARRIVAL comes next. */
 static inline int whim_depart(whim_text node) { return whim__depart(node.at, node.len); }
 
-/* Leaves a copy on that node when this call is over. */
+/* Leaves a copy on a node when this call is over. */
 static inline int whim_depart_clone(whim_text node, whim_text name) {
     return whim__depart_clone(node.at, node.len, name.at, name.len);
 }
@@ -535,17 +539,17 @@ static inline whim_text whim__shown(char *room, uint32_t cap, int len) {
     return (whim_text){room, len < 0 ? 0 : (uint32_t)len < cap ? (uint32_t)len : cap};
 }
 
-/* Its name `agent@platform`, the node that it is on, why the last call had a negative result: written to `room`. */
+/* Writes to `room`: the agent's name `agent@platform`, its node, the reason of the last negative result. */
 static inline whim_text whim_name(char *room, uint32_t cap) { return whim__shown(room, cap, whim__name(room, cap)); }
 static inline whim_text whim_node(char *room, uint32_t cap) { return whim__shown(room, cap, whim__node(room, cap)); }
 static inline whim_text whim_reason(char *room, uint32_t cap) { return whim__shown(room, cap, whim__reason(room, cap)); }
 
-/* Has WHIM_ON_TIMER called with `tag` after so many milliseconds; a later call with the same tag sets it anew. */
+/* Has WHIM_ON_TIMER called with `tag` after so many milliseconds. Each tag has one timer: a later call sets it anew. */
 static inline int whim_timer(int64_t ms, int64_t tag) { return whim__timer(ms, tag); }
 static inline int whim_cancel(int64_t tag) { return whim__cancel(tag); }
-/* How many milliseconds it is until that timer is due, or WHIM_UNKNOWN if none is set. */
+/* Returns the milliseconds until the timer of this tag is due, or WHIM_UNKNOWN if none is set. */
 static inline int64_t whim_timer_left(int64_t tag) { return whim__timer_left(tag); }
-/* Milliseconds since 1970, or WHIM_DENIED. */
+/* Returns the milliseconds since 1970, or WHIM_DENIED. */
 static inline int64_t whim_now(void) { return whim__now(); }
 static inline int whim_random(void *at, uint32_t len) { return whim__random(at, len); }
 static inline void whim_log(enum whim_level level, whim_text text) { whim__log(level, text.at, text.len); }
@@ -556,7 +560,8 @@ static inline int whim_register(whim_text service, whim_text kind) {
 static inline int whim_deregister(whim_text service, whim_text kind) {
     return whim__deregister(service.at, service.len, kind.at, kind.len);
 }
-/* The names of those that offer a service (empty: any): a list to be read from `found`. Its length in bytes, or why not. */
+/* Searches the agents that offer a service (empty: any): a list of names, to be read from `found`. Returns its length
+ * in bytes, or an error. */
 static inline int whim_search(whim_text service, whim_text kind, whim_reader *found) {
     return whim__fetch(whim__search(service.at, service.len, kind.at, kind.len), found);
 }
@@ -564,13 +569,13 @@ static inline int whim_exists(whim_text agent) { return whim__exists(agent.at, a
 /* Joins a topic (topic:NAME) or group (group:NAME). */
 static inline int whim_join(whim_text topic) { return whim__join(topic.at, topic.len); }
 static inline int whim_leave(whim_text topic) { return whim__leave(topic.at, topic.len); }
-/* Has an environment do what was written (whim_begin_value); what comes of it is to be read from `result`. */
+/* Has an environment carry out the written action (whim_begin_value). The result is to be read from `result`. */
 static inline int whim_act(whim_text environment, whim_reader *result) {
     return whim__fetch(whim__act(environment.at, environment.len, whim__out.at, whim__out.len), result);
 }
 /* ---- documents that the node offers by a name: whimbrel run --offer NAME=FOLDER ---- */
 
-/* How many there are; negative if the node has none, or they are not granted. */
+/* Returns the number of documents; negative if the node has none, or they are not granted. */
 static inline int64_t whim_count_documents(whim_text environment) {
     whim_reader from;
     whim_begin_value();
@@ -581,8 +586,8 @@ static inline int64_t whim_count_documents(whim_text environment) {
     return count.kind == WHIM_INT ? count.integer : WHIM_MALFORMED;
 }
 
-/* So many of them at most, in the order of their names, from the `first` (from 0): a list of document(Name, Bytes) to be read from
- * `listed`. Its length in bytes, or why not. */
+/* Lists at most `count` documents in the order of their names, from the `first` (from 0): a list of document(Name,
+ * Bytes), to be read from `listed`. Returns its length in bytes, or an error. */
 static inline int whim_list_documents(whim_text environment, uint32_t first, uint32_t count, whim_reader *listed) {
     whim_begin_value();
     whim_put_term(whim_str("list"), 2);
@@ -591,8 +596,8 @@ static inline int whim_list_documents(whim_text environment, uint32_t first, uin
     return whim_act(environment, listed);
 }
 
-/* So many bytes at most of a document, from that one: they are in `part` until the next call, and the number of the next one is
- * `*next`: the document's length after the last part. 0, or why not. */
+/* Reads at most `count` bytes of a document, from byte `from` on. They are in `part` until the next call; `*next` is
+ * the number of the next byte, which is the document's length after the last part. Returns 0, or an error. */
 static inline int whim_read_document(whim_text environment, whim_text name, uint32_t from, uint32_t count, whim_text *part,
                                      uint32_t *next) {
     whim_reader answer;
@@ -610,40 +615,41 @@ static inline int whim_read_document(whim_text environment, whim_text name, uint
     return 0;
 }
 
-/* ---- what this agent and its clones keep on the node where they are: [[grant]] storage in its policy. It stays there when they go on ---- */
+/* ---- storage of this agent and its clones on their present node: [[grant]] storage in its policy. It stays there when
+ * they leave ---- */
 
-/* Writes as much of what is kept under this key to `room` as there is place for; how long it is, or why not (WHIM_UNKNOWN: nothing is). */
+/* Writes as much of a key's value to `room` as fits. Returns the value's length, or an error (WHIM_UNKNOWN: no
+ * value). */
 static inline int whim_storage_get(whim_text key, void *room, uint32_t cap) {
     int len = whim__storage_get(key.at, key.len);
     return len < 0 ? len : whim__read(room, cap);
 }
-/* Keeps this under a key, in the place of what was there before. 0, or why not. */
+/* Stores a value under a key, in place of the former one. Returns 0, or an error. */
 static inline int whim_storage_put(whim_text key, const void *value, uint32_t len) {
     return whim__storage_put(key.at, key.len, value, len);
 }
-/* Keeps it no more. 0, or why not. */
+/* Deletes a key. Returns 0, or an error. */
 static inline int whim_storage_delete(whim_text key) { return whim__storage_delete(key.at, key.len); }
-/* Up to 1,000 keys that begin with `prefix` and come after `after` (empty: the first): a list to be read from `keys`. Its length in bytes,
- * or why not. */
+/* Lists up to 1,000 keys that begin with `prefix` and follow `after` (empty: from the first), to be read from `keys`.
+ * Returns the list's length in bytes, or an error. */
 static inline int whim_storage_list(whim_text prefix, whim_text after, whim_reader *keys) {
     return whim__fetch(whim__storage_list(prefix.at, prefix.len, after.at, after.len), keys);
 }
 
-/* What is there need not travel. */
+/* Discards the content of memory, which need not travel. */
 static inline void whim_discard(const void *at, uint32_t len) { whim__discard(at, len); }
-/* How often the agent was called home so far. A whim_itinerary heeds that by itself. */
+/* Returns the number of times that the agent was called home. A whim_itinerary heeds that by itself. */
 static inline int whim_recalls(void) { return whim__recalled(); }
-/* The agent ends after so many milliseconds at the latest, wherever it is then, and so do copies that it makes. 0, or WHIM_DENIED where
- * agents have no time to live: in durable societies. */
+/* Limits the life of the agent and of copies that it makes: they end after so many milliseconds, on any node. Returns
+ * 0, or WHIM_DENIED in durable societies, whose agents have no limit of life. */
 static inline int whim_set_lifetime(int64_t ms) { return whim__set_lifetime(ms); }
-/* A number that tells this agent from all who had its name before, or have it later: always the same for this agent, and another one for
- * its clones. */
+/* Returns a number that tells this agent from earlier and later agents of its name. The number never changes; clones
+ * have others. */
 static inline uint64_t whim_life(void) { return (uint64_t)whim__life(); }
-/* The agent ends when this call is over, or waits. Nothing that it asked for besides happens then: it neither moves nor is copied.
- * What it sent is sent. */
+/* Ends the agent when this call is over, or waits. Sent messages leave; a requested move or copy is dropped. */
 static inline void whim_end(void) { whim__stop(); }
 
-/* ---- going round: the stops of a journey, each with something to do there, and with other nodes for when the first one is dead ----
+/* ---- itineraries: the stops of a journey, each with a task, and with alternatives in case its node is dead ----
  *
  *     static const whim_text north[] = {whim_str("north")}, south[] = {whim_str("south"), whim_str("south-mirror")};
  *     static const whim_stop stops[] = {{north, 1, READ}, {south, 2, COUNT}};
@@ -651,23 +657,24 @@ static inline void whim_end(void) { whim__stop(); }
  *     while (whim_next_stop(&tour)) work(tour.task, tour.node);
  *     if (tour.ended == WHIM_TOUR_RECALLED) whim_print(whim_str("somebody called me home"));
  *
- * Stops and their names stay where they are until the journey is over. The agent moves in the middle of its call, as with whim_move_to. */
+ * Stops and their names must stay in place until the journey is over. The agent moves in the middle of its call, as with
+ * whim_move_to. */
 
-/* Bytes of a node's name, and nodes missed of which a journey keeps the reason. */
+/* Maximal length of a node's name; and number of missed nodes whose reasons a journey keeps. */
 #define WHIM_NODE_BYTES_MAX 64
 #ifndef WHIM_MISSED_MAX
 #define WHIM_MISSED_MAX 16
 #endif
 #define WHIM__REASON_BYTES 96
 
-/* A stop: nodes by preference, how many, and what is to be done on the first of them that the agent can come to. */
+/* Stop of a journey: nodes by preference, their count, and the task on the first of them that can be reached. */
 typedef struct {
     const whim_text *nodes;
     uint32_t count;
     int64_t task;
 } whim_stop;
 
-/* Why a journey is over. */
+/* Reason why a journey is over. */
 enum whim_tour_end {
     WHIM_ON_TOUR,          /* it is not */
     WHIM_TOUR_DONE,        /* there is no further stop */
@@ -676,7 +683,7 @@ enum whim_tour_end {
     WHIM_TOUR_NO_WAY_BACK, /* it was to go back, but cannot: `no_way_back` says why */
 };
 
-/* A node that a journey did not come to, and the beginning of the reason. */
+/* Node that a journey missed, with the beginning of the reason. */
 typedef struct {
     whim_text node;
     char why[WHIM__REASON_BYTES];
@@ -684,25 +691,25 @@ typedef struct {
 } whim_missed;
 
 typedef struct {
-    /* What the agent says of it: its stops; after how many milliseconds from the first whim_next_stop it is over (0: never); whether it
-     * goes back to where it began in the end, or to the first of these nodes that it can come to. */
+    /* Set by the agent: the stops; the time limit in milliseconds from the first whim_next_stop (0: none); and whether
+     * the journey ends where it began, or on the first of these nodes that can be reached. */
     const whim_stop *stops;
     uint32_t count;
     int64_t within_ms;
     bool returning;
     const whim_text *homes;
     uint32_t homes_count;
-    /* Where it is, and what is to be done there. */
+    /* Present node, and task of the stop. */
     whim_text node;
     int64_t task;
-    /* Why it is over. */
+    /* Reason why the journey is over. */
     enum whim_tour_end ended;
-    /* How many nodes it did not come to, and the first of them. */
+    /* Number of missed nodes, and the first of them. */
     uint32_t missed_count;
     whim_missed missed[WHIM_MISSED_MAX];
-    /* If it was to go back and cannot: the last node that it tried. */
+    /* Last node that the agent tried when it could not go back. */
     whim_missed no_way_back;
-    /* Its own. */
+    /* Private. */
     bool begun;
     uint32_t next;
     int recalls;
@@ -711,7 +718,7 @@ typedef struct {
     whim_text start_node;
 } whim_itinerary;
 
-/* How many journeys had a time: their timers have the lowest tags there are. */
+/* Number of journeys with a time limit: their timers have the lowest tags. */
 static int64_t whim__timed_tours;
 
 static inline bool whim__is_on(whim_text node) {
@@ -763,7 +770,8 @@ static inline void whim__begin_tour(whim_itinerary *tour) {
 
 static inline bool whim__is_late(const whim_itinerary *tour) { return tour->within_ms > 0 && whim_timer_left(tour->tag) <= 0; }
 
-/* Begins the journey, or goes on from a stop: true if the agent is at the next one, false if the journey is over. */
+/* Begins the journey, or continues it from a stop. Returns true if the agent is at the next stop, false if the journey
+ * is over. */
 static inline bool whim_next_stop(whim_itinerary *tour) {
     if (!tour->begun) whim__begin_tour(tour);
     if (tour->ended != WHIM_ON_TOUR || whim__is_recalled(tour)) return false;
@@ -771,7 +779,7 @@ static inline bool whim_next_stop(whim_itinerary *tour) {
     while (tour->next < tour->count) {
         const whim_stop *stop = &tour->stops[tour->next++];
         for (uint32_t i = 0; i < stop->count; i++) {
-            /* That others were dead may have taken long. */
+            /* Waiting for dead nodes may have taken long. */
             if (whim__is_late(tour)) return whim__end_tour(tour, WHIM_TOUR_LATE);
             uint32_t at = tour->missed_count;
             bool came = whim__come_to(stop->nodes[i], at < WHIM_MISSED_MAX ? &tour->missed[at] : NULL);
@@ -787,7 +795,7 @@ static inline bool whim_next_stop(whim_itinerary *tour) {
     return whim__end_tour(tour, WHIM_TOUR_DONE);
 }
 
-/* ---- sending a minion: a copy of the agent does one thing on another node, and nothing is left there ----
+/* ---- minions: a copy of the agent does one task on another node, and nothing is left there ----
  *
  *     whim_minion minion;
  *     switch (whim_dispatch(&minion, nodes, 2, 5000)) {
@@ -800,21 +808,21 @@ static inline bool whim_next_stop(whim_itinerary *tour) {
  *     }
  */
 
-/* Bytes of an agent's name and of what its minions' answers quote, together with `@` and the platform's name. */
+/* Maximal length of an agent's name, of what its minions' answers quote, of `@` and of the platform's name together. */
 #define WHIM__NAME_BYTES 512
 
 typedef struct {
-    /* What came back: an inform, or the failure that the minion told. It lasts until the next message is taken or received. */
+    /* Answer of the minion: an inform, or a failure. It lasts until the next message is taken or received. */
     whim_message answer;
-    /* Its own. */
+    /* Private. */
     char room[WHIM__NAME_BYTES + 32];
     whim_text sender, id;
 } whim_minion;
 
 static uint32_t whim__minions;
 
-/* Who sends it, and what its answer quotes: the same with the sender's life in 16 digits, as others may have had its name before, and a number of
- * eight digits. */
+/* Writes the sender of a minion, and the text that its answer quotes: the sender's name, its life in 16 digits, as
+ * others may have had its name before, and a number of eight digits. */
 static inline bool whim__name_minion(whim_minion *minion) {
     static const char digits[] = "0123456789abcdef";
     minion->sender = whim_name(minion->room, WHIM__NAME_BYTES);
@@ -829,16 +837,17 @@ static inline bool whim__name_minion(whim_minion *minion) {
     return true;
 }
 
-/* Has a copy of the agent go to the first of these nodes that it can come to. It goes on from here, too, and is told 1: it does its
- * work, says so (whim_report), and ends with the call that it is in. It lives no longer than so many milliseconds, also if nobody waits
- * for it any more. Its sender waits: 0 when `answer` has come, or WHIM_TIMEOUT, or why it could not go. */
+/* Sends a copy of the agent to the first of these nodes that can be reached. The copy continues from here, and gets 1:
+ * it does its work, reports it (whim_report), and ends with its present call. It lives no longer than so many
+ * milliseconds, even if nobody waits for it any more. Its sender waits, and gets 0 when `answer` has come,
+ * WHIM_TIMEOUT, or the error of the move. */
 static inline int whim_dispatch(whim_minion *minion, const whim_text *nodes, uint32_t count, int64_t ms) {
     int which = WHIM_UNKNOWN;
     if (!whim__name_minion(minion)) return WHIM_MALFORMED;
     for (uint32_t i = 0; i < count && which < 0; i++) which = whim_clone_to(nodes[i], whim_str(""));
     if (which == 1) {
         whim_set_lifetime(ms);
-        /* Should it fail, its sender need not wait until its time is over. */
+        /* If the minion fails, its sender need not wait until the time is over. */
         whim_begin(WHIM_FAILURE);
         whim_put_field(WHIM_RECEIVER, minion->sender);
         whim_put_field(WHIM_IN_REPLY_TO, minion->id);
@@ -850,8 +859,8 @@ static inline int whim_dispatch(whim_minion *minion, const whim_text *nodes, uin
     return whim_receive(&minion->answer, ms);
 }
 
-/* In the minion: begins its answer (WHIM_INFORM, or WHIM_FAILURE), the content to be written next and sent by whim_send. It ends when
- * this call is over. */
+/* Begins the minion's answer (WHIM_INFORM, or WHIM_FAILURE): the content is written next, and sent by whim_send. The
+ * minion ends when this call is over. */
 static inline void whim_report(const whim_minion *minion, enum whim_performative performative) {
     whim_end();
     whim_begin(performative);
@@ -860,9 +869,9 @@ static inline void whim_report(const whim_minion *minion, enum whim_performative
     whim_begin_content();
 }
 
-/* ---- what happens ---- */
+/* ---- handlers ---- */
 
-/* It begins: `options`, a map, are to be read from the whim_reader. */
+/* Handler of the start: `options`, a map, are to be read from the whim_reader. */
 #define WHIM_ON_START(options)                                                                                                 \
     static int whim__on_start(whim_reader *);                                                                                  \
     WHIM_EXPORT("whim_start") int whim__start(const uint8_t *at, uint32_t len) {                                               \
@@ -871,7 +880,7 @@ static inline void whim_report(const whim_minion *minion, enum whim_performative
     }                                                                                                                          \
     static int whim__on_start(whim_reader *options)
 
-/* A message. */
+/* Handler of a message. */
 #define WHIM_ON_MESSAGE(message)                                                                                               \
     static int whim__on_message(const whim_message *);                                                                         \
     WHIM_EXPORT("whim_handle") int whim__handle(const uint8_t *at, uint32_t len) {                                             \
@@ -880,7 +889,7 @@ static inline void whim_report(const whim_minion *minion, enum whim_performative
     }                                                                                                                          \
     static int whim__on_message(const whim_message *message)
 
-/* An agent that is one function. It ends with it. */
+/* Agent that is one function. The agent ends with it. */
 #define WHIM_MAIN(options)                                                                                                     \
     static int whim__main(whim_reader *);                                                                                      \
     WHIM_ON_START(whim__options) {                                                                                             \
@@ -891,7 +900,7 @@ static inline void whim_report(const whim_minion *minion, enum whim_performative
     WHIM_EXPORT("whim_handle") int whim__handle(const uint8_t *at, uint32_t len) { return 0; }                                 \
     static int whim__main(whim_reader *options)
 
-/* A timer is due. */
+/* Handler of a timer. */
 #define WHIM_ON_TIMER(tag)                                                                                                     \
     static int whim__on_timer(int64_t);                                                                                        \
     WHIM_EXPORT("whim_timer") int whim__timer_due(int64_t due) {                                                               \
@@ -899,12 +908,12 @@ static inline void whim_report(const whim_minion *minion, enum whim_performative
     }                                                                                                                          \
     static int whim__on_timer(int64_t tag)
 
-/* It is about to leave. */
+/* Handler of a departure. */
 #define WHIM_ON_DEPARTURE()                                                                                                    \
     WHIM_EXPORT("whim_before_move") void whim__before_move(void)
 
-/* It has arrived, or stayed: a map with "from", "to", "clone" and, if it stayed, "reason", "recalled" if it was called home; to be
- * read from the whim_reader. */
+/* Handler of an arrival, or of the news that the agent stayed: a map with "from", "to", "clone"; with "reason" if it
+ * stayed, and "recalled" if it was called home; to be read from the whim_reader. */
 #define WHIM_ON_ARRIVAL(arrival)                                                                                               \
     static int whim__on_arrival(whim_reader *);                                                                                \
     WHIM_EXPORT("whim_after_move") int whim__after_move(const uint8_t *at, uint32_t len) {                                     \
@@ -913,7 +922,7 @@ static inline void whim_report(const whim_minion *minion, enum whim_performative
     }                                                                                                                          \
     static int whim__on_arrival(whim_reader *arrival)
 
-/* It is ended by another's will. */
+/* Handler of the end by another's will. */
 #define WHIM_ON_STOP()                                                                                                         \
     WHIM_EXPORT("whim_stop") void whim__stopping(void)
 

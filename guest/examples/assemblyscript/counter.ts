@@ -1,4 +1,4 @@
-// Counts the messages that it gets, and says how many there were when it is asked (query-ref).
+// Agent that counts its messages, and tells the count when it is asked (query-ref).
 
 import { Agent, Message, Performative, Value, run } from "whimbrel";
 

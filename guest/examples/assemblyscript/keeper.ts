@@ -1,4 +1,5 @@
-// Leaves notes on the nodes that it visits: `note(Key, Text)`, `look(Key)`, `forget(Key)`, `list(Prefix)`, and `go(Node)`.
+// Agent that leaves notes on the nodes that it visits: `note(Key, Text)`, `look(Key)`, `forget(Key)`, `list(Prefix)`,
+// and `go(Node)`.
 
 import { Agent, Message, Performative, Storage, Value, depart, reason, run } from "whimbrel";
 
@@ -15,7 +16,7 @@ class Keeper extends Agent {
     message.reply(Performative.INFORM, Value.term("kept", [Value.atom(content.text), found])).send();
   }
 
-  /** What comes of it; null if it was refused. */
+  /** Result of a request; null if it was refused. */
   done(what: string, key: string, note: string): Value | null {
     if (what == "note") return storage.putText(key, note) == 0 ? Value.atom("done") : null;
     if (what == "forget") return Value.atom(storage.delete(key) == 0 ? "done" : "nothing");

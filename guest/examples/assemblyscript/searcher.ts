@@ -15,7 +15,7 @@ class Searcher extends Agent {
     else message.reply(Performative.INFORM, found).send();
   }
 
-  /** Which documents have this word in them, of how many. */
+  /** Searches documents for a word. Returns the names of those that contain it, and the number of all. */
   find(word: string): Value | null {
     const found = new Array<Value>();
     const count = this.library.count();

@@ -1,8 +1,9 @@
-// Travels in the middle of its work: loops within calls within a recursion, and at any depth it moves on, with its stack.
+// Agent that travels in the middle of its work, in loops within calls within a recursion: it moves at any depth, with
+// its stack.
 //
-// `request tour([n2, n1, ...], Seed)`: it climbs through its work, 295,230 steps, and moves to the next node of the list after one
-// in 2,000 of them, until the list is used up: the seed (0 if there is none) says after which. The sum it reports
-// does not depend on where it has been.
+// `request tour([n2, n1, ...], Seed)`: the agent climbs through 295,230 steps of work. After one in 2,000 of them,
+// drawn by the seed (0 if there is none), it moves to the next node of the list, until the list is used up. The sum
+// that it reports does not depend on its route.
 
 import { Agent, Message, Performative, Value, moveTo, node, run } from "whimbrel";
 
@@ -13,21 +14,21 @@ function mix(sum: u32, by: u32): u32 {
 
 class Tour {
   next: i32 = 0;
-  /** How often it came to another node. */
+  /** Number of moves so far. */
   moves: i32 = 0;
-  /** Which step it is at. */
+  /** Number of the current step. */
   steps: u32 = 0;
 
   constructor(private nodes: Array<Value>, private seed: u32) {}
 
-  /** Whether it goes on after this step: that is drawn by the seed. */
+  /** Returns true if the agent moves after this step, drawn by the seed. */
   isDrawn(): bool {
     let drawn: u32 = (this.steps++ * 2654435761) ^ (this.seed * 40503);
     drawn = (drawn ^ (drawn >> 15)) * 2246822519;
     return (drawn ^ (drawn >> 13)) % 2000 == 0;
   }
 
-  /** Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum. */
+  /** Moves to the next node, if there is one. Staying, because a node is closed, changes no sum. */
   goOn(): void {
     if (this.next >= this.nodes.length) return;
     const from = node();

@@ -3,7 +3,7 @@
 import { Agent, Kind, Message, Performative, Value, register, run } from "whimbrel";
 
 class Worker extends Agent {
-  /** How many sums it has done. */
+  /** Number of sums so far. */
   done: i64 = 0;
 
   onStart(options: Value): void {

@@ -1,11 +1,11 @@
-//! Whether to go to the documents, or to have them sent.
+//! Advice: go to the documents, or have them sent.
 
 use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::message::{Message, Performative};
 use crate::value::Value;
 
-/// A job with documents that another node has. What is not said, the node that advises measures or assumes.
+/// Job with documents that another node has. The advising node measures or assumes the parts that are not given.
 ///
 /// ```
 /// use whimbrel_guest::{Choice, Context, Error, Job, agent};
@@ -24,7 +24,7 @@ pub struct Job {
     parts: Vec<Value>,
 }
 
-/// What to do about a [`Job`].
+/// Advice for a [`Job`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Go to the documents.
@@ -39,25 +39,25 @@ impl Job {
         Self { parts: Vec::new() }.and("documents", documents as f64).and("bytes", bytes as f64)
     }
 
-    /// This share of the documents is wanted here, from 0 to 1.
+    /// Sets the share of the documents that is wanted here, from 0 to 1.
     #[must_use]
     pub fn pass(self, share: f64) -> Self {
         self.and("pass", share)
     }
 
-    /// So many nanoseconds of work with a byte.
+    /// Sets the work with a byte, in nanoseconds.
     #[must_use]
     pub fn work(self, ns: f64) -> Self {
         self.and("work", ns)
     }
 
-    /// Who asks has to ask so often, one question after the other.
+    /// Sets the number of questions, asked one after the other, that are needed from afar.
     #[must_use]
     pub fn requests(self, count: u64) -> Self {
         self.and("requests", count as f64)
     }
 
-    /// Something else of it, as the guide names it: `keeps`, `question`, `packs_to`, `handling`, `clients`, ...
+    /// Sets another part of the job, as the guide names it: `keeps`, `question`, `packs_to`, `handling`, `clients`, ...
     #[must_use]
     pub fn and(mut self, part: &str, number: f64) -> Self {
         self.parts.push(Value::term(part, [Value::from(number)]));
@@ -66,10 +66,11 @@ impl Job {
 }
 
 impl Context {
-    /// Asks whether to go to that node for a job, or to ask there. Answered when all that can be measured is: a second or two at most.
+    /// Asks whether to go to a node for a job, or to ask there. The answer comes when everything is measured, within a
+    /// second or two.
     ///
     /// # Errors
-    /// There is no such node, or it is this one, or the job is none; or messages to the AMS are not granted.
+    /// There is no such node, or it is this one; the job is malformed; or messages to the AMS are not granted.
     pub async fn advise(self, node: &str, job: &Job) -> Result<Choice, Error> {
         let content = Value::term("advise", [Value::text(node), Value::List(job.parts.clone())]);
         let question = Message { performative: Performative::QueryRef, ..Message::request("ams", content) };

@@ -1,4 +1,4 @@
-//! Agents that are called for each thing that happens.
+//! Agents with a handler for each kind of event.
 
 use crate::calls::{Calls, Outcome};
 use crate::context::Context;
@@ -6,10 +6,10 @@ use crate::error::Error;
 use crate::message::Message;
 use crate::value::Value;
 
-/// What an agent that failed says of it.
+/// Reason why an agent failed.
 pub type Failure = Box<dyn std::error::Error>;
 
-/// An agent that is called for each thing that happens, one after the other. Write `#[agent]` above the implementation:
+/// Agent with a handler for each kind of event, called one after the other. Write `#[agent]` above the implementation:
 ///
 /// ```
 /// use whimbrel_guest::{Agent, Context, Failure, Message, Performative, agent};
@@ -29,60 +29,60 @@ pub type Failure = Box<dyn std::error::Error>;
 /// }
 /// ```
 ///
-/// It lives in the agent's memory, and moves with it. An error that is returned ends the agent.
+/// The value lives in the agent's memory, and moves with it. An error that a handler returns ends the agent.
 #[expect(unused_variables, reason = "they are named for who implements it")]
 pub trait Agent: Default + 'static {
-    /// It begins; with the options that the project gives it, a map.
+    /// Starts, with the options from the project, a map.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// The agent cannot continue.
     fn on_start(&mut self, ctx: Context, options: Value) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// A message.
+    /// Handles a message.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// The agent cannot continue.
     fn on_message(&mut self, ctx: Context, message: Message) -> Result<(), Failure>;
 
-    /// A timer is due that [`Context::set_timer`] set.
+    /// Handles a timer that [`Context::set_timer`] set.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// The agent cannot continue.
     fn on_timer(&mut self, ctx: Context, tag: i64) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// It is about to leave: it can drop what it need not carry.
+    /// Prepares a departure: the agent can drop what it need not carry.
     fn on_departure(&mut self, ctx: Context) {}
 
-    /// It has arrived, or stayed.
+    /// Handles an arrival, or the news that the agent stayed.
     ///
     /// # Errors
-    /// It cannot go on.
+    /// The agent cannot continue.
     fn on_arrival(&mut self, ctx: Context, arrival: Arrival) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// It is ended by another's will. What it sends now is still sent.
+    /// Handles the end of the agent by another's will. Messages sent now still leave.
     fn on_stop(&mut self, ctx: Context) {}
 }
 
-/// Where an agent is after a departure.
+/// Outcome of a departure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// The node that it left.
+    /// Node that the agent left.
     pub from: String,
-    /// The node that it was to go to.
+    /// Node that the agent was to go to.
     pub to: String,
-    /// Whether it is the copy that was made there.
+    /// True for the copy that was made there.
     pub clone: bool,
-    /// What the copy is called that was made of this agent, which stayed.
+    /// Name of the copy, for the agent that was copied and stayed.
     pub copy: Option<String>,
-    /// Why it stayed where it was, if it did.
+    /// Reason why the agent stayed, if it did.
     pub stayed: Option<String>,
-    /// Somebody called it home: it is there, or stays where it is because it cannot get there.
+    /// True if the agent was called home. It is there, or stays because it cannot get there.
     pub recalled: bool,
 }
 
@@ -106,7 +106,7 @@ impl Arrival {
     }
 }
 
-/// An [`Agent`] as the node calls it.
+/// Handlers of an [`Agent`], in the form that the node calls.
 #[doc(hidden)]
 #[derive(Default)]
 pub struct Handlers<A>(A);
@@ -125,7 +125,7 @@ impl<A: Agent> Calls for Handlers<A> {
     }
 
     fn timer(&mut self, tag: i64) -> Outcome {
-        // Those below 0 are itineraries'.
+        // Tags below 0 belong to itineraries.
         if tag < 0 { Ok(()) } else { outcome(self.0.on_timer(Context, tag)) }
     }
 

@@ -1,4 +1,4 @@
-//! The agent's memory, by [`Heap`].
+//! Allocator of the agent's memory, by [`Heap`].
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Memory {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // All that is given is zero.
+        // Free memory is zero.
         self.heap().take(layout.size(), layout.align())
     }
 

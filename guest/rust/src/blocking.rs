@@ -1,8 +1,8 @@
-//! Waiting in the middle of anything: in a loop in a call in a recursion. The agent is suspended there, with its stack, and
-//! goes on there, on the same node or on another one (strong mobility).
+//! Blocking calls: an agent waits in the middle of anything, in a loop in a call in a recursion. It is suspended there,
+//! with its stack, and continues there, on the same node or on another one (strong mobility).
 //!
-//! Modules that use these are prepared for it by `whimbrel agent build`, which makes them larger and calls slower. Agents
-//! that wait only in `async` functions need nothing of it: see [`Context`](crate::Context).
+//! `whimbrel agent build` prepares modules with blocking calls, which makes them larger and calls slower. Agents that
+//! wait only in `async` functions need no preparation: see [`Context`](crate::Context).
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ use crate::message::{Message, Template};
 use crate::patterns::{Errand, IntoAnswer, Itinerary, Leg};
 use crate::value::Value;
 
-/// Which of two one is after [`clone_to`].
+/// Side of a clone after [`clone_to`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twin {
-    /// The one that called.
+    /// Agent that called.
     Original,
-    /// The copy, on the other node.
+    /// Copy on the other node.
     Copy,
 }
 
-/// Waits for a message that fits, for ever if need be.
+/// Waits for a message that fits, for ever if necessary.
 ///
 /// # Errors
-/// It cannot be read.
+/// The message cannot be read.
 pub fn receive(template: &Template) -> Result<Message, Error> {
     message(host::fetch(host::receive(&template.encode(), -1))?)
 }
 
-/// Waits for a message that fits, so long at most; `None` if there was none.
+/// Waits for a message that fits, at most for this time; `None` if there was none.
 ///
 /// # Errors
-/// It cannot be read.
+/// The message cannot be read.
 pub fn receive_within(template: &Template, time: Duration) -> Result<Option<Message>, Error> {
     match host::fetch(host::receive(&template.encode(), milliseconds(time))) {
         Err(Error { kind: ErrorKind::Timeout, .. }) => Ok(None),
@@ -41,20 +41,20 @@ pub fn receive_within(template: &Template, time: Duration) -> Result<Option<Mess
     }
 }
 
-/// Waits.
+/// Waits for this time.
 pub fn sleep(time: Duration) {
     host::sleep(milliseconds(time));
 }
 
-/// Moves to that node, unless it is there; goes on there.
+/// Moves to a node, unless the agent is there, and continues there.
 ///
 /// # Errors
-/// It did not move, or was not allowed to: it goes on where it was.
+/// The agent did not move, or was not allowed to: it continues where it was.
 pub fn move_to(node: &str) -> Result<(), Error> {
     if Context.node() == node { Ok(()) } else { host::check(host::move_to(node.as_bytes())).map(drop) }
 }
 
-/// Begins a journey, or goes on from a stop of it: the agent is at the next stop, or the journey is over.
+/// Begins a journey, or continues it from a stop. Returns when the agent is at the next stop, or the journey is over.
 pub fn next_stop<T>(tour: &mut Itinerary<T>) -> Leg<T> {
     tour.next_blocking()
 }
@@ -62,7 +62,7 @@ pub fn next_stop<T>(tour: &mut Itinerary<T>) -> Leg<T> {
 /// Sends a minion, as [`Context::dispatch`] does.
 ///
 /// # Errors
-/// It can come to none of the nodes; the task failed there; or nothing came back in time.
+/// None of the nodes can be reached, the task failed there, or no answer came in time.
 pub fn dispatch<N: AsRef<str>, A: IntoAnswer>(
     nodes: impl IntoIterator<Item = N>,
     within: Duration,
@@ -86,7 +86,8 @@ pub fn dispatch<N: AsRef<str>, A: IntoAnswer>(
     errand.result(receive_within(&errand.template(), within)?)
 }
 
-/// Leaves a copy of itself on that node, of this name (empty: a new one). Both go on here, each told which it is.
+/// Leaves a copy of the agent on a node, under this name (empty: a new one). Both continue after this call, and each is
+/// told which one it is.
 ///
 /// # Errors
 /// There is no copy.

@@ -1,4 +1,4 @@
-//! What the node calls, and how that reaches the agent.
+//! Calls of the node into the agent.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,10 +8,10 @@ use crate::host;
 use crate::message::Message;
 use crate::value::Value;
 
-/// How a call ended: why the agent cannot go on, if it cannot.
+/// Outcome of a call: an error if the agent cannot continue.
 pub type Outcome = Result<(), String>;
 
-/// What the node calls.
+/// Calls of the node.
 pub trait Calls {
     fn start(&mut self, options: Value) -> Outcome;
     fn message(&mut self, message: Message) -> Outcome;
@@ -22,13 +22,13 @@ pub trait Calls {
 }
 
 thread_local! {
-    /// The module's one agent; there is none while it is called.
+    /// Agent of the module; `None` while it is called.
     static AGENT: RefCell<Option<Box<dyn Calls>>> = const { RefCell::new(None) };
-    /// The room that the node writes into. It is kept: most messages find it big enough.
+    /// Buffer that the node writes into. It is kept, since most messages fit into it.
     static INBOX: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Room for `len` bytes from the node.
+/// Returns a buffer for `len` bytes from the node.
 pub fn inbox(len: i32) -> i32 {
     INBOX.with(|inbox| {
         let mut room = inbox.take();
@@ -42,16 +42,16 @@ pub fn inbox(len: i32) -> i32 {
     })
 }
 
-/// The first call.
+/// Starts the agent.
 pub fn start(make: fn() -> Box<dyn Calls>, ptr: i32, len: i32) -> i32 {
     std::panic::set_hook(Box::new(|panic| Context.log(Level::Error, panic.to_string())));
-    // SAFETY: the node has filled that room, and nobody uses it until the call is over.
+    // SAFETY: the node has filled that buffer, and nobody uses it until the call is over.
     let bytes = unsafe { handed_over(ptr, len) };
     let options = Value::decode(bytes).unwrap_or_default();
     called(make, |agent| agent.start(options))
 }
 
-/// A message.
+/// Passes a message to the agent.
 pub fn handle(make: fn() -> Box<dyn Calls>, ptr: i32, len: i32) -> i32 {
     // SAFETY: as above.
     let bytes = unsafe { handed_over(ptr, len) };
@@ -61,12 +61,12 @@ pub fn handle(make: fn() -> Box<dyn Calls>, ptr: i32, len: i32) -> i32 {
     })
 }
 
-/// A timer is due.
+/// Passes a timer to the agent.
 pub fn timer(make: fn() -> Box<dyn Calls>, tag: i64) -> i32 {
     called(make, |agent| agent.timer(tag))
 }
 
-/// It has arrived.
+/// Tells the agent that it has arrived, or stayed.
 pub fn arrival(make: fn() -> Box<dyn Calls>, ptr: i32, len: i32) -> i32 {
     // SAFETY: as above.
     let bytes = unsafe { handed_over(ptr, len) };
@@ -74,13 +74,13 @@ pub fn arrival(make: fn() -> Box<dyn Calls>, ptr: i32, len: i32) -> i32 {
     called(make, |agent| agent.arrival(arrival))
 }
 
-/// It is about to leave.
+/// Tells the agent that it is about to leave.
 pub fn departure(make: fn() -> Box<dyn Calls>) {
     called(make, |agent| {
         agent.departure();
         Ok(())
     });
-    // What is in the room was read long since.
+    // The content of the buffer was read long since.
     INBOX.with(|inbox| {
         let room = inbox.take();
         host::discard(&room);
@@ -88,7 +88,7 @@ pub fn departure(make: fn() -> Box<dyn Calls>) {
     });
 }
 
-/// It is ended.
+/// Tells the agent that it is ended.
 pub fn stop(make: fn() -> Box<dyn Calls>) {
     called(make, |agent| {
         agent.stop();
@@ -96,7 +96,7 @@ pub fn stop(make: fn() -> Box<dyn Calls>) {
     });
 }
 
-/// Calls the agent, which is made if this is the first call. An agent that is in a call already, suspended, hears nothing.
+/// Calls the agent, which is made at the first call. An agent that is suspended in a call hears nothing.
 fn called(make: fn() -> Box<dyn Calls>, call: impl FnOnce(&mut dyn Calls) -> Outcome) -> i32 {
     let made = AGENT.with(|agent| agent.borrow_mut().take());
     let mut agent = made.unwrap_or_else(make);
@@ -111,7 +111,7 @@ fn called(make: fn() -> Box<dyn Calls>, call: impl FnOnce(&mut dyn Calls) -> Out
     }
 }
 
-/// What the node handed over.
+/// Bytes that the node has handed over.
 ///
 /// # Safety
 /// `ptr` is an address of `len` bytes that nobody changes as long as the result is used.
@@ -123,7 +123,7 @@ unsafe fn handed_over<'a>(ptr: i32, len: i32) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(ptr as usize as *const u8, len as usize) }
 }
 
-/// What the node calls, for an agent of this sort. `#[agent]` writes this.
+/// Exports the calls of the node for an agent of this kind. `#[agent]` writes this.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export {

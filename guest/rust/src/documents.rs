@@ -4,29 +4,29 @@ use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::value::Value;
 
-/// Documents that are asked for at a time while all are gone through.
+/// Number of documents that are requested at a time by an iterator.
 const PAGE: usize = 100;
-/// Bytes of a document that are asked for at a time.
+/// Number of bytes of a document that are requested at a time.
 const PART: usize = 64 << 10;
 
-/// A collection of documents on the node where the agent is. It is no more than a name: on another node it is what that node
-/// offers by this name.
+/// Collection of documents on the agent's node. It is just a name: on another node it means that node's collection of
+/// this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Documents<'a> {
     environment: &'a str,
 }
 
-/// One of them, as it is listed.
+/// Entry of a document in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Its name, with the folders that it is in: `poems/ozymandias.txt`.
+    /// Name, with the folders: `poems/ozymandias.txt`.
     pub name: String,
-    /// How long it is, in bytes.
+    /// Length in bytes.
     pub bytes: usize,
 }
 
 impl Context {
-    /// The documents that the node offers by this name (capability `environments`).
+    /// Returns the documents that the node offers by this name (capability `environments`).
     ///
     /// ```
     /// use whimbrel_guest::{Context, Error, agent};
@@ -53,15 +53,16 @@ impl<'a> Documents<'a> {
         Context.act(self.environment, request)
     }
 
-    /// How many there are.
+    /// Returns the number of documents.
     ///
     /// # Errors
-    /// The node has none by this name, or they are not granted.
+    /// The node has no documents by this name, or they are not granted.
     pub fn count(self) -> Result<usize, Error> {
         self.ask(&Value::atom("count"))?.as_int().and_then(|count| count.try_into().ok()).ok_or_else(strange)
     }
 
-    /// So many of them at most, in the order of their names, from number `from` (0 is the first). None after the last.
+    /// Returns at most `count` entries in the order of their names, from number `from` (0 is the first); none after the
+    /// last.
     ///
     /// # Errors
     /// As for [`Documents::count`].
@@ -70,7 +71,7 @@ impl<'a> Documents<'a> {
         listed.items().iter().map(|item| document(item).ok_or_else(strange)).collect()
     }
 
-    /// All of them, asked for page by page.
+    /// Returns an iterator over all entries, which requests them page by page.
     pub fn iter(self) -> impl Iterator<Item = Result<Document, Error>> + use<'a> {
         let mut page = Vec::new().into_iter();
         let mut from = 0;
@@ -86,16 +87,16 @@ impl<'a> Documents<'a> {
         })
     }
 
-    /// What a text says.
+    /// Reads a document that is text.
     ///
     /// # Errors
-    /// There is no document of this name, it is no UTF-8; or as for [`Documents::count`].
+    /// There is no document of this name, or it is no UTF-8; or as for [`Documents::count`].
     pub fn read(self, name: &str) -> Result<String, Error> {
         let no_text = |_| Error::new(ErrorKind::Malformed, format!("{name} is no text"));
         String::from_utf8(self.read_bytes(name)?).map_err(no_text)
     }
 
-    /// What is in it, whatever that is, and however long.
+    /// Reads a document of any kind and length.
     ///
     /// # Errors
     /// There is no document of this name; or as for [`Documents::count`].
@@ -112,7 +113,7 @@ impl<'a> Documents<'a> {
                 Some(Value::Bytes(bytes)) => bytes,
                 _ => return Err(strange()),
             };
-            // A part is shorter than it was asked to be by no more than a character that it does not cut.
+            // A part may be shorter than requested by less than a character, since no character is cut.
             let is_last = part.len() + 4 <= PART;
             if all.is_empty() {
                 all = part;

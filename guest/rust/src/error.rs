@@ -1,40 +1,40 @@
-//! Why the node did not do what it was asked.
+//! Errors of the node's operations.
 
 use crate::host;
 
-/// Why the node did not do what it was asked: what sort of reason, and the reason in words.
+/// Error of an operation: its kind, and the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What sort of reason.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// The node's words, if it had any.
+    /// Reason in the node's words, if it gave one.
     pub reason: String,
 }
 
-/// Sorts of reasons.
+/// Kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The policy does not grant it.
+    /// The policy does not grant the operation.
     Denied,
-    /// The agents of the node have taken all there is.
+    /// The agents of the node have used up a quota.
     Quota,
-    /// A name or value is none.
+    /// A name or value is malformed.
     Malformed,
-    /// There is no such thing.
+    /// The name or key does not exist.
     Unknown,
-    /// It did not come in time.
+    /// The answer did not come in time.
     Timeout,
     /// The agent did not move.
     Stayed,
-    /// There are too many of them already.
+    /// The number of such things is at its limit.
     Full,
-    /// Another, which this version does not know.
+    /// Another kind, which this version does not know.
     Other,
 }
 
 impl Error {
-    /// The error that a negative result means.
+    /// Makes the error of a negative result.
     pub(crate) fn because(result: i32) -> Self {
         let kind = match result {
             -1 => ErrorKind::Denied,

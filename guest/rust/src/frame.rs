@@ -1,17 +1,17 @@
-//! Messages, templates and values as bytes, the way they cross the border between agent and node:
-//! docs/design/wasm-agents.md.
+//! Frames: messages, templates and values as bytes, the way they cross the border between agent and node
+//! (docs/design/wasm-agents.md).
 
 use crate::message::{Message, Performative, Template};
 use crate::value::{Record, Term, Value};
 
-/// How deep values may nest: as deep as the node's own limit.
+/// Maximal depth of nested values: the same as the node's own limit.
 pub const DEPTH_MAX: usize = 96;
 
-/// The performative byte of a template that fits any, and of a message whose performative is named.
+/// Performative byte of a template that fits any performative, and of a message whose performative is named.
 const ANY: u8 = 255;
 const NAMED: u8 = 254;
 
-/// The bytes that fields begin with.
+/// First bytes of fields.
 mod field {
     pub const SENDER: u8 = 1;
     pub const RECEIVER: u8 = 2;
@@ -29,7 +29,7 @@ mod field {
     pub const USER: u8 = 14;
 }
 
-/// The bytes that values begin with.
+/// First bytes of values.
 mod tag {
     pub const NULL: u8 = 0;
     pub const FALSE: u8 = 1;
@@ -50,16 +50,16 @@ const NEGATED: u8 = 1;
 const HAS_NAMESPACE: u8 = 2;
 const HAS_ANNOTATIONS: u8 = 4;
 
-/// Why bytes are no message or value.
+/// Error of decoding a message or value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// They end too early.
+    /// The bytes end too early.
     Truncated,
-    /// They go on after the end.
+    /// Bytes follow after the end.
     Trailing,
-    /// Text is no UTF-8.
+    /// A text is no UTF-8.
     Text,
-    /// A byte says nothing: a kind of value or performative that there is not.
+    /// A byte stands for no kind of value or performative.
     Unknown(u8),
     /// Values nest deeper than [`DEPTH_MAX`].
     TooDeep,
@@ -80,17 +80,17 @@ impl std::fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 impl Value {
-    /// The value as bytes.
+    /// Encodes the value.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_value(&mut out, self);
         out
     }
 
-    /// The value that these bytes are.
+    /// Decodes a value.
     ///
     /// # Errors
-    /// They are none, or they are more than one.
+    /// The bytes are malformed, or more than one value.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut input = Input(bytes);
         let value = input.value(0)?;
@@ -99,7 +99,7 @@ impl Value {
 }
 
 impl Message {
-    /// The message as bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![self.performative.number().unwrap_or(NAMED)];
         put_fields(&mut out, self);
@@ -115,10 +115,10 @@ impl Message {
         out
     }
 
-    /// The message that these bytes are.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// They are none.
+    /// The bytes are malformed.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut input = Input(bytes);
         let number = input.byte()?;
@@ -157,7 +157,7 @@ impl Message {
             field::REPLY_TO => self.reply_to.push(input.rest()?),
             field::USER => self.user.push((input.text()?, Value::decode(input.0)?)),
             field::PERFORMATIVE => self.performative = Performative::named(&input.rest()?),
-            // What a later version has to say: those who do not know it can do without.
+            // Field of a later version: earlier ones can do without.
             _ => {}
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Message {
 }
 
 impl Template {
-    /// The template as bytes; none, if it fits everything.
+    /// Encodes the template; a template that fits everything has no bytes.
     pub fn encode(&self) -> Vec<u8> {
         if *self == Self::default() {
             return Vec::new();
@@ -182,7 +182,7 @@ impl Template {
     }
 }
 
-/// The template that these bytes are.
+/// Decodes a template.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn template_of(bytes: &[u8]) -> Result<Template, DecodeError> {
     let Some((&number, rest)) = bytes.split_first() else { return Ok(Template::any()) };
@@ -230,7 +230,7 @@ fn put_text_field(out: &mut Vec<u8>, which: u8, text: &str) {
     put_field(out, which, |out| out.extend_from_slice(text.as_bytes()));
 }
 
-/// A field, its length written when its bytes are there.
+/// Writes a field. Its length is written once its bytes are there.
 fn put_field(out: &mut Vec<u8>, which: u8, put: impl FnOnce(&mut Vec<u8>)) {
     out.push(which);
     let begin = out.len();
@@ -320,7 +320,7 @@ fn put_term(out: &mut Vec<u8>, term: &Term) {
     }
 }
 
-/// What is still to be read.
+/// Bytes that are still to be read.
 struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -355,7 +355,7 @@ impl<'a> Input<'a> {
         std::str::from_utf8(self.0).map(str::to_owned).map_err(|_| DecodeError::Text)
     }
 
-    /// As many as are counted here. A count alone takes no memory: each element has at least a byte.
+    /// Reads a count and so many elements. A count alone allocates nothing: each element has at least a byte.
     fn many<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T, DecodeError>) -> Result<Vec<T>, DecodeError> {
         let count = self.count()?;
         if count > self.0.len() {

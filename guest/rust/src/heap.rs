@@ -1,8 +1,9 @@
-//! Where an agent's data lies, made to be carried about: what an agent is, is what is in its memory.
+//! Heap of an agent, made for travelling: the state of an agent is the content of its memory.
 //!
-//! What is free is zero, without headers, lists or marks in it: which parts are taken is said by a bit for each 16 bytes, in front of
-//! each page. So what an agent has done with leaves nothing behind that would travel with it, and what it has lies close together.
-//! Whoever gives memory back says how much it was, as Rust's allocators are told, so no block needs to know its length.
+//! Free memory is zero, without headers, lists or marks in it. A bit for each 16 bytes, in front of each page, says
+//! which parts are taken. So an agent's former data leaves nothing behind that would travel, and its present data lies
+//! close together. Callers give the length of a block that they return, as Rust's allocators require, so no block
+//! stores its length.
 
 /// Bytes of a page of memory.
 pub const PAGE: usize = 64 << 10;
@@ -19,62 +20,63 @@ const SMALL_MAX: usize = GRANULES / 2;
 /// Pages that a heap may have: 64 MiB, as much memory as nodes give an agent at most.
 const PAGES_MAX: usize = 1024;
 
-/// What stands in front of a page that blocks share.
+/// Header of a page that blocks share.
 #[repr(C, align(16))]
 struct Header {
-    /// A bit for each granule that is taken, but for those of the header itself: what is zero does not travel.
+    /// Bit for each taken granule, except those of the header itself: zeros do not travel.
     taken: [u64; WORDS],
-    /// How many are.
+    /// Number of taken granules.
     used: u64,
-    /// No granule before this is free. (It also fills the last granule: all of it is zero where a page is given back.)
+    /// First granule that may be free. (The field also fills the last granule: all of it is zero where a page is given
+    /// back.)
     first: u64,
 }
 
-/// What a page is used for.
+/// Use of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Use {
-    /// It is not the heap's.
+    /// The page does not belong to the heap.
     None = 0,
-    /// All of it is free, and zero.
+    /// The whole page is free, and zero.
     Free,
-    /// Blocks share it.
+    /// Blocks share the page.
     Shared,
-    /// A block has it, alone or with those behind it.
+    /// A block has the page, alone or with the following ones.
     Whole,
 }
 
-/// Gets so many more pages from outside, zeros; the first one's number.
+/// Function that gets so many more zero pages. Returns the number of the first one.
 type Grow = fn(usize) -> Option<usize>;
 
-/// See the module.
+/// Heap of an agent.
 pub struct Heap {
-    /// The address of page 0.
+    /// Address of page 0.
     base: usize,
     grow: Grow,
     uses: [Use; PAGES_MAX],
-    /// The least number of granules for which there was no room in a shared page since something of it was given back; 0 if there
-    /// always was. Pages are not looked at in vain again.
+    /// Least number of granules for which a shared page has had no room since a part of it was given back; 0 if there
+    /// always was room. With it, pages are not searched in vain again.
     lacks: [u16; PAGES_MAX],
-    /// No shared page before this has room for anything.
+    /// First shared page that may have room.
     first: usize,
-    /// No page from here on is the heap's.
+    /// End of the heap's pages.
     end: usize,
 }
 
 impl Heap {
-    /// A heap without a page.
+    /// Makes a heap without a page.
     pub const fn new(base: usize, grow: Grow) -> Self {
         Self { base, grow, uses: [Use::None; PAGES_MAX], lacks: [0; PAGES_MAX], first: 0, end: 0 }
     }
 
-    /// Whether it has no page.
+    /// Returns true if the heap has no page.
     #[cfg(target_arch = "wasm32")]
     pub fn is_empty(&self) -> bool {
         self.end == 0
     }
 
-    /// These pages are its own from now on. They must be zero.
+    /// Adds pages, which must be zero.
     pub fn add(&mut self, page: usize, count: usize) -> bool {
         let Some(uses) = self.uses.get_mut(page..page + count) else { return false };
         uses.fill(Use::Free);
@@ -82,7 +84,8 @@ impl Heap {
         true
     }
 
-    /// A block of so many bytes at a multiple of `align` (a power of two, a page at most), zeros. Null if there is no room.
+    /// Takes a block of so many zero bytes at a multiple of `align` (a power of two, at most a page). Null if there is
+    /// no room.
     pub fn take(&mut self, bytes: usize, align: usize) -> *mut u8 {
         let granules = bytes.div_ceil(GRANULE).max(1);
         let step = align.div_ceil(GRANULE).max(1);
@@ -95,10 +98,10 @@ impl Heap {
         self.take_shared(granules, step).map_or(std::ptr::null_mut(), |(page, at)| self.at(page, at))
     }
 
-    /// Takes a block of so many bytes back, and makes it zero.
+    /// Takes a block back, and zeroes it.
     ///
     /// # Safety
-    /// [`Heap::take`] gave it, or [`Heap::resize`] made it so long, and nobody uses it any more.
+    /// [`Heap::take`] returned the block, or [`Heap::resize`] made it so long, and nobody uses it any more.
     pub unsafe fn give_back(&mut self, block: *mut u8, bytes: usize) {
         let (page, at) = self.place(block);
         match self.uses.get(page) {
@@ -107,17 +110,17 @@ impl Heap {
         }
     }
 
-    /// Makes a block longer or shorter where it is, if that is possible.
+    /// Resizes a block in place, if possible.
     ///
     /// # Safety
-    /// As [`Heap::give_back`], but for what stays: it is still its owner's.
+    /// As for [`Heap::give_back`], except that the remaining block still belongs to its owner.
     pub unsafe fn resize(&mut self, block: *mut u8, bytes: usize, wanted: usize) -> bool {
         let (page, at) = self.place(block);
         if self.uses.get(page) != Some(&Use::Shared) {
             let is_whole =
                 wanted > SMALL_MAX * GRANULE && self.resize_pages(page, bytes.div_ceil(PAGE), wanted.div_ceil(PAGE));
             if is_whole && wanted < bytes {
-                // What shares a page with what stays; the pages behind it are zero already.
+                // The dropped end on the last kept page; the pages behind it are zero already.
                 let left = bytes.min(wanted.next_multiple_of(PAGE)) - wanted;
                 // SAFETY: the block is so long, and its owner does without its end.
                 unsafe { block.add(wanted).write_bytes(0, left) };
@@ -146,7 +149,7 @@ impl Heap {
             return true;
         }
         if page + has == self.end {
-            // The pages that come may be elsewhere: then they are for others.
+            // The new pages may be elsewhere: then other blocks use them.
             let Some(more) = (self.grow)(wanted - has) else { return false };
             self.add(more, wanted - has);
         }
@@ -178,7 +181,7 @@ impl Heap {
         self.take_of(page, granules, step).map(|at| (page, at))
     }
 
-    /// Takes so many granules of this page, if it is shared and has them.
+    /// Takes so many granules of a page, if it is shared and has them.
     fn take_of(&mut self, page: usize, granules: usize, step: usize) -> Option<usize> {
         let lacks = usize::from(*self.lacks.get(page)?);
         if self.uses.get(page) != Some(&Use::Shared) || (lacks != 0 && granules >= lacks) {
@@ -188,7 +191,7 @@ impl Heap {
         let found = header.find(granules, step);
         match found {
             Some(at) => header.mark(at, granules, true),
-            // There may be room that does not begin where it should.
+            // There may be room that does not begin at a multiple of `step`.
             None if step > 1 => {}
             None => self.note_lack(page, granules as u16),
         }
@@ -254,13 +257,14 @@ impl Heap {
     }
 
     fn header(&mut self, page: usize) -> &mut Header {
-        // SAFETY: it is called for pages of the heap only, in front of which nothing else lies; all zeros are a header, too.
+        // SAFETY: callers pass pages of the heap only, in front of which nothing else lies; all zeros are a valid
+        // header.
         unsafe { &mut *self.at(page, 0).cast::<Header>() }
     }
 }
 
 impl Header {
-    /// Where so many free granules begin, at a multiple of `step`, a power of two.
+    /// Returns the first of so many free granules, at a multiple of `step`, a power of two.
     fn find(&self, granules: usize, step: usize) -> Option<usize> {
         let up = |at: usize| (at + step - 1) & !(step - 1);
         let mut at = up(self.first as usize);
@@ -273,7 +277,7 @@ impl Header {
         None
     }
 
-    /// The first granule of these that is taken.
+    /// Returns the first taken granule in a range.
     fn next_taken(&self, from: usize, to: usize) -> Option<usize> {
         self.next(from, to, |word| word)
     }
@@ -282,7 +286,7 @@ impl Header {
         self.next(from, GRANULES, |word| !word)
     }
 
-    /// The first bit between these that is set in what is made of the map. What lies behind them is not looked at.
+    /// Returns the first bit in a range that is set in a function of the map. Later bits are not searched.
     fn next(&self, from: usize, to: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
         let mut index = from / 64;
         let mut bits = of(*self.taken.get(index)?) & (u64::MAX << (from % 64));
@@ -324,14 +328,14 @@ mod tests {
 
     use super::*;
 
-    /// Pages that heaps in tests can have.
+    /// Number of pages that heaps in tests may have.
     const PAGES: usize = 12;
 
     thread_local! {
         static GROWN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
     }
 
-    /// As in WebAssembly somebody else takes every third page.
+    /// As in WebAssembly, other code takes every third page.
     fn grow(count: usize) -> Option<usize> {
         GROWN.with(|grown| {
             let page = grown.get() + usize::from(grown.get() % 3 == 2);
@@ -388,7 +392,7 @@ mod tests {
         ]
     }
 
-    /// A block, its length and what it was filled with.
+    /// Block, its length, and its fill byte.
     type Block = (*mut u8, usize, u8);
 
     fn fill((block, bytes, mark): Block) {

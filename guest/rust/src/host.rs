@@ -1,5 +1,5 @@
-//! What the node does for an agent: the imports of docs/design/wasm-agents.md. Outside of WebAssembly, where an agent's tests
-//! run, [`crate::testing`] takes the node's place.
+//! Host functions: the operations of the node for an agent, imported as in docs/design/wasm-agents.md. Outside of
+//! WebAssembly, where tests run, [`crate::testing`] takes the node's place.
 
 #[cfg(target_arch = "wasm32")]
 mod imports {
@@ -44,7 +44,7 @@ mod imports {
     }
 }
 
-/// The calls, safe: who has a slice has an address that is his.
+/// Host functions with slices in place of addresses: safe, since a caller with a slice owns its address.
 #[cfg(target_arch = "wasm32")]
 mod node {
     use super::imports;
@@ -140,19 +140,19 @@ pub(crate) use crate::testing::node::*;
 
 use crate::error::Error;
 
-/// What a call that has a result came to.
+/// Turns a negative result into an error.
 pub(crate) fn check(result: i32) -> Result<i32, Error> {
     if result < 0 { Err(Error::because(result)) } else { Ok(result) }
 }
 
-/// The bytes whose length the call before gave.
+/// Fetches the result whose length the last call returned.
 pub(crate) fn fetch(len: i32) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; check(len)? as usize];
     read(&mut bytes);
     Ok(bytes)
 }
 
-/// A text of the node's of whatever length.
+/// Fetches a text of any length.
 pub(crate) fn text(call: fn(&mut [u8]) -> i32) -> String {
     let mut bytes = vec![0; 64];
     let len = call(&mut bytes).max(0) as usize;

@@ -1,11 +1,11 @@
-//! Write agents for Whimbrel in Rust that run as WebAssembly.
+//! Agents for Whimbrel in Rust that run as WebAssembly.
 //!
-//! An agent is one module with a memory of its own. Everything that it knows lives in there, so that a node can stop it between
-//! two instructions, keep it as bytes, and let it go on elsewhere. There are three ways to write one:
+//! An agent is one module with a memory of its own. All its state is in that memory. So a node can stop it between two
+//! instructions, store it as bytes, and let it continue elsewhere. There are three ways to write an agent:
 //!
-//! - as an `async` function: it waits wherever it likes, and moves to another node in the middle of a loop;
-//! - as an implementation of [`Agent`]: it is called for each thing that happens;
-//! - as a plain function that waits by [`blocking`]: it may wait, and move, in the middle of any call.
+//! - as an `async` function: it waits anywhere, and moves to another node in the middle of a loop;
+//! - as an implementation of [`Agent`]: it has a handler for each kind of event;
+//! - as a plain function that waits by [`blocking`]: it waits, and moves, in the middle of any call.
 //!
 //! ```
 //! use std::time::Duration;
@@ -66,5 +66,5 @@ pub use agent::Handlers;
 #[doc(hidden)]
 pub use tasks::{Body, boxed, task};
 
-/// The version of the interface between agent and node: docs/design/wasm-agents.md.
+/// Version of the interface between agent and node: docs/design/wasm-agents.md.
 pub const ABI: i32 = 1;

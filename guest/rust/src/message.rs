@@ -1,21 +1,21 @@
-//! What agents say to each other: ACL messages (FIPA00061), and templates of those that one waits for.
+//! Messages between agents: ACL messages (FIPA00061), and templates that select some of them.
 
 use crate::value::Value;
 
 macro_rules! performatives {
     ($($name:ident = $text:literal : $what:literal,)*) => {
-        /// What a message does: one of the 22 communicative acts of FIPA00037, or another by name.
+        /// Performative of a message: one of the 22 communicative acts of FIPA00037, or another by name.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Performative {
             $(#[doc = $what] $name,)*
-            /// One outside of FIPA00037, such as `tell`, which AgentSpeak's agents say.
+            /// Performative outside of FIPA00037, such as AgentSpeak's `tell`.
             Other(String),
         }
 
         impl Performative {
             const FIPA: &[(Self, &str)] = &[$((Self::$name, $text)),*];
 
-            /// Its name, as FIPA00037 writes it.
+            /// Returns the name, as FIPA00037 writes it.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$name => $text,)*
@@ -52,13 +52,13 @@ performatives! {
 }
 
 impl Performative {
-    /// The performative of this name: FIPA's if it is one of the 22.
+    /// Returns the performative of this name: FIPA's if it is one of the 22.
     pub fn named(name: &str) -> Self {
         let known = Self::FIPA.iter().find(|(_, text)| *text == name);
         known.map_or_else(|| Self::Other(name.to_owned()), |(performative, _)| performative.clone())
     }
 
-    /// Its number in FIPA00037's order; `None` for others.
+    /// Returns the number in FIPA00037's order; `None` for others.
     pub(crate) fn number(&self) -> Option<u8> {
         Self::FIPA.iter().position(|(known, _)| known == self).map(|at| at as u8)
     }
@@ -84,17 +84,17 @@ impl std::fmt::Display for Performative {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// What it does.
+    /// Performative.
     pub performative: Performative,
-    /// Who sends it. What an agent sends is always from itself.
+    /// Sender. An agent's messages are always from itself.
     pub sender: String,
-    /// To whom.
+    /// Receivers.
     pub receivers: Vec<String>,
-    /// What it says.
+    /// Content.
     pub content: Value,
     /// `:conversation-id`.
     pub conversation: Option<String>,
-    /// `:reply-with`: what an answer is to quote.
+    /// `:reply-with`: a text that replies must quote.
     pub reply_with: Option<String>,
     /// `:in-reply-to`: the quoted `:reply-with`.
     pub in_reply_to: Option<String>,
@@ -108,7 +108,7 @@ pub struct Message {
     pub encoding: Option<String>,
     /// `:reply-by`, in milliseconds since 1970.
     pub reply_by_ms: Option<i64>,
-    /// `:reply-to`: who is to get the answers, if not the sender.
+    /// `:reply-to`: the receivers of replies, instead of the sender.
     pub reply_to: Vec<String>,
     /// Parameters of the user's own.
     pub user: Vec<(String, Value)>,
@@ -136,23 +136,23 @@ impl Default for Message {
 }
 
 impl Message {
-    /// A message to `receiver`.
+    /// Makes a message to `receiver`.
     pub fn new(performative: Performative, receiver: impl Into<String>, content: impl Into<Value>) -> Self {
         Self { performative, receivers: vec![receiver.into()], content: content.into(), ..Self::default() }
     }
 
-    /// Tells `receiver` something.
+    /// Makes an `inform` to `receiver`.
     pub fn inform(receiver: impl Into<String>, content: impl Into<Value>) -> Self {
         Self::new(Performative::Inform, receiver, content)
     }
 
-    /// Asks `receiver` to do something.
+    /// Makes a `request` to `receiver`.
     pub fn request(receiver: impl Into<String>, content: impl Into<Value>) -> Self {
         Self::new(Performative::Request, receiver, content)
     }
 
-    /// The answer to this message: to its `:reply-to` or sender, in its conversation, protocol, ontology, language and
-    /// encoding, quoting its `:reply-with` (FIPA00061 2.5).
+    /// Makes the reply to this message: to its `:reply-to` or sender, in its conversation, protocol, ontology, language
+    /// and encoding, quoting its `:reply-with` (FIPA00061 2.5).
     #[must_use]
     pub fn reply(&self, performative: Performative, content: impl Into<Value>) -> Self {
         let receivers = if self.reply_to.is_empty() { vec![self.sender.clone()] } else { self.reply_to.clone() };
@@ -170,28 +170,28 @@ impl Message {
         }
     }
 
-    /// The same to one receiver more.
+    /// Adds a receiver.
     #[must_use]
     pub fn to(mut self, receiver: impl Into<String>) -> Self {
         self.receivers.push(receiver.into());
         self
     }
 
-    /// The same in this conversation.
+    /// Sets the conversation.
     #[must_use]
     pub fn in_conversation(mut self, id: impl Into<String>) -> Self {
         self.conversation = Some(id.into());
         self
     }
 
-    /// The same in this interaction protocol.
+    /// Sets the interaction protocol.
     #[must_use]
     pub fn with_protocol(mut self, protocol: impl Into<String>) -> Self {
         self.protocol = Some(protocol.into());
         self
     }
 
-    /// The same in this ontology.
+    /// Sets the ontology.
     #[must_use]
     pub fn with_ontology(mut self, ontology: impl Into<String>) -> Self {
         self.ontology = Some(ontology.into());
@@ -199,7 +199,7 @@ impl Message {
     }
 }
 
-/// Which messages one waits for: those that have all that is set.
+/// Template that selects messages: those that have everything that is set.
 ///
 /// ```
 /// use whimbrel_guest::{Message, Performative, Template};
@@ -210,71 +210,72 @@ impl Message {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Template {
     pub(crate) performative: Option<Performative>,
-    /// Apart, because what waits for it is moved about, and each place where it was travels with the agent.
+    /// Boxed, since a future that waits for the template is moved about, and each place where it was travels with the
+    /// agent.
     pub(crate) fields: Box<Message>,
 }
 
 impl Template {
-    /// All messages.
+    /// Makes a template of all messages.
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// Those with this performative.
+    /// Makes a template of messages with this performative.
     pub fn performative(performative: Performative) -> Self {
         Self { performative: Some(performative), ..Self::default() }
     }
 
-    /// Those that answer the message sent with this `:reply-with`.
+    /// Makes a template of replies to the message with this `:reply-with`.
     pub fn in_reply_to(id: impl Into<String>) -> Self {
         let mut template = Self::default();
         template.fields.in_reply_to = Some(id.into());
         template
     }
 
-    /// Those from this agent, which is to be named as senders are: `agent@platform`.
+    /// Requires this sender, named in full: `agent@platform`.
     #[must_use]
     pub fn from(mut self, sender: impl Into<String>) -> Self {
         self.fields.sender = sender.into();
         self
     }
 
-    /// Those in this conversation.
+    /// Requires this conversation.
     #[must_use]
     pub fn in_conversation(mut self, id: impl Into<String>) -> Self {
         self.fields.conversation = Some(id.into());
         self
     }
 
-    /// Those of this interaction protocol.
+    /// Requires this interaction protocol.
     #[must_use]
     pub fn with_protocol(mut self, protocol: impl Into<String>) -> Self {
         self.fields.protocol = Some(protocol.into());
         self
     }
 
-    /// Those in this ontology.
+    /// Requires this ontology.
     #[must_use]
     pub fn with_ontology(mut self, ontology: impl Into<String>) -> Self {
         self.fields.ontology = Some(ontology.into());
         self
     }
 
-    /// Those in this content language.
+    /// Requires this content language.
     #[must_use]
     pub fn in_language(mut self, language: impl Into<String>) -> Self {
         self.fields.language = Some(language.into());
         self
     }
 
-    /// Those to this agent, topic or group among others.
+    /// Requires this agent, topic or group among the receivers.
     #[must_use]
     pub fn to(mut self, receiver: impl Into<String>) -> Self {
         self.fields.receivers.push(receiver.into());
         self
     }
 
-    /// Whether `message` is one of those.
+    /// Returns true if the template selects `message`.
     pub fn fits(&self, message: &Message) -> bool {
         let wanted = &self.fields;
         let same = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;

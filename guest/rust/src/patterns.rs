@@ -1,4 +1,4 @@
-//! What travelling agents do again and again: going round, and sending someone.
+//! Patterns of mobile agents: itineraries, and minions.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -12,8 +12,8 @@ use crate::message::{Message, Performative, Template};
 use crate::tasks::{forget_timer, number};
 use crate::value::Value;
 
-/// The stops of a journey, each with something to do there (`T`), and with alternatives for when its node is dead. It is part of
-/// what the agent knows: what is left of it travels along.
+/// Itinerary: the stops of a journey, each with a task (`T`), and with alternatives in case its node is dead. It is
+/// part of the agent's state: the rest of it travels along.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,22 +36,22 @@ use crate::value::Value;
 /// }
 /// ```
 ///
-/// Agents that wait by [`blocking`] go on by [`blocking::next_stop`], those that are called for each thing that happens by
-/// [`Itinerary::depart_next`] and [`Itinerary::arrived`].
+/// Agents that wait by [`blocking`] use [`blocking::next_stop`]. Agents with handlers use [`Itinerary::depart_next`]
+/// and [`Itinerary::arrived`].
 #[derive(Clone, Debug)]
 pub struct Itinerary<T = ()> {
     stops: VecDeque<Stop<T>>,
-    /// The stop that it is on its way to.
+    /// Stop that the agent is on its way to.
     next: Option<Stop<T>>,
     within: Option<Duration>,
-    /// The timer that says that it has lasted for long enough.
+    /// Tag of the timer that ends the journey.
     deadline: Option<i64>,
-    /// Where it goes back to in the end, by preference; the first one may be empty: where it began.
+    /// Destinations after the last stop, by preference. The first one may be empty: the node where the journey began.
     back: VecDeque<String>,
     begun: bool,
-    /// How often the agent had been called home when it began.
+    /// Number of recalls before the journey began.
     recalls: i32,
-    /// The node that it departed for, and has not heard of yet.
+    /// Node that the agent departed for, until it arrives or stays.
     going: Option<String>,
     ended: Option<TourEnd>,
     missed: Vec<Missed>,
@@ -63,46 +63,46 @@ struct Stop<T> {
     task: T,
 }
 
-/// A node that a journey did not come to.
+/// Node that a journey missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Why.
+    /// Reason.
     pub why: Error,
 }
 
-/// How a journey goes on.
+/// Next step of a journey.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Leg<T> {
-    /// It is at a stop, where this is to be done; then the next one is to be asked for.
+    /// The agent is at a stop. After the task, it asks for the next stop.
     At {
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// What was said to do there.
+        /// Task of the stop.
         task: T,
     },
-    /// It goes to a node when this call into the agent is over: what becomes of that is for [`Itinerary::arrived`]. Agents that wait
-    /// never see this.
+    /// The agent goes to a node when this call into it is over; [`Itinerary::arrived`] handles the outcome. Agents that
+    /// wait never see this.
     OnItsWay,
-    /// It is over.
+    /// The journey is over.
     Over(TourEnd),
 }
 
-/// Why a journey is over.
+/// Reason why a journey is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TourEnd {
     /// There is no further stop.
     Done,
     /// There is no time for a further stop.
     Late,
-    /// Somebody called the agent home.
+    /// The agent was called home.
     Recalled,
-    /// It was to go back, but cannot: the last node it tried, and why.
+    /// The agent cannot go back: the last node that it tried, and the reason.
     NoWayBack(Missed),
 }
 
-/// What comes next.
+/// Next move, or next step of the journey.
 enum Way<T> {
     To(String),
     Leg(Leg<T>),
@@ -126,49 +126,50 @@ impl<T> Default for Itinerary<T> {
 }
 
 impl<T> Itinerary<T> {
-    /// A journey without stops.
+    /// Makes a journey without stops.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with one stop more, to do `task` on the first of these nodes that it can come to.
+    /// Adds a stop, to do `task` on the first of these nodes that can be reached.
     #[must_use]
     pub fn stop<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>, task: T) -> Self {
         self.stops.push_back(Stop { nodes: nodes.into_iter().map(Into::into).collect(), task });
         self
     }
 
-    /// The same, over after this time: no further stop is made then. It counts from when the first stop is asked for.
+    /// Limits the journey: no further stop is made after this time. It counts from the first stop's request.
     #[must_use]
     pub fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self
     }
 
-    /// The same, with the way back in the end to the node where it began.
+    /// Ends the journey at the node where it began.
     #[must_use]
     pub fn returning(self) -> Self {
         self.returning_to([""])
     }
 
-    /// The same, with the way to the first of these nodes in the end that it can come to.
+    /// Ends the journey at the first of these nodes that can be reached.
     #[must_use]
     pub fn returning_to<N: Into<String>>(mut self, nodes: impl IntoIterator<Item = N>) -> Self {
         self.back = nodes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The nodes that it did not come to.
+    /// Returns the nodes that the journey missed.
     pub fn missed(&self) -> &[Missed] {
         &self.missed
     }
 
-    /// Why it is over, or goes back; `None` while there may be further stops.
+    /// Returns why the journey is over, or goes back; `None` while there may be further stops.
     pub fn ended(&self) -> Option<&TourEnd> {
         self.ended.as_ref()
     }
 
-    /// Begins the journey, or goes on from a stop: it is there, or the journey is over.
+    /// Begins the journey, or continues it from a stop. Returns when the agent is at the next stop, or the journey is
+    /// over.
     pub async fn next(&mut self, ctx: Context) -> Leg<T> {
         let mut way = self.set_out(ctx);
         loop {
@@ -182,7 +183,7 @@ impl<T> Itinerary<T> {
         }
     }
 
-    /// The same, in the middle of any call: [`blocking::next_stop`].
+    /// Does the same as `next`, in the middle of any call: [`blocking::next_stop`].
     pub(crate) fn next_blocking(&mut self) -> Leg<T> {
         let mut way = self.set_out(Context);
         loop {
@@ -196,19 +197,20 @@ impl<T> Itinerary<T> {
         }
     }
 
-    /// Begins the journey, or goes on from a stop, when this call into the agent is over: for an [`Agent`](crate::Agent), which
-    /// hears of that in [`Agent::on_arrival`](crate::Agent::on_arrival).
+    /// Begins the journey, or continues it from a stop, when this call into the agent is over. It is for an
+    /// [`Agent`](crate::Agent), which hears of the outcome in [`Agent::on_arrival`](crate::Agent::on_arrival).
     pub fn depart_next(&mut self, ctx: Context) -> Leg<T> {
         let way = self.set_out(ctx);
         self.depart(ctx, way)
     }
 
-    /// What became of a departure, as [`Agent::on_arrival`](crate::Agent::on_arrival) is told: how the journey goes on.
+    /// Handles the outcome of a departure, as [`Agent::on_arrival`](crate::Agent::on_arrival) gets it. Returns the next
+    /// step.
     pub fn arrived(&mut self, ctx: Context, arrival: &Arrival) -> Leg<T> {
         if arrival.recalled && self.begun {
             return self.recall();
         }
-        // Somebody else may have moved it.
+        // Another party may have moved the agent.
         let Some(node) = self.going.take() else { return Leg::OnItsWay };
         let way = self.came(ctx, node, arrival.error().map_or(Ok(()), Err));
         self.depart(ctx, way)
@@ -259,7 +261,7 @@ impl<T> Itinerary<T> {
         }
     }
 
-    /// It came to a node, or did not.
+    /// Handles an arrival, or a failed move.
     fn came(&mut self, ctx: Context, node: String, outcome: Result<(), Error>) -> Way<T> {
         if ctx.recalls() != self.recalls {
             return Way::Leg(self.recall());
@@ -293,12 +295,12 @@ impl<T> Itinerary<T> {
         }
     }
 
-    /// Goes to the next node of the stop that it is on its way to, or of the one after that.
+    /// Goes to the next node of the pending stop, or of the one after that.
     fn try_next(&mut self, ctx: Context) -> Way<T> {
         loop {
             let Some(stop) = &mut self.next else { return self.end(ctx, TourEnd::Done) };
             match stop.nodes.pop_front() {
-                // That others were dead may have taken long.
+                // Waiting for dead nodes may have taken long.
                 Some(_) if self.is_late(ctx) => return self.end(ctx, TourEnd::Late),
                 Some(node) if node == ctx.node() => return self.arrive(node),
                 Some(node) => return Way::To(node),
@@ -316,7 +318,7 @@ impl<T> Itinerary<T> {
         self.go_back(ctx, end)
     }
 
-    /// Somebody called the agent home: it is there, or cannot get there.
+    /// Ends the journey, since the agent was called home: it is there, or cannot get there.
     fn recall(&mut self) -> Leg<T> {
         self.finish(TourEnd::Recalled);
         Leg::Over(TourEnd::Recalled)
@@ -338,9 +340,9 @@ impl<T> Itinerary<T> {
     }
 }
 
-/// What a minion's task may come to: a value, or a result.
+/// Result of a minion's task: a value, or a `Result`.
 pub trait IntoAnswer {
-    /// The value, or why there is none.
+    /// Returns the value, or why there is none.
     ///
     /// # Errors
     /// The task failed.
@@ -360,8 +362,9 @@ impl<V: Into<Value>, E: std::fmt::Display> IntoAnswer for Result<V, E> {
 }
 
 impl Context {
-    /// Sends a minion: a copy of this agent does `task` on the first of these nodes that it can come to, what it comes to is brought
-    /// back, and nothing is left there. The copy lives no longer than `within`, also if nobody waits for it any more.
+    /// Sends a minion: a copy of this agent does `task` on the first of these nodes that can be reached. Its result is
+    /// brought back, and nothing is left there. The copy lives no longer than `within`, even if nobody waits for it any
+    /// more.
     ///
     /// ```
     /// use std::time::Duration;
@@ -377,7 +380,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// It can come to none of the nodes; the task failed there; or nothing came back in time.
+    /// None of the nodes can be reached, the task failed there, or no answer came in time.
     pub async fn dispatch<N: AsRef<str>, F: Future<Output: IntoAnswer>>(
         self,
         nodes: impl IntoIterator<Item = N>,
@@ -402,7 +405,7 @@ impl Context {
     }
 }
 
-/// What a minion and its sender know of each other.
+/// Shared facts of a minion and its sender.
 pub(crate) struct Errand {
     sender: String,
     id: String,
@@ -411,16 +414,16 @@ pub(crate) struct Errand {
 impl Errand {
     pub fn new(ctx: Context) -> Self {
         let sender = ctx.name();
-        // Who had its name before it may have sent some, too.
+        // Earlier agents of this name may have sent minions, too.
         let id = format!("{sender}-minion-{:x}-{}", ctx.life(), number());
         Self { sender, id }
     }
 
-    /// The minion begins.
+    /// Begins the minion's part.
     pub fn begin(&self, ctx: Context, within: Duration) {
-        // Where nobody has a time to live, nobody is cloned either.
+        // Where agents have no limit of life, none is cloned either.
         let _ = ctx.set_lifetime(within);
-        // Should it fail, its sender need not wait until its time is over.
+        // If the minion fails, its sender need not wait until the time is over.
         let _ = ctx.on_failure(Some(&self.answer(Performative::Failure, Value::Null)));
     }
 
@@ -429,7 +432,7 @@ impl Errand {
         Message { in_reply_to: Some(self.id.clone()), ..message }
     }
 
-    /// The minion is done. It ends when this call is over, or it waits.
+    /// Ends the minion's part. The minion ends when this call is over, or waits.
     pub fn end(self, ctx: Context, answer: Result<Value, String>) {
         let (performative, content) = match answer {
             Ok(value) => (Performative::Inform, value),
@@ -445,7 +448,7 @@ impl Errand {
         Template::in_reply_to(self.id.clone())
     }
 
-    /// What came back to its sender.
+    /// Returns the result of the minion's answer, for its sender.
     pub fn result(&self, answer: Option<Message>) -> Result<Value, Error> {
         let answer = answer.ok_or_else(|| Error::new(ErrorKind::Timeout, "the minion did not answer"))?;
         match answer.performative {
@@ -514,7 +517,7 @@ mod tests {
         trial.start(Value::Null).expect("starts");
         assert_eq!(trial.arrive(None), Ok(true));
         assert_eq!(trial.printed(), ["1 on n1", "2 on n2"]);
-        // It was on its way to n4.
+        // The agent was on its way to n4.
         trial.recall("n1").expect("goes on");
         assert_eq!(trial.printed(), ["Some(Recalled) on n1, missed []"]);
     }

@@ -1,17 +1,17 @@
-//! What an agent keeps on a node: `[[grant]] storage` in its policy.
+//! Storage of an agent on a node: `[[grant]] storage` in the node's policy.
 
 use crate::context::Context;
 use crate::error::{Error, ErrorKind};
 use crate::host;
 use crate::value::Value;
 
-/// What this agent and its clones keep on the node where they are. It stays there when they go on, and is found again by whoever of
-/// them comes back; what is kept on another node is something else.
+/// Storage of this agent and its clones on their present node. It stays on the node when they leave, and those that
+/// come back find it again. Each node has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storage(());
 
 impl Context {
-    /// What the agent keeps on the node where it is (capability `storage`).
+    /// Returns the agent's storage on its present node (capability `storage`).
     ///
     /// ```
     /// use whimbrel_guest::{Context, Error, agent};
@@ -31,38 +31,38 @@ impl Context {
 }
 
 impl Storage {
-    /// What is kept under this key, if anything is.
+    /// Returns the value of a key, if there is one.
     ///
     /// # Errors
-    /// It is not granted.
+    /// The capability is not granted.
     pub fn get(self, key: &str) -> Result<Option<Vec<u8>>, Error> {
         known(host::fetch(host::storage_get(key.as_bytes())))
     }
 
-    /// Keeps this under a key, in the place of what was there before.
+    /// Stores a value under a key, in place of the former one.
     ///
     /// # Errors
-    /// It is not granted, or too much: the key has 256 bytes at most, the value 256 KiB, and there are quotas.
+    /// The capability is not granted; the key exceeds 256 bytes or the value 256 KiB; or a quota is used up.
     pub fn put(self, key: &str, value: &[u8]) -> Result<(), Error> {
         host::check(host::storage_put(key.as_bytes(), value)).map(drop)
     }
 
-    /// Keeps it no more; whether there was anything.
+    /// Deletes a key. Returns true if it had a value.
     ///
     /// # Errors
-    /// It is not granted.
+    /// The capability is not granted.
     pub fn delete(self, key: &str) -> Result<bool, Error> {
         known(host::check(host::storage_delete(key.as_bytes()))).map(|was_there| was_there.is_some())
     }
 
-    /// All keys that begin so, in their order.
+    /// Returns all keys with this prefix, in their order.
     ///
     /// # Errors
-    /// It is not granted.
+    /// The capability is not granted.
     pub fn keys(self, prefix: &str) -> Result<Vec<String>, Error> {
         let mut keys = Vec::<String>::new();
         loop {
-            // As many as the node tells at a time.
+            // As many as the node returns at a time.
             let after = keys.last().map_or("", String::as_str);
             let listed = host::fetch(host::storage_list(prefix.as_bytes(), after.as_bytes()))?;
             let listed = Value::decode(&listed).map_err(|error| Error::new(ErrorKind::Malformed, error.to_string()))?;
@@ -75,7 +75,7 @@ impl Storage {
     }
 }
 
-/// That there is none is an answer.
+/// Turns the error of a missing key into `None`.
 fn known<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
     match answer {
         Ok(found) => Ok(Some(found)),

@@ -1,5 +1,5 @@
-//! Agents that are written as one `async` function. While it waits, it is a value in the agent's memory: so it moves to other
-//! nodes in the middle of a loop, and no module needs to be prepared for that.
+//! Tasks: agents that are one `async` function. While the function waits, it is a value in the agent's memory. So the
+//! agent moves to other nodes in the middle of a loop, and no module needs to be prepared for that.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,17 +16,17 @@ use crate::error::Error;
 use crate::message::{Message, Template};
 use crate::value::Value;
 
-/// What has happened that no part of the function has waited for yet.
+/// Events that no part of the function has waited for yet.
 #[derive(Default)]
 struct Happened {
     options: Value,
     messages: VecDeque<Message>,
-    /// Tags of timers that were due.
+    /// Tags of due timers.
     due: Vec<i64>,
     arrival: Option<Arrival>,
-    /// Tags and `:reply-with`s given out.
+    /// Last used tag or `:reply-with`.
     numbers: i64,
-    /// Who waits. Some combinators poll only what was woken.
+    /// Wakers of waiting parts. Some combinators poll only the parts that were woken.
     waiting: Vec<Waker>,
 }
 
@@ -34,20 +34,20 @@ thread_local! {
     static HAPPENED: RefCell<Happened> = RefCell::default();
 }
 
-/// `use_` must not poll: it would find this borrowed.
+/// Borrows the events. `use_` must not poll, since polling borrows them again.
 fn happened<T>(use_: impl FnOnce(&mut Happened) -> T) -> T {
     HAPPENED.with(|happened| use_(&mut happened.borrow_mut()))
 }
 
-/// Notes that who polls waits for something to happen.
+/// Notes that the polling part waits for an event.
 fn pending<T>(polling: &Polling<'_>) -> Poll<T> {
     happened(|happened| happened.waiting.push(polling.waker().clone()));
     Poll::Pending
 }
 
-/// What an agent's function may return: nothing, or a result whose error ends the agent.
+/// Return value of an agent's function: nothing, or a result whose error ends the agent.
 pub trait IntoOutcome {
-    /// How it ended.
+    /// Converts the value into an outcome.
     fn into_outcome(self) -> Outcome;
 }
 
@@ -65,33 +65,33 @@ impl<E: std::fmt::Display> IntoOutcome for Result<(), E> {
 
 type Running = Pin<Box<dyn Future<Output = Outcome>>>;
 
-/// An agent that is one `async` function.
+/// Agent that is one `async` function.
 struct Task<B> {
     body: B,
     running: Option<Running>,
 }
 
-/// The agent that is the function `body`.
+/// Makes the agent of the function `body`.
 #[doc(hidden)]
 pub fn task(body: impl Fn(Context) -> Running + 'static) -> Box<dyn Calls> {
     Box::new(Task { body, running: None })
 }
 
-/// Nothing has happened.
+/// Forgets all events.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn forget() {
     let before = happened(std::mem::take);
     drop(before);
 }
 
-/// A future that says how it ended, with its type forgotten.
+/// Boxes a future with its outcome, and erases its type.
 #[doc(hidden)]
 pub fn boxed(future: impl Future<Output: IntoOutcome> + 'static) -> Running {
     Box::pin(async { future.await.into_outcome() })
 }
 
 impl<B> Task<B> {
-    /// Goes on, as far as it can. The agent ends with its function.
+    /// Continues as far as possible. The agent ends with its function.
     fn go_on(&mut self) -> Outcome {
         for waker in happened(|happened| std::mem::take(&mut happened.waiting)) {
             waker.wake();
@@ -126,13 +126,13 @@ impl<B: Fn(Context) -> Running> Calls for Task<B> {
     fn arrival(&mut self, arrival: Arrival) -> Outcome {
         happened(|happened| happened.arrival = Some(arrival));
         let outcome = self.go_on();
-        // Who did not wait for it was moved by somebody else: it is no answer to what the agent asks for later.
+        // An arrival that nobody waits for comes from another party's move: it answers no later request of the agent.
         happened(|happened| happened.arrival = None);
         outcome
     }
 }
 
-/// An agent that is one function which waits by [`crate::blocking`].
+/// Agent that is one function which waits by [`crate::blocking`].
 #[doc(hidden)]
 pub struct Body(pub fn(Context) -> Outcome);
 
@@ -157,19 +157,20 @@ impl Calls for Body {
     }
 }
 
-/// What an `async` agent waits for. None of this needs a module that is prepared.
+/// Waiting operations of an `async` agent. They need no prepared module.
 impl Context {
-    /// The options that the project gives the agent, a map. (An [`Agent`](crate::Agent) gets them in `on_start`.)
+    /// Returns the options that the project gives the agent, a map. (An [`Agent`](crate::Agent) gets them in
+    /// `on_start`.)
     pub fn options(self) -> Value {
         happened(|happened| happened.options.clone())
     }
 
-    /// Waits for a message that fits. Others wait meanwhile, in the order in which they came.
+    /// Waits for a message that fits. Other messages wait meanwhile, in the order of their arrival.
     pub fn receive(self, template: Template) -> Receive {
         Receive { template: template.with_platform_of(self) }
     }
 
-    /// Waits for a message that fits, so long at most; `None` if there was none.
+    /// Waits for a message that fits, at most for this time; `None` if there was none.
     pub async fn receive_within(self, template: Template, time: Duration) -> Option<Message> {
         let mut receive = self.receive(template);
         let mut sleep = self.sleep(time);
@@ -182,11 +183,11 @@ impl Context {
         .await
     }
 
-    /// Sends a message and waits for the answer to it: the first message that quotes its `:reply-with`, which is made up if
+    /// Sends a message, and waits for its reply: the first message that quotes its `:reply-with`, which is made up if
     /// there is none.
     ///
     /// # Errors
-    /// It cannot be sent.
+    /// The message cannot be sent.
     pub async fn ask(self, mut message: Message) -> Result<Message, Error> {
         let id = message.reply_with.take().unwrap_or_else(|| format!("{}-{}", self.name(), number()));
         message.reply_with = Some(id.clone());
@@ -194,15 +195,15 @@ impl Context {
         Ok(self.receive(Template::in_reply_to(id)).await)
     }
 
-    /// Waits.
+    /// Waits for this time.
     pub fn sleep(self, time: Duration) -> Sleep {
         Sleep { time, tag: None }
     }
 
-    /// Moves to that node, unless it is there; goes on there.
+    /// Moves to a node, unless the agent is there, and continues there.
     ///
     /// # Errors
-    /// It did not move, or was not allowed to: it goes on where it was.
+    /// The agent did not move, or was not allowed to: it continues where it was.
     pub async fn move_to(self, node: &str) -> Result<(), Error> {
         if self.node() == node {
             return Ok(());
@@ -212,7 +213,8 @@ impl Context {
         arrival.error().map_or(Ok(()), Err)
     }
 
-    /// Leaves a copy of itself on that node, of this name (empty: a new one). Both go on here, each told which it is.
+    /// Leaves a copy of the agent on a node, under this name (empty: a new one). Both continue after this call, and
+    /// each is told which one it is.
     ///
     /// # Errors
     /// There is no copy.
@@ -227,7 +229,7 @@ impl Context {
     }
 }
 
-/// A number that was not given out before. What agents write themselves is not below 0.
+/// Returns a new number. Agents' own numbers are not below 0.
 pub(crate) fn number() -> i64 {
     happened(|happened| {
         happened.numbers += 1;
@@ -235,7 +237,7 @@ pub(crate) fn number() -> i64 {
     })
 }
 
-/// Waits for a message: [`Context::receive`].
+/// Future of a message: [`Context::receive`].
 #[must_use = "nothing is received before it is awaited"]
 #[derive(Debug)]
 pub struct Receive {
@@ -250,7 +252,7 @@ impl Future for Receive {
             let at = happened.messages.iter().position(|message| self.template.fits(message))?;
             let message = happened.messages.remove(at);
             if happened.messages.is_empty() {
-                // Where messages were, they would be seen, and travel with the agent.
+                // Copies of messages elsewhere in memory would stay visible, and travel with the agent.
                 happened.messages = VecDeque::new();
             }
             message
@@ -259,7 +261,7 @@ impl Future for Receive {
     }
 }
 
-/// Waits for a time: [`Context::sleep`].
+/// Future of a time: [`Context::sleep`].
 #[must_use = "time only passes when it is awaited"]
 #[derive(Debug)]
 pub struct Sleep {
@@ -299,13 +301,13 @@ impl Drop for Sleep {
     }
 }
 
-/// Ends a timer, and forgets that it was due if it was.
+/// Ends a timer, and forgets that it was due.
 pub(crate) fn forget_timer(tag: i64) {
     Context.cancel_timer(tag);
     happened(|happened| happened.due.retain(|due| *due != tag));
 }
 
-/// Waits until a departure has ended, one way or the other.
+/// Future of the outcome of a departure.
 struct Arrive;
 
 impl Future for Arrive {
@@ -317,7 +319,7 @@ impl Future for Arrive {
 }
 
 impl Template {
-    /// The same, its sender named as senders are.
+    /// Adds the platform to the sender's name, if it is missing.
     fn with_platform_of(mut self, ctx: Context) -> Self {
         let sender = &mut self.fields.sender;
         if !sender.is_empty() && !sender.contains('@') {

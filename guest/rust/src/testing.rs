@@ -1,4 +1,4 @@
-//! A node for tests: what an agent does, seen from outside, in `cargo test`.
+//! Node for tests: shows the effects of an agent in `cargo test`.
 //!
 //! ```
 //! use whimbrel_guest::testing::Trial;
@@ -29,32 +29,32 @@ use crate::message::Message;
 use crate::tasks::{IntoOutcome, boxed, forget, task};
 use crate::value::Value;
 
-/// An agent on trial. One at a time in each thread.
+/// Agent under test; one at a time in each thread.
 pub struct Trial {
     agent: Box<dyn Calls>,
 }
 
-/// What the agent has done, and what waits for it.
+/// Effects of the agent, and inputs that wait for it.
 #[derive(Default)]
 struct Done {
     node: String,
     sent: Vec<Message>,
     printed: Vec<String>,
-    /// By tag: after how many milliseconds.
+    /// Milliseconds until each timer is due, by tag.
     timers: BTreeMap<i64, i64>,
     waiting: VecDeque<Message>,
-    /// What the last call gave the length of.
+    /// Result whose length the last call returned.
     result: Vec<u8>,
     departing: Option<String>,
     cloning: Option<String>,
     stopped: bool,
     recalls: i32,
-    /// In milliseconds.
+    /// Limit of life, in milliseconds.
     lifetime: Option<i64>,
     last_words: Option<Message>,
-    /// By environment and name.
+    /// Documents by environment and name.
     documents: BTreeMap<String, BTreeMap<String, String>>,
-    /// By node and key, if that is granted.
+    /// Storage by node and key, if it is granted.
     kept: Option<BTreeMap<(String, String), Vec<u8>>>,
 }
 
@@ -73,42 +73,42 @@ impl Trial {
         Self { agent }
     }
 
-    /// An agent that is an `async` function. It is called `trial@test`, and on the node `n1`.
+    /// Puts an agent that is an `async` function under test. It is called `trial@test`, and is on the node `n1`.
     pub fn of_task<F: Future<Output: IntoOutcome> + 'static>(body: fn(Context) -> F) -> Self {
         Self::of(task(move |ctx| boxed(body(ctx))))
     }
 
-    /// An agent that is called.
+    /// Puts an agent with handlers under test.
     pub fn of_agent<A: Agent>() -> Self {
         Self::of(Box::<Handlers<A>>::default())
     }
 
-    /// Starts it, with these options.
+    /// Starts the agent, with these options.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn start(&mut self, options: Value) -> Outcome {
         self.agent.start(options)
     }
 
-    /// Gives it a message.
+    /// Gives the agent a message.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn message(&mut self, message: Message) -> Outcome {
-        // As it comes from a node: encoded.
+        // Encoded, as it comes from a node.
         self.agent.message(Message::decode(&message.encode()).map_err(|error| error.to_string())?)
     }
 
-    /// Has a message wait that it may take.
+    /// Adds a waiting message, which the agent may take.
     pub fn waits(&mut self, message: Message) {
         done(|done| done.waiting.push_back(message));
     }
 
-    /// Lets the timer be due that is due first; whether there was one.
+    /// Rings the timer that is due first. Returns true if there was one.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn timer(&mut self) -> Result<bool, String> {
         let first = done(|done| {
             let (&tag, _) = done.timers.iter().min_by_key(|(_, ms)| **ms)?;
@@ -118,10 +118,10 @@ impl Trial {
         first.map_or(Ok(false), |tag| self.agent.timer(tag).map(|()| true))
     }
 
-    /// Lets it depart as it wants to, or tells it why it stays; whether it wanted to.
+    /// Lets the agent depart as it wants to, or tells it why it stays. Returns true if it wanted to depart.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn arrive(&mut self, stayed: Option<&str>) -> Result<bool, String> {
         let Some(to) = done(|done| done.departing.take()) else { return Ok(false) };
         self.agent.departure();
@@ -133,20 +133,20 @@ impl Trial {
         self.agent.arrival(Arrival { from, to, stayed, ..Arrival::default() }).map(|()| true)
     }
 
-    /// Somebody else has it moved to that node.
+    /// Moves the agent to a node on another party's wish.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn moved(&mut self, to: &str) -> Outcome {
         self.agent.departure();
         let from = done(|done| std::mem::replace(&mut done.node, to.to_owned()));
         self.agent.arrival(Arrival { from, to: to.to_owned(), ..Arrival::default() })
     }
 
-    /// Somebody calls it home, to that node, wherever it was to go.
+    /// Calls the agent home to a node, wherever it was to go.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn recall(&mut self, home: &str) -> Outcome {
         self.agent.departure();
         let from = done(|done| {
@@ -157,10 +157,10 @@ impl Trial {
         self.agent.arrival(Arrival { from, to: home.to_owned(), recalled: true, ..Arrival::default() })
     }
 
-    /// Tells it why there is no clone, if it wants one; whether it wanted one.
+    /// Tells the agent why there is no clone. Returns true if it wanted one.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn not_cloned(&mut self, why: &str) -> Result<bool, String> {
         let Some(to) = done(|done| done.cloning.take()) else { return Ok(false) };
         let from = done(|done| done.node.clone());
@@ -168,10 +168,10 @@ impl Trial {
         self.agent.arrival(Arrival { from, to, stayed, ..Arrival::default() }).map(|()| true)
     }
 
-    /// Lets it be the original, or the copy, of the clone that it wants; whether it wanted one.
+    /// Makes the agent the original, or the copy, of the clone that it wants. Returns true if it wanted one.
     ///
     /// # Errors
-    /// It fails.
+    /// The agent fails.
     pub fn cloned(&mut self, copy: bool) -> Result<bool, String> {
         let Some(to) = done(|done| done.cloning.take()) else { return Ok(false) };
         let from = done(|done| if copy { std::mem::replace(&mut done.node, to.clone()) } else { done.node.clone() });
@@ -179,7 +179,7 @@ impl Trial {
         self.agent.arrival(Arrival { from, to, clone: copy, ..Arrival::default() }).map(|()| true)
     }
 
-    /// Offers it documents, names and texts, by this name.
+    /// Offers documents (names and texts) to the agent, by this name.
     pub fn offers(
         &mut self,
         environment: &str,
@@ -189,40 +189,40 @@ impl Trial {
         done(|done| done.documents.insert(environment.to_owned(), documents));
     }
 
-    /// Grants it `storage`, on all nodes.
+    /// Grants `storage` to the agent, on all nodes.
     pub fn grants_storage(&mut self) {
         done(|done| {
             done.kept.get_or_insert_default();
         });
     }
 
-    /// What it has sent since it was asked last.
+    /// Takes the messages that the agent has sent since the last call.
     pub fn sent(&self) -> Vec<Message> {
         done(|done| std::mem::take(&mut done.sent))
     }
 
-    /// What it has printed since it was asked last.
+    /// Takes the lines that the agent has printed since the last call.
     pub fn printed(&self) -> Vec<String> {
         done(|done| std::mem::take(&mut done.printed))
     }
 
-    /// How long it lives at most, if it said so.
+    /// Limit of the agent's life, if it set one.
     pub fn lifetime(&self) -> Option<Duration> {
         done(|done| done.lifetime.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis))
     }
 
-    /// What is sent should it fail, if it said so.
+    /// Message that is sent if the agent fails, if it set one.
     pub fn last_words(&self) -> Option<Message> {
         done(|done| done.last_words.clone())
     }
 
-    /// Whether it has ended itself.
+    /// Returns true if the agent has ended itself.
     pub fn stopped(&self) -> bool {
         done(|done| done.stopped)
     }
 }
 
-/// The imports, as the trial does them.
+/// Host functions of the trial.
 pub(crate) mod node {
     use std::collections::BTreeMap;
 
@@ -232,7 +232,7 @@ pub(crate) mod node {
     const DENIED: i32 = -1;
     const MALFORMED: i32 = -3;
     const UNKNOWN: i32 = -4;
-    /// Keys that are told at a time.
+    /// Maximal number of keys in an answer.
     const KEYS_LISTED: usize = 1_000;
 
     fn text(bytes: &[u8]) -> String {
@@ -366,7 +366,7 @@ pub(crate) mod node {
         })
     }
 
-    /// What a node's documents answer.
+    /// Answers an action on documents, as a node does.
     fn answer(documents: &BTreeMap<String, String>, action: &Value) -> Option<Value> {
         let number = |value: &Value| value.as_int().and_then(|number| usize::try_from(number).ok());
         match action.as_term()? {
@@ -389,7 +389,7 @@ pub(crate) mod node {
         }
     }
 
-    /// What the agent keeps on the node where it is, and under this key; or that it may not.
+    /// Applies `use_` to the storage of the agent's node with a key; `None` if storage is not granted.
     fn kept<T>(
         key: &[u8],
         use_: impl FnOnce(&mut BTreeMap<(String, String), Vec<u8>>, (String, String)) -> T,
@@ -450,7 +450,7 @@ pub(crate) mod node {
         done(|done| done.stopped = true);
     }
 
-    // What suspends a call cannot be tried without WebAssembly.
+    // Suspended calls cannot be tested without WebAssembly.
 
     pub fn receive(_template: &[u8], _ms: i64) -> i32 {
         DENIED

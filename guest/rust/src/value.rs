@@ -1,6 +1,6 @@
-//! What messages say: content values.
+//! Content values of messages.
 
-/// A content value. Whole numbers and doubles are kept apart, but [`Value::as_int`] and [`Value::as_f64`] take either:
+/// Content value. Whole numbers and doubles are kept apart, but [`Value::as_int`] and [`Value::as_f64`] accept both:
 /// agents in AgentSpeak only have doubles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
@@ -34,24 +34,24 @@ pub enum Value {
 /// An object of a named type, with named fields.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// The type's name.
+    /// Name of the type.
     pub name: String,
-    /// Its fields, in the type's order.
+    /// Fields, in the order of the type.
     pub fields: Vec<(String, Value)>,
 }
 
 /// A structure `~namespace::functor(arguments)[annotations]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Term {
-    /// Whether it is negated (AgentSpeak's `~`).
+    /// True if the structure is negated (AgentSpeak's `~`).
     pub negated: bool,
-    /// The namespace, if it is not the default one.
+    /// Namespace, if it is not the default one.
     pub namespace: Option<String>,
-    /// Its name.
+    /// Functor.
     pub functor: String,
-    /// What it is about.
+    /// Arguments.
     pub arguments: Vec<Value>,
-    /// What is noted about it: AgentSpeak's annotations.
+    /// Annotations of AgentSpeak.
     pub annotations: Vec<Value>,
 }
 
@@ -85,7 +85,7 @@ impl Value {
         Self::Term(Box::new(Term { functor: functor.into(), arguments, ..Term::default() }))
     }
 
-    /// The whole number that this is: a [`Value::Int`], or a [`Value::Double`] without a fraction.
+    /// Returns the whole number that this is: a [`Value::Int`], or a [`Value::Double`] without a fraction.
     pub fn as_int(&self) -> Option<i64> {
         match *self {
             Self::Int(number) => Some(number),
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// The number that this is, as a double.
+    /// Returns the number that this is, as a double.
     pub fn as_f64(&self) -> Option<f64> {
         match *self {
             Self::Int(number) => Some(number as f64),
@@ -103,7 +103,7 @@ impl Value {
         }
     }
 
-    /// What this text says; an atom's name is as good.
+    /// Returns the text that this is, or the name of an atom.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) | Self::Atom(text) => Some(text),
@@ -111,7 +111,7 @@ impl Value {
         }
     }
 
-    /// The truth value that this is.
+    /// Returns the truth value that this is.
     pub fn as_bool(&self) -> Option<bool> {
         match *self {
             Self::Bool(truth) => Some(truth),
@@ -119,7 +119,7 @@ impl Value {
         }
     }
 
-    /// These bytes.
+    /// Returns the bytes that this is.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -127,7 +127,7 @@ impl Value {
         }
     }
 
-    /// The elements of this list; none, if it is no list.
+    /// Returns the elements of a list; none for another value.
     pub fn items(&self) -> &[Value] {
         match self {
             Self::List(items) => items,
@@ -135,7 +135,7 @@ impl Value {
         }
     }
 
-    /// The value of a map's key that is this text or atom, or of a record's field.
+    /// Returns the value of a map's key that is this text or atom, or of a record's field.
     pub fn field(&self, name: &str) -> Option<&Value> {
         match self {
             Self::Map(pairs) => pairs.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value),
@@ -144,7 +144,7 @@ impl Value {
         }
     }
 
-    /// The functor and the arguments of a structure; an atom has none.
+    /// Returns the functor and the arguments of a structure; an atom has no arguments.
     pub fn as_term(&self) -> Option<(&str, &[Value])> {
         match self {
             Self::Atom(name) => Some((name, &[])),

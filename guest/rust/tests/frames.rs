@@ -1,4 +1,4 @@
-//! Frames: those of `conformance/guest/frames.json`, and any others.
+//! Frames: the vectors of `conformance/guest/frames.json`, and random frames.
 
 use proptest::prelude::*;
 use whimbrel_guest::{Message, Performative, Record, Template, Term, Value};
@@ -138,7 +138,7 @@ fn malformed_bytes_are_refused() {
     }
 }
 
-/// Any value. NaN is left out, which equals nothing.
+/// Strategy for any value. NaN is left out, since it equals nothing.
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,7 +1,9 @@
-//! Finds documents in libraries on other nodes, in two ways that rank alike:
+//! Searcher for documents in libraries on other nodes, in two ways that rank alike:
 //!
-//! - `request search(Words, Count, [n2, n3])`: it goes to each of these nodes, reads there, and comes home with the best it found;
-//! - `request fetch(Words, Count, [librarian1, librarian2])`: it stays, has these agents send it all that they have, and reads here.
+//! - `request search(Words, Count, [n2, n3])`: the searcher goes to each of these nodes, reads there, and comes home
+//!   with the best hits;
+//! - `request fetch(Words, Count, [librarian1, librarian2])`: the searcher stays, has these agents send all their
+//!   documents, and reads here.
 //!
 //! Either way it answers `found([hit(Where, Name, Title, Line), ...], Documents)`, or `failure`.
 
@@ -11,7 +13,7 @@ use whimbrel_guest::{Context, Error, Itinerary, Leg, Message, Performative, Temp
 
 use crate::ranking::{Hit, Ranking};
 
-/// Documents that a librarian is asked for at a time.
+/// Number of documents that a librarian is asked for at a time.
 const PAGE: i64 = 50;
 
 #[agent]
@@ -30,11 +32,11 @@ async fn searcher(ctx: Context) -> Result<(), Error> {
     }
 }
 
-/// What it is asked to find.
+/// Search task.
 struct Task {
     words: String,
     count: usize,
-    /// Nodes that it goes to, or agents that it asks.
+    /// Nodes to visit, or agents to ask.
     places: Vec<String>,
     goes: bool,
 }
@@ -52,7 +54,7 @@ impl Task {
         let mut note = |place: &str, ranking: Ranking| {
             documents += ranking.documents();
             best.extend(ranking.best(self.count).into_iter().map(|hit| (place.to_owned(), hit)));
-            // Only the best travel on.
+            // Only the best hits travel on.
             best.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
             best.truncate(self.count);
         };
@@ -79,7 +81,7 @@ impl Task {
     }
 }
 
-/// Reads what the node has.
+/// Ranks the documents of the present node.
 fn read_here(ctx: Context, words: &str) -> Result<Ranking, Error> {
     let library = ctx.documents("library");
     let mut ranking = Ranking::of(words);
@@ -90,7 +92,7 @@ fn read_here(ctx: Context, words: &str) -> Result<Ranking, Error> {
     Ok(ranking)
 }
 
-/// Reads what an agent sends.
+/// Ranks the documents that an agent sends.
 async fn fetch(ctx: Context, librarian: &str, words: &str) -> Result<Ranking, String> {
     let mut ranking = Ranking::of(words);
     for from in (0..).step_by(PAGE as usize) {

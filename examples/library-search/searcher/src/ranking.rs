@@ -1,41 +1,41 @@
-//! Ranks documents by how well they fit some words: Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
-//! and Beyond", 2009), with its usual parameters.
+//! Ranking of documents for some words by Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework:
+//! BM25 and Beyond", 2009), with its usual parameters.
 
-/// How soon more of the same word adds nothing.
+/// Saturation: how soon more of the same word adds nothing (`k1`).
 const SATURATION: f64 = 1.2;
-/// How much a document's length counts against it.
+/// Weight of a document's length (`b`).
 const LENGTH_WEIGHT: f64 = 0.75;
 
-/// A document that fits.
+/// Document that fits.
 pub struct Hit {
     pub name: String,
-    /// Its first line.
+    /// First line.
     pub title: String,
-    /// The line that says most.
+    /// Line with most of the words.
     pub line: String,
     pub score: f64,
 }
 
-/// Documents gone through for some words.
+/// Ranking of documents for some words.
 pub struct Ranking {
     words: Vec<String>,
-    /// In how many documents each word is.
+    /// Number of documents that contain each word.
     with_word: Vec<u32>,
     documents: usize,
-    /// Words in all of them.
+    /// Number of words in all documents.
     length: usize,
     fitting: Vec<Fitting>,
 }
 
 struct Fitting {
     hit: Hit,
-    /// How often each word is in it.
+    /// Count of each word in the document.
     counts: Vec<u32>,
     length: usize,
 }
 
 impl Ranking {
-    /// None yet, for these words.
+    /// Makes an empty ranking for these words.
     pub fn of(words: &str) -> Self {
         let mut words: Vec<String> = words_of(words).collect();
         words.sort_unstable();
@@ -43,12 +43,12 @@ impl Ranking {
         Self { with_word: vec![0; words.len()], words, documents: 0, length: 0, fitting: Vec::new() }
     }
 
-    /// How many documents it has seen.
+    /// Number of ranked documents.
     pub fn documents(&self) -> usize {
         self.documents
     }
 
-    /// One document more.
+    /// Adds a document.
     pub fn add(&mut self, name: &str, text: &str) {
         let (mut counts, mut length) = (vec![0; self.words.len()], 0);
         for word in words_of(text) {
@@ -67,7 +67,7 @@ impl Ranking {
         }
     }
 
-    /// The line with most of the words in it, the first of them; not the title if another has as many.
+    /// Returns the first line with most of the words; the title only if no other line has as many.
     fn telling_line(&self, text: &str) -> String {
         let words_in =
             |line: &str| self.words.iter().filter(|word| words_of(line).any(|other| other == **word)).count();
@@ -76,7 +76,7 @@ impl Ranking {
         best.map_or_else(String::new, |(_, line)| line.to_owned())
     }
 
-    /// The best of them, the best first.
+    /// Returns the best documents, the best first.
     pub fn best(self, count: usize) -> Vec<Hit> {
         let documents = self.documents as f64;
         let mean = self.length as f64 / documents.max(1.0);
@@ -98,7 +98,7 @@ impl Ranking {
     }
 }
 
-/// The words of a text, in small letters.
+/// Returns the words of a text, in lower case.
 fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }

@@ -2,7 +2,8 @@
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
-/// Makes a function, or an implementation of `Agent`, the agent of this module. See the documentation of `whimbrel-guest`.
+/// Makes a function, or an implementation of `Agent`, the agent of this module. See the documentation of
+/// `whimbrel-guest`.
 #[proc_macro_attribute]
 pub fn agent(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let made = if arguments.is_empty() { subject(item.clone()) } else { Err("#[agent] takes no arguments".to_owned()) };
@@ -16,7 +17,7 @@ pub fn agent(arguments: TokenStream, item: TokenStream) -> TokenStream {
     item.into_iter().chain(exports).collect()
 }
 
-/// What the attribute stands above.
+/// Item under the attribute.
 enum Subject {
     /// `impl Agent for TYPE`.
     Handlers(String),

@@ -1,7 +1,8 @@
-//! Measures one Rust codec on the object of the Jadex study: codec-peer NAME same|varied CHILDREN; one line of JSON.
+//! Benchmark of one Rust codec on the object of the Jadex study: codec-peer NAME same|varied CHILDREN; one line of
+//! JSON.
 //!
-//! The same data as `whimbrel bench codec`. The types are those each codec wants: children of bitcode's type have none of
-//! their own, since it takes no recursive types, and protobuf's numbers are its own.
+//! The data are those of `whimbrel bench codec`. The types are those that each codec needs: children in bitcode's type
+//! have none of their own, since it takes no recursive types, and protobuf's numbers are its own.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ pub const NAME: &str = "localhost";
 type Parts = (Arc<RootCertStore>, Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 fn read(folder: &Path) -> Result<Parts> {
-    // As ours: AES-128 before AES-256.
+    // AES-128 before AES-256, as in Whimbrel.
     let mut provider = rustls::crypto::ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
     let _ = provider.install_default();
@@ -25,7 +25,7 @@ fn read(folder: &Path) -> Result<Parts> {
     Ok((Arc::new(roots), chain, PrivateKeyDer::from_pem_file(folder.join("end.key"))?))
 }
 
-/// The end that accepts.
+/// TLS configuration of the accepting end.
 pub fn server(folder: &Path) -> Result<Arc<ServerConfig>> {
     let (roots, chain, key) = read(folder)?;
     let verifier = WebPkiClientVerifier::builder(roots).build().context("the authority")?;
@@ -33,7 +33,7 @@ pub fn server(folder: &Path) -> Result<Arc<ServerConfig>> {
     Ok(Arc::new(config.with_client_cert_verifier(verifier).with_single_cert(chain, key)?))
 }
 
-/// The end that connects.
+/// TLS configuration of the connecting end.
 pub fn client(folder: &Path) -> Result<Arc<ClientConfig>> {
     let (roots, chain, key) = read(folder)?;
     let config = ClientConfig::builder_with_protocol_versions(&[&rustls::version::TLS13]);

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// How long after each other a producer that paces itself sends.
+/// Interval between messages of a paced producer.
 const PACE: Duration = Duration::from_millis(1);
-/// How many messages a producer that does not makes at once.
+/// Number of messages that an unpaced producer makes at once.
 pub const AT_ONCE: u64 = 64;
 
-/// What is measured, and which end this is.
+/// Measured case, and the end of this process.
 #[derive(Clone)]
 pub struct Case {
     pub consumes: bool,
@@ -26,15 +26,15 @@ pub struct Case {
     pub bytes: usize,
     pub paced: bool,
     pub secure: bool,
-    /// How many each producer sends.
+    /// Number of messages of each producer.
     pub messages: u64,
-    /// Where the certificates are.
+    /// Folder of the certificates.
     pub folder: PathBuf,
     pub address: String,
 }
 
 impl Case {
-    /// From the command line.
+    /// Reads the case from the command line.
     pub fn read() -> Result<Self> {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let [role, scenario, producers, consumers, bytes, mode, security, messages, folder, address] = arguments.as_slice()
@@ -55,33 +55,33 @@ impl Case {
         })
     }
 
-    /// Whether each message is for all consumers.
+    /// Returns true if each message is for all consumers.
     pub fn is_broadcast(&self) -> bool {
         self.scenario == "broadcast"
     }
 
-    /// To whom a producer sends, if it is not a broadcast.
+    /// Receiver of a producer's messages, except in a broadcast.
     pub fn receiver(&self, producer: usize) -> usize {
         if self.scenario == "one-to-one" { producer } else { 0 }
     }
 
-    /// How many messages each consumer gets.
+    /// Number of messages that each consumer gets.
     pub fn due(&self) -> u64 {
         if self.scenario == "one-to-one" { self.messages } else { self.messages * self.producers as u64 }
     }
 }
 
-/// As many threads as one of two processes gets.
+/// Number of threads for one of two processes.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
 }
 
-/// Says that all is in place.
+/// Prints that all is ready.
 pub fn ready() {
     println!("ready");
 }
 
-/// Says that all is in place, and waits until the runner wants messages.
+/// Prints that all is ready, and waits until the runner wants messages.
 pub fn wait_for_go() -> Result<()> {
     ready();
     std::io::stdin().lock().lines().next().context("the runner has gone")??;
@@ -93,8 +93,8 @@ pub fn wait_for_end() {
     std::io::stdin().lock().lines().for_each(drop);
 }
 
-/// Calls `send` with each producer's number, once for each of its messages, when it is due; producers are spread over the
-/// pace. A thread's sleep, since the timers of tokio have steps of a millisecond.
+/// Calls `send` with each producer's number when one of its messages is due. Producers are spread over the interval.
+/// The thread sleeps, since the timers of tokio have steps of a millisecond.
 pub fn pace(case: &Case, mut send: impl FnMut(usize)) {
     let begun = Instant::now() + Duration::from_millis(100);
     for message in 0..case.messages as u32 {

@@ -1,4 +1,4 @@
-//! What came and how long it took; the same definitions as `whimbrel bench messaging` has.
+//! Tally of received messages and their latencies, with the definitions of `whimbrel bench messaging`.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::Case;
 
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Of how many messages one is timed, if they come as fast as they can.
+/// Number of messages of which one is timed, if they come as fast as possible.
 const TIMED_OF: u64 = 16;
 
 /// Nanoseconds since 1970: the same clock in both processes.
@@ -16,21 +16,21 @@ pub fn wall_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// A message's content: when it was made, and as many more bytes as it takes.
+/// Fills a message's content: the time of its making, and padding.
 pub fn fill(content: &mut Vec<u8>, bytes: usize, now_ns: u64) {
     let start = content.len();
     content.extend_from_slice(&now_ns.to_le_bytes());
     content.resize(start + bytes, b'x');
 }
 
-/// What one consumer got.
+/// Results of one consumer.
 struct Consumed {
     begun_ns: u64,
     ended_ns: u64,
     us: Vec<f64>,
 }
 
-/// Counts what one consumer gets.
+/// Counter of one consumer's messages.
 pub struct Consumer {
     bytes: usize,
     left: u64,
@@ -42,7 +42,7 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// A message came. One that is cut short does not count.
+    /// Takes a message. A truncated one does not count.
     #[inline]
     pub fn take(&mut self, content: &[u8], now_ns: u64) {
         let Some(made_ns) = content.first_chunk().filter(|_| content.len() == self.bytes) else { return };
@@ -61,13 +61,13 @@ impl Consumer {
         }
     }
 
-    /// Whether all came that were to.
+    /// Returns true if all messages have come.
     pub fn is_done(&self) -> bool {
         self.left == 0
     }
 }
 
-/// What all consumers get.
+/// Results of all consumers.
 pub struct Tally {
     sender: Sender<Consumed>,
     receiver: Receiver<Consumed>,
@@ -94,7 +94,7 @@ impl Tally {
         }
     }
 
-    /// Waits until all consumers have theirs, and prints the metrics.
+    /// Waits for all consumers, and prints the metrics.
     pub fn report(&self, case: &Case) -> Result<()> {
         let all = (0..case.consumers).map(|_| self.receiver.recv_timeout(PATIENCE));
         let all: Vec<Consumed> = all.collect::<Result<_, _>>().context("not all messages came")?;

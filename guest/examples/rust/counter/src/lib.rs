@@ -1,4 +1,4 @@
-//! Counts the messages that it gets, and says how many there were when it is asked (query-ref).
+//! Agent that counts its messages, and tells the count when it is asked (query-ref).
 
 use whimbrel_guest::{Agent, Context, Failure, Message, Performative, agent};
 

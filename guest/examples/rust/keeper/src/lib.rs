@@ -1,4 +1,5 @@
-//! Leaves notes on the nodes that it visits: `note(Key, Text)`, `look(Key)`, `forget(Key)`, `list(Prefix)`, and `go(Node)`.
+//! Agent that leaves notes on the nodes that it visits: `note(Key, Text)`, `look(Key)`, `forget(Key)`, `list(Prefix)`,
+//! and `go(Node)`.
 
 use whimbrel_guest::{Agent, Context, Error, Failure, Message, Performative, Value, agent};
 

@@ -1,5 +1,5 @@
-//! The traveller as an `async` function: it moves in the middle of its loops, too, but only where it awaits something. Its module
-//! needs no preparation for that: what waits is a value in its memory.
+//! Traveller written as an `async` function. It moves in the middle of its loops, too, but only where it awaits
+//! something. Its module needs no preparation for that: the waiting function is a value in its memory.
 
 use whimbrel_guest::{Context, Error, Performative, Template, Value, agent};
 
@@ -18,7 +18,7 @@ async fn wander(ctx: Context) -> Result<(), Error> {
             if sum % 7 == 0
                 && let Some(node) = nodes.next()
             {
-                // That it stays where a node is closed to it changes no sum.
+                // Staying at a node, because the next is closed, changes no sum.
                 let from = ctx.node();
                 let _ = ctx.move_to(node).await;
                 moves += i64::from(ctx.node() != from);

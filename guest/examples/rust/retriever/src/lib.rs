@@ -1,5 +1,6 @@
-//! Goes where the documents are, and comes home with those that have a word in them: `request fetch(Word, Node)`. It is the agent of
-//! `whimbrel bench mobility --part retrieval` and `--part advisor`; for the latter it carries so many bytes about: `request carry(Bytes)`.
+//! Agent that goes to the documents, and comes home with those that contain a word: `request fetch(Word, Node)`. It is
+//! the agent of `whimbrel bench mobility --part retrieval` and `--part advisor`. For the latter it also carries bytes:
+//! `request carry(Bytes)`.
 
 use whimbrel_guest::{Context, Error, Performative, Template, Value, agent};
 
@@ -22,7 +23,7 @@ async fn retriever(ctx: Context) -> Result<(), Error> {
                 continue;
             }
         };
-        // What nobody looks at again is not kept.
+        // Nobody reads these bytes again, so they are not kept.
         std::hint::black_box(&burden);
         ctx.send(&match answer {
             Ok(found) => asked.reply(Performative::Inform, Value::list(found)),
@@ -31,7 +32,7 @@ async fn retriever(ctx: Context) -> Result<(), Error> {
     }
 }
 
-/// Bytes that nothing packs.
+/// Makes bytes that no compression shortens.
 fn noise(bytes: i64) -> Vec<u8> {
     let mut state = 1_u64;
     let mut byte = |_| {
@@ -44,7 +45,7 @@ fn noise(bytes: i64) -> Vec<u8> {
     (0..bytes).map(&mut byte).collect()
 }
 
-/// The texts there that have this word in them.
+/// Texts on a node that contain a word.
 async fn fetch(ctx: Context, word: &str, node: &str) -> Result<Vec<String>, Error> {
     let home = ctx.node();
     ctx.move_to(node).await?;

@@ -1,9 +1,11 @@
-//! Goes round, and sends others: what travelling agents do again and again.
+//! Agent that travels round, and sends minions: the usual patterns of mobile agents.
 //!
-//! `request tour([[n2], [n3, n4]], WithinMs, StayMs)`: it goes to each of these stops itself, on the first node of each that it can come
-//! to, tells `visits(Node)` there and stays for so long, comes home, and tells `toured(Nodes, Missed, End, Home)`.
-//! `request send([n2, n3], Ms, WorkMs)`: it stays, sends a minion to the first of these nodes that it can come to, and tells what that
-//! says; a minion on a node whose name begins with `n` counts the letters of it, others fail, after so much work.
+//! `request tour([[n2], [n3, n4]], WithinMs, StayMs)`: the scout goes to each of these stops, on the first node of each
+//! that it can reach. It tells `visits(Node)` there, stays for `StayMs`, comes home, and tells
+//! `toured(Nodes, Missed, End, Home)`.
+//! `request send([n2, n3], Ms, WorkMs)`: the scout stays, sends a minion to the first of these nodes that it can reach,
+//! and tells the minion's answer. After `WorkMs` of work, a minion on a node whose name begins with `n` counts the
+//! letters of the name; others fail.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ impl Agent for Searcher {
     }
 }
 
-/// Which documents have this word in them, of how many.
+/// Searches documents for a word. Returns the names of those that contain it, and the number of all.
 fn find(ctx: Context, word: &str) -> Result<Value, Error> {
     let library = ctx.documents("library");
     let mut found = Vec::new();

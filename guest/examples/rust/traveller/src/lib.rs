@@ -1,8 +1,9 @@
-//! Travels in the middle of its work: loops within calls within a recursion, and at any depth it moves on, with its stack.
+//! Agent that travels in the middle of its work, in loops within calls within a recursion: it moves at any depth, with
+//! its stack.
 //!
-//! `request tour([n2, n1, ...], Seed)`: it climbs through its work, 295,230 steps, and moves to the next node of the list after one
-//! in 2,000 of them, until the list is used up: the seed (0 if there is none) says after which. The sum it reports
-//! does not depend on where it has been.
+//! `request tour([n2, n1, ...], Seed)`: the agent climbs through 295,230 steps of work. After one in 2,000 of them,
+//! drawn by the seed (0 if there is none), it moves to the next node of the list, until the list is used up. The sum
+//! that it reports does not depend on its route.
 
 use whimbrel_guest::blocking::{move_to, receive};
 use whimbrel_guest::{Context, Error, Message, Performative, Template, Value, agent};
@@ -19,11 +20,11 @@ fn travel(ctx: Context) -> Result<(), Error> {
     }
 }
 
-/// The nodes to go to, and how often it came to another one.
+/// Nodes of a tour, and the number of moves so far.
 struct Tour {
     nodes: std::vec::IntoIter<String>,
     moves: u32,
-    /// Which step it is at, and by what it is drawn after which steps it goes on.
+    /// Number of the current step, and the seed that draws the steps with a move.
     steps: u32,
     seed: u32,
 }
@@ -37,7 +38,7 @@ impl Tour {
         Self { nodes: names.collect::<Vec<_>>().into_iter(), moves: 0, steps: 0, seed: seed as u32 }
     }
 
-    /// Whether it goes on after this step.
+    /// Returns true if the agent moves after this step.
     fn is_drawn(&mut self) -> bool {
         let drawn = self.steps.wrapping_mul(2_654_435_761) ^ self.seed.wrapping_mul(40_503);
         let drawn = (drawn ^ drawn >> 15).wrapping_mul(2_246_822_519);
@@ -45,7 +46,7 @@ impl Tour {
         (drawn ^ drawn >> 13) % 2_000 == 0
     }
 
-    /// Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum.
+    /// Moves to the next node, if there is one. Staying, because a node is closed, changes no sum.
     fn go_on(&mut self, ctx: Context) {
         if let Some(node) = self.nodes.next() {
             let from = ctx.node();

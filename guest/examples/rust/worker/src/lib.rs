@@ -4,7 +4,7 @@ use whimbrel_guest::{Agent, Context, Failure, Message, Performative, Value, agen
 
 #[derive(Default)]
 struct Worker {
-    /// How many sums it has done.
+    /// Number of sums so far.
     done: i64,
 }
 
@@ -26,7 +26,7 @@ impl Agent for Worker {
     }
 }
 
-/// What `request sum([1, 2, 3])` asks for.
+/// Sum of the numbers in `request sum([1, 2, 3])`.
 fn sum(message: &Message) -> Option<i64> {
     match message.content.as_term() {
         Some(("sum", [numbers])) if message.performative == Performative::Request => {

@@ -1,5 +1,5 @@
-//! The ceiling: one connection between two processes, length-prefixed messages of all agents in batched writes, a mailbox
-//! per agent. No routing table, no acknowledgement, no reconnection.
+//! Upper bound for messaging: one connection between two processes, length-prefixed messages of all agents in batched
+//! writes, a mailbox per agent. It has no routing table, no acknowledgement, no reconnection.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ const ALL: u32 = u32::MAX;
 type Reading = Pin<Box<dyn AsyncRead + Send>>;
 type Writing = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// What lies in mailboxes: one's own, or shared by all who get it.
+/// Content in mailboxes: owned, or shared by all receivers.
 trait Content: for<'a> From<&'a [u8]> + AsRef<[u8]> + Clone + Send + 'static {}
 impl Content for Box<[u8]> {}
 impl Content for Arc<[u8]> {}
@@ -62,7 +62,7 @@ fn main() -> Result<()> {
     std::process::exit(0);
 }
 
-/// Listens, and has the consumers wait.
+/// Listens, and starts the consumers.
 async fn consume<C: Content>(case: &Case, tally: &Tally) -> Result<()> {
     let listener = TcpListener::bind(&case.address).await?;
     let mailboxes: Arc<Vec<Mailbox<C>>> = Arc::new((0..case.consumers).map(|_| Mailbox::default()).collect());
@@ -93,7 +93,7 @@ async fn handle<C: Content>(mailboxes: Arc<Vec<Mailbox<C>>>, index: usize, mut c
     }
 }
 
-/// Reads messages, and puts all that came at once into the mailboxes.
+/// Reads messages, and puts all that arrived at once into the mailboxes.
 async fn read<C: Content>(mut reading: Reading, mailboxes: &[Mailbox<C>]) -> Result<()> {
     let mut bytes = vec![0; READ_BYTES];
     let mut filled = 0;
@@ -130,7 +130,7 @@ async fn read<C: Content>(mut reading: Reading, mailboxes: &[Mailbox<C>]) -> Res
     }
 }
 
-/// What waits to be written.
+/// Bytes that wait to be written.
 #[derive(Default)]
 struct Outbox {
     bytes: Mutex<Vec<u8>>,
@@ -139,7 +139,7 @@ struct Outbox {
 }
 
 impl Outbox {
-    /// Adds `count` messages; whether there are then too many bytes.
+    /// Adds `count` messages. Returns true if there are too many bytes then.
     fn add(&self, case: &Case, producer: usize, count: u64) -> bool {
         let to = if case.is_broadcast() { ALL } else { case.receiver(producer) as u32 };
         let is_full = {
@@ -157,7 +157,7 @@ impl Outbox {
     }
 }
 
-/// Connects, then has the producers send.
+/// Connects, then starts the producers.
 async fn produce(case: &Case) -> Result<()> {
     let socket = TcpStream::connect(&case.address).await?;
     socket.set_nodelay(true)?;
@@ -188,7 +188,7 @@ async fn produce(case: &Case) -> Result<()> {
 async fn send(case: Case, producer: usize, outbox: Arc<Outbox>) {
     let mut left = case.messages;
     while left > 0 {
-        // Made before it is known whether it is needed: nothing that happens meanwhile is missed.
+        // Made before it is known to be needed: no notification in between is missed.
         let emptied = outbox.emptied.notified();
         let count = left.min(AT_ONCE);
         left -= count;
@@ -200,7 +200,7 @@ async fn send(case: Case, producer: usize, outbox: Arc<Outbox>) {
     }
 }
 
-/// Takes all that waits and makes one write of it.
+/// Takes all waiting bytes and writes them at once.
 async fn write(mut writing: Writing, outbox: Arc<Outbox>) -> Result<()> {
     let mut bytes = Vec::new();
     loop {

@@ -73,7 +73,7 @@ fn consume(case: &Case, session: &Session) -> Result<()> {
 fn produce(case: &Case, session: &Session) -> Result<()> {
     let mut publishers = Vec::new();
     for producer in 0..case.producers {
-        // Blocks rather than drops. Express, without which a message waits for others: only where latency is measured.
+        // Blocks rather than drops. Express, since messages otherwise wait for others: only where latency is measured.
         let publisher = session
             .declare_publisher(key(case, case.receiver(producer)))
             .congestion_control(CongestionControl::Block)
@@ -98,7 +98,7 @@ fn produce(case: &Case, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// All messages of some producers, in turns.
+/// Sends all messages of some producers, in turns.
 fn send(case: &Case, publishers: &[Publisher<'_>]) {
     let mut left = case.messages;
     while left > 0 {
