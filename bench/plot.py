@@ -56,7 +56,7 @@ def main():
 
 
 def table_of(result):
-    """What is drawn as one picture; older files have no groups."""
+    """Key of the picture that a result belongs to; older files have no groups."""
     return result["bench"], result.get("group", "")
 
 

@@ -152,7 +152,7 @@ def run_round(options, case, turn, taking_part, measured, document, progress):
 
 
 class Progress:
-    """How many runs have begun, and how long it has taken."""
+    """Progress line: number of begun runs, and the time so far."""
 
     def __init__(self, total):
         self.total, self.begun, self.start = total, 0, time.monotonic()

@@ -4,9 +4,9 @@
 { include("problems/eil51.asl") }
 { include("problems/a280.asl") }
 
-// How many parts are out at a time: devices that have nothing to do take the next one at once.
+// Number of parts that are out at a time: idle devices take the next one at once.
 at_once(16).
-// How long a part is: about a second on most devices, for 280 places.
+// Length of a part: about a second on most devices, for 280 places.
 rounds(40).
 best(none, [], nobody).
 searched(0).

@@ -69,7 +69,7 @@ misplaced(Below, [X|Above], Y, Place) :- on(X, Below) & misplaced(X, Above, Y, P
 
 moves(0).
 
-// What others do to the blocks.
+// Changes that others make to the blocks.
 @topple[atomic]
 +!topple[source(Who)]
    <- .print("  ", Who, " topples everything");

@@ -1,6 +1,6 @@
 // The initiator of the contract net: calls for proposals, waits for answers or for the deadline, awards the job.
 
-// How long bidders may think, in milliseconds.
+// Time that bidders may take, in milliseconds.
 deadline(800).
 
 // Everybody has answered when nobody called for this job is missing.
@@ -69,7 +69,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
    <- .sort(List, Sorted);
       .print(What, Sorted).
 
-// What the others say, by performative. An offer counts only while its call is open.
+// Replies of the others, by performative. An offer counts only while its call is open.
 +!kqml_received(A, propose, offer(Job, Price), _) : called(Job, _)
    <- +proposal(A, Job, Price).
 +!kqml_received(A, propose, offer(Job, _), _)

@@ -7,7 +7,7 @@ fridge(closed).
 stock(2).               // bottles in the fridge
 glass(0).               // sips of lemonade in the owner's glass
 
-// What each agent can see.
+// Percepts of each agent.
 sees(robot, at(Place))           :- at(Place).
 sees(robot, carries(Thing))      :- hand(Thing) & Thing \== empty.
 sees(robot, stock(lemonade, N))  :- fridge(open) & stock(N).
@@ -25,7 +25,7 @@ sees(owner, glass(lemonade))     :- glass(N) & N > 0.
 -!kqml_received(Agent, request, Action, Id)
    <- .send(Agent, failure, impossible(Action), Id).
 
-// What the actions do. One that no plan here allows is impossible.
+// Effects of the actions. An action that no plan here allows is impossible.
 +!do(robot, go(Place))
    <- .wait(30);
       -+at(Place).

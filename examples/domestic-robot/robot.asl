@@ -9,7 +9,7 @@ enough(Drink) :- limit(Drink, Max) & served(Drink, N) & N >= Max.
    <- .concat("No more than ", Max, " glasses of ", Drink, " a day. It is for your own good!", Text);
       .send(owner, tell, message(Text)).
 
-// It is counted before it is poured: the owner may have drunk it, and asked for more, before the robot hears that the
+// A drink is counted before it is poured: the owner may have drunk it, and asked for more, before the robot hears that the
 // glass is full.
 +!has(owner, Drink)[source(owner)] : served(Drink, N)
    <- !fetch(Drink);

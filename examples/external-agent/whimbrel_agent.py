@@ -53,7 +53,7 @@ class Agent:
             self.unacknowledged = [kept for kept in self.unacknowledged if kept["number"] > frame["received"]]
             self.credit = frame["credit"]
             self.flush()
-        # What this program was given, and is not done with, came again over another connection: it is passed over.
+        # A frame that this program already has came again over another connection: skip it.
         return frame if frame.get("number", self.taken + 1) > self.taken else self.next_frame()
 
     def read(self):  # The next frame; a refusal is an exception.

@@ -10,7 +10,7 @@
       .send(clock, tell, gone(mallory));
       .stopMAS.
 
-// What could not be delivered: the platform says so, and why.
+// Undelivered messages: the platform says so, and why.
 +!kqml_received(ams, failure, [_, undelivered(Whom, Why)], _)
    <- .print("my message to the ", Whom, " was not delivered: ", Why);
       +refused(Whom, Why).

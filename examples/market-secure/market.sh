@@ -32,7 +32,7 @@ done
 # Somebody else has an authority, too, and it says that they are n2.
 "$whimbrel" ca init "$work/forger" >/dev/null
 "$whimbrel" ca issue "$work/forger" n2 --out "$work/forged" >/dev/null
-# It trusts us; it is we who do not trust it.
+# The forger trusts us; we do not trust the forger.
 cp "$work/n2/authority.pem" "$work/n2/revoked.pem" "$work/forged/"
 
 echo "# The market opens: node n1, at level authenticated"

@@ -13,7 +13,7 @@
 // Everything that an agent knows is in its memory, and moves with it. The interface underneath is in
 // docs/design/wasm-agents.md.
 
-// What the node does.
+// Host functions: the operations of the node.
 // @ts-ignore: decorator
 @external("whim", "send") declare function whimSend(ptr: usize, len: i32): i32;
 // @ts-ignore: decorator
@@ -955,7 +955,7 @@ export class Itinerary<T> {
     while (this.stops.length > 0) {
       const places = this.stops.shift();
       for (let i = 0; i < places.nodes.length; i++) {
-        // That others were dead may have taken long.
+        // Waiting for dead nodes may have taken long.
         if (this.isLate()) return this.end(TourEnd.LATE);
         const there = places.nodes[i];
         const came = this.goTo(there);
@@ -1031,7 +1031,7 @@ let minions: i32 = 0;
  * more. */
 export function dispatch(nodes: Array<string>, ms: i64, minion: Minion): Report {
   const sender = name();
-  // Who had its name before it may have sent some, too.
+  // Earlier agents of this name may have sent minions, too.
   const id = sender + "-minion-" + (<u64>whimLife()).toString(16) + "-" + (++minions).toString();
   let which: i32 = Failed.UNKNOWN;
   for (let i = 0; i < nodes.length && which < 0; i++) which = cloneTo(nodes[i], "");
@@ -1108,7 +1108,7 @@ function running(): Agent {
   return assert(agent, "no agent: call run(new YourAgent())");
 }
 
-// What the node calls: `whimbrel agent build` exports it.
+// Calls of the node: `whimbrel agent build` exports them.
 
 export function whim_abi(): i32 {
   return 1;

@@ -1,7 +1,7 @@
-/* Does to the node whatever evil it is asked for, each an atom: what tests of the sandbox are made of. */
+/* Agent for tests of the sandbox: does to the node the evil that each message, an atom, names. */
 #include <whimbrel.h>
 
-/* Where it traps from now on. */
+/* Calls in which the agent traps from now on. */
 static whim_text trap;
 static char trap_room[16];
 

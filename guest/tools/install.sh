@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what WebAssembly agents are built with, as far as it is missing:
+# Installs the missing compilers of WebAssembly agents:
 #   Rust for wasm32    by rustup, where it can be downloaded; else made from Debian's packages of Rust and its library
 #   asc, wasm-opt      by npm (package.json beside this)
 #   clang, wasm-ld     by apt
-# What is not installed for the whole machine goes into ~/.cache/whimbrel, where `whimbrel agent build` finds it.
+# Compilers that are not installed for the whole machine go into ~/.cache/whimbrel, where `whimbrel agent build` finds them.
 #
 #   install.sh             all of it
 #   install.sh rust        Rust for wasm32 only

@@ -1,4 +1,4 @@
-"""What is measured: the studies' parameters (full), or the same shapes in small (quick)."""
+"""Measured cases: the studies' parameters (full), or the same shapes in small (quick)."""
 
 from dataclasses import dataclass, field
 
@@ -27,7 +27,7 @@ class Case:
     who: tuple = EVERYBODY
     # Parameters of those that would take hours; only what is per operation is then compared. By contender.
     reduced: dict = field(default_factory=dict)
-    # What belongs into one table, if it is not the whole benchmark.
+    # Table of the case, if it is not the whole benchmark.
     group: str = ""
 
     def reduced_for(self, contender):
@@ -136,7 +136,7 @@ def messaging(scenario, mode, size=64, security="authenticated", who=MESSAGING):
 
 
 def messages(deliveries, scenario, mode):
-    """How many each producer sends."""
+    """Number of messages that each producer sends."""
     name, producers, consumers = scenario
     if mode == "paced":
         return PACED_MESSAGES

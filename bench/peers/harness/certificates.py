@@ -1,4 +1,4 @@
-"""An authority for one run, and a certificate by it that both ends of all peers have, as files of every kind they read."""
+"""Authority for one run, with one certificate for both ends of all peers, as files of every kind that they read."""
 
 
 from . import children, toolchains

@@ -24,7 +24,7 @@ class Codec:
 
 @dataclass
 class OurCodec:
-    """`whimbrel bench codec`, of whose figures some are for texts that are shared, some for texts of each object's own."""
+    """`whimbrel bench codec`: some figures are for shared texts, some for texts of each object's own."""
 
     name: str
     command: list

@@ -1,4 +1,4 @@
-"""Who takes part, by name."""
+"""Contenders of the benchmarks, by name."""
 
 from . import cases, children, codecs, messaging
 from .programs import AgentSpeak, Program, find_java, pom
@@ -41,7 +41,7 @@ def jason():
 
 
 def ours(binary):
-    """Whimbrel in its shapes: Rust agents, its own AgentSpeak benchmark, the projects that Jason runs too; links; codecs."""
+    """Contenders that are Whimbrel: Rust agents, AgentSpeak benchmarks, Jason's projects, links, codecs."""
     version = children.run([binary, "--version"], VERSION_TIMEOUT_S)[-1]
     bench = [binary, "bench"]
     return {contender.name: contender for contender in [

@@ -1,4 +1,4 @@
-"""What machine this is, since a figure without its machine says nothing."""
+"""Description of this machine: a figure without its machine says nothing."""
 
 import os
 import platform

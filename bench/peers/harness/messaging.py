@@ -1,4 +1,4 @@
-"""Who takes part in messaging between two processes and in round trips, and how they are driven (messaging/README.md)."""
+"""Contenders of messaging between two processes and of round trips, and their drivers (messaging/README.md)."""
 
 import json
 import re
@@ -51,7 +51,7 @@ class Pair:
 
 
 def metrics_of(answer, params, cpu_seconds):
-    """What the consumers counted must be what was asked for."""
+    """Metrics of a run, after a check that the consumers counted all messages."""
     each = params["messages"] * (params["consumers"] if params["scenario"] == "broadcast" else 1)
     if answer["deliveries"] != each * params["producers"]:
         raise children.ChildFailed(f"{answer['deliveries']} of {each * params['producers']} messages came")

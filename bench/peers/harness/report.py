@@ -5,7 +5,7 @@ from statistics import median
 
 from . import cases
 
-# What is compared, per benchmark: metric, unit, and whether it still means the same when a run did less work.
+# Compared metrics of each benchmark: metric, unit, and True if it means the same when a run did less work.
 COMPARED = {
     "ring": [("ns_per_hop", "ns per hop", True)],
     "chameneos": [("us_per_meeting", "us per meeting", True), ("meetings_sd", "SD of meetings per creature", False)],
@@ -109,7 +109,7 @@ def ratio_to(reference, metric, result, results):
 
 
 def in_our_favour(metric, ours, theirs):
-    """How many times better ours is; below 1 it is worse."""
+    """Factor by which our figure is better; below 1 it is worse."""
     better, worse = (theirs, ours) if metric in MORE_IS_BETTER else (ours, theirs)
     return worse / better if better else float("inf")
 

@@ -1,4 +1,4 @@
-"""What the project set out to reach, as ratios within one run, and whether a run reached it."""
+"""Targets of the project, as ratios within one run, and the check that a run met them."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Row:
                 "met" if self.is_met() else "MISSED"]
 
 
-# How many times as many messages a second as theirs, with certificates on both ends and 64 B.
+# Factor of our messages a second over theirs, with certificates on both ends and 64 B.
 THROUGHPUT = {
     "one-to-one": {"bare": 0.5, "zenoh": 2, "nats": 2, "zeromq": 4, "rabbitmq": 50, "jade": 20, "spade": 20},
     "many-to-one": {"zeromq": 2, "zenoh": 1, "jade": 20, "spade": 20},
@@ -33,20 +33,20 @@ ZEROMQ_BROADCAST = "broadcast 10x10"
 SATURATED_P99_US = 5_000
 BARE_LATENCY = {"p50_us": 1.5, "p99_us": 2}
 CPU_S_PER_MILLION = 0.4
-# What `tls` and `authenticated` may cost against `open`.
+# Allowed ratios of `tls` and `authenticated` to `open`.
 SECURITY_THROUGHPUT, SECURITY_LATENCY = 0.9, 1.25
 
 CODEC_BYTES = {"same data": 1_600, "varied data": 4_600}
 WARM_BYTES, MESSAGE_US = 60, 0.15
-# How many times faster than theirs: encoding, decoding. Ours with shared texts for the first three.
+# Factors of our speed over theirs: encoding, decoding. Ours with shared texts for the first three.
 CODEC_SPEED = [("compact", "java", 15, 12), ("compact", "jadex", 50, 25), ("compact", "fory", 1, 1),
                ("compact-owned", "java", 10, 6), ("compact-owned", "bitcode", 1, 1)]
 VIEW_SPEED = 50
 
-# How many times longer JADE's round trips are at least.
+# Least factor of JADE's round trips over ours.
 RTT_RATIO = {"2 pairs": 1, "2,048 pairs": 3}
 RTT_ALL, RTT_MB = "4,096 pairs", 512
-# Of the computations that the cores do if there is nothing else to do.
+# Share of the computations that the cores do if there is nothing else to do.
 RTT_SHARE = 0.9
 
 

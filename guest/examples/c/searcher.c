@@ -47,7 +47,7 @@ static int look_into(uint32_t at) {
     return failed;
 }
 
-/* What `request find(Word)` asks for. */
+/* Word of `request find(Word)`. */
 static bool wanted(const whim_message *message) {
     whim_reader from = whim_content(message);
     whim_value term = whim_read(&from), text = whim_read(&from);

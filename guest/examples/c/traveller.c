@@ -1,27 +1,28 @@
-/* Travels in the middle of its work: loops within calls within a recursion, and at any depth it moves on, with its stack.
+/* Agent that travels in the middle of its work, in loops within calls within a recursion: it moves at any depth, with its
+ * stack.
  *
- * `request tour([n2, n1, ...], Seed)`: it climbs through its work, 295,230 steps, and moves to the next node of the list after one
- * in 2,000 of them, until the list is used up: the seed (0 if there is none) says after which. The sum it reports
- * does not depend on where it has been. */
+ * `request tour([n2, n1, ...], Seed)`: the agent climbs through 295,230 steps of work. After one in 2,000 of them, drawn
+ * by the seed (0 if there is none), it moves to the next node of the list, until the list is used up. The sum that it
+ * reports does not depend on its route. */
 #include <whimbrel.h>
 
 /* One step of FNV-1a, 32 bits at once. */
 static uint32_t mix(uint32_t sum, uint32_t with) { return (sum ^ with) * 16777619; }
 
-/* The nodes to go to, and how often it came to another one. */
+/* Nodes of the tour, and the number of moves so far. */
 static whim_reader nodes;
 static uint32_t left, moves;
-/* Which step it is at, and by what it is drawn after which steps it goes on. */
+/* Number of the current step, and the seed that draws the steps with a move. */
 static uint32_t steps, seed;
 
-/* Whether it goes on after this step. */
+/* Returns 1 if the agent moves after this step. */
 static int is_drawn(void) {
     uint32_t drawn = steps++ * 2654435761u ^ seed * 40503u;
     drawn = (drawn ^ drawn >> 15) * 2246822519u;
     return (drawn ^ drawn >> 13) % 2000 == 0;
 }
 
-/* Moves on if there is somewhere to go. That it stays where a node is closed to it changes no sum. */
+/* Moves to the next node, if there is one. Staying, because a node is closed, changes no sum. */
 static void go_on(void) {
     if (left == 0) return;
     char before[64], after[64];

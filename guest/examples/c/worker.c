@@ -1,10 +1,10 @@
 /* Sums the numbers that it is asked to sum, and keeps count. */
 #include <whimbrel.h>
 
-/* How many sums it has done. */
+/* Number of sums so far. */
 static int64_t done;
 
-/* What `request sum([1, 2, 3])` asks for. */
+/* Sum of the numbers in `request sum([1, 2, 3])`. */
 static bool sum(const whim_message *message, int64_t *sum) {
     whim_reader from = whim_content(message);
     whim_value term = whim_read(&from), numbers = whim_read(&from);

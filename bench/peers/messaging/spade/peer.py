@@ -17,10 +17,10 @@ from spade.message import Message
 
 DOMAIN, PASSWORD = "localhost", "whimbrel"
 STAMP_DIGITS = 16
-# Of those that come as fast as they can one of so many is timed.
+# Number of unpaced messages of which one is timed.
 TIMED_ONE_IN = 16
 PACE_S = 0.001
-# How many agents connect at a time, and what a consumer waits for a message before it looks again.
+# Number of agents that connect at a time, and time that a consumer waits for a message before it looks again.
 AT_ONCE, PATIENCE_S = 10, 60
 
 
@@ -33,7 +33,7 @@ class Run:
         self.folder, self.port = Path(folder), int(address.rpartition(":")[2])
 
     def receivers(self, producer):
-        """Those to whom a producer sends: one, or all."""
+        """Receivers of a producer: one, or all."""
         chosen = range(self.consumers) if self.scenario == "broadcast" else [producer % self.consumers]
         return [self.name("consume", number) for number in chosen]
 
@@ -47,7 +47,7 @@ class Run:
 
 
 class Tally:
-    """What all consumers have had."""
+    """Messages of all consumers."""
 
     def __init__(self, run):
         self.due, self.step = run.due(), TIMED_ONE_IN if run.mode == "saturated" else 1

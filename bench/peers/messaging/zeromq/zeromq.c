@@ -2,7 +2,7 @@
  *
  *     PROGRAM consume|produce SCENARIO PRODUCERS CONSUMERS BYTES MODE SECURITY MESSAGES FOLDER ADDRESS
  *
- * One socket in each process, as one link between two nodes: a message is its receiver's number and its content, and the
+ * One socket in each process, as one link between two nodes: a message is its receiver's number and its content. The
  * receiving process sorts. A socket for each agent would be slower. In a broadcast each message crosses the link once.
  */
 #include <errno.h>
@@ -14,11 +14,11 @@
 #include <time.h>
 #include <zmq.h>
 
-/* How long after each other a producer that paces itself sends. */
+/* Interval between messages of a paced producer. */
 #define PACE_NS 1000000
-/* How many messages a producer that does not makes in its turn. */
+/* Number of messages that an unpaced producer makes in its turn. */
 #define AT_ONCE 64
-/* Of how many messages one is timed, if they come as fast as they can. */
+/* Number of unpaced messages of which one is timed. */
 #define TIMED_OF 16
 #define PATIENCE_MS 300000
 #define KEY_BYTES 41
