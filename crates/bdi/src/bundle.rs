@@ -1,57 +1,58 @@
-//! A program with all that it includes as bytes, from which any node makes the same program, without any file.
+//! Bundles: a program with all its includes as bytes, from which any node makes the same program without files.
 
 use whimbrel_acl::Text;
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
 use crate::syntax::{LoadError, Loader, SourceText};
 
-/// The first byte of a bundle.
+/// First byte of a bundle.
 const LAYOUT: u8 = 1;
 
-/// A program's text, and the texts of what it includes in the order in which they are included.
+/// Text of a program, and of its includes in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Bundle {
-    /// The program's.
+    /// Text of the program.
     pub text: String,
-    /// What is included.
+    /// Included files.
     pub included: Vec<Included>,
 }
 
-/// A file that is included.
+/// Included file.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Included {
-    /// What the directive says.
+    /// Path in the directive.
     pub path: String,
-    /// The file that was found by that: equal names are one file. Empty if none was found.
+    /// Name of the file found: equal names are one file. Empty if none was found.
     pub name: String,
-    /// Its name begins in the folder that the program is in, wherever that is.
+    /// True if the name begins in the program's folder, wherever that is.
     pub is_beside: bool,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// Why bytes are no bundle.
+/// Error: bytes are no bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("these bytes are no AgentSpeak program that came from another node")]
 pub struct BundleError;
 
-/// The folder of a file, with the slash behind it; nothing if there is none.
+/// Returns the folder of a file, with a trailing slash; empty if there is none.
 fn folder_of(file: &str) -> &str {
     file.rfind('/').and_then(|slash| file.get(..=slash)).unwrap_or_default()
 }
 
 impl Bundle {
-    /// As bytes: the same program gives the same ones, in whichever folder it is. `None` if it is too large.
+    /// Encodes the bundle: the same program gives the same bytes, in whichever folder it is. Returns `None` if it is
+    /// too large.
     pub fn encode(&self) -> Option<Vec<u8>> {
         let mut bytes = vec![LAYOUT];
         compact::encode_body_of(self, &mut bytes).ok()?;
         Some(bytes)
     }
 
-    /// The bundle that these bytes are.
+    /// Decodes a bundle.
     ///
     /// # Errors
-    /// They are none.
+    /// Returns an error if the bytes are no bundle.
     pub fn decode(bytes: &[u8]) -> Result<Self, BundleError> {
         match bytes.split_first() {
             Some((&LAYOUT, body)) => compact::decode_body_as(body, Limits::MESSAGE).map_err(|_| BundleError),
@@ -59,7 +60,7 @@ impl Bundle {
         }
     }
 
-    /// Notes that a file was not there to be included: it has no name.
+    /// Notes that a file to include was missing: it has no name.
     pub(crate) fn note_missing(&mut self, path: &str) {
         let (name, text) = (String::new(), String::new());
         self.included.push(Included { path: path.to_owned(), name, is_beside: false, text });
@@ -76,7 +77,7 @@ impl Bundle {
         });
     }
 
-    /// What gives the included texts once more, to the program that is known as `file`.
+    /// Returns a loader that gives the included texts once more, to the program known as `file`.
     pub fn loader<'a>(&'a self, file: &'a str) -> impl Loader + 'a {
         Unpacking { rest: self.included.iter(), folder: folder_of(file) }
     }
@@ -119,7 +120,7 @@ mod tests {
     const PROGRAM: &str = "{ include(\"a.asl\") } { include(\"/lib/c.asl\", ns) } !go. +!go <- !a.";
 
     #[test]
-    fn a_program_is_the_same_again_in_another_folder() {
+    fn program_is_same_in_other_folder() {
         let here = &[("/x/a.asl", "{ include(\"b.asl\") } +!a <- !b."), ("/x/b.asl", "+!b."), ("/lib/c.asl", "c(1).")];
         let there = &[("y/a.asl", "{ include(\"b.asl\") } +!a <- !b."), ("y/b.asl", "+!b."), ("/lib/c.asl", "c(1).")];
         let made = load_bundled(PROGRAM, &Text::from("/x/p.asl"), &mut Files(here)).unwrap();
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_files_stay_missing_elsewhere() {
+    fn missing_files_stay_missing() {
         let files = &[("a.asl", "+!a."), ("bad.asl", "+!b <- ."), ("c.asl", "{ include(\"a.asl\") } +!c.")];
         let text =
             "{ include(\"a.asl\") } { include(\"none.asl\") } { include(\"bad.asl\") } { include(\"c.asl\") } !a.";
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_refused() {
+    fn bad_bundle_is_refused() {
         for bytes in [&[][..], &[0], &[2, 0], &[LAYOUT], &[LAYOUT, 0xff, 0xff]] {
             assert_eq!(Bundle::decode(bytes), Err(BundleError), "{bytes:?}");
         }

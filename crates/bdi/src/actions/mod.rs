@@ -1,8 +1,8 @@
 //! Internal actions and functions.
 //!
-//! A *query* action only looks: it may stand in a context, a rule or a plan body, and may have several solutions. A
-//! *step* action changes the agent. Where a formula asks for one that Jason allows there, it is an [`Effect`]: done as soon
-//! as the formula is decided.
+//! A *query* action only reads: it may stand in a context, a rule or a plan body, and may have several solutions. A
+//! *step* action changes the agent. Where Jason allows one in a formula, it is an [`Effect`]: executed as soon as the
+//! formula is decided.
 
 mod queries;
 mod registry;
@@ -23,26 +23,26 @@ pub(crate) use queries::is_open_arithmetic;
 pub use registry::{acts_in_formulas, formula_place, function, lookup, names};
 pub(crate) use steps::{taught_label, taught_plan};
 
-/// What an internal action is.
+/// Implementation of an internal action.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// It only looks.
+    /// A query action, which only reads.
     Query(QueryAction),
-    /// It changes the agent.
+    /// A step action, which changes the agent.
     Step(StepAction),
-    /// It does not take that many arguments.
+    /// The action does not take that many arguments.
     WrongCount,
-    /// There is none of this name.
+    /// No action has this name.
     Unknown,
 }
 
-/// An action that only looks.
+/// Internal action that only reads.
 pub type QueryAction = fn(&mut Call<'_, '_>) -> Result<Answer, Failure>;
 
-/// An action that changes the agent.
+/// Internal action that changes the agent.
 pub type StepAction = fn(&mut StepCall<'_, '_>) -> Result<Progress, Failure>;
 
-/// A step action that a formula asks for.
+/// Step action that a formula requests.
 #[derive(Clone, Debug)]
 pub struct Effect {
     /// Step action to execute.
@@ -56,7 +56,7 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Returns the effect of a call in a formula; `None` if the action cannot be asked for there.
+    /// Returns the effect of a call in a formula; `None` if the action is not allowed there.
     pub fn of(call: &CallExpr, args: &[Value], bindings: &Bindings) -> Option<Self> {
         let Action::Step(action) = call.action else { return None };
         let name = call.name.as_str();
@@ -65,23 +65,23 @@ impl Effect {
         }
         let mut vars = Vec::new();
         let args: Vec<Value> = args.iter().map(|arg| bindings.close(arg, &mut vars)).collect();
-        // Answers of these actions would arrive when nothing waits for them any more.
+        // Answers of these actions would arrive when no step waits for them any more.
         let answers =
             matches!(name, ".create_agent" | ".include") && args.iter().any(|arg| matches!(arg, Value::Var(_)));
         (!answers).then(|| Self { action, args, slots: vars.len() as u32, call: call.clone() })
     }
 }
 
-/// A function; none if its arguments do not allow a value (yet), so that the call stays as it is.
+/// Function. Returns `None` if its arguments allow no value (yet): the call stays as it is then.
 pub type NativeFunction = fn(&mut Call<'_, '_>) -> Option<Value>;
 
-/// What a query action answers.
+/// Answer of a query action.
 pub enum Answer {
-    /// Yes, with what it has bound.
+    /// Success, with the bindings made.
     Yes,
-    /// No.
+    /// Failure.
     No,
-    /// Each of the values that unifies with the target.
+    /// Each of these values that unifies with the target.
     Each(Value, Box<dyn Iterator<Item = Value>>),
 }
 
@@ -91,14 +91,14 @@ impl From<bool> for Answer {
     }
 }
 
-/// What becomes of an intention after a step action.
+/// State of an intention after a step action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It goes on with the next step.
+    /// The intention continues with the next step.
     Done,
-    /// It waits; the action has said for what.
+    /// The intention waits; the action has set its wait.
     Waiting,
-    /// It has been moved by the action itself: ended, failed, or put elsewhere.
+    /// The action itself has moved the intention: ended, failed, or put elsewhere.
     Moved,
 }
 
@@ -116,7 +116,7 @@ impl<T: Into<String>> From<T> for Reason {
     }
 }
 
-/// An internal action's failure: what a failure plan finds in its annotations.
+/// Failure of an internal action: a failure plan finds its parts as annotations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// `error(..)`
@@ -128,26 +128,26 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of this kind.
+    /// Creates a failure of this kind.
     pub fn new(error: &str, reason: impl Into<Reason>) -> Self {
         let Reason(reason) = reason.into();
         Self { error: Symbol::new(error), message: Some(Value::from(reason)), annots: Vec::new() }
     }
 
-    /// The action answered no: that is all there is to say.
+    /// Creates the failure of an action that answered no, without a message.
     pub fn said_no() -> Self {
         Self { error: Symbol::new("ia_failed"), message: Some(Value::from("")), annots: Vec::new() }
     }
 
-    /// Failure of a call to an internal action that does not exist.
+    /// Creates the failure of a call to an internal action that does not exist.
     pub fn unknown_action(name: Symbol) -> Self {
         let like = crate::syntax::similar_action(name.as_str());
         let advice = like.map(|like| format!(": did you mean .{like}?")).unwrap_or_default();
-        // Jason tries such a call as an action on the environment, which fails so.
+        // Jason tries such a call as an action on the environment, which fails like this.
         Self::new("action_failed", format!("there is no internal action {name}{advice}"))
     }
 
-    /// Failure whose message comes from elsewhere: a program, or the environment.
+    /// Creates a failure whose message comes from elsewhere: a program, or the environment.
     pub fn told(error: Symbol, message: Option<Value>, annots: Vec<Value>) -> Self {
         Self { error, message, annots }
     }
@@ -157,14 +157,14 @@ impl Failure {
         (self.message, self.annots)
     }
 
-    /// An argument is not what it should be: `Wrong argument for internal action 'name': what`.
+    /// Creates the failure for a wrong argument: `Wrong argument for internal action 'name': what`.
     pub fn wrong_argument(call: &CallExpr, what: &str) -> Self {
         let name = call.name.as_str();
         let name = name.rsplit('.').next().unwrap_or(name);
         Self::new("wrong_arguments", format!("Wrong argument for internal action '{name}': {what}"))
     }
 
-    /// It does not take that many arguments, in Jason's words.
+    /// Creates the failure for a wrong number of arguments, in Jason's words.
     pub fn wrong_count(call: &CallExpr) -> Self {
         let name = call.name.as_str();
         let arity = crate::syntax::action_arity(name.strip_prefix("jason.stdlib").unwrap_or(name)).unwrap_or(0..=0);
@@ -179,7 +179,7 @@ impl Failure {
         Self::new("wrong_arguments", message)
     }
 
-    /// The message as text.
+    /// Returns the message as text.
     pub fn message(&self) -> String {
         match &self.message {
             Some(Value::Str(text)) => text.to_string(),
@@ -189,24 +189,24 @@ impl Failure {
     }
 }
 
-/// A call of a query action or a function.
+/// Call of a query action or a function.
 pub struct Call<'c, 'm> {
-    /// The prover, and all that is known.
+    /// Prover, with the agent's knowledge.
     pub solver: &'c Solver<'m>,
-    /// The variables.
+    /// Variables.
     pub bindings: &'c mut Bindings,
-    /// Where the caller's variables begin.
+    /// First slot of the caller's variables.
     pub base: u32,
-    /// The names of the caller's variables.
+    /// Names of the caller's variables.
     pub names: &'c [Symbol],
-    /// The arguments, bound variables replaced, arithmetic done; null in place of a formula known when it was compiled.
+    /// Arguments: bound variables replaced, arithmetic done; null in place of a formula known to the compiler.
     pub args: &'c [Value],
-    /// The call as compiled.
+    /// Call as compiled.
     pub call: &'c CallExpr,
 }
 
 impl Call<'_, '_> {
-    /// Argument `place`, counted from 0; null if there is none.
+    /// Returns argument `place`, counted from 0; null if there is none.
     pub fn arg(&self, place: usize) -> &Value {
         self.args.get(place).unwrap_or(&Value::Null)
     }
@@ -217,16 +217,16 @@ impl Call<'_, '_> {
         Ok(self.bindings.unify(arg, value).into())
     }
 
-    /// The number argument `place` is.
+    /// Returns argument `place` as a number.
     ///
     /// # Errors
-    /// It is none.
+    /// Returns an error if the argument is not a number.
     pub fn number(&self, place: usize) -> Result<f64, Failure> {
         let arg = self.arg(place);
         arg.as_f64().ok_or_else(|| Failure::wrong_argument(self.call, &format!("{arg} is not a number")))
     }
 
-    /// The values of `template` in each solution of argument `place` taken as a formula, at most `limit`.
+    /// Returns the values of `template` in each solution of argument `place` taken as a formula, at most `limit`.
     pub fn solutions(&mut self, place: usize, template: &Value, limit: usize) -> Vec<Value> {
         let mut found = Vec::new();
         let solver = self.solver;
@@ -238,7 +238,7 @@ impl Call<'_, '_> {
         found
     }
 
-    /// Calls `on_solution` for each solution of argument `place` taken as a formula; nothing stays bound.
+    /// Calls `on_solution` for each solution of argument `place` taken as a formula. Leaves nothing bound.
     pub fn each_solution(&mut self, place: usize, mut on_solution: impl FnMut(&mut Bindings) -> Found) {
         let mark = self.bindings.mark();
         let dynamic;
@@ -253,7 +253,7 @@ impl Call<'_, '_> {
         self.bindings.undo(mark);
     }
 
-    /// Whether argument `place`, taken as a formula, holds; its first solution's bindings stay.
+    /// Returns true if argument `place`, taken as a formula, holds. The bindings of its first solution stay.
     pub fn holds(&mut self, place: usize) -> bool {
         let dynamic;
         let (formula, base, names) = match self.call.formulas.get(place) {
@@ -268,30 +268,30 @@ impl Call<'_, '_> {
     }
 }
 
-/// A call of a step action. The intention's variables are in `cycle.bindings` while it runs.
+/// Call of a step action. The intention's variables are in `cycle.bindings` while it runs.
 pub struct StepCall<'c, 'm> {
-    /// The reasoning cycle: the mind, the platform.
+    /// Reasoning cycle: the mind, the platform.
     pub cycle: &'c mut Cycle<'m>,
-    /// The intention whose step this is.
+    /// Intention whose step this is.
     pub intention: IntentionId,
-    /// The arguments, bound variables replaced, arithmetic done.
+    /// Arguments: bound variables replaced, arithmetic done.
     pub args: SmallVec<[Value; 4]>,
-    /// The call as compiled.
+    /// Call as compiled.
     pub call: &'c CallExpr,
 }
 
 impl StepCall<'_, '_> {
-    /// Argument `place`, counted from 0; null if there is none.
+    /// Returns argument `place`, counted from 0; null if there is none.
     pub fn arg(&self, place: usize) -> &Value {
         self.args.get(place).unwrap_or(&Value::Null)
     }
 
-    /// The time `ms` milliseconds from now.
+    /// Returns the time `ms` milliseconds from now.
     pub fn after(&self, ms: f64) -> Time {
         self.cycle.now + Duration::from_micros((ms.max(0.0) * 1000.0) as u64)
     }
 
-    /// Whether argument `place`, taken as a formula, holds; its first solution's bindings stay.
+    /// Returns true if argument `place`, taken as a formula, holds. The bindings of its first solution stay.
     pub fn holds(&mut self, place: usize) -> bool {
         let frame = self.cycle.mind.intentions.find(self.intention).and_then(|i| i.frames.last());
         let base = frame.map_or(0, |frame| frame.base);
@@ -308,10 +308,10 @@ impl StepCall<'_, '_> {
         solver.first(formula, self.cycle.bindings, base, &[])
     }
 
-    /// Unifies argument `place` with a value; a failure if they do not.
+    /// Unifies argument `place` with a value.
     ///
     /// # Errors
-    /// They do not unify.
+    /// Returns an error if they do not unify.
     pub fn unify(&mut self, place: usize, value: &Value) -> Result<Progress, Failure> {
         let arg = self.args.get(place).unwrap_or(&Value::Null);
         if self.cycle.bindings.unify(arg, value) { Ok(Progress::Done) } else { Err(Failure::said_no()) }

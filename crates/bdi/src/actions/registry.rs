@@ -1,4 +1,4 @@
-//! Internal actions and functions by name.
+//! Registry of internal actions and functions by name.
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ static ACTIONS: LazyLock<FxHashMap<&'static str, Action>> = LazyLock::new(|| {
     queries.chain(steps).collect()
 });
 
-/// The internal action called `name`, leading dot included, with `count` arguments.
+/// Looks up the internal action `name`, leading dot included, with `count` arguments.
 pub fn lookup(name: &str, count: usize) -> Action {
     let name = name.strip_prefix("jason.stdlib").unwrap_or(name);
     match ACTIONS.get(name) {
@@ -22,7 +22,7 @@ pub fn lookup(name: &str, count: usize) -> Action {
     }
 }
 
-/// The function called `name` if it takes that many arguments.
+/// Looks up the function `name` with this number of arguments.
 pub fn function(name: &str, arity: usize) -> Option<NativeFunction> {
     if !name.contains('.') {
         return None;
@@ -31,14 +31,14 @@ pub fn function(name: &str, arity: usize) -> Option<NativeFunction> {
     found.map(|(_, _, function)| *function)
 }
 
-/// The names of all internal actions, in order.
+/// Returns the names of all internal actions, in order.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = ACTIONS.keys().copied().collect();
     names.sort_unstable();
     names
 }
 
-/// Step actions that a context, a rule or a condition may ask for, as in Jason.
+/// Step actions that a context, a rule or a condition may contain, as in Jason.
 const IN_FORMULAS: [&str; 26] = [
     ".abolish",
     ".add_plan",
@@ -68,12 +68,12 @@ const IN_FORMULAS: [&str; 26] = [
     ".verbose",
 ];
 
-/// True if a formula (context, rule, `if`) may contain this step action.
+/// Returns true if a formula (context, rule, `if`) may contain this step action.
 pub fn acts_in_formulas(name: &str) -> bool {
     IN_FORMULAS.binary_search(&name.strip_prefix("jason.stdlib").unwrap_or(name)).is_ok()
 }
 
-/// The place of the argument that is a logical formula, if the action takes one.
+/// Returns the place of the argument that is a logical formula, if the action has one.
 pub fn formula_place(name: &str, count: usize) -> Option<usize> {
     match name.strip_prefix("jason.stdlib").unwrap_or(name) {
         ".count" | ".wait" | ".if_then_else" | ".loop" | ".foreach" => Some(0),
@@ -92,7 +92,7 @@ mod tests {
 
     const REFERENCE: &str = include_str!("../../../../docs/reference/internal-actions.md");
 
-    /// The calls that the reference's tables begin with: name, fewest and most arguments of all its forms.
+    /// Returns the calls at the beginning of the reference's tables: name, fewest and most arguments of all forms.
     fn documented(text: &str) -> BTreeMap<&str, (usize, usize)> {
         let mut found = BTreeMap::new();
         for row in text.lines().filter_map(|line| line.strip_prefix("| `")) {
@@ -107,7 +107,7 @@ mod tests {
         found
     }
 
-    /// How many arguments `A, B [, C]` says.
+    /// Returns the numbers of arguments in `A, B [, C]`.
     fn counts(args: &str) -> (usize, usize) {
         let mut depth = 0;
         let required: String = args
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_documents_every_action_as_it_is() {
+    fn reference_documents_every_action() {
         let (actions, _) = REFERENCE.split_once("## Functions").expect("functions come last");
         let documented = documented(actions);
         let names: Vec<&str> = documented.keys().copied().collect();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_documents_every_function_as_it_is() {
+    fn reference_documents_every_function() {
         let (_, functions) = REFERENCE.split_once("## Functions").expect("functions come last");
         let documented = documented(functions);
         let mut names: Vec<&str> = queries::FUNCTIONS.iter().map(|(name, _, _)| *name).collect();

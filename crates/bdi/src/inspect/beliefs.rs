@@ -11,7 +11,7 @@ use crate::mind::{Entry, is_source};
 use crate::syntax::quote;
 
 impl Inspector<'_> {
-    /// By predicate, each predicate's in query order.
+    /// Adds beliefs by predicate, each predicate's in query order.
     pub(super) fn see_beliefs(&self, seen: &mut Inspection, texts: &mut Texts) {
         for (_, table) in self.mind.beliefs.tables() {
             let before = seen.beliefs.len();
@@ -40,10 +40,11 @@ fn belief(fact: &Structure, texts: &mut Texts) -> BeliefSeen {
     }
 }
 
-/// How deep texts in a belief are looked for.
+/// Depth to which texts in a belief are searched for.
 const READABLE_LEVELS_MAX: u32 = 64;
 
-/// A belief as it can be read back, to be forgotten for example: AgentSpeak prints texts as they are, with whatever quotes are in them.
+/// Makes a belief readable for a parser, for example to be forgotten: AgentSpeak prints texts as they are, with
+/// whatever quotes they contain.
 fn readable(fact: &Structure, annots: Annots) -> Structure {
     let args = match fact.levels() {
         ..=READABLE_LEVELS_MAX => fact.args.iter().map(escaped).collect(),
@@ -65,7 +66,7 @@ fn escaped(value: &Value) -> Value {
     }
 }
 
-/// `source(amy)` as `amy`.
+/// Writes `source(amy)` as `amy`.
 fn source_text(source: &Annot, texts: &mut Texts) -> String {
     match source {
         Annot::Source(name) => texts.of(name),

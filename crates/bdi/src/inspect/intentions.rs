@@ -101,7 +101,7 @@ impl Inspector<'_> {
         })
     }
 
-    /// Goals of events that wait, then those of intentions, outermost first.
+    /// Adds goals of waiting events, then those of intentions, outermost first.
     pub(super) fn see_goals(&self, seen: &mut Inspection, texts: &mut Texts) {
         let mind = self.mind;
         let pending = mind.events.pending().filter(|event| event.is_new_goal());
@@ -111,7 +111,7 @@ impl Inspector<'_> {
             goals.map(move |frame| (Goal::Pursued(frame), Some(intention)))
         });
         for (goal, intention) in pending.chain(pursued) {
-            // Of what is left out only the number is told: an agent may have a million goals.
+            // Only the number of those left out is reported: an agent may have a million goals.
             if seen.goals.len() >= INSPECTION_GOALS_MAX || texts.is_full() {
                 seen.cut.goals += 1;
                 continue;
@@ -140,7 +140,7 @@ impl Inspector<'_> {
     }
 }
 
-/// A goal that is not written yet.
+/// Goal that is not written yet.
 enum Goal<'a> {
     Pending(Pending<'a>),
     Pursued(&'a Frame),
@@ -150,7 +150,7 @@ fn is_goal(op: TriggerOp, kind: TriggerKind) -> bool {
     op == TriggerOp::Add && kind == TriggerKind::Achieve
 }
 
-/// A frame's variables that have values and that the program has a name for.
+/// Returns a frame's bound variables that have a name in the program.
 fn unifier(frame: &Frame, plan: &Plan, bindings: &Bindings, texts: &mut Texts) -> Vec<(String, String)> {
     let mut known: Vec<(String, String)> = Vec::new();
     for (slot, name) in (frame.base..).zip(plan.names.iter()) {

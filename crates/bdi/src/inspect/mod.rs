@@ -1,4 +1,4 @@
-//! A mind as somebody sees it who looks into it: plain data, made of a mind between two turns. Jason's mind inspector shows the same.
+//! Inspection of a mind: plain data, made between two turns. Jason's mind inspector shows the same.
 
 mod beliefs;
 mod breakpoints;
@@ -17,18 +17,18 @@ pub(crate) use breakpoints::Breakpoints;
 pub(crate) use plans::{PlanName, plan_names};
 pub(crate) use written::head as step_text;
 
-/// What an inspection is made of.
+/// Sources of an inspection.
 pub(crate) struct Inspector<'a> {
     pub image: &'a Image,
     pub mind: &'a Mind,
-    /// The time by the mind's clock.
+    /// Time by the mind's clock.
     pub now: Time,
-    /// Where it pauses, if somebody debugs it.
+    /// Breakpoints, if the agent is debugged.
     pub breakpoints: Option<&'a Breakpoints>,
 }
 
 impl Inspector<'_> {
-    /// The whole; what matters most comes first, in case there is no room for all.
+    /// Inspects everything, the most important parts first in case there is no room for all.
     pub fn inspect(&self, texts: &mut Texts) -> Inspection {
         let mut seen = Inspection { source_file: Some(self.mind.source.to_string()), ..Inspection::default() };
         self.see_intentions(&mut seen, texts);
@@ -53,7 +53,7 @@ impl Inspector<'_> {
     }
 }
 
-/// The number of a variable's name, the first being 0.
+/// Returns the number of a variable's name; the first is 0.
 pub(crate) fn number_of(names: &mut Vec<Symbol>, name: Symbol) -> u32 {
     let known = names.iter().position(|other| *other == name);
     let number = known.unwrap_or_else(|| {
@@ -63,12 +63,12 @@ pub(crate) fn number_of(names: &mut Vec<Symbol>, name: Symbol) -> u32 {
     number as u32
 }
 
-/// An event as it is shown: what an agent has from itself is not marked so.
+/// Writes an event for display, without marks of the agent itself as source.
 pub(crate) fn event_text(event: &Event) -> String {
     trigger_text(event.op, event.kind, &event.literal)
 }
 
-/// `+!serve(amy)`
+/// Writes `+!serve(amy)`.
 fn trigger_text(op: TriggerOp, kind: TriggerKind, literal: &Structure) -> String {
     let op = match op {
         TriggerOp::Add => "+",

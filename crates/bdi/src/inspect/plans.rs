@@ -12,7 +12,7 @@ use crate::mind::{Mind, is_source, namespace_of};
 use crate::reason::is_library;
 use crate::syntax::quote;
 
-/// What a plan is known by, whatever becomes of the library: its label and the namespace of that.
+/// Name of a plan that does not change with the library: its label and the label's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlanName {
     namespace: Symbol,
@@ -34,7 +34,7 @@ impl std::fmt::Display for PlanName {
     }
 }
 
-/// All plans of an agent and the plans within them, in order.
+/// Returns the names of all plans of an agent and their sub-plans, in order.
 pub(crate) fn plan_names(image: &Image, mind: &Mind) -> Vec<PlanName> {
     let mut names = Vec::new();
     for (_, plan) in mind.plans.all(image) {
@@ -43,7 +43,7 @@ pub(crate) fn plan_names(image: &Image, mind: &Mind) -> Vec<PlanName> {
     names
 }
 
-/// A plan, and then those within it.
+/// Visits a plan, then its sub-plans.
 fn each(plan: &Plan, see: &mut dyn FnMut(&Plan)) {
     see(plan);
     plan.sub_plans.iter().for_each(|plan| each(plan, see));
@@ -84,7 +84,7 @@ impl Inspector<'_> {
     }
 }
 
-/// The source of a plan that is not the program's.
+/// Returns the source of a plan that is not the program's.
 fn acquired_from(plan: &Plan) -> Option<Value> {
     let source = plan.annots.iter().find(|annot| is_source(annot))?;
     Some(match source {

@@ -1,4 +1,4 @@
-//! Steps and bodies as programs write them: control structures with their words, not as the actions that they are.
+//! Steps and bodies as programs write them: control structures with their keywords, rather than as internal actions.
 
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Var};
@@ -10,18 +10,18 @@ fn var(name: Symbol) -> Var {
     Var { slot: 0, name }
 }
 
-/// A body, all in one line.
+/// Writes a body in one line.
 pub(crate) fn body(body: &Body) -> String {
     let steps: Vec<String> = body.steps.iter().map(step).collect();
     steps.join("; ")
 }
 
-/// A step; of a control structure its head.
+/// Writes a step; of a control structure only its head.
 pub(crate) fn head(step: &Step) -> String {
     control(step).map_or_else(|| plain(step), |(word, control)| format!("{word} {}", condition(control)))
 }
 
-/// A step with all that is within it.
+/// Writes a step with everything in it.
 fn step(step: &Step) -> String {
     if let Term::Literal(literal) = &step.term
         && literal.functor.as_str() == ELIF
@@ -37,7 +37,7 @@ fn step(step: &Step) -> String {
     blocks.next().map_or(head.clone(), |otherwise| format!("{head} else {otherwise}"))
 }
 
-/// An `if` with `elif`.
+/// Writes an `if` with `elif`.
 fn branches(args: &[Term]) -> String {
     let block = |code: &Term| match code {
         Term::Code(Code::Body(block)) => format!("{{ {} }}", body(block)),
@@ -54,7 +54,7 @@ fn branches(args: &[Term]) -> String {
     written.collect::<Vec<_>>().join(" ")
 }
 
-/// The word of a control structure, and the action that it is.
+/// Returns the keyword of a control structure, and its internal action.
 fn control(step: &Step) -> Option<(&'static str, &Literal)> {
     let Term::Literal(control) = &step.term else { return None };
     let word = match control.functor.as_str() {

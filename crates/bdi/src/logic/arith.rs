@@ -2,10 +2,10 @@
 
 use whimbrel_acl::{Symbol, Value, sym};
 
-/// The value of `functor(args)` if that is an arithmetic operation on numbers.
+/// Computes `functor(args)` if that is an arithmetic operation on numbers.
 #[inline]
 pub fn evaluate(functor: Symbol, args: &[Value]) -> Option<f64> {
-    // Operators have the lowest symbols; most functors are told apart by this one comparison.
+    // Operators have the lowest symbols; most functors are ruled out by this one comparison.
     if functor > sym::POW {
         return None;
     }
@@ -16,7 +16,7 @@ pub fn evaluate(functor: Symbol, args: &[Value]) -> Option<f64> {
     }
 }
 
-/// Whether `functor` with `arity` arguments is an arithmetic operation.
+/// Returns true if `functor` with `arity` arguments is an arithmetic operation.
 pub fn is_operation(functor: Symbol, arity: usize) -> bool {
     match functor {
         sym::SUB => arity == 1 || arity == 2,
@@ -25,7 +25,7 @@ pub fn is_operation(functor: Symbol, arity: usize) -> bool {
     }
 }
 
-/// `a functor b`, if that is an arithmetic operation.
+/// Computes `a functor b`, if that is an arithmetic operation.
 #[inline]
 pub fn binary(functor: Symbol, a: f64, b: f64) -> Option<f64> {
     match functor {
@@ -46,7 +46,8 @@ fn rarer(functor: Symbol, a: f64, b: f64) -> Option<f64> {
     })
 }
 
-/// `div`: both operands as integers, the quotient towards zero. By zero it is the double quotient, an infinity.
+/// Computes `div`: both operands as integers, the quotient towards zero. By zero it is the double quotient, an
+/// infinity.
 fn integer_division(a: f64, b: f64) -> f64 {
     if (b as i64) == 0 { a / b } else { ((a as i64).wrapping_div(b as i64)) as f64 }
 }

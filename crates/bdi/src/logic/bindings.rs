@@ -1,4 +1,4 @@
-//! Variable bindings: one stack of slots and a trail, as in a Prolog machine. No maps, nothing cloned per candidate.
+//! Variable bindings: one stack of slots and a trail, as in a Prolog machine. No maps, and no clones for candidates.
 
 use std::cell::Cell;
 
@@ -11,34 +11,34 @@ use super::{arith, levels};
 use crate::actions::Effect;
 use crate::mind::IntentionId;
 
-/// The values of variables. A slot holds [`Value::Null`] while its variable is unbound. Terms in slots refer to other
+/// Values of variables. A slot holds [`Value::Null`] while its variable is unbound. Terms in slots refer to other
 /// variables by their absolute slot numbers.
 #[derive(Debug, Default)]
 pub struct Bindings {
     slots: Vec<Value>,
     trail: Vec<u32>,
-    /// Whether a value with variables may have been bound since the trail was empty.
+    /// True if a value with variables may have been bound since the trail was empty.
     open: bool,
-    /// How deep the term nests that is being looked at, variables followed.
+    /// Nesting depth at the term being examined, with variables followed.
     level: Cell<u32>,
-    /// Step actions that formulas asked for and that are not executed yet.
+    /// Step actions that formulas requested and that are not executed yet.
     effects: Option<Box<Effects>>,
 }
 
-/// Step actions that formulas asked for, in order.
+/// Step actions that formulas requested, in order.
 #[derive(Debug, Default)]
 struct Effects {
     asked: Vec<Effect>,
-    /// True if formulas asked for more than they may: none is executed.
+    /// True if formulas requested more than they may: none is executed.
     too_many: bool,
     /// Intention that continues when the effects are done.
     waiting: Option<IntentionId>,
 }
 
-/// How many slots may have been bound in a proof that is forgotten.
+/// Number of slots that may have been bound in a proof that is forgotten.
 const FORGET_AT_ONCE: usize = 16;
 
-/// A state to return to.
+/// State to return to.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     trail: u32,
@@ -46,26 +46,26 @@ pub struct Mark {
 }
 
 impl Bindings {
-    /// Continues with slots that were kept elsewhere; nothing is on the trail.
+    /// Continues with slots that were stored elsewhere; the trail is empty.
     pub fn resume(&mut self, slots: Vec<Value>) {
         self.slots = slots;
         self.forget_trail();
     }
 
-    /// Takes the slots out, to keep them elsewhere.
+    /// Takes the slots out, to store them elsewhere.
     pub fn suspend(&mut self) -> Vec<Value> {
         self.forget_trail();
         std::mem::take(&mut self.slots)
     }
 
-    /// True if formulas asked for step actions that are not executed yet.
+    /// Returns true if formulas requested step actions that are not executed yet.
     #[inline(always)]
     pub fn has_effects(&self) -> bool {
         self.effects.is_some()
     }
 
-    /// Asks for something to be done as soon as the formula at hand is decided. False if formulas ask for more than they
-    /// may: then nothing of all that is done.
+    /// Requests an effect as soon as the current formula is decided. Returns false if formulas request more than they
+    /// may: then none of these effects is executed.
     #[must_use]
     pub fn ask(&mut self, effect: Effect) -> bool {
         let effects = self.effects.get_or_insert_default();
@@ -89,27 +89,27 @@ impl Bindings {
         self.effects.as_mut()?.waiting.take()
     }
 
-    /// Takes the step actions that formulas asked for.
+    /// Takes the step actions that formulas requested.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         self.effects.take().map(|effects| effects.asked).unwrap_or_default()
     }
 
-    /// Whether there is no memory for slots yet.
+    /// Returns true if no memory for slots is allocated yet.
     pub fn has_no_room(&self) -> bool {
         self.slots.capacity() == 0
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub fn len(&self) -> u32 {
         self.slots.len() as u32
     }
 
-    /// Whether there are no slots.
+    /// Returns true if there are no slots.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Adds `count` unbound variables; answers the first one's slot.
+    /// Adds `count` unbound variables. Returns the first one's slot.
     #[inline]
     pub fn extend(&mut self, count: u32) -> u32 {
         let base = self.slots.len();
@@ -117,19 +117,19 @@ impl Bindings {
         base as u32
     }
 
-    /// Adds a slot that holds `value` already.
+    /// Adds a slot with a value.
     #[inline]
     pub fn push(&mut self, value: Value) {
         self.slots.push(value);
     }
 
-    /// Adds a slot that holds a number. It is written where it belongs: see [`Value::exchange`].
+    /// Adds a slot with a number, which is written in place: see [`Value::exchange`].
     #[inline(always)]
     pub fn push_number(&mut self, number: f64) {
         self.slots.extend(std::iter::once_with(|| Value::Num(number)));
     }
 
-    /// Adds a slot that holds the same as `value`.
+    /// Adds a slot with a copy of `value`.
     #[inline(always)]
     pub fn push_same(&mut self, value: &Value) {
         if !self.push_plain(value) {
@@ -137,7 +137,8 @@ impl Bindings {
         }
     }
 
-    /// Adds a slot that holds the same as `value` if that is an atom or a number, as most are; false if it is something else.
+    /// Adds a slot with a copy of `value` if that is an atom or a number, as most are. Returns false for any other
+    /// value.
     #[inline(always)]
     pub fn push_plain(&mut self, value: &Value) -> bool {
         let plain = matches!(value, Value::Atom(_) | Value::Num(_));
@@ -147,7 +148,7 @@ impl Bindings {
         plain
     }
 
-    /// [`Self::push_plain`] of what a slot holds.
+    /// Adds a slot with a copy of another slot's value, like [`Self::push_plain`].
     #[inline(always)]
     pub fn push_slot(&mut self, slot: u32) -> bool {
         let value = self.slot(slot);
@@ -178,29 +179,29 @@ impl Bindings {
         close_gap(&mut self.slots, from, to);
     }
 
-    /// The slots from `base` on.
+    /// Returns the slots from `base` on.
     pub fn from(&self, base: u32) -> &[Value] {
         self.slots.get(base as usize..).unwrap_or(&[])
     }
 
-    /// The same, to take what is in them.
+    /// Returns the slots from `base` on, to take their values.
     pub fn from_mut(&mut self, base: u32) -> &mut [Value] {
         self.slots.get_mut(base as usize..).unwrap_or(&mut [])
     }
 
-    /// The content of a slot; null if it is unbound.
+    /// Returns the content of a slot; null if it is unbound.
     #[inline(always)]
     pub fn slot(&self, slot: u32) -> &Value {
         self.slots.get(slot as usize).unwrap_or(&Value::Null)
     }
 
-    /// Which of `count` slots from `first` on are bound: a bit each, the first 32.
+    /// Returns a bit for each of `count` slots from `first` on that is bound, for the first 32.
     #[inline(always)]
     pub fn known(&self, first: u32, count: u32) -> u32 {
         (0..count.min(u32::BITS)).fold(0, |bits, k| bits | u32::from(!matches!(self.slot(first + k), Value::Null)) << k)
     }
 
-    /// Sets a slot, whatever it held, without a note on the trail.
+    /// Sets a slot, whatever its value, without a note on the trail.
     #[inline(always)]
     pub fn set(&mut self, slot: u32, value: Value) {
         if let Some(place) = self.slots.get_mut(slot as usize) {
@@ -208,7 +209,7 @@ impl Bindings {
         }
     }
 
-    /// Has the slots from `base` on be these again, and nothing on the trail. What has not changed is left alone.
+    /// Restores the slots from `base` on, and empties the trail. Unchanged slots are left alone.
     pub fn restore(&mut self, base: u32, saved: &[Value]) {
         let base = base as usize;
         self.slots.truncate(base + saved.len());
@@ -225,20 +226,20 @@ impl Bindings {
         self.forget_trail();
     }
 
-    /// The state now.
+    /// Returns the present state.
     #[inline]
     pub fn mark(&self) -> Mark {
         Mark { trail: self.trail.len() as u32, slots: self.slots.len() as u32 }
     }
 
-    /// Unbinds what was bound since `mark` and drops the slots added since.
+    /// Unbinds all variables bound since `mark`, and drops the slots added since.
     #[inline]
     pub fn undo(&mut self, mark: Mark) {
         self.unbind(mark);
         self.truncate(mark.slots);
     }
 
-    /// Unbinds what was bound since `mark`, keeping the slots.
+    /// Unbinds all variables bound since `mark`, and retains the slots.
     #[inline]
     pub fn unbind(&mut self, mark: Mark) {
         while self.trail.len() > mark.trail as usize {
@@ -248,8 +249,8 @@ impl Bindings {
         }
     }
 
-    /// Forgets the slots added since `mark`, if none of the others bound since then has a variable in its value: what is done with
-    /// them is over, and nobody comes back to it. It is not looked for if it takes long.
+    /// Forgets the slots added since `mark`, if no other slot bound since then has a value with variables: their
+    /// proof is over, and nothing returns to it. Nothing is forgotten if the check would take long.
     #[inline]
     pub(super) fn forget_proof(&mut self, mark: Mark) {
         let (top, bound) = (mark.slots, self.bound_since(mark));
@@ -263,28 +264,28 @@ impl Bindings {
         self.truncate(top);
     }
 
-    /// The slots bound since `mark`.
+    /// Returns the slots bound since `mark`.
     pub fn bound_since(&self, mark: Mark) -> &[u32] {
         self.trail.get(mark.trail as usize..).unwrap_or(&[])
     }
 
-    /// Whether no variable is in the slots below `top` that were bound since the variables were taken up.
+    /// Returns true if no slot below `top` that was bound since the variables were taken up has a variable.
     pub fn is_trail_ground(&self, top: u32) -> bool {
         !self.open || self.trail.iter().all(|slot| *slot >= top || self.slot(*slot).is_ground())
     }
 
-    /// The slots bound since the variables were taken up; the trail is empty then.
+    /// Takes the trail: the slots bound since the variables were taken up.
     pub fn take_trail(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.trail)
     }
 
-    /// Gives the memory of a trail that was taken back, empty.
+    /// Returns the memory of a trail that was taken.
     pub fn return_trail(&mut self, mut trail: Vec<u32>) {
         trail.clear();
         (self.trail, self.open) = (trail, false);
     }
 
-    /// What was bound stays bound.
+    /// Makes all present bindings permanent.
     #[inline]
     pub fn forget_trail(&mut self) {
         self.trail.clear();
@@ -303,13 +304,14 @@ impl Bindings {
     pub fn bind_ground(&mut self, slot: u32, value: Value) {
         if let Some(place) = self.slots.get_mut(slot as usize) {
             debug_assert!(matches!(place, Value::Null), "the variable is unbound");
-            // Nothing is there to be dropped.
+            // The slot is empty: there is nothing to drop.
             std::mem::forget(std::mem::replace(place, value));
         }
         self.trail.push(slot);
     }
 
-    /// Binds a variable to a number, or what it stands for; false, and nothing is bound, if that is bound already.
+    /// Binds a variable, or the unbound one that it refers to, to a number. Returns false, and binds nothing, if it
+    /// has a value already.
     #[inline]
     pub(super) fn bind_number(&mut self, slot: u32, number: f64) -> bool {
         let mut slot = slot;
@@ -324,7 +326,7 @@ impl Bindings {
         true
     }
 
-    /// Binds an unbound variable to what is no variable; false if that nests too deep.
+    /// Binds an unbound variable to anything but a variable. Returns false if the value nests too deep.
     #[inline]
     pub fn bind_value(&mut self, slot: u32, value: Value) -> bool {
         let fits = levels::fits(&value);
@@ -334,7 +336,7 @@ impl Bindings {
         fits
     }
 
-    /// Goes a level deeper; false if that is too deep, which is noted.
+    /// Enters a level. Returns false if that is too deep, and notes it.
     #[inline]
     pub(super) fn enter(&self) -> bool {
         let level = self.level.get();
@@ -346,13 +348,13 @@ impl Bindings {
         true
     }
 
-    /// Comes back from a level that was [entered](Self::enter).
+    /// Leaves a level that was [entered](Self::enter).
     #[inline]
     pub(super) fn leave(&self) {
         self.level.set(self.level.get() - 1);
     }
 
-    /// What `value` stands for: follows bound variables until something else, or an unbound variable.
+    /// Follows bound variables from `value` to a value, or to an unbound variable.
     #[inline]
     pub fn deref<'a>(&'a self, value: &'a Value) -> &'a Value {
         let mut value = value;
@@ -365,8 +367,8 @@ impl Bindings {
         value
     }
 
-    /// Whether an unbound variable is part of a value, or of what the value's variables stand for. To bind it to that
-    /// would make a term without end.
+    /// Returns true if an unbound variable occurs in a value, or in the values of its variables. Binding it would
+    /// make an infinite term.
     pub fn occurs(&self, slot: u32, value: &Value) -> bool {
         match value {
             value if value.is_ground() => false,
@@ -402,7 +404,7 @@ impl Bindings {
         false
     }
 
-    /// The value with every bound variable replaced by what it stands for, and arithmetic done that can be done.
+    /// Replaces every bound variable in a value, and computes arithmetic where possible.
     pub fn resolve(&self, value: &Value) -> Value {
         let value = self.deref(value);
         match value {
@@ -426,7 +428,7 @@ impl Bindings {
     }
 
     fn resolve_tail(&self, mut heads: Vec<Value>, tail: &Value) -> Value {
-        // A list whose tail is bound to a further list goes on there: no recursion over its length.
+        // A list whose tail is bound to another list continues there, without recursion over its length.
         let mut tail = self.deref(tail);
         while let Value::List(cons) = tail {
             if cons.is_ground() {
@@ -452,7 +454,7 @@ impl Bindings {
         Structure::full(term.namespace, term.negated, term.functor, args, annots).into_value()
     }
 
-    /// Annotations with every bound variable replaced, an open tail bound to a list spliced in.
+    /// Replaces every bound variable in annotations; an open tail bound to a list is spliced in.
     pub fn resolve_annots(&self, annots: &[Annot]) -> Annots {
         let mut resolved = Annots::new();
         for annot in annots {
@@ -468,7 +470,7 @@ impl Bindings {
         resolved
     }
 
-    /// `value` with its variables, which are relative to nothing, moved `base` slots up.
+    /// Moves the variables of `value`, which are numbered from 0, `base` slots up.
     pub fn rename(value: &Value, base: u32) -> Value {
         map_vars(value, &mut |var| Value::Var(Var { slot: var.slot + base, name: var.name }))
     }
@@ -496,7 +498,7 @@ pub fn close_gap(slots: &mut Vec<Value>, from: u32, to: u32) {
     }
 }
 
-/// Lets values refer to the new places of slots, those from `from` up to `to` being removed.
+/// Adapts values to the new places of slots, after those from `from` up to `to` are removed.
 pub fn shift(values: &mut [Value], from: u32, to: u32) {
     for value in values.iter_mut().filter(|value| !value.is_ground()) {
         *value = map_vars(value, &mut |var| {
@@ -506,7 +508,7 @@ pub fn shift(values: &mut [Value], from: u32, to: u32) {
     }
 }
 
-/// The number of `slot` in the list, added if it is new.
+/// Returns the number of `slot` in the list, and adds it if it is new.
 pub fn number_of(vars: &mut Vec<u32>, slot: u32) -> u32 {
     let known = vars.iter().position(|other| *other == slot);
     known.unwrap_or_else(|| {
@@ -515,7 +517,7 @@ pub fn number_of(vars: &mut Vec<u32>, slot: u32) -> u32 {
     }) as u32
 }
 
-/// A copy of `value` with each variable replaced by what `replace` says.
+/// Copies `value`, replacing each variable by the result of `replace`.
 pub fn map_vars(value: &Value, replace: &mut dyn FnMut(Var) -> Value) -> Value {
     match value {
         Value::Var(var) => replace(*var),
@@ -534,7 +536,7 @@ pub fn map_vars(value: &Value, replace: &mut dyn FnMut(Var) -> Value) -> Value {
     }
 }
 
-/// Annotations with each variable replaced.
+/// Copies annotations, replacing each variable.
 pub fn map_annots(annots: &[Annot], replace: &mut dyn FnMut(Var) -> Value) -> Annots {
     let mut mapped = Annots::new();
     for annot in annots {
@@ -550,16 +552,16 @@ pub fn map_annots(annots: &[Annot], replace: &mut dyn FnMut(Var) -> Value) -> An
     mapped
 }
 
-/// Number of distinct variables from which they are told apart by a set.
+/// Number of distinct variables from which a set tells them apart.
 const VARIABLES_MANY: usize = 16;
 
-/// The distinct variables of a value, in order of appearance.
+/// Returns the distinct variables of a value, in order of appearance.
 pub fn variables(value: &Value) -> Vec<Var> {
     let mut vars: Vec<Var> = Vec::new();
     let mut seen: FxHashSet<u32> = FxHashSet::default();
     if !value.is_ground() {
         map_vars(value, &mut |var| {
-            // Few are told apart sooner without a set.
+            // Few variables are told apart faster without a set.
             let is_new = match vars.len() {
                 0..VARIABLES_MANY => !vars.iter().any(|other| other.slot == var.slot),
                 VARIABLES_MANY => {

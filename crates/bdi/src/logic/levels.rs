@@ -1,7 +1,7 @@
 //! Excess: terms that nest too deep, and proofs that do not end.
 //!
 //! Code that works on terms recurses over their levels, and a program that builds terms without end must not exhaust
-//! the stack. So no term that nests too deep gets into a variable, and nothing follows variables deeper than that.
+//! the stack. So no term that nests too deep gets into a variable, and variables are not followed deeper than that.
 //! Instead the excess is noted, which fails the current step.
 
 use std::cell::{Cell, RefCell};
@@ -11,32 +11,32 @@ pub use whimbrel_acl::limits::TERM_LEVELS_MAX;
 
 thread_local! {
     static NOTED: Cell<bool> = const { Cell::new(false) };
-    /// The proof that was given up, if the noted excess is a proof's.
+    /// Proof that was given up, if the noted excess is a proof's.
     static RUNAWAY: RefCell<Option<Runaway>> = const { RefCell::new(None) };
 }
 
-/// A proof that was given up.
+/// Proof that was given up.
 #[derive(Clone, Debug)]
 pub struct Runaway {
-    /// Error of the step that asked for the proof.
+    /// Error of the step that requested the proof.
     pub error: &'static str,
-    /// Why, with the rule that was being tried.
+    /// Reason, with the rule that was being tried.
     pub reason: String,
 }
 
-/// Notes that something nested too deep.
+/// Notes that a term nested too deep.
 #[cold]
 pub fn note() {
     NOTED.set(true);
 }
 
-/// Whether something nested too deep.
+/// Returns true if excess was noted.
 #[inline]
 pub fn noted() -> bool {
     NOTED.get()
 }
 
-/// The same; it is told once.
+/// Takes the note of excess; it is reported once.
 #[inline]
 pub fn take() -> bool {
     NOTED.get() && forget()
@@ -61,7 +61,7 @@ pub fn runaway() -> Option<Runaway> {
     RUNAWAY.with_borrow(Clone::clone)
 }
 
-/// Whether a value nests no deeper than it may; noted if it does.
+/// Returns true if a value nests no deeper than allowed; notes excess otherwise.
 #[inline]
 pub fn fits(value: &Value) -> bool {
     let fits = value.levels() <= TERM_LEVELS_MAX;
@@ -71,7 +71,7 @@ pub fn fits(value: &Value) -> bool {
     fits
 }
 
-/// The value, or nothing worth having in its place if it nests too deep, which is noted.
+/// Returns the value, or an empty list if it nests too deep, which is noted.
 #[inline]
 pub fn checked(value: Value) -> Value {
     if fits(&value) { value } else { Value::Nil }
@@ -86,14 +86,14 @@ mod tests {
     use crate::{Agent, AgentConfig, load};
 
     #[test]
-    fn excess_of_another_turn_fails_no_step() {
+    fn earlier_excess_fails_no_step() {
         let program = "!go. +!go <- .wait(5); X = f(1); .print(X). -!go <- .print(failed).";
         let (image, _) =
             load(program, &Text::from("a.asl"), &mut NoFiles).unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
         let mut simulation = Simulation::new(1);
         simulation.spawn("me", Box::new(Agent::new(AgentConfig::new(image))));
         simulation.run_for(1);
-        // As a turn leaves it that panics.
+        // Left by a turn that panics.
         super::note();
         simulation.run_for(20);
         assert_eq!(simulation.output(), ["[me] f(1)"]);

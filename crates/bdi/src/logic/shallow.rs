@@ -1,6 +1,6 @@
-//! The short way of a proof: formulas over facts, relations, negation and alternatives, by plain recursion. How deep that
-//! goes is bounded by the program's text. What may need more than that, rules and internal actions, is left to the
-//! prover proper.
+//! Shallow proofs: formulas over facts, relations, negation and alternatives, proved by plain recursion. The
+//! program's text limits its depth. Formulas that may need more, such as rules and internal actions, are left to the
+//! full prover.
 
 use whimbrel_acl::{Structure, Symbol, Value};
 
@@ -9,28 +9,28 @@ use super::solve::{Solver, asked_last, open_slots, relation_holds};
 use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr, match_slot};
 use crate::mind::Entry;
 
-/// Conjuncts of one formula that are proved by recursion.
+/// Number of conjuncts of one formula that are proved by recursion.
 const CONJUNCTS_MAX: usize = 200;
 
-/// What came of a proof the short way.
+/// Result of a shallow proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shallow {
-    /// This is the first solution: its bindings stay.
+    /// The first solution was found, and its bindings stay.
     Holds,
-    /// There is none.
+    /// There is no solution.
     Fails,
-    /// The prover proper must look, from the beginning.
+    /// The full prover must start from the beginning.
     Unknown,
 }
 
-/// What is left to prove.
+/// Remaining formulas of a proof.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     formulas: &'a [Formula],
     next: Option<&'a Rest<'a>>,
 }
 
-/// A proof the short way: where the variables are, and what they are called.
+/// Shallow proof: the prover, with the place and names of the variables.
 pub(super) struct ShallowProof<'a, 'm> {
     pub(super) solver: &'a Solver<'m>,
     pub(super) base: u32,
@@ -38,7 +38,7 @@ pub(super) struct ShallowProof<'a, 'm> {
 }
 
 impl ShallowProof<'_, '_> {
-    /// Looks for the first solution. Unless there is one, bindings are to be undone by the caller.
+    /// Finds the first solution. Otherwise the caller has to undo the bindings.
     #[inline]
     pub(super) fn first(&self, formula: &Formula, bindings: &mut Bindings) -> Shallow {
         let formulas = match formula {
@@ -87,7 +87,7 @@ impl ShallowProof<'_, '_> {
         Shallow::Holds
     }
 
-    /// Proves what has one solution at most: most of what contexts ask. Unknown if there may be more.
+    /// Proves a formula with at most one solution, as most in contexts are. Returns unknown if there may be more.
     #[inline(always)]
     fn only_way(&self, formula: &Formula, bindings: &mut Bindings) -> Shallow {
         let holds = match formula {
@@ -163,7 +163,7 @@ impl ShallowProof<'_, '_> {
         })
     }
 
-    /// A rule without a condition: a fact with variables of its own.
+    /// Matches a rule without a condition: a fact with variables of its own.
     fn open_fact(&self, term: &TermExpr, rule: &Rule, bindings: &mut Bindings) -> bool {
         let base = bindings.extend(rule.slots);
         term.args.iter().zip(&rule.args).enumerate().all(|(place, (expr, head))| {
@@ -196,7 +196,7 @@ impl ShallowProof<'_, '_> {
         true
     }
 
-    /// Matches an argument with a ground value. What most arguments are is seen in place.
+    /// Matches an argument with a ground value. Most arguments are simple, and matched in place.
     #[inline(always)]
     fn argument(&self, expr: &Expr, value: &Value, bindings: &mut Bindings) -> bool {
         match (expr, value) {

@@ -1,8 +1,8 @@
-//! The prover: finds the solutions of logical formulas over beliefs, rules and internal actions.
+//! Prover: finds the solutions of logical formulas over beliefs, rules and internal actions.
 //!
-//! An explicit machine, not recursion: conjunctions are a linked list of what is left to prove, alternatives a stack of
-//! choice points. A rule may recurse as deeply as memory allows, and the last goal of a rule needs no frame. Only
-//! negation, `.findall` and their like start a proof within a proof.
+//! The prover is an explicit machine without recursion: conjunctions are a linked list of goals left to prove,
+//! alternatives a stack of choice points. A rule may recurse as deeply as memory allows, and the last goal of a rule
+//! needs no frame. Only negation, `.findall` and the like start a proof within a proof.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -22,24 +22,24 @@ use crate::code::{
 use crate::mind::{Candidates, Entry, Mind, Table};
 use crate::syntax::quote;
 
-/// What an agent perceives of its platform while it reasons.
+/// Knowledge of an agent while it reasons.
 #[derive(Clone, Copy)]
 pub struct Knowledge<'m> {
-    /// Its program.
+    /// Program of the agent.
     pub image: &'m Image,
-    /// Its mind.
+    /// Mind of the agent.
     pub mind: &'m Mind,
-    /// Its name.
+    /// Name of the agent.
     pub aid: whimbrel_acl::Aid,
-    /// The time of its turn.
+    /// Time of the agent's turn.
     pub now: Time,
-    /// The platform.
+    /// Platform.
     pub services: &'m dyn Services,
 }
 
-/// Proves formulas against an agent's mind.
+/// Prover of formulas against an agent's mind.
 pub struct Solver<'m> {
-    /// What is known.
+    /// Knowledge.
     pub known: Knowledge<'m>,
     depth: Cell<u32>,
     /// Steps that the solver's proofs may still take, of so many at most.
@@ -47,30 +47,30 @@ pub struct Solver<'m> {
     most: u32,
 }
 
-/// Whether a proof goes on to the next solution.
+/// Decision whether a proof continues to the next solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Look for the next one.
+    /// Find the next solution.
     More,
-    /// Enough.
+    /// Stop.
     Enough,
 }
 
-/// Where a formula's variables are, and what they are called.
+/// Place and names of a formula's variables.
 #[derive(Clone, Copy)]
 struct Scope<'f> {
     base: u32,
-    /// Calls of rules that led to this scope.
+    /// Number of rule calls that led to this scope.
     calls: u32,
     names: &'f [Symbol],
 }
 
-/// What is left to prove after the current goal.
+/// Goals left to prove after the current one.
 struct Pending<'f> {
     formulas: &'f [Formula],
     scope: Scope<'f>,
     next: u32,
-    /// What was bound when the current goal began.
+    /// Bindings at the start of the current goal.
     mark: Mark,
 }
 
@@ -82,10 +82,10 @@ const TOO_DEEP: &str = "rule_too_deep";
 /// Error of a step whose proof takes too many steps.
 const TOO_LONG: &str = "proof_too_long";
 
-/// Error of a step whose formula asks for too many actions.
+/// Error of a step whose formula requests too many actions.
 const TOO_MANY_EFFECTS: &str = "too_many_effects";
 
-/// An alternative to come back to.
+/// Choice point.
 struct Choice<'f> {
     alternatives: Alternatives<'f>,
     scope: Scope<'f>,
@@ -101,32 +101,32 @@ enum Alternatives<'f> {
     Values { target: Value, values: Box<dyn Iterator<Item = Value> + 'f> },
 }
 
-/// A query in progress.
+/// Query in progress.
 #[derive(Clone, Copy)]
 struct Query<'f> {
     term: &'f TermExpr,
-    /// Its arguments, if rules may need them.
+    /// Arguments, if rules may need them.
     args: Option<Passed>,
 }
 
-/// The values of a query's arguments: slots that a rule's variables are, or follow.
+/// Values of a query's arguments: slots that a rule's variables take or follow.
 #[derive(Clone, Copy)]
 struct Passed {
     base: u32,
-    /// Whether any variable can be bound to each of them as it is.
+    /// True if a variable can be bound to any of them directly.
     plain: bool,
 }
 
-/// One proof in progress.
+/// Proof in progress.
 pub struct Proof<'f, 'm: 'f> {
     solver: &'f Solver<'m>,
     pending: SmallVec<[Pending<'f>; 4]>,
     choices: SmallVec<[Choice<'f>; 2]>,
-    /// The rule that was tried last.
+    /// Rule that was tried last.
     rule: Option<&'f Rule>,
 }
 
-/// What to do next in a proof.
+/// Next action of a proof.
 enum Next<'f> {
     Prove(&'f Formula, Scope<'f>, u32),
     Proceed(u32),
@@ -134,19 +134,20 @@ enum Next<'f> {
 }
 
 impl<'m> Solver<'m> {
-    /// A prover over this knowledge.
+    /// Creates a prover over this knowledge.
     pub fn new(known: Knowledge<'m>) -> Self {
         let most = limits::PROOF_STEPS_MAX;
         Self { known, depth: Cell::new(0), steps: Cell::new(most), most }
     }
 
-    /// Limits the steps that its proofs take, all together.
+    /// Limits the steps of all its proofs together.
     #[must_use]
     pub fn within(self, steps: u32) -> Self {
         Self { steps: Cell::new(steps), most: steps, ..self }
     }
 
-    /// Counts steps of a proof; false, and noted with what it did `last`, if it has taken all that it may.
+    /// Counts steps of a proof. Returns false if too many were taken, and notes that with `last`, the last thing
+    /// tried.
     #[inline]
     pub fn spend(&self, steps: u32, last: impl FnOnce() -> Option<String>) -> bool {
         match self.steps.get().checked_sub(steps) {
@@ -164,7 +165,7 @@ impl<'m> Solver<'m> {
         }
     }
 
-    /// Looks for the first solution. If there is one its bindings stay, else nothing is bound.
+    /// Finds the first solution. Its bindings stay; without a solution nothing is bound.
     #[inline]
     pub fn first(&self, formula: &Formula, bindings: &mut Bindings, base: u32, names: &[Symbol]) -> bool {
         let mark = bindings.mark();
@@ -211,7 +212,8 @@ impl<'m> Solver<'m> {
         self.depth.set(self.depth.get() - 1);
     }
 
-    /// The entries that may match a query: by its first argument, and where that leaves many, by others that are known.
+    /// Returns the entries that may match a query: by its first argument, and if these are many, by other known
+    /// arguments.
     #[inline]
     pub(super) fn candidates<'t>(
         &self,
@@ -229,14 +231,14 @@ impl<'m> Solver<'m> {
         if candidates.are_many() { narrowed(candidates, term, bindings, base) } else { candidates }
     }
 
-    /// The value with the function calls in it computed that can be computed now: a call whose arguments were not known
-    /// when it was made is kept as a structure.
+    /// Computes the function calls in a value where possible. A call with unbound arguments at the time of its
+    /// building was left as a structure.
     pub fn compute(&self, bindings: &mut Bindings, value: Value) -> Value {
         if !self.known.image.calls_functions {
             return value;
         }
         match &value {
-            // What it calls is called when it is run.
+            // Calls in code are computed when it runs.
             code if quote::is_code(code) => value,
             Value::Term(term) => {
                 let args: Args = term.args.iter().map(|arg| self.compute(bindings, arg.clone())).collect();
@@ -268,7 +270,7 @@ impl<'m> Solver<'m> {
         }
     }
 
-    /// The value of a function call, if its arguments allow one.
+    /// Computes a function call, if its arguments allow a value.
     pub fn function(&self, bindings: &mut Bindings, call: &FunctionExpr, args: &[Value]) -> Option<Value> {
         match call.function {
             Function::Native(function) => {
@@ -289,26 +291,26 @@ impl<'m> Solver<'m> {
     }
 }
 
-/// Names a rule, with what there is to say of it.
+/// Describes a rule with a remark.
 fn named(rule: &Rule, what: &str) -> String {
     let Rule { key, source, .. } = rule;
     format!("rule {}/{} ({}:{}) {what}", key.functor, key.arity, source.file, source.span.line)
 }
 
-/// Names a predicate that a proof asked for last.
+/// Describes the predicate that a proof asked for last.
 pub(super) fn asked_last(key: &Key) -> String {
     format!("{}/{} was asked last", key.functor, key.arity)
 }
 
 impl<'f, 'm: 'f> Proof<'f, 'm> {
-    /// Runs until a solution is found; false if there is none.
+    /// Runs until a solution is found. Returns false if there is none.
     fn run(&mut self, mut next: Next<'f>, bindings: &mut Bindings) -> bool {
         loop {
             next = match next {
                 Next::Prove(formula, scope, rest) => self.prove(formula, scope, rest, bindings),
                 Next::Proceed(NOTHING) => return true,
                 Next::Proceed(at) => self.proceed(at, bindings),
-                // A term nests too deep: that fails the whole proof.
+                // A term nests too deep, which fails the whole proof.
                 Next::Fail if levels::noted() => return false,
                 Next::Fail => match self.backtrack(bindings) {
                     Some(next) => next,
@@ -332,7 +334,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         self.conjunction(formulas, scope, next, bindings)
     }
 
-    /// Relations come at once: what a rule begins with mostly says whether it applies.
+    /// Proves relations at once, because a rule's first conditions mostly decide whether it applies.
     #[inline]
     fn conjunction(
         &mut self,
@@ -396,7 +398,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         if let Choice { alternatives: Alternatives::Values { target, values }, mark, pending, next, .. } =
             self.choices.last_mut()?
         {
-            // It stays where it is: there may be many values.
+            // The choice point stays where it is: there may be many values.
             bindings.undo(*mark);
             self.pending.truncate(*pending as usize);
             let next = *next;
@@ -443,7 +445,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         self.entries(Query { term, args: None }, first, rest, scope, next, bindings)
     }
 
-    /// Puts the values of a query's arguments on top of the bindings.
+    /// Pushes the values of a query's arguments onto the bindings.
     fn pass(&self, args: &[Expr], scope: Scope<'f>, bindings: &mut Bindings) -> Passed {
         let (base, mut plain) = (bindings.len(), true);
         for (place, expr) in args.iter().enumerate() {
@@ -454,7 +456,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             let value = build(self.solver, bindings, scope.base, scope.names, expr);
             plain &= is_plain(&value);
             if bindings.len() > top {
-                // A function has left variables: the values are to be side by side.
+                // A function has left variables: the values have to be adjacent.
                 let before = bindings.from_mut(base).iter_mut().take(place).map(std::mem::take);
                 let mut values: Args = before.chain([value]).collect();
                 let rest = args.get(place + 1..).unwrap_or_default();
@@ -469,7 +471,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         Passed { base, plain }
     }
 
-    /// Tries the candidates in turn until one matches; leaves a choice point only if others may match too.
+    /// Tries the candidates in turn until one matches. Leaves a choice point only if others may match too.
     fn entries(
         &mut self,
         query: Query<'f>,
@@ -499,8 +501,8 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         Next::Fail
     }
 
-    /// The next entry that may match. A rule does not if it begins with a comparison of numbers that does not hold: to know that
-    /// of the last one spares a choice.
+    /// Returns the next entry that may match. A rule does not match if it begins with a comparison of numbers that
+    /// fails; checking that for the last one saves a choice point.
     #[inline]
     fn next_candidate(&self, query: Query<'f>, rest: &mut Candidates<'f>, bindings: &Bindings) -> Option<&'f Entry> {
         let image = self.solver.known.image;
@@ -588,7 +590,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         self.annots(ways, wanted, scope, next, bindings)
     }
 
-    /// Tries the ways in which a query's annotations may fit a belief's.
+    /// Tries the ways in which a query's annotations may match a belief's.
     fn annots(
         &mut self,
         mut ways: Box<AnnotSubsets<'f>>,
@@ -636,7 +638,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
     }
 
-    /// True if another rule may be called from this scope. A rule that calls itself without end is given up.
+    /// Returns true if another rule may be called from this scope. A rule that calls itself without end is given up.
     #[inline]
     fn may_call(&self, scope: Scope<'f>, bindings: &Bindings) -> bool {
         if scope.calls >= limits::PROOF_CALLS_MAX || bindings.len() > limits::PROOF_SLOTS_MAX {
@@ -646,7 +648,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         self.spend(1)
     }
 
-    /// Spends steps as [`Solver::spend`] does, and names the rule or the predicate if none are left.
+    /// Spends steps as [`Solver::spend`] does, and names the rule or predicate if none are left.
     #[inline]
     fn spend(&self, steps: u32) -> bool {
         self.solver.spend(steps, || self.tried_last())
@@ -674,7 +676,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         })
     }
 
-    /// Matches a rule's head with arguments on top of the bindings. Where its variables are then.
+    /// Matches a rule's head with the arguments on top of the bindings. Returns the scope of its variables.
     fn rule_head(&self, rule: &'f Rule, args: Passed, bindings: &mut Bindings) -> Option<Scope<'f>> {
         let arity = rule.args.len() as u32;
         let base = if args.plain { args.base } else { bindings.extend(arity) };
@@ -745,7 +747,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
     }
 
-    /// Notes a call that changes the agent: it is carried out when the formula is decided.
+    /// Notes a call that changes the agent: it is executed when the formula is decided.
     fn effect(&self, call: &CallExpr, args: &[Value], next: u32, bindings: &mut Bindings) -> Next<'f> {
         if let Some(effect) = Effect::of(call, args, bindings) {
             if bindings.ask(effect) {
@@ -809,7 +811,8 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
 }
 
 impl Rule {
-    /// Whether it begins with comparisons of numbers among its arguments, which begin at `base`, of which one does not hold.
+    /// Returns true if the rule begins with comparisons of numbers among its arguments, of which one fails. The
+    /// arguments begin at `base`.
     fn is_ruled_out(&self, bindings: &Bindings, base: u32) -> bool {
         let formulas = match &self.body {
             Formula::And(formulas) => formulas,
@@ -831,7 +834,7 @@ impl Rule {
     }
 }
 
-/// The candidates for a query that fit the arguments that are constants, or variables with values.
+/// Narrows the candidates for a query to those that match its constant or bound arguments.
 fn narrowed<'t>(candidates: Candidates<'t>, term: &TermExpr, bindings: &Bindings, base: u32) -> Candidates<'t> {
     let mut candidates = candidates;
     for (place, expr) in term.args.iter().enumerate().skip(1) {
@@ -844,14 +847,14 @@ fn narrowed<'t>(candidates: Candidates<'t>, term: &TermExpr, bindings: &Bindings
     candidates
 }
 
-/// Whether a variable can be bound to a value as it is.
+/// Returns true if a variable can be bound to a value directly.
 fn is_plain(value: &Value) -> bool {
     let Value::Term(term) = value else { return true };
     let computed = arith::is_operation(term.functor, term.args.len());
     !computed && !decorated(value) && !namespaced(value)
 }
 
-/// Whether a relation holds; `=` and `=..` bind variables.
+/// Tests a relation; `=` and `=..` bind variables.
 #[inline]
 pub(super) fn relation_holds(
     solver: &Solver<'_>,
@@ -880,7 +883,7 @@ pub(super) fn relation_holds(
     relate(bindings, *op, &left, &right)
 }
 
-/// Whether a dynamic goal is any belief: a variable, bare or decorated.
+/// Returns true if a dynamic goal stands for any belief: a variable, bare or decorated.
 fn unbound(goal: &Value) -> bool {
     match goal {
         Value::Var(_) => true,
@@ -890,8 +893,8 @@ fn unbound(goal: &Value) -> bool {
 }
 
 impl Bindings {
-    /// Unifies a target with the next value that it can be unified with, whose variables are numbered from 0. False if there is none;
-    /// nothing is bound then.
+    /// Unifies a target with the next value that unifies; the values' variables are numbered from 0. Returns false,
+    /// with nothing bound, if there is none.
     pub fn unify_next(&mut self, target: &Value, values: &mut dyn Iterator<Item = Value>) -> bool {
         let mark = self.mark();
         for value in values {
@@ -905,7 +908,7 @@ impl Bindings {
     }
 }
 
-/// A value whose variables are numbered from 0, with fresh variables in their place.
+/// Replaces a value's variables, which are numbered from 0, by fresh ones.
 pub fn open_value(value: Value, bindings: &mut Bindings) -> Value {
     if value.is_ground() {
         return value;
@@ -922,7 +925,7 @@ pub(crate) fn open_slots(fact: &Structure) -> u32 {
     args.max(annots)
 }
 
-/// Whether a relation of numbers holds.
+/// Compares numbers.
 #[inline]
 fn compare(op: Symbol, a: f64, b: f64) -> bool {
     match op {
@@ -935,7 +938,7 @@ fn compare(op: Symbol, a: f64, b: f64) -> bool {
     }
 }
 
-/// Whether `left op right` holds; `=` and `=..` bind variables.
+/// Tests `left op right`; `=` and `=..` bind variables.
 pub fn relate(bindings: &mut Bindings, op: Symbol, left: &Value, right: &Value) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     if let (Value::Num(a), Value::Num(b)) = (left, right) {
@@ -967,7 +970,7 @@ impl CallExpr {
     }
 }
 
-/// The key of a query for any arity up to what a [`Key`] counts.
+/// Returns the key of a query for any arity up to the maximum of a [`Key`].
 pub fn key(functor: Symbol, arity: usize) -> Key {
     Key { functor, namespace: sym::DEFAULT, arity: u16::try_from(arity).unwrap_or(u16::MAX), negated: false }
 }

@@ -10,8 +10,8 @@ use super::{Bindings, arith};
 use crate::code::reserved;
 
 impl Bindings {
-    /// Makes both sides equal by binding variables, if that is possible; what was bound until a failure stays bound
-    /// (undo to a mark). Annotations of the left must be a subset of the right's.
+    /// Unifies both sides by binding variables. After a failure, bindings made so far stay (undo to a mark).
+    /// Annotations of the left must be a subset of the right's.
     pub fn unify(&mut self, left: &Value, right: &Value) -> bool {
         match (left, right) {
             (Value::Var(_), _) | (_, Value::Var(_)) => self.unify_variable(left, right),
@@ -26,8 +26,8 @@ impl Bindings {
         }
     }
 
-    /// Makes two variables equal if one at least is an atom or a number, and the other one, too, or unbound: what most are. None if
-    /// it is not so simple, and nothing is changed.
+    /// Unifies two variables in the most common case: at least one holds an atom or a number, and the other one too,
+    /// or nothing. Returns `None`, and changes nothing, in any other case.
     #[inline]
     pub(super) fn unify_plainly(&mut self, left: u32, right: u32) -> Option<bool> {
         let (open, value) = match (self.slot(left), self.slot(right)) {
@@ -55,7 +55,7 @@ impl Bindings {
         let (left, right) = (left.clone(), right.clone());
         match (&left, &right) {
             (Value::Var(a), Value::Var(b)) => {
-                // The younger variable points to the older one: older slots outlive younger ones.
+                // The younger variable refers to the older one: older slots outlive younger ones.
                 match a.slot.cmp(&b.slot) {
                     std::cmp::Ordering::Less => self.bind(b.slot, left),
                     std::cmp::Ordering::Greater => self.bind(a.slot, right),
@@ -70,7 +70,7 @@ impl Bindings {
         }
     }
 
-    /// A variable against a decorated variable (`X[a]`) or a literal of another namespace.
+    /// Unifies a variable with a decorated variable (`X[a]`) or a literal of another namespace.
     fn unify_with_term(&mut self, left: &Value, right: &Value) -> bool {
         match (left, right) {
             (Value::Term(term), _) if term.functor == reserved::DECORATED => {
@@ -122,7 +122,7 @@ impl Bindings {
         self.unify_special(a, b)
     }
 
-    /// Different functors may still be equal: arithmetic is evaluated first, and a variable may carry annotations.
+    /// Unifies different functors: arithmetic is evaluated first, and a variable may have annotations.
     fn unify_special(&mut self, a: &Structure, b: &Structure) -> bool {
         // A body that is one variable stands for any body.
         if a.functor == reserved::BODY && b.functor == reserved::BODY {
@@ -151,7 +151,7 @@ impl Bindings {
         }
     }
 
-    /// A structure against something else: an atom with annotations, or arithmetic against a number.
+    /// Unifies a structure with another value: an atom with annotations, or arithmetic with a number.
     fn unify_mixed(&mut self, term: &Structure, other: &Value, left: &Value) -> bool {
         if term.functor == reserved::DECORATED {
             let on_left = matches!(left, Value::Term(_));
@@ -178,7 +178,7 @@ impl Bindings {
     }
 }
 
-/// Does what is done a level deeper.
+/// Runs `work` a level deeper.
 #[inline]
 fn left_again(bindings: &mut Bindings, work: impl FnOnce(&mut Bindings) -> bool) -> bool {
     let unified = work(bindings);
@@ -190,12 +190,12 @@ fn open(annots: &[Annot]) -> bool {
     matches!(annots.last(), Some(Annot::Tail(_)))
 }
 
-/// True if a value is a constant in itself.
+/// Returns true for a simple constant.
 fn is_simple(value: &Value) -> bool {
     matches!(value, Value::Atom(_) | Value::Num(_) | Value::Str(_))
 }
 
-/// True if a value is a constant, or a structure of constants: it unifies with nothing else that is so.
+/// Returns true for a constant, or a structure of constants: it unifies with no other such value.
 fn is_flat(value: &Value) -> bool {
     match value {
         Value::Term(term) => {
@@ -206,30 +206,30 @@ fn is_flat(value: &Value) -> bool {
     }
 }
 
-/// True if two values are constants of which neither is the other: seen without unification.
+/// Returns true if two values are different constants, which needs no unification.
 pub fn are_apart(a: &Value, b: &Value) -> bool {
     is_simple(a) && is_simple(b) && a != b
 }
 
-/// Returns the hash of a constant, or a structure of constants: it unifies with none of another hash.
+/// Returns the hash of a constant, or a structure of constants: it unifies with no value of another hash.
 pub fn constant_hash(value: &Value) -> Option<u64> {
     is_flat(value).then(|| FxBuildHasher.hash_one(value))
 }
 
-/// Whether a value is a variable with something around it.
+/// Returns true for a decorated variable.
 #[inline]
 pub(crate) fn decorated(value: &Value) -> bool {
     matches!(value, Value::Term(term) if term.functor == reserved::DECORATED)
 }
 
-/// A plain variable is of the default namespace: a literal of another one is not its value.
+/// Returns true for a literal of another namespace, which a plain variable cannot be bound to.
 #[inline]
 pub(crate) fn namespaced(value: &Value) -> bool {
     matches!(value, Value::Term(term) if term.namespace != sym::DEFAULT)
 }
 
-/// Whether each annotation of `left` unifies with one of `right`. An open tail takes those of `right` that are left
-/// over; an open tail on the right takes those of `left` that are missing there.
+/// Unifies each annotation of `left` with one of `right`. An open tail takes the remaining ones of `right`; an open
+/// tail on the right takes those of `left` that are missing there.
 pub fn match_annots(bindings: &mut Bindings, left: &[Annot], right: &[Annot]) -> bool {
     let mut used = smallvec::SmallVec::<[bool; 8]>::from_elem(false, right.len());
     let mut missing: Vec<Value> = Vec::new();
@@ -283,11 +283,11 @@ fn unify_annot(bindings: &mut Bindings, left: &Annot, right: &Annot) -> bool {
     }
 }
 
-/// Number of annotations from which one is looked for by its order.
+/// Number of annotations from which a binary search is used.
 const SEARCHED_FROM: usize = 8;
 
-/// Finds out by order if an annotation unifies with one of a belief's, which are ground and sorted. None if each has to be
-/// looked at: there are few, or the annotation is more than a structure of constants.
+/// Searches a belief's ground, sorted annotations for one that unifies. Returns `None` if each has to be examined:
+/// there are few, or the annotation is more than a structure of constants.
 pub fn find_annot(bindings: &mut Bindings, annot: &Annot, belief: &[Annot]) -> Option<bool> {
     let flat = match annot {
         Annot::Source(_) => true,
@@ -297,40 +297,41 @@ pub fn find_annot(bindings: &mut Bindings, annot: &Annot, belief: &[Annot]) -> O
     if belief.len() < SEARCHED_FROM || !flat {
         return None;
     }
-    // Those that it unifies with, being annotated themselves or having annotated arguments, follow where it would be.
+    // Annotations that it unifies with, which have annotations or annotated arguments themselves, follow its own
+    // place.
     let first = belief.partition_point(|other| other < annot);
     let mut rest = belief.get(first..)?.iter().take_while(|other| begins_alike(annot, other));
     Some(rest.any(|other| unify_annot(bindings, annot, other)))
 }
 
-/// True if a flat annotation and another one have the same name, and first arguments of the same name.
+/// Returns true if a flat annotation and another one have the same name, and first arguments of the same name.
 fn begins_alike(annot: &Annot, other: &Annot) -> bool {
     let alike = |a: &Value, b: &Value| if a.is_literal() { a.functor() == b.functor() } else { a == b };
     let (a, b) = (annot.to_value(), other.to_value());
     alike(&a, &b) && a.args().first().zip(b.args().first()).is_none_or(|(a, b)| alike(a, b))
 }
 
-/// Ways in which the annotations of a query may fit those of a belief: one for each subset of the belief's annotations of
-/// the query's size, in their order (Jason backtracks over these subsets). Each is made when it is asked for.
+/// Ways in which the annotations of a query may match those of a belief: one for each subset of the belief's
+/// annotations of the query's size, in their order (Jason backtracks over these subsets). Each is made on demand.
 pub struct AnnotSubsets<'a> {
     belief: Cow<'a, [Annot]>,
-    /// The places of the next subset; none after the last one.
+    /// Places of the next subset; `None` after the last one.
     next: Option<Vec<usize>>,
 }
 
 impl<'a> AnnotSubsets<'a> {
-    /// The subsets of this size.
+    /// Creates the subsets of this size.
     pub fn new(belief: Cow<'a, [Annot]>, size: usize) -> Self {
         let next = (size <= belief.len()).then(|| (0..size).collect());
         Self { belief, next }
     }
 
-    /// True if there is no subset left.
+    /// Returns true if no subset is left.
     pub fn is_empty(&self) -> bool {
         self.next.is_none()
     }
 
-    /// The places that follow these in lexicographic order.
+    /// Returns the places that follow these in lexicographic order.
     fn after(&self, places: &[usize]) -> Option<Vec<usize>> {
         let free = self.belief.len() - places.len();
         let (at, place) = places.iter().enumerate().rev().find(|(at, place)| **place < free + at)?;
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_of_the_left_are_a_subset() {
+    fn left_annotations_are_a_subset() {
         let mut bindings = Bindings::default();
         assert!(bindings.unify(&annotated(&[]), &annotated(&["a"])));
         assert!(bindings.unify(&annotated(&["a"]), &annotated(&["a", "b"])));
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn no_variable_becomes_part_of_itself() {
+    fn variable_cannot_contain_itself() {
         let mut bindings = Bindings::default();
         bindings.extend(2);
         assert!(!bindings.unify(&var(0), &Value::list([var(0)])));

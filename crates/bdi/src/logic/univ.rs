@@ -1,4 +1,4 @@
-//! `=..`: a literal and the list of its parts.
+//! Operator `=..`: a literal and the list of its parts.
 
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, sym};
 
@@ -6,8 +6,8 @@ use super::Bindings;
 use crate::code::reserved;
 use crate::syntax::quote;
 
-/// `Term =.. [Namespace, Functor, Args, Annots]`; a list of three lacks the namespace. A negated literal's functor is
-/// written with its `~`.
+/// Unifies `Term =.. [Namespace, Functor, Args, Annots]`; a list of three lacks the namespace. A negated literal's
+/// functor has a leading `~`.
 pub fn univ(bindings: &mut Bindings, left: &Value, right: &Value) -> bool {
     let named = right.items().count() != 3;
     if let Some(parts) = take_apart(left, named) {
@@ -19,7 +19,7 @@ pub fn univ(bindings: &mut Bindings, left: &Value, right: &Value) -> bool {
     }
 }
 
-/// The parts of a literal, its namespace first if it is to be `named`.
+/// Returns the parts of a literal, its namespace first if `named`.
 fn take_apart(term: &Value, named: bool) -> Option<Value> {
     if quote::is_plan(term) {
         // Label, trigger, context, body.

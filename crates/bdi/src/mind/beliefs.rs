@@ -1,4 +1,4 @@
-//! The belief base: facts and rules by predicate, each predicate's entries in query order, indexed once there are many.
+//! Belief base: facts and rules by predicate, each predicate's entries in query order, indexed if there are many.
 
 mod changes;
 mod index;
@@ -22,50 +22,50 @@ use index::{ArgumentMatches, ENTRIES_LONG, Index};
 
 /// Estimated bytes of an entry's place in a map of the index.
 const INDEXED_BYTES: usize = 48;
-/// A rule that the agent acquired, roughly.
+/// Estimated bytes of an acquired rule.
 const RULE_BYTES: usize = 512;
-/// From this many entries on a predicate is indexed.
+/// Number of entries from which a predicate is indexed.
 const INDEXED_FROM: usize = 8;
 
-/// What the agent believes.
+/// Beliefs and rules of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct BeliefBase {
-    /// Few agents have more than a handful of predicates: a scan of keys beats a map.
+    /// Few agents have more than a handful of predicates: a scan of keys is faster than a map.
     tables: Vec<Table>,
     by_key: FxHashMap<Key, u32>,
     version: u64,
-    /// What changed since the last save, if the agent is saved at all.
+    /// Changes since the last save, if the agent is saved at all.
     noted: Option<Box<Noted>>,
-    /// Changes since conditions were tested last, if their dependencies are noted.
+    /// Changes since the last test of conditions, if their dependencies are noted.
     #[allow(clippy::box_collection, reason = "most minds have none: that takes 8 bytes, not 24")]
     touched: Option<Box<Vec<Subject>>>,
-    /// Counts the rules added so far.
+    /// Number of rules added so far.
     rules_added: u32,
 }
 
-/// From this many predicates on they are found by a map.
+/// Number of predicates from which a map finds them.
 const MAPPED_FROM: usize = 12;
 
-/// One fact or rule.
+/// Fact or rule.
 #[derive(Clone, Debug)]
 pub enum Entry {
-    /// A fact. If it has variables they are numbered from 0.
+    /// A fact. Its variables are numbered from 0.
     Fact(Arc<Structure>),
     /// A rule.
     Rule(RuleRef),
 }
 
-/// A rule of the program, or one the agent acquired.
+/// Rule of the program, or one that the agent acquired.
 #[derive(Clone, Debug)]
 pub enum RuleRef {
-    /// By its place in the program.
+    /// A rule of the program, by its place.
     Image(u32),
-    /// The agent's own.
+    /// A rule of the agent.
     Own(Arc<Rule>),
 }
 
 impl RuleRef {
-    /// The rule itself.
+    /// Returns the rule itself.
     #[inline]
     pub fn resolve<'a>(&'a self, image: &'a Image) -> &'a Rule {
         static NOTHING: std::sync::LazyLock<Rule> = std::sync::LazyLock::new(Rule::never);
@@ -76,24 +76,24 @@ impl RuleRef {
     }
 }
 
-/// The entries of one predicate.
+/// Entries of one predicate.
 #[derive(Clone, Debug)]
 pub struct Table {
     key: Key,
-    /// In query order; removed entries leave a gap until there are too many.
+    /// Entries in query order; removed entries leave gaps until these are too many.
     entries: VecDeque<Option<Entry>>,
-    /// The number of the first entry: entry `n` is at `n - front`.
+    /// Number of the first entry: entry `n` is at `n - front`.
     front: i64,
     live: usize,
     rules: usize,
     index: Option<Box<Index>>,
-    /// Whether entries have got other numbers since the last save.
+    /// True if entries were renumbered since the last save.
     renumbered: bool,
-    /// Whether a fact is there, or was, with an argument that is no value of a plain variable.
+    /// True if some fact had an argument that a plain variable does not match.
     elusive: bool,
 }
 
-/// The entries of a predicate that may match a query, in query order.
+/// Entries of a predicate that may match a query, in query order.
 #[derive(Clone, Copy)]
 pub struct Candidates<'a> {
     table: &'a Table,
@@ -107,7 +107,7 @@ enum Positions<'a> {
     Indexed(ArgumentMatches<'a>),
 }
 
-/// What the first argument of a query is known to be: enough to skip most entries without unification.
+/// Known kind of a query's first argument: enough to skip most entries without unification.
 #[derive(Clone, Copy)]
 enum Quick {
     Unknown,
@@ -130,7 +130,7 @@ impl Quick {
         }
     }
 
-    /// Whether a first argument may match.
+    /// Returns true if a first argument may match.
     #[inline]
     fn may_be(self, value: &Value) -> bool {
         match (self, value) {
@@ -142,7 +142,7 @@ impl Quick {
         }
     }
 
-    /// Whether the first argument of a rule's head may match.
+    /// Returns true if the first argument of a rule's head may match.
     #[inline]
     fn may_match_head(self, rule: &Rule) -> bool {
         match rule.args.first() {
@@ -165,13 +165,13 @@ impl Quick {
 }
 
 impl<'a> Candidates<'a> {
-    /// The next entry that may match. The rules are those of this program, or the agent's own.
+    /// Returns the next entry that may match. Rules are those of this program, or the agent's own.
     #[inline]
     pub fn next(&mut self, image: &Image) -> Option<&'a Entry> {
         self.next_numbered(image).map(|(_, entry)| entry)
     }
 
-    /// The next number, with its entry if there is one.
+    /// Takes the next number, with its entry if there is one.
     #[inline]
     fn take(&mut self) -> Option<(i64, Option<&'a Entry>)> {
         match &mut self.source {
@@ -187,7 +187,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The next entry that may match, with its number.
+    /// Returns the next entry that may match, with its number.
     #[inline]
     fn next_numbered(&mut self, image: &Image) -> Option<(i64, &'a Entry)> {
         loop {
@@ -198,13 +198,13 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// True if the candidates are so many that it pays to [narrow](Self::narrow) them.
+    /// Returns true if the candidates are so many that [narrowing](Self::narrow) pays.
     #[inline]
     pub fn are_many(&self) -> bool {
         self.table.index.is_some() && self.len() > ENTRIES_LONG
     }
 
-    /// Narrows the candidates to those that have this argument, if an index knows fewer.
+    /// Narrows the candidates to those with this argument, if an index finds fewer.
     pub fn narrow(&mut self, place: usize, argument: &Value) {
         let index = self.table.index.as_ref();
         let found = index.and_then(|index| index.by_argument(self.table, place, argument));
@@ -235,33 +235,33 @@ impl Table {
         }
     }
 
-    /// Whether a rule is among the entries.
+    /// Returns true if a rule is among the entries.
     pub fn has_rules(&self) -> bool {
         self.rules > 0
     }
 
-    /// Whether each entry is one solution of a query whose arguments are distinct variables.
+    /// Returns true if each entry is one solution of a query whose arguments are distinct variables.
     pub fn is_countable(&self) -> bool {
         self.rules == 0 && !self.elusive
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Whether no entry is left.
+    /// Returns true if no entry is left.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// How many sources the facts have together; none if that takes unification to say.
+    /// Returns the number of all facts' sources; `None` if only unification could tell.
     pub fn sources(&self) -> Option<usize> {
         let of_fact = |fact: &Structure| {
             let sources = fact.annots.iter().map(|annot| match annot {
                 Annot::Source(_) => Some(1),
                 Annot::Term(Value::Atom(_) | Value::Num(_) | Value::Str(_)) => Some(0),
-                // It may be a source, too, or be equal to one once it is evaluated.
+                // This annotation may be a source, too, or become equal to one by evaluation.
                 Annot::Term(_) | Annot::Tail(_) => None,
             });
             sources.sum::<Option<usize>>()
@@ -273,7 +273,7 @@ impl Table {
         self.entries.get((number - self.front) as usize)?.as_ref()
     }
 
-    /// The entries that may match a query with this first argument.
+    /// Returns the entries that may match a query with this first argument.
     #[inline]
     pub fn candidates(&self, first: &Value) -> Candidates<'_> {
         let index = self.index.as_ref().filter(|_| self.key.arity > 0);
@@ -284,7 +284,7 @@ impl Table {
         Candidates { table: self, first: Quick::of(first), source }
     }
 
-    /// The entries that may match a query with these arguments.
+    /// Returns the entries that may match a query with these arguments.
     pub fn candidates_of(&self, args: &[Value]) -> Candidates<'_> {
         let mut candidates = self.candidates(args.first().unwrap_or(&Value::Null));
         if candidates.are_many() {
@@ -293,7 +293,7 @@ impl Table {
         candidates
     }
 
-    /// The one entry, if there is just one, a ground fact, and no gaps around it.
+    /// Returns the only entry, if there is just one, a ground fact, without gaps around it.
     #[inline]
     pub fn only_fact(&self) -> Option<&Structure> {
         if self.entries.len() != 1 {
@@ -305,7 +305,7 @@ impl Table {
         }
     }
 
-    /// All entries in query order.
+    /// Iterates over all entries in query order.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().flatten()
     }
@@ -314,7 +314,8 @@ impl Table {
         (self.front..).zip(&self.entries).filter_map(|(number, entry)| Some((number, entry.as_ref()?)))
     }
 
-    /// Adds an entry; answers its number. `hash` is that of a fact's arguments, if it [was needed](Self::hash_of_args) before.
+    /// Adds an entry. Returns its number. `hash` is that of a fact's arguments, if it [was
+    /// needed](Self::hash_of_args) before.
     fn add(&mut self, entry: Entry, at_end: bool, hash: Option<u64>) -> i64 {
         let number = if at_end { self.front + self.entries.len() as i64 } else { self.front - 1 };
         match &entry {
@@ -329,7 +330,7 @@ impl Table {
             self.entries.push_front(Some(entry));
             self.front -= 1;
         }
-        // Where an entry cannot be indexed that is tried again only once there are twice as many.
+        // If the entries cannot be indexed, that is tried again once there are twice as many.
         if self.index.is_none() && self.live >= INDEXED_FROM && self.live.is_power_of_two() {
             self.rebuild_index();
         }
@@ -346,7 +347,7 @@ impl Table {
         self.index = Index::of(self).map(Box::new);
     }
 
-    /// As [`Self::remove`], of the only entry, a fact.
+    /// Removes the only entry, a fact, like [`Self::remove`].
     fn take_only(&mut self) {
         if self.index.is_some() {
             self.remove(self.front);
@@ -394,8 +395,8 @@ impl Table {
         }
     }
 
-    /// Takes annotations off a fact, which goes when no source is left. Answers the literal of the event, and whether
-    /// the fact stays.
+    /// Removes annotations from a fact, which is removed when no source is left. Returns the literal of the event,
+    /// and whether the fact stays.
     fn delete_annots(&mut self, number: i64, given: &[Annot]) -> Option<(Structure, bool)> {
         let at = usize::try_from(number - self.front).ok()?;
         let Some(Some(Entry::Fact(fact))) = self.entries.get_mut(at) else { return None };
@@ -409,17 +410,17 @@ impl Table {
         Some((event, stays))
     }
 
-    /// The fact with exactly these arguments.
+    /// Finds the fact with exactly these arguments.
     fn find_same(&self, args: &[Value]) -> Option<i64> {
         self.find_hashed(args, self.hash_of_args(args))
     }
 
-    /// What the arguments of a fact are found by, if the predicate is indexed.
+    /// Returns the hash by which the arguments of a fact are found, if the predicate is indexed.
     fn hash_of_args(&self, args: &[Value]) -> Option<u64> {
         self.index.as_ref().map(|_| FxBuildHasher.hash_one(args))
     }
 
-    /// As [`Self::find_same`], the hash being that of the arguments.
+    /// Finds a fact like [`Self::find_same`], given the hash of the arguments.
     fn find_hashed(&self, args: &[Value], hash: Option<u64>) -> Option<i64> {
         let same = |fact: &Structure| fact.args.as_slice() == args;
         if let (Some(index), Some(hash)) = (&self.index, hash) {
@@ -431,22 +432,22 @@ impl Table {
     }
 }
 
-/// What a change to the belief base did: the literal of its event.
+/// Result of a change to the belief base: the literal of its event.
 pub type Change = Option<Structure>;
 
 impl BeliefBase {
-    /// Counts the changes so far.
+    /// Returns the number of changes so far.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The entries of a predicate.
+    /// Returns the entries of a predicate.
     #[inline]
     pub fn table(&self, key: &Key) -> Option<&Table> {
         self.tables.get(self.place(key)?)
     }
 
-    /// The entries of a predicate, looked for first where it was found last.
+    /// Returns the entries of a predicate, looked up first at the place where they were last found.
     #[inline]
     pub fn table_at(&self, key: &Key, hint: &Hint) -> Option<&Table> {
         if let Some(table) = self.tables.get(hint.place()).filter(|table| table.key == *key) {
@@ -457,8 +458,8 @@ impl BeliefBase {
         self.tables.get(place)
     }
 
-    /// The place of a predicate's entries, and they. That place is the one to use: the hint may say another one by now,
-    /// as agents in other threads change it, too.
+    /// Returns the place of a predicate's entries, with the entries. Use this place rather than the hint: agents in
+    /// other threads may have changed that since.
     #[inline]
     fn place_at(&mut self, key: &Key, hint: &Hint) -> Option<(usize, &mut Table)> {
         let mut place = hint.place();
@@ -476,7 +477,7 @@ impl BeliefBase {
         self.by_key.get(key).map(|place| *place as usize)
     }
 
-    /// The place of a predicate's entries, made if it was not there.
+    /// Returns the place of a predicate's entries, which is made if necessary.
     fn place_made(&mut self, key: Key) -> usize {
         self.place(&key).unwrap_or_else(|| {
             let place = self.tables.len();
@@ -490,7 +491,7 @@ impl BeliefBase {
         })
     }
 
-    /// Counts a change of an entry, and notes it for the next save. `first` is the first argument of what went.
+    /// Counts a change of an entry, and notes it for the next save. `first` is the first argument of a removed entry.
     #[inline]
     fn changed(&mut self, place: usize, number: i64, first: Option<&Value>) {
         self.version += 1;
@@ -502,7 +503,7 @@ impl BeliefBase {
         }
     }
 
-    /// Notes what was changed: the first argument of what went, and that of what is there now.
+    /// Notes the subjects of a change: the first arguments of the removed and of the present entry.
     #[inline(never)]
     fn touch(&mut self, place: usize, number: i64, gone: Option<&Value>) {
         let (Some(touched), Some(table)) = (&mut self.touched, self.tables.get(place)) else { return };
@@ -516,29 +517,29 @@ impl BeliefBase {
         touched.extend(there.map(|first| Subject::of_belief(&table.key, first)));
     }
 
-    /// Begins to note what changes, or ends that.
+    /// Begins to note subjects of changes, or ends that.
     pub(crate) fn watch(&mut self, on: bool) {
         if on != self.touched.is_some() {
             self.touched = on.then(Box::default);
         }
     }
 
-    /// Takes the notes of what changed.
+    /// Takes the notes of changed subjects.
     pub(crate) fn take_touched(&mut self) -> Vec<Subject> {
         self.touched.as_mut().map(|touched| std::mem::take(&mut **touched)).unwrap_or_default()
     }
 
-    /// Counts the rules added so far.
+    /// Returns the number of rules added so far.
     pub(crate) fn rules_added(&self) -> u32 {
         self.rules_added
     }
 
-    /// All predicates with their entries.
+    /// Iterates over all predicates with their entries.
     pub fn tables(&self) -> impl Iterator<Item = (&Key, &Table)> {
         self.tables.iter().filter(|table| table.live > 0).map(|table| (&table.key, table))
     }
 
-    /// All facts, predicate by predicate.
+    /// Iterates over all facts, predicate by predicate.
     pub fn facts(&self) -> impl Iterator<Item = &Arc<Structure>> {
         self.tables.iter().flat_map(Table::iter).filter_map(|entry| match entry {
             Entry::Fact(fact) => Some(fact),
@@ -564,12 +565,12 @@ impl BeliefBase {
         }
     }
 
-    /// How many facts and rules there are.
+    /// Returns the number of facts and rules.
     pub fn len(&self) -> usize {
         self.tables.iter().map(|table| table.live).sum()
     }
 
-    /// Whether nothing is believed.
+    /// Returns true if there are no beliefs or rules.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -583,12 +584,12 @@ impl BeliefBase {
         self.changed(place, number, None);
     }
 
-    /// Adds a belief: at the front of its predicate, or at the end. A belief that is there already only gets the
-    /// annotations that are new. Answers the literal of the event `+b`, if anything changed.
+    /// Adds a belief at the front of its predicate, or at the end. An existing belief only gets the annotations that
+    /// are new. Returns the literal of the event `+b`, if anything changed.
     pub fn add(&mut self, literal: Structure, at_end: bool) -> Change {
         let place = self.place_made(Key::of(&literal));
         let table = self.tables.get_mut(place)?;
-        // Beliefs with variables are each one of its own, however alike.
+        // Every belief with variables is separate, however similar to others.
         let known = literal.args.iter().all(Value::is_ground);
         let hash = table.hash_of_args(&literal.args);
         if let Some(number) = known.then(|| table.find_hashed(&literal.args, hash)).flatten() {
@@ -607,7 +608,7 @@ impl BeliefBase {
         Some(literal)
     }
 
-    /// Adds a belief of the agent's own at the front, for when nobody asks what has changed.
+    /// Adds a belief of the agent's own at the front, when no one needs to know the change.
     pub fn add_own(&mut self, key: &Key, hint: &Hint, args: Args) -> bool {
         let mut fact = Structure::bare(key.namespace, key.negated, key.functor, args);
         fact.annots.push(Annot::Source(sym::SELF));
@@ -621,8 +622,8 @@ impl BeliefBase {
         true
     }
 
-    /// Deletes the belief with these ground arguments, if it is the agent's own and nobody else's: whether there was one. None, and
-    /// nothing is changed, if others believe it, too.
+    /// Deletes the belief with these ground arguments, if only the agent itself is its source. Returns true if there
+    /// was one. Returns `None`, and changes nothing, if it has other sources, too.
     pub fn delete_own(&mut self, key: &Key, hint: &Hint, args: &[Value]) -> Option<bool> {
         let Some((place, table)) = self.place_at(key, hint) else { return Some(false) };
         let Some(number) = table.find_same(args) else { return Some(false) };
@@ -637,8 +638,8 @@ impl BeliefBase {
         Some(true)
     }
 
-    /// Exchanges the arguments of the only belief of the predicate with these, if it is the agent's own and nobody else's, and they are
-    /// ground. False if it is not so simple: nothing is changed then.
+    /// Replaces the arguments of the predicate's only belief by these, if only the agent itself is its source, and
+    /// the arguments are ground. Returns false, and changes nothing, in any other case.
     #[inline]
     pub fn replace_own(&mut self, key: &Key, hint: &Hint, args: &mut [Value]) -> bool {
         let Some((place, table)) = self.place_at(key, hint) else { return false };
@@ -655,7 +656,7 @@ impl BeliefBase {
             fact.swap_args(args);
             return false;
         }
-        // Else there are no structures in it.
+        // Otherwise the fact contains no structures.
         if fact.levels() > 1 {
             table.elusive |= fact.args.iter().any(is_elusive);
         }
@@ -664,9 +665,10 @@ impl BeliefBase {
         true
     }
 
-    /// Deletes what the pattern says (Jason's `-b`): a ground pattern's annotations are taken off the equal belief if
-    /// it has them all, a pattern with variables finds the first belief, or rule by its head, that matches and binds them. The
-    /// belief goes when it has no source left. Answers the literal of the event `-b`, whose variables are those of `bindings`.
+    /// Deletes a belief by a pattern (Jason's `-b`). A ground pattern removes its annotations from the equal belief,
+    /// if that has all of them. A pattern with variables finds the first matching belief, or rule by its head, and
+    /// binds them. The belief is deleted when no source is left. Returns the literal of the event `-b`, whose
+    /// variables are those of `bindings`.
     pub fn delete(&mut self, pattern: &Structure, bindings: &mut Bindings, image: &Image) -> Change {
         let place = self.place(&Key::of(pattern))?;
         let table = self.tables.get_mut(place)?;
@@ -691,7 +693,7 @@ impl BeliefBase {
         (!stays || ground).then_some(event)
     }
 
-    /// Deletes the first rule for this predicate that is the one. False if there is none.
+    /// Deletes the first rule of this predicate that `is_it` accepts. Returns false if there is none.
     pub fn delete_rule(&mut self, key: &Key, is_it: impl Fn(&RuleRef) -> bool) -> bool {
         let Some(place) = self.place(key) else { return false };
         let Some(table) = self.tables.get_mut(place) else { return false };
@@ -703,7 +705,7 @@ impl BeliefBase {
         true
     }
 
-    /// Deletes as [`Self::delete`] does with a pattern of distinct variables: the first belief of the predicate that has
+    /// Deletes as [`Self::delete`] does with a pattern of distinct variables: the first belief of the predicate with
     /// these annotations.
     pub fn delete_first(&mut self, key: Key, annots: &[Annot], image: &Image) -> Change {
         let place = self.place(&key)?;
@@ -712,7 +714,7 @@ impl BeliefBase {
         let last = table.front + table.entries.len() as i64;
         let (number, open) = (table.front..last).find_map(|number| match table.entry(number)? {
             Entry::Fact(fact) => has_all(fact).then_some((number, None)),
-            // A fact with variables, as the program has it.
+            // A fact with variables, as the program states it.
             Entry::Rule(rule) => {
                 let rule = rule.resolve(image);
                 let head = rule.source.body.is_none().then(|| head_of(rule))?;
@@ -727,7 +729,7 @@ impl BeliefBase {
         deleted.filter(|(_, stays)| !stays).map(|(event, _)| event)
     }
 
-    /// Removes all beliefs that match the pattern, whoever their sources; answers them in query order.
+    /// Removes all beliefs that match the pattern, whatever their sources. Returns them in query order.
     pub fn abolish(&mut self, pattern: &Structure, bindings: &mut Bindings) -> Vec<Arc<Structure>> {
         let Some(place) = self.place(&Key::of(pattern)) else { return Vec::new() };
         let Some(table) = self.tables.get_mut(place) else { return Vec::new() };
@@ -748,13 +750,13 @@ impl BeliefBase {
             }
             bindings.undo(mark);
         }
-        // Only now: it may give entries other numbers.
+        // Only now, because trimming may renumber entries.
         table.trim();
         gone.into_iter().zip(&removed).for_each(|(number, fact)| self.changed(place, number, fact.args.first()));
         removed
     }
 
-    /// Replaces the believed percepts by this full set. Answers the beliefs that went and those that came.
+    /// Replaces the believed percepts by this full set. Returns the removed and the added beliefs.
     pub fn perceive(&mut self, percepts: &[Structure], image: &Image) -> (Vec<Structure>, Vec<Structure>) {
         #[allow(clippy::mutable_key_type, reason = "nothing changes as long as it is there")]
         let perceived: FxHashSet<(Key, &[Value])> =
@@ -796,7 +798,7 @@ fn find_matching(table: &Table, pattern: &Structure, bindings: &mut Bindings, im
     None
 }
 
-/// Whether a fact matches, whose variables are its own.
+/// Matches a pattern with a fact, which has variables of its own.
 pub fn matches_fact(pattern: &Value, fact: &Arc<Structure>, bindings: &mut Bindings) -> bool {
     let literal = Value::Term(Arc::clone(fact));
     if fact.is_ground() {
@@ -806,7 +808,7 @@ pub fn matches_fact(pattern: &Value, fact: &Arc<Structure>, bindings: &mut Bindi
     bindings.unify(pattern, &Bindings::rename(&literal, base))
 }
 
-/// Whether a fact has the pattern's annotations: those that are known as they are (Jason's `hasSubsetAnnot`).
+/// Returns true if a fact has the pattern's annotations, those that are bound (Jason's `hasSubsetAnnot`).
 fn has_annots(pattern: &Structure, fact: &Structure, bindings: &mut Bindings) -> bool {
     if pattern.annots.iter().all(Annot::is_ground) {
         return pattern.annots.iter().all(|annot| fact.has_annot(annot));
@@ -816,14 +818,14 @@ fn has_annots(pattern: &Structure, fact: &Structure, bindings: &mut Bindings) ->
     match_annots(bindings, &pattern.annots, &theirs)
 }
 
-/// Whether a rule's head matches.
+/// Matches a pattern with a rule's head.
 fn matches_head(pattern: &Value, rule: &Rule, bindings: &mut Bindings) -> bool {
     let head = head_of(rule);
     let base = bindings.extend(open_slots(&head));
     bindings.unify(pattern, &Bindings::rename(&head.into_value(), base))
 }
 
-/// A rule's head, its variables numbered from 0. It is the agent's own if it says nothing else.
+/// Returns a rule's head, its variables numbered from 0. The agent is its source if it states no other.
 fn head_of(rule: &Rule) -> Structure {
     let mut names = Vec::new();
     let head = quote(&ast::Term::Literal(rule.source.head.clone()), &mut |name| numbered(&mut names, name));
@@ -840,26 +842,26 @@ fn resolved(pattern: &Structure, bindings: &Bindings) -> Structure {
     Structure::full(pattern.namespace, pattern.negated, pattern.functor, args, annots)
 }
 
-/// Whether a plain variable does not stand for an argument.
+/// Returns true for an argument that a plain variable does not match.
 #[inline]
 fn is_elusive(arg: &Value) -> bool {
     decorated(arg) || namespaced(arg)
 }
 
-/// Whether a belief is the agent's own, and has no other annotations.
+/// Returns true for a belief of the agent's own, without other annotations.
 fn is_own(fact: &Structure) -> bool {
     matches!(fact.annots.as_slice(), [Annot::Source(sym::SELF)])
 }
 
-/// True if a fact keeps a source when these annotations are taken away.
+/// Returns true if a fact retains a source when these annotations are removed.
 fn keeps_source(fact: &Structure, gone: &[Annot]) -> bool {
-    // Sources are mostly side by side: what comes before them is passed over.
+    // Sources are mostly adjacent: annotations before them are skipped.
     let first = fact.annots.partition_point(|annot| *annot < Annot::Term(Value::Atom(sym::SOURCE)));
     let (before, rest) = fact.annots.split_at(first);
     rest.iter().chain(before).any(|annot| is_source(annot) && !gone.contains(annot))
 }
 
-/// Whether an annotation names a source.
+/// Returns true for an annotation that names a source.
 pub fn is_source(annot: &Annot) -> bool {
     match annot {
         Annot::Source(_) => true,

@@ -1,4 +1,4 @@
-//! What happened and has not been handled yet.
+//! Event queue: events that are not handled yet.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,63 +9,65 @@ use whimbrel_acl::{AclMessage, Annot, Annots, Structure, Symbol, Value};
 use super::{Event, IntentionId};
 use crate::code::{TriggerKind, TriggerOp};
 
-/// Events that wait to be handled, oldest first. The newest may be requests of other agents, which are events that have
-/// not been written out: most of them find the agent at rest when it is their turn, and never need to be.
+/// Waiting events, oldest first. The newest may be requests of other agents in their original form: most of them find
+/// the agent idle at their turn, and never need to be written out as events.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     events: VecDeque<Event>,
-    /// All of them are younger than `events`.
+    /// Requests, all younger than `events`.
     requests: VecDeque<Request>,
-    /// How many have been taken since the last save.
+    /// Number of events taken since the last save.
     taken: u32,
-    /// Whether something else than taking the oldest and adding behind the newest was done since the last save.
+    /// True if the queue was changed since the last save other than by taking the oldest and adding behind the
+    /// newest.
     disturbed: bool,
 }
 
-/// What changed in a queue since the last save: how many of the oldest went, and what came behind those that stayed.
+/// Change of a queue since the last save: the number of oldest events removed, and the events added behind the
+/// others.
 pub struct QueueChange<I> {
-    /// How many of the oldest went.
+    /// Number of oldest events removed.
     pub gone: u32,
-    /// What came.
+    /// Events added.
     pub new: I,
 }
 
-/// A message that asks for a goal, which is a ground literal without annotations.
+/// Message that requests a goal, which is a ground literal without annotations.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The agent that asks, as the program knows it.
+    /// Requesting agent, as the program knows it.
     pub sender: Symbol,
-    /// What is to be achieved.
+    /// Requested goal.
     pub goal: Arc<Structure>,
-    /// The message without its content.
+    /// Message without its content.
     pub message: Box<AclMessage>,
 }
 
 impl Request {
-    /// The event that it is.
+    /// Returns the request as an event.
     pub fn event(&self) -> Event {
         let literal = self.goal.with_annots(Annots::from_buf([Annot::Source(self.sender)]));
         Event::external(TriggerOp::Add, TriggerKind::Achieve, literal)
     }
 
-    /// The message as it came.
+    /// Returns the message as it came.
     pub fn into_message(mut self) -> Box<AclMessage> {
         self.message.content = Value::Term(self.goal);
         self.message
     }
 }
 
-/// An event that waits.
+/// Waiting event.
 #[derive(Clone, Copy, Debug)]
 pub enum Pending<'a> {
-    /// One that is written out.
+    /// An event that is written out.
     Written(&'a Event),
     /// A request.
     Asked(&'a Request),
 }
 
 impl<'a> Pending<'a> {
-    /// The event that it is.
+    /// Returns the event.
     pub fn event(self) -> Cow<'a, Event> {
         match self {
             Self::Written(event) => Cow::Borrowed(event),
@@ -73,7 +75,7 @@ impl<'a> Pending<'a> {
         }
     }
 
-    /// Whether it is a goal to be achieved that no intention waits for.
+    /// Returns true for an achievement goal that no intention waits for.
     pub fn is_new_goal(self) -> bool {
         match self {
             Self::Written(event) => {
@@ -85,13 +87,13 @@ impl<'a> Pending<'a> {
 }
 
 impl EventQueue {
-    /// Whether nothing waits.
+    /// Returns true if no event waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.requests.is_empty()
     }
 
-    /// True if an event waits that is no request.
+    /// Returns true if an event other than a request waits.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
@@ -107,7 +109,7 @@ impl EventQueue {
         self.events.push_back(event);
     }
 
-    /// Puts a meta-event before all events that are none.
+    /// Puts a meta-event before all events of other kinds.
     pub fn push_meta(&mut self, event: Event) {
         self.disturbed = true;
         self.write_out();
@@ -115,10 +117,10 @@ impl EventQueue {
         self.events.insert(metas, event);
     }
 
-    /// Puts a request behind all others, if that is possible: no event waits.
+    /// Puts a request behind all others, which is possible only if no event waits.
     ///
     /// # Errors
-    /// The request, if an event waits.
+    /// Returns the request if an event waits.
     pub fn push_request(&mut self, request: Request) -> Result<(), Request> {
         if !self.events.is_empty() {
             return Err(request);
@@ -127,14 +129,14 @@ impl EventQueue {
         Ok(())
     }
 
-    /// Takes the oldest event; none if a request is the oldest.
+    /// Takes the oldest event; `None` if a request is the oldest.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         self.taken = self.taken.saturating_add(u32::from(!self.events.is_empty()));
         self.events.pop_front()
     }
 
-    /// Takes the oldest request; none if an event is the oldest.
+    /// Takes the oldest request; `None` if an event is the oldest.
     #[inline]
     pub fn pop_request(&mut self) -> Option<Request> {
         if !self.events.is_empty() || self.requests.is_empty() {
@@ -144,58 +146,58 @@ impl EventQueue {
         self.requests.pop_front()
     }
 
-    /// All of them, oldest first.
+    /// Iterates over all events, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, Event>> {
         self.pending().map(Pending::event)
     }
 
-    /// All of them, oldest first, as they wait: whoever only counts them has none written out.
+    /// Iterates over all events, oldest first, as they wait: counting them writes none out.
     pub fn pending(&self) -> impl Iterator<Item = Pending<'_>> {
         self.events.iter().map(Pending::Written).chain(self.requests.iter().map(Pending::Asked))
     }
 
-    /// Those that are written out, oldest first: all that an intention waits for.
+    /// Iterates over the events that are written out, oldest first, which include all that an intention waits for.
     pub fn of_intentions(&self) -> impl Iterator<Item = &Event> {
         self.events.iter()
     }
 
-    /// Takes all of them, oldest first.
+    /// Takes all events, oldest first.
     pub fn take_all(&mut self) -> VecDeque<Event> {
         self.write_out();
         self.disturbed = true;
         std::mem::take(&mut self.events)
     }
 
-    /// The intentions that wait for one of them to be handled.
+    /// Iterates over the intentions that wait for an event to be handled.
     pub fn intentions(&self) -> impl Iterator<Item = IntentionId> + '_ {
         self.events.iter().filter_map(|event| event.intention)
     }
 
-    /// Drops the event that an intention waits for; false if there is none. It is looked for from the oldest on: who drops
-    /// many mostly does so in their order.
+    /// Drops the event that an intention waits for. Returns false if there is none. The search starts at the oldest,
+    /// because many events are mostly dropped in order.
     pub fn withdraw(&mut self, intention: IntentionId) -> bool {
         let place = self.events.iter().position(|event| event.intention == Some(intention));
         self.disturbed |= place.is_some();
         place.and_then(|place| self.events.remove(place)).is_some()
     }
 
-    /// How many wait.
+    /// Returns the number of waiting events.
     pub fn len(&self) -> usize {
         self.events.len() + self.requests.len()
     }
 
-    /// Counts changes from now on.
+    /// Starts to count changes.
     pub(crate) fn mark_saved(&mut self) {
         (self.taken, self.disturbed) = (0, false);
     }
 
-    /// What changed since the last save, when `saved` waited.
+    /// Returns the changes since the last save, at which `saved` events waited.
     pub(crate) fn changes(&self, saved: u32) -> QueueChange<impl Iterator<Item = Cow<'_, Event>>> {
         let gone = if self.disturbed { saved } else { saved.min(self.taken) };
         QueueChange { gone, new: self.iter().skip((saved - gone) as usize) }
     }
 
-    /// Makes a change that was noted elsewhere.
+    /// Applies a change that was noted elsewhere.
     pub(crate) fn change(&mut self, gone: u32, new: impl IntoIterator<Item = Event>) {
         self.write_out();
         self.events.drain(..self.events.len().min(gone as usize));
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_events_in_the_order_they_came() {
+    fn requests_are_events_in_order() {
         let mut queue = EventQueue::default();
         assert!(queue.push_request(request("a")).is_ok() && queue.push_request(request("b")).is_ok());
         assert_eq!((names(&queue), queue.is_empty()), (vec!["a".to_owned(), "b".to_owned()], false));
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_the_goal_of_its_sender() {
+    fn request_has_sender_as_source() {
         let event = request("a").event();
         assert_eq!(event.display(), "+!a(1)[source(self)]");
         assert_eq!(request("a").into_message().content, goal("a").into_value());

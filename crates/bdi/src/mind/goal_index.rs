@@ -1,7 +1,7 @@
-//! Index of intentions: the candidates for a goal, by its predicate and first argument.
+//! Goal index of intentions: the candidates for a goal, by its predicate and first argument.
 //!
-//! The index is made when somebody asks for a goal among many intentions. An intention that changes is entered anew before the
-//! next answer, and what it pursued before stays: whoever asks compares the goals of each candidate.
+//! The index is made when a goal is looked up among many intentions. A changed intention is entered anew before the
+//! next lookup, and its old entries stay: callers compare the goals of each candidate.
 
 use std::cell::{Cell, RefCell};
 
@@ -15,10 +15,10 @@ use crate::logic::constant_hash;
 /// Number of intentions from which they are found by goal.
 pub(super) const INDEXED_FROM: usize = 32;
 
-/// Outdated entries that are kept, beside as many as there were entries at first.
+/// Number of outdated entries that are allowed, beside as many as there were entries at first.
 const OUTDATED_MAX: usize = 256;
 
-/// The index of some intentions, once it is made. That of their copies is made anew.
+/// Index of some intentions, once it is made. Copies of intentions get a new one.
 #[derive(Debug, Default)]
 pub(super) struct ByGoal(pub(super) RefCell<Option<Box<GoalIndex>>>);
 
@@ -28,7 +28,7 @@ impl Clone for ByGoal {
     }
 }
 
-/// True if the index has all that an intention pursues; of a copy it has nothing.
+/// True if the index has all goals of an intention; false for a copy.
 #[derive(Debug, Default)]
 pub(crate) struct IndexMark(pub(super) Cell<bool>);
 
@@ -51,19 +51,20 @@ pub(super) struct GoalIndex {
     /// Places of intentions that began or changed since they were entered.
     changed: Vec<u32>,
     entries: usize,
-    /// Number of entries at which the index is made anew.
+    /// Number of entries at which the index is rebuilt.
     entries_max: usize,
 }
 
 impl GoalIndex {
-    /// Notes the place of an intention that began or changed. False if so many did that the index is of no use any more.
+    /// Notes the place of an intention that began or changed. Returns false if so many did that the index is useless
+    /// now.
     pub(super) fn note(&mut self, place: u32) -> bool {
         self.changed.push(place);
         self.changed.len() <= self.entries_max
     }
 
-    /// Enters intentions that began or changed, all if the index is new. With an intention `in_hand`, those without
-    /// variables of their own may be the one that is: they are entered later, and returned.
+    /// Enters intentions that began or changed; all if the index is new. With an intention `in_hand`, those without
+    /// variables of their own may be that one: they are entered later, and returned.
     pub(super) fn refresh(&mut self, all: &[Option<Box<Intention>>], in_hand: bool) -> Vec<IntentionId> {
         if self.entries >= self.entries_max {
             *self = Self { changed: (0..all.len() as u32).collect(), ..Self::default() };
@@ -164,7 +165,7 @@ mod tests {
         intention.frames.push(Frame { base, ..Frame::new(PlanRef(0), trigger) });
     }
 
-    /// Intentions that pursue a goal, as found by looking at each.
+    /// Finds the intentions with a goal by examining each.
     fn scan(intentions: &Intentions, wanted: &Value) -> Vec<IntentionId> {
         let fits = |intention: &Intention, frame: &Frame| {
             let first = intention.slots.get(frame.base as usize);
@@ -179,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn candidates_are_those_of_a_scan(steps in proptest::collection::vec((0..6_u8, 0..200_usize, 0..=ARGUMENTS), 1..600)) {
+        fn candidates_agree_with_scan(steps in proptest::collection::vec((0..6_u8, 0..200_usize, 0..=ARGUMENTS), 1..600)) {
             let mut intentions = Intentions::default();
             for number in 0..2 * INDEXED_FROM {
                 let id = intentions.begin();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn many_intentions_are_found_by_first_argument() {
+    fn first_argument_finds_intentions() {
         let mut intentions = Intentions::default();
         for number in 0..200 {
             let id = intentions.begin();
@@ -224,7 +225,7 @@ mod tests {
             assert_eq!(intentions.pursuing(&goal(2), false).len(), 40);
             assert_eq!(intentions.pursuing(&Value::Null, false).len(), 200);
         }
-        // An index that nobody asks any more is given up.
+        // An index without lookups is given up.
         for _ in 0..10_000 {
             let id = intentions.begin();
             intentions.end(id);

@@ -11,98 +11,98 @@ use super::goal_index::{ByGoal, INDEXED_FROM, IndexMark, predicate};
 use super::{PlanRef, TriggerKey};
 use crate::code::Body;
 
-/// An intention's place in its mind, and a number that tells it from earlier ones in that place.
+/// Place of an intention in its mind, and a number that distinguishes it from earlier ones in that place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct IntentionId {
-    /// The place.
+    /// Place.
     pub index: u32,
-    /// The intention's number: 1, 2, .. in the order they were begun.
+    /// Number of the intention: 1, 2, .. in the order in which they began.
     pub number: u32,
 }
 
-/// A stack of plans in progress.
+/// Stack of plans in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Intention {
-    /// Which one it is.
+    /// Identifier.
     pub id: IntentionId,
-    /// The plans in progress, the innermost last.
+    /// Plans in progress, the innermost last.
     pub frames: Vec<Frame>,
-    /// The variables of all frames.
+    /// Variables of all frames.
     pub slots: Vec<Value>,
-    /// Where it is in the reasoning cycle.
+    /// State in the reasoning cycle.
     pub place: Place,
-    /// Whether it is suspended (`.suspend`), wherever it is.
+    /// Reason of the suspension (`.suspend`), whatever the state.
     pub suspended: Option<Value>,
-    /// The branches it is part of, innermost last.
+    /// Fork branches that the intention is part of, innermost last.
     pub forks: Vec<ForkMark>,
-    /// How many of its frames are atomic.
+    /// Number of atomic frames.
     pub atomic_frames: u32,
-    /// For the copy of another, made for an external event: how many frames were copied. It ends when the event is
-    /// handled, and only these are left.
+    /// Number of copied frames, for a copy of another intention that was made for an external event. The copy ends
+    /// when the event is handled, and only these frames are left.
     pub copied_frames: Option<u32>,
-    /// The intention it is a copy of.
+    /// Intention that this one is a copy of.
     pub copied_from: Option<IntentionId>,
-    /// Whether it is as it was at the last save; false if nobody saves the agent.
+    /// True if the intention is unchanged since the last save; false if the agent is not saved.
     #[serde(skip)]
     pub(crate) saved: bool,
-    /// True if the index of goals has all that it pursues.
+    /// True if the goal index has all goals of the intention.
     #[serde(skip)]
     pub(crate) is_indexed: IndexMark,
 }
 
-/// Where an intention is.
+/// State of an intention.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Place {
-    /// Among those that can go on.
+    /// Ready to continue.
     Ready,
-    /// Part of an event that has not been handled.
+    /// Part of an event that is not handled yet.
     InEvent,
     /// Waiting.
     Waiting(Box<Wait>),
-    /// Suspended while it could go on.
+    /// Suspended while ready.
     Parked,
 }
 
-/// A wait.
+/// Wait of an intention.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wait {
-    /// Which wait this is, so that an outdated timer is noticed.
+    /// Number of the wait, by which an outdated timer is noticed.
     pub serial: u64,
-    /// For what.
+    /// Awaited event or condition.
     pub until: WaitFor,
-    /// Since when.
+    /// Start of the wait.
     pub since: Time,
-    /// Until when at the latest.
+    /// Deadline.
     pub deadline: Option<Time>,
-    /// What gets the time that passed, in milliseconds (`.wait`'s last argument).
+    /// Term that is unified with the elapsed time in milliseconds (`.wait`'s last argument).
     pub elapsed: Option<Value>,
 }
 
-/// What an intention waits for.
+/// Event or condition that an intention waits for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum WaitFor {
-    /// The deadline only.
+    /// Only the deadline.
     Delay,
-    /// An event that matches: `+`, `-` or `^`; belief or goal; the literal.
+    /// A matching event: `+`, `-` or `^`; belief or goal; the literal.
     Event(crate::code::TriggerOp, crate::code::TriggerKind, Value),
-    /// The condition that is the first argument of the current step; here as data, for whoever asks.
+    /// The condition in the first argument of the current step; here as data, for queries.
     Condition(Value),
     /// Answers to a question.
     Answer {
-        /// Its identifier.
+        /// Identifier of the question.
         id: Text,
-        /// Whether the question went to several agents, so that the answer is a list.
+        /// True if the question went to several agents, so that the answer is a list.
         many: bool,
-        /// Who has not answered.
+        /// Agents that have not answered.
         missing: Vec<Aid>,
-        /// The answers so far.
+        /// Answers so far.
         answers: Vec<Value>,
-        /// What the answer is unified with.
+        /// Term that is unified with the answer.
         target: Value,
-        /// Whether all answers are wanted, not one (`askAll`).
+        /// True if all answers are wanted, not one (`askAll`).
         all: bool,
     },
-    /// The environment's word on an action: the request's number, and the action.
+    /// The result of an action on the environment: the request's number, and the action.
     Action(u64, Value),
     /// The goal condition of the innermost frame.
     GoalCondition,
@@ -110,108 +110,108 @@ pub enum WaitFor {
     Resume,
 }
 
-/// How a wait ended.
+/// Result of a wait.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Resumption {
-    /// What was waited for came.
+    /// The awaited event came.
     Done,
     /// The answer to a question came.
     Answered(Text),
-    /// The time was up, which is a failure.
+    /// The time was over, which is a failure.
     TimedOut,
-    /// It failed, with these annotations of the error and this reason.
+    /// The wait failed, with these annotations of the error and this reason.
     Failed(Vec<Value>, String),
 }
 
-/// A plan in progress.
+/// Plan in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frame {
-    /// The plan.
+    /// Plan.
     pub plan: PlanRef,
-    /// The sub-plan of it that is in progress, as places among sub-plans from the outside in.
+    /// Path to the sub-plan in progress, as places among sub-plans from the outside in.
     pub path: SmallVec<[u32; 2]>,
-    /// The operation it is at.
+    /// Current operation.
     pub pc: u32,
-    /// The slot of its first variable.
+    /// Slot of the first variable.
     pub base: u32,
-    /// How many slots of the plan itself there are; those of the event's variables follow.
+    /// Number of slots of the plan itself; those of the event's variables follow.
     pub slots: u32,
-    /// How many variables the event had.
+    /// Number of variables of the event.
     pub open: u32,
-    /// Which of them (a bit each, the first 32) the plan's trigger and context had bound when it was chosen: they belong
-    /// to what the goal was, if it fails.
+    /// Event variables (a bit each, the first 32) that the plan's trigger and context had bound when it was chosen:
+    /// they belong to the goal, if it fails.
     pub bound: u32,
-    /// What triggered it.
+    /// Trigger of the plan.
     pub trigger: TriggerKey,
-    /// The annotations of the event.
+    /// Annotations of the event.
     pub annots: Annots,
-    /// Which variable of the event is which slot of the frame below.
+    /// Pairs of an event variable and its slot in the frame below.
     pub caller: SmallVec<[(u32, u32); 2]>,
-    /// For the plan of a failure event: how many frames stay when it ends.
+    /// Number of frames that stay when the plan of a failure event ends.
     pub keep: Option<u32>,
-    /// What few frames have.
+    /// Rare parts of a frame.
     pub extra: Option<Box<FrameExtra>>,
 }
 
-/// What few frames have.
+/// Parts that few frames have.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FrameExtra {
-    /// The event's literal, if its arguments are in no slots.
+    /// Literal of the event, if its arguments are in no slots.
     pub literal: Option<Structure>,
     /// Loops in progress, innermost last.
     pub loops: Vec<Loop>,
     /// Code that runs in place of the plan's own, innermost last.
     pub splices: Vec<Splice>,
-    /// Whether the plan has a goal condition or sub-plans.
+    /// True if the plan has a goal condition or sub-plans.
     pub scoped: bool,
-    /// The slots as they were when the plan was chosen, for its goal condition and sub-plans.
+    /// Slots at the choice of the plan, for its goal condition and sub-plans.
     pub chosen_slots: Vec<Value>,
 }
 
-/// A loop in progress.
+/// Loop in progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Loop {
-    /// The operation that began it.
+    /// Operation that began the loop.
     pub pc: u32,
-    /// How many splices enclose that operation: each has operations of its own.
+    /// Number of splices around that operation: each has operations of its own.
     pub splices: u32,
-    /// The frame's slots before it.
+    /// Slots of the frame before the loop.
     pub saved: Vec<Value>,
-    /// The solutions of `for` that are left, last first: the frame's slots in each.
+    /// Remaining solutions of `for`, last first: the frame's slots in each.
     pub solutions: Vec<SmallVec<[(u32, Value); 1]>>,
 }
 
-/// Code that was data, in progress.
+/// Splice: running code that was data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Splice {
-    /// The code; compiled again when it is read back.
+    /// Code; compiled again when it is restored.
     #[serde(skip)]
     pub body: Arc<Body>,
-    /// Its source as a value, to write it out.
+    /// Source of the code as a value, for snapshots.
     pub source: Value,
-    /// Where the enclosing code goes on.
+    /// Operation at which the enclosing code continues.
     pub return_to: u32,
 }
 
-/// Branches that meet.
+/// Fork whose branches meet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Fork {
-    /// The branches under way.
+    /// Branches in progress.
     pub branches: Vec<IntentionId>,
-    /// Whether the first one to end wins.
+    /// True if the first one to end wins.
     pub first_wins: bool,
-    /// Where they meet.
+    /// Operation at which the branches meet.
     pub join: u32,
-    /// What the branches that ended have bound.
+    /// Bindings of the branches that ended.
     pub bound: Vec<(u32, Value)>,
 }
 
-/// A fork that an intention is a branch of.
+/// Mark of a fork branch on an intention.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ForkMark {
-    /// The fork's place in the mind.
+    /// Place of the fork in the mind.
     pub fork: u32,
-    /// How many frames the intention had.
+    /// Number of frames that the intention had.
     pub frames: u32,
 }
 
@@ -220,14 +220,13 @@ pub struct ForkMark {
 pub struct Intentions {
     all: Vec<Option<Box<Intention>>>,
     free: Vec<u32>,
-    /// The number of the last intention begun.
+    /// Number of the last intention begun.
     pub last_number: u32,
-    /// One finished intention, kept to be used again.
+    /// Finished intention whose memory is reused.
     spare: Option<Box<Intention>>,
-    /// The places of those that are not as they were at the last save, if the agent is saved at all; a place may be
-    /// there more than once.
+    /// Places of intentions that changed since the last save, if the agent is saved at all; possibly with duplicates.
     noted: Option<Vec<u32>>,
-    /// Made when somebody asks for a goal among many intentions.
+    /// Goal index, made when a goal is looked up among many intentions.
     by_goal: ByGoal,
 }
 
@@ -268,7 +267,7 @@ impl Intentions {
         }
     }
 
-    /// Notes a place for the index of goals.
+    /// Notes a place for the goal index.
     #[cold]
     fn note_goals(&mut self, index: u32) {
         let by_goal = self.by_goal.0.get_mut();
@@ -277,8 +276,8 @@ impl Intentions {
         }
     }
 
-    /// Returns the intentions that may pursue this goal, oldest first, and perhaps others. `has_one_in_hand`: the
-    /// variables of one may be elsewhere.
+    /// Returns the intentions that may pursue this goal, oldest first, and perhaps others. With `has_one_in_hand`,
+    /// the variables of one may be elsewhere.
     pub fn pursuing(&self, goal: &Value, has_one_in_hand: bool) -> Vec<IntentionId> {
         let is_many = self.all.len() - self.free.len() >= INDEXED_FROM;
         let Some(predicate) = predicate(goal).filter(|_| is_many) else { return self.ids() };
@@ -292,7 +291,7 @@ impl Intentions {
         found
     }
 
-    /// Takes up an intention with the number it had elsewhere.
+    /// Restores an intention with the number it had elsewhere.
     pub fn restore(&mut self, intention: Intention) {
         let index = intention.id.index as usize;
         while self.all.len() <= index {
@@ -306,13 +305,13 @@ impl Intentions {
         *self.by_goal.0.get_mut() = None;
     }
 
-    /// The intention, if it is still there.
+    /// Returns the intention, if it still exists.
     #[inline]
     pub fn find(&self, id: IntentionId) -> Option<&Intention> {
         self.all.get(id.index as usize)?.as_deref().filter(|intention| intention.id == id)
     }
 
-    /// The intention, to change it.
+    /// Returns the intention for a change.
     #[inline]
     pub fn find_mut(&mut self, id: IntentionId) -> Option<&mut Intention> {
         let found = self.all.get_mut(id.index as usize)?.as_deref_mut().filter(|intention| intention.id == id)?;
@@ -331,7 +330,7 @@ impl Intentions {
         Some(found)
     }
 
-    /// The intention in hand: what takes it up has [found](Self::find_mut) it in this turn.
+    /// Returns the intention in hand, which was [found](Self::find_mut) in this turn when it was taken up.
     #[inline]
     pub fn in_hand(&mut self, id: IntentionId) -> Option<&mut Intention> {
         let found = self.all.get_mut(id.index as usize)?.as_deref_mut().filter(|intention| intention.id == id)?;
@@ -355,24 +354,24 @@ impl Intentions {
         Some(())
     }
 
-    /// All intentions, in the order of their places.
+    /// Iterates over all intentions, in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = &Intention> {
         self.all.iter().flatten().map(|intention| &**intention)
     }
 
-    /// The identifiers of all intentions, oldest first.
+    /// Returns the identifiers of all intentions, oldest first.
     pub fn ids(&self) -> Vec<IntentionId> {
         let mut ids: Vec<IntentionId> = self.iter().map(|intention| intention.id).collect();
         ids.sort_by_key(|id| id.number);
         ids
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no intention.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// Notes changes from now on.
+    /// Starts to note changes.
     pub(crate) fn mark_saved(&mut self) {
         match &mut self.noted {
             Some(noted) => {
@@ -389,7 +388,7 @@ impl Intentions {
         }
     }
 
-    /// Puts the notes in order.
+    /// Sorts the notes.
     pub(crate) fn sort_notes(&mut self) {
         if let Some(noted) = &mut self.noted {
             noted.sort_unstable();
@@ -397,25 +396,26 @@ impl Intentions {
         }
     }
 
-    /// The places that are not as they were at the last save, each with what is there now, the notes being in order.
+    /// Returns the places that changed since the last save, each with its present intention. The notes must be
+    /// sorted.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (u32, Option<&Intention>)> {
         let noted = self.noted.iter().flat_map(|noted| noted.iter());
         noted.map(|index| (*index, self.all.get(*index as usize).and_then(Option::as_deref)))
     }
 
-    /// All intentions, to change what is not noted as a change.
+    /// Iterates over all intentions, for changes that are not noted.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Intention> {
         self.all.iter_mut().flatten().map(|intention| &mut **intention)
     }
 
-    /// The identifier of the intention in a place.
+    /// Returns the identifier of the intention in a place.
     pub(crate) fn id_at(&self, index: u32) -> Option<IntentionId> {
         self.all.get(index as usize)?.as_ref().map(|intention| intention.id)
     }
 }
 
 impl Intention {
-    /// An intention with nothing to do.
+    /// Creates an intention without plans.
     pub fn empty(id: IntentionId) -> Self {
         Self {
             id,
@@ -445,7 +445,7 @@ impl Intention {
         self.is_indexed.0.set(false);
     }
 
-    /// Why it does not go on, as the program sees it; none if it does.
+    /// Returns the reason why the intention does not continue, as the program sees it; `None` if it does.
     pub fn reason(&self) -> Option<Value> {
         let Place::Waiting(wait) = &self.place else { return self.suspended.clone() };
         let wait_for = |what: Value| {
@@ -467,14 +467,14 @@ impl Intention {
         })
     }
 
-    /// Whether a frame of it is atomic.
+    /// Returns true if a frame of the intention is atomic.
     pub fn is_atomic(&self) -> bool {
         self.atomic_frames > 0
     }
 }
 
 impl Frame {
-    /// A frame at the beginning of a plan that has no variables yet.
+    /// Creates a frame at the beginning of a plan, without variables yet.
     pub fn new(plan: PlanRef, trigger: TriggerKey) -> Self {
         Self {
             plan,
@@ -492,23 +492,23 @@ impl Frame {
         }
     }
 
-    /// Whether it is for a plan of the library, not for a failure, and nothing unusual is going on in it.
+    /// Returns true for a frame of a library plan, not for a failure, in a usual state.
     pub fn is_plain(&self) -> bool {
         self.extra.is_none() && self.path.is_empty() && self.keep.is_none()
     }
 
-    /// What few frames have, made if it was not there.
+    /// Returns the rare parts of the frame, made if necessary.
     pub fn extra_mut(&mut self) -> &mut FrameExtra {
         self.extra.get_or_insert_default()
     }
 
-    /// Whether the loop that begins at `pc` of the code at work is in progress, and is the innermost one.
+    /// Returns true if the loop that begins at `pc` of the current code is in progress, and is the innermost one.
     pub fn in_loop(&self, pc: u32) -> bool {
         let Some(extra) = &self.extra else { return false };
         extra.loops.last().is_some_and(|last| last.pc == pc && last.splices as usize == extra.splices.len())
     }
 
-    /// The slot after its last one.
+    /// Returns the slot after the last one.
     pub fn top(&self) -> u32 {
         self.base + self.slots + self.open
     }

@@ -1,15 +1,15 @@
-//! Bytes of memory that a mind takes.
+//! Memory of a mind in bytes.
 
 use whimbrel_acl::Value;
 use whimbrel_acl::value::Scale;
 
 use super::{Deferred, Event, Frame, Intention, Mind, Pending, Place, Timer, TimerWhat, Wait, WaitFor};
 
-/// Bytes beside each allocation: reference counts, and what the allocator rounds up.
+/// Bytes beside each allocation: reference counts, and the allocator's rounding.
 const ALLOCATION_BYTES: usize = 32;
-/// A plan that the agent acquired, roughly.
+/// Estimated bytes of an acquired plan.
 const PLAN_BYTES: usize = 1_024;
-/// A place in the index of waits, roughly.
+/// Estimated bytes of a place in the index of waits.
 const WAIT_BYTES: usize = 32;
 
 impl Mind {

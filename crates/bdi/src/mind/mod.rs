@@ -1,5 +1,5 @@
-//! The mind of an AgentSpeak agent as plain data: beliefs, plans, events, intentions, waits. Nothing in it refers to
-//! the outside, so that it can be written out between two steps and go on in another process.
+//! Mind of an AgentSpeak agent as plain data: beliefs, plans, events, intentions, waits. It refers to nothing
+//! outside, so that it can be written between two steps and continue in another process.
 
 mod beliefs;
 mod event_queue;
@@ -35,7 +35,7 @@ pub use rare_queue::RareQueue;
 pub use timers::{Timer, TimerWhat, Timers};
 pub use wait_index::{Subject, Subjects, WaitIndex};
 
-/// How an agent reasons: the options of its project entry.
+/// Reasoning options of an agent, from its project entry.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// `intBels=sameFocus`: a belief change's event belongs to the intention that made it.
@@ -53,12 +53,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// `durability=volatile`: the agent begins anew with its process, also where others are kept.
+    /// Returns true for `durability=volatile`: the agent begins anew with its process, even in a durable society.
     pub fn is_volatile(&self) -> bool {
         self.user.iter().any(|(key, value)| key.as_str() == "durability" && value.as_str() == Some("volatile"))
     }
 
-    /// `passivate`: how many milliseconds the agent has nothing to do before it leaves memory, if that is said.
+    /// Returns the option `passivate`: the idle time in milliseconds after which the agent leaves memory, if it is
+    /// set.
     pub fn passivate_after(&self) -> Option<Duration> {
         let (_, ms) = self.user.iter().find(|(key, _)| key.as_str() == "passivate")?;
         let ms = ms.as_i64().and_then(|ms| u64::try_from(ms).ok())?;
@@ -72,61 +73,61 @@ impl Default for Options {
     }
 }
 
-/// Something that happened and may be of interest to a plan.
+/// Event that may be of interest to a plan.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     /// `+`, `-` or `^`.
     pub op: TriggerOp,
     /// Belief, achievement goal or test goal.
     pub kind: TriggerKind,
-    /// The literal; its variables are numbered from 0.
+    /// Literal; its variables are numbered from 0.
     pub literal: Structure,
-    /// How many variables it has.
+    /// Number of variables.
     pub open: u32,
-    /// The intention that waits for the event to be handled; none for an external event.
+    /// Intention that waits for the event to be handled; `None` for an external event.
     pub intention: Option<IntentionId>,
     /// Variables of the literal, each with its slot in the waiting intention; without such an intention, see
     /// [`Event::place`].
     pub caller: SmallVec<[(u32, u32); 2]>,
-    /// For a failure event: how many frames of the intention stay when it is handled.
+    /// Number of the intention's frames that stay after a failure event is handled.
     pub keep: Option<u32>,
-    /// What was found for it before its turn.
+    /// Result of an early plan selection.
     pub selected: Option<Box<Selected>>,
 }
 
 /// Place of a goal in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoalPlace {
-    /// Among the initial goals of the program.
+    /// Initial goal of the program, by number.
     Program(u32),
-    /// In this line of a plan's body.
+    /// Line of a plan's body.
     Plan(PlanRef, u32),
 }
 
-/// Marks a goal's place as one in the program; no plan has this number.
+/// Mark of a goal's place as an initial goal; no plan has this number.
 const PROGRAM: u32 = u32::MAX;
 
-/// What was found for an event before its turn.
+/// Result of an early plan selection for an event.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Selected {
     /// A plan (a sub-plan that an external event reached).
     Plan {
-        /// The plan.
+        /// Plan.
         plan: PlanRef,
-        /// The sub-plan of it that was chosen, by its place among the sub-plans.
+        /// Path to the chosen sub-plan, as places among sub-plans.
         path: SmallVec<[u32; 2]>,
-        /// The values of its slots.
+        /// Values of the plan's slots.
         slots: Vec<Value>,
     },
     /// No plan is applicable.
     Nothing {
-        /// Whether one was relevant.
+        /// True if a plan was relevant.
         relevant: bool,
     },
 }
 
 impl Event {
-    /// An event that no intention waits for.
+    /// Creates an event that no intention waits for.
     pub fn external(op: TriggerOp, kind: TriggerKind, literal: Structure) -> Self {
         Self { op, kind, literal, open: 0, intention: None, caller: SmallVec::new(), keep: None, selected: None }
     }
@@ -137,7 +138,7 @@ impl Event {
         Some(if plan == PROGRAM { GoalPlace::Program(line) } else { GoalPlace::Plan(PlanRef(plan), line) })
     }
 
-    /// Notes where the goal stands; for events that no intention waits for.
+    /// Notes the place of the goal, for an event that no intention waits for.
     pub fn set_place(&mut self, place: GoalPlace) {
         let place = match place {
             GoalPlace::Program(number) => (PROGRAM, number),
@@ -147,22 +148,22 @@ impl Event {
         self.caller.push(place);
     }
 
-    /// What its plans are found by.
+    /// Returns the key by which the event's plans are found.
     #[inline]
     pub fn trigger(&self) -> TriggerKey {
         TriggerKey { op: self.op, kind: self.kind, key: Key::of(&self.literal) }
     }
 
-    /// Whether it is about a goal, not a belief.
+    /// Returns true for an event about a goal, not a belief.
     pub fn is_goal(&self) -> bool {
         self.kind != TriggerKind::Belief
     }
 }
 
-/// Something to do when the next event is selected.
+/// Work that is deferred to the next selection of an event.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Deferred {
-    /// An intention's wait is over.
+    /// The end of an intention's wait.
     Resume(IntentionId, Resumption),
     /// A meta-event, placed before ordinary events.
     Meta(Event),
@@ -170,29 +171,29 @@ pub enum Deferred {
     Event(Event),
 }
 
-/// The result of an action on the environment.
+/// Result of an action on the environment.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Feedback {
-    /// The intention that acted.
+    /// Intention that acted.
     pub intention: IntentionId,
-    /// Whether the action was done, or why not.
+    /// Success of the action, or the reason for its failure.
     pub result: Result<(), Vec<Value>>,
 }
 
-/// The mind; see the module.
+/// Mind of an agent; see the module.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Mind {
-    // What each message looks at comes first, close together: processors fetch memory in lines.
-    /// What happened, oldest first.
+    // The fields that each message touches come first, close together: processors fetch memory in lines.
+    /// Waiting events, oldest first.
     pub events: EventQueue,
-    /// Intentions that can go on, in the order of their turns.
+    /// Intentions that are ready, in the order of their turns.
     pub ready: VecDeque<IntentionId>,
-    /// The atomic intention: while there is one no other runs.
+    /// Atomic intention: while there is one no other runs.
     pub atomic: Option<IntentionId>,
     /// Number of frames that have a goal condition or sub-plans.
     pub scoped_frames: u32,
-    /// Intentions that wait for an event or a condition; conditions that ask internal actions are tested in every cycle.
+    /// Intentions that wait for an event or a condition. Conditions with internal actions are tested in every cycle.
     pub waits: Option<Box<WaitIndex>>,
     /// Work that is done when the next event is selected.
     pub deferred: RareQueue<Deferred>,
@@ -200,56 +201,56 @@ pub struct Mind {
     pub feedback: RareQueue<Feedback>,
     /// Timers: work that is due later.
     pub timers: Timers,
-    /// Whether some plan is for meta-events.
+    /// True if some plan reacts to meta-events.
     pub has_meta_plans: bool,
-    /// Whether a plan of the user's handles messages.
+    /// True if a plan of the user's handles messages.
     pub handles_messages: bool,
-    /// Whether `+jag_sleeping` was told and `+jag_awaking` not yet.
+    /// True if `+jag_sleeping` was raised and `+jag_awaking` not yet.
     pub sleeping: bool,
-    /// Whether some plan is for the agent's falling idle or waking.
+    /// True if some plan reacts to the agent falling idle or waking.
     pub tells_idleness: bool,
-    /// The plans it knows.
+    /// Plan library.
     pub plans: PlanLibrary,
-    /// What the agent believes.
+    /// Belief base.
     pub beliefs: BeliefBase,
-    /// How it reasons.
+    /// Reasoning options.
     pub options: Options,
-    /// What it is doing.
+    /// Intentions.
     pub intentions: Intentions,
-    /// The event of the atomic intention; it goes before all others.
+    /// Event of the atomic intention; it goes before all others.
     pub atomic_event: Option<Box<Event>>,
-    /// The event that a plan is being selected for, if the program asks for such things.
+    /// Event that a plan is being selected for, if the program queries such events.
     pub selected_event: Option<Box<Event>>,
     /// Events of suspended intentions.
     pub suspended_events: Vec<Event>,
     /// Properties of namespaces: namespace, key, value.
     pub namespace_properties: Vec<(Symbol, Symbol, Value)>,
-    /// Branches under way.
+    /// Forks in progress.
     pub forks: Vec<Option<Fork>>,
-    /// The environment to act on.
+    /// Environment to act on.
     pub environment: Option<Aid>,
-    /// The file of its program, as the project names it.
+    /// File of the program, as the project names it.
     pub source: Text,
-    /// Counts actions, waits, timers.
+    /// Counter of actions, waits and timers.
     pub serial: u64,
-    /// Counts messages that have an identifier.
+    /// Counter of messages that have an identifier.
     pub messages: u64,
     /// Cycles that left messages in the mailbox since one was taken in, because the backlog was too long.
     pub unheard_cycles: usize,
-    /// State of its random numbers.
+    /// State of the random numbers.
     pub random: Cell<u64>,
-    /// The version of the beliefs at the last test of conditions.
+    /// Version of the beliefs at the last test of conditions.
     pub tested_version: u64,
 }
 
 impl Mind {
-    /// A number not used before in this mind.
+    /// Returns a number that is new in this mind.
     pub fn next_serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
     }
 
-    /// Drops all that the agent does and is about to do: it keeps what it believes, and the plans that it knows.
+    /// Drops all current and pending activities: only beliefs and plans remain.
     pub(crate) fn keep_knowledge(&mut self) {
         let before = std::mem::take(self);
         *self = Self {
@@ -275,13 +276,13 @@ impl Mind {
         self.timers.set(Timer { due, serial, what });
     }
 
-    /// When the next timer is due.
+    /// Returns the time of the next timer.
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         self.timers.next_due()
     }
 
-    /// Counts an intention that was read back.
+    /// Counts an intention that was restored.
     pub(crate) fn count_waits(&mut self, intention: &Intention) {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames += intention.frames.iter().filter(scoped).count() as u32;
@@ -290,7 +291,7 @@ impl Mind {
         }
     }
 
-    /// Notes changes from now on, for the next save.
+    /// Starts to note changes for the next save.
     pub(crate) fn mark_saved(&mut self) {
         self.beliefs.mark_saved();
         self.plans.mark_saved();
@@ -299,14 +300,14 @@ impl Mind {
         self.timers.mark_saved();
     }
 
-    /// Puts what was noted since the last save in order.
+    /// Sorts the notes since the last save.
     pub(crate) fn sort_notes(&mut self) {
         self.beliefs.sort_notes();
         self.intentions.sort_notes();
         self.timers.sort_notes();
     }
 
-    /// Counts an intention no longer.
+    /// Stops counting an intention.
     pub(crate) fn uncount_waits(&mut self, intention: &Intention) {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames = self.scoped_frames.saturating_sub(intention.frames.iter().filter(scoped).count() as u32);
@@ -315,13 +316,13 @@ impl Mind {
         }
     }
 
-    /// True if an intention waits for an event.
+    /// Returns true if an intention waits for an event.
     #[inline]
     pub fn waits_for_events(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.has_events())
     }
 
-    /// True if an intention waits for a condition.
+    /// Returns true if an intention waits for a condition.
     #[inline]
     pub fn waits_for_conditions(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.has_conditions())
@@ -345,18 +346,18 @@ impl Mind {
         }
     }
 
-    /// A random number, uniform in [0, 1).
+    /// Returns a random number, uniform in [0, 1).
     pub fn random(&self) -> f64 {
         let (high, low) = (self.next_random(26), self.next_random(27));
         ((high << 27) + low) as f64 / (1u64 << 53) as f64
     }
 
-    /// Random numbers go on as Java's do after this seed: programs written for Jason may know them.
+    /// Seeds the random numbers, which then continue as Java's: programs written for Jason may rely on them.
     pub fn seed_random(&self, seed: u64) {
         self.random.set((seed ^ JAVA_MULTIPLIER) & JAVA_MASK);
     }
 
-    /// Random bits as `java.util.Random` has them: the state is one number, so that it is easily kept.
+    /// Returns random bits as `java.util.Random` does: the state is one number, easily saved.
     fn next_random(&self, bits: u32) -> u64 {
         let state = self.random.get().wrapping_mul(JAVA_MULTIPLIER).wrapping_add(0xb) & JAVA_MASK;
         self.random.set(state);
@@ -364,11 +365,11 @@ impl Mind {
     }
 }
 
-/// What `java.util.Random` multiplies by, and how much of its state counts.
+/// Multiplier of `java.util.Random`, and mask of its state.
 const JAVA_MULTIPLIER: u64 = 0x5_deec_e66d;
 const JAVA_MASK: u64 = (1 << 48) - 1;
 
-/// Whether a formula as data asks an internal action: it may come true without a change of beliefs.
+/// Returns true if a formula as data contains an internal action: it may become true without a change of beliefs.
 fn asks_actions(formula: &Value) -> bool {
     let own = formula.functor().is_some_and(crate::code::compile::is_internal_action);
     own || formula.args().iter().any(asks_actions)

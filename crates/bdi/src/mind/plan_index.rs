@@ -1,4 +1,4 @@
-//! Index of plans: the candidates for an event, in order, by trigger and an argument that tells them apart.
+//! Plan index: the candidates for an event, in order, by trigger and an argument that tells them apart.
 
 use std::sync::Arc;
 
@@ -10,21 +10,23 @@ use super::{PlanRef, TriggerKey};
 use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp};
 use crate::logic::constant_hash;
 
-/// Number of plans for one trigger from which they are found by an argument. The first one is tried first, and if as many
-/// plans have the same constant there, the others.
+/// Number of plans for one trigger from which an argument tells them apart: the first one, or another one if that
+/// many plans have the same constant there.
 const INDEXED_FROM: usize = 8;
 
-/// Plans whose argument is no constant in a list that is indexed by it: each of them is a candidate for every constant.
+/// Number of plans without a constant in an indexed argument that a list may have: each is a candidate for every
+/// constant.
 const OPEN_MAX: usize = 8;
 
-/// Arguments by which plans may be found.
+/// Number of arguments by which plans may be found.
 const PLACES_MAX: usize = 8;
 
-/// No plans.
+/// Empty list.
 static NO_PLANS: PlanList =
     PlanList { plans: SmallVec::new_const(), constants: Vec::new(), indexes: Vec::new(), ordinary: false };
 
-/// Candidate plans by trigger, in order. Plans whose trigger is a variable are candidates for all triggers of their kind.
+/// Candidate plans by trigger, in order. Plans whose trigger is a variable are candidates for all triggers of their
+/// kind.
 #[derive(Clone, Debug, Default)]
 pub struct PlanIndex {
     by_trigger: FxHashMap<TriggerKey, Arc<PlanList>>,
@@ -35,7 +37,7 @@ pub struct PlanIndex {
 #[derive(Clone, Debug)]
 pub struct PlanList {
     plans: SmallVec<[PlanRef; 2]>,
-    /// The constants among the arguments of each plan's trigger.
+    /// Constants among the arguments of each plan's trigger.
     constants: Vec<Constants>,
     indexes: Vec<ByConstant>,
     /// True if all plans that were ever in the list are ordinary ([`Plan::is_ordinary`]).
@@ -48,21 +50,21 @@ impl Default for PlanList {
     }
 }
 
-/// Plans by the constant that is an argument of their trigger.
+/// Plans by a constant argument of their trigger.
 #[derive(Clone, Debug, Default)]
 struct ByConstant {
     /// Place of the argument.
     place: usize,
-    /// For each constant the plans that have it, and those whose argument is none, in order.
+    /// Plans with each constant, and those without a constant, in order.
     lists: FxHashMap<Constant, Vec<PlanRef>>,
-    /// The plans whose argument is no constant: candidates for other constants.
+    /// Plans without a constant: candidates for other constants.
     open: Vec<PlanRef>,
 }
 
-/// The hash of a constant that is an argument of a trigger.
+/// Hash of a constant that is an argument of a trigger.
 type Constant = u64;
 
-/// The constants among the first arguments of a trigger, by place.
+/// Constants among the first arguments of a trigger, by place.
 type Constants = SmallVec<[Option<Constant>; 1]>;
 
 /// Returns the constants among the arguments of a plan's trigger.
@@ -117,7 +119,7 @@ impl PlanList {
         let at = if before { 0 } else { self.plans.len() };
         self.plans.insert(at, place);
         self.constants.insert(at, constants);
-        // What cannot be told apart is tried again once there are twice as many.
+        // Plans that cannot be told apart are tried again once there are twice as many.
         if self.plans.len() >= INDEXED_FROM && self.plans.len().is_power_of_two() {
             self.index();
         }
@@ -157,7 +159,7 @@ impl PlanList {
         }
     }
 
-    /// Puts a plan with the same trigger in the place of another.
+    /// Replaces a plan by one with the same trigger.
     fn replace(&mut self, old: PlanRef, new: PlanRef) {
         let Some(at) = self.plans.iter().position(|other| *other == old) else { return };
         let exchange =
@@ -172,7 +174,7 @@ impl PlanList {
 }
 
 impl ByConstant {
-    /// True if few plans have the same constant.
+    /// Returns true if few plans have the same constant.
     fn tells_apart(&self) -> bool {
         self.lists.values().all(|list| list.len() < INDEXED_FROM + self.open.len())
     }
@@ -192,7 +194,7 @@ impl ByConstant {
         }
     }
 
-    /// The lists that a plan with this constant is in: all of them if its argument is none.
+    /// Returns the lists that a plan with this constant is in: all of them without a constant.
     fn lists_of(&mut self, constant: Option<Constant>) -> impl Iterator<Item = &mut Vec<PlanRef>> {
         let (one, all) = match constant {
             Some(constant) => (self.lists.get_mut(&constant), None),
@@ -203,20 +205,20 @@ impl ByConstant {
 }
 
 impl PlanIndex {
-    /// Plans for a trigger, if there are any and all are ordinary.
+    /// Returns the plans for a trigger, if there are any and all are ordinary.
     #[inline]
     pub fn ordinary_candidates(&self, trigger: &TriggerKey) -> Option<&PlanList> {
         let list = self.by_trigger.get(trigger)?;
         (list.ordinary && !list.plans.is_empty()).then_some(list)
     }
 
-    /// Plans for a trigger.
+    /// Returns the plans for a trigger.
     #[inline]
     pub fn candidates(&self, trigger: &TriggerKey) -> &PlanList {
         self.list(trigger).map_or(&NO_PLANS, |list| list)
     }
 
-    /// Plans for a trigger, to hold while the index may change.
+    /// Returns the plans for a trigger, to hold while the index may change.
     pub fn candidates_held(&self, trigger: &TriggerKey) -> Arc<PlanList> {
         self.list(trigger).cloned().unwrap_or_default()
     }
@@ -244,12 +246,12 @@ impl PlanIndex {
         });
     }
 
-    /// Counts no plans as ordinary ones any more.
+    /// Stops treating any plans as ordinary ones.
     pub fn hide_ordinary(&mut self) {
         self.by_trigger.values_mut().for_each(|list| Arc::make_mut(list).ordinary = false);
     }
 
-    /// Puts a plan with the same trigger in the place of another.
+    /// Replaces a plan by one with the same trigger.
     pub fn replace(&mut self, plan: &Plan, old: PlanRef, new: PlanRef) {
         self.each_list(plan, |list| list.replace(old, new));
         if let Some(list) = self.any_list(plan) {
@@ -292,7 +294,7 @@ impl PlanIndex {
         }
     }
 
-    /// The list of plans for any trigger, if a plan is among them.
+    /// Returns the list of plans for any trigger, if a plan is among them.
     fn any_list(&mut self, plan: &Plan) -> Option<&mut PlanList> {
         let list = matches!(plan.head, Head::Any(_)).then(|| self.any.get_mut(&(plan.op, plan.kind)))?;
         list.map(Arc::make_mut)
@@ -300,7 +302,7 @@ impl PlanIndex {
 }
 
 impl Plan {
-    /// Trigger of the plan; none if it is a variable.
+    /// Returns the trigger of the plan; `None` if it is a variable.
     fn trigger(&self) -> Option<TriggerKey> {
         match &self.head {
             Head::Literal { key, .. } => Some(TriggerKey { op: self.op, kind: self.kind, key: *key }),
@@ -317,7 +319,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plans_for_constants_are_those_of_a_scan(
+        fn constant_index_agrees_with_scan(
             changes: Vec<(u8, u8, bool, bool)>,
             open_each in 5..60_usize,
             firsts in 1..6_u8,

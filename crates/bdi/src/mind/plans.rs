@@ -1,4 +1,4 @@
-//! The plan library: the program's plans, less those removed, plus those acquired, in order.
+//! Plan library: the program's plans, less those removed, plus those acquired, in order.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -13,14 +13,14 @@ use crate::code::compile::next_label;
 use crate::code::{Image, Key, Plan, TriggerKind, TriggerOp};
 use crate::syntax::{ast, quote};
 
-/// What triggers a plan.
+/// Key of a plan's trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TriggerKey {
     /// `+`, `-` or `^`.
     pub op: TriggerOp,
     /// Belief, achievement goal or test goal.
     pub kind: TriggerKind,
-    /// The literal's key.
+    /// Key of the literal.
     pub key: Key,
 }
 
@@ -31,30 +31,30 @@ impl std::hash::Hash for TriggerKey {
     }
 }
 
-/// A plan, by its place: among the program's plans, or among those the agent acquired.
+/// Reference to a plan, by its place among the program's plans or among those the agent acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PlanRef(pub u32);
 
 const OWN: u32 = 1 << 31;
 
-/// One agent's plans. Costs nothing until the agent acquires or removes a plan.
+/// Plans of one agent. They take no memory until the agent acquires or removes a plan.
 #[derive(Clone, Debug, Default)]
 pub struct PlanLibrary {
     changed: Option<Box<Changed>>,
-    /// What was done since the last save, if the agent is saved at all.
+    /// Changes since the last save, if the agent is saved at all.
     noted: Option<Vec<PlanChange>>,
 }
 
-/// Something done to a library that comes to the same when it is done again elsewhere.
+/// Change of a library that can be repeated elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) enum PlanChange {
-    /// [`PlanLibrary::add`], with where the plan goes.
+    /// [`PlanLibrary::add`], with the place of the plan.
     Add(Arc<Plan>, bool),
     /// [`PlanLibrary::replace`]
     Replace(PlanRef, Arc<Plan>),
     /// [`PlanLibrary::remove`]
     Remove(PlanRef, bool),
-    /// How far automatic labels have come.
+    /// Number of generated labels.
     Labels(u32),
 }
 
@@ -64,26 +64,26 @@ struct Changed {
     /// All plans in order.
     order: Vec<PlanRef>,
     own: Vec<Option<Arc<Plan>>>,
-    /// Places among the agent's own plans that are free.
+    /// Free places among the agent's own plans.
     free: BTreeSet<u32>,
     /// The agent's own plans by label and by code.
     names: PlanNames,
-    /// The program's plans that are not in the library any more.
+    /// Plans of the program that are not in the library any more.
     gone: FxHashSet<PlanRef>,
-    /// How far automatic labels have come.
+    /// Number of generated labels.
     labels: u32,
 }
 
 /// Plans by label and by code.
 #[derive(Clone, Debug, Default)]
 pub struct PlanNames {
-    /// By the label's namespace and name.
+    /// By namespace and name of the label.
     by_label: FxHashMap<(Symbol, Symbol), SmallVec<[PlanRef; 1]>>,
     /// By [hash of the code](quote::plan_hash).
     by_code: FxHashMap<u64, SmallVec<[PlanRef; 1]>>,
 }
 
-/// The names of a program's plans, made when a plan is first looked for by one.
+/// Names of a program's plans, made when a plan is first looked up by name.
 #[derive(Clone, Debug, Default)]
 pub struct ImageNames(OnceLock<PlanNames>);
 
@@ -125,7 +125,7 @@ fn label_key(label: &Value) -> Option<(Symbol, Symbol)> {
     Some((namespace_of(label), label.functor()?))
 }
 
-/// Candidate plans for as long as they are looked at.
+/// Candidate plans while they are examined.
 pub enum PlansHeld<'m> {
     /// Plans of the program.
     Shared(&'m PlanList),
@@ -145,12 +145,12 @@ impl Deref for PlansHeld<'_> {
     }
 }
 
-/// A plan for as long as it is looked at.
+/// Plan while it is examined.
 #[derive(Clone, Debug)]
 pub enum PlanHold<'m> {
-    /// The program's.
+    /// A plan of the program.
     Shared(&'m Plan),
-    /// One the agent acquired.
+    /// A plan that the agent acquired.
     Own(Arc<Plan>),
 }
 
@@ -167,13 +167,13 @@ impl Deref for PlanHold<'_> {
 }
 
 impl PlanLibrary {
-    /// Whether it is the program's, nothing acquired or removed.
+    /// Returns true if the library is the program's, with nothing acquired or removed.
     #[inline]
     pub fn is_original(&self) -> bool {
         self.changed.is_none()
     }
 
-    /// The plans that may be relevant for a trigger, in order.
+    /// Returns the plans that may be relevant for a trigger, in order.
     #[inline]
     pub fn candidates<'a>(&'a self, image: &'a Image, trigger: &TriggerKey) -> &'a PlanList {
         match &self.changed {
@@ -182,7 +182,7 @@ impl PlanLibrary {
         }
     }
 
-    /// The same, to hold while the library may change.
+    /// Returns the plans that may be relevant for a trigger, to hold while the library may change.
     #[inline]
     pub fn candidates_held<'m>(&self, image: &'m Image, trigger: &TriggerKey) -> PlansHeld<'m> {
         match &self.changed {
@@ -191,7 +191,7 @@ impl PlanLibrary {
         }
     }
 
-    /// A plan by its place.
+    /// Returns a plan by its place.
     #[inline]
     pub fn plan<'m>(&self, image: &'m Image, place: PlanRef) -> Option<PlanHold<'m>> {
         if place.0 & OWN == 0 {
@@ -201,7 +201,7 @@ impl PlanLibrary {
         own.clone().map(PlanHold::Own)
     }
 
-    /// A plan, or the sub-plan of it that `path` leads to.
+    /// Returns a plan, or the sub-plan at `path`.
     #[inline]
     pub fn plan_at<'m>(&self, image: &'m Image, place: PlanRef, path: &[u32]) -> Option<PlanHold<'m>> {
         let mut plan = self.plan(image, place)?;
@@ -214,7 +214,7 @@ impl PlanLibrary {
         Some(plan)
     }
 
-    /// All plans in order.
+    /// Returns all plans in order.
     pub fn all<'m>(&self, image: &'m Image) -> Vec<(PlanRef, PlanHold<'m>)> {
         let places: Vec<PlanRef> = match &self.changed {
             None => (0..image.plans.len() as u32).map(PlanRef).collect(),
@@ -223,19 +223,19 @@ impl PlanLibrary {
         places.into_iter().filter_map(|place| Some((place, self.plan(image, place)?))).collect()
     }
 
-    /// The plan with this label; namespaces have labels of their own.
+    /// Returns the plan with this label; namespaces have labels of their own.
     pub fn labelled<'m>(&self, image: &'m Image, label: &Value) -> Option<(PlanRef, PlanHold<'m>)> {
         let wanted = label_key(label)?;
         self.named(image, |names| names.by_label.get(&wanted)).next()
     }
 
-    /// The first plan with the same trigger, context and body.
+    /// Returns the first plan with the same trigger, context and body.
     pub fn alike<'m>(&self, image: &'m Image, wanted: &ast::Plan) -> Option<(PlanRef, PlanHold<'m>)> {
         let hash = quote::plan_hash(wanted);
         self.named(image, |names| names.by_code.get(&hash)).find(|(_, plan)| quote::same_plan(&plan.source, wanted))
     }
 
-    /// The plans that are known by a name: those of the program, then those that the agent acquired.
+    /// Returns the plans with a name: those of the program, then those that the agent acquired.
     fn named<'a, 'm: 'a>(
         &'a self,
         image: &'m Image,
@@ -271,7 +271,7 @@ impl PlanLibrary {
         place
     }
 
-    /// Puts a plan in the place of another, in the same order.
+    /// Replaces a plan by another, in the same order.
     pub fn replace(&mut self, image: &Image, place: PlanRef, plan: Arc<Plan>) -> PlanRef {
         self.note(|| PlanChange::Replace(place, Arc::clone(&plan)));
         let known = self.plan(image, place);
@@ -287,7 +287,7 @@ impl PlanLibrary {
         new
     }
 
-    /// Removes a plan from the library; intentions that run it go on, if `in_use` says so.
+    /// Removes a plan from the library. With `in_use`, intentions that run it continue.
     pub fn remove(&mut self, image: &Image, place: PlanRef, in_use: bool) {
         self.note(|| PlanChange::Remove(place, in_use));
         let Some(known) = self.plan(image, place) else { return };
@@ -304,7 +304,7 @@ impl PlanLibrary {
         }
     }
 
-    /// A label for a plan that came without one, distinct in this agent.
+    /// Returns a new label for a plan without one, distinct in this agent.
     pub fn fresh_label(&mut self, image: &Image) -> Symbol {
         let mut count = self.change(image).labels;
         let label = next_label(&mut count, |label| self.labelled(image, &Value::Atom(label)).is_some());
@@ -319,17 +319,17 @@ impl PlanLibrary {
         }
     }
 
-    /// Notes changes from now on.
+    /// Starts to note changes.
     pub(crate) fn mark_saved(&mut self) {
         self.noted.get_or_insert_default().clear();
     }
 
-    /// What was done since the last save, in order.
+    /// Returns the changes since the last save, in order.
     pub(crate) fn changes(&self) -> &[PlanChange] {
         self.noted.as_ref().map_or(&[], |noted| noted.as_slice())
     }
 
-    /// Does again what was done elsewhere.
+    /// Repeats a change that was made elsewhere.
     pub(crate) fn redo(&mut self, image: &Image, change: PlanChange) {
         match change {
             PlanChange::Add(plan, before) => {
@@ -343,14 +343,14 @@ impl PlanLibrary {
         }
     }
 
-    /// For a snapshot, if the agent acquired or removed plans: the order of all, the agent's own by place, and how far
-    /// automatic labels have come.
+    /// Returns the state for a snapshot, if the agent acquired or removed plans: the order of all, the agent's own by
+    /// place, and the number of generated labels.
     #[allow(clippy::type_complexity, reason = "three things with one reader")]
     pub fn acquired(&self) -> Option<(Vec<PlanRef>, &[Option<Arc<Plan>>], u32)> {
         self.changed.as_ref().map(|changed| (changed.order.clone(), changed.own.as_slice(), changed.labels))
     }
 
-    /// Restores what [`Self::acquired`] told.
+    /// Restores the state that [`Self::acquired`] returned.
     pub fn restore(&mut self, image: &Image, order: Vec<PlanRef>, own: Vec<Option<Arc<Plan>>>, labels: u32) {
         let free = (0..).zip(&own).filter(|(_, plan)| plan.is_none()).map(|(place, _)| place).collect();
         let gone = (0..image.plans.len() as u32).map(PlanRef).collect();
@@ -383,7 +383,7 @@ impl Changed {
     }
 }
 
-/// The namespace of a label.
+/// Returns the namespace of a label.
 pub fn namespace_of(label: &Value) -> Symbol {
     match label {
         Value::Term(term) => term.namespace,
@@ -392,13 +392,14 @@ pub fn namespace_of(label: &Value) -> Symbol {
 }
 
 impl TriggerKey {
-    /// Whether both are goals of one predicate, pursued for themselves: one may take the other's place in a tail call.
+    /// Returns true if both are goals of one predicate, pursued for themselves: one may replace the other in a tail
+    /// call.
     pub fn is_same_goal(&self, other: &Self) -> bool {
         let goals = self.kind != TriggerKind::Belief && other.kind != TriggerKind::Belief;
         goals && self.op == TriggerOp::Add && self.key == other.key
     }
 
-    /// The trigger that a variable head stands for.
+    /// Returns the key that a variable head stands for.
     pub fn any_key() -> Key {
         Key { functor: sym::ANY, namespace: sym::DEFAULT, arity: 0, negated: false }
     }

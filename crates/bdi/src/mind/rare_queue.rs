@@ -1,4 +1,4 @@
-//! Queue that is empty in most minds. It takes 8 bytes then: what each message looks at lies close together in memory.
+//! Queue that is empty in most minds. It takes 8 bytes then: the fields that each message touches are close together.
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ impl<T> Default for RareQueue<T> {
 }
 
 impl<T> RareQueue<T> {
-    /// True if nothing is in the queue.
+    /// Returns true if the queue is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|queue| queue.is_empty())
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |queue| queue.len())
     }
@@ -41,14 +41,14 @@ impl<T> RareQueue<T> {
         self.0.iter().flat_map(|queue| queue.iter())
     }
 
-    /// Keeps only some items.
+    /// Retains only some items.
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         if let Some(queue) = &mut self.0 {
             queue.retain(keep);
         }
     }
 
-    /// Removes the first item like this; false if there is none.
+    /// Removes the first item that `is_it` accepts. Returns false if there is none.
     pub fn remove_first(&mut self, is_it: impl FnMut(&T) -> bool) -> bool {
         let Some(queue) = &mut self.0 else { return false };
         let place = queue.iter().position(is_it);

@@ -1,4 +1,4 @@
-//! What is due later.
+//! Timers of a mind.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use whimbrel_platform::Time;
 
 use super::{Event, IntentionId};
 
-/// Something that is due at a time.
+/// Timer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timer {
-    /// When.
+    /// Due time.
     pub due: Time,
-    /// Distinguishes timers due at the same time, in the order they were set.
+    /// Number that distinguishes timers due at the same time, in the order in which they were set.
     pub serial: u64,
-    /// What.
+    /// Work that is due.
     pub what: TimerWhat,
 }
 
-/// What is due.
+/// Work that is due at a time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum TimerWhat {
     /// The end of an intention's wait, if it is still this wait.
@@ -32,7 +32,7 @@ pub enum TimerWhat {
     Deadline(Structure),
 }
 
-/// What identifies a timer, and its place in the order: the soonest is the least.
+/// Key of a timer, which also determines the order: the soonest is the least.
 pub type TimerKey = (Time, u64);
 
 impl Timer {
@@ -48,10 +48,10 @@ pub struct Timers(Option<Box<TimerSet>>);
 /// Timers that are set.
 #[derive(Clone, Debug, Default)]
 struct TimerSet {
-    /// The soonest first. Setting one and taking the soonest cost the logarithm of their number, however many are due
-    /// at once.
+    /// Timers by time. Setting one and taking the soonest cost the logarithm of their number, however many are due at
+    /// once.
     all: BTreeMap<TimerKey, Timer>,
-    /// Those set or gone since the last save, if the agent is saved at all.
+    /// Timers set or removed since the last save, if the agent is saved at all.
     noted: Option<Vec<TimerKey>>,
 }
 
@@ -63,7 +63,7 @@ impl Timers {
         set.all.insert(timer.key(), timer);
     }
 
-    /// Takes the soonest.
+    /// Takes the soonest timer.
     pub fn pop(&mut self) -> Option<Timer> {
         let set = self.0.as_mut()?;
         let (key, timer) = set.all.pop_first()?;
@@ -71,7 +71,7 @@ impl Timers {
         Some(timer)
     }
 
-    /// Keeps only some.
+    /// Retains only some timers.
     pub fn retain(&mut self, keep: impl Fn(&Timer) -> bool) {
         let Some(set) = &mut self.0 else { return };
         let TimerSet { all, noted } = &mut **set;
@@ -84,24 +84,24 @@ impl Timers {
         });
     }
 
-    /// When the soonest is due.
+    /// Returns the time of the soonest timer.
     #[inline]
     pub fn next_due(&self) -> Option<Time> {
         self.0.as_ref()?.all.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no timers.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|set| set.all.is_empty())
     }
 
-    /// All of them, the soonest last.
+    /// Iterates over all timers, the soonest last.
     pub fn iter(&self) -> impl Iterator<Item = &Timer> {
         self.0.iter().flat_map(|set| set.all.values().rev())
     }
 
-    /// Gives each another due time, in the same order.
+    /// Changes all due times, in the same order.
     pub(crate) fn shift(&mut self, shift: impl Fn(&mut Time)) {
         let Some(set) = &mut self.0 else { return };
         let shifted = std::mem::take(&mut set.all).into_values().map(|mut timer| {
@@ -111,12 +111,12 @@ impl Timers {
         set.all = shifted.collect();
     }
 
-    /// Notes changes from now on.
+    /// Starts to note changes.
     pub(crate) fn mark_saved(&mut self) {
         self.0.get_or_insert_default().noted.get_or_insert_default().clear();
     }
 
-    /// Puts the notes in order.
+    /// Sorts the notes.
     pub(crate) fn sort_notes(&mut self) {
         if let Some(noted) = self.0.as_mut().and_then(|set| set.noted.as_mut()) {
             noted.sort_unstable();
@@ -124,8 +124,8 @@ impl Timers {
         }
     }
 
-    /// Those set or gone since the last save: what identifies each, and the timer if it is still there. The notes must
-    /// be in order.
+    /// Returns the keys set or removed since the last save, each with its timer if that still exists. The notes must
+    /// be sorted.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (TimerKey, Option<&Timer>)> {
         self.0.iter().flat_map(|set| {
             let noted = set.noted.iter().flat_map(|noted| noted.iter());
@@ -133,7 +133,7 @@ impl Timers {
         })
     }
 
-    /// Takes out the one that this identifies.
+    /// Removes the timer with this key.
     pub(crate) fn remove(&mut self, key: TimerKey) {
         if let Some(set) = &mut self.0 {
             set.all.remove(&key);

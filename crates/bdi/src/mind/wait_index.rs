@@ -1,4 +1,4 @@
-//! Intentions that wait for an event or a condition, by what may end their wait.
+//! Wait index: intentions that wait for an event or a condition, by what may end their wait.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hash};
@@ -11,14 +11,14 @@ use super::{Event, IntentionId, TriggerKey, WaitFor};
 use crate::code::{Key, reserved};
 use crate::logic::constant_hash;
 
-/// Number of waits for conditions from which it is noted what each depends on.
+/// Number of waits for conditions from which their dependencies are noted.
 const CONDITIONS_INDEXED_FROM: usize = 8;
 
-/// An intention in the order of their numbers: number and index.
+/// Intention in the order of their numbers: number and index.
 type Waiting = (u32, u32);
 
-/// Subject of an event or of a change of beliefs: hash of its trigger or predicate, and of its first argument. Different
-/// ones may have the same hash.
+/// Subject of an event or of a change of beliefs: hash of its trigger or predicate, and of its first argument.
+/// Different subjects may have the same hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subject {
     name: u32,
@@ -34,9 +34,9 @@ pub type Subjects = SmallVec<[Subject; 2]>;
 pub struct WaitIndex {
     events: BTreeSet<(Subject, Waiting)>,
     conditions: BTreeSet<Waiting>,
-    /// Intentions whose condition may come true without a change of beliefs.
+    /// Intentions whose condition may become true without a change of beliefs.
     volatile: BTreeSet<Waiting>,
-    /// Dependencies of conditions; none while there are few.
+    /// Dependencies of conditions; `None` while there are few.
     watched: Option<Box<Watched>>,
 }
 
@@ -45,7 +45,7 @@ pub struct WaitIndex {
 struct Watched {
     by_subject: BTreeSet<(Subject, Waiting)>,
     subjects: FxHashMap<Waiting, Subjects>,
-    /// Intentions of whose conditions it is not noted yet what they depend on.
+    /// Intentions whose conditions' dependencies are not noted yet.
     fresh: BTreeSet<Waiting>,
     /// Number of rules that had been added when the dependencies were noted.
     rules: u32,
@@ -65,12 +65,12 @@ impl Subject {
     /// Any subject.
     pub const ANY: Self = Self { name: 0, argument: Self::OPEN };
 
-    /// The subject of this name, with this first argument.
+    /// Creates the subject of this name, with this first argument.
     fn new(name: impl Hash, first: Option<&Value>) -> Self {
         Self { name: hash(name), argument: first.and_then(constant_hash).map_or(Self::OPEN, hash) }
     }
 
-    /// Beliefs of a predicate that have this first argument, or all of them.
+    /// Returns the subject of beliefs of a predicate with this first argument, or of all its beliefs.
     pub fn of_belief(predicate: &Key, first: Option<&Value>) -> Self {
         Self::new(predicate, first)
     }
@@ -111,27 +111,27 @@ fn who_waits(all: &BTreeSet<(Subject, Waiting)>, subject: Subject, found: &mut B
 }
 
 impl WaitIndex {
-    /// True if an intention waits for an event.
+    /// Returns true if an intention waits for an event.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// True if an intention waits for a condition.
+    /// Returns true if an intention waits for a condition.
     pub fn has_conditions(&self) -> bool {
         !self.conditions.is_empty()
     }
 
-    /// True if a condition may come true without a change of beliefs.
+    /// Returns true if a condition may become true without a change of beliefs.
     pub fn is_volatile(&self) -> bool {
         !self.volatile.is_empty()
     }
 
-    /// Number of waits.
+    /// Returns the number of waits.
     pub fn count(&self) -> usize {
         self.events.len() + self.conditions.len()
     }
 
-    /// Enters a wait. `volatile` says that a condition may come true without a change of beliefs.
+    /// Enters a wait. `volatile` means that a condition may become true without a change of beliefs.
     pub fn begin(&mut self, id: IntentionId, until: &WaitFor, volatile: bool) {
         if let Some(subject) = Subject::of_wait(until) {
             self.events.insert((subject, waiting(id)));
@@ -162,19 +162,19 @@ impl WaitIndex {
         }
     }
 
-    /// Intentions that may wait for this event, the oldest first.
+    /// Returns intentions that may wait for this event, the oldest first.
     pub fn for_event(&self, event: &Event) -> Vec<IntentionId> {
         let mut found = BTreeSet::new();
         who_waits(&self.events, Subject::of_event(event), &mut found);
         found.into_iter().map(intention).collect()
     }
 
-    /// All intentions that wait for a condition, the oldest first.
+    /// Returns all intentions that wait for a condition, the oldest first.
     pub fn all_conditions(&self) -> Vec<IntentionId> {
         self.conditions.iter().copied().map(intention).collect()
     }
 
-    /// Intentions whose conditions may have come true by these changes, the oldest first.
+    /// Returns intentions whose conditions may have become true by these changes, the oldest first.
     pub fn for_changes(&self, changes: &[Subject]) -> Vec<IntentionId> {
         let mut found = self.volatile.clone();
         if let Some(watched) = &self.watched {
@@ -183,17 +183,17 @@ impl WaitIndex {
         found.into_iter().map(intention).collect()
     }
 
-    /// True if it is noted what conditions depend on.
+    /// Returns true if the dependencies of conditions are noted.
     pub fn is_watching(&self) -> bool {
         self.watched.is_some()
     }
 
-    /// True if what is noted holds for the rules that there are, of which so many were added so far.
+    /// Returns true if the notes are valid for the present rules, of which so many were added so far.
     pub fn is_current(&self, rules: u32) -> bool {
         self.watched.as_ref().is_some_and(|watched| watched.rules == rules)
     }
 
-    /// Intentions of whose conditions it is to be noted what they depend on; so many rules were added so far.
+    /// Returns the intentions whose conditions' dependencies have to be noted; so many rules were added so far.
     pub fn unwatched(&mut self, rules: u32) -> Vec<IntentionId> {
         if !self.is_current(rules) {
             self.watched = None;
@@ -206,7 +206,7 @@ impl WaitIndex {
         std::mem::take(&mut watched.fresh).into_iter().map(intention).collect()
     }
 
-    /// Notes what an intention's condition depends on.
+    /// Notes the dependencies of an intention's condition.
     pub fn watch(&mut self, id: IntentionId, subjects: Subjects) {
         let Some(watched) = &mut self.watched else { return };
         watched.by_subject.extend(subjects.iter().map(|subject| (*subject, waiting(id))));

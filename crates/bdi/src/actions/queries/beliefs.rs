@@ -8,10 +8,10 @@ use crate::code::{Key, Rule};
 use crate::mind::{Entry, Table, is_source};
 use crate::syntax::quote;
 
-/// The namespace of the plans and rules for messages, which no program counts as its own.
+/// Namespace of the plans and rules for messages, which no program counts as its own.
 const KQML: &str = "kqml";
 
-/// A rule as a term, its variables numbered from 0.
+/// Builds a rule as a term, its variables numbered from 0.
 fn rule_term(rule: &Rule) -> Value {
     let mut names = Vec::new();
     quote::quote_rule(&rule.source, &mut |name| quote::numbered(&mut names, name))
@@ -42,7 +42,8 @@ fn without_sources(literal: &Value) -> Value {
     with_annots(literal, |annots| annots.iter().filter(|annot| !is_source(annot)).cloned().collect())
 }
 
-/// A belief as a term: a fact, or the head of a rule that always holds, as facts with variables are kept.
+/// Builds a belief as a term: a fact, or the head of a rule that always holds, which is how facts with variables are
+/// stored.
 fn belief_term(entry: &Entry, call: &Call<'_, '_>) -> Option<Value> {
     match entry {
         Entry::Fact(fact) => Some(Value::Term(fact.clone())),
@@ -60,7 +61,7 @@ fn no_literal(value: &Value) -> Failure {
     nonsense(format!("{value} is no literal"))
 }
 
-/// `.belief(Pattern)`: each belief that matches; rules are not asked.
+/// `.belief(Pattern)`: each belief that matches, without rules.
 pub fn belief(call: &mut Call<'_, '_>) -> Outcome {
     let pattern = call.arg(0);
     let beliefs = &call.solver.known.mind.beliefs;
@@ -84,7 +85,7 @@ fn rules<'c>(call: &Call<'c, '_>, table: &'c Table) -> impl Iterator<Item = &'c 
     })
 }
 
-/// `.list_rules`: prints them.
+/// `.list_rules`: prints the rules.
 pub fn list_rules(call: &mut Call<'_, '_>) -> Outcome {
     let known = call.solver.known;
     for (key, table) in known.mind.beliefs.tables() {
@@ -100,7 +101,7 @@ pub fn list_rules(call: &mut Call<'_, '_>) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// `.relevant_rules(Pattern, Rules)`: those whose head unifies with the pattern.
+/// `.relevant_rules(Pattern, Rules)`: the rules whose head unifies with the pattern.
 pub fn relevant_rules(call: &mut Call<'_, '_>) -> Outcome {
     let pattern = call.arg(0).clone();
     let beliefs = &call.solver.known.mind.beliefs;

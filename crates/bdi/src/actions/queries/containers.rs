@@ -1,7 +1,7 @@
 //! Maps, sets and queues: containers that change in place, held by reference.
 //!
-//! What is put in is closed: its variables are its own, numbered from 0, and fresh each time it is taken out. No
-//! container is put into itself, directly or by way of others, so that walking over one always ends.
+//! Stored values are closed: their variables are their own, numbered from 0, and fresh each time a value is taken
+//! out. No container is put into itself, directly or indirectly, so that walking over one always ends.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
@@ -12,7 +12,7 @@ use whimbrel_acl::{Object, Value};
 use super::{Outcome, is_variable, nonsense, open};
 use crate::actions::{Answer, Call, Failure};
 
-/// How many values (pairs, of a map) there are.
+/// Returns the number of values (of a map, pairs).
 pub fn size(contents: &Contents) -> usize {
     match contents {
         Contents::Map(pairs) => pairs.len(),
@@ -22,7 +22,7 @@ pub fn size(contents: &Contents) -> usize {
     }
 }
 
-/// `.member` of a set or queue; none for a map.
+/// Answers `.member` for a set or queue; `None` for a map.
 pub fn member(wanted: &Value, object: &Object) -> Option<Answer> {
     let contents = object.contents();
     if matches!(*contents, Contents::Map(_)) {
@@ -43,7 +43,7 @@ fn new(contents: Contents) -> Value {
     Value::Object(Arc::new(Object::new(contents)))
 }
 
-/// The container argument `place` is.
+/// Returns the container that is argument `place`.
 fn object<'c>(call: &Call<'c, '_>, place: usize) -> Result<&'c Arc<Object>, Failure> {
     match call.args.get(place) {
         Some(Value::Object(object)) => Ok(object),
@@ -51,17 +51,17 @@ fn object<'c>(call: &Call<'c, '_>, place: usize) -> Result<&'c Arc<Object>, Fail
     }
 }
 
-/// The container is put into itself.
+/// Makes the failure of putting a container into itself.
 fn cyclic() -> Failure {
     nonsense("a container cannot be put into itself")
 }
 
-/// The container is of another kind.
+/// Makes the failure for a container of another kind.
 fn not_a(kind: &str) -> Failure {
     nonsense(format!("the container is no {kind}"))
 }
 
-/// The container argument 0 is; a variable gets a new one.
+/// Returns the container that is argument 0; binds a variable to a new one.
 fn object_or_new(call: &mut Call<'_, '_>, empty: fn() -> Contents) -> Result<Arc<Object>, Failure> {
     if !is_variable(call.arg(0)) {
         return object(call, 0).cloned();
@@ -71,7 +71,7 @@ fn object_or_new(call: &mut Call<'_, '_>, empty: fn() -> Contents) -> Result<Arc
     Ok(created)
 }
 
-/// Argument `place` as it is put into `target`.
+/// Closes argument `place` to be put into `target`.
 fn closed(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Value, Failure> {
     let value = call
         .bindings
@@ -79,7 +79,7 @@ fn closed(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Val
     if holds(&value, target) { Err(cyclic()) } else { Ok(value) }
 }
 
-/// Whether a value is the container, or the container is somewhere in it.
+/// Returns true if a value is the container, or contains it anywhere.
 fn holds(value: &Value, target: &Arc<Object>) -> bool {
     if !matches!(value, Value::Object(_) | Value::List(_) | Value::Term(_)) {
         return false;
@@ -98,7 +98,7 @@ fn holds(value: &Value, target: &Arc<Object>) -> bool {
     false
 }
 
-/// The values in argument `place`, a list or a container, as they are put into `target`.
+/// Closes the values in argument `place`, a list or a container, to be put into `target`.
 fn closed_items(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Vec<Value>, Failure> {
     let items: Vec<Value> = match call.arg(place) {
         Value::Object(object) if Arc::ptr_eq(object, target) => return Ok(values(&target.contents())),

@@ -1,4 +1,4 @@
-//! `printf` as Java's `String.format` knows it, for strings and doubles.
+//! `printf` as in Java's `String.format`, for strings and doubles.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,10 +7,10 @@ use whimbrel_acl::Value;
 
 use super::text_of;
 
-/// A conversion: `%` argument `$`, flags, width, precision, letter.
+/// Conversion: `%` argument `$`, flags, width, precision, letter.
 #[derive(Default)]
 struct Conversion {
-    /// The argument's number from 1; 0 is the next one.
+    /// Number of the argument, from 1; 0 is the next one.
     argument: usize,
     /// `%<s`: the argument of the conversion before.
     again: bool,
@@ -26,13 +26,13 @@ struct Conversion {
     letter: char,
 }
 
-/// The widest field: a program's typing error must not cost memory without bound.
+/// Widest field: a program's typing error must not cost memory without bound.
 const WIDTH_MAX: usize = 10_000;
 
 /// Returns the text of a format with its arguments inserted.
 ///
 /// # Errors
-/// The arguments do not fit the format: why.
+/// Returns the reason if the arguments do not fit the format.
 pub fn format(format: &str, args: &[Value]) -> Result<String, String> {
     let mut text = String::new();
     let mut letters = format.chars().peekable();
@@ -105,7 +105,7 @@ impl Conversion {
         conversion.finish(letters)
     }
 
-    /// The precision and the letter.
+    /// Reads the precision and the letter.
     fn finish(mut self, letters: &mut Peekable<Chars<'_>>) -> Option<Self> {
         if letters.peek() == Some(&'.') {
             letters.next();
@@ -127,7 +127,7 @@ impl Conversion {
         Some(if self.letter.is_uppercase() { text.to_uppercase() } else { text })
     }
 
-    /// Why an argument does not fit; where Java would say so, its words come first.
+    /// Explains why an argument does not fit; where Java has words for that, they come first.
     fn misfit(&self, arg: &Value) -> String {
         match self.letter {
             letter @ ('d' | 'x' | 'X' | 'o') if arg.as_f64().is_some() => {
@@ -169,7 +169,7 @@ impl Conversion {
         self.pad(format!("{before}{digits}{after}"))
     }
 
-    /// `%g`: in full if it is neither tiny nor large, else with an exponent.
+    /// Formats `%g`: in full unless the number is tiny or large, otherwise with an exponent.
     fn general(&self, size: f64, precision: usize) -> String {
         if size == 0.0 {
             return self.group(Decimal::new(size).fixed(precision - 1));
@@ -211,7 +211,7 @@ fn truth(value: &Value) -> String {
     (*value != Value::Bool(false)).to_string()
 }
 
-/// What Java prints of an argument: numbers are doubles, lists have spaces.
+/// Returns the text that Java prints for an argument: numbers are doubles, lists have spaces.
 fn java_text(value: &Value) -> String {
     match value {
         Value::Num(n) => java_double(*n),
@@ -223,7 +223,7 @@ fn java_text(value: &Value) -> String {
     }
 }
 
-/// A number as Java's `Double.toString` writes it, `1.0` for an integer.
+/// Formats a number as Java's `Double.toString` does, `1.0` for an integer.
 fn java_double(n: f64) -> String {
     if n.is_finite() && n.fract() == 0.0 {
         return if n.abs() < 1e7 { format!("{n:.1}") } else { exponent_form(n) };
@@ -238,8 +238,8 @@ fn exponent_form(n: f64) -> String {
     format!("{digits}{point}E{exponent}")
 }
 
-/// The shortest digits that tell a positive double from all others: `0.d1d2d3.. * 10^(exponent + 1)`. Java rounds these,
-/// half away from zero, not the double's exact value.
+/// Shortest digits that identify a positive double: `0.d1d2d3.. * 10^(exponent + 1)`. Java rounds these digits, half
+/// away from zero, rather than the double's exact value.
 struct Decimal {
     digits: Vec<u8>,
     exponent: i32,
@@ -253,7 +253,7 @@ impl Decimal {
         Self { digits, exponent: exponent.parse().unwrap_or(0) }
     }
 
-    /// Rounded to its first `count` digits.
+    /// Rounds to the first `count` digits.
     fn rounded(mut self, count: usize) -> Self {
         let up = self.digits.get(count).is_some_and(|digit| *digit >= 5);
         self.digits.truncate(count);
@@ -277,7 +277,7 @@ impl Decimal {
         char::from(digit.copied().unwrap_or(0) + b'0')
     }
 
-    /// In full, with `places` digits after the point.
+    /// Formats in full, with `places` digits after the point.
     fn fixed(self, places: usize) -> String {
         let count = self.exponent + 1 + places as i32;
         if count < 0 {
@@ -292,7 +292,7 @@ impl Decimal {
         if places == 0 { whole } else { format!("{whole}.{}", fraction.collect::<String>()) }
     }
 
-    /// One digit, a point, `places` digits, and the exponent with at least two digits.
+    /// Formats with one digit, a point, `places` digits, and the exponent with at least two digits.
     fn scientific(self, places: usize) -> String {
         let rounded = self.rounded(places + 1);
         let fraction: String = (1..=places as i32).map(|place| rounded.digit(place)).collect();

@@ -12,8 +12,8 @@ use crate::mind::{Event, Frame, Intention, Place, WaitFor, namespace_of};
 use crate::reason::current_literal;
 use crate::syntax::{ast, quote};
 
-/// Whether an intention is the one whose step is executed, which is ready and stands in no queue, or the one whose event
-/// is handled, which is in an event that stands in no queue.
+/// Returns true for the current intention. Either its step is executed: then it is ready and in no queue. Or its
+/// event is handled: then it is in an event that is in no queue.
 fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
     let mind = call.solver.known.mind;
     match intention.place {
@@ -27,8 +27,8 @@ fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
     }
 }
 
-/// All intentions that may pursue a goal: the current one, those that go on, those that wait, those that are suspended;
-/// each sort oldest first.
+/// Returns all intentions that may pursue a goal: the current one, those that are ready, waiting, and suspended; each
+/// group oldest first.
 fn intentions<'c>(call: &Call<'c, '_>, goal: &Value) -> Vec<&'c Intention> {
     let rank = |intention: &Intention| match intention.place {
         _ if intention.suspended.is_some() => 4,
@@ -45,7 +45,7 @@ fn intentions<'c>(call: &Call<'c, '_>, goal: &Value) -> Vec<&'c Intention> {
     all
 }
 
-/// An intention's variables, which are taken up if it is at work.
+/// Returns an intention's variables, which are in the bindings while it is current.
 fn slots<'s>(call: &'s Call<'_, '_>, intention: &'s Intention) -> &'s [Value] {
     if intention.slots.is_empty() { call.bindings.from(0) } else { &intention.slots }
 }
@@ -58,7 +58,7 @@ fn closed(value: &Value) -> Value {
     Bindings::default().close(value, &mut Vec::new())
 }
 
-/// The goals of an intention, innermost first.
+/// Returns the goals of an intention, innermost first.
 fn goals(call: &Call<'_, '_>, intention: &Intention) -> Vec<Value> {
     let slots = slots(call, intention);
     let goals = intention.frames.iter().rev().filter(|frame| is_goal(frame.trigger.op, frame.trigger.kind));
@@ -77,7 +77,7 @@ fn check(call: &Call<'_, '_>) -> Result<(), Failure> {
     Err(call.wrong("first argument must be a literal or variable"))
 }
 
-/// Goals, each with the number of its intention, as `.intend` and `.desire` answer them.
+/// Answers goals with the numbers of their intentions, as `.intend` and `.desire` do.
 fn answer(call: &Call<'_, '_>, goals: Vec<(Value, Value)>) -> Answer {
     if call.args.len() > 1 {
         let pairs = goals.into_iter().map(|(goal, number)| closed(&Value::list([goal, number])));
@@ -86,7 +86,7 @@ fn answer(call: &Call<'_, '_>, goals: Vec<(Value, Value)>) -> Answer {
     Answer::Each(call.arg(0).clone(), Box::new(goals.into_iter().map(|(goal, _)| goal)))
 }
 
-/// `.intend(Goal [, Intention])`: each goal that an intention pursues which is not suspended.
+/// `.intend(Goal [, Intention])`: each goal of an intention that is not suspended.
 pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
     check(call)?;
     let mut found = Vec::new();
@@ -96,7 +96,7 @@ pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
     Ok(answer(call, found))
 }
 
-/// `.desire(Goal [, Intention])`: each goal that an event is for or an intention pursues, suspended or not.
+/// `.desire(Goal [, Intention])`: each goal of an event or an intention, suspended or not.
 pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
     check(call)?;
     let mind = call.solver.known.mind;
@@ -112,7 +112,7 @@ pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
     Ok(answer(call, found))
 }
 
-/// The number of the intention an event is part of; a variable if it is part of none.
+/// Returns the number of the intention that an event belongs to; a variable if there is none.
 fn owner(event: &Event) -> Value {
     match event.intention {
         Some(id) => Value::Num(f64::from(id.number)),
@@ -120,7 +120,7 @@ fn owner(event: &Event) -> Value {
     }
 }
 
-/// `.suspended(Goal, Reason)`: why an intention that pursues the goal does not go on.
+/// `.suspended(Goal, Reason)`: the reason why an intention with the goal does not continue.
 pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
     let goal = call.arg(0);
     if !goal.is_literal() || is_variable(goal) {
@@ -130,7 +130,7 @@ pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
     for intention in intentions(call, goal) {
         let reason = match (&intention.suspended, &intention.place) {
             (_, Place::Waiting(wait)) if matches!(wait.until, WaitFor::Action(..)) => Some(Value::atom("act")),
-            // Suspended while it waits, it still waits for the same.
+            // An intention that was suspended during a wait still waits for the same.
             (Some(_), Place::Waiting(wait)) if !matches!(wait.until, WaitFor::Resume) => intention.reason(),
             (Some(reason), _) => Some(reason.clone()),
             (None, _) => intention.reason(),
@@ -145,7 +145,7 @@ pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
     Ok(answer(call, found))
 }
 
-/// `running`, `waiting[reason(R)]`, `waiting[action(A)]`, `suspended`
+/// Returns the state of an intention: `running`, `waiting[reason(R)]`, `waiting[action(A)]` or `suspended`.
 fn state(intention: &Intention) -> Value {
     if intention.suspended.is_some() {
         return Value::atom("suspended");
@@ -186,7 +186,7 @@ pub fn current_intention(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(0, &term)
 }
 
-/// `[im(Label, Trigger, Body, Unifier), ..]`, innermost first.
+/// Returns the stack of an intention, `[im(Label, Trigger, Body, Unifier), ..]`, innermost first.
 fn stack(call: &Call<'_, '_>, intention: &Intention) -> Value {
     let known = call.solver.known;
     let mut bindings = Bindings::default();
@@ -198,12 +198,12 @@ fn stack(call: &Call<'_, '_>, intention: &Intention) -> Value {
     Value::list(frames.collect::<Vec<_>>())
 }
 
-/// Where the variables of a body that is shown begin: no intention has as many.
+/// First slot for variables of a displayed body: no intention has as many.
 const BODY_VARIABLES: u32 = 1 << 30;
 
 fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     let literal = closed(&current_literal(frame, bindings.from(0)).into_value());
-    // The literal's variables are its own: they are moved out of the way of the intention's.
+    // The literal has variables of its own, which are moved away from the intention's.
     let literal = Bindings::rename(&literal, bindings.len());
     let operator = match (frame.trigger.op, frame.trigger.kind) {
         (TriggerOp::Add, TriggerKind::Belief) => "+",
@@ -218,7 +218,7 @@ fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last());
     let code: &Body = splice.map_or(&plan.body, |splice| &splice.body);
     let steps = remaining(code, frame.pc, splice.is_none().then_some(&plan.source.body));
-    // Its variables are no longer those of the plan.
+    // The body's variables are no longer those of the plan.
     let mut names = Vec::new();
     let body = quote::quote_body(&ast::Body { steps }, &mut |name| Var {
         slot: BODY_VARIABLES + quote::numbered(&mut names, name).slot,
@@ -228,7 +228,7 @@ fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     Value::term("im", [label, trigger, body, unifier(frame, plan, bindings)])
 }
 
-/// The label with the plan's place.
+/// Adds the plan's place to its label.
 fn located(label: &Value, plan: &ast::Plan) -> Value {
     let mut annots: Annots = label.annots().iter().cloned().collect();
     annots.push(Annot::new(Value::term(sym::CODE_LINE, [Value::Num(f64::from(plan.span.line))])));
@@ -237,18 +237,18 @@ fn located(label: &Value, plan: &ast::Plan) -> Value {
         .into_value()
 }
 
-/// `[map(Variable, Value), ..]` of a frame's variables that have values.
+/// Returns `[map(Variable, Value), ..]` of a frame's bound variables.
 fn unifier(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     let pairs = (frame.base..).zip(plan.names.iter()).filter_map(|(slot, name)| {
         let value = bindings.resolve(&Value::Var(Var { slot, name: *name }));
-        // The variable itself has a value here: another one stands for it.
+        // The variable itself is bound here: another one represents it.
         let var = Value::Var(Var { slot: u32::MAX - slot, name: *name });
         (!is_variable(&value)).then(|| Value::term("map", [var, value]))
     });
     Value::list(pairs.collect::<Vec<_>>())
 }
 
-/// The steps that are left at `pc`, with those of enclosing control structures if `whole`, the code's source, is given.
+/// Returns the steps left at `pc`. With `whole`, the code's source, those of enclosing control structures follow.
 fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::Step> {
     let at = code.skip_jumps(pc) as usize;
     let Some(source) = code.sources.get(at) else { return Vec::new() };
@@ -264,7 +264,7 @@ fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::Step> 
     steps
 }
 
-/// The steps from `step` on, then those that follow the control structures it stands in. A loop comes again.
+/// Returns the steps from `step` on, then those after the control structures around it. A loop is repeated.
 fn steps_from(body: &ast::Body, step: &ast::Step) -> Option<Vec<ast::Step>> {
     let inside = |outer: &ast::Step| outer.span.start <= step.span.start && step.span.start < outer.span.end;
     let place = body.steps.iter().position(inside)?;

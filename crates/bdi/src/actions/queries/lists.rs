@@ -5,7 +5,7 @@ use whimbrel_acl::Value;
 use super::{Elements, Outcome, bad_pattern, each_part, failure, is_variable, nonsense, patterns, text_of};
 use crate::actions::{Answer, Call, Failure};
 
-/// How many elements or characters there are; none if that makes no sense.
+/// Returns the number of elements or characters; `None` if the value has no length.
 fn size(value: &Value) -> Option<usize> {
     Some(match value {
         Value::Nil | Value::List(_) => value.items().count(),
@@ -61,7 +61,7 @@ pub fn concat(call: &mut Call<'_, '_>) -> Outcome {
     .into())
 }
 
-/// Lists in a row, the last one shared. One that is open ends the row.
+/// Joins lists, sharing the last one. A list with an open tail ends the result.
 fn join_lists(parts: &[Value]) -> Value {
     let Some((last, parts)) = parts.split_last() else { return Value::Nil };
     let mut joined = Vec::new();
@@ -86,7 +86,7 @@ fn join_texts(parts: &[Value]) -> String {
     joined
 }
 
-/// An atom's name without its quotes.
+/// Returns an atom's name without its quotes.
 fn unquoted(name: &str) -> &str {
     name.strip_prefix('\'').and_then(|name| name.strip_suffix('\'')).unwrap_or(name)
 }
@@ -113,7 +113,7 @@ pub fn delete(call: &mut Call<'_, '_>) -> Outcome {
     }
 }
 
-/// What is left without the places from `from` up to `to`; none if it is neither list nor string.
+/// Removes the places from `from` up to `to`; `None` for anything but a list or string.
 fn delete_places(whole: &Value, from: i64, to: i64) -> Option<Value> {
     if let Value::Str(text) = whole {
         let length = text.chars().count() as i64;
@@ -127,8 +127,7 @@ fn delete_places(whole: &Value, from: i64, to: i64) -> Option<Value> {
     whole.is_list().then(|| Value::list(kept.map(|(_, item)| item.clone()).collect::<Vec<_>>()))
 }
 
-/// What is left without the elements that unify with `element`. What the first one binds holds for the others, but not
-/// beyond.
+/// Removes the elements that unify with `element`. Bindings of the first one hold for the others, but not afterwards.
 fn delete_elements(call: &mut Call<'_, '_>, element: &Value, list: &Value) -> Value {
     let mut kept = Vec::new();
     let before = call.bindings.mark();

@@ -1,6 +1,6 @@
-//! Actions that only look, and functions.
+//! Query actions, which only read, and functions.
 //!
-//! How many arguments an action takes is checked when a program is compiled, by the parser's table of signatures.
+//! The compiler checks the number of arguments, by the parser's table of signatures.
 
 mod beliefs;
 mod containers;
@@ -144,7 +144,7 @@ pub const ACTIONS: &[(&str, QueryAction)] = &[
     (".group_members", platform::group_members),
 ];
 
-/// All functions by name, with the numbers of arguments they take.
+/// All functions by name, with their numbers of arguments.
 pub const FUNCTIONS: &[(&str, &[usize], NativeFunction)] = &[
     ("math.abs", &[1], numbers::abs),
     ("math.acos", &[1], numbers::acos),
@@ -173,25 +173,25 @@ pub const FUNCTIONS: &[(&str, &[usize], NativeFunction)] = &[
     (".length", &[1], lists::length_function),
 ];
 
-/// What a query action answers, or how it fails.
+/// Result of a query action.
 type Outcome = Result<Answer, Failure>;
 
-/// The failure of a call that makes no sense and that Jason has no words of its own for.
+/// Makes the failure of a senseless call for which Jason has no words of its own.
 fn nonsense(what: impl Into<Reason>) -> Failure {
     Failure::new("unknown", what)
 }
 
-/// The failure of a regular expression that is none.
+/// Makes the failure of an invalid regular expression.
 fn bad_pattern(pattern: &str) -> Failure {
     nonsense(format!("\"{pattern}\" is no regular expression, or its replacement asks for a group that it has not"))
 }
 
-/// A failure in the action's own words.
+/// Makes a failure in the action's own words.
 fn failure(message: impl Into<String>) -> Failure {
     Failure::new("internal_action", message)
 }
 
-/// Whether a value is a variable without a value, bare or with something around it.
+/// Returns true for an unbound variable, bare or decorated.
 fn is_variable(value: &Value) -> bool {
     match value {
         Value::Var(_) => true,
@@ -200,7 +200,7 @@ fn is_variable(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is arithmetic that cannot be done yet.
+/// Returns true for arithmetic that cannot be computed yet.
 pub(crate) fn is_open_arithmetic(value: &Value) -> bool {
     match value {
         Value::Term(term) => {
@@ -211,12 +211,12 @@ pub(crate) fn is_open_arithmetic(value: &Value) -> bool {
     }
 }
 
-/// Whether a value may be asked as a formula.
+/// Returns true for a value that can be a formula.
 fn is_formula(value: &Value) -> bool {
     is_variable(value) || value.is_list() || (value.is_literal() && !is_open_arithmetic(value))
 }
 
-/// A value as text operations see it: a string's text, else what is printed.
+/// Returns a value as text operations see it: a string's text, otherwise the printed form.
 fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Str(text) => Cow::Borrowed(text.as_str()),
@@ -224,18 +224,19 @@ fn text_of(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A value with fresh variables for its own, which are numbered from 0.
+/// Replaces a value's own variables, which are numbered from 0, by fresh ones.
 fn open(bindings: &mut Bindings, value: &Value) -> Value {
     open_value(value.clone(), bindings)
 }
 
-/// Each of the values that unifies with the target. The values are made of parts of `source`, whose variables are the
+/// Answers each of the values that unifies with the target. The values are parts of `source`, whose variables are the
 /// caller's.
 fn each_part(target: &Value, source: &Value, values: impl Iterator<Item = Value> + 'static) -> Answer {
     if source.is_ground() {
         return Answer::Each(target.clone(), Box::new(values));
     }
-    // An answer's variables are its own: the caller's are given along with each value, to be unified with theirs.
+    // The variables of an answer are its own. So each value comes with the caller's variables, to be unified with
+    // them.
     let vars = variables(source);
     let mut slots: Vec<u32> = vars.iter().map(|var| var.slot).collect();
     let own: Vec<Value> = (0..).zip(&vars).map(|(slot, var)| Value::Var(Var { slot, name: var.name })).collect();
@@ -250,7 +251,7 @@ fn each_part(target: &Value, source: &Value, values: impl Iterator<Item = Value>
     Answer::Each(target, Box::new(values))
 }
 
-/// The elements of a list, one after another, the list shared.
+/// Elements of a list, one after another, the list shared.
 struct Elements(Value);
 
 impl Iterator for Elements {
@@ -265,18 +266,18 @@ impl Iterator for Elements {
 }
 
 impl Call<'_, '_> {
-    /// The list argument `place` is.
+    /// Returns argument `place` as a list.
     fn list(&self, place: usize, what: &str) -> Result<&Value, Failure> {
         let arg = self.arg(place);
         if arg.is_list() { Ok(arg) } else { Err(self.wrong(what)) }
     }
 
-    /// An argument is not what it should be.
+    /// Makes the failure for a wrong argument.
     fn wrong(&self, what: &str) -> Failure {
         Failure::wrong_argument(self.call, what)
     }
 
-    /// Argument `place` as compiled, if it may be a formula.
+    /// Returns argument `place` as compiled, if it may be a formula.
     fn formula(&self, place: usize) -> Option<&Formula> {
         self.call.formulas.get(place)?.as_ref()
     }

@@ -5,7 +5,7 @@ use whimbrel_platform::services::LogLevel;
 
 use crate::actions::Call;
 
-/// The number that argument `place` is. Notes what is wrong if it will never be one.
+/// Returns argument `place` as a number. Notes the fault if it never will be one.
 fn number(call: &Call<'_, '_>, place: usize) -> Option<f64> {
     let arg = call.arg(place);
     let number = arg.as_f64();
@@ -21,7 +21,7 @@ fn complain(call: &Call<'_, '_>, what: &str) {
     call.solver.known.services.log(call.solver.known.aid, LogLevel::Severe, &text);
 }
 
-/// The numbers of a list, other elements left out; none if argument 0 is no list.
+/// Returns the numbers of a list without its other elements; `None` if argument 0 is no list.
 fn numbers(call: &Call<'_, '_>) -> Option<Vec<f64>> {
     let list = call.arg(0);
     if list.is_list() {
@@ -121,7 +121,7 @@ pub fn average(call: &mut Call<'_, '_>) -> Option<Value> {
     Some(Value::Num(mean_of(&numbers(call)?)))
 }
 
-/// The numbers of a list that must have some.
+/// Returns the numbers of a list that must have some.
 fn some_numbers(call: &Call<'_, '_>) -> Option<Vec<f64>> {
     let numbers = numbers(call)?;
     if numbers.is_empty() {

@@ -13,12 +13,12 @@ pub fn print(call: &mut Call<'_, '_>) -> Outcome {
     Ok(write_out(call, &joined(call.args), ""))
 }
 
-/// `.println(..)`: as `.print`.
+/// `.println(..)`: like `.print`.
 pub fn println(call: &mut Call<'_, '_>) -> Outcome {
     Ok(write_out(call, &joined(call.args), "\n"))
 }
 
-/// A line of the agent's; bare text, ended by `end`, if it is to be as quiet as can be.
+/// Writes a line of the agent; bare text, ended by `end`, if the agent is quiet.
 fn write_out(call: &Call<'_, '_>, text: &str, end: &str) -> Answer {
     if is_quiet(call) {
         call.solver.known.services.print_bare(call.solver.known.aid, &format!("{text}{end}"));
@@ -27,12 +27,12 @@ fn write_out(call: &Call<'_, '_>, text: &str, end: &str) -> Answer {
     say(call, text)
 }
 
-/// Whether the agent has `verbose=0`.
+/// Returns true if the agent has `verbose=0`.
 fn is_quiet(call: &Call<'_, '_>) -> bool {
     call.solver.known.mind.options.verbose == 0
 }
 
-/// A line that is shown unless the agent is quiet.
+/// Writes a line unless the agent is quiet.
 fn say(call: &Call<'_, '_>, line: &str) -> Answer {
     if !is_quiet(call) {
         call.solver.known.services.print(call.solver.known.aid, line);
@@ -48,7 +48,7 @@ fn joined(args: &[Value]) -> String {
     line
 }
 
-/// A value as `.print` shows it: strings without quotes, a variable with the note that it has no value.
+/// Writes a value as `.print` shows it: strings without quotes, an unbound variable with a note.
 pub fn write_plainly(line: &mut String, value: &Value) {
     let written = match value {
         Value::Str(text) => line.write_str(text),
@@ -67,7 +67,8 @@ pub fn printf(call: &mut Call<'_, '_>) -> Outcome {
     Ok(write_out(call, &line, "\n"))
 }
 
-/// `.puts("..#{X}..")`: a string with the values of variables put in; with a second string variable it gets the string.
+/// `.puts("..#{X}..")`: a string with the values of variables inserted; a second argument, if it is a variable, gets
+/// the string.
 pub fn puts(call: &mut Call<'_, '_>) -> Outcome {
     let Value::Str(text) = call.arg(0) else { return Err(call.wrong("first argument must be a string")) };
     let filled = fill(call, text);
@@ -105,7 +106,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What the caller's variable of that name holds; an atom of that name if there is none.
+/// Returns the value of the caller's variable of that name; an atom of that name if there is none.
 fn value_of(call: &Call<'_, '_>, name: &str) -> Value {
     match call.names.iter().position(|known| known.as_str() == name) {
         Some(place) => {
@@ -116,7 +117,7 @@ fn value_of(call: &Call<'_, '_>, name: &str) -> Value {
     }
 }
 
-/// `.log(Level, ..)`: as `.print`, but what is below `info` only the platform's log shows.
+/// `.log(Level, ..)`: like `.print`, but text below `info` appears only in the platform's log.
 pub fn log(call: &mut Call<'_, '_>) -> Outcome {
     let Some((Value::Atom(level), args)) = call.args.split_first() else {
         return Err(nonsense(format!(

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 
 use regex_lite::{Captures, Regex};
 
-/// How many compiled expressions a thread keeps.
+/// Number of compiled expressions that a thread caches.
 const KEPT_MAX: usize = 32;
 
 thread_local! {
-    /// The expressions used last, the newest at the end: programs use few, again and again.
+    /// Expressions used last, the newest at the end: programs use few of them repeatedly.
     static COMPILED: RefCell<Vec<Regex>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -26,19 +26,19 @@ fn compile(pattern: &str) -> Option<Regex> {
     })
 }
 
-/// Whether the whole text matches; none if the pattern is malformed.
+/// Returns true if the whole text matches; `None` if the pattern is malformed.
 pub fn matches(text: &str, pattern: &str) -> Option<bool> {
     Some(compile(&format!("^(?:{pattern})$"))?.is_match(text))
 }
 
-/// One piece of a replacement.
+/// Piece of a replacement.
 #[derive(Debug, PartialEq)]
 enum Piece {
     Text(String),
     Group(usize),
 }
 
-/// The text with all matches of the pattern replaced; none if the pattern or the replacement is malformed.
+/// Replaces all matches of the pattern; `None` if the pattern or the replacement is malformed.
 pub fn replace_all(text: &str, pattern: &str, replacement: &str) -> Option<String> {
     let regex = compile(pattern)?;
     let pieces = pieces(replacement, &regex);
@@ -56,7 +56,7 @@ pub fn replace_all(text: &str, pattern: &str, replacement: &str) -> Option<Strin
     Some(replaced.into_owned())
 }
 
-/// The pieces of a replacement: `$1` and `${name}` are groups, `\` takes the meaning off what follows.
+/// Parses the pieces of a replacement: `$1` and `${name}` are groups, `\` takes the next character literally.
 fn pieces(replacement: &str, regex: &Regex) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut text = String::new();
@@ -72,7 +72,7 @@ fn pieces(replacement: &str, regex: &Regex) -> Option<Vec<Piece>> {
                     }
                     digit => {
                         let mut group = digit.to_digit(10)? as usize;
-                        // As many digits as make a group there is.
+                        // Takes as many digits as form the number of an existing group.
                         while let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(10)) {
                             let longer = group * 10 + digit as usize;
                             if longer >= regex.captures_len() {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replacements_are_java_s() {
+    fn replacements_are_as_in_java() {
         let cases = [
             ("a.b", "[.]", "$0$0", Some("a..b")),
             ("abab", "(a)(b)", "$2$1", Some("baba")),

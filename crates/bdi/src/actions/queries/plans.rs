@@ -1,4 +1,4 @@
-//! Plans as terms, and where code is from.
+//! Plans as terms, and the source of code.
 
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
@@ -24,7 +24,7 @@ impl Numbered {
     }
 }
 
-/// How plans and rules of a file are marked.
+/// Returns the annotation of plans and rules for their file.
 fn url(file: &str) -> Option<Value> {
     match file {
         "" => None,
@@ -33,7 +33,7 @@ fn url(file: &str) -> Option<Value> {
     }
 }
 
-/// A plan's label with its sources and where it is from.
+/// Returns a plan's label with its sources and its place.
 pub fn label(plan: &Plan) -> Value {
     let mut annots: Annots = plan.label.annots().iter().cloned().collect();
     if !annots.iter().any(is_source) {
@@ -54,7 +54,7 @@ fn annotated(literal: &Value, annots: Annots) -> Value {
     Structure::full(namespace, negated, literal.functor().unwrap_or_default(), args, annots).into_value()
 }
 
-/// A plan as a term, its variables numbered from 0, under their own names or without any.
+/// Builds a plan as a term, its variables numbered from 0, with their own names or without.
 fn plan_term(plan: &Plan, named: bool) -> Value {
     let mut numbered = Numbered::default();
     let mut var = |name: Symbol| Var { slot: numbered.slot(name), name: if named { name } else { sym::ANY } };
@@ -64,7 +64,7 @@ fn plan_term(plan: &Plan, named: bool) -> Value {
     Structure::new(code.functor().unwrap_or_default(), args).into_value()
 }
 
-/// A plan as the library shows it.
+/// Writes a plan as the library shows it.
 fn plan_text(plan: &Plan) -> String {
     let term = plan_term(plan, true).to_string();
     let bare = term.strip_prefix("{ ").and_then(|term| term.strip_suffix(" }")).unwrap_or(&term);
@@ -76,7 +76,7 @@ fn all<'c>(call: &Call<'c, '_>) -> impl Iterator<Item = PlanHold<'c>> {
     known.mind.plans.all(known.image).into_iter().map(|(_, plan)| plan)
 }
 
-/// `.plan_label(Plan, Label)`: the plan with a label, a plan's label, or all plans with their labels.
+/// `.plan_label(Plan, Label)`: the plan of a label, the label of a plan, or all plans with their labels.
 pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
     let (plan, wanted) = (call.arg(0), call.arg(1));
     if !is_variable(plan) {
@@ -103,7 +103,7 @@ pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
     }
 }
 
-/// The trigger that argument 0 is.
+/// Returns argument 0 as a trigger.
 fn trigger(call: &mut Call<'_, '_>) -> Result<(TriggerOp, TriggerKind, Value), Failure> {
     let arg = call.arg(0).clone();
     let parts = match &arg {
@@ -116,14 +116,14 @@ fn trigger(call: &mut Call<'_, '_>) -> Result<(TriggerOp, TriggerKind, Value), F
     parts.ok_or_else(|| call.wrong(&format!("first argument '{arg}' must follow the syntax of a trigger.")))
 }
 
-/// A plan whose trigger unifies with a literal.
+/// Plan whose trigger unifies with a literal.
 struct Relevant<'m> {
     plan: PlanHold<'m>,
-    /// The literal and the plan with what unification has bound, variables numbered from 0.
+    /// Literal and plan after unification, variables numbered from 0.
     instance: Value,
 }
 
-/// The plans whose trigger is of this kind and unifies with the literal.
+/// Returns the plans whose trigger is of this kind and unifies with the literal.
 fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, literal: &Value) -> Vec<Relevant<'c>> {
     let known = call.solver.known;
     let candidates: Vec<PlanHold<'c>> = match Key::of_value(literal) {
@@ -151,7 +151,7 @@ fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, liter
     relevant
 }
 
-/// The literal with some source, so that plans for a certain source are relevant too.
+/// Adds some source to the literal, so that plans for a certain source are relevant too.
 fn from_anyone(call: &mut Call<'_, '_>, literal: Value) -> Value {
     if is_variable(&literal) || literal.annots().iter().any(crate::mind::is_source) {
         return literal;
@@ -174,7 +174,7 @@ pub fn relevant_plans(call: &mut Call<'_, '_>) -> Outcome {
     if call.args.len() > 2 { call.unify(2, &labels) } else { Ok(Answer::Yes) }
 }
 
-/// `.relevant_plan(Trigger, Plan)`: each in turn; with a plan given, its trigger.
+/// `.relevant_plan(Trigger, Plan)`: each in turn; for a given plan, its trigger.
 pub fn relevant_plan(call: &mut Call<'_, '_>) -> Outcome {
     let (wanted, plan) = (call.arg(0).clone(), call.arg(1).clone());
     if is_variable(&wanted) && quote::is_plan(&plan) {
@@ -189,7 +189,7 @@ pub fn relevant_plan(call: &mut Call<'_, '_>) -> Outcome {
     Ok(Answer::Each(target, Box::new(plans.into_iter().map(|found| found.instance).collect::<Vec<_>>().into_iter())))
 }
 
-/// `.list_plans [({Trigger})]`: prints them; without a trigger those of the program and those acquired.
+/// `.list_plans [({Trigger})]`: prints plans; without a trigger those of the program and those acquired.
 pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
     let services = call.solver.known.services;
     let aid = call.solver.known.aid;
@@ -216,8 +216,8 @@ pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// `.get_src_info(Term, R)`: the literal, or a body's first one, with the line and file where the program has it as a
-/// step; as it is if the program does not have it.
+/// `.get_src_info(Term, R)`: the literal, or a body's first one, annotated with the line and file where it is a step
+/// of the program; unchanged if the program has no such step.
 pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
     let term = match (call.arg(0), call.arg(0).args()) {
         (body, [step, ..]) if quote::is_body(body) => match step.args() {
@@ -242,7 +242,7 @@ pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(1, &informed)
 }
 
-/// The line of the first step that is `wanted` but for the names of variables.
+/// Returns the line of the first step that equals `wanted` except for the names of variables.
 fn line_of(body: &ast::Body, wanted: &Value) -> Option<u32> {
     body.steps.iter().find_map(|step| {
         let mut numbered = Numbered::default();

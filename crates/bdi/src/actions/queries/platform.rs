@@ -1,4 +1,4 @@
-//! The agent's platform.
+//! Queries about the agent's platform.
 
 use whimbrel_acl::{Aid, Value, sym};
 use whimbrel_platform::topics;
@@ -6,7 +6,7 @@ use whimbrel_platform::topics;
 use super::{Outcome, patterns, text_of};
 use crate::actions::{Call, Failure};
 
-/// The release of Jason whose language this is.
+/// Release of Jason that defines the language.
 const JASON_VERSION: &str = "3.3.0";
 
 /// `.version(V)`
@@ -34,7 +34,7 @@ pub fn nodes(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(0, &Value::list(nodes.into_iter().map(Value::Atom).collect::<Vec<_>>()))
 }
 
-/// The names by which a program knows agents: local ones if they are on this platform.
+/// Returns the names by which a program knows agents: local ones if they are on this platform.
 fn names(call: &Call<'_, '_>, agents: Vec<Aid>) -> Value {
     let home = call.solver.known.services.platform();
     let name = |aid: Aid| {
@@ -53,7 +53,7 @@ pub fn all_names(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(0, &names)
 }
 
-/// `.list_files(Folder [, Pattern], List)`: the files in a folder, and in the folders within it, whose names match.
+/// `.list_files(Folder [, Pattern], List)`: the files in a folder and its subfolders whose names match.
 pub fn list_files(call: &mut Call<'_, '_>) -> Outcome {
     let folder = text_of(call.arg(0)).into_owned();
     let last = call.args.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Numbers in a range, and numbers and elements at random.
+//! Numbers in a range, random numbers, and random elements.
 
 use whimbrel_acl::Value;
 
@@ -26,8 +26,8 @@ pub fn range(call: &mut Call<'_, '_>) -> Outcome {
     Ok(Answer::Each(x.clone(), Box::new(numbers.map(|n| Value::Num(n as f64)))))
 }
 
-/// `.random(X)`: a number of [0, 1). `.random(X, N)`: N of them in turn. `.random(List, X [, N])`: elements of the list.
-/// N = 0 is without end.
+/// `.random(X)`: a number of [0, 1). `.random(X, N)`: N of them in turn. `.random(List, X [, N])`: elements of the
+/// list. N = 0 means without end.
 pub fn random(call: &mut Call<'_, '_>) -> Outcome {
     let first = call.arg(0);
     if first.is_list() {
@@ -73,7 +73,7 @@ fn times(count: usize, make: impl FnMut() -> Value + 'static) -> Box<dyn Iterato
     Box::new(std::iter::repeat_with(make).take(count))
 }
 
-/// Random numbers of a series of their own: the first is the agent's next one, the others follow from it (xorshift).
+/// Series of random numbers: the first is the agent's next one, the others follow from it (xorshift).
 struct Random {
     first: Option<f64>,
     state: u64,
@@ -95,7 +95,7 @@ impl Random {
     }
 }
 
-/// `.set_random_seed(N)`: what follows is the same each time.
+/// `.set_random_seed(N)`: makes the following random numbers reproducible.
 pub fn set_random_seed(call: &mut Call<'_, '_>) -> Outcome {
     let seed = call.arg(0).as_f64().ok_or_else(|| nonsense(format!("a seed is a number, not {}", call.arg(0))))?;
     call.solver.known.mind.seed_random(seed as i64 as u64);

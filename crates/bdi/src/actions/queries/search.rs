@@ -9,8 +9,8 @@ use crate::code::{Expr, Formula, TermExpr};
 use crate::logic::{Found, map_vars, number_of};
 use whimbrel_platform::limits::PROOF_STEPS_KEPT;
 
-/// The values of a template in each solution of argument `place`. A variable that a solution leaves open is the
-/// caller's if the caller has it, else a fresh one.
+/// Collects the values of a template in each solution of argument `place`. A variable that a solution leaves open is
+/// the caller's if the caller has it, otherwise a fresh one.
 fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value> {
     let top = call.bindings.len();
     let mut fresh = 0;
@@ -35,7 +35,7 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
     found
 }
 
-/// Whether argument `place` may be asked.
+/// Returns true if argument `place` can be a formula.
 fn is_asked(call: &Call<'_, '_>, place: usize) -> bool {
     match call.formula(place) {
         None | Some(Formula::Dynamic(_)) => is_formula(call.arg(place)),
@@ -55,7 +55,7 @@ pub fn findall(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(2, &Value::list(found))
 }
 
-/// `.setof(Template, Formula, List)`: in the standard order, each once.
+/// `.setof(Template, Formula, List)`: in the standard order, without duplicates.
 pub fn setof(call: &mut Call<'_, '_>) -> Outcome {
     check(call, 1, "second")?;
     let template = call.arg(0).clone();
@@ -90,8 +90,8 @@ fn number_of_solutions(call: &mut Call<'_, '_>) -> usize {
     count
 }
 
-/// How many solutions a query has that asks for all of a predicate, as `b(_, _)` does, or for all of it with each of its
-/// sources, as `b(_, _)[source(_)]` does; none if it is no such query.
+/// Returns the number of solutions of a query for a whole predicate, such as `b(_, _)`, or for each of its sources,
+/// such as `b(_, _)[source(_)]`. Returns `None` for any other query.
 fn believed(call: &Call<'_, '_>) -> Option<usize> {
     let Some(Formula::Query(query)) = call.formula(0) else { return None };
     let mut slots: SmallVec<[u32; 4]> = SmallVec::new();
@@ -114,7 +114,7 @@ fn believed(call: &Call<'_, '_>) -> Option<usize> {
     }
 }
 
-/// What stands for the source in a query whose only annotation is `[source(..)]`.
+/// Returns the source in a query whose only annotation is `[source(..)]`.
 fn source_asked(query: &TermExpr) -> Option<&Expr> {
     let [Expr::Term(annot)] = query.annots.as_slice() else { return None };
     let [source] = annot.args.as_slice() else { return None };
@@ -122,7 +122,7 @@ fn source_asked(query: &TermExpr) -> Option<&Expr> {
     (plain && annot.has_no_annots()).then_some(source)
 }
 
-/// `.eval(Truth, Formula)`: `true` or `false`; the formula binds nothing.
+/// `.eval(Truth, Formula)`: `true` or `false`; binds no variable of the formula.
 pub fn eval(call: &mut Call<'_, '_>) -> Outcome {
     if !is_asked(call, 1) {
         return Err(call.wrong("second argument must be a logical formula"));

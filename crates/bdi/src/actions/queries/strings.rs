@@ -8,8 +8,9 @@ use crate::logic::arith;
 use crate::syntax::ast::Term;
 use crate::syntax::{self, quote};
 
-/// `.substring(Part, Whole)`: whether it is one. `.substring(Part, Whole, Start [, End])`: each place, the last
-/// character's place as `End`. With an unbound string and a bound start: what stands there, `End` excluded.
+/// `.substring(Part, Whole)`: true if the text contains the part. `.substring(Part, Whole, Start [, End])`: each
+/// place, with the last character's place as `End`. With an unbound part and a bound start: the text there, `End`
+/// excluded.
 pub fn substring(call: &mut Call<'_, '_>) -> Outcome {
     let (part, whole) = (call.arg(0), call.arg(1));
     if call.args.len() == 2 {
@@ -40,7 +41,7 @@ fn not_a_place(value: &Value) -> Failure {
     nonsense(format!("{value} is no place in a text: places are numbers from 0"))
 }
 
-/// The characters from `start` up to `end`; none if these are not places of the text.
+/// Returns the characters from `start` up to `end`; `None` if these are not places of the text.
 fn slice(text: &str, start: i64, end: Option<i64>) -> Option<String> {
     let length = text.chars().count() as i64;
     let end = end.unwrap_or(length);
@@ -48,11 +49,11 @@ fn slice(text: &str, start: i64, end: Option<i64>) -> Option<String> {
     fits.then(|| text.chars().skip(start as usize).take((end - start) as usize).collect())
 }
 
-/// The places, counted in characters, where a text has a part. The end of the text is no place.
+/// Places of a part in a text, counted in characters. The end of the text is no place.
 struct Occurrences {
     part: String,
     whole: String,
-    /// The byte to search from, and its place in characters.
+    /// Byte to search from, and its place in characters.
     at: usize,
     place: usize,
 }
@@ -112,7 +113,7 @@ pub fn term2string(call: &mut Call<'_, '_>) -> Outcome {
     }
 }
 
-/// The term that a text says, with fresh variables; an atom with this text if it says none.
+/// Reads the term in a text, with fresh variables; an atom with this text if it contains none.
 fn read(call: &mut Call<'_, '_>, text: &str) -> Value {
     let term = syntax::parse_term(text).or_else(|_| syntax::parse_formula(text));
     match term {
@@ -121,7 +122,7 @@ fn read(call: &mut Call<'_, '_>, text: &str) -> Value {
     }
 }
 
-/// The value with the arithmetic in it done where it can be; code is left as it is.
+/// Computes arithmetic in the value where possible, except in code.
 fn computed(value: &Value) -> Value {
     match value {
         Value::Term(term) if !quote::is_code(value) => {
@@ -140,7 +141,7 @@ fn computed(value: &Value) -> Value {
     }
 }
 
-/// A term as a value, with fresh variables for those it names.
+/// Builds a term as a value, with fresh variables for its variables.
 pub fn with_fresh_variables(call: &mut Call<'_, '_>, term: &Term) -> Value {
     let mut known: Vec<(Symbol, u32)> = Vec::new();
     quote::quote(term, &mut |name| {

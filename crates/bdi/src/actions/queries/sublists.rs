@@ -6,14 +6,15 @@ use super::{Outcome, each_part, is_variable};
 use crate::actions::{Answer, Call};
 use crate::logic::are_apart;
 
-/// How long a list that is not open is; none for an open list or a variable, which may be of any length.
+/// Returns the length of a list that is not open. Returns `None` for an open list or a variable, which may have any
+/// length.
 fn known_length(part: &Value) -> Option<usize> {
     let mut items = part.items();
     let length = items.by_ref().count();
     matches!(items.tail(), Value::Nil).then_some(length)
 }
 
-/// The list without its open tail, and its length.
+/// Returns the list without its open tail, and its length.
 fn closed(list: &Value) -> (Value, usize) {
     let mut items = list.items();
     let length = items.by_ref().count();
@@ -27,7 +28,7 @@ fn first_of(list: &Value, count: usize) -> Value {
     Value::list(list.items().take(count).cloned().collect::<Vec<_>>())
 }
 
-/// A list after its first `count` elements, shared.
+/// Returns a list after its first `count` elements, shared.
 fn rest_of(list: &Value, count: usize) -> Value {
     let mut items = list.items();
     (0..count).for_each(|_| {
@@ -77,7 +78,7 @@ pub fn suffix(call: &mut Call<'_, '_>) -> Outcome {
     Ok(each_part(part, &source, suffixes))
 }
 
-/// The lengths that a part of a list of `length` elements may have, greatest first.
+/// Returns the possible lengths of a part of a list of `length` elements, greatest first.
 fn lengths_to_try(part: &Value, length: usize) -> std::iter::Rev<std::ops::RangeInclusive<usize>> {
     let lengths = match known_length(part) {
         #[allow(clippy::reversed_empty_ranges, reason = "too long a part is no part: there is no length to try")]
@@ -99,7 +100,7 @@ fn check(call: &Call<'_, '_>) -> Result<(), crate::actions::Failure> {
     Ok(())
 }
 
-/// `.sublist(S, List)`: elements that stand side by side; from each place the longest first, the empty list last.
+/// `.sublist(S, List)`: adjacent elements; from each place the longest first, the empty list last.
 pub fn sublist(call: &mut Call<'_, '_>) -> Outcome {
     let part = call.arg(0);
     if !part.is_list() && !is_variable(part) {
@@ -113,20 +114,20 @@ pub fn sublist(call: &mut Call<'_, '_>) -> Outcome {
 
 /// Sublists of a list: from each place the longest first.
 struct Sublists {
-    /// What begins at the place at hand; none when all is done.
+    /// List from the current place on; `None` at the end.
     rest: Option<Value>,
-    /// How long it is.
+    /// Length of that list.
     length: usize,
-    /// The length of the next sublist.
+    /// Length of the next sublist.
     next: usize,
-    /// The only length of interest, if there is one.
+    /// Only length of interest, if there is one.
     wanted: Option<usize>,
     /// Known beginning of the sublist.
     first: Vec<Value>,
 }
 
 impl Sublists {
-    /// True if no sublist that begins with `rest` and is this long is of interest: it is seen before one is made.
+    /// Returns true if no sublist of this length at the start of `rest` is of interest, before making one.
     fn is_ruled_out(&self, rest: &Value, length: usize) -> bool {
         length < self.first.len()
             || self.wanted.is_some_and(|wanted| wanted > length || wanted == 0)

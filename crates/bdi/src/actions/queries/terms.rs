@@ -1,4 +1,4 @@
-//! What terms are, and terms made of terms.
+//! Types of terms, and terms built from terms.
 
 use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
@@ -32,7 +32,7 @@ fn is_number(value: &Value) -> bool {
     value.as_f64().is_some() || is_open_arithmetic(value)
 }
 
-/// Jason holds no rule for ground.
+/// Jason regards no rule as ground.
 fn is_ground(value: &Value) -> bool {
     value.is_ground() && !quote::is_rule(value)
 }
@@ -66,7 +66,7 @@ pub fn ground(call: &mut Call<'_, '_>) -> Outcome {
     test(call, is_ground)
 }
 
-/// `.number(X)`; arithmetic that cannot be done yet is a number.
+/// `.number(X)`: also true for arithmetic that cannot be computed yet.
 pub fn number(call: &mut Call<'_, '_>) -> Outcome {
     test(call, is_number)
 }
@@ -76,7 +76,7 @@ pub fn string(call: &mut Call<'_, '_>) -> Outcome {
     test(call, |value| matches!(value, Value::Str(_)))
 }
 
-/// `.internal_action(X)`: whether there is one of that name.
+/// `.internal_action(X)`: true if there is one of that name.
 pub fn internal_action(call: &mut Call<'_, '_>) -> Outcome {
     test(call, |value| {
         let known = |name: Symbol| !matches!(lookup(name.as_str(), value.args().len()), Action::Unknown);
@@ -110,7 +110,7 @@ pub fn kind(call: &mut Call<'_, '_>) -> Outcome {
     Ok(Answer::Each(call.arg(1).clone(), Box::new(types)))
 }
 
-/// `.copy_term(Term, Copy)`, `.rename_apart(Term, Copy)`: the same with fresh variables.
+/// `.copy_term(Term, Copy)`, `.rename_apart(Term, Copy)`: the term with fresh variables.
 pub fn copy_term(call: &mut Call<'_, '_>) -> Outcome {
     let term = call.arg(0);
     if matches!(term, Value::Str(_)) || term.as_f64().is_some() {
@@ -127,11 +127,11 @@ pub fn copy_term(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(1, &copy)
 }
 
-/// Lists in lists count, too.
+/// Levels of lists within lists that are annotated.
 const DEEP: u32 = 100;
 
-/// The term with its annotations changed; a list element by element, through so many levels of lists; anything without
-/// annotations as it is.
+/// Changes the annotations of a term; of a list element by element, through so many levels of lists. Returns any term
+/// without annotations unchanged.
 fn with_annots(term: &Value, levels: u32, change: &dyn Fn(&[Annot]) -> Annots) -> Value {
     if term.is_list() && levels > 0 {
         let mut items = term.items();
@@ -160,20 +160,20 @@ pub fn add_annot(call: &mut Call<'_, '_>) -> Outcome {
     call.unify(2, &annotated)
 }
 
-/// `.add_nested_source(Term, Source, R)`: the sources that are there become the source's word about them.
+/// `.add_nested_source(Term, Source, R)`: existing sources become annotations of the new one.
 pub fn add_nested_source(call: &mut Call<'_, '_>) -> Outcome {
     let source = call.arg(1);
     let nested = with_annots(call.arg(0), DEEP, &|annots| nest_sources(annots, source));
     call.unify(2, &nested)
 }
 
-/// `.remove_source_annot(Term, R)`; a plan loses those of its label.
+/// `.remove_source_annot(Term, R)`: removes sources; of a plan those of its label.
 pub fn remove_source_annot(call: &mut Call<'_, '_>) -> Outcome {
     let changed = without_sources(call.arg(0));
     call.unify(1, &changed)
 }
 
-/// A term without the sources that it is annotated with; a plan without those of its label.
+/// Returns a term without its source annotations; a plan without those of its label.
 pub fn without_sources(term: &Value) -> Value {
     let without = |annots: &[Annot]| annots.iter().filter(|annot| !is_source(annot)).cloned().collect();
     match (quote::is_plan(term), term.args()) {

@@ -1,4 +1,4 @@
-//! Goals and their solutions: what is tested is the actions as a program sees them.
+//! Tests of query actions as programs use them: goals and their solutions.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use crate::logic::{Bindings, Found, Knowledge, Solver};
 use crate::reason::{Agent, AgentConfig, load};
 use crate::syntax::NoFiles;
 
-/// A platform that keeps what is printed and noted.
+/// Platform that records printed lines and log entries.
 #[derive(Default)]
 struct Platform {
     printed: Mutex<Vec<String>>,
@@ -69,17 +69,17 @@ impl Services for Platform {
     }
 }
 
-/// What came of a goal.
+/// Result of a goal.
 pub struct Outcome {
-    /// The template in each solution, joined by spaces.
+    /// Template in each solution, joined by spaces.
     pub answers: String,
-    /// The lines printed.
+    /// Printed lines.
     pub printed: Vec<String>,
-    /// What was noted: errors.
+    /// Logged errors.
     pub noted: Vec<String>,
 }
 
-/// Runs a program until it has nothing to do, then looks for all solutions of a goal.
+/// Runs a program until it is idle, then finds all solutions of a goal.
 pub fn ask_in(program: &str, template: &str, goal: &str) -> Outcome {
     let platform = Platform::default();
     let text = format!("{program}\nanswer__({template}) :- {goal}.");
@@ -107,17 +107,17 @@ pub fn ask_in(program: &str, template: &str, goal: &str) -> Outcome {
     Outcome { answers, printed: platform.printed.into_inner().unwrap(), noted: platform.noted.into_inner().unwrap() }
 }
 
-/// All solutions of a goal, as values of the template.
+/// Returns all solutions of a goal, as values of the template.
 pub fn ask(template: &str, goal: &str) -> String {
     ask_in("", template, goal).answers
 }
 
-/// Whether a goal holds.
+/// Returns true if a goal holds.
 pub fn holds(goal: &str) -> bool {
     !ask("yes", goal).is_empty()
 }
 
-/// What the one variable `R` of a goal is. An action that fails with a message has that message, `no` if it has none.
+/// Returns the value of a goal's variable `R`. For an action that fails, returns its message, or `no` without one.
 fn result(goal: &str) -> String {
     let outcome = ask_in("", "R", goal);
     match outcome.noted.first() {
@@ -127,7 +127,7 @@ fn result(goal: &str) -> String {
     }
 }
 
-/// Checks goals, each with the expected values of `R`.
+/// Checks goals against the expected values of `R`.
 fn check(cases: &[(&str, &str)]) {
     for (goal, expected) in cases {
         let expected = expected.replace("WRONG", "Wrong argument for internal action");
@@ -178,7 +178,7 @@ fn delete_takes_places_patterns_and_elements() {
 }
 
 #[test]
-fn lists_are_looked_into() {
+fn list_elements_are_found() {
     check(&[
         (".length([a|T],R)", "1"),
         (".length(\"hé\",R)", "2"),
@@ -214,7 +214,7 @@ fn members_keep_the_callers_variables() {
 }
 
 #[test]
-fn lists_are_sorted_by_the_standard_order() {
+fn lists_sort_in_standard_order() {
     check(&[
         (".sort([b,a,b,\"z\",3,[2],[1,1],[]],R)", "[3,\"z\",[],[1,1],[2],a,b,b]"),
         (".sort(a,R)", "WRONG 'sort': first argument must be a list"),
@@ -400,7 +400,7 @@ fn solutions_with_open_variables_are_apart() {
 }
 
 #[test]
-fn types_are_jason_s() {
+fn types_are_as_in_jason() {
     for (term, expected) in [
         ("a", "[atom,literal,ground]"),
         ("true", "[atom,literal,ground]"),
@@ -508,7 +508,7 @@ fn sets_hold_each_value_once() {
 }
 
 #[test]
-fn code_that_is_data_may_hold_containers() {
+fn code_as_data_may_hold_containers() {
     let fill = ".set.create(S) & .set.add_all(S,[a,b])";
     assert_eq!(ask("R", &format!("{fill} & G = .member(R,S) & G")), "a b");
     assert_eq!(ask("R", &format!("{fill} & .findall(X,.member(X,S),R)")), "[a,b]");
@@ -564,7 +564,7 @@ fn time_and_platform_are_known() {
 }
 
 #[test]
-fn the_number_of_arguments_is_checked() {
+fn number_of_arguments_is_checked() {
     let words = "has not received the required number of argument(s).";
     let cases = [
         (".length([a])", format!("The internal action 'length' {words} 2 arguments are expected.")),
@@ -586,7 +586,7 @@ const PLANS: &str = "b(1). b(2)[x,source(bob)]. c(_). h(X) :- b(X) & not c(X). n
     +!deep(X) <- !!w; .wait(100); foo.
     +!w <- .wait({+never(_)}).";
 
-/// Checks goals asked of an agent with beliefs, plans and intentions, each with the expected values of `R`.
+/// Checks goals of an agent with beliefs, plans and intentions against the expected values of `R`.
 fn check_mind(cases: &[(&str, &str)]) {
     for (goal, expected) in cases {
         assert_eq!(ask_in(PLANS, "R", goal).answers, *expected, "{goal}");

@@ -1,4 +1,4 @@
-//! The time and date, in UTC.
+//! Time and date, in UTC.
 
 use whimbrel_acl::Value;
 use whimbrel_acl::codec::civil;
@@ -32,7 +32,7 @@ pub fn time(call: &mut Call<'_, '_>) -> Outcome {
     unify_all(call, &[seconds / 3600, seconds / 60 % 60, seconds % 60, ms % 1000])
 }
 
-/// `.nano_time(N)`: nanoseconds since some moment, for measuring.
+/// `.nano_time(N)`: nanoseconds since an arbitrary moment, for measurements.
 pub fn nano_time(call: &mut Call<'_, '_>) -> Outcome {
     let now = call.solver.known.services.now().0 as f64 * 1000.0;
     call.unify(0, &Value::Num(now))

@@ -1,4 +1,4 @@
-//! Beliefs changed other than by `+` and `-`.
+//! Changes of beliefs other than by `+` and `-`.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::mind::{Event, matches_fact};
 use crate::reason::{own_source, step_event_of, structure};
 use crate::syntax::quote;
 
-/// `.asserta(Belief)`: as `+`, with an event of its own; for rules, too.
+/// `.asserta(Belief)`: like `+`, with an event of its own; for rules, too.
 pub fn assert_first(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     assert(call, false)
 }
 
-/// `.assertz(Belief)`: at the end, and without a source if it names none.
+/// `.assertz(Belief)`: adds at the end, without a source unless it names one.
 pub fn assert_last(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     assert(call, true)
 }
@@ -42,7 +42,7 @@ fn assert(call: &mut StepCall<'_, '_>, at_end: bool) -> Result<Progress, Failure
     Ok(Progress::Done)
 }
 
-/// `.abolish(Pattern)`: removes all beliefs that match, whoever their sources.
+/// `.abolish(Pattern)`: removes all beliefs that match, whatever their sources.
 pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let pattern = call.arg(0).clone();
     let plain = matches!(&pattern, Value::Term(term) if term.functor != quote::reserved::DECORATED)
@@ -61,7 +61,7 @@ pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// The beliefs that unify with a variable, which may carry annotations.
+/// Returns the beliefs that unify with a variable, which may have annotations.
 fn all_like(call: &mut StepCall<'_, '_>, pattern: &Value) -> Vec<Structure> {
     let bindings = &mut *call.cycle.bindings;
     let mut matches = |fact: &Arc<Structure>| {

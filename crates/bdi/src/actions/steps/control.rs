@@ -1,4 +1,4 @@
-//! Waiting, failing, events by command, and control structures whose code is only known at run time.
+//! Waiting, failing, explicit events, and control structures whose code is only known at run time.
 
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ fn wait_until(
 
 type EventPattern = (TriggerOp, TriggerKind, Value);
 
-/// The event that an argument describes, with variables of the plan at work; none if it is a formula. In a text,
-/// variables are those of the plan that have the same names.
+/// Returns the event that an argument describes, with variables of the current plan; `None` if it is a formula.
+/// Variables in a text are those of the plan with the same names.
 fn event_to_wait_for(call: &mut StepCall<'_, '_>, value: &Value) -> Result<Option<EventPattern>, Failure> {
     let Value::Str(text) = value else { return Ok(quote::trigger_parts(value)) };
     let trigger = crate::syntax::parse_trigger(text).map_err(|wrong| super::bad_code(&wrong))?;
@@ -84,7 +84,7 @@ pub fn fail(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Err(failure)
 }
 
-/// `.signal({event} [, type_signal])`: the event happens, without a change of beliefs.
+/// `.signal({event} [, type_signal])`: raises the event without a change of beliefs.
 pub fn signal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let (op, kind, mut literal) = event_argument(call, 0)?;
     if call.args.get(1) == Some(&Value::atom("type_signal")) {
@@ -97,7 +97,7 @@ pub fn signal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// `.at("now +N unit", {event})`: the event happens later.
+/// `.at("now +N unit", {event})`: raises the event later.
 pub fn at(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let Value::Str(text) = call.arg(0) else {
         let what = format!("the time must be a text such as \"now +3 s\", not {}", call.arg(0));
@@ -110,7 +110,7 @@ pub fn at(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// The event that an argument describes.
+/// Returns the event that an argument describes.
 fn event_argument(call: &StepCall<'_, '_>, place: usize) -> Result<(TriggerOp, TriggerKind, Structure), Failure> {
     let described = event_of(call.arg(place));
     let event = described.and_then(|(op, kind, literal)| Some((op, kind, structure(literal)?)));
@@ -120,7 +120,7 @@ fn event_argument(call: &StepCall<'_, '_>, place: usize) -> Result<(TriggerOp, T
     })
 }
 
-/// The delay that `now +N unit` says; without a unit, or with one that is not known, milliseconds.
+/// Parses the delay in `now +N unit`; in milliseconds without a unit, or with an unknown one.
 fn delay_of(text: &str) -> Result<Duration, Failure> {
     let wrong = |shown: String, what: &str| {
         let message = format!("The time parameter ('{shown}') of the internal action 'at' {what}!");
@@ -134,7 +134,7 @@ fn delay_of(text: &str) -> Result<Duration, Failure> {
     };
     let (number, unit) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
     let number: u64 = number.parse().map_err(|_| {
-        // The beginning is Jason's.
+        // The beginning of the message is Jason's.
         let why = "the time is a whole number of milliseconds, s, m, h or d, as in \"now +1500 ms\"";
         Failure::new("unknown", format!("For input string: \"{number}\": {why}"))
     })?;
@@ -152,7 +152,7 @@ fn delay_of(text: &str) -> Result<Duration, Failure> {
     Ok(Duration::from_millis(number.saturating_mul(ms_each)))
 }
 
-/// `.if_then_else(Test, Then [, Else])` with code that a variable holds.
+/// `.if_then_else(Test, Then [, Else])` with code in variables.
 pub fn if_then_else(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     needs_body(call, 1, "second argument (then) must be a plan body term.")?;
     if call.args.len() > 2 {
@@ -161,13 +161,13 @@ pub fn if_then_else(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     run_with_code(call)
 }
 
-/// `.loop(Test, Body)` and `.foreach(Query, Body)` with code that a variable holds.
+/// `.loop(Test, Body)` and `.foreach(Query, Body)` with code in variables.
 pub fn repeat(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     needs_body(call, 1, "second argument must be a plan body term.")?;
     run_with_code(call)
 }
 
-/// `.fork(and | or, Body, ..)` with code that variables hold.
+/// `.fork(and | or, Body, ..)` with code in variables.
 pub fn fork(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if ![Some(Symbol::new("and")), Some(Symbol::new("or"))].contains(&call.arg(0).functor()) {
         return Err(Failure::wrong_argument(call.call, "first argument must be 'and' or 'or'."));
@@ -182,7 +182,7 @@ fn needs_body(call: &StepCall<'_, '_>, place: usize, what: &str) -> Result<(), F
     if quote::is_body(call.arg(place)) { Ok(()) } else { Err(Failure::wrong_argument(call.call, what)) }
 }
 
-/// Goes on with the call itself as code: with its variables replaced it can be compiled.
+/// Continues with the call itself as code: with its variables replaced it can be compiled.
 fn run_with_code(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let gone = || Failure::new("unknown", "the plan whose step this is was removed meanwhile");
     let term = call.cycle.step_value(call.intention).ok_or_else(gone)?;
@@ -191,7 +191,7 @@ fn run_with_code(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Moved)
 }
 
-/// `.join`: a branch of a fork has come to its end.
+/// `.join`: ends a branch of a fork.
 pub fn join(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     call.cycle.put_down(Some(call.intention));
     call.cycle.join(call.intention);

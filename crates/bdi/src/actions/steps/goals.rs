@@ -9,10 +9,10 @@ use crate::reason::{Cycle, Doomed, unify_apart};
 use crate::syntax::quote::numbered;
 use crate::syntax::{ast, quote};
 
-/// Why a suspended intention does not go on.
+/// Reason of a suspended intention.
 const SUSPENDED: &str = "suspend_ia";
 
-/// The goal that the first argument describes, with variables of its own.
+/// Returns the goal in the first argument, with variables of its own.
 fn goal(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     let goal = call.arg(0);
     if !goal.is_literal() || is_open_arithmetic(goal) {
@@ -21,7 +21,7 @@ fn goal(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     Ok(call.cycle.bindings.close(goal, &mut Vec::new()))
 }
 
-/// As [`goal`]; a variable stands for any goal.
+/// Returns the goal in the first argument; a variable stands for any goal.
 fn goal_or_any(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     match call.arg(0) {
         Value::Null => Err(Failure::new("unknown", "the goal to drop is missing")),
@@ -34,8 +34,8 @@ fn goal_or_any(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     }
 }
 
-/// Does something with all intentions, the one at work among them. The intention at work goes on if it is still there
-/// and was not given another place.
+/// Runs `work` on all intentions, including the current one. That one continues if it is still there and was not
+/// moved.
 fn among_all(call: &mut StepCall<'_, '_>, work: impl FnOnce(&mut Cycle<'_>, IntentionId) -> Progress) -> Progress {
     call.cycle.put_down(Some(call.intention));
     let progress = work(call.cycle, call.intention);
@@ -45,7 +45,7 @@ fn among_all(call: &mut StepCall<'_, '_>, work: impl FnOnce(&mut Cycle<'_>, Inte
     progress
 }
 
-/// `.drop_intention(Goal)`: intentions that pursue the goal end; without an argument the one at work does.
+/// `.drop_intention(Goal)`: ends intentions with the goal; without an argument the current one.
 pub fn drop_intention(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if call.args.is_empty() {
         return Ok(among_all(call, drop_current));
@@ -72,7 +72,7 @@ fn drop_intentions(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value) ->
     progress
 }
 
-/// `.drop_desire(Goal)`: as `.drop_intention`, and events for the goal are dropped.
+/// `.drop_desire(Goal)`: like `.drop_intention`, and drops events for the goal.
 pub fn drop_desire(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if call.args.is_empty() {
         return Ok(among_all(call, drop_current));
@@ -85,7 +85,7 @@ pub fn drop_desire(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }))
 }
 
-/// `.drop_event(Goal)`: events for the goal are dropped, with the intentions that wait in them.
+/// `.drop_event(Goal)`: drops events for the goal, with the intentions that wait in them.
 pub fn drop_event(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = goal_or_any(call)?;
     drop_goal_events(call.cycle, &goal);
@@ -131,7 +131,7 @@ fn take_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> boo
     taken
 }
 
-/// True if there is an event that `wanted` picks: mostly there is none, and all may stay where they are.
+/// Returns true if `wanted` picks any event. Mostly it picks none, and all may stay where they are.
 fn has_event(cycle: &Cycle<'_>, wanted: &impl Fn(&Cycle<'_>, &Event) -> bool) -> bool {
     let mind = &cycle.mind;
     mind.events.iter().any(|event| wanted(cycle, &event))
@@ -139,13 +139,13 @@ fn has_event(cycle: &Cycle<'_>, wanted: &impl Fn(&Cycle<'_>, &Event) -> bool) ->
         || mind.suspended_events.iter().any(|event| wanted(cycle, event))
 }
 
-/// `.drop_all_events`: no event is left, nor the intentions that wait in events.
+/// `.drop_all_events`: drops all events, with the intentions that wait in them.
 pub fn drop_all_events(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     drop_events(call.cycle, |_, _| true);
     Ok(Progress::Done)
 }
 
-/// `.drop_all_intentions`: all intentions but the one at work end, and what `.at` has planned.
+/// `.drop_all_intentions`: ends all intentions but the current one, and drops what `.at` has planned.
 pub fn drop_all_intentions(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     drop_other_intentions(call.cycle, call.intention);
     Ok(Progress::Done)
@@ -161,7 +161,7 @@ fn drop_other_intentions(cycle: &mut Cycle<'_>, current: IntentionId) {
     cycle.mind.timers.retain(|timer| !matches!(timer.what, TimerWhat::Event(_)));
 }
 
-/// `.drop_all_desires`: as `.drop_all_intentions`, and events for goals are dropped.
+/// `.drop_all_desires`: like `.drop_all_intentions`, and drops events for goals.
 pub fn drop_all_desires(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     drop_other_intentions(call.cycle, call.intention);
     drop_events(call.cycle, |_, event| event.is_goal());
@@ -169,8 +169,8 @@ pub fn drop_all_desires(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure
     Ok(Progress::Done)
 }
 
-/// `.drop_future_intention(Goal)`: intentions whose innermost plan has `!Goal` or `!!Goal` in its body end, and events
-/// for the goal are dropped.
+/// `.drop_future_intention(Goal)`: ends intentions whose innermost plan has `!Goal` or `!!Goal` in its body, and
+/// drops events for the goal.
 pub fn drop_future_intention(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let literal = call.arg(0);
     if !literal.is_literal() || is_open_arithmetic(literal) {
@@ -203,7 +203,7 @@ fn will_achieve(cycle: &Cycle<'_>, id: IntentionId, goal: &Value) -> bool {
     })
 }
 
-/// `.succeed_goal(Goal)`: wherever the goal is pursued it counts as achieved.
+/// `.succeed_goal(Goal)`: makes the goal count as achieved in all intentions.
 pub fn succeed_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
@@ -215,7 +215,7 @@ pub fn succeed_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }))
 }
 
-/// `.fail_goal(Goal)`: wherever the goal is pursued it fails.
+/// `.fail_goal(Goal)`: makes the goal fail in all intentions.
 pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
@@ -225,7 +225,7 @@ pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }))
 }
 
-/// Ends a goal in all intentions: first those that wait in an event, then those that can go on, the one at work, those
+/// Ends a goal in all intentions: first those that wait in an event, then the ready ones, the current one, and those
 /// that wait for something else.
 fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: Doomed) -> Progress {
     let mut ids = cycle.mind.intentions.pursuing(goal, false);
@@ -245,7 +245,7 @@ fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: 
     progress
 }
 
-/// Puts intentions in the order in which [`finish_goals`] ends their goals.
+/// Orders intentions as [`finish_goals`] ends their goals.
 fn in_order_of_ends(cycle: &Cycle<'_>, current: IntentionId, ids: &[IntentionId]) -> Vec<IntentionId> {
     let mut left: FxHashSet<IntentionId> = ids.iter().copied().collect();
     let suspended = cycle.mind.suspended_events.iter().filter_map(|event| event.intention);
@@ -254,7 +254,7 @@ fn in_order_of_ends(cycle: &Cycle<'_>, current: IntentionId, ids: &[IntentionId]
     all.filter(|id| left.remove(id)).collect()
 }
 
-/// Goals that no plan was chosen for yet fail: their events become those of the failure, in the same places.
+/// Makes goals fail for which no plan was chosen yet: failure events take the places of their events.
 fn fail_events(cycle: &mut Cycle<'_>, goal: &Value) {
     if !has_event(cycle, &|cycle, event| cycle.event_matches(event, goal)) {
         return;
@@ -272,7 +272,7 @@ fn fail_events(cycle: &mut Cycle<'_>, goal: &Value) {
     cycle.mind.suspended_events.extend(kept);
 }
 
-/// `.suspend(Goal)`: intentions that pursue the goal stop until `.resume`; without an argument the one at work does.
+/// `.suspend(Goal)`: stops intentions with the goal until `.resume`; without an argument the current one.
 pub fn suspend(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if call.args.is_empty() {
         return Ok(among_all(call, |cycle, current| {
@@ -300,7 +300,7 @@ pub fn suspend(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }))
 }
 
-/// Events for the goal, and those that suspended intentions wait in, are not handled until `.resume`.
+/// Suspends events for the goal, and those in which suspended intentions wait, until `.resume`.
 fn suspend_events(cycle: &mut Cycle<'_>, goal: &Value) {
     let already = std::mem::take(&mut cycle.mind.suspended_events);
     let stopped = take_events(cycle, |cycle, event| {
@@ -317,7 +317,7 @@ fn suspend_events(cycle: &mut Cycle<'_>, goal: &Value) {
     cycle.mind.suspended_events.extend(stopped);
 }
 
-/// The intention at work waits for `.resume`, which takes it past the step that suspended it.
+/// Suspends the current intention; `.resume` continues it after the step that suspended it.
 fn suspend_current(cycle: &mut Cycle<'_>, id: IntentionId) {
     if let Some(intention) = cycle.mind.intentions.find_mut(id) {
         intention.suspended = Some(Value::atom(SUSPENDED));
@@ -334,7 +334,7 @@ fn suspend_other(cycle: &mut Cycle<'_>, id: IntentionId) {
     }
 }
 
-/// `.resume(Goal)`: what `.suspend` has stopped goes on.
+/// `.resume(Goal)`: continues what `.suspend` has stopped.
 pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let mut goal = goal(call)?;
     Ok(among_all(call, |cycle, _| {
@@ -369,7 +369,7 @@ pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }))
 }
 
-/// A goal with variables stands for the first goal found that it unifies with, and for those like that one.
+/// Binds a goal with variables to the first goal found: it stands for that one and those like it.
 fn bound_to(goal: Value, found: Option<Value>) -> Value {
     match found {
         Some(found) if !goal.is_ground() => {
@@ -405,8 +405,8 @@ fn resume_intention(cycle: &mut Cycle<'_>, id: IntentionId) {
     cycle.tell_going_on(id, Value::from(""));
 }
 
-/// `.done`, `.done(Goal)`: in a plan within a plan, the goal of the plan around it is achieved; elsewhere the goal of
-/// the plan at work is, or the one that is named.
+/// `.done`, `.done(Goal)`: achieves the goal of the enclosing plan in a sub-plan, otherwise the goal of the current
+/// plan, or the named one.
 pub fn done(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let named = if call.args.is_empty() { None } else { Some(goal(call)?) };
     Ok(among_all(call, |cycle, current| {
@@ -438,7 +438,7 @@ pub fn done(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }))
 }
 
-/// The outermost frame with the same goal as the one at `place`.
+/// Returns the outermost frame with the same goal as the one at `place`.
 fn lowest_like(cycle: &Cycle<'_>, id: IntentionId, place: usize) -> Option<usize> {
     let goal = cycle.goal_literal(id, place)?;
     let goal = crate::logic::Bindings::default().close(&goal, &mut Vec::new());

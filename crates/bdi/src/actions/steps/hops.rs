@@ -1,4 +1,4 @@
-//! Going to other nodes.
+//! Hops to other nodes.
 
 use whimbrel_acl::{Symbol, sym};
 use whimbrel_platform::mobility::{HopMode, HopRequest};
@@ -6,12 +6,12 @@ use whimbrel_platform::mobility::{HopMode, HopRequest};
 use super::{name_of, node_named};
 use crate::actions::{Failure, Progress, StepCall};
 
-/// `.move_to(Node)`: the agent goes on there, with the step after this one.
+/// `.move_to(Node)`: continues the agent there, with the step after this one.
 pub fn move_to(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     hop(call, HopMode::Move)
 }
 
-/// `.clone_to(Node [, Name])`: a second agent goes on there with the step after this one, and so does this one here.
+/// `.clone_to(Node [, Name])`: continues a second agent there with the step after this one, and this one here.
 pub fn clone_to(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let name = call.args.get(1).map_or(sym::EMPTY, |name| Symbol::new(&name_of(name)));
     hop(call, HopMode::Clone(name))

@@ -1,4 +1,4 @@
-//! Going round, sending someone, calling someone home, asking whether to go. What that consists of is in `library/journeys.asl`.
+//! Journeys: tours, minions, recalls, and advice whether to go. Their plans are in `library/journeys.asl`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{name_of, node_named};
 use crate::actions::{Failure, Progress, StepCall};
 use crate::reason::{JOURNEYS, minions_of};
 
-/// `.tour(Stops [, Options [, Missed]])`: goes to each stop, and does there what is to be done.
+/// `.tour(Stops [, Options [, Missed]])`: visits each stop, and performs its task there.
 pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let wrong = |what: &str| Failure::wrong_argument(call.call, what);
     let is_stop = |stop: &Value| {
@@ -36,17 +36,17 @@ pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(pursue(call, "tour", args))
 }
 
-/// What a node's name may look like.
+/// Returns true for a value that can be a node's name.
 fn is_name(value: &Value) -> bool {
     value.as_str().is_some_and(|name| !name.is_empty())
 }
 
-/// A node, or several of which the first is meant that can be reached.
+/// Returns true for a node, or for a list of alternatives in order of preference.
 fn is_place(value: &Value) -> bool {
     if value.is_list() { value.items().all(is_name) } else { is_name(value) }
 }
 
-/// The same where there must be one.
+/// Returns true for a node, or for a list of one or more alternatives.
 fn is_way_back(value: &Value) -> bool {
     is_place(value) && *value != Value::Nil
 }
@@ -55,8 +55,8 @@ fn is(value: &Value, functor: &str, count: std::ops::RangeInclusive<usize>) -> b
     value.functor().is_some_and(|name| name.as_str() == functor) && count.contains(&value.args().len())
 }
 
-/// `.dispatch(Node, Goal [, Timeout])`: a second agent of the same beliefs and plans does it on that node, or on the first of several
-/// that can be reached, and ends.
+/// `.dispatch(Node, Goal [, Timeout])`: a second agent with the same beliefs and plans pursues the goal on that node,
+/// or on the first reachable one of several, and ends.
 pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = call.arg(1).clone();
     if !goal.is_literal() {
@@ -74,15 +74,15 @@ pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(pursue(call, "dispatch", [Value::atom(minion.as_str()), nodes, goal, Value::Num(ms)]))
 }
 
-/// The step is done when this goal of the library is achieved.
+/// Pursues a goal of the library; the step is done when the goal is achieved.
 fn pursue(call: &mut StepCall<'_, '_>, goal: &str, args: impl IntoIterator<Item = Value>) -> Progress {
     let args = args.into_iter().collect();
     let goal = Structure::full(Symbol::new(JOURNEYS), false, Symbol::new(goal), args, Annots::default());
     call.cycle.pursue(call.intention, goal)
 }
 
-/// `.minion(Node, Name, Lifetime_ms)`: a second agent of the same beliefs and plans, that does nothing of itself and ends when it has
-/// lived for so long.
+/// `.minion(Node, Name, Lifetime_ms)`: a second agent with the same beliefs and plans that does nothing by itself and
+/// ends after its lifetime.
 pub fn minion(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let ms = call.arg(2).as_f64().filter(|ms| *ms >= 0.0);
     let ms = ms.ok_or_else(|| Failure::wrong_argument(call.call, "third argument must be a number of milliseconds"))?;
@@ -92,7 +92,7 @@ pub fn minion(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Waiting)
 }
 
-/// `.recall(Agent)`: it is called home, wherever it is. What comes of that is told by the AMS.
+/// `.recall(Agent)`: recalls the agent to its home node. The AMS reports the outcome.
 pub fn recall(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let name = call.arg(0).as_str().ok_or_else(|| Failure::wrong_argument(call.call, "expected an agent's name"))?;
     let agent: Aid = call.cycle.agent_named(Symbol::new(name));

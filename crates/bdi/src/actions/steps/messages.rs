@@ -33,7 +33,7 @@ pub fn send(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// Asks, and waits for the answer.
+/// Asks a question, and waits for the answer.
 fn ask(call: &mut StepCall<'_, '_>, receivers: Vec<Aid>, performative: Symbol) -> Result<Progress, Failure> {
     let deadline = match call.args.get(4) {
         None => None,
@@ -146,7 +146,7 @@ fn no_receiver(call: &mut StepCall<'_, '_>, receiver: Aid, performative: Symbol,
     failure
 }
 
-/// `.broadcast(Performative, Content)`: to all agents but this one.
+/// `.broadcast(Performative, Content)`: sends to all agents but this one.
 pub fn broadcast(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let Value::Atom(performative) = *call.arg(0) else {
         return Err(Failure::wrong_argument(call.call, "illocutionary force argument must be an atom"));

@@ -1,4 +1,4 @@
-//! Actions that change the agent, its intentions or the platform.
+//! Step actions: they change the agent, its intentions or the platform.
 
 mod beliefs;
 mod control;
@@ -17,8 +17,7 @@ use super::{Failure, StepAction, StepCall};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::syntax::{Diagnostic, quote};
 
-/// All step actions by name. How many arguments each takes is known to the parser's table of signatures, and checked
-/// when a call is compiled.
+/// All step actions by name. The compiler checks the number of arguments, by the parser's table of signatures.
 pub const ACTIONS: &[(&str, StepAction)] = &[
     (".wait", control::wait),
     (".fail", control::fail),
@@ -78,7 +77,7 @@ pub const ACTIONS: &[(&str, StepAction)] = &[
     (".verbose", platform::verbose),
 ];
 
-/// The event that a trigger describes, as code or as text; variables of a text are the event's own.
+/// Returns the event that a trigger describes, as code or as text; variables of a text are the event's own.
 fn event_of(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     let Value::Str(text) = value else { return quote::trigger_parts(value) };
     let trigger = crate::syntax::parse_trigger(text).ok()?;
@@ -87,19 +86,19 @@ fn event_of(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     Some((trigger.op, trigger.kind, literal))
 }
 
-/// Code in a text is not well formed.
+/// Makes the failure of malformed code in a text.
 fn bad_code(wrong: &[Diagnostic]) -> Failure {
     let message = wrong.first().map(ToString::to_string).unwrap_or_default();
     Failure::new("unknown", message)
 }
 
-/// The node, or whoever takes in agents, that the first argument names.
+/// Returns the node, or client that takes in agents, named by the first argument.
 fn node_named(call: &StepCall<'_, '_>) -> Result<Symbol, Failure> {
     let name = call.arg(0).as_str().filter(|name| !name.is_empty());
     name.map(Symbol::new).ok_or_else(|| Failure::wrong_argument(call.call, "first argument must be a node's name"))
 }
 
-/// The text of an argument that is a name: strings without quotes.
+/// Returns the text of an argument that is a name: strings without quotes.
 fn name_of(value: &Value) -> String {
     match value {
         Value::Str(text) => text.to_string(),

@@ -1,4 +1,4 @@
-//! Plans acquired and given up; files included.
+//! Plans acquired and removed; files included.
 
 use whimbrel_acl::{Text, Value, sym};
 use whimbrel_platform::Services;
@@ -42,7 +42,7 @@ fn add_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value, before: bo
     Err(Failure::wrong_argument(call.call, &what))
 }
 
-/// The plan in a text. Backslashes are left out: they are there for quotes within the text.
+/// Parses the plan in a text. Backslashes are dropped: they are there for quotes within the text.
 fn parse_plan(text: &str) -> Result<ast::Plan, Failure> {
     let text = text.replace('\\', "");
     syntax::parse_plan(&text).or_else(|wrong| {
@@ -53,7 +53,7 @@ fn parse_plan(text: &str) -> Result<ast::Plan, Failure> {
     })
 }
 
-/// The plan that an agent teaches, as a term or as text, if it is one.
+/// Returns the plan that an agent teaches, as a term or as text, if it is one.
 pub fn taught_plan(taught: &Value) -> Option<ast::Plan> {
     match taught {
         Value::Str(text) => parse_plan(text).ok(),
@@ -62,13 +62,13 @@ pub fn taught_plan(taught: &Value) -> Option<ast::Plan> {
     }
 }
 
-/// The label of a plan that an agent takes back, if it says one.
+/// Returns the label of a plan that an agent takes back, if it has one.
 pub fn taught_label(taught: &Value) -> Option<Value> {
     let label = label_in(taught).ok()?;
     label.functor().filter(|functor| *functor != sym::NO_LABEL).map(|_| label)
 }
 
-/// What Jason calls a term that is no plan.
+/// Returns Jason's name for a term that is no plan.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Num(_) | Value::Int(_) => "NumberTermImpl",
@@ -81,8 +81,8 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// `.remove_plan(Plans [, Source])`: takes the source off plans, given by their labels or as terms; a plan without a
-/// source is gone.
+/// `.remove_plan(Plans [, Source])`: removes the source from plans, given by their labels or as terms. A plan without
+/// a source is removed.
 pub fn remove(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let source = source(call.args.get(1).unwrap_or(&Value::Atom(sym::SELF)));
     let plans = call.arg(0).clone();
@@ -96,7 +96,7 @@ pub fn remove(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// The label that a plan's term has, or a text says; any other value is one itself.
+/// Returns the label in a plan's term or text; any other value is one itself.
 fn label_in(plan: &Value) -> Result<Value, Failure> {
     Ok(match plan {
         Value::Str(text) => {
@@ -126,7 +126,7 @@ fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Resu
     Ok(())
 }
 
-/// Reads the files that a program names while it runs.
+/// Loader of files that a program names while it runs.
 struct Sources<'s>(&'s dyn Services);
 
 impl Loader for Sources<'_> {
@@ -135,8 +135,8 @@ impl Loader for Sources<'_> {
     }
 }
 
-/// `.include(File [, Namespace])`: beliefs, goals and plans of a file join the agent's. A variable as namespace gets a
-/// new one.
+/// `.include(File [, Namespace])`: adds the beliefs, goals and plans of a file. A variable as namespace gets a new
+/// one.
 pub fn include(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let Value::Str(file) = call.arg(0).clone() else {
         return Err(Failure::wrong_argument(call.call, "first argument must be a string."));

@@ -17,7 +17,7 @@ use crate::mind::{Entry, TimerWhat, is_source};
 use crate::reason::{Agent, AgentConfig, Cycle, is_library, own_source, step_event_of};
 use crate::syntax::{ast, quote};
 
-/// `.create_agent(Name [, Source [, Options]])`: a variable as name gives its own name, and gets the agent's.
+/// `.create_agent(Name [, Source [, Options]])`: a variable as name proposes its own name, and gets the agent's.
 pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let name = match call.arg(0) {
         Value::Var(var) => lower_first(var.name.as_str()),
@@ -55,7 +55,7 @@ fn lower_first(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// `.act(Environment, Request [, Answer])`: has an environment of the node do something.
+/// `.act(Environment, Request [, Answer])`: acts on an environment of the node.
 pub fn act(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let environment = name_of(call.arg(0));
     let answer = call.cycle.services.act(call.cycle.aid, &environment, call.arg(1)).map_err(|error| {
@@ -66,13 +66,13 @@ pub fn act(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if call.args.len() > 2 { call.unify(2, &answer) } else { Ok(Progress::Done) }
 }
 
-/// Options such as `beliefs("b(1)")`, by name.
+/// Returns options such as `beliefs("b(1)")`, by name.
 fn options(list: &Value) -> Vec<(Symbol, Value)> {
     let option = |item: &Value| Some((item.functor()?, item.args().first().cloned().unwrap_or(Value::Bool(true))));
     list.items().filter_map(option).collect()
 }
 
-/// How long an agent is to live, if an option says so: milliseconds, or a text such as `"10m"`.
+/// Returns the lifetime in an agent's options, if there is one: milliseconds, or a text such as `"10m"`.
 fn lifetime(call: &StepCall<'_, '_>, options: &mut Vec<(Symbol, Value)>) -> Result<Option<Duration>, Failure> {
     let Some(at) = options.iter().position(|(key, _)| key.as_str() == "lifetime") else { return Ok(None) };
     let (_, value) = options.remove(at);
@@ -84,7 +84,7 @@ fn lifetime(call: &StepCall<'_, '_>, options: &mut Vec<(Symbol, Value)>) -> Resu
     read.map(Some).map_err(|why| Failure::wrong_argument(call.call, &format!("lifetime: {why}")))
 }
 
-/// `.kill_agent(Name [, ms])`: with a delay the agent is told first.
+/// `.kill_agent(Name [, ms])`: with a delay the agent is warned first.
 pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let agent = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
     let delay = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
@@ -105,16 +105,16 @@ pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// Returns the permission to end an agent, or the platform under the AMS's name. `None` if the asking agent has ended
-/// already and this is its last turn, as when the platform stops. The asking agent is looked up once, since it may end
-/// at any moment.
+/// Returns the permission to end an agent, or the platform under the AMS's name. Returns `None` if the asking agent
+/// has ended already and this is its last turn, as when the platform stops. The asking agent is looked up once, since
+/// it may end at any moment.
 fn may_end(call: &StepCall<'_, '_>, whom: &str) -> Option<bool> {
     let services = call.cycle.services;
     let who = services.principal(call.cycle.aid);
     (who != Principal::Stranger).then(|| services.permits(who, Action::Kill, whom))
 }
 
-/// An agent has this many milliseconds left: `+jag_shutting_down(ms)`.
+/// Warns an agent that it has this many milliseconds left: `+jag_shutting_down(ms)`.
 fn tell_shut_down(cycle: &mut Cycle<'_>, agent: Aid, ms: f64) {
     let content = Value::term("jag_shutting_down", [Value::Num(ms.trunc())]);
     if agent != cycle.aid {
@@ -126,7 +126,7 @@ fn tell_shut_down(cycle: &mut Cycle<'_>, agent: Aid, ms: f64) {
     cycle.add_event(step_event_of(TriggerOp::Add, literal, TriggerKind::Belief));
 }
 
-/// `.clone(Name)`: a second agent with the same beliefs, plans, events and intentions, but for the one at work.
+/// `.clone(Name)`: creates an agent with the same beliefs, plans, events and intentions except the current one.
 pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let nameless = || Failure::new("unknown", "the first argument must be the new agent's name");
     let unsaved = || Failure::new("unknown", "the agent's mind cannot be copied");
@@ -139,7 +139,7 @@ pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// `.stopMAS([ms [, exit code]])`: with a delay all agents are told first.
+/// `.stopMAS([ms [, exit code]])`: with a delay all agents are warned first.
 pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     match may_end(call, sym::AMS.as_str()) {
         None => return Ok(Progress::Done),
@@ -157,10 +157,10 @@ pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// The type of services that are registered without one.
+/// Type of services that are registered without one.
 const DEFAULT_SERVICE_TYPE: &str = "jason-type";
 
-/// The service and its type that the arguments name; `default` is the type if none is given.
+/// Returns the service and type in the arguments; `default` is the type if none is given.
 fn service(call: &StepCall<'_, '_>, default: &str) -> (String, String) {
     let kind = match call.args.get(1) {
         None | Some(Value::Var(_)) => default.to_owned(),
@@ -172,7 +172,7 @@ fn service(call: &StepCall<'_, '_>, default: &str) -> (String, String) {
 /// `.df_register(Service [, Type])`.
 pub fn df_register(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let (service, kind) = service(call, DEFAULT_SERVICE_TYPE);
-    // A refusal is in the node's log. In Jason nobody is refused, so plans do not expect it.
+    // A refusal is in the node's log. Jason refuses no agent, so plans do not expect it.
     let _ = call.cycle.services.df_register(call.cycle.aid, &service, &kind);
     Ok(Progress::Done)
 }
@@ -184,7 +184,7 @@ pub fn df_deregister(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// `.df_subscribe(Service [, Type])`: `provider(Agent, Service)` is told of each provider, present and to come.
+/// `.df_subscribe(Service [, Type])`: adds a belief `provider(Agent, Service)` for each provider, present and future.
 pub fn df_subscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let (service, kind) = service(call, "");
     call.cycle.services.df_subscribe(call.cycle.aid, &service, &kind);
@@ -201,7 +201,7 @@ pub fn verbose(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// `.save_agent(File [, Goals])`: the agent's beliefs, rules and plans as a program, with these initial goals.
+/// `.save_agent(File [, Goals])`: writes the agent's beliefs, rules and plans as a program, with these initial goals.
 pub fn save_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let file = name_of(call.arg(0));
     let goals: Vec<Value> = call.arg(1).items().cloned().collect();
@@ -255,7 +255,7 @@ fn plan_text(plan: &crate::code::Plan) -> String {
     without_braces(&quote::quote_plan(&plan.source, &mut by_name))
 }
 
-/// Code as it stands in a program: without the braces of a term.
+/// Returns code as in a program: without the braces of a term.
 fn without_braces(code: &Value) -> String {
     let text = code.to_string();
     text.strip_prefix("{ ").and_then(|text| text.strip_suffix(" }")).unwrap_or(&text).to_owned()

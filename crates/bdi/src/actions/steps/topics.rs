@@ -8,7 +8,7 @@ use super::name_of;
 use crate::actions::{Failure, Progress, StepCall};
 use crate::reason::Question;
 
-/// The topic or group that the first argument names.
+/// Returns the topic or group named by the first argument.
 fn address(call: &StepCall<'_, '_>, kind: impl FnOnce(&str) -> Result<Aid, TopicError>) -> Result<Aid, Failure> {
     kind(&name_of(call.arg(0))).map_err(|error| Failure::wrong_argument(call.call, &error.to_string()))
 }
@@ -33,7 +33,7 @@ fn send(call: &mut StepCall<'_, '_>, to: Aid) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
-/// `.subscribe(Topic)`: every message sent to it comes to this agent, too.
+/// `.subscribe(Topic)`: makes this agent get every message to the topic.
 pub fn subscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let topic = address(call, topics::topic)?;
     join(call, topic)
@@ -45,7 +45,7 @@ pub fn unsubscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(leave(call, topic))
 }
 
-/// `.publish(Topic, Performative, Content)`: to all who subscribe.
+/// `.publish(Topic, Performative, Content)`: sends to all subscribers.
 pub fn publish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let topic = address(call, topics::topic)?;
     send(call, topic)
@@ -63,13 +63,13 @@ pub fn leave_group(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(leave(call, group))
 }
 
-/// `.multicast(Group, Performative, Content)`: to all members.
+/// `.multicast(Group, Performative, Content)`: sends to all members.
 pub fn multicast(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let group = address(call, topics::group)?;
     send(call, group)
 }
 
-/// `.anycast(Group, Performative, Content)`: to one member.
+/// `.anycast(Group, Performative, Content)`: sends to one member.
 pub fn anycast(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let any = address(call, topics::any_member)?;
     send(call, any)

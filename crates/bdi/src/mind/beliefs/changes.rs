@@ -1,20 +1,20 @@
-//! Which beliefs changed since the last save. Entries have numbers that stay the same as long as they are there, so a
-//! copy of a predicate follows by being told what is at the numbers that changed.
+//! Changes of beliefs since the last save. The number of an entry stays the same as long as the entry exists, so a
+//! copy of a predicate follows from the entries at the changed numbers.
 
 use super::{BeliefBase, Entry, INDEXED_FROM, Table, is_elusive};
 use crate::code::Key;
 
-/// Notes are put in order, and doubles dropped, once there are this many, and then whenever they have doubled.
+/// Number of notes from which they are sorted and deduplicated, and again whenever they have doubled.
 const NOTES_SORTED_FROM: usize = 256;
 
-/// Numbers of entries are less than this, either way.
+/// Limit of entry numbers, in both directions.
 const NUMBERS_MAX: i64 = 1 << 53;
 
-/// The entries that changed: the place of the predicate, and the entry's number.
+/// Changed entries: the place of the predicate, and the entry's number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Noted {
     all: Vec<(u32, i64)>,
-    /// How many were left when doubles were dropped last.
+    /// Number of notes after the last deduplication.
     distinct: usize,
 }
 
@@ -36,23 +36,23 @@ impl Noted {
     }
 }
 
-/// What changed in a predicate.
+/// Change of a predicate.
 #[derive(Debug)]
 pub(crate) struct TableChange<E> {
-    /// The predicate.
+    /// Predicate.
     pub(crate) key: Key,
-    /// Whether `entries` are all there are, whatever was there before.
+    /// True if `entries` are all there are, whatever was there before.
     pub(crate) whole: bool,
-    /// The number of the first entry now.
+    /// Number of the first entry now.
     pub(crate) front: i64,
-    /// How many numbers there are now, those without an entry among them. What had other numbers is gone.
+    /// Count of numbers now, including those without an entry. Entries with other numbers are gone.
     pub(crate) numbers: u32,
-    /// What is at some of the numbers now.
+    /// Present entries at some of the numbers.
     pub(crate) entries: Vec<(i64, Option<E>)>,
 }
 
 impl BeliefBase {
-    /// Notes changes from now on.
+    /// Starts to note changes.
     pub(crate) fn mark_saved(&mut self) {
         match &mut self.noted {
             Some(noted) => {
@@ -70,19 +70,19 @@ impl BeliefBase {
         }
     }
 
-    /// All predicates whole, also those without entries: they keep their place in the order.
+    /// Returns all predicates completely, also those without entries: these keep their place in the order.
     pub(crate) fn whole(&self) -> Vec<TableChange<&Entry>> {
         self.tables.iter().map(Table::whole).collect()
     }
 
-    /// Puts the notes in order.
+    /// Sorts the notes.
     pub(crate) fn sort_notes(&mut self) {
         if let Some(noted) = &mut self.noted {
             noted.sort();
         }
     }
 
-    /// What changed since the last save, the notes being in order.
+    /// Returns the changes since the last save. The notes must be sorted.
     pub(crate) fn changes(&self) -> Vec<TableChange<&Entry>> {
         let Some(noted) = &self.noted else { return Vec::new() };
         let tables = &self.tables;
@@ -94,7 +94,7 @@ impl BeliefBase {
         of_one_predicate.filter_map(change).collect()
     }
 
-    /// Makes a change that was noted elsewhere. False if it cannot be one: nothing is changed then.
+    /// Applies a change that was noted elsewhere. Returns false, and changes nothing, if it is impossible.
     #[must_use]
     pub(crate) fn change(&mut self, change: TableChange<Entry>) -> bool {
         let known = self.table(&change.key).map_or(0, |table| if change.whole { 0 } else { table.live });
@@ -111,7 +111,7 @@ impl BeliefBase {
         true
     }
 
-    /// Makes the indexes anew that changes from elsewhere have dropped.
+    /// Rebuilds the indexes that applied changes have dropped.
     pub(crate) fn index_again(&mut self) {
         let dropped = self.tables.iter_mut().filter(|table| table.index.is_none() && table.live >= INDEXED_FROM);
         dropped.for_each(Table::rebuild_index);
@@ -145,7 +145,7 @@ impl Table {
         TableChange { key: self.key, whole: false, front: self.front, numbers: self.entries.len() as u32, entries }
     }
 
-    /// Counts an entry that came or went.
+    /// Counts an entry that was added or removed.
     fn count(&mut self, entry: Option<Kind>, came: bool) {
         let Some(kind) = entry else { return };
         let count = |number: &mut usize| *number = if came { *number + 1 } else { number.saturating_sub(1) };
@@ -175,7 +175,7 @@ impl Table {
         }
     }
 
-    /// Has just these numbers, without an entry where there was none.
+    /// Limits the table to these numbers, with gaps where there were none.
     fn cut(&mut self, front: i64, numbers: u32) {
         while self.end() > front + i64::from(numbers)
             && let Some(entry) = self.entries.pop_back()

@@ -1,4 +1,4 @@
-//! Index of a predicate's entries: by all arguments, and by each argument that is asked for.
+//! Index of a predicate's entries: by all arguments, and by single arguments on demand.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
@@ -10,22 +10,23 @@ use whimbrel_acl::{Structure, Value};
 
 use super::{Entry, Table};
 
-/// Entries of an indexed predicate that have variables, rules among them: each is a candidate for every query.
+/// Number of entries with variables, including rules, that an indexed predicate may have: each is a candidate for
+/// every query.
 const OPEN_MAX: usize = 8;
 
-/// Entries from which it pays to look whether there are fewer with another argument of the query.
+/// Number of entries from which other arguments of the query are checked for fewer entries.
 pub(super) const ENTRIES_LONG: usize = 16;
 
-/// Entry numbers of one hash from which they are kept in a tree.
+/// Number of entries with one hash from which a tree holds them.
 const NUMBERS_MANY: usize = 16;
 
 /// Entry numbers by a hash.
 type ByHash = FxHashMap<u64, EntryNumbers>;
 
-/// Entry numbers in query order. Taking any of many out takes the logarithm of their number.
+/// Entry numbers in query order. Removing any of many takes the logarithm of their number.
 #[derive(Clone, Debug)]
 enum EntryNumbers {
-    /// Last of the query order first: new beliefs go to the front.
+    /// Reverse query order: new beliefs go to the front.
     Few(SmallVec<[i64; 2]>),
     Many(BTreeSet<i64>),
 }
@@ -76,13 +77,13 @@ impl EntryNumbers {
     }
 }
 
-/// Entry numbers that are left of some, in query order.
+/// Remaining entry numbers of some, in query order.
 #[derive(Clone, Copy)]
 pub(super) enum NumbersLeft<'a> {
     Few(&'a [i64]),
     Many {
         all: &'a BTreeSet<i64>,
-        /// The first number that may be left.
+        /// First number that may be left.
         from: i64,
         left: usize,
     },
@@ -103,7 +104,7 @@ impl NumbersLeft<'_> {
         }
     }
 
-    /// Goes on behind this number, which is the first one.
+    /// Continues behind this number, which is the first one.
     fn pass(&mut self, number: i64) {
         match self {
             Self::Few(numbers) => *numbers = numbers.split_last().map_or(&[], |(_, rest)| rest),
@@ -125,9 +126,9 @@ impl Iterator for NumbersLeft<'_> {
 /// Numbers of a predicate's entries by their arguments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
-    /// By hash of the first argument; made when somebody asks for one.
+    /// By hash of the first argument; made on demand.
     by_first: OnceCell<ByHash>,
-    /// By each of the other arguments; made when somebody asks for one of them.
+    /// By each of the other arguments; made on demand.
     by_others: OnceCell<Box<[ByArgument]>>,
     /// By hash of all arguments.
     by_args: ByHash,
@@ -143,7 +144,7 @@ struct ByArgument {
     numbers: OnceCell<ByHash>,
 }
 
-/// The entries that may have an argument: those that have it, and those with variables.
+/// Entries that may have an argument: those that have it, and those with variables.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentMatches<'a> {
     pub(super) numbers: NumbersLeft<'a>,
@@ -171,7 +172,7 @@ impl<'a> ArgumentMatches<'a> {
     }
 }
 
-/// Returns the hash that an argument is found by; none if it has variables.
+/// Returns the hash by which an argument is found; `None` if it has variables.
 fn hash_of(argument: &Value) -> Option<u64> {
     match argument {
         // No value: the argument of a query is an unbound variable.
@@ -182,7 +183,7 @@ fn hash_of(argument: &Value) -> Option<u64> {
     }
 }
 
-/// The fact, if it has no variables among its arguments.
+/// Returns the fact, if it has no variables among its arguments.
 fn closed_fact(entry: &Entry) -> Option<&Structure> {
     match entry {
         Entry::Fact(fact) if fact.is_ground() || fact.args.iter().all(Value::is_ground) => Some(fact),
@@ -191,15 +192,15 @@ fn closed_fact(entry: &Entry) -> Option<&Structure> {
 }
 
 impl Index {
-    /// The index of a predicate's entries; none if too many have variables.
+    /// Builds the index of a predicate's entries; `None` if too many have variables.
     pub(super) fn of(table: &Table) -> Option<Self> {
         let mut index = Self::default();
         let all_fit = table.numbered().all(|(number, entry)| index.enter(entry, number, true, None));
         all_fit.then_some(index)
     }
 
-    /// Enters an entry. False if the predicate cannot be indexed any more. `hash` is that of a fact's arguments, if it
-    /// is known.
+    /// Enters an entry. Returns false if the predicate cannot be indexed any more. `hash` is that of a fact's
+    /// arguments, if known.
     pub(super) fn enter(&mut self, entry: &Entry, number: i64, at_end: bool, hash: Option<u64>) -> bool {
         let Some(fact) = closed_fact(entry) else {
             insert(&mut self.open, number, at_end);
@@ -228,20 +229,20 @@ impl Index {
         drop_from(&mut self.by_args, FxBuildHasher.hash_one(fact.args.as_slice()), number);
     }
 
-    /// The arguments by which there is an index now.
+    /// Returns the existing indexes by single arguments.
     fn made(&mut self) -> impl Iterator<Item = (usize, &mut ByHash)> {
         let others = self.by_others.get_mut().into_iter().flat_map(|others| others.iter_mut());
         let others = (1..).zip(others).filter_map(|(place, other)| Some((place, other.numbers.get_mut()?)));
         self.by_first.get_mut().map(|numbers| (0, numbers)).into_iter().chain(others)
     }
 
-    /// The numbers of facts that may have exactly these arguments, by their hash.
+    /// Returns the numbers of facts that may have exactly these arguments, by their hash.
     pub(super) fn by_args(&self, hash: u64) -> NumbersLeft<'_> {
         rest_of(&self.by_args, hash)
     }
 
-    /// The entries that may have this argument; none if the argument has variables, or is not the first and was not asked
-    /// for before.
+    /// Returns the entries that may have this argument. Returns `None` if the argument has variables, or if it is not
+    /// the first and was not asked for before.
     pub(super) fn by_argument(&self, table: &Table, place: usize, argument: &Value) -> Option<ArgumentMatches<'_>> {
         let hash = hash_of(argument)?;
         let numbers = match place.checked_sub(1) {
@@ -259,14 +260,14 @@ impl Index {
         Some(ArgumentMatches { numbers: rest_of(numbers, hash), open: &self.open })
     }
 
-    /// Number of indexes by one argument.
+    /// Returns the number of indexes by one argument.
     pub(super) fn count(&self) -> usize {
         let others = self.by_others.get().into_iter().flatten();
         usize::from(self.by_first.get().is_some()) + others.filter(|other| other.numbers.get().is_some()).count()
     }
 }
 
-/// Numbers of a predicate's entries by the argument in this place.
+/// Returns numbers of a predicate's entries by the argument in this place.
 fn numbers_by(table: &Table, place: usize) -> ByHash {
     let mut by_argument = ByHash::default();
     for (number, entry) in table.numbered() {
@@ -316,7 +317,7 @@ mod tests {
         belief
     }
 
-    /// The entries that match a query, in order, as they are found by looking at these.
+    /// Returns the entries that match a query, in order, by examining each.
     fn matching<'a>(query: &Structure, entries: impl Iterator<Item = &'a Entry>) -> Vec<String> {
         let fits = |fact: &Arc<Structure>| {
             let mut bindings = Bindings::default();
@@ -332,7 +333,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn indexed_entries_are_those_of_a_scan(
+        fn index_agrees_with_scan(
             changes: Vec<(bool, bool, [u8; 3])>,
             open in 0..12_usize,
             queries: [[u8; 3]; 8],
