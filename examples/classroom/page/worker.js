@@ -79,13 +79,13 @@ function look({ agent }) {
 async function join({ url, token }) {
   const own = ++joins;
   const platform = await connect(url, { token });
-  let [seats, refused, leave] = [0, "there is no agent here"];
+  let [attached, refused, leave] = [0, "there is no agent here"];
   try {
     if (own === joins) {
       leave = await attachSociety(society, platform, {
-        onSeat: (agent, seat) => {
-          seats++;
-          tell("seated", { agent, name: seat.aid.toString() });
+        onAttached: (agent, member) => {
+          attached++;
+          tell("seated", { agent, name: member.aid.toString() });
         },
         onError: (agent, error) => {
           refused = `${agent}: ${error.message}`;
@@ -94,7 +94,7 @@ async function join({ url, token }) {
       });
     }
     if (own !== joins) throw new Error("it was taken back");
-    if (seats === 0) throw new Error(refused);
+    if (attached === 0) throw new Error(refused);
   } catch (error) {
     await leave?.();
     await platform.close();

@@ -11,7 +11,7 @@
  */
 export { clock, type Clock } from "./agentspeak/clock.js";
 export { EngineError, type Counters, type Diagnostic, type EngineSource, type Instruction, type Mind } from "./agentspeak/engine.js";
-export { attachSociety, type SeatOptions } from "./agentspeak/slots.js";
+export { attachSociety, type AttachOptions } from "./agentspeak/slots.js";
 export {
   ProgramError,
   Society,

@@ -12,6 +12,6 @@
 export { GuestAgent, type GuestOptions } from "./guest/agent.js";
 export { ModuleError } from "./guest/binary.js";
 export { GuestError, type Answer, type Hop, type LogLevel, type Question, type Surroundings } from "./guest/call-context.js";
-export { Guest, type News, type Outcome } from "./guest/guest.js";
+export { Guest, type HopResult, type Outcome } from "./guest/guest.js";
 export { GuestModule } from "./guest/module.js";
-export { Shelf } from "./guest/storage.js";
+export { GuestStorage } from "./guest/storage.js";

@@ -92,7 +92,7 @@ export function tcp(address: URL, options: NodeConnectOptions = {}): Connect {
 }
 
 function framed(socket: Socket, opened: string, events: TransportEvents, frameBytesMax: number): ReturnType<Connect> {
-  const frames = new Frames(frameBytesMax);
+  const frames = new FrameSplitter(frameBytesMax);
   let why = "the connection was closed";
   let isOpen = true;
   socket.setNoDelay(true);
@@ -131,7 +131,7 @@ function framed(socket: Socket, opened: string, events: TransportEvents, frameBy
 }
 
 /** Splits a byte stream into frames. */
-export class Frames {
+export class FrameSplitter {
   #pieces: Uint8Array[] = [];
   #length = 0;
 

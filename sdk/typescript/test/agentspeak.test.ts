@@ -217,7 +217,7 @@ test("society attaches agent by agent, then detaches", { skip: WITHOUT_ENGINE, t
   const said = node.said.filter(({ type }) => type === "message").map(({ agent, message: what }) => [agent, what?.performative, what?.content]);
   assert.deepEqual(said, [[0, "tell", { atom: "hello" }]]);
   clock.pass(10);
-  assert.deepEqual(lines, ["[taken] failedams"], "who has no seat hears that it cannot be");
+  assert.deepEqual(lines, ["[taken] failedams"], "sender without a slot gets the failure");
   const kid = node.said.find(({ type, name }) => type === "create" && name === "kid")?.agent ?? -1;
   node.message(kid, { performative: "tell", sender: "amy@garden", receivers: ["kid"], content: { term: "x", args: [1] } });
   await until(() => (clock.pass(10), lines.length > 1));

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import WebSocket from "ws";
-import { WorkBench } from "../src/device/worker-host.js";
+import { WorkerHost } from "../src/device/worker-host.js";
 import type { WorkerLike } from "../src/device.js";
 
 type Listener = (event: { readonly data: unknown; readonly message?: string }) => void;
@@ -66,7 +66,7 @@ export class Thread implements WorkerLike {
 }
 
 if (!isMainThread) {
-  new WorkBench({
+  new WorkerHost({
     postMessage: (news) => parentPort?.postMessage(news),
     addEventListener: (_, listener) => void parentPort?.on("message", (data) => listener({ data })),
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Aid } from "../src/acl/aid.js";
 import type { Message } from "../src/acl/message.js";
-import { GuestAgent, GuestModule, Shelf } from "../src/guest.js";
+import { GuestAgent, GuestModule, GuestStorage } from "../src/guest.js";
 import { readState } from "../src/guest/call-state.js";
 import { messageFrame, readMessage } from "../src/guest/frame.js";
 import { Guest } from "../src/guest/guest.js";
@@ -41,7 +41,7 @@ async function inJavaScript(name: string, state: Uint8Array | undefined, ...mess
   const heard: Value[] = [];
   const nothing = (): void => undefined;
   const surroundings = {
-    ...{ name: "guest", platform: "test", node: "", shelf: undefined, now: () => 0, wall: () => 0 },
+    ...{ name: "guest", platform: "test", node: "", storage: undefined, now: () => 0, wall: () => 0 },
     ...{ random: nothing, print: nothing, log: nothing, setLifetime: nothing },
     send: ({ content }: Message): void => void heard.push(content),
     ask: () => Promise.resolve({ code: 0 }),
@@ -105,7 +105,7 @@ test("guests are found, asked and killed on a node", { skip: WITHOUT_GUESTS || W
   const platform = await connect(`tcp://${society.address}`, { token: TOKEN });
   try {
     const boss = await platform.create("boss");
-    const shelf = new Shelf();
+    const storage = new GuestStorage();
     for (const language of LANGUAGES) {
       const worker = await platform.create(`worker-${language}`, new GuestAgent(await guestModule(`worker-${language}`)));
       const answer = await boss.ask({ performative: "request", receivers: worker.aid, content: term("sum", [1n, 2n, 3n]) });
@@ -113,7 +113,7 @@ test("guests are found, asked and killed on a node", { skip: WITHOUT_GUESTS || W
       const found = await boss.df.search({ services: [{ name: "sums", type: "arithmetic" }] });
       assert.ok(found.some(({ name }) => name.name === worker.name), "it registered itself");
 
-      const keeper = await platform.create(`keeper-${language}`, new GuestAgent(await guestModule(`keeper-${language}`), { shelf }));
+      const keeper = await platform.create(`keeper-${language}`, new GuestAgent(await guestModule(`keeper-${language}`), { storage }));
       await boss.ask({ performative: "request", receivers: keeper.aid, content: term("note", language, "was here") });
       assert.deepEqual((await boss.ask({ performative: "request", receivers: keeper.aid, content: term("look", "rust") })).content, term("kept", { atom: "look" }, "was here"));
 

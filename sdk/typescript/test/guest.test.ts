@@ -13,12 +13,12 @@ import { DecodeError } from "../src/acl/errors.js";
 import { messageFromJson, valueFromJson } from "../src/acl/json.js";
 import type { Message } from "../src/acl/message.js";
 import { isTerm, plain, term, type Value } from "../src/acl/value.js";
-import { Guest, GuestAgent, GuestModule, ModuleError, Shelf, type Answer, type News, type Outcome, type Question, type Surroundings } from "../src/guest.js";
-import { newAffairs, readState, writeState } from "../src/guest/call-state.js";
+import { Guest, GuestAgent, GuestModule, ModuleError, GuestStorage, type Answer, type HopResult, type Outcome, type Question, type Surroundings } from "../src/guest.js";
+import { newCallState, readState, writeState } from "../src/guest/call-state.js";
 import { Input, Output } from "../src/guest/bytes.js";
-import { Walk } from "../src/guest/binary.js";
-import { Desk } from "../src/guest/call-context.js";
-import { applyChanges, First } from "../src/guest/image.js";
+import { ModuleReader } from "../src/guest/binary.js";
+import { CallContext } from "../src/guest/call-context.js";
+import { applyChanges, InitialMemory } from "../src/guest/image.js";
 import { importsOf } from "../src/guest/imports.js";
 import { messageFrame, readMessage, readTemplate } from "../src/guest/frame.js";
 import { compress, decompress } from "../src/guest/lz4.js";
@@ -87,10 +87,10 @@ test("packing and changes are lossless", () => {
     }),
   );
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 400 }), fc.array(fc.tuple(fc.nat(1023), fc.nat(255)), { maxLength: 60 }), fc.nat(1023), (beginning, changes, from) => {
+    fc.property(fc.uint8Array({ maxLength: 400 }), fc.array(fc.tuple(fc.nat(1023), fc.nat(255)), { maxLength: 60 }), fc.nat(1023), (initial, changes, from) => {
       const memory = new Uint8Array(1024);
-      memory.set(beginning);
-      const first = new First(memory);
+      memory.set(initial);
+      const first = new InitialMemory(memory);
       const copy = memory.slice();
       for (const [at, byte] of changes) memory[at] = byte;
       const out = new Output();
@@ -139,14 +139,14 @@ test("packing equals that of nodes", () => {
 });
 
 test("call state keeps remaining times", () => {
-  const affairs = { ...newAffairs(Uint8Array.of(1)), isStarted: true, held: Uint8Array.of(1, 2), unwindAt: 65536, recalls: 300, life: 2n ** 64n - 6n, lastWords: Uint8Array.of(6, 5), line: { owner: "boss", node: "n1", ancestor: "scout" } };
+  const callState = { ...newCallState(Uint8Array.of(1)), isStarted: true, held: Uint8Array.of(1, 2), unwindAt: 65536, recalls: 300, life: 2n ** 64n - 6n, lastWords: Uint8Array.of(6, 5), provenance: { owner: "boss", node: "n1", ancestor: "scout" } };
   const call = { type: "handle", ptr: 16, len: 300 } as const;
   const image = { morePages: 2, changes: new Uint8Array(200).fill(7) };
-  const state = writeState({ ...affairs, timers: [{ at: 50, tag: 8n }, { at: 200, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 600 } } }, 100, image);
+  const state = writeState({ ...callState, timers: [{ at: 50, tag: 8n }, { at: 200, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 600 } } }, 100, image);
   assert.ok(state.length < 150, "it is packed");
   const back = readState(state, 1000);
   assert.deepEqual(back, {
-    affairs: { ...affairs, timers: [{ at: 1000, tag: 8n }, { at: 1100, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 1500 } } },
+    callState: { ...callState, timers: [{ at: 1000, tag: 8n }, { at: 1100, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 1500 } } },
     image,
   });
 });
@@ -157,7 +157,7 @@ class Place implements Surroundings {
   readonly sent: Message[] = [];
   readonly printed: string[] = [];
   readonly asked: Question[] = [];
-  readonly shelf: Shelf | undefined = new Shelf();
+  readonly storage: GuestStorage | undefined = new GuestStorage();
   lifetime: number | undefined;
   clock = 0;
   answer: (question: Question) => Answer = () => ({ code: 0 });
@@ -229,7 +229,7 @@ class Traveller {
     }
   }
 
-  move(news: News, to: string): void {
+  move(news: HopResult, to: string): void {
     const state = this.guest.snapshot();
     const left = this.guest.waiting;
     this.place.node = to;
@@ -305,7 +305,7 @@ for (const language of LANGUAGES) {
     assert.deepEqual(await told(term("list", "")), kept("list", ["a", "b"]));
     assert.deepEqual(await told(term("forget", "a")), kept("forget", { atom: "done" }));
     assert.deepEqual(await told(term("list", "")), kept("list", ["b"]));
-    const stranger = new Traveller(module, Object.assign(new Place(), { shelf: undefined }));
+    const stranger = new Traveller(module, Object.assign(new Place(), { storage: undefined }));
     await stranger.tell(term("note", "a", "one"));
     assert.match(String(stranger.answer()), /does not grant storage/);
   });
@@ -467,19 +467,19 @@ const toldOf = (performative: string): Message => ({ performative, sender: Aid.o
 test("message during a query is handled later", async () => {
   const guest = new Traveller(await GuestModule.compile(moduleOf("exists", [...asks, 0x1a, ...asks])));
   const done: number[] = [];
-  const line = { owner: "boss", node: "n1", ancestor: "" };
+  const provenance = { owner: "boss", node: "n1", ancestor: "" };
   guest.place.answer = () => {
     const { length } = guest.place.asked;
     if (length > 2) return { code: 0 };
     guest.guest.deliver(toldOf("inform"), () => done.push(length));
     guest.guest.recalled();
-    guest.guest.line = line;
+    guest.guest.provenance = provenance;
     return { code: 0 };
   };
   await guest.tell("go");
   assert.deepEqual([done, guest.place.asked.length, guest.guest.waiting], [[1, 2], 6, []]);
-  const { affairs } = readState(guest.guest.snapshot(), 0);
-  assert.deepEqual([affairs.recalls, affairs.line], [2, line]);
+  const { callState } = readState(guest.guest.snapshot(), 0);
+  assert.deepEqual([callState.recalls, callState.provenance], [2, provenance]);
 });
 
 test("last words may query, none after stop or failure", async () => {
@@ -514,7 +514,7 @@ test("last words may query, none after stop or failure", async () => {
 async function seated(module: GuestModule, printed: string[] = [], sent: Message[] = []): Promise<GuestAgent> {
   const agent = new GuestAgent(module, { onPrint: (line) => printed.push(line) });
   const nothing = (): void => undefined;
-  agent.bind({ aid: Aid.of("guest@test"), keeper: undefined, send: (message: Message) => void sent.push(message), ask: () => nothing, end: () => agent.over("finished"), handled: nothing, certify: () => Promise.reject(new Error("nobody certifies")), fetchCode: () => Promise.reject(new Error("nobody has code")) });
+  agent.bind({ aid: Aid.of("guest@test"), saver: undefined, send: (message: Message) => void sent.push(message), ask: () => nothing, end: () => agent.over("finished"), handled: nothing, certify: () => Promise.reject(new Error("nobody certifies")), fetchCode: () => Promise.reject(new Error("nobody has code")) });
   await agent.setup();
   agent.settle();
   return agent;
@@ -571,17 +571,17 @@ test("lifetime may exceed a JavaScript timer", async (test) => {
 
 test("time beyond 64 bits never comes", () => {
   const place = Object.assign(new Place(), { clock: 5_000_000 });
-  const desk = new Desk(place, newAffairs(), () => new Uint8Array());
-  const { timer, timer_left: left } = importsOf(desk, () => ({ memory: new WebAssembly.Memory({ initial: 1 }) })) as unknown as Record<"timer" | "timer_left", (...args: bigint[]) => number | bigint>;
+  const context = new CallContext(place, newCallState(), () => new Uint8Array());
+  const { timer, timer_left: left } = importsOf(context, () => ({ memory: new WebAssembly.Memory({ initial: 1 }) })) as unknown as Record<"timer" | "timer_left", (...args: bigint[]) => number | bigint>;
   timer(2n ** 63n - 1n, 7n);
   timer(2n ** 53n, 8n);
   // Nodes answer the same, because they have 64 bits for microseconds.
   assert.equal(left(7n), 18_446_744_073_704_552n);
   assert.equal(left(8n), 2n ** 53n);
-  const back = readState(writeState(desk.affairs, place.clock, { morePages: 0, changes: new Uint8Array() }), 0).affairs;
+  const back = readState(writeState(context.callState, place.clock, { morePages: 0, changes: new Uint8Array() }), 0).callState;
   assert.deepEqual(back.timers, [{ at: 2 ** 53 * 1000, tag: 8n }, { at: Infinity, tag: 7n }]);
   const far = new Output().byte(4).byte(2).varint(1).varint(2n ** 64n - 1n).u64(9n).varint(0).varint(0).take();
-  assert.deepEqual(readState(far, 4096).affairs.timers, [{ at: Infinity, tag: 9n }]);
+  assert.deepEqual(readState(far, 4096).callState.timers, [{ at: Infinity, tag: 9n }]);
 });
 
 test("module with other types is refused", async () => {
@@ -589,7 +589,7 @@ test("module with other types is refused", async () => {
   const struct = [0x5f, 1, 0x7f, 0];
   await assert.rejects(GuestModule.compile(moduleOf("exists", [0x41, 0], { types: [struct] })), /no module that can run here/);
   // This one would be read as a function of millions of parameters.
-  assert.throws(() => new Walk(Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2)).many(() => 0), ModuleError);
+  assert.throws(() => new ModuleReader(Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2)).many(() => 0), ModuleError);
 });
 
 test("false lengths reserve no memory", async () => {

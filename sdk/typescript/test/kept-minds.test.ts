@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { after, before, test } from "node:test";
 import { Society } from "../src/agentspeak.js";
 import { clock } from "../src/agentspeak/clock.js";
-import { seat, type Seats } from "../src/agentspeak/slots.js";
+import { attachSlots, type Slots } from "../src/agentspeak/slots.js";
 import { atom, connect, term, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
 import { GuestAgent } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
@@ -40,7 +40,7 @@ class Tab {
   private constructor(
     readonly platform: Platform,
     readonly society: Society,
-    readonly seats: Seats,
+    readonly slots: Slots,
     readonly troubles: string[],
   ) {}
 
@@ -49,10 +49,10 @@ class Tab {
     const society = await Society.load(readFileSync(ENGINE), { platform: platform.name, clock: { ...clock, wall } });
     const troubles: string[] = [];
     society.putFiles({ "rover.asl": ROVER, "watch.asl": "!go. +!go <- .time(H, M, S)." });
-    const { seats } = await seat(society, platform, { onError: (_, error) => void troubles.push(String(error)) });
-    const tab = new Tab(platform, society, seats, troubles);
-    if (wrong) await assert.rejects(seats.spawnKept("rover", wrong, {}, keep), /is kept, and is of asl:/);
-    else await seats.spawnKept("rover", "rover.asl", {}, keep);
+    const { slots } = await attachSlots(society, platform, { onError: (_, error) => void troubles.push(String(error)) });
+    const tab = new Tab(platform, society, slots, troubles);
+    if (wrong) await assert.rejects(slots.spawnKept("rover", wrong, {}, keep), /is kept, and is of asl:/);
+    else await slots.spawnKept("rover", "rover.asl", {}, keep);
     return tab;
   }
 
@@ -156,8 +156,8 @@ test("mind survives the kill of node and client", { skip: SKIP, timeout: 120_000
     const platform = await connect(`tcp://${first.address}`, { token: TOKEN, leaseMs: 1_000 });
     const society = await Society.load(readFileSync(ENGINE), { platform: platform.name });
     society.putFiles({ "pilot.asl": "n(5).\n+!count[source(S)] : n(N) <- -+n(N + 1); .send(S, tell, n(N)).\n" });
-    const { seats } = await seat(society, platform);
-    await seats.spawnKept("pilot", "pilot.asl", {}, { onLeave: "go-on" });
+    const { slots } = await attachSlots(society, platform);
+    await slots.spawnKept("pilot", "pilot.asl", {}, { onLeave: "go-on" });
     // Its message leaves after its state is on disk.
     assert.deepEqual(await counted(first), term("n", 5));
     first.stop();
@@ -192,10 +192,10 @@ test("lost engine keeps the saved mind", { skip: SKIP }, async () => {
   boss.tell("achieve", term("count"));
   await first.platform.close();
   const second = await Tab.open({ onLeave: "wait" }, clock.wall, "watch.asl");
-  await second.seats.spawnKept("rover", "rover.asl", {}, { onLeave: "wait" });
+  await second.slots.spawnKept("rover", "rover.asl", {}, { onLeave: "wait" });
   assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "nothing of it is lost, and nothing was refused");
   // It has a turn, and ends before it is saved.
-  second.seats.worked("rover", 0);
+  second.slots.worked("rover", 0);
   second.society.kill("rover");
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(second.troubles, []);

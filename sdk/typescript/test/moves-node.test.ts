@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Society } from "../src/agentspeak.js";
-import { seat, type Seats } from "../src/agentspeak/slots.js";
+import { attachSlots, type Slots } from "../src/agentspeak/slots.js";
 import { GuestAgent, GuestModule } from "../src/guest.js";
 import { connect, isTerm, StayedError, term, textOf, type Agent, type Keep, type Message, type Platform, type Value } from "../src/node.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
@@ -43,7 +43,7 @@ class Tab {
     readonly name: string,
     readonly platform: Platform,
     readonly society: Society,
-    readonly seats: Seats,
+    readonly slots: Slots,
   ) {}
 
   static async open(name: string): Promise<Tab> {
@@ -51,10 +51,10 @@ class Tab {
     platform.place = name;
     const society = await Society.load(readFileSync(ENGINE), { platform: platform.name });
     society.putFiles({ "rover.asl": ROVER, "chief-rover.asl": ROVER.replaceAll("boss", "chief") });
-    const { seats } = await seat(society, platform, { place: name });
+    const { slots } = await attachSlots(society, platform, { place: name });
     await platform.create(name);
-    platform.onOffer((offer) => seats.accept(offer.name, offer.code, { onLeave: "go-on" }));
-    return new Tab(name, platform, society, seats);
+    platform.onOffer((offer) => slots.accept(offer.name, offer.code, { onLeave: "go-on" }));
+    return new Tab(name, platform, society, slots);
   }
 
   get minds(): readonly string[] {
@@ -96,7 +96,7 @@ const words = (value: Value): string => (isTerm(value) ? [value.term, ...value.a
 test("mind moves between programs and node in its plan", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
   const boss = await Boss.begin();
   const [first, second] = [await Tab.open("tab_1"), await Tab.open("tab_2")];
-  const rover = await first.seats.spawnKept("rover", "rover.asl", {}, { onLeave: "go-on" });
+  const rover = await first.slots.spawnKept("rover", "rover.asl", {}, { onLeave: "go-on" });
   boss.order("rover", NODE);
   await boss.hears(1);
   assert.equal(await rover.ended, `it moved to ${NODE}`);
@@ -119,7 +119,7 @@ test("mind that cannot be set up returns with the reason", { skip: WITHOUT_NODE 
   const broken = await begin();
   await broken.create("tab_6");
   broken.onOffer(({ name, code }) => broken.create(name, () => Promise.reject(new Error("there is no engine here")), { onLeave: "go-on", code }));
-  const tom = await tab.seats.spawnKept("tom", "chief-rover.asl", {}, { onLeave: "go-on" });
+  const tom = await tab.slots.spawnKept("tom", "chief-rover.asl", {}, { onLeave: "go-on" });
   const heard = async (count: number): Promise<string> => words((await boss.hears(count))[count - 1] ?? null);
   boss.order("tom", NODE);
   assert.equal(await heard(1), `at ${NODE} 6`);

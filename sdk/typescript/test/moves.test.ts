@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { EndedError, StayedError, type Agent, type Keep, type Platform } from "../src/index.js";
 import { readFileSync } from "node:fs";
 import { Society } from "../src/agentspeak.js";
-import { seat, type Seats } from "../src/agentspeak/slots.js";
+import { attachSlots, type Slots } from "../src/agentspeak/slots.js";
 import { GuestAgent, GuestModule } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { guestModule, WITHOUT_GUESTS } from "./guests.js";
@@ -199,11 +199,11 @@ n(1).
 `;
 
 /** A society on a platform, with its messages. */
-async function societyAt(platform: Platform, place: string): Promise<{ society: Society; seats: Seats }> {
+async function societyAt(platform: Platform, place: string): Promise<{ society: Society; slots: Slots }> {
   platform.place = place;
   const society = await Society.load(readFileSync(ENGINE), { platform: platform.name });
   society.putFiles({ "wanderer.asl": WANDERER });
-  return { society, seats: (await seat(society, platform, { place })).seats };
+  return { society, slots: (await attachSlots(society, platform, { place })).slots };
 }
 
 /** Returns the messages of agents as text. */
@@ -236,7 +236,7 @@ test("mind moves in a plan, or learns why not", { skip: WITHOUT_ENGINE, timeout:
   withPlatform((here, one) =>
     withPlatform(async (there, other) => {
       const first = await societyAt(here, "tab-1");
-      const bob = await first.seats.spawnKept("bob", "wanderer.asl", {}, { onLeave: "go-on" });
+      const bob = await first.slots.spawnKept("bob", "wanderer.asl", {}, { onLeave: "go-on" });
       tell(one, "achieve", go("tab-1"));
       await one.next("message", 1);
       assert.match(said(one)[1] ?? "", /"stays".*"already_there"/);
@@ -257,7 +257,7 @@ test("mind moves in a plan, or learns why not", { skip: WITHOUT_ENGINE, timeout:
       assert.deepEqual([first.society.agents, here.agents, one.of("end")], [[], [], []]);
 
       const second = await societyAt(there, "tab-2");
-      there.onOffer(({ name, code }) => second.seats.accept(name, code, { onLeave: "go-on" }));
+      there.onOffer(({ name, code }) => second.slots.accept(name, code, { onLeave: "go-on" }));
       other.states.set("bob", { code: save.code ?? "", state: save.state ?? "" });
       other.number({ type: "offer", name: "bob", code: save.code });
       const lacks = await other.next("lacks");
@@ -274,9 +274,9 @@ test("mind moves in a plan, or learns why not", { skip: WITHOUT_ENGINE, timeout:
 
 test("code with a wrong hash is refused", { skip: WITHOUT_ENGINE, timeout: 30_000 }, () =>
   withPlatform(async (platform, node) => {
-    const { society, seats } = await societyAt(platform, "tab-1");
+    const { society, slots } = await societyAt(platform, "tab-1");
     const { name: code } = society.code("wanderer.asl");
-    platform.onOffer((offer) => seats.accept(offer.name, offer.code, { onLeave: "go-on" }));
+    platform.onOffer((offer) => slots.accept(offer.name, offer.code, { onLeave: "go-on" }));
     node.states.set("bob", { code, state: state("none") });
     node.number({ type: "offer", name: "bob", code });
     const lacks = await node.next("lacks");

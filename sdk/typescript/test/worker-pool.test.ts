@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Device } from "../src/device/device.js";
-import { Crews, type Employer } from "../src/device/worker-pool.js";
+import { WorkerPool, type PoolOwner } from "../src/device/worker-pool.js";
 import { Pace } from "../src/device/pace.js";
 import { again } from "../src/device/page.js";
-import type { JoinOrder, News, Order } from "../src/device/protocol.js";
+import type { JoinOrder, WorkerReport, Order } from "../src/device/protocol.js";
 import type { WorkerLike } from "../src/device/worker-channel.js";
 
 const ORDER: JoinOrder = { type: "join", url: "ws://node.example", token: undefined, certificate: undefined, key: undefined, leaseMs: undefined, compact: false, engine: undefined, place: "tab", storage: false, yields: true };
 
 /** A Worker that the test controls. */
-class Hand implements WorkerLike {
+class FakeWorker implements WorkerLike {
   static units = 100;
   static isBusy = false;
   static measured = 0;
@@ -26,7 +26,7 @@ class Hand implements WorkerLike {
     if (type === "message") this.#tell = listener;
   }
 
-  say(news: News): void {
+  say(news: WorkerReport): void {
     this.#tell?.({ data: news });
   }
 
@@ -49,11 +49,11 @@ class Hand implements WorkerLike {
   }
 
   async #measure(id: number): Promise<void> {
-    Hand.measuringMost = Math.max(Hand.measuringMost, ++Hand.measuring);
+    FakeWorker.measuringMost = Math.max(FakeWorker.measuringMost, ++FakeWorker.measuring);
     await pause(10);
-    Hand.measuring--;
-    Hand.measured++;
-    this.say({ type: "done", id, value: { units: Hand.units, isBusy: Hand.isBusy } });
+    FakeWorker.measuring--;
+    FakeWorker.measured++;
+    this.say({ type: "done", id, value: { units: FakeWorker.units, isBusy: FakeWorker.isBusy } });
   }
 
   terminate(): void {
@@ -61,41 +61,41 @@ class Hand implements WorkerLike {
   }
 }
 
-async function withCrews(run: (crews: Crews, hands: Hand[]) => Promise<void>, options: Partial<Employer> = {}): Promise<void> {
-  const hands: Hand[] = [];
-  Object.assign(Hand, { units: 100, isBusy: false, measuring: 0, measuringMost: 0 });
-  const crews = new Crews({
+async function withPool(run: (pool: WorkerPool, workers: FakeWorker[]) => Promise<void>, options: Partial<PoolOwner> = {}): Promise<void> {
+  const workers: FakeWorker[] = [];
+  Object.assign(FakeWorker, { units: 100, isBusy: false, measuring: 0, measuringMost: 0 });
+  const pool = new WorkerPool({
     order: ORDER,
     stuckMs: 20_000,
     weighEveryMs: 600_000,
     weighAgainMs: 30_000,
     weighBusyMs: 600_000,
     create: () => {
-      hands.push(new Hand());
-      return hands.at(-1) as Hand;
+      workers.push(new FakeWorker());
+      return workers.at(-1) as FakeWorker;
     },
     changed: () => undefined,
     trouble: () => undefined,
     printed: () => undefined,
-    isThere: () => Promise.resolve(false),
+    exists: () => Promise.resolve(false),
     ...options,
   });
   try {
-    await crews.begin(2);
-    await run(crews, hands);
+    await pool.begin(2);
+    await run(pool, workers);
   } finally {
-    await crews.leave();
+    await pool.leave();
   }
 }
 
 test("leave is quiet, lost Worker is reported", { timeout: 20_000 }, async () => {
   const told: string[] = [];
   const options = { trouble: (_: string, error: Error) => void told.push(error.message) };
-  await withCrews(() => Promise.resolve(), options);
+  await withPool(() => Promise.resolve(), options);
   assert.deepEqual(told, []);
-  await withCrews(async (crews, hands) => {
-    hands[0]?.close();
-    while (crews.size < 2) await pause(1);
+  await withPool(async (pool, workers) => {
+    workers[0]?.close();
+    while (pool.size < 2) await pause(1);
   }, options);
   assert.deepEqual(told, ["no connection: bye: left", "bye: left"]);
 });
@@ -107,59 +107,59 @@ test("device needs 1 to 256 Workers", async () => {
 });
 
 test("measurements run in turn, small differences are ignored", { timeout: 20_000 }, () =>
-  withCrews(async (crews) => {
-    await Promise.all([crews.weigh(), crews.weigh(), crews.weigh(), crews.weigh()]);
-    assert.equal(Hand.measuringMost, 2, "the two Workers, and each once at a time");
-    assert.equal(crews.units, 200);
-    Hand.units = 110;
-    await crews.weigh();
-    assert.equal(crews.units, 200);
-    Hand.units = 50;
-    await crews.weigh();
-    assert.equal(crews.units, 100);
+  withPool(async (pool) => {
+    await Promise.all([pool.weigh(), pool.weigh(), pool.weigh(), pool.weigh()]);
+    assert.equal(FakeWorker.measuringMost, 2, "the two Workers, and each once at a time");
+    assert.equal(pool.units, 200);
+    FakeWorker.units = 110;
+    await pool.weigh();
+    assert.equal(pool.units, 200);
+    FakeWorker.units = 50;
+    await pool.weigh();
+    assert.equal(pool.units, 100);
   }));
 
 test("replacement Worker inherits compute units", { timeout: 20_000 }, () =>
-  withCrews(async (crews, hands) => {
-    await crews.weigh();
-    hands[0]?.close();
-    assert.deepEqual([crews.size, crews.units], [1, 100]);
-    while (crews.size < 2) await pause(1);
-    assert.equal(crews.units, 200);
-    hands[1]?.close();
-    hands[2]?.close();
-    assert.deepEqual([crews.size, crews.units], [0, 1], "the least that can be said");
-    assert.equal(crews.work("file:///x.js", null), undefined);
-    await assert.rejects(crews.lodge({ type: "spawn", name: "bob", module: "file:///bob.js", data: null, keep: undefined }), /being replaced/);
-    while (crews.size < 2) await pause(1);
-    assert.equal(crews.units, 200);
+  withPool(async (pool, workers) => {
+    await pool.weigh();
+    workers[0]?.close();
+    assert.deepEqual([pool.size, pool.units], [1, 100]);
+    while (pool.size < 2) await pause(1);
+    assert.equal(pool.units, 200);
+    workers[1]?.close();
+    workers[2]?.close();
+    assert.deepEqual([pool.size, pool.units], [0, 1], "the least that can be said");
+    assert.equal(pool.work("file:///x.js", null), undefined);
+    await assert.rejects(pool.assign({ type: "spawn", name: "bob", module: "file:///bob.js", data: null, keep: undefined }), /being replaced/);
+    while (pool.size < 2) await pause(1);
+    assert.equal(pool.units, 200);
   }));
 
 test("due measurement happens once", { timeout: 20_000 }, () =>
-  withCrews(
-    async (crews) => {
-      await crews.weigh();
-      Hand.units = 300;
-      for (let time = 0; time < 100; time++) crews.weighSoon();
-      assert.equal(crews.units, 200);
-      while (Number(crews.units) !== 600) await pause(5);
+  withPool(
+    async (pool) => {
+      await pool.weigh();
+      FakeWorker.units = 300;
+      for (let time = 0; time < 100; time++) pool.weighSoon();
+      assert.equal(pool.units, 200);
+      while (Number(pool.units) !== 600) await pause(5);
     },
     { stuckMs: 4000, weighAgainMs: 100 },
   ));
 
 test("busy measurement is repeated a few times", { timeout: 20_000 }, () =>
-  withCrews(
-    async (crews) => {
-      Object.assign(Hand, { units: 2, isBusy: true });
-      await crews.weigh();
-      assert.equal(crews.units, 4);
-      Object.assign(Hand, { units: 100, isBusy: false });
-      while (Number(crews.units) !== 200) await pause(5);
-      Object.assign(Hand, { isBusy: true, measured: 0 });
-      await crews.weigh();
-      while (Hand.measured < 12) await pause(5);
+  withPool(
+    async (pool) => {
+      Object.assign(FakeWorker, { units: 2, isBusy: true });
+      await pool.weigh();
+      assert.equal(pool.units, 4);
+      Object.assign(FakeWorker, { units: 100, isBusy: false });
+      while (Number(pool.units) !== 200) await pause(5);
+      Object.assign(FakeWorker, { isBusy: true, measured: 0 });
+      await pool.weigh();
+      while (FakeWorker.measured < 12) await pause(5);
       await pause(300);
-      assert.equal(Hand.measured, 12, "each of the two once, and five times more");
+      assert.equal(FakeWorker.measured, 12, "each of the two once, and five times more");
     },
     { stuckMs: 200, weighBusyMs: 50 },
   ));
@@ -201,13 +201,13 @@ test("retry wakes by network or end", { timeout: 20_000 }, async () => {
 });
 
 test("agent goes to a Worker of its node", () =>
-  withCrews(async (crews, hands) => {
-    await crews.begin(3);
+  withPool(async (pool, workers) => {
+    await pool.begin(3);
     const order = { type: "spawn", name: "bob", module: "ws://node.example/bob.js", data: undefined, keep: {} } as const;
-    for (const hand of hands.slice(0, 2)) hand.isElsewhere = true;
-    const bob = await crews.lodge(order);
-    assert.deepEqual(crews.agents, [bob]);
-    for (const hand of hands) hand.isElsewhere = true;
-    await assert.rejects(crews.lodge({ ...order, name: "amy" }), { name: "RefusedError", code: "elsewhere" });
-    assert.deepEqual(crews.agents, [bob]);
+    for (const worker of workers.slice(0, 2)) worker.isElsewhere = true;
+    const bob = await pool.assign(order);
+    assert.deepEqual(pool.agents, [bob]);
+    for (const worker of workers) worker.isElsewhere = true;
+    await assert.rejects(pool.assign({ ...order, name: "amy" }), { name: "RefusedError", code: "elsewhere" });
+    assert.deepEqual(pool.agents, [bob]);
   }));

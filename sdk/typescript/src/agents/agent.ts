@@ -7,12 +7,12 @@ import { whenAborted } from "./aborts.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
 import { AnswerError, EndedError, errorOf, lateFrom, RefusedError, StayedError } from "./errors.js";
-import { Progress, type Keeper, type Restored } from "./saver.js";
+import { Progress, type StateSaver, type Restored } from "./saver.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
 
 /** An agent's access to its session. @internal */
-export interface Seat {
+export interface SessionPort {
   readonly aid: Aid;
   /** Sends a message. The agent learns of a refusal by the node. */
   send(message: Message): void;
@@ -25,7 +25,7 @@ export interface Seat {
   /** Fetches the code of this name from the node. */
   fetchCode(code: string): Promise<Uint8Array>;
   /** Writer of the agent's state, if the agent is durable. */
-  readonly keeper: Keeper | undefined;
+  readonly saver: StateSaver | undefined;
 }
 
 /** Reason in the `failure` answer of a full mailbox. */
@@ -65,7 +65,7 @@ export class Agent {
     crowded: (message) => this.#answer(message, "failure", CROWDED),
   });
   readonly #ending = new AbortController();
-  #seat: Seat | undefined;
+  #port: SessionPort | undefined;
   #isClaimed = false;
   /** Timers that fell due while the agent was suspended; undefined if it is not. */
   #late: Set<() => void> | undefined;
@@ -110,7 +110,7 @@ export class Agent {
 
   /** Receives errors of handlers with their messages, and messages that the node refuses. Prints them by default. */
   onError(error: unknown, _message?: Message): void {
-    console.error(`agent ${this.#seat?.aid.name ?? ""}:`, error);
+    console.error(`agent ${this.#port?.aid.name ?? ""}:`, error);
   }
 
   /** Identifier, `name@platform`. */
@@ -138,17 +138,17 @@ export class Agent {
     return this.#mailbox.bytes;
   }
 
-  get #bound(): Seat {
+  get #bound(): SessionPort {
     if (this.#ending.signal.aborted) throw this.#ending.signal.reason;
-    if (this.#seat === undefined) throw new WhimbrelError("the agent is on no platform yet: give it to platform.create");
-    return this.#seat;
+    if (this.#port === undefined) throw new WhimbrelError("the agent is on no platform yet: give it to platform.create");
+    return this.#port;
   }
 
   // ---- State
 
   /** State of an agent that was restored. Its DF entry still exists. */
   get restored(): Restored | undefined {
-    return this.keeper?.restored;
+    return this.saver?.restored;
   }
 
   /**
@@ -167,12 +167,12 @@ export class Agent {
    * of another language.
    */
   state(write: () => Value, read: (value: Value) => void): void {
-    const { keeper } = this.#bound;
-    if (!keeper) return;
-    const { restored } = keeper;
+    const { saver } = this.#bound;
+    if (!saver) return;
+    const { restored } = saver;
     if (restored && !restored.code.startsWith("ts:")) throw new WhimbrelError(`what was kept of it is of ${restored.code}, which is no TypeScript`);
     if (restored) read(valueFromJson(parseJson(new TextDecoder().decode(restored.state))));
-    keeper.source = () => ({ state: new TextEncoder().encode(valueToJson(write())), ...this.#progress.written });
+    saver.source = () => ({ state: new TextEncoder().encode(valueToJson(write())), ...this.#progress.covered });
     this.#hasState = true;
   }
 
@@ -183,7 +183,7 @@ export class Agent {
    * {@link EndedError} if the agent ends first.
    */
   async save(): Promise<void> {
-    await this.#bound.keeper?.save();
+    await this.#bound.saver?.save();
   }
 
   /**
@@ -197,14 +197,14 @@ export class Agent {
    * @throws {@link StayedError} if the agent cannot move. It continues here.
    */
   async moveTo(place: string, handled?: Message): Promise<void> {
-    const { keeper } = this.#bound;
-    if (!keeper) throw new StayedError("not_movable", "it is not kept: create says whether it is (`Keep`)");
-    if (!this.#hasState || !keeper.source) throw new StayedError("not_movable", "it does not say what its state is (`Agent.state`)");
+    const { saver } = this.#bound;
+    if (!saver) throw new StayedError("not_movable", "it is not kept: create says whether it is (`Keep`)");
+    if (!this.#hasState || !saver.source) throw new StayedError("not_movable", "it does not say what its state is (`Agent.state`)");
     if (handled) this.#open.get(handled)?.();
-    const written = keeper.source();
+    const written = saver.source();
     if (!written) throw new StayedError("not_movable", "it is not to be written out now");
     const wasSuspended = this.isSuspended;
-    const left = keeper.leave(place, written);
+    const left = saver.leave(place, written);
     this.suspend();
     try {
       await left;
@@ -264,8 +264,8 @@ export class Agent {
    */
   send(draft: Draft): void {
     const message = messageOf(draft);
-    const seat = this.#bound;
-    seat.send(message);
+    const port = this.#bound;
+    port.send(message);
   }
 
   /** Replies to a message in its conversation and protocol, and quotes it. */
@@ -306,14 +306,14 @@ export class Agent {
   open(draft: Draft): Inbox {
     const id = newId(this.name);
     const { replyWith = id, conversationId = id } = draft;
-    const seat = this.#bound;
+    const port = this.#bound;
     // Messages of this agent itself, directly or through a group, are not answers.
     const isAnswer = (message: Message): boolean => message.inReplyTo === undefined && message.conversationId === conversationId && message.replyWith !== replyWith;
     const inbox = this.listen((message) => message.inReplyTo === replyWith || isAnswer(message));
     // Identifiers from the caller may be used again.
     inbox.whenGivenUp(() => id === replyWith || id === conversationId ? this.#mailbox.giveUp(id) : undefined);
     try {
-      inbox.whenClosed(seat.ask(messageOf({ ...draft, replyWith, conversationId }), (error) => inbox.fail(error)));
+      inbox.whenClosed(port.ask(messageOf({ ...draft, replyWith, conversationId }), (error) => inbox.fail(error)));
     } catch (error) {
       inbox.close();
       throw error;
@@ -461,17 +461,17 @@ export class Agent {
   }
 
   /** @internal */
-  bind(seat: Seat): void {
-    this.#seat = seat;
-    const { keeper } = seat;
+  bind(port: SessionPort): void {
+    this.#port = port;
+    const { saver } = port;
     // Until the agent declares a state, its saved state stays as it is.
-    const state = keeper?.restored?.state ?? new TextEncoder().encode("null");
-    if (keeper) keeper.source = () => ({ state, upto: 0, ...(this.#isSetUp && this.#progress.written) });
+    const state = saver?.restored?.state ?? new TextEncoder().encode("null");
+    if (saver) saver.source = () => ({ state, upto: 0, ...(this.#isSetUp && this.#progress.covered) });
   }
 
   /** Writer of the agent's state, if the agent is durable. @internal */
-  get keeper(): Keeper | undefined {
-    return this.#seat?.keeper;
+  get saver(): StateSaver | undefined {
+    return this.#port?.saver;
   }
 
   /** @internal */
@@ -484,23 +484,23 @@ export class Agent {
     try {
       this.onError(error, message);
     } catch (worse) {
-      console.error(`agent ${this.#seat?.aid.name ?? ""}: onError throws`, worse, "when told of", error);
+      console.error(`agent ${this.#port?.aid.name ?? ""}: onError throws`, worse, "when told of", error);
     }
   }
 
   /** @internal */
   deliver(message: Message, bytes: number, number: number): void {
-    const { keeper } = this;
-    const isDone = keeper && this.#progress.take(number);
+    const { saver } = this;
+    const isDone = saver && this.#progress.take(number);
     if (isDone) this.#open.set(message, isDone);
     // A durable agent's saves report its handled messages.
-    if (!keeper) this.#given.set(message, number);
+    if (!saver) this.#given.set(message, number);
     const done = (isTaken?: true): void => {
       if (!isTaken || !this.staysOpen(message)) this.#handled(message);
       if (isTaken) return;
       this.#open.delete(message);
       isDone?.();
-      keeper?.touched(this.#progress.open);
+      saver?.touched(this.#progress.open);
     };
     if (this.#mailbox.deliver(message, bytes, done)) return;
     done();
@@ -513,7 +513,7 @@ export class Agent {
   }
 
   #handled(message: Message): void {
-    if (this.#given.delete(message)) this.#seat?.handled();
+    if (this.#given.delete(message)) this.#port?.handled();
   }
 
   /** Numbers of messages that the agent has not handled. @internal */

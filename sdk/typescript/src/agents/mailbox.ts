@@ -16,10 +16,10 @@ export interface Waiting {
 /** Selects messages: a template, or a function. */
 export type Matcher = Template | ((message: Message) => boolean);
 
-interface Taker {
+interface Receiver {
   readonly matcher: Matcher;
   /** Takes a message; false if there is no room. */
-  readonly take: (held: Held) => boolean;
+  readonly take: (held: MailboxEntry) => boolean;
 }
 
 /** Handles a message. Returns a promise if the work goes on. */
@@ -28,7 +28,7 @@ export type Take = (message: Message) => Promise<void> | undefined;
 type Done = (isTaken?: true) => void;
 
 /** A message and its estimated memory in bytes. */
-interface Held {
+interface MailboxEntry {
   readonly message: Message;
   readonly bytes: number;
   /** Called when the agent has finished the message, or (true) when it was taken but is not finished. */
@@ -39,7 +39,7 @@ interface Held {
  * Memory of an agent's waiting and current messages. Without the limit, handlers that never finish would use up all
  * memory. Messages for a waiting receiver are exempt, because the handlers may wait for that receiver.
  */
-class Room {
+class MemoryBudget {
   #bytes = 0;
 
   get bytes(): number {
@@ -47,27 +47,27 @@ class Room {
   }
 
   /** Reserves memory; false if there is none left. A single message always fits. */
-  take({ bytes }: Held): boolean {
+  take({ bytes }: MailboxEntry): boolean {
     if (this.#bytes > 0 && this.#bytes + bytes > MAILBOX_BYTES_MAX) return false;
     this.#bytes += bytes;
     return true;
   }
 
-  leave({ bytes }: Held): void {
+  leave({ bytes }: MailboxEntry): void {
     this.#bytes -= bytes;
   }
 }
 
 /** A receiver of one message. */
 interface Waiter {
-  give(held: Held): void;
+  give(held: MailboxEntry): void;
   fail(error: unknown): void;
 }
 
 const nothing = (): void => undefined;
 
 /** Callbacks to the owner of a mailbox. */
-export interface Owner {
+export interface MailboxOwner {
   /** A matcher function threw. The message does not match. */
   failed(error: unknown, message: Message): void;
   /** Nothing took the message, and a matcher threw. The message is dropped. */
@@ -76,22 +76,22 @@ export interface Owner {
   crowded(message: Message): void;
 }
 
-const NOBODY: Owner = { failed: nothing, notUnderstood: nothing, crowded: nothing };
+const NOBODY: MailboxOwner = { failed: nothing, notUnderstood: nothing, crowded: nothing };
 
 /** An agent's mailbox. */
 export class Mailbox {
-  readonly #owner: Owner;
+  readonly #owner: MailboxOwner;
   /** Inboxes. They take priority over handlers, the oldest first. */
-  readonly #listeners = new Set<Taker>();
-  readonly #handlers = new Set<Taker>();
-  readonly #room = new Room();
+  readonly #listeners = new Set<Receiver>();
+  readonly #handlers = new Set<Receiver>();
+  readonly #room = new MemoryBudget();
   /** Identifiers of abandoned conversations and requests, the oldest first. */
   readonly #givenUp = new Set<string>();
-  #waiting: Held[] = [];
+  #waiting: MailboxEntry[] = [];
   /** Messages that arrived while suspended; undefined if not suspended. */
-  #suspended: Held[] | undefined;
+  #suspended: MailboxEntry[] | undefined;
 
-  constructor(owner: Owner = NOBODY) {
+  constructor(owner: MailboxOwner = NOBODY) {
     this.#owner = owner;
   }
 
@@ -105,7 +105,7 @@ export class Mailbox {
     const came = this.#suspended ?? [];
     this.#suspended = undefined;
     for (const [at, held] of came.entries()) {
-      if (this.#suspended) return void (this.#suspended = [...came.slice(at), ...(this.#suspended as Held[])]);
+      if (this.#suspended) return void (this.#suspended = [...came.slice(at), ...(this.#suspended as MailboxEntry[])]);
       this.#room.leave(held);
       if (this.#take(held)) continue;
       held.done();
@@ -125,11 +125,11 @@ export class Mailbox {
     return true;
   }
 
-  #take(held: Held): boolean {
+  #take(held: MailboxEntry): boolean {
     let isClear = true;
     const failed = (): void => void (isClear = false);
-    for (const takers of [this.#listeners, this.#handlers]) {
-      for (const taker of takers) if (this.#fits(taker.matcher, held.message, failed)) return taker.take(held);
+    for (const receivers of [this.#listeners, this.#handlers]) {
+      for (const receiver of receivers) if (this.#fits(receiver.matcher, held.message, failed)) return receiver.take(held);
     }
     const isLate = this.#isLate(held.message);
     if (isLate || !isClear) {
@@ -166,7 +166,7 @@ export class Mailbox {
 
   /** Adds a handler, also for waiting messages. The returned function removes it. */
   handle(matcher: Matcher, take: Take): () => void {
-    const begin = (held: Held): boolean => {
+    const begin = (held: MailboxEntry): boolean => {
       if (!this.#room.take(held)) return false;
       const done = (): void => {
         this.#room.leave(held);
@@ -198,7 +198,7 @@ export class Mailbox {
       return waited.message;
     }
     const inbox = new Inbox(ended, this.#room, () => stop());
-    const take = (held: Held): boolean => {
+    const take = (held: MailboxEntry): boolean => {
       stop();
       return inbox.put(held);
     };
@@ -227,16 +227,16 @@ export class Mailbox {
     return id !== undefined && this.#givenUp.has(id);
   }
 
-  #add(takers: Set<Taker>, taker: Taker): () => void {
-    takers.add(taker);
-    const waited = this.#waiting.filter(({ message }) => this.#fits(taker.matcher, message));
+  #add(receivers: Set<Receiver>, receiver: Receiver): () => void {
+    receivers.add(receiver);
+    const waited = this.#waiting.filter(({ message }) => this.#fits(receiver.matcher, message));
     if (waited.length > 0) this.#waiting = this.#waiting.filter((held) => !waited.includes(held));
     for (const held of waited) {
       this.#room.leave(held);
       // A waiting message has reserved its memory already.
-      taker.take(held);
+      receiver.take(held);
     }
-    return () => void takers.delete(taker);
+    return () => void receivers.delete(receiver);
   }
 }
 
@@ -251,9 +251,9 @@ export class Mailbox {
  * from {@link Inbox.next} is finished at once.
  */
 export class Inbox implements AsyncIterable<Message> {
-  readonly #waiting: Held[] = [];
+  readonly #waiting: MailboxEntry[] = [];
   readonly #ended: AbortSignal;
-  readonly #room: Room;
+  readonly #room: MemoryBudget;
   readonly #stops: (() => void)[];
   #isClosed = false;
   #givenUp: (() => void) | undefined;
@@ -262,14 +262,14 @@ export class Inbox implements AsyncIterable<Message> {
   readonly #waiters = new Set<Waiter>();
 
   /** @internal */
-  constructor(ended: AbortSignal, room: Room, stop: () => void) {
+  constructor(ended: AbortSignal, room: MemoryBudget, stop: () => void) {
     this.#ended = ended;
     this.#room = room;
     this.#stops = [stop];
   }
 
   /** Gives a message to a waiting receiver, or keeps it. Returns false if there is no room. @internal */
-  put(held: Held): boolean {
+  put(held: MailboxEntry): boolean {
     const [waiter] = this.#waiters;
     if (waiter) {
       waiter.give(held);
@@ -330,7 +330,7 @@ export class Inbox implements AsyncIterable<Message> {
     return message;
   }
 
-  async #next({ timeoutMs = Infinity, signal }: Waiting): Promise<Held> {
+  async #next({ timeoutMs = Infinity, signal }: Waiting): Promise<MailboxEntry> {
     const held = this.#waiting.shift();
     if (held && !this.#isClosed) this.#room.leave(held);
     // Messages that waited at the time of closing are finished already.
@@ -341,7 +341,7 @@ export class Inbox implements AsyncIterable<Message> {
     return this.#wait(timeoutMs, signal);
   }
 
-  #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<Held> {
+  #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<MailboxEntry> {
     return new Promise((resolve, reject) => {
       const until = performance.now() + timeoutMs;
       let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,11 +4,11 @@ import type { Message } from "../acl/message.js";
 import { Driver, type Sign } from "../session/driver.js";
 import { ON_LEAVE, type Code, type CodePart, type Welcome } from "../session/frames.js";
 import { MISSES_MAX, PATIENCE_MS, SENDINGS_AT_ONCE, SENDINGS_MAX } from "../session/limits.js";
-import type { Beginning, SessionError, SessionEvent, SessionOptions } from "../session/session.js";
+import type { SessionStart, SessionError, SessionEvent, SessionOptions } from "../session/session.js";
 import type { Connect } from "../session/transport.js";
-import { Agent, type Seat, type Setup } from "./agent.js";
+import { Agent, type SessionPort, type Setup } from "./agent.js";
 import { RefusedError, StayedError } from "./errors.js";
-import { Keeper, SAVES, type Keep } from "./saver.js";
+import { StateSaver, SAVES, type Keep } from "./saver.js";
 import { CODE_BYTES_MAX, CREATE_AGAIN_MS, CREATE_NOT_YET_MS_MAX } from "./limits.js";
 
 /** A request that waits for the node's answer. */
@@ -20,18 +20,18 @@ interface Pending {
 }
 
 /** A sent message whose sender does not wait for an answer. */
-interface Sent {
+interface SentMessage {
   readonly agent: Agent;
   readonly to: string;
 }
 
-interface Certified {
+interface PendingCertificate {
   readonly frame: number;
   readonly done: (certificates: string) => void;
   readonly failed: (error: unknown) => void;
 }
 
-interface Lodger {
+interface SessionAgent {
   readonly name: string;
   agent: Agent;
   /** Number of the frame that creates it. */
@@ -39,19 +39,19 @@ interface Lodger {
   created: ((name: string) => void) | undefined;
   failed: ((error: Error) => void) | undefined;
   /** Requests for certificates, in order. */
-  readonly certified: Certified[];
-  keeper: Keeper | undefined;
+  readonly certified: PendingCertificate[];
+  saver: StateSaver | undefined;
   /** Messages that arrived before a restored agent was set up. */
   early: Extract<SessionEvent, { type: "message" }>[] | undefined;
   /** True if set-up failed. The agent waits for another attempt. */
   isLeft: boolean;
   /** Code that is being fetched. */
-  coming: Coming | undefined;
+  coming: CodeFetch | undefined;
   /** Creates the agent again, if that is possible. */
   readonly again: (() => Promise<Agent>) | undefined;
 }
 
-interface Coming {
+interface CodeFetch {
   readonly code: string;
   /** Number of the frame that asks for it. */
   readonly frame: number;
@@ -69,14 +69,14 @@ export interface Offer {
 }
 
 /** Redirections of an agent in a row, and unreachable nodes among them. */
-interface Journey {
+interface Redirections {
   sendings: number;
   misses: number;
 }
 
 /** Reasons of a node for an agent that moved, or that the node handed over. */
 const MOVED = "it moved to ";
-const PASSED = "it goes on at another node";
+const HANDED_OVER = "it goes on at another node";
 
 /** Listener to the connection. `why` is the reason of a loss. */
 export type ConnectionListener = (isConnected: boolean, why: string | undefined) => unknown;
@@ -91,13 +91,13 @@ const SENT_MAX = 4096;
 export class Platform {
   #driver: Driver;
   /** Begins a session that replaces the previous one. */
-  readonly #begin: (beginning: Beginning) => Driver;
+  readonly #begin: (beginning: SessionStart) => Driver;
   /** Grant of the last session. A session that was redirected has none yet. */
   #granted: Welcome | undefined;
   #isLeaving = false;
-  readonly #lodgers = new Map<number, Lodger>();
+  readonly #entries = new Map<number, SessionAgent>();
   readonly #pending = new Map<number, Pending>();
-  readonly #sent = new Map<number, Sent>();
+  readonly #sent = new Map<number, SentMessage>();
   readonly #listeners = new Set<ConnectionListener>();
   /** Name of the place of its agents, if they know it. @internal */
   place: string | undefined;
@@ -126,7 +126,7 @@ export class Platform {
       const patienceMs = Math.max(options.patienceMs ?? PATIENCE_MS, this.#granted?.lease_ms ?? 0);
       // Ignore events of a session that was replaced.
       const driver: Driver = new Driver({ moves: true, follows: true, ...options, patienceMs }, connect, sign, (event) => driver === this.#driver && told(event), beginning);
-      driver.session.open = () => [...this.#lodgers.values()].flatMap(({ agent }) => [...agent.given]);
+      driver.session.open = () => [...this.#entries.values()].flatMap(({ agent }) => [...agent.given]);
       return driver;
     };
     this.#driver = this.#begin({});
@@ -189,7 +189,7 @@ export class Platform {
 
   /** Agents of this session. */
   get agents(): readonly Agent[] {
-    return [...this.#lodgers.values()].filter(({ created, isLeft }) => created === undefined && !isLeft).map(({ agent }) => agent);
+    return [...this.#entries.values()].filter(({ created, isLeft }) => created === undefined && !isLeft).map(({ agent }) => agent);
   }
 
   /** Number of messages that the node has not acknowledged. */
@@ -219,14 +219,14 @@ export class Platform {
     const again = keep && make && (async () => this.create(name, (await make()) as Setup, keep));
     const begun = performance.now();
     const patience: Partial<Record<Code, number>> = { "name-taken": keep ? 2 * (this.#granted?.lease_ms ?? 0) : 0, "not-yet": CREATE_NOT_YET_MS_MAX };
-    const journey: Journey = { sendings: 0, misses: 0 };
+    const redirections: Redirections = { sendings: 0, misses: 0 };
     for (;;) {
       const driver = this.#driver;
       try {
         return await this.#create(name, agent, setup, keep, again);
       } catch (error) {
         if (!(error instanceof RefusedError) || agent.signal.aborted) throw error;
-        if (error.code === "elsewhere") await this.#follow(error, driver, journey);
+        if (error.code === "elsewhere") await this.#follow(error, driver, redirections);
         else if (performance.now() < begun + (patience[error.code] ?? 0)) await pause(CREATE_AGAIN_MS);
         else throw error;
       }
@@ -237,16 +237,16 @@ export class Platform {
    * Begins the session anew at the node that has, or should have, the agent. A session with other agents stays. After
    * too many redirections or unreachable nodes, the agent is created wherever the last one leads.
    */
-  async #follow(error: RefusedError, driver: Driver, journey: Journey): Promise<void> {
+  async #follow(error: RefusedError, driver: Driver, redirections: Redirections): Promise<void> {
     // Another agent's creation may have replaced the session meanwhile.
     if (this.#driver !== driver) return;
-    const isSettled = (): boolean => this.#isLeaving || [...this.#lodgers.values()].some(({ created }) => created === undefined);
-    if (driver.session.hasMissed) journey.misses++;
-    const stays = ++journey.sendings > SENDINGS_MAX || journey.misses >= MISSES_MAX;
-    if (isSettled() || journey.sendings > SENDINGS_MAX + 1) throw error;
-    if (error.text === "" || journey.sendings > SENDINGS_AT_ONCE || this.#lodgers.size > 0) await pause(CREATE_AGAIN_MS);
+    const isSettled = (): boolean => this.#isLeaving || [...this.#entries.values()].some(({ created }) => created === undefined);
+    if (driver.session.hasMissed) redirections.misses++;
+    const stays = ++redirections.sendings > SENDINGS_MAX || redirections.misses >= MISSES_MAX;
+    if (isSettled() || redirections.sendings > SENDINGS_MAX + 1) throw error;
+    if (error.text === "" || redirections.sendings > SENDINGS_AT_ONCE || this.#entries.size > 0) await pause(CREATE_AGAIN_MS);
     if (this.#isLeaving) throw error;
-    if (this.#driver !== driver || this.#lodgers.size > 0) return;
+    if (this.#driver !== driver || this.#entries.size > 0) return;
     this.#pending.clear();
     this.#sent.clear();
     this.#driver = this.#begin({ stays, ...(error.text !== "" && !stays && { place: error.text }) });
@@ -254,58 +254,58 @@ export class Platform {
     driver.pump();
   }
 
-  async #create(name: string, agent: Agent, setup: () => unknown, keep: Keep | undefined, again: Lodger["again"]): Promise<Agent> {
+  async #create(name: string, agent: Agent, setup: () => unknown, keep: Keep | undefined, again: SessionAgent["again"]): Promise<Agent> {
     const { session } = this.#driver;
     if (session.over) throw session.over;
-    for (const [number, lodger] of this.#lodgers) if (keep && lodger.isLeft && lodger.name === name) return this.#takeOver(number, lodger, agent, setup, keep);
+    for (const [number, entry] of this.#entries) if (keep && entry.isLeft && entry.name === name) return this.#takeOver(number, entry, agent, setup, keep);
     const number = this.#freeNumber();
     agent.claim();
     const frame = session.create(number, name);
-    const keeper = keep && this.#keeper(number, keep);
-    const lodger: Lodger = { name, agent, frame, created: undefined, failed: undefined, certified: [], keeper, early: undefined, isLeft: false, coming: undefined, again };
+    const saver = keep && this.#saverOf(number, keep);
+    const entry: SessionAgent = { name, agent, frame, created: undefined, failed: undefined, certified: [], saver, early: undefined, isLeft: false, coming: undefined, again };
     const made = new Promise<string>((created, failed) => {
-      lodger.created = created;
-      lodger.failed = failed;
+      entry.created = created;
+      entry.failed = failed;
     });
-    this.#lodgers.set(number, lodger);
+    this.#entries.set(number, entry);
     this.#pending.set(frame, {
       agent: number,
       refused: (error) => {
-        this.#lodgers.delete(number);
+        this.#entries.delete(number);
         agent.release();
-        lodger.failed?.(error);
+        entry.failed?.(error);
       },
     });
     this.#driver.pump();
     await made;
-    return this.#setUp(number, lodger, setup);
+    return this.#setUp(number, entry, setup);
   }
 
   /** Gives a restored agent, whose set-up failed, to another program, with all its messages. */
-  #takeOver(number: number, lodger: Lodger, agent: Agent, setup: () => unknown, keep: Keep): Promise<Agent> {
+  #takeOver(number: number, entry: SessionAgent, agent: Agent, setup: () => unknown, keep: Keep): Promise<Agent> {
     agent.claim();
-    const keeper = this.#keeper(number, keep);
-    keeper.restored = lodger.keeper?.restored;
-    keeper.upto = lodger.keeper?.upto ?? 0;
-    Object.assign(lodger, { agent, keeper, isLeft: false });
+    const saver = this.#saverOf(number, keep);
+    saver.restored = entry.saver?.restored;
+    saver.upto = entry.saver?.upto ?? 0;
+    Object.assign(entry, { agent, saver, isLeft: false });
     this.#driver.pump();
-    agent.bind(this.#seat(Aid.of(`${lodger.name}@${this.name}`), number, lodger));
-    for (const { message, bytes, number: given } of lodger.early ?? []) agent.deliver(message, bytes, given);
-    return this.#setUp(number, lodger, setup);
+    agent.bind(this.#portOf(Aid.of(`${entry.name}@${this.name}`), number, entry));
+    for (const { message, bytes, number: given } of entry.early ?? []) agent.deliver(message, bytes, given);
+    return this.#setUp(number, entry, setup);
   }
 
-  async #setUp(number: number, lodger: Lodger, setup: () => unknown): Promise<Agent> {
-    const { agent, keeper } = lodger;
+  async #setUp(number: number, entry: SessionAgent, setup: () => unknown): Promise<Agent> {
+    const { agent, saver } = entry;
     try {
       await setup();
       agent.settle();
-      lodger.early = undefined;
+      entry.early = undefined;
     } catch (error) {
       if (agent.signal.aborted) throw error;
       // A failed set-up must not delete a saved state.
-      if (keeper?.restored) {
-        lodger.isLeft = true;
-        keeper.over();
+      if (saver?.restored) {
+        entry.isLeft = true;
+        saver.over();
         agent.over(`failed: ${error instanceof Error ? error.message : String(error)}`);
         throw error;
       }
@@ -318,47 +318,47 @@ export class Platform {
     return agent;
   }
 
-  #keeper(agent: number, keep: Keep): Keeper {
+  #saverOf(agent: number, keep: Keep): StateSaver {
     const { session } = this.#driver;
     const { message_bytes: bytes = Infinity } = this.#granted ?? {};
-    const keeper: Keeper = new Keeper(keep, {
+    const saver: StateSaver = new StateSaver(keep, {
       // Base64 makes a state a third longer.
       stateBytesMax: session.form === "json" ? Math.floor((bytes * 3) / 4) : bytes,
       ...(this.place !== undefined && { place: this.place }),
-      tell: (error) => this.#lodgers.get(agent)?.agent.tell(error),
+      tell: (error) => this.#entries.get(agent)?.agent.tell(error),
       say: ({ state, upto, also, to }) => {
-        const code = keeper.restored?.code ?? keep.code ?? "ts:";
+        const code = saver.restored?.code ?? keep.code ?? "ts:";
         const number = session.save(agent, upto, code, state, also, to, to === null ? null : (this.place ?? null));
-        const lodger = this.#lodgers.get(agent);
-        if (lodger?.early) {
-          keeper.restored = { ...keeper.restored, code, state };
-          lodger.early = lodger.early.filter(({ number: given }) => given > upto && !also.includes(given));
+        const entry = this.#entries.get(agent);
+        if (entry?.early) {
+          saver.restored = { ...saver.restored, code, state };
+          entry.early = entry.early.filter(({ number: given }) => given > upto && !also.includes(given));
         }
-        this.#pending.set(number, { agent, isSave: true, refused: (error) => keeper.refused(number, error) });
+        this.#pending.set(number, { agent, isSave: true, refused: (error) => saver.refused(number, error) });
         this.#driver.pump();
         return number;
       },
     });
-    const kept = session.keep(agent, keeper.onLeave, keeper.holds);
-    this.#pending.set(kept, { agent, isSave: true, refused: (error) => this.#lodgers.get(agent)?.agent.tell(error) });
-    return keeper;
+    const kept = session.keep(agent, saver.onLeave, saver.holds);
+    this.#pending.set(kept, { agent, isSave: true, refused: (error) => this.#entries.get(agent)?.agent.tell(error) });
+    return saver;
   }
 
   /** Sends the agent's code to a node that has to run the agent after this session. */
   #giveCode(agent: number, code: string): void {
-    const lodger = this.#lodgers.get(agent);
-    if (!lodger) return;
+    const entry = this.#entries.get(agent);
+    if (!entry) return;
     // Empty code tells the node that the client has none. The node keeps the state.
-    const bytes = lodger.keeper?.code?.() ?? new Uint8Array();
+    const bytes = entry.saver?.code?.() ?? new Uint8Array();
     const frame = this.#driver.session.code(agent, code, bytes);
-    this.#pending.set(frame, { agent, isSave: true, refused: (error) => lodger.agent.tell(error) });
+    this.#pending.set(frame, { agent, isSave: true, refused: (error) => entry.agent.tell(error) });
     this.#driver.pump();
   }
 
   /** The node has this state of an agent. */
   #saved(agent: number, of: number): void {
     for (const [frame, pending] of this.#pending) if (pending.agent === agent && pending.isSave && frame <= of) this.#pending.delete(frame);
-    this.#lodgers.get(agent)?.keeper?.saved(of);
+    this.#entries.get(agent)?.saver?.saved(of);
   }
 
   /**
@@ -372,7 +372,7 @@ export class Platform {
 
   async #offered({ name, code }: Offer): Promise<void> {
     // A repeated offer: the agent is here already.
-    for (const lodger of this.#lodgers.values()) if (lodger.name === name && !lodger.isLeft) return;
+    for (const entry of this.#entries.values()) if (entry.name === name && !entry.isLeft) return;
     try {
       if (!this.#take) throw new WhimbrelError("its client takes in nobody");
       await this.#take({ name, code });
@@ -383,20 +383,20 @@ export class Platform {
 
   /** Moves an agent because another agent asked for it. */
   async #yield(agent: number, to: string): Promise<void> {
-    const lodger = this.#lodgers.get(agent);
-    if (!lodger) return;
+    const entry = this.#entries.get(agent);
+    if (!entry) return;
     try {
-      if (!lodger.keeper?.yields || lodger.isLeft) throw new WhimbrelError("its client keeps it");
-      await lodger.agent.yieldTo(to);
+      if (!entry.saver?.yields || entry.isLeft) throw new WhimbrelError("its client keeps it");
+      await entry.agent.yieldTo(to);
     } catch (error) {
       // A refusal by the node was reported already.
-      if (!(error instanceof StayedError && error.isNodes)) this.#stays(lodger.name, error);
+      if (!(error instanceof StayedError && error.isNodes)) this.#stays(entry.name, error);
     }
   }
 
   /** Returns an agent that arrived and cannot be set up. Other agents wait for another attempt. @internal */
   giveBack(name: string, why: unknown): void {
-    for (const lodger of this.#lodgers.values()) if (lodger.isLeft && lodger.name === name) this.#stays(name, why);
+    for (const entry of this.#entries.values()) if (entry.isLeft && entry.name === name) this.#stays(name, why);
   }
 
   #stays(name: string, why: unknown): void {
@@ -408,14 +408,14 @@ export class Platform {
 
   /** Handles a part of an agent's code. */
   #codeCame({ agent, code, at, of, bytes }: CodePart): void {
-    const lodger = this.#lodgers.get(agent);
-    const coming = lodger?.coming;
-    if (!lodger || coming?.code !== code) return;
+    const entry = this.#entries.get(agent);
+    const coming = entry?.coming;
+    if (!entry || coming?.code !== code) return;
     const isNext = at === coming.bytes && of <= CODE_BYTES_MAX && at + bytes.length <= of && of > 0;
     coming.parts.push(bytes);
     coming.bytes += bytes.length;
     if (isNext && coming.bytes < of) return;
-    lodger.coming = undefined;
+    entry.coming = undefined;
     this.#pending.delete(coming.frame);
     if (!isNext) return coming.failed(new WhimbrelError(of === 0 ? `its node has not got ${code}` : `this is not the next part of ${code}`));
     const whole = new Uint8Array(of);
@@ -432,7 +432,7 @@ export class Platform {
   }
 
   #freeNumber(): number {
-    for (let number = 0; number < Math.max(1, this.agentsMax); number++) if (!this.#lodgers.has(number)) return number;
+    for (let number = 0; number < Math.max(1, this.agentsMax); number++) if (!this.#entries.has(number)) return number;
     throw new RefusedError("too-many-agents", `a session may have ${this.agentsMax} agents`);
   }
 
@@ -455,20 +455,20 @@ export class Platform {
       case "offer":
         return void this.#offered(event);
       case "state": {
-        const lodger = this.#lodgers.get(event.agent);
-        if (!lodger?.keeper) return;
-        lodger.keeper.restored = { code: event.code, state: event.state, ...(event.from !== null && { from: event.from }) };
-        lodger.early = [];
+        const entry = this.#entries.get(event.agent);
+        if (!entry?.saver) return;
+        entry.saver.restored = { code: event.code, state: event.state, ...(event.from !== null && { from: event.from }) };
+        entry.early = [];
         return;
       }
       case "unreadable":
-        return this.#lodgers.get(event.agent)?.agent.tell(new WhimbrelError(`a message that cannot be read: ${event.why}`));
+        return this.#entries.get(event.agent)?.agent.tell(new WhimbrelError(`a message that cannot be read: ${event.why}`));
       case "certified":
         return this.#certified(event.agent, event.certificates);
       case "refused":
         return this.#refused(event.of, event.code, event.text);
       case "over":
-        for (const [number] of this.#lodgers) this.#ended(number, event.error.message, event.error);
+        for (const [number] of this.#entries) this.#ended(number, event.error.message, event.error);
         return this.#over?.(event.error);
       default:
         return undefined;
@@ -476,13 +476,13 @@ export class Platform {
   }
 
   #deliver(event: Extract<SessionEvent, { type: "message" }>): void {
-    const lodger = this.#lodgers.get(event.agent);
-    lodger?.early?.push(event);
-    if (lodger && !lodger.isLeft) lodger.agent.deliver(event.message, event.bytes, event.number);
+    const entry = this.#entries.get(event.agent);
+    entry?.early?.push(event);
+    if (entry && !entry.isLeft) entry.agent.deliver(event.message, event.bytes, event.number);
   }
 
   #certified(agent: number, certificates: string): void {
-    const first = this.#lodgers.get(agent)?.certified.shift();
+    const first = this.#entries.get(agent)?.certified.shift();
     if (!first) return;
     this.#pending.delete(first.frame);
     first.done(certificates);
@@ -495,7 +495,7 @@ export class Platform {
     if (pending) pending.refused(new RefusedError(code, text));
     else if (sent) sent.agent.tell(new RefusedError(code, sent.to === "" ? text : `${text}, of a message to ${sent.to}`));
     // A message to an agent here could not be delivered. Its sender knows.
-    else if (of === 0) for (const { agent } of this.#lodgers.values()) agent.tell(new RefusedError(code, text));
+    else if (of === 0) for (const { agent } of this.#entries.values()) agent.tell(new RefusedError(code, text));
   }
 
   /** Remembers the sender of a message, in case the node refuses it. Keeps no content. */
@@ -509,31 +509,31 @@ export class Platform {
   }
 
   #created(number: number, name: string): void {
-    const lodger = this.#lodgers.get(number);
-    if (lodger === undefined) return;
-    this.#pending.delete(lodger.frame);
-    lodger.agent.bind(this.#seat(Aid.of(name), number, lodger));
-    const { created } = lodger;
-    lodger.created = lodger.failed = undefined;
+    const entry = this.#entries.get(number);
+    if (entry === undefined) return;
+    this.#pending.delete(entry.frame);
+    entry.agent.bind(this.#portOf(Aid.of(name), number, entry));
+    const { created } = entry;
+    entry.created = entry.failed = undefined;
     created?.(name);
   }
 
-  #seat(aid: Aid, number: number, lodger: Lodger): Seat {
-    const { agent, certified, keeper } = lodger;
+  #portOf(aid: Aid, number: number, entry: SessionAgent): SessionPort {
+    const { agent, certified, saver } = entry;
     const { session } = this.#driver;
     const driver = this.#driver;
     const pending = this.#pending;
     /** Delays messages while the agent is moving. It must not send them twice. */
-    const say = (what: () => void): void => (keeper ? keeper.stayAnd(what) : what());
+    const say = (what: () => void): void => (saver ? saver.stayAnd(what) : what());
     const sent = (message: Message): number => {
       const frame = session.send(number, message);
-      keeper?.said(session.lastBytes, message.receivers.length);
+      saver?.said(session.lastBytes, message.receivers.length);
       driver.pump();
       return frame;
     };
     return {
       aid,
-      keeper,
+      saver,
       send: (message) => say(() => this.#remember(sent(message), agent, message)),
       ask: (message, refused) => {
         let frame: number | undefined;
@@ -546,7 +546,7 @@ export class Platform {
       fetchCode: (code) =>
         new Promise((done, failed) => {
           const frame = session.lacks(number, code);
-          lodger.coming = { code, frame, parts: [], bytes: 0, done, failed };
+          entry.coming = { code, frame, parts: [], bytes: 0, done, failed };
           pending.set(frame, { agent: number, refused: failed });
           driver.pump();
         }),
@@ -574,20 +574,20 @@ export class Platform {
   }
 
   #ended(number: number, reason: string, error?: Error): void {
-    const lodger = this.#lodgers.get(number);
-    this.#lodgers.delete(number);
-    if (lodger === undefined) return;
+    const entry = this.#entries.get(number);
+    this.#entries.delete(number);
+    if (entry === undefined) return;
     for (const [frame, { agent }] of this.#pending) if (agent === number) this.#pending.delete(frame);
-    for (const [frame, { agent }] of this.#sent) if (agent === lodger.agent) this.#sent.delete(frame);
-    const isPassed = reason === PASSED;
-    lodger.failed?.(error ?? (isPassed ? new RefusedError("not-yet", reason) : new WhimbrelError(reason)));
-    lodger.coming?.failed(new WhimbrelError(reason));
-    lodger.keeper?.over(reason.startsWith(MOVED));
+    for (const [frame, { agent }] of this.#sent) if (agent === entry.agent) this.#sent.delete(frame);
+    const isHandedOver = reason === HANDED_OVER;
+    entry.failed?.(error ?? (isHandedOver ? new RefusedError("not-yet", reason) : new WhimbrelError(reason)));
+    entry.coming?.failed(new WhimbrelError(reason));
+    entry.saver?.over(reason.startsWith(MOVED));
     // The predecessor ends first.
-    const successor = isPassed && lodger.created === undefined && !lodger.isLeft ? lodger.again && Promise.resolve().then(lodger.again) : undefined;
+    const successor = isHandedOver && entry.created === undefined && !entry.isLeft ? entry.again && Promise.resolve().then(entry.again) : undefined;
     successor?.catch(() => undefined);
-    lodger.agent.over(reason, successor);
-    for (const { failed } of lodger.certified) failed(lodger.agent.signal.reason);
+    entry.agent.over(reason, successor);
+    for (const { failed } of entry.certified) failed(entry.agent.signal.reason);
   }
 }
 

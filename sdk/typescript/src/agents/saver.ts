@@ -42,7 +42,7 @@ export interface Keep {
 }
 
 /** A state to save, with the node's messages that it covers. */
-export interface Written {
+export interface Checkpoint {
   readonly state: Uint8Array;
   readonly upto: number;
   /** Covered messages after `upto`. */
@@ -93,7 +93,7 @@ export class Progress {
   }
 
   /** Messages that a state saved now covers. Each is reported to the node once. */
-  get written(): Pick<Written, "upto" | "also" | "known"> {
+  get covered(): Pick<Checkpoint, "upto" | "also" | "known"> {
     const also = [...this.#done];
     const known = (): void => {
       for (const number of also) this.#done.delete(number);
@@ -114,7 +114,7 @@ export class Progress {
 }
 
 /** A save without an answer of the node, and its callbacks. */
-interface Unanswered {
+interface PendingSave {
   readonly known: (() => void) | undefined;
   /** Messages and bytes that leave with the save. */
   readonly messages: number;
@@ -124,17 +124,17 @@ interface Unanswered {
 }
 
 /** A save with which the agent moves: its callbacks, and actions to do if it stays. */
-interface Departure {
+interface PendingMove {
   readonly number: number;
   readonly done: () => void;
   readonly failed: (error: unknown) => void;
   readonly later: (() => void)[];
 }
 
-/** A keeper's access to its session. */
-export interface Desk {
+/** A saver's access to its session. */
+export interface SaverPort {
   /** Sends a save, and returns its number. `to` is the place that the agent moves to. */
-  say(written: Pick<Required<Written>, "state" | "upto" | "also"> & { readonly to: string | null }): number;
+  say(checkpoint: Pick<Required<Checkpoint>, "state" | "upto" | "also"> & { readonly to: string | null }): number;
   /** Reports an error to the agent. */
   tell(error: unknown): void;
   /** Name of this place, if it has one. */
@@ -144,7 +144,7 @@ export interface Desk {
 }
 
 /** See the module. */
-export class Keeper {
+export class StateSaver {
   readonly onLeave: OnLeave;
   readonly holds: boolean;
   /** True if the agent may move when others ask for it. */
@@ -152,7 +152,7 @@ export class Keeper {
   /** Saved state of a restored agent. */
   restored: Restored | undefined;
   /** Returns the current state; undefined while it is unknown. */
-  source: (() => Written | undefined) | undefined;
+  source: (() => Checkpoint | undefined) | undefined;
   /** Returns the agent's code, for a node that can run it. */
   code: (() => Uint8Array) | undefined;
   /** True if sending does not change the state; then only `touched` makes a save due. */
@@ -160,13 +160,13 @@ export class Keeper {
   /** Last message that the saved states cover. It never decreases. */
   upto = 0;
   readonly #keep: Keep;
-  readonly #desk: Desk;
+  readonly #port: SaverPort;
   /**
    * Unanswered saves by number, the oldest first. While there is one, the next save waits, so that a slow node does not
    * get outdated states.
    */
-  readonly #unanswered = new Map<number, Unanswered>();
-  #departure: Departure | undefined;
+  readonly #pending = new Map<number, PendingSave>();
+  #departure: PendingMove | undefined;
   #hasMoved = false;
   #isDirty = false;
   #isDue = false;
@@ -177,9 +177,9 @@ export class Keeper {
   #bytes = 0;
   #unsaved = 0;
 
-  constructor(keep: Keep, desk: Desk) {
+  constructor(keep: Keep, port: SaverPort) {
     this.#keep = keep;
-    this.#desk = desk;
+    this.#port = port;
     this.onLeave = keep.onLeave ?? "wait";
     this.yields = keep.yields ?? true;
     this.holds = (keep.save ?? "each-message") === "each-message";
@@ -219,7 +219,7 @@ export class Keeper {
   }
 
   get #mayWrite(): boolean {
-    return !this.#isOver && !this.#departure && (this.#unanswered.size === 0 || this.#isMuch);
+    return !this.#isOver && !this.#departure && (this.#pending.size === 0 || this.#isMuch);
   }
 
   get #isMuch(): boolean {
@@ -234,38 +234,38 @@ export class Keeper {
    */
   async save(): Promise<void> {
     if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere: nothing is saved of it any more");
-    const unanswered = this.#write();
-    if (unanswered) await new Promise<void>((done, failed) => Object.assign(unanswered, { done, failed }));
+    const pending = this.#write();
+    if (pending) await new Promise<void>((done, failed) => Object.assign(pending, { done, failed }));
   }
 
   #writeOrTell(): void {
     try {
       this.#write();
     } catch (error) {
-      this.#desk.tell(error);
+      this.#port.tell(error);
     }
   }
 
   /** Sends the state. Called between two steps, when all messages of the last step are sent. */
-  #write(): Unanswered | undefined {
+  #write(): PendingSave | undefined {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#isOver || this.#departure || !this.source) return undefined;
     // If this save fails, the next change starts another.
     this.#isDirty = false;
-    const written = this.source();
-    if (!written) return undefined;
-    const unanswered: Unanswered = { known: written.known, messages: this.#messages, bytes: this.#bytes };
-    this.#unanswered.set(this.#say(written, null), unanswered);
+    const checkpoint = this.source();
+    if (!checkpoint) return undefined;
+    const pending: PendingSave = { known: checkpoint.known, messages: this.#messages, bytes: this.#bytes };
+    this.#pending.set(this.#say(checkpoint, null), pending);
     this.#messages = this.#bytes = 0;
-    return unanswered;
+    return pending;
   }
 
-  #say({ state, upto, also = [] }: Written, to: string | null): number {
-    const most = Math.min(STATE_BYTES_MAX, this.#desk.stateBytesMax ?? Infinity);
+  #say({ state, upto, also = [] }: Checkpoint, to: string | null): number {
+    const most = Math.min(STATE_BYTES_MAX, this.#port.stateBytesMax ?? Infinity);
     if (state.length > most) throw new WhimbrelError(`a state of ${state.length} bytes cannot be kept: ${most} are the most`);
     this.upto = Math.max(this.upto, upto);
-    return this.#desk.say({ state, also, upto: this.upto, to });
+    return this.#port.say({ state, also, upto: this.upto, to });
   }
 
   /** True while the agent is moving and the node has not confirmed its arrival. */
@@ -283,15 +283,15 @@ export class Keeper {
    *
    * @throws {@link StayedError} if the agent stays. {@link EndedError} if it ended first.
    */
-  leave(to: string, written: Written): Promise<void> {
+  leave(to: string, checkpoint: Checkpoint): Promise<void> {
     if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere");
     if (this.#departure) throw new StayedError("not_movable", "it is on its way already");
-    if (to === this.#desk.place) throw new StayedError("already_there", `it is at ${to} already`);
+    if (to === this.#port.place) throw new StayedError("already_there", `it is at ${to} already`);
     clearTimeout(this.#timer);
     this.#timer = undefined;
     let number: number;
     try {
-      number = this.#say(written, to);
+      number = this.#say(checkpoint, to);
     } catch (error) {
       throw new StayedError("too_large", error instanceof Error ? error.message : String(error));
     }
@@ -305,7 +305,7 @@ export class Keeper {
   }
 
   /** Handles a refused move. Delayed actions run after the rejection. */
-  #stay({ failed, later }: Departure, error: unknown): void {
+  #stay({ failed, later }: PendingMove, error: unknown): void {
     this.#departure = undefined;
     this.#isDirty = true;
     failed(error instanceof RefusedError ? StayedError.of(error) : error);
@@ -313,7 +313,7 @@ export class Keeper {
       try {
         what();
       } catch (wrong) {
-        this.#desk.tell(wrong);
+        this.#port.tell(wrong);
       }
     }
     this.#plan();
@@ -321,9 +321,9 @@ export class Keeper {
 
   /** The node has this save and all earlier ones. */
   saved(of: number): void {
-    for (const [number, { known, done }] of this.#unanswered) {
+    for (const [number, { known, done }] of this.#pending) {
       if (number > of) break;
-      this.#unanswered.delete(number);
+      this.#pending.delete(number);
       known?.();
       done?.();
     }
@@ -333,23 +333,23 @@ export class Keeper {
   /** The node refused this save. */
   refused(of: number, error: unknown): void {
     if (this.#departure?.number === of) return this.#stay(this.#departure, error);
-    const unanswered = this.#unanswered.get(of);
-    this.#unanswered.delete(of);
-    if (unanswered?.failed) unanswered.failed(error);
-    else this.#desk.tell(error);
-    this.#holdAgain(unanswered);
+    const pending = this.#pending.get(of);
+    this.#pending.delete(of);
+    if (pending?.failed) pending.failed(error);
+    else this.#port.tell(error);
+    this.#holdAgain(pending);
     if (this.#isDirty) this.#plan();
   }
 
   /** Schedules another save after a refusal, because the node still holds the messages that were to leave with it. */
-  #holdAgain(unanswered: Unanswered | undefined): void {
-    if (!this.holds || !unanswered?.messages || this.#isOver) return;
-    this.#messages += unanswered.messages;
-    this.#bytes += unanswered.bytes;
+  #holdAgain(pending: PendingSave | undefined): void {
+    if (!this.holds || !pending?.messages || this.#isOver) return;
+    this.#messages += pending.messages;
+    this.#bytes += pending.bytes;
     if (this.#keep.save !== "no") this.#timer ??= setTimeout(() => this.#writeOrTell(), this.#keep.checkpointMs ?? CHECKPOINT_MS);
   }
 
-  /** Ends the keeper: the agent ended, or has moved away. */
+  /** Ends the saver: the agent ended, or has moved away. */
   over(hasMoved = false): void {
     this.#isOver = true;
     this.#hasMoved = hasMoved;
@@ -357,7 +357,7 @@ export class Keeper {
     else this.#departure?.failed(new EndedError("the agent ended before it was elsewhere"));
     this.#departure = undefined;
     clearTimeout(this.#timer);
-    for (const { failed } of this.#unanswered.values()) failed?.(new EndedError("the agent ended before its node said that it has its state"));
-    this.#unanswered.clear();
+    for (const { failed } of this.#pending.values()) failed?.(new EndedError("the agent ended before its node said that it has its state"));
+    this.#pending.clear();
   }
 }

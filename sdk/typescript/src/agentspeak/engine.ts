@@ -39,7 +39,7 @@ export interface Counters {
 export type MessageJson = Readonly<Record<string, unknown>>;
 
 /** Event that the engine reports. */
-export type Happening =
+export type EngineEvent =
   | { readonly printed: { readonly agent: string; readonly text: string; readonly bare: boolean } }
   | { readonly noted: { readonly agent: string; readonly level: "debug" | "info" | "warning" | "severe"; readonly text: string } }
   | { readonly sent: { readonly agent: string; readonly message: MessageJson } }
@@ -113,7 +113,7 @@ type DiagnosticJson = Omit<Diagnostic, "endLine" | "endColumn" | "help"> & { rea
 /** Answer to an order, with the events since the previous order. */
 export interface Reply {
   readonly answer: Answer;
-  readonly happened: readonly Happening[];
+  readonly happened: readonly EngineEvent[];
   /** Number of events that were dropped because nobody fetched them. */
   readonly lost: number;
   /** Delay until the next turn; null if the society waits for an event. */
@@ -155,11 +155,11 @@ export async function compileEngine(source: EngineSource): Promise<WebAssembly.M
 }
 
 /** Encodes an order as JSON. */
-function written(order: unknown): Uint8Array {
+function encodeOrder(order: unknown): Uint8Array {
   try {
     return encoder.encode(JSON.stringify(order));
   } catch (error) {
-    throw new WhimbrelError(`that cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new WhimbrelError(`that cannot be encodeOrder as JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -187,7 +187,7 @@ export class Engine {
    */
   order(order: unknown, bytes: Uint8Array = new Uint8Array()): Reply {
     if (this.#fault) throw this.#fault;
-    const input = written(order);
+    const input = encodeOrder(order);
     const length = input.length + bytes.length;
     if (length > ORDER_BYTES_MAX) throw new WhimbrelError(`an order of ${length} bytes is too long: ${ORDER_BYTES_MAX} are the most`);
     try {

@@ -4,7 +4,7 @@ import type { Message } from "../acl/message.js";
 import type { Society } from "./society.js";
 
 /** Platform agent that stands for a durable mind of a society. It counts the messages that the mind has handled. */
-export class MindSeat extends Agent {
+export class MindAgent extends Agent {
   readonly #society: Society;
   readonly #mind: string;
   readonly #setUp: () => void | Promise<void>;
@@ -30,10 +30,10 @@ export class MindSeat extends Agent {
   /** Connects the created mind: saves its state from now on and delivers early messages. */
   begin(path: string): void {
     this.#society.keep(this.#mind);
-    if (this.keeper) {
-      this.keeper.isStepwise = true;
-      this.keeper.code = () => this.#society.code(path).bytes;
-      this.keeper.source = () => ({ state: this.#society.snapshot(this.#mind), upto: this.#upto });
+    if (this.saver) {
+      this.saver.isStepwise = true;
+      this.saver.code = () => this.#society.code(path).bytes;
+      this.saver.source = () => ({ state: this.#society.snapshot(this.#mind), upto: this.#upto });
     }
     for (const [message, number] of this.#early?.splice(0) ?? []) this.#hand(message, number);
     this.#early = undefined;
@@ -42,7 +42,7 @@ export class MindSeat extends Agent {
   /** Notes a turn of the mind. `waiting` counts the platform's messages that it has not handled. */
   worked(waiting: number): void {
     while (this.#waiting.length > waiting) this.#upto = this.#waiting.shift() ?? this.#upto;
-    this.keeper?.touched(this.#waiting.length);
+    this.saver?.touched(this.#waiting.length);
   }
 
   /**
@@ -52,11 +52,11 @@ export class MindSeat extends Agent {
    * @throws {@link StayedError} if the agent cannot move.
    */
   override async moveTo(place: string): Promise<void> {
-    const { keeper } = this;
-    if (!keeper || this.#early) throw new StayedError("not_movable", "it is not kept, or not there yet");
-    if (keeper.isLeaving) throw new StayedError("not_movable", "it is on its way already");
+    const { saver } = this;
+    if (!saver || this.#early) throw new StayedError("not_movable", "it is not kept, or not there yet");
+    if (saver.isLeaving) throw new StayedError("not_movable", "it is on its way already");
     try {
-      await keeper.leave(place, { state: this.#society.leave(this.#mind), upto: this.#upto });
+      await saver.leave(place, { state: this.#society.leave(this.#mind), upto: this.#upto });
     } catch (error) {
       if (!(error instanceof EndedError)) this.#stay(error);
       throw error;
@@ -79,7 +79,7 @@ export class MindSeat extends Agent {
   /** @internal */
   override over(reason: string): void {
     // The agent moved, so the society must forget its mind without ending it.
-    if (this.keeper?.hasMoved && !this.#society.isOver) this.#society.depart(this.#mind);
+    if (this.saver?.hasMoved && !this.#society.isOver) this.#society.depart(this.#mind);
     super.over(reason);
   }
 
@@ -89,7 +89,7 @@ export class MindSeat extends Agent {
    */
   lose(): void {
     this.#isLost = true;
-    this.keeper?.over();
+    this.saver?.over();
   }
 
   /** @internal */

@@ -4,15 +4,15 @@ import type { Platform } from "../agents/platform.js";
 import { message as messageOf, type Message } from "../acl/message.js";
 import type { Keep } from "../agents/saver.js";
 import { WhimbrelError } from "../acl/errors.js";
-import { MindSeat } from "./mind-agent.js";
+import { MindAgent } from "./mind-agent.js";
 import type { Society } from "./society.js";
 
 /** Options for attaching a society to a platform. */
-export interface SeatOptions {
+export interface AttachOptions {
   /** Receives errors of agents: a taken name, a refused service. Without it, errors are printed. */
   readonly onError?: (agent: string, error: unknown) => void;
   /** Called when an agent of the society has joined the platform. */
-  readonly onSeat?: (agent: string, seat: Agent) => void;
+  readonly onAttached?: (name: string, agent: Agent) => void;
   /** Name of the society's place: the answer to `.node(N)` of its agents. No name by default. */
   readonly place?: string;
 }
@@ -23,12 +23,12 @@ const [UNACKNOWLEDGED_MAX, UNACKNOWLEDGED_MIN] = [4096, 1024];
 const LOOK_MS = 10;
 
 /** An agent of a society with its counterpart on the platform, and the work that waits for that. */
-interface Seat {
+interface Slot {
   agent: Agent | undefined;
   waiting: Message[];
   readonly services: Service[];
   /** Tail of the queue of requests to the DF. */
-  saying: Promise<void>;
+  requests: Promise<void>;
 }
 
 /**
@@ -41,38 +41,38 @@ interface Seat {
  * Resolves when all present agents have joined. The returned function detaches the society: its agents leave the
  * platform and continue locally.
  */
-export async function attachSociety(society: Society, platform: Platform, options: SeatOptions = {}): Promise<() => Promise<void>> {
-  return (await seat(society, platform, options)).leave;
+export async function attachSociety(society: Society, platform: Platform, options: AttachOptions = {}): Promise<() => Promise<void>> {
+  return (await attachSlots(society, platform, options)).leave;
 }
 
 /** Attaches a society and also returns its slots. @internal */
-export async function seat(society: Society, platform: Platform, options: SeatOptions = {}): Promise<{ readonly seats: Seats; leave(): Promise<void> }> {
-  const seats = new Seats(society, platform, options);
+export async function attachSlots(society: Society, platform: Platform, options: AttachOptions = {}): Promise<{ readonly slots: Slots; leave(): Promise<void> }> {
+  const slots = new Slots(society, platform, options);
   society.attach(platform.name, options.place);
   const stops = [
-    society.on("created", ({ agent }) => void seats.take(agent)),
-    society.on("ended", ({ agent }) => seats.leave(agent)),
-    society.on("worked", ({ agent, waiting }) => seats.worked(agent, waiting)),
-    society.on("leaving", ({ agent, to }) => seats.go(agent, to)),
-    society.on("sent", ({ agent, message }) => seats.send(agent, message)),
-    society.on("stopped", () => void seats.leaveAll()),
-    society.on("failed", (error) => void seats.lose(error)),
-    society.on("offered", ({ agent, service, kind, offered }) => seats.offer(agent, { name: service, type: kind }, offered)),
+    society.on("created", ({ agent }) => void slots.take(agent)),
+    society.on("ended", ({ agent }) => slots.leave(agent)),
+    society.on("worked", ({ agent, waiting }) => slots.worked(agent, waiting)),
+    society.on("leaving", ({ agent, to }) => slots.go(agent, to)),
+    society.on("sent", ({ agent, message }) => slots.send(agent, message)),
+    society.on("stopped", () => void slots.leaveAll()),
+    society.on("failed", (error) => void slots.lose(error)),
+    society.on("offered", ({ agent, service, kind, offered }) => slots.offer(agent, { name: service, type: kind }, offered)),
   ];
-  const taken = society.agents.map(({ name }) => seats.take(name));
+  const taken = society.agents.map(({ name }) => slots.take(name));
   // Register services that were offered before.
-  for (const { agent, service, kind } of society.offers) seats.offer(agent, { name: service, type: kind }, true);
+  for (const { agent, service, kind } of society.offers) slots.offer(agent, { name: service, type: kind }, true);
   await Promise.all(taken);
   const leave = async (): Promise<void> => {
     for (const stop of stops) stop();
     if (!society.isOver) society.attach(undefined);
-    await seats.leaveAll();
+    await slots.leaveAll();
   };
-  return { seats, leave };
+  return { slots, leave };
 }
 
 /** A durable agent that has not joined yet. */
-interface Newcomer {
+interface PendingAgent {
   readonly name: string;
   readonly path: string;
   readonly code: string;
@@ -82,8 +82,8 @@ interface Newcomer {
 }
 
 /** @internal */
-export class Seats {
-  readonly #seats = new Map<string, Seat>();
+export class Slots {
+  readonly #slots = new Map<string, Slot>();
   /** Programs that arrived with agents. */
   readonly #admitted = new Set<string>();
   /** Agents that are leaving the platform. Their names stay reserved until they have left. */
@@ -95,7 +95,7 @@ export class Seats {
   constructor(
     readonly society: Society,
     readonly platform: Platform,
-    readonly options: SeatOptions,
+    readonly options: AttachOptions,
   ) {}
 
   onError(name: string, error: unknown): void {
@@ -121,14 +121,14 @@ export class Seats {
     return this.#settle({ name, path: code, options: {}, code, isComing: true }, keep);
   }
 
-  async #settle(newcomer: Newcomer, keep: Keep): Promise<Agent> {
-    const { name, code, isComing = false } = newcomer;
-    const agent = new MindSeat(this.society, name, async () => {
+  async #settle(pending: PendingAgent, keep: Keep): Promise<Agent> {
+    const { name, code, isComing = false } = pending;
+    const agent = new MindAgent(this.society, name, async () => {
       if (isComing && !this.#admitted.has(code)) {
         this.society.admit(code, await agent.fetchCode(code));
         this.#admitted.add(code);
       }
-      this.#begin(agent, newcomer);
+      this.#begin(agent, pending);
     });
     agent.onError = (error) => this.onError(name, error);
     await this.platform.create(name, agent, { ...keep, code });
@@ -138,70 +138,70 @@ export class Seats {
   }
 
   /** Creates the mind, restored or new. */
-  #begin(agent: MindSeat, { name, path, code, options, isComing }: Newcomer): void {
+  #begin(agent: MindAgent, { name, path, code, options, isComing }: PendingAgent): void {
     const { restored } = agent;
     if (restored && restored.code !== code) throw new WhimbrelError(`${name} is kept, and is of ${restored.code}, not of ${code}`);
     if (!restored && isComing) throw new WhimbrelError(`${name} is to come here, and did not`);
-    const seat: Seat = { agent, waiting: [], services: [], saying: Promise.resolve() };
-    this.#seats.set(name, seat);
+    const slot: Slot = { agent, waiting: [], services: [], requests: Promise.resolve() };
+    this.#slots.set(name, slot);
     try {
       if (restored) this.society.restore(name, path, restored.state, isComing ? (restored.from ?? "") : undefined);
       else this.society.spawn(name, path, options);
     } catch (error) {
-      this.#seats.delete(name);
+      this.#slots.delete(name);
       throw error;
     }
     agent.begin(path);
-    void agent.ended.then(() => this.#ended(name, seat));
+    void agent.ended.then(() => this.#ended(name, slot));
   }
 
   /** Forwards a durable agent's request to move. */
   go(name: string, to: string): void {
-    const agent = this.#seats.get(name)?.agent;
-    if (agent instanceof MindSeat) agent.go(to);
+    const agent = this.#slots.get(name)?.agent;
+    if (agent instanceof MindAgent) agent.go(to);
   }
 
   /** Forwards a durable agent's turn. */
   worked(name: string, waiting: number): void {
-    const agent = this.#seats.get(name)?.agent;
-    if (agent instanceof MindSeat) agent.worked(waiting);
+    const agent = this.#slots.get(name)?.agent;
+    if (agent instanceof MindAgent) agent.worked(waiting);
   }
 
   /** Creates the platform agent of a society's agent, unless it exists. */
   async take(name: string): Promise<void> {
-    if (this.#seats.has(name)) return;
-    let seated = (): void => undefined;
-    const seat: Seat = { agent: undefined, waiting: [], services: [], saying: new Promise((resolve) => (seated = resolve)) };
-    this.#seats.set(name, seat);
+    if (this.#slots.has(name)) return;
+    let joined = (): void => undefined;
+    const slot: Slot = { agent: undefined, waiting: [], services: [], requests: new Promise((resolve) => (joined = resolve)) };
+    this.#slots.set(name, slot);
     try {
       await this.#leaving.get(name);
       const agent = await this.platform.create(name, (one) => void one.onMessage((message) => this.#deliver(one, name, message)));
-      seat.agent = agent;
-      this.options.onSeat?.(name, agent);
-      void agent.ended.then(() => this.#ended(name, seat));
-      for (const message of seat.waiting.splice(0)) this.#say(agent, message);
+      slot.agent = agent;
+      this.options.onAttached?.(name, agent);
+      void agent.ended.then(() => this.#ended(name, slot));
+      for (const message of slot.waiting.splice(0)) this.#say(agent, message);
       // The society's agent ended while its platform agent was created.
-      if (this.#seats.get(name) !== seat) await agent.end();
+      if (this.#slots.get(name) !== slot) await agent.end();
     } catch (error) {
-      if (this.#seats.get(name) === seat) this.#seats.delete(name);
-      for (const message of seat.waiting) this.#giveBack(name, message);
+      if (this.#slots.get(name) === slot) this.#slots.delete(name);
+      for (const message of slot.waiting) this.#giveBack(name, message);
       this.onError(name, error);
     } finally {
-      seated();
+      joined();
     }
   }
 
   /** Delivers a message from the platform to the society. */
-  #deliver(seat: Agent, name: string, message: Message): void {
-    const missing = this.society.isOver ? [name] : this.society.deliver({ ...message, receivers: [seat.aid] });
-    if (missing.length > 0 && message.performative !== "failure") seat.reply(message, "failure", "the mailbox is full, or the agent ended");
+  #deliver(agent: Agent, name: string, message: Message): void {
+    const missing = this.society.isOver ? [name] : this.society.deliver({ ...message, receivers: [agent.aid] });
+    if (missing.length > 0 && message.performative !== "failure") agent.reply(message, "failure", "the mailbox is full, or the agent ended");
   }
 
   /** Sends an agent's message to an agent outside. Messages of the society's AMS are sent by any agent with a slot. */
   send(name: string, message: Message): void {
-    const seat = this.#seats.get(name) ?? (name === "ams" ? [...this.#seats.values()].find(({ agent }) => agent) : undefined);
-    if (seat?.agent) this.#say(seat.agent, message);
-    else if (seat) seat.waiting.push(message);
+    const slot = this.#slots.get(name) ?? (name === "ams" ? [...this.#slots.values()].find(({ agent }) => agent) : undefined);
+    if (slot?.agent) this.#say(slot.agent, message);
+    else if (slot) slot.waiting.push(message);
     else this.#giveBack(name, message);
   }
 
@@ -236,59 +236,59 @@ export class Seats {
 
   /** Updates the services of an agent in the platform's DF. */
   offer(name: string, service: Service, offered: boolean): void {
-    const seat = this.#seats.get(name);
-    if (!seat) return;
-    const at = seat.services.findIndex((other) => other.name === service.name && other.type === service.type);
-    if (offered && at < 0) seat.services.push(service);
-    else if (!offered && at >= 0) seat.services.splice(at, 1);
+    const slot = this.#slots.get(name);
+    if (!slot) return;
+    const at = slot.services.findIndex((other) => other.name === service.name && other.type === service.type);
+    if (offered && at < 0) slot.services.push(service);
+    else if (!offered && at >= 0) slot.services.splice(at, 1);
     else return;
-    const [isFirst, isNone] = [seat.services.length === 1 && offered, seat.services.length === 0];
-    const services = [...seat.services];
-    seat.saying = seat.saying.then(async () => {
-      const df = seat.agent?.df;
+    const [isFirst, isNone] = [slot.services.length === 1 && offered, slot.services.length === 0];
+    const services = [...slot.services];
+    slot.requests = slot.requests.then(async () => {
+      const df = slot.agent?.df;
       if (!df) return;
       try {
         await (isNone ? df.deregister() : isFirst ? df.register({ services }) : df.modify({ services }));
       } catch (error) {
-        if (!seat.agent?.signal.aborted) this.onError(name, error);
+        if (!slot.agent?.signal.aborted) this.onError(name, error);
       }
     });
   }
 
   /** Ends the platform agent of an agent that ended in the society. */
   leave(name: string): void {
-    const seat = this.#seats.get(name);
-    this.#seats.delete(name);
-    if (!seat?.agent || seat.agent.signal.aborted) return;
+    const slot = this.#slots.get(name);
+    this.#slots.delete(name);
+    if (!slot?.agent || slot.agent.signal.aborted) return;
     // Cancel pending saves: the agent has no state any more.
-    seat.agent.keeper?.over();
-    const left = seat.agent.end().catch((error: unknown) => this.onError(name, error));
+    slot.agent.saver?.over();
+    const left = slot.agent.end().catch((error: unknown) => this.onError(name, error));
     this.#leaving.set(name, left);
     void left.then(() => this.#leaving.get(name) === left && this.#leaving.delete(name));
   }
 
   /** Ends the society's agent when its platform agent ended: killed, or the session is over. */
-  #ended(name: string, seat: Seat): void {
+  #ended(name: string, slot: Slot): void {
     // A new agent may have taken the name.
-    if (this.#seats.get(name) !== seat) return;
-    this.#seats.delete(name);
+    if (this.#slots.get(name) !== slot) return;
+    this.#slots.delete(name);
     if (this.#isOver || this.society.isOver) return;
     if (this.society.agents.some((agent) => agent.name === name)) this.society.kill(name);
   }
 
   async leaveAll(): Promise<void> {
     this.#isOver = true;
-    const agents = [...this.#seats.values()].flatMap(({ agent }) => agent ?? []);
-    this.#seats.clear();
-    for (const agent of agents) agent.keeper?.over();
+    const agents = [...this.#slots.values()].flatMap(({ agent }) => agent ?? []);
+    this.#slots.clear();
+    for (const agent of agents) agent.saver?.over();
     await Promise.all(agents.map((agent) => agent.end().catch((error: unknown) => this.onError(agent.name, error))));
   }
 
   /** Detaches all agents after the engine stopped. Ending durable agents would delete their saved states. */
   async lose(error: unknown): Promise<void> {
-    for (const [name, { agent }] of this.#seats) {
-      if (!(agent instanceof MindSeat) || agent.keeper?.onLeave === "end") continue;
-      this.#seats.delete(name);
+    for (const [name, { agent }] of this.#slots) {
+      if (!(agent instanceof MindAgent) || agent.saver?.onLeave === "end") continue;
+      this.#slots.delete(name);
       agent.lose();
       this.onError(name, new WhimbrelError(`it waits for another session, as it was last saved: ${String(error)}`));
     }

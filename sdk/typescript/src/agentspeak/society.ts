@@ -2,7 +2,7 @@ import { WhimbrelError } from "../acl/errors.js";
 import { messageFromJson, messageToJson } from "../acl/json.js";
 import type { Message } from "../acl/message.js";
 import { clock as realClock, type Clock } from "./clock.js";
-import { compileEngine, diagnosticOf, Engine, EngineError, type Counters, type Diagnostic, type EngineSource, type Happening, type Instruction, type Mind, type Reply } from "./engine.js";
+import { compileEngine, diagnosticOf, Engine, EngineError, type Counters, type Diagnostic, type EngineSource, type EngineEvent, type Instruction, type Mind, type Reply } from "./engine.js";
 
 /** Program text by path. */
 export type ProgramFiles = Readonly<Record<string, string>>;
@@ -467,7 +467,7 @@ export class Society {
     return reply;
   }
 
-  #happened(happening: Happening): void {
+  #happened(happening: EngineEvent): void {
     if ("sent" in happening) {
       const { agent, message } = happening.sent;
       this.#tell("sent", { agent, message: messageFromJson(message) });
@@ -476,7 +476,7 @@ export class Society {
   }
 
   /** Updates the registered services, and reports an event. */
-  #note(happening: Happening): void {
+  #note(happening: EngineEvent): void {
     if ("ended" in happening) this.#offers.delete(happening.ended.agent);
     if ("offered" in happening) {
       const { agent, service, kind, offered } = happening.offered;

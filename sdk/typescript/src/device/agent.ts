@@ -1,5 +1,5 @@
 import type { Mind } from "../agentspeak/engine.js";
-import type { Question, WorkerLine } from "./worker-channel.js";
+import type { WorkerQuery, WorkerChannel } from "./worker-channel.js";
 
 /** An agent in a Worker of this device. */
 export class DeviceAgent {
@@ -10,19 +10,19 @@ export class DeviceAgent {
   #end: ((reason: string) => void) | undefined;
   #isSuspended = false;
   #isToEnd = false;
-  #line: WorkerLine;
+  #channel: WorkerChannel;
   #id: number;
 
   /** @internal */
   constructor(
     /** Identifier, `name@platform`. */
     readonly aid: string,
-    line: WorkerLine,
+    channel: WorkerChannel,
     id: number,
     /** Order that recreates a durable agent in another Worker when its session is over. @internal */
-    readonly order?: Question,
+    readonly order?: WorkerQuery,
   ) {
-    this.#line = line;
+    this.#channel = channel;
     this.#id = id;
     this.ended = new Promise((resolve) => (this.#end = resolve));
   }
@@ -40,13 +40,13 @@ export class DeviceAgent {
   /** Suspends the agent: it handles nothing, and messages wait. */
   suspend(): void {
     this.#isSuspended = true;
-    this.#line.say({ type: "suspend", id: this.#id, suspended: true });
+    this.#channel.say({ type: "suspend", id: this.#id, suspended: true });
   }
 
   /** Resumes the agent. */
   resume(): void {
     this.#isSuspended = false;
-    this.#line.say({ type: "suspend", id: this.#id, suspended: false });
+    this.#channel.say({ type: "suspend", id: this.#id, suspended: false });
   }
 
   /**
@@ -56,7 +56,7 @@ export class DeviceAgent {
    * @throws {@link StayedError} if the agent cannot move, with the reason.
    */
   async moveTo(place: string): Promise<void> {
-    await this.#line.ask({ type: "move", agent: this.#id, to: place });
+    await this.#channel.ask({ type: "move", agent: this.#id, to: place });
   }
 
   /**
@@ -65,22 +65,22 @@ export class DeviceAgent {
    * @throws {@link WhimbrelError} if the agent is not written in AgentSpeak.
    */
   async mind(): Promise<Mind> {
-    return (await this.#line.ask({ type: "mind", agent: this.#id })) as Mind;
+    return (await this.#channel.ask({ type: "mind", agent: this.#id })) as Mind;
   }
 
   /** Ends the agent. */
   async end(): Promise<void> {
     this.#isToEnd = true;
-    this.#line.say({ type: "end", id: this.#id });
+    this.#channel.say({ type: "end", id: this.#id });
     await this.ended;
   }
 
   /** Attaches the agent to another Worker. @internal */
-  goOn(line: WorkerLine, id: number): void {
-    this.#line = line;
+  goOn(channel: WorkerChannel, id: number): void {
+    this.#channel = channel;
     this.#id = id;
     if (this.#isSuspended) this.suspend();
-    if (this.#isToEnd) line.say({ type: "end", id });
+    if (this.#isToEnd) channel.say({ type: "end", id });
   }
 
   /** @internal */

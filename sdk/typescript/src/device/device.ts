@@ -10,7 +10,7 @@ import type { Offer, Platform } from "../agents/platform.js";
 import type { Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
 import type { DeviceAgent } from "./agent.js";
-import { Crews, isFinal, LEFT } from "./worker-pool.js";
+import { WorkerPool, isFinal, DEVICE_LEFT } from "./worker-pool.js";
 import { Pace } from "./pace.js";
 import { credentials } from "./protocol.js";
 import { again, battery, isHidden, within, type BatteryManager } from "./page.js";
@@ -125,7 +125,7 @@ const REFUSED_FOR_GOOD: readonly Code[] = ["not-allowed", "bad-name"];
 export class Device {
   readonly #options: DeviceOptions;
   readonly #url: string;
-  readonly #crews: Crews;
+  readonly #pool: WorkerPool;
   readonly #ending = new AbortController();
   readonly #pace = new Pace();
   /** Set-up functions of the agents in the page itself, by name. */
@@ -149,7 +149,7 @@ export class Device {
     this.#url = url;
     this.#options = options;
     this.name = options.name ?? `device-${randomName()}`;
-    this.#crews = new Crews({
+    this.#pool = new WorkerPool({
       order: { type: "join", url, token, certificate, key, leaseMs, compact, engine: engine === undefined ? undefined : absolute(engine), place: this.name, storage, yields },
       stuckMs,
       weighEveryMs: WEIGH_EVERY_MS,
@@ -159,7 +159,7 @@ export class Device {
       changed: () => this.#tellSoon(),
       trouble: (agent, error) => this.#trouble(agent, error),
       printed: (agent, text) => this.#options.onPrint?.(agent, text),
-      isThere: (agent) => this.#isThere(agent),
+      exists: (agent) => this.#exists(agent),
     });
   }
 
@@ -186,8 +186,8 @@ export class Device {
   async #begin(): Promise<void> {
     this.#platform = await this.#connect();
     this.#isConnected = true;
-    await this.#crews.begin(this.#options.workers ?? defaultWorkers());
-    await this.#crews.weigh();
+    await this.#pool.begin(this.#options.workers ?? defaultWorkers());
+    await this.#pool.weigh();
     await this.#serve(this.#platform);
     // Do not wait: some browsers never answer.
     void battery().then((found) => this.#watchBattery(found));
@@ -219,17 +219,17 @@ export class Device {
 
   /** Compute units of all Workers. */
   get units(): number {
-    return this.#crews.units;
+    return this.#pool.units;
   }
 
   /** Number of Workers. */
   get workers(): number {
-    return this.#crews.size;
+    return this.#pool.size;
   }
 
   /** Agents in its Workers. */
   get agents(): readonly DeviceAgent[] {
-    return this.#crews.agents;
+    return this.#pool.agents;
   }
 
   get #isOver(): boolean {
@@ -248,7 +248,7 @@ export class Device {
    * @throws {@link RefusedError} if the node refuses the agent. {@link WhimbrelError} if the module cannot be loaded.
    */
   async spawn(name: string, module: string | URL, data?: unknown, keep?: Keep): Promise<DeviceAgent> {
-    return this.#crews.lodge({ type: "spawn", name, module: absolute(module), data, keep });
+    return this.#pool.assign({ type: "spawn", name, module: absolute(module), data, keep });
   }
 
   /**
@@ -278,13 +278,13 @@ export class Device {
     const isKnown = kind === "asl" || kind === "wasm" || module !== undefined;
     if (!(typeof accepts === "function" ? accepts(name, code) : accepts)) throw new WhimbrelError(`the device ${this.name} does not take it in`);
     if (!isKnown) throw new WhimbrelError(`the device ${this.name} does not know ${code}`);
-    const agent = await this.#crews.lodge({ type: "accept", name, code, module: module && absolute(module) });
+    const agent = await this.#pool.assign({ type: "accept", name, code, module: module && absolute(module) });
     this.#options.onArrival?.(agent);
   }
 
   /** Measures all Workers at the same time, and reports to the agent `devices`. */
   async weigh(): Promise<number> {
-    await this.#crews.weigh();
+    await this.#pool.weigh();
     return this.units;
   }
 
@@ -302,7 +302,7 @@ export class Device {
     });
     steward.onMessage({ performative: "query-ref", ontology: "whimbrel-mind" }, (message) => this.#show(steward, message));
     for (const [name, setup] of this.#setups) await this.#settle(platform, name, setup);
-    if (this.#isOver) throw new WhimbrelError(LEFT);
+    if (this.#isOver) throw new WhimbrelError(DEVICE_LEFT);
     this.#platform = platform;
     this.#steward = steward;
     platform.onOffer((offer) => this.#accept(offer));
@@ -331,7 +331,7 @@ export class Device {
   }
 
   /** Resolves with true if the agent exists. Waits until the device has an agent to ask. */
-  async #isThere(name: string): Promise<boolean> {
+  async #exists(name: string): Promise<boolean> {
     for (let steward = this.#steward; !this.#isOver; steward = this.#steward) {
       if (steward && !steward.signal.aborted) return (await steward.ams.search({ name })).some((found) => found.name.name === name);
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
@@ -345,7 +345,7 @@ export class Device {
       await this.#serve(platform);
       // A machine that slept may have another capacity now. Its report may have crossed with the end of the last
       // session.
-      this.#crews.weighSoon();
+      this.#pool.weighSoon();
     } catch (error) {
       // The last session's agent may still have the name.
       await platform.close();
@@ -365,7 +365,7 @@ export class Device {
 
   /** Ends its agents, Workers and sessions. */
   async leave(): Promise<void> {
-    await this.#end(new SessionError("bye", LEFT));
+    await this.#end(new SessionError("bye", DEVICE_LEFT));
     await this.closed;
   }
 
@@ -375,7 +375,7 @@ export class Device {
     clearTimeout(this.#tells);
     for (const type of ["levelchange", "chargingchange"]) this.#battery?.removeEventListener(type, this.#tellHow);
     globalThis.document?.removeEventListener("visibilitychange", this.#seen);
-    await this.#crews.leave();
+    await this.#pool.leave();
     await this.#platform?.close();
     this.#closed?.(why);
   }
@@ -388,11 +388,11 @@ export class Device {
     const { work = {}, onWork } = this.#options;
     const module = Object.hasOwn(work, kind) ? work[kind] : undefined;
     const since = performance.now();
-    const working = module !== undefined && isTerm(content, "share", 2) ? this.#crews.work(absolute(module), content.args[1] ?? null) : undefined;
+    const working = module !== undefined && isTerm(content, "share", 2) ? this.#pool.work(absolute(module), content.args[1] ?? null) : undefined;
     if (!working) return steward.reply(message, "refuse", content);
     try {
       const answer = await working;
-      if (!isHidden() && this.#pace.note(kind, performance.now() - since)) this.#crews.weighSoon();
+      if (!isHidden() && this.#pace.note(kind, performance.now() - since)) this.#pool.weighSoon();
       steward.reply(message, "inform", answer);
       onWork?.(kind, true);
     } catch (error) {
@@ -426,7 +426,7 @@ export class Device {
 
   /** Handles a change of visibility. The capacity may have changed while the page was hidden. */
   readonly #seen = (): void => {
-    if (!isHidden()) this.#crews.weighSoon();
+    if (!isHidden()) this.#pool.weighSoon();
     this.#tellHow();
   };
 

@@ -46,25 +46,25 @@ export type Order =
   | { readonly type: "leave" };
 
 /** An error in a form that can leave a Worker. */
-export interface Fault {
+export interface WorkerFault {
   readonly name: string;
   readonly message: string;
   readonly code: string | undefined;
 }
 
 /** Report of a Worker to its page. */
-export type News =
+export type WorkerReport =
   | { readonly type: "joined"; readonly platform: string; readonly agentsMax: number }
   | { readonly type: "connection"; readonly isConnected: boolean; readonly why: string | undefined }
   | { readonly type: "spawned"; readonly id: number; readonly name: string }
   | { readonly type: "done"; readonly id: number; readonly value: unknown }
-  | { readonly type: "failed"; readonly id: number; readonly fault: Fault }
+  | { readonly type: "failed"; readonly id: number; readonly fault: WorkerFault }
   | { readonly type: "ended"; readonly id: number; readonly reason: string }
-  | { readonly type: "trouble"; readonly agent: string; readonly fault: Fault }
+  | { readonly type: "trouble"; readonly agent: string; readonly fault: WorkerFault }
   /** One of these agents has its turn. A society reports all its agents. */
   | { readonly type: "turn"; readonly ids: readonly number[] }
   | { readonly type: "printed"; readonly agent: string; readonly text: string }
-  | { readonly type: "closed"; readonly fault: Fault };
+  | { readonly type: "closed"; readonly fault: WorkerFault };
 
 /** One end of the channel between page and Worker. */
 export interface Port<Out, In> {
@@ -72,7 +72,7 @@ export interface Port<Out, In> {
   addEventListener(type: "message", listener: (event: { readonly data: In }) => void): void;
 }
 
-export function faultOf(error: unknown): Fault {
+export function faultOf(error: unknown): WorkerFault {
   if (!(error instanceof Error)) return { name: "Error", message: String(error), code: undefined };
   const { code, why } = error as { readonly code?: unknown; readonly why?: unknown };
   const word = code ?? why;

@@ -2,7 +2,7 @@ import { WhimbrelError } from "../acl/errors.js";
 import { RefusedError, StayedError } from "../agents/errors.js";
 import { CODES, type Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
-import type { Fault, JoinOrder, News, Order } from "./protocol.js";
+import type { WorkerFault, JoinOrder, WorkerReport, Order } from "./protocol.js";
 
 /** The part of the standard's `Worker` that is used. */
 export interface WorkerLike {
@@ -12,21 +12,21 @@ export interface WorkerLike {
   terminate(): unknown;
 }
 
-type Told = Exclude<News, { readonly type: "done" | "failed" | "spawned" | "turn" }>;
+type ForwardedReport = Exclude<WorkerReport, { readonly type: "done" | "failed" | "spawned" | "turn" }>;
 type Numbered = Extract<Order, { readonly id: number }>;
 /** An order without its number. */
-export type Question = Numbered extends infer One ? (One extends Numbered ? Omit<One, "id"> : never) : never;
+export type WorkerQuery = Numbered extends infer One ? (One extends Numbered ? Omit<One, "id"> : never) : never;
 
-interface Waiting {
+interface PendingAnswer {
   done(value: unknown): void;
   failed(error: Error): void;
 }
 
 /** Channel to a Worker, on the page's side. */
-export class WorkerLine {
+export class WorkerChannel {
   readonly #worker: WorkerLike;
-  readonly #waiting = new Map<number, Waiting>();
-  readonly #tell: (news: Told) => void;
+  readonly #waiting = new Map<number, PendingAnswer>();
+  readonly #tell: (report: ForwardedReport) => void;
   #last = 0;
   #askedAt = Infinity;
   /** Reason of its end, if it was terminated. */
@@ -39,10 +39,10 @@ export class WorkerLine {
   /** Resolves when the Worker's session is over, or the Worker could not be loaded. */
   readonly closed: Promise<void> = new Promise((resolve) => (this.#closed = resolve));
 
-  constructor(worker: WorkerLike, tell: (news: Told) => void) {
+  constructor(worker: WorkerLike, tell: (report: ForwardedReport) => void) {
     this.#worker = worker;
     this.#tell = tell;
-    worker.addEventListener("message", ({ data }) => this.#heard(data as News));
+    worker.addEventListener("message", ({ data }) => this.#heard(data as WorkerReport));
     worker.addEventListener("error", ({ message }) => this.#heard({ type: "closed", fault: { name: "Error", message: message ?? "the Worker cannot be loaded", code: undefined } }));
   }
 
@@ -60,7 +60,7 @@ export class WorkerLine {
   }
 
   /** Sends an order, and returns the answer. */
-  ask(order: Question, id = this.number()): Promise<unknown> {
+  ask(order: WorkerQuery, id = this.number()): Promise<unknown> {
     return new Promise((done, failed) => {
       if (this.#terminated) return failed(this.#terminated);
       this.#waiting.set(id, { done, failed });
@@ -96,33 +96,33 @@ export class WorkerLine {
     this.#waiting.clear();
   }
 
-  #heard(news: News): void {
+  #heard(report: WorkerReport): void {
     this.#askedAt = Infinity;
-    switch (news.type) {
+    switch (report.type) {
       case "joined":
-        this.agentsMax = news.agentsMax;
-        this.platform = news.platform;
+        this.agentsMax = report.agentsMax;
+        this.platform = report.platform;
         this.#settle(0, (waiting) => waiting.done(undefined));
-        return this.#tell(news);
+        return this.#tell(report);
       case "turn":
-        this.turn = news.ids;
+        this.turn = report.ids;
         return;
       case "done":
-        return this.#settle(news.id, (waiting) => waiting.done(news.value));
+        return this.#settle(report.id, (waiting) => waiting.done(report.value));
       case "spawned":
-        return this.#settle(news.id, (waiting) => waiting.done(news.name));
+        return this.#settle(report.id, (waiting) => waiting.done(report.name));
       case "failed":
-        return this.#settle(news.id, (waiting) => waiting.failed(errorOf(news.fault)));
+        return this.#settle(report.id, (waiting) => waiting.failed(errorOf(report.fault)));
       case "closed":
-        this.#settle(0, (waiting) => waiting.failed(errorOf(news.fault)));
+        this.#settle(0, (waiting) => waiting.failed(errorOf(report.fault)));
         this.#closed?.();
-        return this.#tell(news);
+        return this.#tell(report);
       default:
-        return this.#tell(news);
+        return this.#tell(report);
     }
   }
 
-  #settle(id: number, how: (waiting: Waiting) => void): void {
+  #settle(id: number, how: (waiting: PendingAnswer) => void): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (waiting) how(waiting);
@@ -130,7 +130,7 @@ export class WorkerLine {
 }
 
 /** Restores an error of the Worker, with its class if that is known. */
-export function errorOf({ name, message, code }: Fault): Error {
+export function errorOf({ name, message, code }: WorkerFault): Error {
   const text = code !== undefined && message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
   if (name === "RefusedError" && CODES.includes(code as Code)) return new RefusedError(code as Code, text);
   if (name === "StayedError" && code !== undefined) return new StayedError(code, message);

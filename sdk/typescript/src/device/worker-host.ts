@@ -7,10 +7,10 @@ import type { Platform } from "../agents/platform.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Value } from "../acl/value.js";
 import type { Mind } from "../agentspeak/engine.js";
-import type { Seats } from "../agentspeak/slots.js";
+import type { Slots } from "../agentspeak/slots.js";
 import type { Society } from "../agentspeak/society.js";
-import type { GuestAgent, GuestModule, Shelf } from "../guest.js";
-import { credentials, faultOf, type JoinOrder, type News, type Order, type Port } from "./protocol.js";
+import type { GuestAgent, GuestModule, GuestStorage } from "../guest.js";
+import { credentials, faultOf, type JoinOrder, type WorkerReport, type Order, type Port } from "./protocol.js";
 import { within } from "./page.js";
 import { measure } from "./weigh.js";
 
@@ -27,13 +27,13 @@ type SpawnOrder = Omit<Extract<Order, { readonly type: "spawn" }>, "type">;
 type AcceptOrder = Extract<Order, { readonly type: "accept" }>;
 
 /** A society with its slots on the platform. */
-interface Seated {
+interface AttachedSociety {
   readonly society: Society;
-  readonly seats: Seats;
+  readonly slots: Slots;
 }
 
 /** An agent of this Worker: in TypeScript, WebAssembly, or a mind of the society. */
-interface Lodger {
+interface HostedAgent {
   readonly name: string;
   readonly isMind?: boolean;
   /** True for durable agents: they may continue in another session. */
@@ -55,18 +55,18 @@ const OVER_MS = 5000;
 const KILLED = "killed";
 
 /** Durability of agents from elsewhere. If the page closes, they continue at its node or wait there. */
-const GUESTS: Keep = { onLeave: "go-on" };
-const SCRIPTS: Keep = { onLeave: "wait" };
+const GUEST_KEEP: Keep = { onLeave: "go-on" };
+const SCRIPT_KEEP: Keep = { onLeave: "wait" };
 
 /** Executes the orders of a page. */
-export class WorkBench {
-  readonly #port: Port<News, Order>;
-  readonly #lodgers = new Map<number, Lodger>();
+export class WorkerHost {
+  readonly #port: Port<WorkerReport, Order>;
+  readonly #hosted = new Map<number, HostedAgent>();
   #platform: Platform | undefined;
   #joined: JoinOrder | undefined;
-  #society: Promise<Seated> | undefined;
+  #society: Promise<AttachedSociety> | undefined;
 
-  constructor(port: Port<News, Order>) {
+  constructor(port: Port<WorkerReport, Order>) {
     this.#port = port;
     port.addEventListener("message", ({ data }) => void this.#handle(data));
   }
@@ -102,7 +102,7 @@ export class WorkBench {
       case "end":
         return this.#end(order.id);
       case "suspend":
-        return this.#lodgers.get(order.id)?.suspend(order.suspended);
+        return this.#hosted.get(order.id)?.suspend(order.suspended);
       case "work":
         this.#hasTurn(order.id);
         return this.#work(order.id, order.module, order.part);
@@ -115,8 +115,8 @@ export class WorkBench {
     }
   }
 
-  #tell(news: News): void {
-    this.#port.postMessage(news);
+  #tell(report: WorkerReport): void {
+    this.#port.postMessage(report);
   }
 
   #hasTurn(...ids: readonly number[]): void {
@@ -146,14 +146,14 @@ export class WorkBench {
   }
 
   async #move(id: number, agent: number, to: string): Promise<void> {
-    const lodger = this.#lodgers.get(agent);
-    if (!lodger) throw new WhimbrelError("the agent ended, or is elsewhere");
-    await lodger.moveTo(to);
+    const hosted = this.#hosted.get(agent);
+    if (!hosted) throw new WhimbrelError("the agent ended, or is elsewhere");
+    await hosted.moveTo(to);
     this.#tell({ type: "done", id, value: null });
   }
 
   #mind(id: number, agent: number): void {
-    const mind = this.#lodgers.get(agent)?.mind?.();
+    const mind = this.#hosted.get(agent)?.mind?.();
     if (!mind) throw new WhimbrelError("it is no AgentSpeak agent, or is not here");
     this.#tell({ type: "done", id, value: mind });
   }
@@ -175,10 +175,10 @@ export class WorkBench {
     if (code.startsWith("asl:")) return this.#acceptMind(order);
     if (code.startsWith("wasm:")) {
       const make = (isArriving: boolean): Promise<GuestAgent> => this.#guestOf(name, (one) => this.#fetched(one, code), {}, isArriving);
-      return this.#lodge(id, name, await make(true), { ...GUESTS, code, again: () => make(false) });
+      return this.#createAgent(id, name, await make(true), { ...GUEST_KEEP, code, again: () => make(false) });
     }
     if (module === undefined) throw new WhimbrelError(`nobody here knows ${code}`);
-    return this.#spawnScript({ ...order, module, data: undefined, keep: { ...SCRIPTS, code } });
+    return this.#spawnScript({ ...order, module, data: undefined, keep: { ...SCRIPT_KEEP, code } });
   }
 
   /** Returns the module of an arriving agent, fetched if it is unknown. */
@@ -208,23 +208,23 @@ export class WorkBench {
       if (!isAgentClass(given)) agent.setup = () => given(agent, data);
       return agent;
     };
-    await this.#lodge(id, name, make(), keep && { ...keep, again: make });
+    await this.#createAgent(id, name, make(), keep && { ...keep, again: make });
   }
 
   /** Creates the agent on the platform, and reports it to the page. */
-  async #lodge(id: number, name: string, agent: Agent, keep?: Keep): Promise<void> {
+  async #createAgent(id: number, name: string, agent: Agent, keep?: Keep): Promise<void> {
     const watched = <A extends Agent>(one: A): A => {
       if (this.#joined?.isWatched) one.onTurn = () => this.#hasTurn(id);
       return one;
     };
     const again = keep?.again;
     await this.#here.create(name, watched(agent), keep && { yields: this.#yields, ...keep, ...(again && { again: async () => watched(await again()) }) });
-    this.#house(id, agent, keep !== undefined);
+    this.#register(id, agent, keep !== undefined);
     this.#tell({ type: "spawned", id, name: agent.aid.toString() });
   }
 
   /** Registers an agent under its number, until it ends or its successor takes over. */
-  #house(id: number, agent: Agent, isKept: boolean): void {
+  #register(id: number, agent: Agent, isKept: boolean): void {
     this.#take(id, {
       name: agent.name,
       isKept,
@@ -234,7 +234,7 @@ export class WorkBench {
     });
     void agent.ended.then(async (reason) => {
       const successor = await agent.successor?.catch(() => undefined);
-      if (successor) this.#house(id, successor, isKept);
+      if (successor) this.#register(id, successor, isKept);
       else await this.#ended(id, reason);
     });
   }
@@ -248,20 +248,20 @@ export class WorkBench {
       return GuestModule.compile(await response.arrayBuffer());
     });
     const make = (): Promise<GuestAgent> => this.#guestOf(name, loaded, (data ?? {}) as Readonly<Record<string, Value>>);
-    await this.#lodge(id, name, await make(), keep && { ...keep, again: make, code: await loaded.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
+    await this.#createAgent(id, name, await make(), keep && { ...keep, again: make, code: await loaded.codeName(module.split(/[?#]/)[0]?.split("/").at(-1) ?? "") });
   }
 
   async #guestOf(name: string, module: GuestModule | ((agent: GuestAgent) => Promise<GuestModule>), options: Readonly<Record<string, Value>>, isArriving = false): Promise<GuestAgent> {
-    const { GuestAgent, Shelf } = await import("../guest.js");
-    const shelf = this.#shelves.get(name) ?? new Shelf();
-    if (this.#joined?.storage) this.#shelves.set(name, shelf);
+    const { GuestAgent, GuestStorage } = await import("../guest.js");
+    const storage = this.#storages.get(name) ?? new GuestStorage();
+    if (this.#joined?.storage) this.#storages.set(name, storage);
     const agent = new GuestAgent(module, {
       options,
       isArriving,
       node: this.#joined?.place ?? "",
       onPrint: (text) => this.#tell({ type: "printed", agent: name, text }),
       onLog: (level, text) => level !== "debug" && this.#tell({ type: "printed", agent: name, text: `${level}: ${text}` }),
-      ...(this.#joined?.storage && { shelf }),
+      ...(this.#joined?.storage && { storage }),
     });
     agent.onError = (error) => this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
     return agent;
@@ -283,29 +283,29 @@ export class WorkBench {
 
   /** Guest modules by address, the most recently used last; and guests' storage by agent name. */
   readonly #modules = new Map<string, Promise<GuestModule>>();
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #storages = new Map<string, GuestStorage>();
 
-  #take(id: number, lodger: Lodger): void {
-    this.#lodgers.set(id, lodger);
+  #take(id: number, hosted: HostedAgent): void {
+    this.#hosted.set(id, hosted);
   }
 
   #end(id: number): Promise<unknown> | undefined {
-    const lodger = this.#lodgers.get(id);
-    if (lodger) lodger.isToEnd = true;
-    return lodger?.end();
+    const hosted = this.#hosted.get(id);
+    if (hosted) hosted.isToEnd = true;
+    return hosted?.end();
   }
 
   async #ended(id: number, reason: string): Promise<void> {
-    const lodger = this.#lodgers.get(id);
+    const hosted = this.#hosted.get(id);
     // A stopping node reports the end of the session a moment later.
-    if (lodger?.isKept && !lodger.isToEnd && reason === KILLED) await within(OVER_MS, this.#here.closed);
+    if (hosted?.isKept && !hosted.isToEnd && reason === KILLED) await within(OVER_MS, this.#here.closed);
     // If the session is over, the page learns that, and handles its agents itself.
-    if (this.#lodgers.get(id) === lodger && this.#lodgers.delete(id) && !this.#platform?.over) this.#tell({ type: "ended", id, reason });
+    if (this.#hosted.get(id) === hosted && this.#hosted.delete(id) && !this.#platform?.over) this.#tell({ type: "ended", id, reason });
   }
 
   /** Creates an AgentSpeak agent. All minds of a Worker are in one society. */
   async #spawnMind({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
-    const { society, seats } = await this.#seated();
+    const { society, slots } = await this.#attached();
     const response = await fetch(module);
     if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
     society.putFiles({ [module]: await response.text() });
@@ -313,35 +313,35 @@ export class WorkBench {
     const first = diagnostics.find(({ severity }) => severity === "error");
     if (first) throw new WhimbrelError(withSlashes(first.rendered));
     const options = (data ?? {}) as Record<string, string>;
-    if (keep) return this.#lodgeMind(id, society, await seats.spawnKept(name, module, options, { yields: this.#yields, ...keep }));
-    const lodger = mindLodger(society, name, () => Promise.reject(new StayedError("not_movable", "it is not kept: spawn says whether it is (`onLeave`)")));
-    const seated = new Promise<string>((resolve, reject) => this.#seats.set(name, { resolve, reject }));
-    this.#take(id, lodger);
+    if (keep) return this.#registerMind(id, society, await slots.spawnKept(name, module, options, { yields: this.#yields, ...keep }));
+    const hosted = hostedMind(society, name, () => Promise.reject(new StayedError("not_movable", "it is not kept: spawn says whether it is (`onLeave`)")));
+    const joined = new Promise<string>((resolve, reject) => this.#joining.set(name, { resolve, reject }));
+    this.#take(id, hosted);
     try {
       society.spawn(name, module, options);
-      this.#tell({ type: "spawned", id, name: await seated });
+      this.#tell({ type: "spawned", id, name: await joined });
     } catch (error) {
-      this.#lodgers.delete(id);
+      this.#hosted.delete(id);
       throw error;
     } finally {
-      this.#seats.delete(name);
+      this.#joining.delete(name);
     }
   }
 
   /** Accepts a mind from another place, with its program if that is unknown. */
   async #acceptMind({ id, name, code }: AcceptOrder): Promise<void> {
-    const { society, seats } = await this.#seated();
-    this.#lodgeMind(id, society, await seats.accept(name, code, { yields: this.#yields, ...GUESTS }));
+    const { society, slots } = await this.#attached();
+    this.#registerMind(id, society, await slots.accept(name, code, { yields: this.#yields, ...GUEST_KEEP }));
   }
 
   /** Registers a durable mind. The platform reports its end, because it may have moved. */
-  #lodgeMind(id: number, society: Society, seat: Agent): void {
-    this.#take(id, { ...mindLodger(society, seat.name, (place) => seat.moveTo(place)), isKept: true });
-    this.#tell({ type: "spawned", id, name: seat.aid.toString() });
-    void seat.ended.then((reason) => this.#ended(id, reason));
+  #registerMind(id: number, society: Society, agent: Agent): void {
+    this.#take(id, { ...hostedMind(society, agent.name, (place) => agent.moveTo(place)), isKept: true });
+    this.#tell({ type: "spawned", id, name: agent.aid.toString() });
+    void agent.ended.then((reason) => this.#ended(id, reason));
   }
 
-  #seated(): Promise<Seated> {
+  #attached(): Promise<AttachedSociety> {
     this.#society ??= this.#openSociety();
     // A later attempt may succeed.
     this.#society.catch(() => (this.#society = undefined));
@@ -349,46 +349,46 @@ export class WorkBench {
   }
 
   /** Minds that wait for their platform agents. */
-  readonly #seats = new Map<string, { resolve(name: string): void; reject(error: unknown): void }>();
+  readonly #joining = new Map<string, { resolve(name: string): void; reject(error: unknown): void }>();
 
-  async #openSociety(): Promise<Seated> {
-    const [{ Society }, { seat }] = await Promise.all([import("../agentspeak/society.js"), import("../agentspeak/slots.js")]);
+  async #openSociety(): Promise<AttachedSociety> {
+    const [{ Society }, { attachSlots }] = await Promise.all([import("../agentspeak/society.js"), import("../agentspeak/slots.js")]);
     const platform = this.#here;
     const source = this.#joined?.engine ?? new URL("../agentspeak.wasm", import.meta.url);
     const fetchFile = async (path: string): Promise<string | undefined> => {
       const response = await fetch(withSlashes(path)).catch(() => undefined);
       return response?.ok ? response.text() : undefined;
     };
-    const onTurns = this.#joined?.isWatched ? () => this.#hasTurn(...[...this.#lodgers].flatMap(([id, { isMind }]) => (isMind ? [id] : []))) : undefined;
+    const onTurns = this.#joined?.isWatched ? () => this.#hasTurn(...[...this.#hosted].flatMap(([id, { isMind }]) => (isMind ? [id] : []))) : undefined;
     const society = await Society.load(source, { platform: platform.name, fetchFile, ...(onTurns && { onTurns }) });
     society.on("printed", ({ agent, text }) => this.#tell({ type: "printed", agent, text }));
     society.on("noted", ({ agent, level, text }) => level !== "debug" && this.#tell({ type: "printed", agent, text }));
     // The next mind starts a new society.
     const over = (reason: string): void => {
       this.#society = undefined;
-      for (const [id, { isMind }] of this.#lodgers) if (isMind) void this.#ended(id, reason);
+      for (const [id, { isMind }] of this.#hosted) if (isMind) void this.#ended(id, reason);
     };
     society.on("stopped", () => over("finished"));
     society.on("failed", (error) => {
       this.#tell({ type: "trouble", agent: "", fault: faultOf(error) });
       over(`failed: ${error.message}`);
       // Durable minds wait for the end of this session. Close it if nobody else uses it.
-      if (this.#lodgers.size === 0) void this.#platform?.close();
+      if (this.#hosted.size === 0) void this.#platform?.close();
     });
     society.on("ended", ({ agent, reason }) => {
-      for (const [id, { name, isMind }] of this.#lodgers) if (isMind && name === agent) void this.#ended(id, reason);
+      for (const [id, { name, isMind }] of this.#hosted) if (isMind && name === agent) void this.#ended(id, reason);
     });
-    const { seats } = await seat(society, platform, {
+    const { slots } = await attachSlots(society, platform, {
       place: this.#joined?.place ?? "",
-      onSeat: (name, one) => this.#seats.get(name)?.resolve(one.aid.toString()),
+      onAttached: (name, one) => this.#joining.get(name)?.resolve(one.aid.toString()),
       onError: (name, error) => {
-        this.#seats.get(name)?.reject(error);
+        this.#joining.get(name)?.reject(error);
         this.#tell({ type: "trouble", agent: name, fault: faultOf(error) });
         // An agent without a name on the platform must not run here.
-        if (this.#seats.has(name)) society.kill(name);
+        if (this.#joining.has(name)) society.kill(name);
       },
     });
-    return { society, seats };
+    return { society, slots };
   }
 
   async #work(id: number, module: string, part: Value): Promise<void> {
@@ -402,7 +402,7 @@ function withSlashes(text: string): string {
   return text.replace(/\b(https?:)\/+(?=[^/])/g, "$1//");
 }
 
-function mindLodger(society: Society, name: string, moveTo: Lodger["moveTo"]): Lodger {
+function hostedMind(society: Society, name: string, moveTo: HostedAgent["moveTo"]): HostedAgent {
   return {
     name,
     isMind: true,

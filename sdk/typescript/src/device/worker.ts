@@ -4,17 +4,17 @@
  *
  * @packageDocumentation
  */
-import type { News, Order, Port } from "./protocol.js";
-import { WorkBench } from "./worker-host.js";
+import type { WorkerReport, Order, Port } from "./protocol.js";
+import { WorkerHost } from "./worker-host.js";
 
-const bench = new WorkBench(globalThis as unknown as Port<News, Order>);
+const host = new WorkerHost(globalThis as unknown as Port<WorkerReport, Order>);
 
 // An uncaught error would end the Worker with all its agents.
 globalThis.addEventListener?.("error", (event) => {
   event.preventDefault();
-  bench.trouble(event.error ?? event.message);
+  host.trouble(event.error ?? event.message);
 });
 globalThis.addEventListener?.("unhandledrejection", (event) => {
   event.preventDefault();
-  bench.trouble(event.reason);
+  host.trouble(event.reason);
 });

@@ -10,9 +10,9 @@ import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
 import { DENIED, FULL, TIMEOUT, UNKNOWN, type Answer, type Hop, type LogLevel, type Question, type Surroundings } from "./call-context.js";
 import { agentNamed } from "./frame.js";
-import { Guest, type News, type Outcome } from "./guest.js";
+import { Guest, type HopResult, type Outcome } from "./guest.js";
 import type { GuestModule } from "./module.js";
-import type { Shelf } from "./storage.js";
+import type { GuestStorage } from "./storage.js";
 
 /** Options of a WebAssembly agent. */
 export interface GuestOptions {
@@ -27,7 +27,7 @@ export interface GuestOptions {
   /** Receives log lines; the console by default. */
   readonly onLog?: (level: LogLevel, text: string) => void;
   /** Storage beside its memory. Without it, storage is denied. */
-  readonly shelf?: Shelf;
+  readonly storage?: GuestStorage;
   /** True if it moved here; it is then notified. */
   readonly isArriving?: boolean;
   /**
@@ -35,7 +35,7 @@ export interface GuestOptions {
    * Resolves with the result; undefined if the agent has left. By default, durable agents move through their node;
    * others, and clones, stay.
    */
-  readonly travel?: (hop: Hop, agent: GuestAgent) => Promise<News | undefined>;
+  readonly travel?: (hop: Hop, agent: GuestAgent) => Promise<HopResult | undefined>;
 }
 
 /** Time slice for its turns, before the thread serves other events. */
@@ -97,10 +97,10 @@ export class GuestAgent extends Agent {
     const guest = new Guest(this.module, this.#surroundings(), state ?? options ?? {});
     if (isArriving) guest.hopped({ type: "arrived", from: this.restored?.from ?? "" });
     this.#guest = guest;
-    if (this.keeper) {
-      this.keeper.isStepwise = true;
-      this.keeper.code = () => this.module.bytes;
-      this.keeper.source = () => ({ state: guest.snapshot(), ...this.#progress.written });
+    if (this.saver) {
+      this.saver.isStepwise = true;
+      this.saver.code = () => this.module.bytes;
+      this.saver.source = () => ({ state: guest.snapshot(), ...this.#progress.covered });
     }
     this.onMessage((message) => this.#deliver(message));
     // An agent that never rests counts as set up after one step. An arriving agent makes no step here, because it may
@@ -220,7 +220,7 @@ export class GuestAgent extends Agent {
         this.onTurn?.();
         const outcome = await guest.run(1);
         // Between two calls, the state contains all that it did and sent.
-        if (outcome.type !== "rest") this.keeper?.touched(this.#progress.open);
+        if (outcome.type !== "rest") this.saver?.touched(this.#progress.open);
         // An ending agent does not move.
         if (this.#end) return;
         const isOver = await this.#follow(outcome, guest);
@@ -256,26 +256,26 @@ export class GuestAgent extends Agent {
         await super.end();
         return true;
       case "hop": {
-        const news = await this.#travel(outcome.hop, guest);
-        if (news) guest.hopped(news);
-        return !news;
+        const result = await this.#travel(outcome.hop, guest);
+        if (result) guest.hopped(result);
+        return !result;
       }
     }
   }
 
-  #travel(hop: Hop, guest: Guest): Promise<News | undefined> {
+  #travel(hop: Hop, guest: Guest): Promise<HopResult | undefined> {
     guest.lighten();
     const { travel } = this.#options;
     if (travel) return travel(hop, this);
-    if (hop.clone === undefined && this.keeper) return this.#depart(hop.to, guest).catch((error: unknown) => stayed(hop.to, error));
+    if (hop.clone === undefined && this.saver) return this.#depart(hop.to, guest).catch((error: unknown) => stayed(hop.to, error));
     return Promise.resolve({ type: "stayed", to: hop.to, why: `there is no way to ${hop.to} from here` });
   }
 
   /** Leaves through its node. Afterwards there is nothing to report here. */
   async #depart(to: string, guest: Guest): Promise<undefined> {
-    const { keeper } = this;
-    if (!keeper) throw new StayedError("not_movable", "it is not kept");
-    await keeper.leave(to, { state: guest.departure(), ...this.#progress.written });
+    const { saver } = this;
+    if (!saver) throw new StayedError("not_movable", "it is not kept");
+    await saver.leave(to, { state: guest.departure(), ...this.#progress.covered });
     return undefined;
   }
 
@@ -297,9 +297,9 @@ export class GuestAgent extends Agent {
 
   /** Moves between two calls, or in a call that waits. */
   override moveTo(place: string): Promise<void> {
-    if (!this.keeper || !this.#guest) return Promise.reject(new StayedError("not_movable", "it is not kept, or not there yet"));
+    if (!this.saver || !this.#guest) return Promise.reject(new StayedError("not_movable", "it is not kept, or not there yet"));
     if (this.isSuspended) return Promise.reject(new StayedError("not_movable", "it is suspended"));
-    if (this.#wanted || this.keeper.isLeaving) return Promise.reject(new StayedError("not_movable", "it is on its way already"));
+    if (this.#wanted || this.saver.isLeaving) return Promise.reject(new StayedError("not_movable", "it is on its way already"));
     const moved = new Promise<void>((done, failed) => (this.#wanted = { place, done, failed }));
     void this.#work();
     return moved;
@@ -330,13 +330,13 @@ export class GuestAgent extends Agent {
   // ---- Surroundings
 
   #surroundings(): Surroundings {
-    const { onPrint, onLog, shelf, node = "" } = this.#options;
+    const { onPrint, onLog, storage, node = "" } = this.#options;
     const { name, platform } = this.aid;
     return {
       name,
       platform,
       node,
-      shelf,
+      storage,
       now: microseconds,
       wall: () => Date.now(),
       random: (room) => void crypto.getRandomValues(room as Uint8Array<ArrayBuffer>),
@@ -371,7 +371,7 @@ export class GuestAgent extends Agent {
    * Saves before a request, because the request leaves the node with the next state. The state is that before the call.
    */
   #asked<Result>(answer: Promise<Result>): Promise<Result> {
-    this.keeper?.touched(this.#progress.open);
+    this.saver?.touched(this.#progress.open);
     return answer;
   }
 
@@ -430,6 +430,6 @@ export class GuestAgent extends Agent {
   }
 }
 
-const stayed = (to: string, error: unknown): News => ({ type: "stayed", to, why: error instanceof Error ? error.message : String(error) });
+const stayed = (to: string, error: unknown): HopResult => ({ type: "stayed", to, why: error instanceof Error ? error.message : String(error) });
 
 const microseconds = (): number => Math.floor(performance.now() * 1000);

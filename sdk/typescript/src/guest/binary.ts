@@ -23,7 +23,7 @@ export const SECTION = { type: 1, import: 2, function: 3, memory: 5, global: 6, 
 const decoder = new TextDecoder();
 
 /** Reader of a validated module. Nothing in it is truncated. */
-export class Walk {
+export class ModuleReader {
   constructor(
     readonly bytes: Uint8Array,
     public at = 0,
@@ -72,67 +72,67 @@ export class Walk {
 /** Returns the module's sections in order. */
 export function sections(bytes: Uint8Array): Section[] {
   const found: Section[] = [];
-  for (const walk = new Walk(bytes, 8); walk.at < bytes.length; ) {
-    const begin = walk.at;
-    const id = walk.byte();
-    const length = walk.u32();
-    found.push({ id, begin, body: walk.at, end: walk.at + length });
-    walk.skip(length);
+  for (const reader = new ModuleReader(bytes, 8); reader.at < bytes.length; ) {
+    const begin = reader.at;
+    const id = reader.byte();
+    const length = reader.u32();
+    found.push({ id, begin, body: reader.at, end: reader.at + length });
+    reader.skip(length);
   }
   return found;
 }
 
 /** Skips the constant expression of a global. */
-export function skipInitial(walk: Walk): void {
+export function skipInitial(reader: ModuleReader): void {
   for (;;) {
-    const opcode = walk.byte();
+    const opcode = reader.byte();
     if (opcode === 0x0b) return;
-    skipImmediates(opcode, walk);
+    skipImmediates(opcode, reader);
   }
 }
 
 /** Checks a function's body for state outside memory and globals. */
-export function checkCode(walk: Walk): void {
-  const end = walk.u32() + walk.at;
-  for (let locals = walk.u32(); locals > 0; locals--) {
-    walk.u32();
-    walk.byte();
+export function checkCode(reader: ModuleReader): void {
+  const end = reader.u32() + reader.at;
+  for (let locals = reader.u32(); locals > 0; locals--) {
+    reader.u32();
+    reader.byte();
   }
-  while (walk.at < end) skipImmediates(walk.byte(), walk);
+  while (reader.at < end) skipImmediates(reader.byte(), reader);
 }
 
 const uncapturable = (what: string): ModuleError => new ModuleError(`its state cannot be captured: it ${what}`);
 
-function skipImmediates(opcode: number, walk: Walk): void {
+function skipImmediates(opcode: number, reader: ModuleReader): void {
   const within = (first: number, last: number): boolean => opcode >= first && opcode <= last;
   if (within(0x45, 0xc4) || [0x00, 0x01, 0x05, 0x0b, 0x0f, 0x1a, 0x1b, 0xd1].includes(opcode)) return;
   if (opcode === 0x26) throw uncapturable("changes a table");
   // One index: blocks, branches, calls, variables, memory size, tables and function references.
-  if (within(0x02, 0x04) || within(0x20, 0x25) || [0x0c, 0x0d, 0x10, 0x3f, 0x40, 0x41, 0x42, 0xd0, 0xd2].includes(opcode)) return walk.leb();
-  if (within(0x28, 0x3e) || opcode === 0x11) return walk.leb(), walk.leb();
-  if (opcode === 0x0e) return void (walk.many(() => walk.u32()), walk.leb());
-  if (opcode === 0x1c) return void walk.many(() => walk.byte());
-  if (opcode === 0x43) return walk.skip(4);
-  if (opcode === 0x44) return walk.skip(8);
-  if (opcode === 0xfc) return skipBulk(walk.u32(), walk);
-  if (opcode === 0xfd) return skipVector(walk.u32(), walk);
+  if (within(0x02, 0x04) || within(0x20, 0x25) || [0x0c, 0x0d, 0x10, 0x3f, 0x40, 0x41, 0x42, 0xd0, 0xd2].includes(opcode)) return reader.leb();
+  if (within(0x28, 0x3e) || opcode === 0x11) return reader.leb(), reader.leb();
+  if (opcode === 0x0e) return void (reader.many(() => reader.u32()), reader.leb());
+  if (opcode === 0x1c) return void reader.many(() => reader.byte());
+  if (opcode === 0x43) return reader.skip(4);
+  if (opcode === 0x44) return reader.skip(8);
+  if (opcode === 0xfc) return skipBulk(reader.u32(), reader);
+  if (opcode === 0xfd) return skipVector(reader.u32(), reader);
   throw new ModuleError(`no module that can run here: it has an instruction 0x${opcode.toString(16)}`);
 }
 
-function skipBulk(opcode: number, walk: Walk): void {
+function skipBulk(opcode: number, reader: ModuleReader): void {
   if (opcode < 8) return;
   if (opcode === 9 || opcode === 13) throw uncapturable("drops a segment");
   if ([12, 14, 15, 17].includes(opcode)) throw uncapturable("changes a table");
   if (opcode > 17) throw new ModuleError(`no module that can run here: it has an instruction 0xfc ${opcode}`);
-  walk.leb();
-  if (opcode === 8 || opcode === 10) walk.leb();
+  reader.leb();
+  if (opcode === 8 || opcode === 10) reader.leb();
 }
 
-function skipVector(opcode: number, walk: Walk): void {
+function skipVector(opcode: number, reader: ModuleReader): void {
   const hasPlace = opcode <= 11 || (opcode >= 84 && opcode <= 93);
   const hasLane = (opcode >= 21 && opcode <= 34) || (opcode >= 84 && opcode <= 91);
-  if (opcode === 12 || opcode === 13) walk.skip(16);
-  if (hasPlace) walk.leb(), walk.leb();
-  if (hasLane) walk.skip(1);
+  if (opcode === 12 || opcode === 13) reader.skip(16);
+  if (hasPlace) reader.leb(), reader.leb();
+  if (hasLane) reader.skip(1);
   if (opcode > 255) throw new ModuleError(`no module that can run here: it has an instruction 0xfd ${opcode}`);
 }

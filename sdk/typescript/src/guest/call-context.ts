@@ -2,11 +2,11 @@
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
-import type { Affairs, Wait } from "./call-state.js";
-import type { Fits } from "./frame.js";
+import type { CallState, Wait } from "./call-state.js";
+import type { MessageMatcher } from "./frame.js";
 import { messageFrame } from "./frame.js";
 import { CALL_BYTES_MAX, CALL_QUESTIONS_MAX } from "./limits.js";
-import type { Shelf } from "./storage.js";
+import type { GuestStorage } from "./storage.js";
 import { valueBytes } from "./value.js";
 
 /** Error codes of imports. */
@@ -48,7 +48,7 @@ export interface Surroundings {
   /** Ends the agent after `ms` milliseconds at the latest. */
   setLifetime(ms: number): void;
   /** Storage beside its memory, if granted. */
-  readonly shelf: Shelf | undefined;
+  readonly storage: GuestStorage | undefined;
 }
 
 /** Destination of a move, or of a clone. An empty clone name requests a new one. */
@@ -58,7 +58,7 @@ export interface Hop {
 }
 
 /** State of a call at an import that waits. */
-export type Course = { readonly type: "straight" } | { readonly type: "unwinding"; readonly wait: Wait } | { readonly type: "rewinding"; readonly answer: number };
+export type CallPhase = { readonly type: "straight" } | { readonly type: "unwinding"; readonly wait: Wait } | { readonly type: "rewinding"; readonly answer: number };
 
 /** Requests of a guest that take effect after the call. */
 export class Requests {
@@ -76,18 +76,18 @@ export class Requests {
 }
 
 /** A waiting message, and its callback. */
-export interface Waiting {
+export interface WaitingMessage {
   readonly message: Message;
   readonly done: () => void;
 }
 
 /** Aborts a call at a query without an answer. The call is repeated with the answer. */
-export class Asked {
+export class QueryPending {
   constructor(readonly question: Question) {}
 }
 
 /** Inputs of a call that vary: time, randomness, answers. A repeated call gets the same ones. */
-export class Heard {
+export class CallInputs {
   readonly answers: (readonly [Question, Answer])[] = [];
   readonly chance: Uint8Array[] = [];
   asked = 0;
@@ -100,31 +100,31 @@ export class Heard {
 }
 
 /** See the module. */
-export class Desk {
+export class CallContext {
   requests = new Requests();
-  course: Course = { type: "straight" };
+  phase: CallPhase = { type: "straight" };
   /** True while the call may wait. */
   maySuspend = false;
   /** Reason of the last negative answer. */
   reason = "";
-  mailbox: Waiting[] = [];
+  mailbox: WaitingMessage[] = [];
   /** Number of messages that the call sees. Later ones are hidden from a repeated call. */
   visible = 0;
-  heard: Heard | undefined;
+  inputs: CallInputs | undefined;
 
   constructor(
     readonly surroundings: Surroundings,
-    public affairs: Affairs,
+    public callState: CallState,
     readonly memory: () => Uint8Array,
   ) {}
 
   /** Time in microseconds. It stays the same when the call is repeated. */
   get now(): number {
-    return this.heard?.now ?? this.surroundings.now();
+    return this.inputs?.now ?? this.surroundings.now();
   }
 
   get wall(): number {
-    return this.heard?.wall ?? this.surroundings.wall();
+    return this.inputs?.wall ?? this.surroundings.wall();
   }
 
   /** Stores the reason, and returns the error code. */
@@ -135,7 +135,7 @@ export class Desk {
 
   /** Stores bytes for the guest to fetch. Returns their length. */
   hold(bytes: Uint8Array): number {
-    this.affairs.held = bytes;
+    this.callState.held = bytes;
     return bytes.length;
   }
 
@@ -173,33 +173,33 @@ export class Desk {
   }
 
   random(room: Uint8Array): void {
-    const before = this.heard?.chance[this.heard.drawn];
+    const before = this.inputs?.chance[this.inputs.drawn];
     if (before?.length === room.length) room.set(before);
     else {
       this.surroundings.random(room);
-      this.heard?.chance.splice(this.heard.drawn, Infinity, room.slice());
+      this.inputs?.chance.splice(this.inputs.drawn, Infinity, room.slice());
     }
-    if (this.heard) this.heard.drawn++;
+    if (this.inputs) this.inputs.drawn++;
   }
 
   /** Returns the answer to a query. If there is none yet, aborts the call. */
   ask(question: Question): number {
-    const { heard } = this;
-    if (!heard) return this.refuse(DENIED, "the platform cannot be asked now");
-    const at = heard.asked++;
+    const { inputs } = this;
+    if (!inputs) return this.refuse(DENIED, "the platform cannot be asked now");
+    const at = inputs.asked++;
     if (at >= CALL_QUESTIONS_MAX) return this.refuse(QUOTA, `${CALL_QUESTIONS_MAX} questions in one call are the most`);
-    const [known, answer] = heard.answers[at] ?? [];
+    const [known, answer] = inputs.answers[at] ?? [];
     const isSame = known?.what === question.what && known.about.every((text, index) => text === question.about[index]);
     if (!isSame || !answer) {
-      heard.answers.splice(at);
-      throw new Asked(question);
+      inputs.answers.splice(at);
+      throw new QueryPending(question);
     }
     if ("value" in answer) return this.holdValue(answer.value);
     return answer.code < 0 ? this.refuse(answer.code, answer.reason ?? "") : answer.code;
   }
 
   /** Stores the oldest matching message for the guest to fetch. Returns its length. */
-  takeMatching(fits: Fits): number | undefined {
+  takeMatching(fits: MessageMatcher): number | undefined {
     for (;;) {
       const at = this.mailbox.findIndex(({ message }, index) => index < this.visible && fits(message));
       if (at < 0) return undefined;
@@ -210,7 +210,7 @@ export class Desk {
 
   /** Takes a message and encodes it. If the guest cannot read it, the sender is told, and the result is undefined. */
   takeFrame(at: number): Uint8Array | undefined {
-    const [{ message, done }] = this.mailbox.splice(at, 1) as [Waiting];
+    const [{ message, done }] = this.mailbox.splice(at, 1) as [WaitingMessage];
     this.visible--;
     this.later(done);
     const { surroundings } = this;

@@ -13,14 +13,14 @@ export type Wait =
   | { readonly type: "hop" };
 
 /** Provenance: the owner, the node of creation, and for a clone the name of the original. */
-export interface Line {
+export interface Provenance {
   readonly owner: string;
   readonly node: string;
   readonly ancestor: string;
 }
 
 /** See the module. */
-export interface Affairs {
+export interface CallState {
   /** True after the first call. */
   isStarted: boolean;
   /** Argument of the first call, as an encoded value; empty afterwards. */
@@ -32,7 +32,7 @@ export interface Affairs {
   suspended: { readonly call: Call; readonly wait: Wait } | undefined;
   /** Address of the unwind area in its memory; 0 if none exists. */
   unwindAt: number;
-  line: Line | undefined;
+  provenance: Provenance | undefined;
   /** Number of recalls. */
   recalls: number;
   /** Random number that distinguishes this agent from others of the same name; 0 if it never asked. */
@@ -44,8 +44,8 @@ export interface Affairs {
 const NOTHING = new Uint8Array();
 
 /** Returns the call state of a new agent. */
-export function newAffairs(options: Uint8Array = NOTHING): Affairs {
-  return { isStarted: false, options, timers: [], held: NOTHING, suspended: undefined, unwindAt: 0, line: undefined, recalls: 0, life: 0n, lastWords: NOTHING };
+export function newCallState(options: Uint8Array = NOTHING): CallState {
+  return { isStarted: false, options, timers: [], held: NOTHING, suspended: undefined, unwindAt: 0, provenance: undefined, recalls: 0, life: 0n, lastWords: NOTHING };
 }
 
 /** End of the 64-bit range of microseconds. A later time never comes. */
@@ -55,38 +55,38 @@ export const TIME_END = 2 ** 64;
 export const timeAt = (sum: number): number => (sum < TIME_END ? sum : Infinity);
 
 /** Sets a timer, and replaces one with the same tag. */
-export function withTimer(timers: Affairs["timers"], at: number, tag: bigint): Affairs["timers"] {
+export function withTimer(timers: CallState["timers"], at: number, tag: bigint): CallState["timers"] {
   const others = timers.filter((one) => one.tag !== tag);
   const place = others.findIndex((one) => one.at > at);
   return others.toSpliced(place < 0 ? others.length : place, 0, { at, tag });
 }
 
 /** Returns the time of the next work without a message; `Infinity` if there is none. */
-export function dueAt({ suspended, timers }: Affairs): number {
+export function dueAt({ suspended, timers }: CallState): number {
   if (!suspended) return timers[0]?.at ?? Infinity;
   return suspended.wait.type === "hop" ? Infinity : suspended.wait.until;
 }
 
-const [STARTED, TIMERS, HELD, SUSPENDED, UNWIND, OPTIONS, LINE, RECALLS, LIFE, LAST_WORDS] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+const [STARTED, TIMERS, HELD, SUSPENDED, UNWIND, OPTIONS, PROVENANCE, RECALLS, LIFE, LAST_WORDS] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 const FLAGS = 1023;
 const CALLS = ["start", "handle", "moved"] as const;
 
 /** Appends the call state. Times are written relative to `now`. */
-export function writeAffairs(affairs: Affairs, now: number, out: Output): void {
-  const { options, timers, held, suspended, unwindAt, line, recalls, life, lastWords } = affairs;
+export function writeCallState(callState: CallState, now: number, out: Output): void {
+  const { options, timers, held, suspended, unwindAt, provenance, recalls, life, lastWords } = callState;
   const flags =
-    (affairs.isStarted ? STARTED : 0) |
+    (callState.isStarted ? STARTED : 0) |
     (timers.length > 0 ? TIMERS : 0) |
     (held.length > 0 ? HELD : 0) |
     (suspended ? SUSPENDED : 0) |
     (unwindAt !== 0 ? UNWIND : 0) |
     (options.length > 0 ? OPTIONS : 0) |
-    (line ? LINE : 0) |
+    (provenance ? PROVENANCE : 0) |
     (recalls !== 0 ? RECALLS : 0) |
     (life !== 0n ? LIFE : 0) |
     (lastWords.length > 0 ? LAST_WORDS : 0);
   out.varint(flags);
-  if (line) for (const text of [line.owner, line.node, line.ancestor]) out.sized(new TextEncoder().encode(text));
+  if (provenance) for (const text of [provenance.owner, provenance.node, provenance.ancestor]) out.sized(new TextEncoder().encode(text));
   if (options.length > 0) out.sized(options);
   if (timers.length > 0) out.varint(timers.length);
   for (const { at, tag } of timers) writeTime(at, now, out).u64(tag);
@@ -121,28 +121,28 @@ function writeWait(wait: Wait, now: number, out: Output): void {
  *
  * @throws {@link DecodeError} if the bytes are invalid.
  */
-export function readAffairs(input: Input, now: number): Affairs {
+export function readCallState(input: Input, now: number): CallState {
   const flags = input.length(FLAGS);
-  const affairs = newAffairs();
-  affairs.isStarted = (flags & STARTED) !== 0;
-  if (flags & LINE) affairs.line = { owner: text(input), node: text(input), ancestor: text(input) };
-  if (flags & OPTIONS) affairs.options = input.sized().slice();
+  const callState = newCallState();
+  callState.isStarted = (flags & STARTED) !== 0;
+  if (flags & PROVENANCE) callState.provenance = { owner: text(input), node: text(input), ancestor: text(input) };
+  if (flags & OPTIONS) callState.options = input.sized().slice();
   if (flags & TIMERS) {
     for (let left = input.length(TIMERS_MAX); left > 0; left--) {
       const at = readTime(input, now);
-      affairs.timers = withTimer(affairs.timers, at, BigInt.asIntN(64, input.u64()));
+      callState.timers = withTimer(callState.timers, at, BigInt.asIntN(64, input.u64()));
     }
   }
-  if (flags & HELD) affairs.held = input.sized().slice();
-  if (flags & SUSPENDED) affairs.suspended = { call: readCall(input), wait: readWait(input, now) };
-  if (flags & UNWIND) affairs.unwindAt = input.length();
-  if (flags & RECALLS) affairs.recalls = input.length();
-  if (flags & LIFE) affairs.life = input.u64();
+  if (flags & HELD) callState.held = input.sized().slice();
+  if (flags & SUSPENDED) callState.suspended = { call: readCall(input), wait: readWait(input, now) };
+  if (flags & UNWIND) callState.unwindAt = input.length();
+  if (flags & RECALLS) callState.recalls = input.length();
+  if (flags & LIFE) callState.life = input.u64();
   if (flags & LAST_WORDS) {
-    affairs.lastWords = input.sized().slice();
-    if (affairs.lastWords.length > LAST_WORDS_BYTES_MAX) throw badState();
+    callState.lastWords = input.sized().slice();
+    if (callState.lastWords.length > LAST_WORDS_BYTES_MAX) throw badState();
   }
-  return affairs;
+  return callState;
 }
 
 function text(input: Input): string {
@@ -196,9 +196,9 @@ export interface Image {
 }
 
 /** Encodes a state: the call state, the number of additional pages, and the packed changes. */
-export function writeState(affairs: Affairs, now: number, { morePages, changes }: Image): Uint8Array<ArrayBuffer> {
+export function writeState(callState: CallState, now: number, { morePages, changes }: Image): Uint8Array<ArrayBuffer> {
   const out = new Output().byte(LAYOUT);
-  writeAffairs(affairs, now, out);
+  writeCallState(callState, now, out);
   pack(changes, out.varint(morePages));
   return out.take();
 }
@@ -208,10 +208,10 @@ export function writeState(affairs: Affairs, now: number, { morePages, changes }
  *
  * @throws {@link DecodeError} if the bytes are invalid.
  */
-export function readState(state: Uint8Array, now: number): { readonly affairs: Affairs; readonly image: Image } {
-  if (state.length === 0) return { affairs: newAffairs(), image: { morePages: 0, changes: NOTHING } };
+export function readState(state: Uint8Array, now: number): { readonly callState: CallState; readonly image: Image } {
+  if (state.length === 0) return { callState: newCallState(), image: { morePages: 0, changes: NOTHING } };
   const input = new Input(state);
   if (input.byte() !== LAYOUT) throw badState();
-  const affairs = readAffairs(input, now);
-  return { affairs, image: { morePages: input.length(), changes: unpack(input, STATE_BYTES_MAX) } };
+  const callState = readCallState(input, now);
+  return { callState, image: { morePages: input.length(), changes: unpack(input, STATE_BYTES_MAX) } };
 }

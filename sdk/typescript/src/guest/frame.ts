@@ -146,21 +146,21 @@ function agent(bytes: Uint8Array, reader: Reader): Aid {
 }
 
 /** Returns true if a message matches. */
-export type Fits = (message: Message) => boolean;
+export type MessageMatcher = (message: Message) => boolean;
 
 /**
  * Decodes a guest's template for messages on this platform. An empty one matches every message.
  *
  * @throws {@link DecodeError} if the bytes are invalid or too many.
  */
-export function readTemplate(bytes: Uint8Array, platform: string): Fits {
+export function readTemplate(bytes: Uint8Array, platform: string): MessageMatcher {
   if (bytes.length === 0) return () => true;
   const reader = new Reader(bytes);
   if (bytes.length > TEMPLATE_BYTES_MAX) throw reader.error("a template that is too long");
   const number = reader.byte();
   const performative = PERFORMATIVES[number];
   if (performative === undefined && number !== NAMED && number !== ANY) throw reader.error("no number of a performative", 0);
-  const parts: Fits[] = performative === undefined ? [] : [(message) => message.performative === performative];
+  const parts: MessageMatcher[] = performative === undefined ? [] : [(message) => message.performative === performative];
   for (let count = 1; !reader.isDone; count++) {
     const field = reader.byte() as Field;
     const at = reader.bytes();
@@ -170,7 +170,7 @@ export function readTemplate(bytes: Uint8Array, platform: string): Fits {
   return (message) => parts.every((fits) => fits(message));
 }
 
-function part(field: Field, bytes: Uint8Array, reader: Reader, platform: string): Fits {
+function part(field: Field, bytes: Uint8Array, reader: Reader, platform: string): MessageMatcher {
   const isSame = (one: Aid, other: Aid): boolean => one.name === other.name && (one.platform || platform) === (other.platform || platform);
   if (field === Field.Sender || field === Field.Receiver) {
     const aid = agent(bytes, reader);

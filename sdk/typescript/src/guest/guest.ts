@@ -2,9 +2,9 @@
 import { Aid } from "../acl/aid.js";
 import type { Message } from "../acl/message.js";
 import { map, type Value } from "../acl/value.js";
-import { newAffairs, readState, writeState, dueAt, type Affairs, type Call, type Image } from "./call-state.js";
+import { newCallState, readState, writeState, dueAt, type CallState, type Call, type Image } from "./call-state.js";
 import { badState, Input, Output } from "./bytes.js";
-import { Asked, Desk, GuestError, Heard, Requests, STAYED, TIMEOUT, type Hop, type Surroundings, type Waiting } from "./call-context.js";
+import { QueryPending, CallContext, GuestError, CallInputs, Requests, STAYED, TIMEOUT, type Hop, type Surroundings, type WaitingMessage } from "./call-context.js";
 import { readMessage, readTemplate } from "./frame.js";
 import { applyChanges } from "./image.js";
 import { importsOf, type Suspendable } from "./imports.js";
@@ -18,7 +18,7 @@ const INBOX_BYTES_MIN = 512;
 const UNWOUND_HEAD_BYTES = 8;
 
 /** Result of a hop, for the guest. */
-export type News =
+export type HopResult =
   | { readonly type: "arrived"; readonly from: string; readonly isRecalled?: boolean }
   | { readonly type: "stayed"; readonly to: string; readonly why: string; readonly isRecalled?: boolean }
   | { readonly type: "cloned"; readonly clone: string }
@@ -44,33 +44,33 @@ interface Exports extends Suspendable {
 }
 
 /** Buffer of the guest for input: address, size, and used bytes. */
-interface Inbox {
+interface InputBuffer {
   readonly at: number;
   readonly room: number;
   readonly used: number;
 }
 
-const NO_INBOX: Inbox = { at: 0, room: 0, used: 0 };
+const NO_BUFFER: InputBuffer = { at: 0, room: 0, used: 0 };
 
 /** Copy of a guest before a call that may be repeated. */
-interface Before {
+interface Backup {
   readonly memory: Uint8Array;
   readonly globals: readonly bigint[];
-  readonly affairs: Affairs;
-  readonly mailbox: readonly Waiting[];
-  readonly inbox: Inbox;
+  readonly callState: CallState;
+  readonly mailbox: readonly WaitingMessage[];
+  readonly buffer: InputBuffer;
 }
 
 /** See the module. */
 export class Guest {
   readonly #module: GuestModule;
-  readonly #desk: Desk;
+  readonly #context: CallContext;
   #exports!: Exports;
   #memory = new Uint8Array();
-  #inbox = NO_INBOX;
+  #buffer = NO_BUFFER;
   /** Bytes of the unwind area that the suspended call uses. */
   #unwound = 0;
-  #news: News | undefined;
+  #hopResult: HopResult | undefined;
   #running: Promise<Outcome> | undefined;
 
   /**
@@ -80,14 +80,14 @@ export class Guest {
    */
   constructor(module: GuestModule, surroundings: Surroundings, from: Uint8Array | Readonly<Record<string, Value>> = {}) {
     this.#module = module;
-    const { affairs, image } = from instanceof Uint8Array ? readState(from, surroundings.now()) : begin(from);
-    this.#desk = new Desk(surroundings, affairs, () => this.#bytes());
+    const { callState, image } = from instanceof Uint8Array ? readState(from, surroundings.now()) : begin(from);
+    this.#context = new CallContext(surroundings, callState, () => this.#bytes());
     this.#instantiate();
     this.#become(image);
   }
 
   #instantiate(): void {
-    const whim = importsOf(this.#desk, () => this.#exports) as WebAssembly.ModuleImports;
+    const whim = importsOf(this.#context, () => this.#exports) as WebAssembly.ModuleImports;
     this.#exports = new WebAssembly.Instance(this.#module.code, { whim }).exports as unknown as Exports;
   }
 
@@ -128,32 +128,32 @@ export class Guest {
 
   /** Returns its state in the format of nodes, without undelivered messages. */
   snapshot(): Uint8Array<ArrayBuffer> {
-    const { affairs, surroundings } = this.#desk;
-    return writeState(affairs, surroundings.now(), this.#image());
+    const { callState, surroundings } = this.#context;
+    return writeState(callState, surroundings.now(), this.#image());
   }
 
   /** Returns the state to continue with elsewhere. A call that waits for the hop finds it done. */
   departure(): Uint8Array<ArrayBuffer> {
-    const { affairs, surroundings } = this.#desk;
-    const { suspended } = affairs;
+    const { callState, surroundings } = this.#context;
+    const { suspended } = callState;
     // A wait for a time in the past returns the same answer as a completed hop.
-    const done = suspended?.wait.type === "hop" ? { ...affairs, suspended: { ...suspended, wait: { type: "until", until: surroundings.now() } as const } } : affairs;
+    const done = suspended?.wait.type === "hop" ? { ...callState, suspended: { ...suspended, wait: { type: "until", until: surroundings.now() } as const } } : callState;
     return writeState(done, surroundings.now(), this.#image());
   }
 
   #image(): Image {
-    if (!this.#desk.affairs.suspended) {
-      this.#clear(this.#inbox.at, this.#inbox.used);
-      this.#inbox = { ...this.#inbox, used: 0 };
+    if (!this.#context.callState.suspended) {
+      this.#clear(this.#buffer.at, this.#buffer.used);
+      this.#buffer = { ...this.#buffer, used: 0 };
     }
-    const { beginning, first, stackPointer } = this.#module;
+    const { initialGlobals, first, stackPointer } = this.#module;
     const globals = this.#globals;
-    const changed = globals.map((now, index) => [index, now] as const).filter(([index, now]) => now !== beginning[index]);
+    const changed = globals.map((now, index) => [index, now] as const).filter(([index, now]) => now !== initialGlobals[index]);
     const out = new Output().varint(changed.length);
     for (const [index, now] of changed) out.varint(index).varint(now);
     const memory = this.#bytes();
     // Below this address, the stack is unused.
-    const top = stackPointer === undefined ? 0 : Number([globals[stackPointer] ?? 0n, beginning[stackPointer] ?? 0n].reduce((one, other) => (one < other ? one : other)));
+    const top = stackPointer === undefined ? 0 : Number([globals[stackPointer] ?? 0n, initialGlobals[stackPointer] ?? 0n].reduce((one, other) => (one < other ? one : other)));
     first.writeChanges(memory, top, out);
     return { morePages: (memory.length - first.length) / PAGE, changes: out.take() };
   }
@@ -166,7 +166,7 @@ export class Guest {
 
   /** Delivers a message; false if the mailbox is full. `done` is called when the guest takes it. */
   deliver(message: Message, done: () => void = () => undefined): boolean {
-    const { mailbox } = this.#desk;
+    const { mailbox } = this.#context;
     if (mailbox.length >= MAILBOX_MESSAGES_MAX) return false;
     mailbox.push({ message, done });
     return true;
@@ -174,56 +174,56 @@ export class Guest {
 
   /** Messages that the guest has not taken. */
   get waiting(): readonly Message[] {
-    return this.#desk.mailbox.map(({ message }) => message);
+    return this.#context.mailbox.map(({ message }) => message);
   }
 
   /** True if the result of a hop is pending. */
-  get hasNews(): boolean {
-    return this.#news !== undefined;
+  get hasHopResult(): boolean {
+    return this.#hopResult !== undefined;
   }
 
   /** Time of its next work without a message, in microseconds; `Infinity` if there is none. */
   get dueAt(): number {
-    return dueAt(this.#desk.affairs);
+    return dueAt(this.#context.callState);
   }
 
   /** Provenance for its state. */
-  get line(): Affairs["line"] {
-    return this.#desk.affairs.line;
+  get provenance(): CallState["provenance"] {
+    return this.#context.callState.provenance;
   }
 
-  set line(line: Affairs["line"]) {
-    this.#desk.affairs.line = line;
+  set provenance(provenance: CallState["provenance"]) {
+    this.#context.callState.provenance = provenance;
   }
 
   /** Sets the result of a hop, for the next run. */
-  hopped(news: News): void {
+  hopped(result: HopResult): void {
     // A clone is a different agent.
-    if (news.type === "is-clone") Object.assign(this.#desk.affairs, { life: 0n, lastWords: new Uint8Array() });
-    this.#news = news;
+    if (result.type === "is-clone") Object.assign(this.#context.callState, { life: 0n, lastWords: new Uint8Array() });
+    this.#hopResult = result;
   }
 
   /** Sends the last words, with the reason as content. Called when the guest does not end by itself. */
   sayLastWords(reason: string): void {
-    const { affairs, surroundings } = this.#desk;
-    const frame = affairs.lastWords;
-    affairs.lastWords = new Uint8Array();
+    const { callState, surroundings } = this.#context;
+    const frame = callState.lastWords;
+    callState.lastWords = new Uint8Array();
     if (frame.length > 0) surroundings.send({ ...readMessage(frame, Aid.NOBODY), content: reason });
   }
 
   /** Counts a recall. The guest learns of it with the result of the hop. */
   recalled(): void {
-    this.#desk.affairs.recalls++;
+    this.#context.callState.recalls++;
   }
 
   /** Tells the guest that it will be moved, unless it is in a call. */
   prepare(): void {
-    if (!this.#desk.affairs.suspended) this.#exports.whim_before_move?.();
+    if (!this.#context.callState.suspended) this.#exports.whim_before_move?.();
   }
 
   /** Clears discarded regions, so that they do not travel. */
   lighten(): void {
-    for (const [at, length] of this.#desk.requests.discarded.splice(0)) this.#clear(at, length);
+    for (const [at, length] of this.#context.requests.discarded.splice(0)) this.#clear(at, length);
   }
 
   // ---- Turns
@@ -261,43 +261,43 @@ export class Guest {
       if (type === "stopped") return;
     }
     const { whim_stop: stop } = this.#exports;
-    if (!stop || this.#desk.affairs.suspended) return;
+    if (!stop || this.#context.callState.suspended) return;
     this.#running = this.#attempt(() => (stop(), STOPPED)).finally(() => (this.#running = undefined));
     await this.#running;
   }
 
   /** Makes a call. Repeats it from the same state after each query that had to be answered first. */
   async #attempt<Result>(call: () => Result): Promise<Result> {
-    const desk = this.#desk;
-    desk.visible = desk.mailbox.length;
-    desk.requests = new Requests();
+    const context = this.#context;
+    context.visible = context.mailbox.length;
+    context.requests = new Requests();
     if (!this.#module.asks) return this.#whole(call);
     const before = this.#remember();
-    desk.heard = new Heard(desk.surroundings.now(), desk.surroundings.wall());
+    context.inputs = new CallInputs(context.surroundings.now(), context.surroundings.wall());
     try {
       for (;;) {
         try {
           return this.#whole(call);
         } catch (error) {
-          if (!(error instanceof Asked)) throw error;
+          if (!(error instanceof QueryPending)) throw error;
           this.#goBack(before);
-          desk.heard.answers.push([error.question, await desk.surroundings.ask(error.question)]);
-          desk.heard.asked = desk.heard.drawn = 0;
-          desk.visible = before.mailbox.length;
+          context.inputs.answers.push([error.question, await context.surroundings.ask(error.question)]);
+          context.inputs.asked = context.inputs.drawn = 0;
+          context.visible = before.mailbox.length;
         }
       }
     } finally {
-      desk.heard = undefined;
+      context.inputs = undefined;
     }
   }
 
   /** Makes a call, and carries out its effects. */
   #whole<Result>(call: () => Result): Result {
-    const { requests } = this.#desk;
+    const { requests } = this.#context;
     try {
       return call();
     } catch (error) {
-      if (error instanceof Asked) requests.effects.length = 0;
+      if (error instanceof QueryPending) requests.effects.length = 0;
       throw error;
     } finally {
       // Messages sent before a failure count.
@@ -305,22 +305,22 @@ export class Guest {
     }
   }
 
-  #remember(): Before {
-    const { affairs, mailbox } = this.#desk;
-    return { memory: this.#bytes().slice(), globals: this.#globals, affairs: { ...affairs }, mailbox: [...mailbox], inbox: this.#inbox };
+  #remember(): Backup {
+    const { callState, mailbox } = this.#context;
+    return { memory: this.#bytes().slice(), globals: this.#globals, callState: { ...callState }, mailbox: [...mailbox], buffer: this.#buffer };
   }
 
-  #goBack({ memory, globals, affairs, mailbox, inbox }: Before): void {
-    const desk = this.#desk;
-    for (const undo of desk.requests.undo.reverse()) undo();
-    desk.requests = new Requests();
-    desk.course = { type: "straight" };
-    desk.maySuspend = false;
+  #goBack({ memory, globals, callState, mailbox, buffer }: Backup): void {
+    const context = this.#context;
+    for (const undo of context.requests.undo.reverse()) undo();
+    context.requests = new Requests();
+    context.phase = { type: "straight" };
+    context.maySuspend = false;
     // Keep messages that arrived after the first query, and changes from outside.
-    desk.mailbox.splice(0, desk.visible, ...mailbox);
-    const { recalls, line } = desk.affairs;
-    desk.affairs = { ...affairs, recalls, line };
-    this.#inbox = inbox;
+    context.mailbox.splice(0, context.visible, ...mailbox);
+    const { recalls, provenance } = context.callState;
+    context.callState = { ...callState, recalls, provenance };
+    this.#buffer = buffer;
     // Memory cannot shrink, so a larger one needs a new instance.
     if (this.#bytes().length !== memory.length) {
       this.#instantiate();
@@ -332,86 +332,86 @@ export class Guest {
   }
 
   #next(): Outcome {
-    const { affairs } = this.#desk;
-    if (!affairs.isStarted) return this.#start();
-    if (this.#news) return this.#tell(this.#news);
-    if (affairs.suspended) return this.#resume(affairs.suspended);
-    const [timer] = affairs.timers;
-    if (timer && timer.at <= this.#desk.now) {
-      affairs.timers = affairs.timers.slice(1);
+    const { callState } = this.#context;
+    if (!callState.isStarted) return this.#start();
+    if (this.#hopResult) return this.#tell(this.#hopResult);
+    if (callState.suspended) return this.#resume(callState.suspended);
+    const [timer] = callState.timers;
+    if (timer && timer.at <= this.#context.now) {
+      callState.timers = callState.timers.slice(1);
       return this.#call({ type: "timer", tag: timer.tag });
     }
-    if (this.#desk.visible === 0) return REST;
-    const frame = this.#desk.takeFrame(0);
+    if (this.#context.visible === 0) return REST;
+    const frame = this.#context.takeFrame(0);
     return frame ? this.#call({ type: "handle", ...this.#handOver(frame) }) : MORE;
   }
 
   #start(): Outcome {
-    const { affairs } = this.#desk;
-    const options = affairs.options.length > 0 ? affairs.options : valueBytes(map([]));
-    affairs.isStarted = true;
-    affairs.options = new Uint8Array();
+    const { callState } = this.#context;
+    const options = callState.options.length > 0 ? callState.options : valueBytes(map([]));
+    callState.isStarted = true;
+    callState.options = new Uint8Array();
     return this.#call({ type: "start", ...this.#handOver(options) });
   }
 
   /** Reports the result of a hop to the guest. */
-  #tell(news: News): Outcome {
-    const { affairs } = this.#desk;
+  #tell(result: HopResult): Outcome {
+    const { callState } = this.#context;
     const told = (step: Outcome): Outcome => {
-      this.#news = undefined;
+      this.#hopResult = undefined;
       return step;
     };
-    if (affairs.suspended?.wait.type === "hop") {
-      const isRecalled = "isRecalled" in news && news.isRecalled === true;
-      if (news.type === "is-clone") return told(this.#goOn(1));
+    if (callState.suspended?.wait.type === "hop") {
+      const isRecalled = "isRecalled" in result && result.isRecalled === true;
+      if (result.type === "is-clone") return told(this.#goOn(1));
       // A recalled guest did not reach its own destination.
-      if (news.type === "arrived" && isRecalled) return told(this.#goOn(this.#desk.refuse(STAYED, "it was called home")));
-      return told(this.#goOn(news.type === "stayed" ? this.#desk.refuse(STAYED, news.why) : 0));
+      if (result.type === "arrived" && isRecalled) return told(this.#goOn(this.#context.refuse(STAYED, "it was called home")));
+      return told(this.#goOn(result.type === "stayed" ? this.#context.refuse(STAYED, result.why) : 0));
     }
     // The guest was moved while it waits for something else, and continues to wait.
-    if (affairs.suspended || !this.#exports.whim_after_move) return told(MORE);
-    const value = newsValue(news, this.#desk.surroundings.node);
+    if (callState.suspended || !this.#exports.whim_after_move) return told(MORE);
+    const value = hopValue(result, this.#context.surroundings.node);
     return told(this.#call({ type: "moved", ...this.#handOver(valueBytes(value)) }));
   }
 
   /** Continues a suspended call if its condition is met. */
-  #resume({ wait }: NonNullable<Affairs["suspended"]>): Outcome {
-    const desk = this.#desk;
+  #resume({ wait }: NonNullable<CallState["suspended"]>): Outcome {
+    const context = this.#context;
     // The result of a hop is reported earlier, so it was lost.
-    if (wait.type === "hop") return this.#goOn(desk.refuse(STAYED, "the hop was interrupted"));
-    if (wait.type === "until") return wait.until <= desk.now ? this.#goOn(0) : REST;
-    const length = desk.takeMatching(readTemplate(wait.template, desk.surroundings.platform));
+    if (wait.type === "hop") return this.#goOn(context.refuse(STAYED, "the hop was interrupted"));
+    if (wait.type === "until") return wait.until <= context.now ? this.#goOn(0) : REST;
+    const length = context.takeMatching(readTemplate(wait.template, context.surroundings.platform));
     if (length !== undefined) return this.#goOn(length);
-    return wait.until <= desk.now ? this.#goOn(desk.refuse(TIMEOUT, "no such message came in time")) : REST;
+    return wait.until <= context.now ? this.#goOn(context.refuse(TIMEOUT, "no such message came in time")) : REST;
   }
 
   /** Continues a suspended call with this answer. */
   #goOn(answer: number): Outcome {
-    const { affairs } = this.#desk;
-    const call = affairs.suspended?.call;
+    const { callState } = this.#context;
+    const call = callState.suspended?.call;
     const { asyncify_start_rewind: rewind } = this.#exports;
     if (!call || !rewind) throw new GuestError("it cannot be suspended here: it was not prepared");
-    affairs.suspended = undefined;
+    callState.suspended = undefined;
     // binaryen's `Asyncify` stores the end of the used area there.
     const bytes = this.#bytes();
-    const end = new DataView(bytes.buffer, bytes.byteOffset).getUint32(affairs.unwindAt, true);
-    this.#unwound = Math.min(Math.max(end - affairs.unwindAt, UNWOUND_HEAD_BYTES), UNWOUND_BYTES);
-    rewind(affairs.unwindAt);
-    this.#desk.course = { type: "rewinding", answer };
+    const end = new DataView(bytes.buffer, bytes.byteOffset).getUint32(callState.unwindAt, true);
+    this.#unwound = Math.min(Math.max(end - callState.unwindAt, UNWOUND_HEAD_BYTES), UNWOUND_BYTES);
+    rewind(callState.unwindAt);
+    this.#context.phase = { type: "rewinding", answer };
     return this.#call(call);
   }
 
   /** Writes bytes into the guest's buffer. */
   #handOver(bytes: Uint8Array): { readonly ptr: number; readonly len: number } {
-    if (this.#inbox.room < bytes.length || this.#inbox.at === 0) {
+    if (this.#buffer.room < bytes.length || this.#buffer.at === 0) {
       const room = Math.max(bytes.length, INBOX_BYTES_MIN);
       const at = this.#exports.whim_inbox(room) >>> 0;
       if (at === 0) throw new GuestError("it has no room for what it is handed");
-      this.#inbox = { at, room, used: 0 };
+      this.#buffer = { at, room, used: 0 };
     }
-    const { at, room, used } = this.#inbox;
-    this.#desk.region(at, bytes.length).set(bytes);
-    this.#inbox = { at, room, used: Math.max(used, bytes.length) };
+    const { at, room, used } = this.#buffer;
+    this.#context.region(at, bytes.length).set(bytes);
+    this.#buffer = { at, room, used: Math.max(used, bytes.length) };
     return { ptr: at, len: bytes.length };
   }
 
@@ -425,59 +425,59 @@ export class Guest {
 
   /** Calls the guest. Returns the outcome of its turn. */
   #call(call: Call): Outcome {
-    const desk = this.#desk;
-    const wasWaiting = desk.course.type === "rewinding";
-    desk.maySuspend = true;
+    const context = this.#context;
+    const wasWaiting = context.phase.type === "rewinding";
+    context.maySuspend = true;
     const code = this.#enter(call);
-    desk.maySuspend = false;
-    const { course } = desk;
-    desk.course = { type: "straight" };
-    if (course.type === "unwinding") {
+    context.maySuspend = false;
+    const { phase } = context;
+    context.phase = { type: "straight" };
+    if (phase.type === "unwinding") {
       this.#exports.asyncify_stop_unwind?.();
       // The guest may keep its buffer while it waits, so request another.
-      this.#inbox = NO_INBOX;
+      this.#buffer = NO_BUFFER;
       // An earlier request to move after the call is void, because the call continues.
-      if (course.wait.type !== "hop") desk.requests.hop = undefined;
-      desk.affairs.suspended = { call, wait: course.wait };
-    } else if (course.type === "rewinding") throw new GuestError("it cannot be suspended here: it did not come back to where it waited");
+      if (phase.wait.type !== "hop") context.requests.hop = undefined;
+      context.callState.suspended = { call, wait: phase.wait };
+    } else if (phase.type === "rewinding") throw new GuestError("it cannot be suspended here: it did not come back to where it waited");
     else if (wasWaiting) this.#clearUnwound();
-    if (code !== 0 && !desk.affairs.suspended) throw new GuestError(`it answered ${code}`);
+    if (code !== 0 && !context.callState.suspended) throw new GuestError(`it answered ${code}`);
     return this.#outcome();
   }
 
   /** Clears the unwind area, so that it does not travel. */
   #clearUnwound(): void {
-    this.#clear(this.#desk.affairs.unwindAt, this.#unwound);
+    this.#clear(this.#context.callState.unwindAt, this.#unwound);
   }
 
   /** Returns the outcome that the call requested. */
   #outcome(): Outcome {
-    const { requests, affairs } = this.#desk;
+    const { requests, callState } = this.#context;
     // Stopping overrides all other requests.
     if (requests.isStopping) return STOPPED;
     const { hop } = requests;
     if (!hop) return MORE;
     requests.hop = undefined;
-    if (!affairs.suspended) this.#exports.whim_before_move?.();
+    if (!callState.suspended) this.#exports.whim_before_move?.();
     return { type: "hop", hop };
   }
 }
 
-function begin(options: Readonly<Record<string, Value>>): { readonly affairs: Affairs; readonly image: Image } {
+function begin(options: Readonly<Record<string, Value>>): { readonly callState: CallState; readonly image: Image } {
   const value = map(options);
-  return { affairs: newAffairs(value.map.length > 0 ? valueBytes(value) : undefined), image: { morePages: 0, changes: new Uint8Array() } };
+  return { callState: newCallState(value.map.length > 0 ? valueBytes(value) : undefined), image: { morePages: 0, changes: new Uint8Array() } };
 }
 
 /** Encodes the argument of `whim_after_move`. */
-function newsValue(news: News, here: string): Value {
-  const [from, to] = news.type === "stayed" ? [here, news.to] : news.type === "cloned" ? [here, here] : [news.from, here];
+function hopValue(result: HopResult, here: string): Value {
+  const [from, to] = result.type === "stayed" ? [here, result.to] : result.type === "cloned" ? [here, here] : [result.from, here];
   return map({
     from,
     to,
-    clone: news.type === "is-clone",
-    ...(news.type === "stayed" && { reason: news.why }),
-    ...(news.type === "cloned" && { name: news.clone }),
-    ...(news.type === "is-clone" && { of: news.of }),
-    ...("isRecalled" in news && news.isRecalled && { recalled: true }),
+    clone: result.type === "is-clone",
+    ...(result.type === "stayed" && { reason: result.why }),
+    ...(result.type === "cloned" && { name: result.clone }),
+    ...(result.type === "is-clone" && { of: result.of }),
+    ...("isRecalled" in result && result.isRecalled && { recalled: true }),
   });
 }

@@ -7,7 +7,7 @@ const GAP = 1;
 const LONG = 15;
 
 /** Memory of a new instance, without trailing zeros. */
-export class First {
+export class InitialMemory {
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
 

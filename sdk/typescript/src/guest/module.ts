@@ -1,6 +1,6 @@
 /** Modules of agents: checked once, and changed so that the whole state of an agent can be captured. */
-import { checkCode, F32, F64, I32, I64, ModuleError, SECTION, sections, skipInitial, Walk, type Section } from "./binary.js";
-import { First } from "./image.js";
+import { checkCode, F32, F64, I32, I64, ModuleError, SECTION, sections, skipInitial, ModuleReader, type Section } from "./binary.js";
+import { InitialMemory } from "./image.js";
 import { MEMORY_BYTES, MEMORY_BYTES_MAX, MODULE_BYTES_MAX, MODULE_GLOBALS_MAX, PAGE } from "./limits.js";
 
 /** Version of the interface. */
@@ -44,7 +44,7 @@ interface FunctionType {
   readonly results: readonly number[];
 }
 
-interface Found {
+interface ModuleContents {
   readonly functions: readonly (FunctionType | undefined)[];
   /** Types of mutable globals by index; undefined for others. */
   readonly globals: readonly (number | undefined)[];
@@ -65,9 +65,9 @@ export class GuestModule {
     /** @internal */
     readonly globals: readonly MutableGlobal[],
     /** Initial values of the globals. @internal */
-    readonly beginning: readonly bigint[],
+    readonly initialGlobals: readonly bigint[],
     /** Initial memory. @internal */
-    readonly first: First,
+    readonly first: InitialMemory,
     /** Index of the stack pointer, if nothing lies below the stack. @internal */
     readonly stackPointer: number | undefined,
     /** True if its agents can be suspended, and move, within a call. */
@@ -100,10 +100,10 @@ export class GuestModule {
     }
     const { globals, unexported } = mutableGlobals(found);
     const code = await WebAssembly.compile(prepared(bytes, parts, unexported, Math.min(memoryBytes, MEMORY_BYTES_MAX)));
-    const { first, beginning } = firstState(code, globals);
+    const { first, initialGlobals } = firstState(code, globals);
     const pointer = globals.findIndex(({ name, type }) => name === STACK_POINTER && type === I32);
-    const isStackFirst = pointer >= 0 && !first.isEmpty && first.isEmptyBelow(Number(beginning[pointer]));
-    return new GuestModule(bytes, code, globals, beginning, first, isStackFirst ? pointer : undefined, suspends, wants);
+    const isStackFirst = pointer >= 0 && !first.isEmpty && first.isEmptyBelow(Number(initialGlobals[pointer]));
+    return new GuestModule(bytes, code, globals, initialGlobals, first, isStackFirst ? pointer : undefined, suspends, wants);
   }
 
   /**
@@ -129,40 +129,40 @@ export class GuestModule {
   }
 }
 
-function look(bytes: Uint8Array, parts: readonly Section[]): { readonly found: Found; readonly wants: readonly string[] } {
-  const walk = new Walk(bytes);
+function look(bytes: Uint8Array, parts: readonly Section[]): { readonly found: ModuleContents; readonly wants: readonly string[] } {
+  const reader = new ModuleReader(bytes);
   const inSection = <T>(id: number, one: (index: number) => T): T[] => {
     const part = parts.find((section) => section.id === id);
     if (!part) return [];
-    walk.at = part.body;
-    return walk.many(one);
+    reader.at = part.body;
+    return reader.many(one);
   };
   const types = inSection(SECTION.type, (): FunctionType => {
-    if (walk.byte() !== FUNCTION_TYPE) throw new ModuleError("no module that can run here: it has a type that is no function's");
-    return { params: walk.many(() => walk.byte()), results: walk.many(() => walk.byte()) };
+    if (reader.byte() !== FUNCTION_TYPE) throw new ModuleError("no module that can run here: it has a type that is no function's");
+    return { params: reader.many(() => reader.byte()), results: reader.many(() => reader.byte()) };
   });
   const imported = inSection(SECTION.import, () => {
-    const [module, name, kind] = [walk.text(), walk.text(), walk.byte()];
+    const [module, name, kind] = [reader.text(), reader.text(), reader.byte()];
     if (module !== "whim" || kind !== FUNCTION || !IMPORTS.has(name)) {
       throw new ModuleError(`it imports \`${module}.${name}\`, which is not offered: see docs/design/wasm-agents.md for what is`);
     }
-    return { name, type: walk.u32() };
+    return { name, type: reader.u32() };
   });
-  const own = inSection(SECTION.function, () => walk.u32());
+  const own = inSection(SECTION.function, () => reader.u32());
   const globals = inSection(SECTION.global, () => {
-    const [type, isMutable] = [walk.byte(), walk.byte() === 1];
-    skipInitial(walk);
+    const [type, isMutable] = [reader.byte(), reader.byte() === 1];
+    skipInitial(reader);
     if (isMutable && !([I32, I64, F32, F64] as readonly number[]).includes(type)) throw new ModuleError("its state cannot be captured: it has a mutable global that is no number");
     return isMutable ? type : undefined;
   });
-  const exports = inSection(SECTION.export, () => ({ name: walk.text(), kind: walk.byte(), index: walk.u32() }));
-  inSection(SECTION.code, () => checkCode(walk));
+  const exports = inSection(SECTION.export, () => ({ name: reader.text(), kind: reader.byte(), index: reader.u32() }));
+  inSection(SECTION.code, () => checkCode(reader));
   const found = { functions: [...imported.map(({ type }) => types[type]), ...own.map((type) => types[type])], globals, exports };
   checkExports(found);
   return { found, wants: imported.map(({ name }) => name) };
 }
 
-function checkExports({ functions, exports }: Found): void {
+function checkExports({ functions, exports }: ModuleContents): void {
   const isSame = (one: readonly number[], other: readonly number[]): boolean => one.length === other.length && one.every((type, at) => type === other[at]);
   if (!exports.some(({ name, kind }) => name === "memory" && kind === MEMORY)) throw new ModuleError("it does not export `memory` as a memory");
   for (const [wanted, [params, results, isOptional]] of Object.entries(EXPORTS)) {
@@ -175,7 +175,7 @@ function checkExports({ functions, exports }: Found): void {
   }
 }
 
-function mutableGlobals({ globals, exports }: Found): { readonly globals: readonly MutableGlobal[]; readonly unexported: readonly number[] } {
+function mutableGlobals({ globals, exports }: ModuleContents): { readonly globals: readonly MutableGlobal[]; readonly unexported: readonly number[] } {
   const mutable: MutableGlobal[] = [];
   const unexported: number[] = [];
   globals.forEach((type, index) => {
@@ -200,15 +200,15 @@ const unsigned = (value: number): number[] => (value < 0x80 ? [value] : [(value 
 function prepared(bytes: Uint8Array, parts: readonly Section[], unexported: readonly number[], memoryBytes: number): Uint8Array<ArrayBuffer> {
   const out: Uint8Array[] = [bytes.subarray(0, 8)];
   for (const { id, begin, body, end } of parts) {
-    if (id === SECTION.memory) out.push(Uint8Array.from(section(id, boundedMemory(new Walk(bytes, body), memoryBytes))));
+    if (id === SECTION.memory) out.push(Uint8Array.from(section(id, boundedMemory(new ModuleReader(bytes, body), memoryBytes))));
     else if (id === SECTION.export) {
-      const walk = new Walk(bytes, body);
-      const count = walk.u32();
+      const reader = new ModuleReader(bytes, body);
+      const count = reader.u32();
       const more = unexported.flatMap((index) => {
         const name = nameOfGlobal(index);
         return [name.length, ...new TextEncoder().encode(name), GLOBAL, ...unsigned(index)];
       });
-      out.push(Uint8Array.from(section(id, [...unsigned(count + unexported.length), ...bytes.subarray(walk.at, end), ...more])));
+      out.push(Uint8Array.from(section(id, [...unsigned(count + unexported.length), ...bytes.subarray(reader.at, end), ...more])));
     } else out.push(bytes.subarray(begin, end));
   }
   const whole = new Uint8Array(out.reduce((sum, part) => sum + part.length, 0));
@@ -222,17 +222,17 @@ function prepared(bytes: Uint8Array, parts: readonly Section[], unexported: read
 
 const section = (id: number, body: readonly number[]): number[] => [id, ...unsigned(body.length), ...body];
 
-function boundedMemory(walk: Walk, memoryBytes: number): number[] {
+function boundedMemory(reader: ModuleReader, memoryBytes: number): number[] {
   const most = Math.floor(memoryBytes / PAGE);
-  const [count, flags, least] = [walk.u32(), walk.byte(), walk.u32()];
-  const wanted = flags & 1 ? walk.u32() : most;
+  const [count, flags, least] = [reader.u32(), reader.byte(), reader.u32()];
+  const wanted = flags & 1 ? reader.u32() : most;
   if (count !== 1 || flags > 1) throw new ModuleError("no module that can run here: it has other than one memory of its own");
   if (least > most) throw new ModuleError(`it wants ${least * PAGE} bytes of memory: ${memoryBytes} are the most (quota memory_bytes)`);
   return [1, 1, ...unsigned(least), ...unsigned(Math.min(wanted, most))];
 }
 
 /** Returns the initial state of an instance. */
-function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[]): { readonly first: First; readonly beginning: readonly bigint[] } {
+function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[]): { readonly first: InitialMemory; readonly initialGlobals: readonly bigint[] } {
   const whim = Object.fromEntries(
     [...IMPORTS].map((name) => [
       name,
@@ -254,7 +254,7 @@ function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[])
   if (version !== VERSION) throw new ModuleError(`it was written for version ${version} of the interface; this is version ${VERSION}`);
   const exports = instantiate();
   const memory = new Uint8Array((exports["memory"] as WebAssembly.Memory).buffer);
-  return { first: new First(memory), beginning: globals.map((global) => bitsOf(exports[global.name] as WebAssembly.Global, global.type)) };
+  return { first: new InitialMemory(memory), initialGlobals: globals.map((global) => bitsOf(exports[global.name] as WebAssembly.Global, global.type)) };
 }
 
 const scratch = new DataView(new ArrayBuffer(8));

@@ -4,10 +4,10 @@ import { STORAGE_BYTES, STORAGE_KEY_BYTES_MAX, STORAGE_KEYS_LISTED_MAX, STORAGE_
 const encoder = new TextEncoder();
 
 /** Reasons for a refusal. */
-export type ShelfRefusal = "malformed" | "full" | "quota";
+export type StorageRefusal = "malformed" | "full" | "quota";
 
 /** Storage of an agent and its clones, for the lifetime of this program. */
-export class Shelf {
+export class GuestStorage {
   readonly #values = new Map<string, Uint8Array>();
   #bytes = 0;
 
@@ -16,7 +16,7 @@ export class Shelf {
   }
 
   /** Stores bytes under a key. Returns the reason of a refusal. */
-  put(key: string, value: Uint8Array): { readonly why: ShelfRefusal; readonly text: string } | undefined {
+  put(key: string, value: Uint8Array): { readonly why: StorageRefusal; readonly text: string } | undefined {
     const length = encoder.encode(key).length;
     if (length < 1 || length > STORAGE_KEY_BYTES_MAX) return { why: "malformed", text: `a key of ${length} bytes: it has 1 to ${STORAGE_KEY_BYTES_MAX}` };
     if (value.length > STORAGE_VALUE_BYTES_MAX) return { why: "malformed", text: `a value of ${value.length} bytes: ${STORAGE_VALUE_BYTES_MAX} are the most` };

@@ -1,5 +1,5 @@
 /** Driver of a session: connects, moves frames, keeps time. */
-import type { Beginning, SessionEvent, SessionOptions } from "./session.js";
+import type { SessionStart, SessionEvent, SessionOptions } from "./session.js";
 import { Session } from "./session.js";
 import type { Connect, Transport, TransportEvents } from "./transport.js";
 
@@ -27,7 +27,7 @@ export class Driver {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isPumpDue = false;
 
-  constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, handle: (event: SessionEvent) => void, beginning: Beginning = {}) {
+  constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, handle: (event: SessionEvent) => void, beginning: SessionStart = {}) {
     this.#connect = connect;
     this.#sign = sign;
     this.#handle = handle;

@@ -354,7 +354,7 @@ const MESSAGE = 8;
 const unreadable = (why: string): DecodeError => new DecodeError("malformed", `a frame that cannot be read: ${why}`);
 
 /** A message with its parts encoded that do not depend on earlier messages. */
-export interface Sealed {
+export interface EncodedMessage {
   readonly message: Message;
   readonly json?: string;
   readonly body?: Uint8Array;
@@ -367,7 +367,7 @@ export interface Sealed {
  *
  * @throws {@link EncodeError} if it cannot be encoded, or is longer than granted.
  */
-export function seal(form: Form, message: Message, messageBytesMax: number): Sealed {
+export function seal(form: Form, message: Message, messageBytesMax: number): EncodedMessage {
   const check = (bytes: number): void => {
     if (bytes > messageBytesMax) throw new EncodeError(`a message of ${bytes} bytes: ${messageBytesMax} are the most (--session-message-bytes)`);
   };
@@ -384,12 +384,12 @@ export function seal(form: Form, message: Message, messageBytesMax: number): Sea
 }
 
 /** Returns the encoded length of a message. */
-export function sealedBytes({ json = "", bytes }: Sealed): number {
+export function sealedBytes({ json = "", bytes }: EncodedMessage): number {
   return bytes ?? utf8(json).length;
 }
 
 /** A frame to send, with an encoded message. */
-export type Outgoing = Exclude<Frame, MessageFrame | Unreadable> | (Omit<MessageFrame, "message"> & { readonly message: Sealed });
+export type Outgoing = Exclude<Frame, MessageFrame | Unreadable> | (Omit<MessageFrame, "message"> & { readonly message: EncodedMessage });
 
 /** Writer of the frames of a connection, in order. */
 export class FrameWriter {

@@ -64,7 +64,7 @@ export interface SessionOptions {
 }
 
 /** Start of a session that replaces another of its client. */
-export interface Beginning {
+export interface SessionStart {
   /** Place to try first: `HOST:PORT`, or `:PORT` at the known host. */
   readonly place?: string;
   /**
@@ -134,7 +134,7 @@ interface Connection {
 }
 
 /** Failures in a row at the same frame number. Progress resets the count. */
-class Faults {
+class FaultCounter {
   #count = 0;
   #at = 0;
 
@@ -186,8 +186,8 @@ export class Session {
   /** Number of connections so far. The node uses it to find the newest. */
   #attempt = 0;
   /** Invalid frames of the node, and frames that the node rejected. */
-  readonly #misheard = new Faults();
-  readonly #rejected = new Faults();
+  readonly #misheard = new FaultCounter();
+  readonly #rejected = new FaultCounter();
   #takenOverAt = -Infinity;
   readonly #stays: boolean;
   /** Place of the node that has, or should have, the session; undefined for the original address. */
@@ -199,7 +199,7 @@ export class Session {
   #why = "there was never a connection";
 
   /** `random` returns numbers from 0 to 1. It spreads the reconnections of many clients. */
-  constructor(options: SessionOptions, now: number, random: () => number, { place, stays = false }: Beginning = {}) {
+  constructor(options: SessionOptions, now: number, random: () => number, { place, stays = false }: SessionStart = {}) {
     this.#place = place;
     this.#stays = stays;
     this.form = options.form ?? "json";

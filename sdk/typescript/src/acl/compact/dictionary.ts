@@ -3,7 +3,7 @@ import { DecodeError } from "../errors.js";
 import { REMEMBERED_BYTES_MAX } from "../limits.js";
 
 /** Sender's half. When it is full, the item unused for longest is replaced (second chance). */
-export class Said {
+export class SenderTable {
   readonly #numbers = new Map<string, number>();
   readonly #places: ({ readonly key: string; used: boolean } | undefined)[] = [];
   #hand = 0;
@@ -42,7 +42,7 @@ export class Said {
 }
 
 /** Receiver's half. */
-export class Heard<T> {
+export class ReceiverTable<T> {
   readonly #places: (T | undefined)[] = [];
 
   constructor(readonly itemsMax: number) {}

@@ -6,7 +6,7 @@ import { checkTexts, KQML_PERFORMATIVES, PERFORMATIVES, type Message } from "../
 import type { Value } from "../value.js";
 import { Bytes, keyOf, keyOfText, utf8Length } from "./bytes.js";
 import { knownText } from "./known.js";
-import { Heard, Said } from "./dictionary.js";
+import { ReceiverTable, SenderTable } from "./dictionary.js";
 import { readValue } from "./read-value.js";
 import { Reader } from "./reader.js";
 import { ITEM } from "./tags.js";
@@ -32,15 +32,15 @@ const AGENT_BYTES = 64;
 const PARAMETER_BYTES = 32;
 
 /** Dictionary of a connection's sender. */
-export class SaidOnLink {
-  readonly #agents: Said;
-  readonly #items: Said;
+export class SenderDictionary {
+  readonly #agents: SenderTable;
+  readonly #items: SenderTable;
   /** Texts seen once, mostly conversation identifiers. They enter the dictionary when they recur. */
   readonly #once = new Set<string>();
 
   constructor(readonly remember: number) {
-    this.#agents = new Said(remember);
-    this.#items = new Said(remember);
+    this.#agents = new SenderTable(remember);
+    this.#items = new SenderTable(remember);
   }
 
   /** Writes an agent. */
@@ -96,16 +96,16 @@ export class SaidOnLink {
 }
 
 /** An item: a text or a shape. */
-export type HeardItem = { readonly text: string } | { readonly shape: Uint8Array };
+export type DictionaryItem = { readonly text: string } | { readonly shape: Uint8Array };
 
 /** Dictionary of a connection's receiver. */
-export class HeardOnLink {
-  readonly #agents: Heard<Aid>;
-  readonly #items: Heard<HeardItem>;
+export class ReceiverDictionary {
+  readonly #agents: ReceiverTable<Aid>;
+  readonly #items: ReceiverTable<DictionaryItem>;
 
   constructor(remember: number) {
-    this.#agents = new Heard(remember);
-    this.#items = new Heard(remember);
+    this.#agents = new ReceiverTable(remember);
+    this.#items = new ReceiverTable(remember);
   }
 
   /** Reads an agent. */
@@ -129,7 +129,7 @@ export class HeardOnLink {
   }
 
   /** Reads an item. */
-  item(r: Reader): HeardItem {
+  item(r: Reader): DictionaryItem {
     const { at } = r;
     const number = r.number();
     const place = Math.floor(number / 4);
@@ -150,7 +150,7 @@ export class HeardOnLink {
 }
 
 /** Reads the rest of an item that is written in full. */
-function readTold(r: Reader, number: number): { readonly item: HeardItem; readonly bytes: number } {
+function readTold(r: Reader, number: number): { readonly item: DictionaryItem; readonly bytes: number } {
   const bytes = Math.floor(number / 4);
   if (number % 4 === ITEM.STRUCTURE) return { item: { shape: r.take(bytes).slice() }, bytes };
   r.charge(bytes + 16);
@@ -158,7 +158,7 @@ function readTold(r: Reader, number: number): { readonly item: HeardItem; readon
 }
 
 /** Writes the head of a message. */
-export function writeHead(out: Bytes, message: Message, said: SaidOnLink): void {
+export function writeHead(out: Bytes, message: Message, said: SenderDictionary): void {
   checkTexts(message);
   const place = PLACES.get(message.performative) ?? -1;
   const { receivers, replyByMs, replyTo, user } = message;
@@ -203,7 +203,7 @@ function writeUserValue(out: Bytes, value: Value): void {
 }
 
 /** Reads a head. The content is null. */
-export function readHead(r: Reader, heard: HeardOnLink): Message {
+export function readHead(r: Reader, heard: ReceiverDictionary): Message {
   const act = r.byte();
   const code = act & NAMED;
   const performative = code === NAMED ? heard.text(r) : (CODES[code] ?? r.fail("an unknown performative"));
@@ -213,13 +213,13 @@ export function readHead(r: Reader, heard: HeardOnLink): Message {
   return { performative, sender, receivers, content: null, ...parameters };
 }
 
-function readAgents(r: Reader, heard: HeardOnLink): Aid[] {
+function readAgents(r: Reader, heard: ReceiverDictionary): Aid[] {
   const count = r.count(1);
   r.charge(count * AGENT_BYTES);
   return Array.from({ length: count }, () => heard.agent(r));
 }
 
-function readParameters(r: Reader, heard: HeardOnLink): Partial<Message> {
+function readParameters(r: Reader, heard: ReceiverDictionary): Partial<Message> {
   const mask = r.number();
   if (mask === 0 || mask >= 2 * BITS.user) r.fail("parameters nobody knows");
   const read: { -readonly [Member in keyof Message]?: Message[Member] } = {};

@@ -8,7 +8,7 @@ import { DOCUMENT_BUDGET_BYTES, MESSAGE_BUDGET_BYTES } from "../limits.js";
 import type { Message } from "../message.js";
 import type { Value } from "../value.js";
 import { Bytes } from "./bytes.js";
-import { HeardOnLink, readHead, SaidOnLink, writeHead } from "./head.js";
+import { ReceiverDictionary, readHead, SenderDictionary, writeHead } from "./head.js";
 import { readValue } from "./read-value.js";
 import { Reader } from "./reader.js";
 import { isMark, ITEM, MESSAGE_MARK, VALUE_MARK } from "./tags.js";
@@ -94,7 +94,7 @@ function document(bytes: Uint8Array, mark: number): Uint8Array {
 
 /** Encoder of a connection. One {@link Decoder} must decode all of its messages, in order. */
 export class Encoder {
-  readonly #said: SaidOnLink;
+  readonly #said: SenderDictionary;
   readonly #out = new Bytes();
 
   /**
@@ -102,7 +102,7 @@ export class Encoder {
    * self-contained.
    */
   constructor(remember: number) {
-    this.#said = new SaidOnLink(remember);
+    this.#said = new SenderDictionary(remember);
   }
 
   /**
@@ -152,7 +152,7 @@ const alone = new Encoder(0);
 
 /** Decoder of a connection. */
 export class Decoder {
-  readonly #heard: HeardOnLink;
+  readonly #heard: ReceiverDictionary;
   /** Estimated memory of the last message, an upper bound. */
   spentBytes = 0;
 
@@ -161,7 +161,7 @@ export class Decoder {
     remember: number,
     readonly budgetBytes: number = MESSAGE_BUDGET_BYTES,
   ) {
-    this.#heard = new HeardOnLink(remember);
+    this.#heard = new ReceiverDictionary(remember);
   }
 
   /**
