@@ -1,4 +1,4 @@
-//! An AgentSpeak agent as the platform sees it.
+//! AgentSpeak agent as the platform sees it.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -25,17 +25,17 @@ use crate::mind::{Event, GoalPlace, Mind, Options, PlanRef, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
 use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 
-/// The plans every agent has behind its own, by the names their files are known by: for messages, and for journeys. Minds that were
-/// kept know plans by their places: what is new comes last.
+/// Library programs, whose plans every agent has behind its own: for messages, and for journeys. Each has the name of
+/// its file. Saved minds know plans by their places, so new programs come last.
 const LIBRARY: [(&str, &str); 2] =
     [("kqml.asl", include_str!("../library/kqml.asl")), ("journeys.asl", include_str!("../library/journeys.asl"))];
 
-/// Whether a plan of this file is one that every agent has.
+/// Returns true for the file of a library program.
 pub(crate) fn is_library(file: &str) -> bool {
     LIBRARY.iter().any(|(name, _)| *name == file)
 }
 
-/// How many there were when no release had others: those for messages.
+/// Returns the number of library plans in the first release: those for messages.
 pub(crate) fn first_library_plans() -> usize {
     let first = LIBRARY.first().map_or("", |(name, _)| name);
     LIBRARY_PROGRAM.plans.iter().filter(|plan| *plan.file == *first).count()
@@ -51,38 +51,38 @@ static LIBRARY_PROGRAM: LazyLock<ast::Program> = LazyLock::new(|| {
     library
 });
 
-/// A program that is not well formed, with all that is wrong.
+/// Error of a malformed program, with all its faults.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the program has errors")]
 pub struct ProgramError {
-    /// What is wrong, errors and warnings.
+    /// Faults: errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Parses and compiles a program; warnings come with it.
+/// Parses and compiles a program. Also returns warnings.
 ///
 /// # Errors
-/// The program is not well formed.
+/// Returns an error if the program is malformed.
 pub fn load(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<(Arc<Image>, Vec<Diagnostic>), ProgramError> {
     let Loaded { image, warnings, .. } = load_bundled(text, file, loader)?;
     Ok((Arc::new(image), warnings))
 }
 
-/// A program that is compiled.
+/// Compiled program.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The program.
+    /// Program.
     pub image: Image,
-    /// What there is to say about it.
+    /// Warnings.
     pub warnings: Vec<Diagnostic>,
-    /// What it was made of.
+    /// Bundle of the texts it was made from.
     pub bundle: Bundle,
 }
 
-/// As [`load`]; with what the program can be made of elsewhere.
+/// Loads like [`load`], and also returns the bundle from which another node can make the program.
 ///
 /// # Errors
-/// The program is not well formed.
+/// Returns an error if the program is malformed.
 pub fn load_bundled(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<Loaded, ProgramError> {
     let bundle = Bundle { text: text.to_owned(), included: Vec::new() };
     let mut loader = Bundling { loader, file, bundle };
@@ -97,7 +97,7 @@ pub fn load_bundled(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<
     Ok(Loaded { image, warnings: parsed.diagnostics, bundle })
 }
 
-/// A loader that notes all files that are included.
+/// Loader that notes all included files.
 struct Bundling<'a> {
     loader: &'a mut dyn Loader,
     file: &'a str,
@@ -119,40 +119,40 @@ impl Loader for Bundling<'_> {
     }
 }
 
-/// A number that tells texts apart (FNV-1a), going on from one before.
+/// Computes a number that distinguishes texts (FNV-1a), continuing from an earlier one.
 fn fingerprint(before: u64, text: &str) -> u64 {
     text.bytes()
         .fold(before ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Compiles a program with the library behind it.
+/// Compiles a program, followed by the library.
 pub fn compile_program(program: ast::Program, name: Text) -> Image {
     compile::compile(program, &LIBRARY_PROGRAM, name)
 }
 
-/// What an agent is made of.
+/// Configuration of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentConfig {
-    /// Its program.
+    /// Program.
     pub image: Arc<Image>,
-    /// How it reasons.
+    /// Reasoning options.
     pub options: Options,
     /// Beliefs beyond the program's.
     pub beliefs: Vec<Value>,
     /// Goals beyond the program's.
     pub goals: Vec<Value>,
-    /// The environment it acts on.
+    /// Environment to act on.
     pub environment: Option<Aid>,
 }
 
 impl AgentConfig {
-    /// An agent of this program and nothing else.
+    /// Creates the configuration of an agent with only this program.
     pub fn new(image: Arc<Image>) -> Self {
         Self { image, options: Options::default(), beliefs: Vec::new(), goals: Vec::new(), environment: None }
     }
 }
 
-/// A cycle of this agent in this turn.
+/// Makes a cycle of this agent in this turn.
 macro_rules! cycle {
     ($agent:ident, $image:ident, $turn:ident) => {
         Cycle {
@@ -181,29 +181,29 @@ macro_rules! cycle {
     };
 }
 
-/// An AgentSpeak agent.
+/// AgentSpeak agent.
 #[derive(Debug)]
 pub struct Agent {
     image: Option<Arc<Image>>,
     mind: Box<Mind>,
     bindings: Bindings,
     scratch: Vec<Value>,
-    /// What comes first in its next turn.
+    /// First actions of its next turn.
     begin: Option<Box<Begin>>,
-    /// What is known of its last save, if it is saved at all.
+    /// State of its last save, if it is saved at all.
     saves: Option<Box<Saves>>,
-    /// What few agents have.
+    /// Rare parts of an agent.
     aside: Option<Box<Aside>>,
     /// Bytes to allocate before the mind's memory is counted again. During a turn: its thread's total at that moment.
     pub(super) memory_due: u64,
-    /// Bytes of the mind when they were last counted before memory became short; 0 if they were not.
+    /// Bytes of the mind at the last count before memory became short; 0 if there was none.
     pub(super) memory_before: usize,
-    /// Bytes of names that its turns made. They stay as long as the process, and count as the mind's.
+    /// Bytes of names made by its turns. They stay as long as the process, and count towards the mind.
     pub(super) names_made: u64,
 }
 
 impl Agent {
-    /// An agent that begins with its first turn.
+    /// Creates an agent that begins with its first turn.
     pub fn new(config: AgentConfig) -> Self {
         let mind = Box::new(Mind {
             options: config.options,
@@ -218,7 +218,7 @@ impl Agent {
         Self::with_mind(config.image, mind, begin)
     }
 
-    /// An agent that goes on with a mind that was kept.
+    /// Creates an agent that continues with a restored mind.
     pub(crate) fn restored(image: Arc<Image>, mind: Mind, begin: Begin) -> Self {
         Self::with_mind(image, Box::new(mind), begin)
     }
@@ -238,25 +238,25 @@ impl Agent {
         }
     }
 
-    /// Reads back an agent that [`AgentBody::snapshot`] wrote. `image` must be its program.
+    /// Restores an agent that [`AgentBody::snapshot`] wrote. `image` must be its program.
     ///
     /// # Errors
-    /// The bytes are no snapshot of an agent of this program.
+    /// Returns an error if the bytes are no snapshot of an agent of this program.
     pub fn restore(bytes: &[u8], image: Arc<Image>, now: Time) -> Result<Self, crate::snapshot::SnapshotError> {
         crate::snapshot::read(bytes, image, now)
     }
 
-    /// The program.
+    /// Returns the program.
     pub(crate) fn image(&self) -> Option<Arc<Image>> {
         self.image.clone()
     }
 
-    /// The agent as it is to be written out at `now`.
+    /// Returns the agent as it will be written at `now`.
     pub(crate) fn subject<'a>(&'a self, image: &'a Image, now: Time) -> Subject<'a> {
         subject(self.begin.as_deref(), image, now)
     }
 
-    /// The number of the save it is at.
+    /// Returns the number of its present save.
     pub(crate) fn save_number(&self) -> u64 {
         self.saves.as_ref().map_or_else(|| self.begin.as_ref().map_or(0, |begin| begin.save), |saves| saves.number())
     }
@@ -272,7 +272,7 @@ impl Agent {
         if whole { saves.whole(&mut self.mind, subject, out) } else { saves.delta(&mut self.mind, subject, out) }
     }
 
-    /// What comes first in the first turn, also the first after it was restored.
+    /// Carries out the first actions of the first turn, also of the first one after restoring.
     fn begin(cycle: &mut Cycle<'_>, begin: &Begin, saves: Option<&mut Saves>) {
         if let Some(clock) = begin.clock {
             snapshot::move_times(cycle.mind, clock.ahead());
@@ -286,7 +286,7 @@ impl Agent {
         }
     }
 
-    /// The mind, to look at.
+    /// Returns the mind for inspection.
     pub fn mind(&self) -> &Mind {
         &self.mind
     }
@@ -299,10 +299,10 @@ impl Agent {
         self.aside.as_deref()
     }
 
-    /// Brings the agent, which was restored from a whole save and has had no turn since, to the state of the next save.
+    /// Applies the delta of the next save. The agent was restored from a complete save and has had no turn since.
     ///
     /// # Errors
-    /// The bytes are no delta, or not the one that follows. The agent is of no use then.
+    /// Returns an error if the bytes are no delta, or not the next one. The agent is useless then.
     pub fn apply_delta(&mut self, delta: &[u8], now: Time) -> Result<(), BadDelta> {
         let told = |error: SnapshotError| BadDelta(error.to_string());
         let (Some(image), Some(begin), None) = (&self.image, &mut self.begin, &self.saves) else {
@@ -311,8 +311,8 @@ impl Agent {
         snapshot::apply_delta(delta, &mut self.mind, begin, image, now).map_err(told)
     }
 
-    /// Lets [`Durable::save_delta`] count from the save that the agent was restored from, without a whole save before;
-    /// false if it has no program. To be called before its first turn.
+    /// Makes [`Durable::save_delta`] continue from the save that the agent was restored from, without a complete save
+    /// before. Returns false if the agent has no program. To be called before its first turn.
     pub fn go_on_saving(&mut self) -> bool {
         let Some(image) = &self.image else { return false };
         if self.saves.is_none() {
@@ -322,14 +322,14 @@ impl Agent {
         true
     }
 
-    /// Returns bytes of memory of the mind, its working storage and the names that it made. Counting stops soon after
-    /// `enough`.
+    /// Returns the bytes of memory of the mind, its working storage and the names that it made. Counting stops soon
+    /// after `enough`.
     pub(super) fn footprint(&self, enough: usize) -> usize {
         let working = (self.bindings.len() as usize + self.scratch.capacity()) * size_of::<Value>();
         self.mind.footprint(enough) + working + self.names_made as usize
     }
 
-    /// Frees the mind's memory at once: the agent ends, and others may need the room.
+    /// Frees the mind's memory at once, because the agent ends, and others may need the room.
     pub(super) fn forget(&mut self, instead: Mind) {
         *self.mind = instead;
         (self.bindings, self.scratch, self.saves) = (Bindings::default(), Vec::new(), None);
@@ -337,12 +337,12 @@ impl Agent {
 
     #[inline(always)]
     fn have_turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        // A turn that panicked on this thread may have left its excess.
+        // An earlier turn on this thread may have panicked and left its excess.
         levels::take();
         if let Some(aside) = self.aside.take() {
             return self.unusual_turn(aside, turn);
         }
-        // The program is taken out for the turn: it is reached by a plain reference, its count is never touched.
+        // The program is taken out for the turn: a plain reference reaches it without touching its count.
         let Some(image) = self.image.take() else { return Next::Wait };
         let mut cycle = cycle!(self, image, turn);
         let next = match self.begin.take() {
@@ -357,7 +357,7 @@ impl Agent {
         next
     }
 
-    /// A turn of an agent that an operator has to do with, or that is called home.
+    /// Gives a turn to an agent that an operator deals with, or that is recalled.
     #[cold]
     #[inline(never)]
     fn unusual_turn(&mut self, mut aside: Box<Aside>, turn: &mut Turn<'_>) -> Next {
@@ -411,7 +411,7 @@ impl AgentBody for Agent {
 
     fn origin(&self) -> Option<Origin> {
         let image = self.image.as_ref().filter(|_| !self.mind.options.is_volatile())?;
-        // A mind that was not made from a program's text cannot be found again.
+        // A mind whose program has no text cannot be restored.
         (image.fingerprint != 0).then(|| origin(image))
     }
 
@@ -434,7 +434,7 @@ impl Durable for Agent {
     }
 
     fn passivate(&mut self, now: Time) -> Option<Box<dyn AgentBody>> {
-        // What somebody follows or debugs is to be there.
+        // An agent that is followed or debugged must stay in memory.
         let forgettable = self.aside_if_any().is_none_or(|aside| aside.may_be_forgotten(now));
         let passive = if forgettable { Passive::of(self, now) } else { None };
         Some(Box::new(passive?))
@@ -479,7 +479,7 @@ impl Inspectable for Agent {
     }
 }
 
-/// Where an agent's program is found again.
+/// Returns the origin from which an agent's program can be loaded again.
 pub(super) fn origin(image: &Image) -> Origin {
     Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint, code: image.code }
 }
@@ -510,12 +510,12 @@ impl Cycle<'_> {
         self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
     }
 
-    /// Runs the first turn of an agent that asks what others registered: the turn ends before the agent asks. Agents that
-    /// begin with it have their first turns then, in which they register. Cycles are taken one by one, and messages wait.
+    /// Runs the first turn of an agent that queries others' registrations: the turn ends before the query. Agents
+    /// that begin with it register in their first turns meanwhile. Cycles are taken one by one, and messages wait.
     #[cold]
     #[inline(never)]
     fn run_first_turn(&mut self) -> Next {
-        // As of an agent that somebody watches.
+        // As for a watched agent.
         self.mind.scoped_frames += 1;
         while !self.is_about_to_ask() && growth::taken() < self.memory_due && self.begins_next() {
             if !self.run_without_messages() {
@@ -526,7 +526,7 @@ impl Cycle<'_> {
         self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
     }
 
-    /// Returns whether the next cycle may ask what others registered: in the context of a plan, or by its step.
+    /// Returns true if the next cycle may query others' registrations: in the context of a plan, or by its step.
     fn is_about_to_ask(&self) -> bool {
         let (mind, image) = (&*self.mind, self.image);
         let acts_at_once = mind.ready.is_empty() && mind.atomic.is_none();
@@ -544,7 +544,7 @@ impl Cycle<'_> {
         at_work.and_then(|id| self.next_op(id, |op| image.may_ask_by(op))).unwrap_or_default()
     }
 
-    /// Whether a cycle would find nothing to do, seen at a glance: if in doubt, no.
+    /// Returns true if a cycle would certainly find nothing to do. Judged at a glance: false if in doubt.
     #[inline(always)]
     fn is_idle(&self) -> bool {
         self.mailbox.is_empty() && self.mind.timers.is_empty() && self.is_at_rest()

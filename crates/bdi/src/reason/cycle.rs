@@ -1,4 +1,4 @@
-//! One cycle: sense, deliberate, act.
+//! Reasoning cycle: sense, deliberate, act.
 
 use std::sync::Arc;
 
@@ -12,68 +12,68 @@ use crate::code::{Image, Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels};
 use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, PlanList, TimerWhat, TriggerKey};
 
-/// All that a reasoning cycle works on.
+/// Data of a reasoning cycle.
 pub struct Cycle<'m> {
-    /// The program.
+    /// Program.
     pub image: &'m Image,
-    /// The same, to be given to another agent.
+    /// Program, to be given to another agent.
     pub program: &'m Arc<Image>,
-    /// What goes. It is not beside the mailbox, as in the turn it comes from: both would be copied as one, for which a processor waits
-    /// until what was written one by one has got to memory.
+    /// Outgoing messages. Not beside the mailbox as in the turn they come from: the compiler would copy both as one,
+    /// which makes a processor wait until recent separate writes have reached memory.
     pub outbox: &'m mut Outbox,
-    /// The mind.
+    /// Mind.
     pub mind: &'m mut Mind,
-    /// The variables of the intention at work.
+    /// Variables of the current intention.
     pub bindings: &'m mut Bindings,
-    /// Slots not in use, kept for the next intention.
+    /// Unused slots for the next intention.
     pub scratch: &'m mut Vec<Value>,
-    /// Who thinks.
+    /// Agent.
     pub aid: Aid,
-    /// The time.
+    /// Time.
     pub now: Time,
-    /// The platform.
+    /// Platform.
     pub services: &'m dyn Services,
-    /// What came.
+    /// Incoming messages.
     pub mailbox: &'m mut Mailbox,
-    /// How many slots the intention at work had when it was taken up.
+    /// Number of slots of the current intention when it was taken up.
     pub top: u32,
-    /// What is left of messages that were taken in, to be used for those that go out.
+    /// Memory of received messages, reused for those that are sent.
     pub spares: Spares,
-    /// Whether the step of this cycle has been executed already.
+    /// True if the step of this cycle has been executed already.
     pub acted: bool,
-    /// Whether nothing is left to do in this cycle.
+    /// True if nothing is left to do in this cycle.
     pub done: bool,
-    /// Whether the message of this cycle has been taken in already.
+    /// True if the message of this cycle has been taken in already.
     pub sensed: bool,
     /// Steps that the next context may take, while plans are tried for one event.
     pub context_steps: u32,
-    /// The goal that a message of this turn asked for last, and its plans.
+    /// Goal that a message of this turn requested last, and its plans.
     pub last_asked: Option<(Key, &'m PlanList)>,
-    /// How many cycles are left of this turn after the one under way.
+    /// Number of cycles left in this turn after the present one.
     pub cycles_left: u32,
-    /// Cycles of this turn that are left for intentions which go on after something was sent; [`NOTHING_SENT`] if nothing
-    /// was.
+    /// Number of cycles in this turn left for intentions that continue after a message was sent; [`NOTHING_SENT`] if
+    /// none was.
     pub left_after_sending: u32,
     /// Bytes allocated by this thread at which the turn ends and the mind's memory is counted.
     pub memory_due: u64,
-    /// Where the agent, or a clone of it, is to be as soon as this turn is over.
+    /// Requested hop of the agent, or of a clone, after this turn.
     pub hop: Option<HopRequest>,
 }
 
-/// No bound on the cycles of intentions: they have sent nothing in this turn.
+/// No limit on the cycles of intentions, which have sent nothing in this turn.
 pub(super) const NOTHING_SENT: u32 = u32::MAX;
 
-/// What became of an event.
+/// Result of handling an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handled {
-    /// It was dealt with.
+    /// The event was handled.
     Yes,
-    /// It was of no interest: the next event is looked at in the same cycle.
+    /// The event was of no interest: the next event is handled in the same cycle.
     Dropped,
 }
 
 impl<'m> Cycle<'m> {
-    /// Begins the next cycle of this turn; false if the turn is over.
+    /// Begins the next cycle of this turn. Returns false if the turn is over.
     #[inline(always)]
     pub(super) fn begins_next(&mut self) -> bool {
         if self.left_after_sending != NOTHING_SENT {
@@ -87,8 +87,8 @@ impl<'m> Cycle<'m> {
         true
     }
 
-    /// Counts a cycle in which an intention goes on after something was sent. The turn ends soon, so that the receiver has
-    /// its turn before the sender goes on for long.
+    /// Counts a cycle in which an intention continues after a message was sent. The turn ends soon, so that the
+    /// receiver has its turn before the sender continues for long.
     #[inline]
     pub(super) fn go_on_after_sending(&mut self) {
         if self.left_after_sending != NOTHING_SENT {
@@ -99,23 +99,24 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Runs one cycle; false if there was nothing to do.
+    /// Runs one cycle. Returns false if there was nothing to do.
     pub fn run(&mut self) -> bool {
         let sensed = self.sense();
-        // What is done after a message leaves no effects.
+        // Work after a message leaves no effects.
         let busy = std::mem::take(&mut self.done) || self.run_own_phases(sensed) || self.sense_after_all();
         self.tell_excess();
         busy
     }
 
-    /// Runs one cycle that takes no message; false if there was nothing to do.
+    /// Runs one cycle that takes no message. Returns false if there was nothing to do.
     pub(super) fn run_without_messages(&mut self) -> bool {
         let busy = self.run_own_phases(false);
         self.tell_excess();
         busy
     }
 
-    /// Reports a term that nested too deep, or a proof that was given up, outside any step: no later step fails for it.
+    /// Reports a term that nested too deep, or a proof that was given up, outside any step: no later step fails for
+    /// it.
     #[inline(always)]
     pub(super) fn tell_excess(&self) {
         if levels::noted() {
@@ -124,7 +125,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Runs the phases of a cycle after its message; false if there was nothing to do, and no message.
+    /// Runs the phases of a cycle after its message. Returns false if there was nothing to do, and no message.
     #[inline(always)]
     fn run_own_phases(&mut self, sensed: bool) -> bool {
         let deliberated = self.deliberate();
@@ -137,7 +138,7 @@ impl<'m> Cycle<'m> {
         sensed || deliberated || acted
     }
 
-    /// Takes in a message that the backlog kept out: everything there is to do may wait for it.
+    /// Takes in a message that the backlog kept out: all other work may wait for it.
     #[cold]
     fn sense_after_all(&mut self) -> bool {
         let sensed = self.take_message_in();
@@ -146,7 +147,7 @@ impl<'m> Cycle<'m> {
         sensed
     }
 
-    /// Carries out what formulas asked for, if they did.
+    /// Executes the effects that formulas requested.
     #[inline(always)]
     fn carry_out_effects(&mut self) {
         if self.bindings.has_effects() {
@@ -169,9 +170,9 @@ impl<'m> Cycle<'m> {
         true
     }
 
-    /// Whether this cycle takes a message in. Each cycle does, until the backlog of events and intentions is long: then
-    /// one cycle in as many as the backlog is long. So messages wait in the mailbox, whose length slows their senders,
-    /// and the mind does not grow with them.
+    /// Returns true if this cycle takes a message in. Every cycle does, until the backlog of events and intentions is
+    /// long: then one cycle in as many as the backlog's length. So messages wait in the mailbox, whose length slows
+    /// their senders, and the mind does not grow with them.
     #[inline(always)]
     pub(super) fn has_time_for_messages(&mut self) -> bool {
         let backlog = self.mind.events.len() + self.mind.ready.len();
@@ -191,7 +192,7 @@ impl<'m> Cycle<'m> {
         due
     }
 
-    /// Tells the program that nothing is left to do, or that there is again, if it has plans for that.
+    /// Raises the event that nothing is left to do, or that there is work again, if the program has plans for it.
     pub fn tell_idleness(&mut self, idle: bool) -> bool {
         if self.mind.sleeping == idle || !self.mind.tells_idleness {
             return false;
@@ -205,7 +206,7 @@ impl<'m> Cycle<'m> {
         true
     }
 
-    /// Does what comes before an event is selected; false if there was nothing.
+    /// Prepares the selection of an event. Returns false if there was nothing to do.
     #[inline(always)]
     pub(super) fn prepare_deliberation(&mut self) -> bool {
         let mut busy = self.timers_due();
@@ -255,7 +256,7 @@ impl<'m> Cycle<'m> {
         any
     }
 
-    /// Handles the next event or request, if there is one whose turn it is.
+    /// Handles the next event or request, if one is due.
     fn handle_next(&mut self) -> Option<Handled> {
         if let Some(event) = self.select_event() {
             return Some(self.handle_event(event));
@@ -275,7 +276,7 @@ impl<'m> Cycle<'m> {
         self.mind.events.pop()
     }
 
-    /// Puts an event among those to be handled, and wakes the intentions that wait for it.
+    /// Queues an event, and wakes the intentions that wait for it.
     pub fn add_event(&mut self, event: Event) {
         if self.mind.waits_for_events() {
             self.wake_event_waits(&event);
@@ -338,7 +339,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Lets an intention go on when its turn comes.
+    /// Makes an intention ready to continue at its turn.
     pub fn make_ready(&mut self, id: IntentionId) {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         if intention.suspended.is_some() {
@@ -354,14 +355,14 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// An intention without an atomic plan waits: the others need not.
+    /// Notes that an atomic intention waits: the others may continue.
     pub(super) fn no_longer_atomic(&mut self, id: IntentionId) {
         if self.mind.atomic == Some(id) {
             self.mind.atomic = None;
         }
     }
 
-    /// Ends an intention, whatever it was doing.
+    /// Ends an intention, whatever its state.
     pub fn end_intention(&mut self, id: IntentionId) {
         self.cancel_wait(id);
         if self.mind.scoped_frames > 0
@@ -376,29 +377,29 @@ impl<'m> Cycle<'m> {
         self.mind.intentions.end(id);
     }
 
-    /// The plan of a frame of an intention.
+    /// Returns the plan of a frame of an intention.
     pub fn plan_of(&self, id: IntentionId, frame: usize) -> Option<PlanHold<'m>> {
         let frame = self.mind.intentions.find(id)?.frames.get(frame)?;
         self.mind.plans.plan_at(self.image, frame.plan, &frame.path)
     }
 
-    /// Whether some plan may be relevant for a trigger.
+    /// Returns true if some plan may be relevant for a trigger.
     pub fn has_candidates(&self, trigger: &TriggerKey) -> bool {
         !self.mind.plans.candidates(self.image, trigger).all().is_empty()
     }
 
-    /// Notes something for whoever operates the agent.
+    /// Logs a line for the agent's operator.
     pub fn log(&self, level: LogLevel, text: &str) {
         self.services.log(self.aid, level, text);
     }
 }
 
-/// Whether a frame's plan has a goal condition or sub-plans.
+/// Returns true if a frame's plan has a goal condition or sub-plans.
 pub(super) fn is_scoped(frame: &crate::mind::Frame) -> bool {
     frame.extra.as_ref().is_some_and(|extra| extra.scoped)
 }
 
-/// The literal with `source(self)`, unless it names a source.
+/// Adds `source(self)` to the literal, unless it names a source.
 pub(crate) fn with_own_source(literal: &mut Structure) {
     if !literal.annots.iter().any(crate::mind::is_source) {
         let mut annots: Annots = std::mem::take(&mut literal.annots);

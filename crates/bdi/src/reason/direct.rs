@@ -1,7 +1,7 @@
-//! The direct way of a message `achieve` to an agent that is at rest, or is so when the message's turn comes: a plan is
-//! selected and its steps are executed as long as nothing else is to be done, without an event, and without an intention
-//! up to the first step that needs one. The outcome and its order are those of the ordinary way: the cycle would have taken up
-//! this message, this event and this step next anyway.
+//! Fast path for a message `achieve` to an idle agent, also to one that is idle at the message's turn. A plan is
+//! selected and its steps are executed as long as nothing else is to be done: without an event, and without an
+//! intention up to the first step that needs one. Result and order are those of the regular path, whose next cycle
+//! would take this message, this event and this step anyway.
 
 use whimbrel_acl::{AclMessage, Annot, Annots, Structure, Symbol, Value, sym};
 use whimbrel_platform::limits;
@@ -14,23 +14,23 @@ use crate::code::{Key, Plan, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
 use crate::mind::{Event, Frame, Place, PlanList, PlanRef, Request, TriggerKey};
 
-/// How far a plan came without an intention.
+/// Progress of a plan without an intention.
 enum Ahead {
     /// To its end.
     Ended,
     /// To an operation that needs an intention, in this cycle.
     Here(u32),
-    /// To this operation, which is to wait for its turn.
+    /// To this operation, which has to wait for its turn.
     Later(u32),
-    /// To this operation of an atomic plan; meanwhile a message came in that may change what is to be done.
+    /// To this operation of an atomic plan, where a message came in that may change what is to be done.
     Interrupted(u32, Box<AclMessage>),
 }
 
 impl<'m> Cycle<'m> {
-    /// Takes in a message that asks for a goal: handled at once if the agent is at rest, kept until its turn if not.
+    /// Takes in a message that requests a goal: handled at once if the agent is idle, otherwise queued.
     ///
     /// # Errors
-    /// The message, if it is another one or has to go the ordinary way.
+    /// Returns any other message, or one that needs the regular path.
     pub(super) fn take_request(&mut self, mut message: Box<AclMessage>) -> Result<(), Box<AclMessage>> {
         let asks = kqml_name(message.performative) == sym::ACHIEVE && message.extras.is_none();
         let is_flat = matches!(&message.content, Value::Term(goal) if goal.is_flat());
@@ -50,7 +50,7 @@ impl<'m> Cycle<'m> {
         };
         let request = Request { sender, goal, message };
         let mind = &*self.mind;
-        // As Self::is_at_rest says, what was looked at above left out.
+        // Equivalent to `Self::is_at_rest`, without the parts checked above.
         let taken = match mind.events.is_empty() && mind.ready.is_empty() && mind.atomic.is_none() {
             true => self.achieve_directly(request),
             false => self.mind.events.push_request(request),
@@ -58,7 +58,7 @@ impl<'m> Cycle<'m> {
         taken.map_err(Request::into_message)
     }
 
-    /// Handles a request whose turn it is.
+    /// Handles a request that is due.
     pub(super) fn handle_request(&mut self, request: Request) -> Handled {
         let handled = if self.is_free() { self.achieve_directly(request) } else { Err(request) };
         match handled {
@@ -71,10 +71,10 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Handles a request at once, as the event that it is and the step after that.
+    /// Handles a request at once, as its event and the step after that.
     ///
     /// # Errors
-    /// The request, if it has to go the ordinary way.
+    /// Returns the request if it needs the regular path.
     fn achieve_directly(&mut self, request: Request) -> Result<(), Request> {
         let image = self.image;
         let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(&request.goal) };
@@ -104,7 +104,8 @@ impl<'m> Cycle<'m> {
         Ok(())
     }
 
-    /// The program's plans for a goal, if all of them are ordinary. Messages of one turn often ask for the same.
+    /// Returns the program's plans for a goal, if all of them are ordinary. Messages of one turn often request the
+    /// same goal.
     #[inline(always)]
     fn ordinary_candidates(&mut self, trigger: &TriggerKey) -> Option<&'m PlanList> {
         if !self.mind.plans.is_original() {
@@ -118,7 +119,7 @@ impl<'m> Cycle<'m> {
         Some(candidates)
     }
 
-    /// Puts values in the first slots of nobody yet.
+    /// Puts values into the first slots, before there is an intention.
     fn begin_slots(&mut self, values: &[Value]) {
         if self.bindings.has_no_room() {
             self.bindings.resume(std::mem::take(self.scratch));
@@ -130,23 +131,23 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Whether nothing else is to be done in this cycle, or is looked at by the way.
+    /// Returns true if nothing else is to be done or checked in this cycle.
     pub(super) fn is_at_rest(&self) -> bool {
         self.mind.events.is_empty() && self.is_free()
     }
 
-    /// Whether messages are all that there is to do, those among them that were taken and wait.
+    /// Returns true if only messages are to be done, including requests that were taken and wait.
     pub(super) fn has_only_messages(&self) -> bool {
         !self.mind.events.has_events() && self.is_free()
     }
 
-    /// Whether there is no intention that could go on, and nothing but events to be looked at.
+    /// Returns true if no intention is ready, and only events are to be handled.
     fn is_free(&self) -> bool {
         let mind = &*self.mind;
         mind.ready.is_empty() && mind.atomic.is_none() && !mind.waits_for_events() && self.is_undisturbed()
     }
 
-    /// Whether nothing is to be done in this cycle but what events and intentions ask for.
+    /// Returns true if this cycle has nothing to do beyond events and intentions.
     pub(super) fn is_undisturbed(&self) -> bool {
         let mind = &*self.mind;
         mind.deferred.is_empty()
@@ -157,7 +158,7 @@ impl<'m> Cycle<'m> {
             && mind.next_timer().is_none_or(|due| due > self.now)
     }
 
-    /// Executes the plan whose slots are the bindings, as far as nothing else is to be done.
+    /// Executes the plan whose slots are the bindings, as long as nothing else is to be done.
     fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, sender: Symbol) {
         self.top = self.bindings.len();
         self.done = !self.bindings.has_effects();
@@ -175,7 +176,7 @@ impl<'m> Cycle<'m> {
         }
         if matches!(ahead, Ahead::Ended) {
             if !self.mind.events.has_events() {
-                // The agent goes on to its next message.
+                // The agent continues with its next message.
                 self.left_after_sending = NOTHING_SENT;
             }
             self.bindings.truncate(0);
@@ -186,7 +187,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Has an intention go on from where a plan came without one.
+    /// Makes an intention that continues where a plan came without one.
     #[inline(never)]
     fn intend_from(&mut self, ahead: Ahead, plan: &Plan, frame: Frame) {
         let (Ahead::Here(pc) | Ahead::Later(pc) | Ahead::Interrupted(pc, _)) = ahead else { return };
@@ -212,22 +213,22 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Executes the steps of the plan whose slots are the bindings, one a cycle, for as long as nothing else is to be done
-    /// and none of them needs an intention: most plans for messages come to their end without.
+    /// Executes the steps of the plan whose slots are the bindings, one a cycle, as long as nothing else is to be
+    /// done and none of them needs an intention. Most plans for messages end that way.
     fn run_ahead(&mut self, plan: &Plan) -> Ahead {
         let (body, at) = (&*plan.body, At { id: NOBODY, base: 0, names: &plan.names });
         let mut pc = body.skip_jumps(0);
-        // There is no intention that could go on, and what is done ahead leaves that as it is.
+        // No intention is ready, and work ahead does not change that.
         let goes_on = plan.atomic || (self.mailbox.is_empty() && self.mind.events.is_empty());
         let unheard = goes_on && self.mind.options.same_focus && !self.mind.options.requeue;
-        // Somebody may look for the intention.
+        // The program may look for the intention.
         if self.image.asks_intentions && !body.ops.is_empty() {
             return Ahead::Here(pc);
         }
         while let Some(op) = body.ops.get(pc as usize) {
             let Some(done) = self.execute_ahead(op, unheard, at) else { return Ahead::Here(pc) };
             pc = body.skip_jumps(pc + 1);
-            // A plan with a last step that would have had an event ends when that is handled: a cycle later.
+            // A plan whose last step would have had an event ends when that is handled: a cycle later.
             if pc as usize >= body.ops.len() && done == Done::Alone {
                 return Ahead::Ended;
             }
@@ -246,7 +247,7 @@ impl<'m> Cycle<'m> {
     }
 }
 
-/// Whether a goal is as a program writes it, and has nothing that needs a look before.
+/// Returns true for a goal that needs no special treatment.
 fn is_plain(goal: &Structure) -> bool {
     goal.is_ground() && !goal.has_foreign() && goal.annots.is_empty() && goal.levels() <= TERM_LEVELS_MAX
 }

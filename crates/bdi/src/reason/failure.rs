@@ -1,4 +1,4 @@
-//! Failure: finding the plan that handles it, or reporting it.
+//! Failures: finds the plan that handles a failure, or reports it.
 
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 use whimbrel_platform::limits;
@@ -12,13 +12,13 @@ use crate::logic::{Bindings, levels, map_annots, map_vars};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId, TriggerKey};
 use crate::syntax::ast;
 
-/// How many goals of an intention are told when it fails, besides the outermost.
+/// Number of goals that are reported for a failing intention, besides the outermost.
 const GOALS_TOLD_MAX: usize = 30;
 
-/// How many characters of a goal are told.
+/// Number of characters of a goal that are reported.
 const GOAL_TEXT_MAX: usize = 1_000;
 
-/// A text for people, of a length that they may read.
+/// Shortens a text to a readable length.
 fn shortened(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(GOAL_TEXT_MAX) {
         text.truncate(end);
@@ -27,20 +27,20 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// The error of a call that makes no sense.
+/// Error of a senseless call.
 const SLIP: &str = "unknown";
 
-/// The annotations every failure event has.
+/// Returns the annotations of every failure event.
 pub(super) fn error_annots(error: &str, message: Value) -> Vec<Value> {
     vec![Value::term(sym::ERROR, [Value::atom(error)]), Value::term(sym::ERROR_MSG, [message])]
 }
 
-/// Placeholder for code, file and line where there is none, as in Jason.
+/// Returns the placeholder for code, file and line where there is none, as in Jason.
 fn no_code() -> Symbol {
     Symbol::new("no_code")
 }
 
-/// `code_src(..)`, `code_line(..)`
+/// Returns `code_src(..)` and `code_line(..)`.
 fn place_annots(place: Option<(Text, u32)>) -> [Value; 2] {
     let (file, line) = match place {
         Some((file, line)) => (Value::from(format!("file:{file}")), Value::Num(f64::from(line))),
@@ -57,12 +57,12 @@ pub(super) fn excess() -> String {
     }
 }
 
-/// A term as it is written in the program.
+/// Writes a term as in the program.
 pub(super) fn written(term: &ast::Term) -> String {
     crate::syntax::quote::quote(term, &mut |name| Var { slot: 0, name }).to_string()
 }
 
-/// Whether a value is a variable without a value, bare or with something around it.
+/// Returns true for an unbound variable, bare or decorated.
 pub(super) fn is_unbound(value: &Value) -> bool {
     match value {
         Value::Var(_) => true,
@@ -72,7 +72,7 @@ pub(super) fn is_unbound(value: &Value) -> bool {
 }
 
 impl Cycle<'_> {
-    /// The current step of an intention failed.
+    /// Handles the failure of an intention's current step.
     pub(super) fn step_failed(&mut self, id: IntentionId, failure: Failure) {
         let reason = failure.error.to_string();
         let told = failure.message();
@@ -91,7 +91,7 @@ impl Cycle<'_> {
             self.tell_failure(&reason, &told, step, *line, file);
         }
         let handled = self.fail_intention(id, annots, &reason);
-        // What is said about the step is cut where it nests too deep.
+        // Reports about the step are cut where it nests too deep.
         levels::take();
         if !handled
             && !slip
@@ -114,7 +114,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Says that a term nests too deep, and in which plan.
+    /// Describes where a term nests too deep, with its plan.
     pub(super) fn too_deep_message(&self, id: Option<IntentionId>) -> String {
         let frame = id.and_then(|id| self.mind.intentions.find(id)?.frames.len().checked_sub(1));
         let plan = id.zip(frame).and_then(|(id, frame)| self.plan_of(id, frame));
@@ -129,17 +129,17 @@ impl Cycle<'_> {
         self.log(LogLevel::Severe, &self.too_deep_message(id));
     }
 
-    /// Says that a plan is not applicable for a term in its context nests too deep.
+    /// Reports that a plan is not applicable because a term in its context nests too deep.
     #[cold]
     pub(super) fn tell_no_plan_for_depth(&mut self, plan: &crate::code::Plan) {
-        // Many plans whose contexts need too many steps would keep the agent from hearing for long.
+        // Many plans whose contexts need too many steps would keep the agent from its messages for long.
         self.context_steps = limits::PROOF_STEPS_AFTER_RUNAWAY;
         let label = plan.label.functor().unwrap_or_default();
         let text = format!("plan @{label} is not applicable: {} in its context", excess());
         self.log(LogLevel::Severe, &text);
     }
 
-    /// Numbers the variables of annotations about a step: `vars` are those that have numbers.
+    /// Numbers the variables of a step's annotations: `vars` are those that have numbers.
     fn close_annots(&self, id: IntentionId, annots: &mut [Value], vars: &mut Vec<u32>) {
         if annots.iter().all(Value::is_ground) {
             return;
@@ -154,7 +154,7 @@ impl Cycle<'_> {
         bindings
     }
 
-    /// `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
+    /// Returns `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
     fn code_annots(&self, id: IntentionId, vars: &mut Vec<u32>) -> Vec<Value> {
         let place = self.current_source(id).map(|(_, line, file)| (file, line));
         let code = self.step_value(id).unwrap_or(Value::Atom(no_code()));
@@ -180,8 +180,8 @@ impl Cycle<'_> {
         self.mind.intentions.find(id).map_or(1, |i| i.frames.len().max(1))
     }
 
-    /// Looks for a plan for the failure in the plans of the intention, innermost first; reports it if there is none.
-    /// False if there is none.
+    /// Finds a plan for the failure in the plans of the intention, innermost first. Reports the failure, and returns
+    /// false, if there is none.
     pub(super) fn fail_intention(&mut self, id: IntentionId, annots: Vec<Value>, reason: &str) -> bool {
         let handler = self.handler_of(id);
         if self.mind.has_meta_plans {
@@ -190,7 +190,7 @@ impl Cycle<'_> {
         self.fail_to(id, handler, annots)
     }
 
-    /// The frame of the innermost goal that a plan handles the failure of.
+    /// Returns the frame of the innermost goal whose failure a plan handles.
     fn handler_of(&self, id: IntentionId) -> Option<usize> {
         let start = self.start_of_search(id, self.depth(id) - 1)?;
         self.find_handler(id, start)
@@ -205,7 +205,8 @@ impl Cycle<'_> {
         handler.is_some()
     }
 
-    /// A failure in the handling of a failure is for the plans around the goal that failed first.
+    /// Finds the start of the search: a failure while handling a failure concerns the plans around the goal that
+    /// failed first.
     fn start_of_search(&self, id: IntentionId, top: usize) -> Option<usize> {
         let frame = self.mind.intentions.find(id)?.frames.get(top)?;
         match frame.keep {
@@ -253,7 +254,7 @@ impl Cycle<'_> {
         self.add_event(event);
     }
 
-    /// The goal of an event failed before a plan for it was found. False if nobody handles that.
+    /// Fails the goal of an event before a plan for it was found. Returns false if no plan handles that.
     pub(super) fn fail_event(&mut self, event: Event, annots: Vec<Value>, reason: &str) -> bool {
         if event.op == TriggerOp::Delete {
             self.drop_unhandled(&event);
@@ -282,20 +283,20 @@ impl Cycle<'_> {
         }
         let Some(id) = event.intention else { return false };
         if !self.fail_to(id, handler, annots) {
-            // Jason tells the intention in a record of its own, which begins with an empty line.
+            // Jason reports the intention in a record of its own, which begins with an empty line.
             self.log(LogLevel::Severe, "");
         }
         true
     }
 
-    /// Whether a plan is for the failure of an event's own goal.
+    /// Returns true if a plan handles the failure of an event's own goal.
     fn has_plan_for_failure(&self, event: &Event) -> bool {
         let trigger = TriggerKey { op: TriggerOp::Delete, ..event.trigger() };
         self.has_candidates(&trigger)
             || event.intention.is_some_and(|id| self.sub_plan_handles(id, self.depth(id) - 1, &trigger))
     }
 
-    /// The goal of an event that waits to be handled fails by command. Answers the event that takes its place.
+    /// Fails the goal of a waiting event by command. Returns the event that replaces it.
     pub fn fail_waiting_goal(&mut self, mut event: Event) -> Option<Event> {
         let itself = self.has_plan_for_failure(&event);
         let handler = if itself { None } else { event.intention.and_then(|id| self.handler_of(id)) };
@@ -315,7 +316,7 @@ impl Cycle<'_> {
         self.mind.intentions.find(id).map_or(0, |i| i.frames.len())
     }
 
-    /// A failure event that no plan is applicable for.
+    /// Handles a failure event without an applicable plan.
     fn drop_unhandled(&mut self, event: &Event) {
         match event.intention {
             Some(id) => {
@@ -346,7 +347,7 @@ impl Cycle<'_> {
         self.end_intention(id);
     }
 
-    /// The goals of an intention, innermost first, each with the place in the program it is at.
+    /// Describes the goals of an intention, innermost first, each with its place in the program.
     pub fn describe_stack(&self, id: IntentionId) -> String {
         let Some(intention) = self.mind.intentions.find(id) else { return String::new() };
         let mut text = format!("  intention {}:", id.number);
@@ -371,8 +372,8 @@ impl Cycle<'_> {
     }
 }
 
-/// The literal that a frame's event had when its plan was chosen, with what the plan's trigger and context had bound, as
-/// in Jason; its other variables numbered from 0, whatever the plan's body has bound them to since.
+/// Returns the literal of a frame's event at the choice of its plan, with the bindings of the plan's trigger and
+/// context, as in Jason. Its other variables are numbered from 0, whatever the plan's body has bound them to since.
 pub(super) fn called_literal(frame: &Frame, slots: &[Value]) -> Structure {
     if let Some(literal) = frame.extra.as_ref().and_then(|extra| extra.literal.as_ref()) {
         return literal.clone();
@@ -383,7 +384,7 @@ pub(super) fn called_literal(frame: &Frame, slots: &[Value]) -> Structure {
     Structure::full(key.namespace, key.negated, key.functor, args, annots)
 }
 
-/// The literal of a frame's event as it is now: with what its variables have been bound to.
+/// Returns the literal of a frame's event with the present bindings of its variables.
 pub(crate) fn current_literal(frame: &Frame, slots: &[Value]) -> Structure {
     let key: Key = frame.trigger.key;
     if let Some(literal) = frame.extra.as_ref().and_then(|extra| extra.literal.as_ref()) {
@@ -415,8 +416,8 @@ fn arguments(frame: &Frame, slots: &[Value], as_called: bool) -> whimbrel_acl::A
     (0..arity).map(resolve).collect()
 }
 
-/// Gives an event further annotations, whose variables, numbered from 0, are none of the event's own: whoever handles it binds
-/// nothing else by them. Those of a functor that is there already among `code`, `code_src` and `code_line` are left out.
+/// Adds annotations to an event. Their variables, numbered from 0, are kept apart from the event's: its handler binds
+/// nothing else by them. Existing `code`, `code_src` and `code_line` are not replaced.
 fn annotate(event: &mut Event, extra: Vec<Value>) {
     let mut annots = map_annots(&event.literal.annots, &mut Value::Var);
     let kept = [sym::CODE, sym::CODE_SRC, sym::CODE_LINE];

@@ -47,7 +47,7 @@ impl Cycle<'_> {
         let _ = self.frame_finished(id);
     }
 
-    /// A branch has come to its end.
+    /// Ends a branch at the join.
     pub(crate) fn join(&mut self, id: IntentionId) {
         let Some(mark) = self.mind.intentions.find(id).and_then(|i| i.forks.last().copied()) else {
             self.after_join(id, None);
@@ -75,7 +75,7 @@ impl Cycle<'_> {
         self.end_intention(id);
     }
 
-    /// Notes what a branch has bound, for the branch that goes on.
+    /// Notes a branch's bindings for the branch that continues.
     fn keep_bound(&self, id: IntentionId, fork: &mut Fork) {
         let Some(intention) = self.mind.intentions.find(id) else { return };
         let Some(frame) = intention.frames.last() else { return };
@@ -84,7 +84,7 @@ impl Cycle<'_> {
         fork.bound.extend(bound.map(|(slot, value)| (slot as u32, value.clone())));
     }
 
-    /// The branch that goes on takes what the others have bound.
+    /// Gives the bindings of the other branches to the one that continues.
     fn after_join(&mut self, id: IntentionId, fork: Option<Fork>) {
         if let Some(intention) = self.mind.intentions.find_mut(id) {
             intention.forks.pop();
@@ -108,7 +108,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// A branch ends on its own: the others do not wait for it.
+    /// Separates a branch from its fork: the others do not wait for it.
     pub fn leave_fork(&mut self, id: IntentionId) {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         let marks = std::mem::take(&mut intention.forks);
@@ -123,8 +123,8 @@ impl Cycle<'_> {
         self.mind.forks.get(mark.fork as usize).and_then(Option::as_ref).is_some_and(|fork| fork.first_wins)
     }
 
-    /// A branch ends without reaching the join. The last branch of those that must all end takes the others' plan with
-    /// it; of those where the first wins the others go on.
+    /// Handles a branch that ends without reaching the join. If all branches must end, the last one takes the others'
+    /// plan with it; if the first wins, the others continue.
     pub(super) fn branch_died(&mut self, id: IntentionId) {
         let marks = self.mind.intentions.find(id).map(|i| i.forks.clone()).unwrap_or_default();
         for mark in marks.into_iter().rev() {
@@ -143,7 +143,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// An intention is cut down to below a fork: its other branches have lost their purpose.
+    /// Cuts an intention to below a fork, whose other branches have lost their purpose.
     pub(super) fn leave_forks(&mut self, id: IntentionId, keep: usize) {
         loop {
             let Some(intention) = self.mind.intentions.find_mut(id) else { return };

@@ -1,4 +1,4 @@
-//! The end of plans and goals: finished, succeeded or failed by command, dropped.
+//! Ends of plans and goals: finished, succeeded or failed by command, dropped.
 
 use whimbrel_acl::{Structure, Value, Var, sym};
 
@@ -9,20 +9,20 @@ use crate::code::{Key, TriggerKind, TriggerOp, reserved};
 use crate::logic::{Bindings, are_apart, levels, map_vars, number_of};
 use crate::mind::{Deferred, Event, Frame, IntentionId, Mind, Place, Resumption, WaitFor};
 
-/// What becomes of a goal by command.
+/// Fate of a goal by command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doomed {
-    /// It counts as achieved: its caller goes on.
+    /// The goal counts as achieved: its caller continues.
     Succeeds,
-    /// It fails: its failure plan is looked for.
+    /// The goal fails: its failure plan is searched for.
     Fails,
-    /// The whole intention goes.
+    /// The whole intention ends.
     Dropped,
 }
 
 impl Mind {
-    /// Takes an intention out of those that can go on; returns its place among them. Who drops many mostly does so in
-    /// their order, so it is looked for from the front.
+    /// Takes an intention out of the ready ones. Returns its place among them. Many intentions are mostly dropped in
+    /// their order, so the search starts at the front.
     pub(crate) fn leave_ready(&mut self, id: IntentionId) -> Option<usize> {
         let turn = self.ready.iter().position(|other| *other == id)?;
         self.ready.remove(turn);
@@ -31,8 +31,8 @@ impl Mind {
 }
 
 impl Cycle<'_> {
-    /// Takes finished plans off an intention; false if the intention does not go on at once: it has ended, or waits for
-    /// a goal condition.
+    /// Removes finished plans from an intention. Returns false if the intention does not continue at once: it has
+    /// ended, or waits for a goal condition.
     pub(super) fn clear_finished(&mut self, id: IntentionId) -> bool {
         while self.frame_finished(id) {
             let Some(intention) = self.mind.intentions.find(id) else { return false };
@@ -54,8 +54,8 @@ impl Cycle<'_> {
         true
     }
 
-    /// Takes the innermost frame off, and with the plan of a failure event the frames of the goal that failed. The
-    /// caller goes on after its step. False if there is no caller.
+    /// Removes the innermost frame, and with the plan of a failure event the frames of the failed goal. The caller
+    /// continues after its step. Returns false if there is no caller.
     fn leave_frame(&mut self, id: IntentionId) -> bool {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return false };
         let keep = match frame.keep {
@@ -65,12 +65,12 @@ impl Cycle<'_> {
         self.cut(id, keep)
     }
 
-    /// Cuts an intention down to `keep` frames as if the goal of the next one were achieved: what it has bound of its
-    /// caller's variables is given to the caller. False if nothing is left, and the intention has ended.
+    /// Cuts an intention to `keep` frames as if the goal of the next one were achieved: bindings of its caller's
+    /// variables go to the caller. Returns false if no frame is left, and the intention has ended.
     pub(super) fn cut(&mut self, id: IntentionId, keep: usize) -> bool {
         let Some(results) = self.remove_frames(id, keep) else { return false };
         if levels::noted() && !self.ends_with(id, keep) {
-            // What the goal has found nests too deep with what it is found in: the caller's step fails.
+            // The goal's result nests too deep in its caller's term: the caller's step fails.
             let failure = self.excess_failure(id);
             self.step_failed(id, failure);
             return false;
@@ -78,13 +78,13 @@ impl Cycle<'_> {
         self.go_on_after(id, keep, Some(results))
     }
 
-    /// True if an intention that is cut down to `keep` frames has nobody to go on: it ends, or its part of a branch does.
+    /// Returns true if cutting an intention to `keep` frames ends it, or its part of a branch.
     fn ends_with(&self, id: IntentionId, keep: usize) -> bool {
         let copied = self.mind.intentions.find(id).and_then(|intention| intention.copied_frames);
         keep == 0 || copied.is_some_and(|copied| keep <= copied as usize)
     }
 
-    /// An intention that was cut down to `keep` frames goes on after its step. False if it has ended.
+    /// Continues an intention that was cut to `keep` frames after its step. Returns false if it has ended.
     fn go_on_after(&mut self, id: IntentionId, keep: usize, results: Option<Results>) -> bool {
         if self.ends_with(id, keep) {
             self.intention_finished(id);
@@ -98,7 +98,7 @@ impl Cycle<'_> {
         true
     }
 
-    /// A step of a loop that was waited for is in the loop still: nothing to do but for forks that were left.
+    /// Leaves forks of a step in a loop that was waited for; the loop continues.
     fn leave_loops_of_step(&mut self, id: IntentionId) {
         if let Some(intention) = self.mind.intentions.find_mut(id) {
             let depth = intention.frames.len() as u32;
@@ -106,7 +106,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Takes off all frames from `keep` on; answers the results for the caller's variables.
+    /// Removes all frames from `keep` on. Returns the results for the caller's variables.
     fn remove_frames(&mut self, id: IntentionId, keep: usize) -> Option<Results> {
         let top = self.mind.intentions.find(id)?.frames.len();
         for place in (keep..top).rev() {
@@ -130,20 +130,20 @@ impl Cycle<'_> {
         self.end_intention(id);
     }
 
-    /// Ends an intention before its time.
+    /// Ends an intention prematurely.
     pub(super) fn intention_dropped(&mut self, id: IntentionId) {
         self.branch_died(id);
         self.end_intention(id);
     }
 
-    /// The goals whose condition holds are achieved.
+    /// Achieves the goals whose condition holds.
     pub(super) fn drop_satisfied_goals(&mut self) {
         for id in self.mind.intentions.ids() {
             let Some(intention) = self.mind.intentions.find(id) else { continue };
             let decided = |place: &usize| self.goal_condition_holds(id, *place) || levels::noted();
             let Some(place) = (0..intention.frames.len()).find(decided) else { continue };
             if levels::noted() {
-                // Whether its condition holds will never be known.
+                // The condition can never be evaluated.
                 let failure = self.excess_failure(id);
                 let annots = super::failure::error_annots(failure.error.as_str(), Value::from(failure.message()));
                 self.finish_goal(id, place, Doomed::Fails, annots);
@@ -165,7 +165,7 @@ impl Cycle<'_> {
         solver.first(condition, &mut bindings, 0, &plan.names)
     }
 
-    /// Ends the goal of frame `place` of an intention by command, wherever the intention is.
+    /// Ends the goal of frame `place` of an intention by command, whatever the intention's state.
     pub fn finish_goal(&mut self, id: IntentionId, place: usize, how: Doomed, annots: Vec<Value>) {
         let turn = self.withdraw(id);
         if let Some(intention) = self.mind.intentions.find_mut(id) {
@@ -183,7 +183,7 @@ impl Cycle<'_> {
                     self.tell_achieved(id, place);
                 }
                 self.leave_forks(id, place);
-                // What the goal has found so far is not given to its caller.
+                // The goal's results so far do not go to its caller.
                 self.remove_frames(id, place);
                 if self.go_on_after(id, place, None) && self.clear_finished(id) {
                     self.make_ready(id);
@@ -200,7 +200,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// An intention that was among those that can go on keeps its place there.
+    /// Puts an intention back at its place among the ready ones.
     fn keep_turn(&mut self, id: IntentionId, turn: Option<usize>) {
         if let Some(turn) = turn
             && self.mind.ready.back() == Some(&id)
@@ -211,7 +211,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// The goal of an event that no plan was chosen for yet counts as achieved: the intention that waits goes on.
+    /// Achieves the goal of an event without a chosen plan: the waiting intention continues.
     pub fn event_achieved(&mut self, event: &Event) {
         if self.mind.has_meta_plans {
             self.tell_goal_achieved(event);
@@ -223,8 +223,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Takes an intention out of whatever it waits in: an event, a wait, the queue of those that can go on. Returns its
-    /// place in that queue.
+    /// Takes an intention out of an event, a wait, or the queue of ready ones. Returns its place in that queue.
     pub fn withdraw(&mut self, id: IntentionId) -> Option<usize> {
         let mind = &mut *self.mind;
         match mind.intentions.find(id)?.place {
@@ -247,27 +246,27 @@ impl Cycle<'_> {
         None
     }
 
-    /// Notes that the event that an intention waits in was taken out.
+    /// Notes that the event in which an intention waits was taken out.
     pub fn is_out_of_event(&mut self, id: IntentionId) {
         if let Some(intention) = self.mind.intentions.find_mut(id) {
             intention.place = Place::Parked;
         }
     }
 
-    /// The outermost frame of an intention whose goal unifies with the pattern, whose variables are numbered from 0. The
-    /// intention's variables must be with it, not taken up.
+    /// Returns the outermost frame of an intention whose goal unifies with the pattern, whose variables are numbered
+    /// from 0. The intention's variables must be with it, not taken up.
     pub fn find_goal(&self, id: IntentionId, pattern: &Value) -> Option<usize> {
         let count = self.mind.intentions.find(id)?.frames.len();
         (0..count).find(|place| self.goal_matches(id, *place, pattern))
     }
 
-    /// The literal of a frame's event as it is now, its variables those of the intention.
+    /// Returns the present literal of a frame's event, with variables of the intention.
     pub fn goal_literal(&self, id: IntentionId, place: usize) -> Option<Value> {
         let intention = self.mind.intentions.find(id)?;
         Some(current_literal(intention.frames.get(place)?, &intention.slots).into_value())
     }
 
-    /// Whether the goal of a frame unifies with the pattern.
+    /// Returns true if the goal of a frame unifies with the pattern.
     pub fn goal_matches(&self, id: IntentionId, place: usize, pattern: &Value) -> bool {
         let Some(intention) = self.mind.intentions.find(id) else { return false };
         let Some(frame) = intention.frames.get(place) else { return false };
@@ -278,7 +277,7 @@ impl Cycle<'_> {
             && unify_apart(pattern, &current_literal(frame, &intention.slots).into_value())
     }
 
-    /// Whether an event is for a goal that unifies with the pattern.
+    /// Returns true if an event's goal unifies with the pattern.
     pub fn event_matches(&self, event: &Event, pattern: &Value) -> bool {
         let goal = event.op == TriggerOp::Add && event.kind == TriggerKind::Achieve;
         goal && !is_apart(pattern, &Key::of(&event.literal), event.literal.args.first())
@@ -309,7 +308,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// An intention's wait is over.
+    /// Ends an intention's wait.
     pub(super) fn resume(&mut self, id: IntentionId, how: Resumption) {
         match how {
             Resumption::Done => {
@@ -331,21 +330,21 @@ impl Cycle<'_> {
     }
 }
 
-/// True if a frame's goal does not unify with a pattern, as is seen by its predicate or first argument.
+/// Returns true if a frame's goal cannot unify with a pattern because of its predicate or first argument.
 fn is_other_goal(frame: &Frame, slots: &[Value], pattern: &Value) -> bool {
     let in_slots = frame.extra.as_ref().is_none_or(|extra| extra.literal.is_none());
     let first = (frame.trigger.key.arity > 0).then(|| slots.get(frame.base as usize)).flatten();
     in_slots && is_apart(pattern, &frame.trigger.key, first)
 }
 
-/// True if a pattern does not unify with a goal of this predicate and first argument, as is seen by these.
+/// Returns true if a pattern cannot unify with a goal of this predicate and first argument.
 fn is_apart(pattern: &Value, key: &Key, first: Option<&Value>) -> bool {
     let plain = Key::of_value(pattern).filter(|pattern| pattern.functor != reserved::DECORATED);
     plain.is_some_and(|pattern| pattern != *key)
         || pattern.args().first().zip(first).is_some_and(|(wanted, first)| are_apart(wanted, first))
 }
 
-/// Whether two values unify, each with variables of its own.
+/// Returns true if two values unify, each with variables of its own.
 pub fn unify_apart(left: &Value, right: &Value) -> bool {
     let count = |value: &Value| crate::logic::variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
     if left.is_ground() && right.is_ground() {
@@ -357,8 +356,7 @@ pub fn unify_apart(left: &Value, right: &Value) -> bool {
     bindings.unify(left, &Bindings::rename(right, base))
 }
 
-/// What a goal gives back to its caller: values for the caller's variables, whose own new variables are numbered from
-/// the caller's top.
+/// Results of a goal: values for the caller's variables, whose own new variables are numbered from the caller's top.
 struct Results {
     values: Vec<(u32, Value)>,
     fresh: u32,
@@ -407,7 +405,7 @@ impl Results {
     }
 }
 
-/// What a frame's goal was when it was called, for whoever tells about it.
+/// Returns a frame's goal as it was called, for reports.
 pub(super) fn goal_of(frame: &Frame, slots: &[Value]) -> Structure {
     called_literal(frame, slots)
 }

@@ -1,6 +1,6 @@
-//! An intention in hand. As long as the next cycles would do nothing but execute the next steps of the same intention,
-//! it is not put back among those that can go on, nor are its variables put away; a goal it calls gets its frame
-//! without an event. The outcome and its order are those of the ordinary way, which is taken whenever in doubt.
+//! Intention in hand. As long as the next cycles would only execute the next steps of the same intention, it is not
+//! put back among the ready ones, and its variables are not stored. A goal that it calls gets its frame without an
+//! event. Result and order are those of the regular path, which is taken if in doubt.
 
 use smallvec::SmallVec;
 use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};
@@ -14,27 +14,27 @@ use crate::code::{Formula, Plan, Site, TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
 
-/// Which variable of a goal is which slot of its caller.
+/// Pairs of a goal's variable and its slot in the caller.
 type Results = SmallVec<[(u32, u32); 2]>;
 
-/// What became of a goal that was to be called at once.
+/// Result of calling a goal at once.
 pub(super) enum Called {
-    /// Its plan's frame is on the intention.
+    /// The frame of its plan is on the intention.
     Yes,
-    /// No plan is applicable. Whether one was relevant.
+    /// No plan is applicable; true if one was relevant.
     NoPlan(Args, bool),
 }
 
-/// What became of an intention whose innermost plan has ended.
+/// State of an intention whose innermost plan has ended.
 enum Left {
     Ended,
     Returned,
-    /// It is not as simple as that.
+    /// Only the regular path can tell.
     Unknown,
 }
 
 impl Cycle<'_> {
-    /// Takes finished plans off the intention in hand. False if it is not in hand any more.
+    /// Removes finished plans from the intention in hand. Returns false if it is not in hand any more.
     pub(super) fn finish_in_hand(&mut self, id: IntentionId) -> bool {
         loop {
             match self.leave_plain_frame(id) {
@@ -98,8 +98,8 @@ impl Cycle<'_> {
         Left::Returned
     }
 
-    /// Whether the intention, which could go on, stays in hand: the next cycle would do nothing else but execute its
-    /// next step. If so that cycle has begun.
+    /// Returns true if the ready intention stays in hand: the next cycle, which has begun then, would only execute
+    /// its next step.
     pub(super) fn stays_in_hand(&mut self, id: IntentionId) -> bool {
         let Some(intention) = self.mind.intentions.find(id) else { return false };
         let ready = matches!(intention.place, Place::Ready) && intention.suspended.is_none();
@@ -110,9 +110,9 @@ impl Cycle<'_> {
         self.begins_cycle(|cycle| if atomic { cycle.stays_atomic(id) } else { cycle.is_alone() })
     }
 
-    /// Begins the next cycle of this turn, if there is one, with an intention that stays in hand; if it does not stay,
-    /// the cycle is left to the turn. It is counted before `stays` takes a message in, which may end the turn: with this
-    /// cycle then.
+    /// Begins the next cycle of this turn, if there is one, with an intention that stays in hand. If it does not
+    /// stay, the cycle is left to the turn. The cycle is counted before `stays` takes a message in, which may end the
+    /// turn with this cycle.
     fn begins_cycle(&mut self, stays: impl FnOnce(&mut Self) -> bool) -> bool {
         let after_sending = self.left_after_sending != NOTHING_SENT;
         self.go_on_after_sending();
@@ -128,7 +128,8 @@ impl Cycle<'_> {
         stays
     }
 
-    /// An atomic intention goes before all others and all events; messages come in meanwhile, one a cycle.
+    /// Returns true if an atomic intention stays in hand. It goes before all others and all events; messages come in
+    /// meanwhile, one a cycle.
     fn stays_atomic(&mut self, id: IntentionId) -> bool {
         self.mind.atomic = Some(id);
         if !self.is_undisturbed() || self.mind.atomic_event.is_some() {
@@ -137,8 +138,7 @@ impl Cycle<'_> {
         self.message_meanwhile().is_none_or(|message| self.stays_despite(id, message))
     }
 
-    /// Takes the next message in while an atomic plan is at work: a request is kept until its turn, another one is the
-    /// answer.
+    /// Takes the next message in while an atomic plan runs. A request is queued; any other message is returned.
     pub(super) fn message_meanwhile(&mut self) -> Option<Box<AclMessage>> {
         if self.mailbox.is_empty() || !self.has_time_for_messages() {
             return None;
@@ -147,7 +147,7 @@ impl Cycle<'_> {
         self.take_request(message).err()
     }
 
-    /// Whether an atomic intention stays in hand when this message, which is no request, is taken in.
+    /// Returns true if an atomic intention stays in hand when this message, which is no request, is taken in.
     fn stays_despite(&mut self, id: IntentionId, message: Box<AclMessage>) -> bool {
         self.put_down(Some(id));
         self.receive_no_request(message);
@@ -160,8 +160,8 @@ impl Cycle<'_> {
         true
     }
 
-    /// Whether an atomic intention that has just begun goes on in the cycle in which this message was taken. The message is
-    /// taken in, also if that ends the turn.
+    /// Returns true if an atomic intention that has just begun continues in the cycle of this message. The message is
+    /// taken in, even if that ends the turn.
     pub(super) fn goes_on_after(&mut self, id: IntentionId, message: Box<AclMessage>) -> bool {
         self.cycles_left = self.cycles_left.saturating_sub(1);
         let stays = self.stays_despite(id, message);
@@ -169,14 +169,15 @@ impl Cycle<'_> {
         stays
     }
 
-    /// Whether the intention in hand is all there is to do, now and in the next cycle: what goes through the queue of
-    /// events comes back to it at once then.
+    /// Returns true if the intention in hand is the only work, now and in the next cycle: its events come back to it
+    /// at once then.
     pub(super) fn is_alone(&self) -> bool {
         self.mailbox.is_empty() && self.is_at_rest()
     }
 
-    /// Whether an event of the intention in hand is the next one to be handled. Other intentions may wait for their turn:
-    /// this one goes behind them then, as it would with its event. Unless it is atomic, no message may come in before.
+    /// Returns true if an event of the intention in hand is handled next. Other intentions may wait for their turn:
+    /// this one goes behind them then, as it would with its event. Unless it is atomic, no message may come in
+    /// before.
     fn is_heard_next(&self, id: IntentionId) -> bool {
         let mind = &*self.mind;
         let next = match mind.atomic {
@@ -186,21 +187,21 @@ impl Cycle<'_> {
         next && !mind.waits_for_events() && self.is_undisturbed()
     }
 
-    /// Whether the event of a change in beliefs, made by the intention in hand, would be the next one and without any
-    /// effect: no plan is for it.
+    /// Returns true if the event of a change of beliefs by the intention in hand would be next and without effect: no
+    /// plan is for it.
     pub(super) fn is_unheard(&self, id: IntentionId, trigger: &TriggerKey) -> bool {
         self.hears_nothing(id) && !self.has_candidates(trigger)
     }
 
-    /// As [`Self::is_unheard`], if there is no plan.
+    /// Returns true as [`Self::is_unheard`] does, provided that there is no plan.
     pub(super) fn hears_nothing(&self, id: IntentionId) -> bool {
         let options = &self.mind.options;
         self.is_heard_next(id) && options.same_focus && !options.requeue
     }
 
-    /// Intends a plan for a goal of the intention in hand at once, if that is what the next cycle would do. The goal's
-    /// arguments are built where the plan wants them: on top of the bindings. None if the goal has to go the ordinary
-    /// way.
+    /// Starts a plan for a goal of the intention in hand at once, if the next cycle would do the same. The goal's
+    /// arguments are built in place for the plan, on top of the bindings. Returns `None` if the goal needs the
+    /// regular path.
     pub(super) fn call_in_hand(&mut self, site: &Site, at: At<'_>) -> Option<Called> {
         let base = self.bindings.len();
         if base != self.top || !self.mind.plans.is_original() || !self.mailbox.is_empty() || !self.is_heard_next(at.id)
@@ -240,9 +241,9 @@ impl Cycle<'_> {
         Some(Called::NoPlan(args, !plans.list.all().is_empty()))
     }
 
-    /// Whether a plan is relevant and applicable for a goal whose arguments are on top of the bindings from `base` on.
-    /// The plan's other slots and the goal's variables are behind them then; else nothing is changed. That the plan
-    /// does not [reject](Plan::rejects) the arguments is known.
+    /// Returns true if a plan is relevant and applicable for a goal whose arguments are on top of the bindings from
+    /// `base` on. The plan's other slots and the goal's variables follow them then; otherwise nothing is changed. The
+    /// plan is known not to [reject](Plan::rejects) the arguments.
     pub(super) fn applies(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)], annots: &[Annot]) -> bool {
         let (mark, top) = (self.bindings.mark(), base + plan.slots + results.len() as u32);
         self.bindings.extend(top - self.bindings.len());
@@ -268,7 +269,7 @@ impl Cycle<'_> {
         false
     }
 
-    /// Arguments that are variables of the caller become variables of the goal, which follow the plan's.
+    /// Turns arguments that are variables of the caller into variables of the goal, which follow the plan's.
     fn own_variables(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)]) {
         let first = base + plan.slots;
         for place in base..base + u32::from(plan.arity()) {
@@ -288,8 +289,8 @@ impl Cycle<'_> {
         }
     }
 
-    /// Puts a frame for the plan whose slots are on top of the bindings on the intention in hand, in the place of the
-    /// innermost one if that is a tail call.
+    /// Adds a frame to the intention in hand for the plan whose slots are on top of the bindings. In a tail call it
+    /// replaces the innermost one.
     fn enter(
         &mut self,
         id: IntentionId,
@@ -326,8 +327,8 @@ impl Cycle<'_> {
         self.top = self.bindings.len();
     }
 
-    /// Whether the goal at the innermost frame's place is its last step, for the same predicate, so that its frame
-    /// takes that one's place. `None` if results have to be passed on for that.
+    /// Returns true if the goal is the last step of the innermost frame, for the same predicate, so that its frame
+    /// replaces that one. Returns `None` if results have to be passed on for that.
     fn is_tail_call(&self, id: IntentionId, trigger: &TriggerKey, results: &Results) -> Option<bool> {
         let intention = self.mind.intentions.find(id)?;
         let frame = intention.frames.last()?;
@@ -344,7 +345,7 @@ fn own_source() -> Annots {
     Annots::from_buf([Annot::Source(sym::SELF)])
 }
 
-/// Notes the variables among a goal's arguments; false if there are others than plain ones of the caller.
+/// Notes the variables among a goal's arguments. Returns false if there are others than plain ones of the caller.
 fn open_variables(args: &[Value], top: u32, results: &mut Results) -> bool {
     for arg in args {
         match arg {

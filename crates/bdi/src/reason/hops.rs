@@ -1,5 +1,5 @@
-//! Going to other nodes: an intention asks for it and waits, the turn ends, and whatever becomes of it is told to the mind,
-//! there or here.
+//! Hops to other nodes: an intention requests a hop and waits, the turn ends, and the mind is told the outcome, there
+//! or here.
 
 use whimbrel_acl::{AclMessage, Aid, Annots, Args, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};
@@ -11,16 +11,16 @@ use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::Bindings;
 use crate::mind::{Deferred, IntentionId, Mind, Place, Resumption, WaitFor};
 
-/// The actions whose intentions wait for that.
+/// Actions whose intentions wait for a hop.
 const MOVE_TO: &str = ".move_to";
 const CLONE_TO: &str = ".clone_to";
 const MINION: &str = ".minion";
 
-/// The namespace of the library's plans for journeys.
+/// Namespace of the library's plans for journeys.
 pub(crate) const JOURNEYS: &str = "whimbrel";
 
 impl Cycle<'_> {
-    /// Has the agent, or a clone of it, go to another node as soon as this turn ends, which is now. The intention waits.
+    /// Requests a hop of the agent, or of a clone, at the end of this turn, which is now. The intention waits.
     pub fn hop(&mut self, id: IntentionId, request: HopRequest) {
         let serial = self.mind.next_serial();
         let action = match request.mode {
@@ -34,15 +34,15 @@ impl Cycle<'_> {
         self.cycles_left = 0;
     }
 
-    /// Asked is a minion of this agent: should it end before it answers, nobody waits for it.
+    /// Monitors a minion of this agent that is asked: if it ends without an answer, no intention waits for it.
     pub fn watch_minion(&self, asked: Aid) {
         if asked.name.as_str().starts_with(&minions_of(self.aid)) {
             self.services.monitor(self.aid, asked);
         }
     }
 
-    /// The AMS tells of the end of each minion that is asked something: that is the answer, if there is none yet. False if it is about
-    /// something else.
+    /// Handles the AMS's notification that a minion ended which was asked: it stands for a missing answer. Returns
+    /// false if the message is about anything else.
     pub(super) fn minion_ended(&mut self, message: &AclMessage) -> bool {
         let content = &message.content;
         let is_end =
@@ -51,14 +51,14 @@ impl Cycle<'_> {
         let Some(name) = name.as_str().filter(|name| is_end && name.starts_with(&minions_of(self.aid))) else {
             return false;
         };
-        // Who ended of himself has answered: that is on its way.
+        // A minion that finished by itself has answered: the answer is on its way.
         if reason.as_str() != Some("finished") {
             self.answered_by_end(Aid::local(Symbol::new(name)), content);
         }
         true
     }
 
-    /// Somebody called the agent home: its tours fail, whatever they are at, and `+recalled` happens.
+    /// Handles a recall of the agent: its tours fail, whatever their state, and `+recalled` is raised.
     pub(super) fn called_home(&mut self) {
         let tours: Vec<Value> = (3..=4).map(any_tour).collect();
         for id in self.mind.intentions.ids() {
@@ -75,24 +75,24 @@ impl Cycle<'_> {
     }
 }
 
-/// The goal of a tour, of so many arguments.
+/// Returns the goal of a tour with so many arguments.
 fn any_tour(count: u32) -> Value {
     let args = (0..count).map(|slot| Value::Var(Var { slot, name: sym::ANY })).collect();
     Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("tour"), args, Annots::default()).into_value()
 }
 
-/// How the names of an agent's minions begin.
+/// Returns the prefix of the names of an agent's minions.
 pub(crate) fn minions_of(agent: Aid) -> String {
     format!("{}_minion_", agent.name)
 }
 
-/// What a minion believes of itself: who sent it.
+/// Returns a minion's belief about its sender.
 fn minion_of(sender: Value) -> Structure {
     let args = std::iter::once(sender).collect();
     Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("minion_of"), args, Annots::default())
 }
 
-/// The hop that an intention waits for, if one does.
+/// Returns the hop that an intention waits for, if one does.
 pub(super) fn awaited(mind: &Mind) -> Option<HopRequest> {
     mind.intentions.ids().into_iter().find_map(|id| {
         let Place::Waiting(wait) = &mind.intentions.find(id)?.place else { return None };
@@ -107,10 +107,10 @@ pub(super) fn awaited(mind: &Mind) -> Option<HopRequest> {
     })
 }
 
-/// It is known what became of a hop: the intentions that wait for that go on, or fail.
+/// Notes the outcome of a hop: intentions that wait for it continue, or fail.
 pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
     if matches!(hop, Hop::IsClone { .. }) {
-        // Whoever it is a clone of may have been a minion.
+        // Its original may have been a minion.
         mind.beliefs.abolish(&minion_of(Value::Var(Var { slot: 0, name: sym::ANY })), &mut Bindings::default());
     }
     let waits = |wait: &WaitFor| match wait {

@@ -27,7 +27,7 @@ impl Agent {
         let terms = turn.services.policy().terms(who);
         let most = terms.mind_memory_bytes;
         let bytes = self.footprint(most.saturating_add(1));
-        // While memory is short, a mind that grows may have no more than all minds could have.
+        // While memory is short, a mind that grows may have no more than an equal share of it.
         let share = growth::exceeded(terms.node_memory_bytes).map(|bound| fair_share(bound, turn));
         let reason = if bytes > most {
             let names = match self.names_made as usize > most / 2 {
@@ -67,8 +67,8 @@ impl Agent {
         self.memory_due = self.memory_due.min(soon.max(MIND_COUNTED_WHEN_SHORT_BYTES));
     }
 
-    /// True if the mind has more than its share of a node's memory that is short, and has grown since that became short.
-    /// A large mind that only changes continues.
+    /// Returns true if the mind has more than its share of scarce memory, and has grown since memory became short. A
+    /// large mind that only changes continues.
     fn outgrows(&mut self, share: usize, bytes: usize) -> bool {
         if self.memory_before == 0 {
             self.memory_before = bytes;

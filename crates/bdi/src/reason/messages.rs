@@ -1,4 +1,5 @@
-//! Messages: KQML's performatives as Jason understands them, questions and answers, percepts, the environment's word.
+//! Messages: KQML's performatives as Jason understands them, questions and answers, percepts, replies of the
+//! environment.
 
 use whimbrel_acl::value::TermConversion;
 use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Performative, Structure, Symbol, Text, Value, sym};
@@ -13,17 +14,17 @@ use crate::logic::levels;
 use crate::mind::{Event, Feedback, IntentionId, Place, Resumption, WaitFor};
 use crate::syntax::quote;
 
-/// How the identifiers of questions begin that an intention waits for.
+/// Prefix of the identifiers of questions that an intention waits for.
 const WAITED_FOR: &str = "samid";
 
-/// Whether a message expects an answer, and who takes it.
+/// Kind of a message by the answer that it expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// No answer is expected.
     No,
     /// The answer is an ordinary message.
     Open,
-    /// An intention waits for it.
+    /// An intention waits for the answer.
     WaitedFor,
 }
 
@@ -35,7 +36,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Takes in a message that is no request, or has to go the ordinary way.
+    /// Takes in a message that is no request, or needs the regular path.
     pub(super) fn receive_no_request(&mut self, message: Box<AclMessage>) {
         let foreign = message.content.has_foreign() && !matches!(message.content, Value::Null);
         let mut message = if foreign { self.in_terms(message) } else { message };
@@ -93,7 +94,7 @@ impl Cycle<'_> {
         message
     }
 
-    /// A value from outside as a term: AgentSpeak has one type of numbers, and nulls are variables without a value.
+    /// Converts a value from outside to a term: AgentSpeak has one type of numbers, and nulls are unbound variables.
     pub fn admit(&self, value: Value, from: &dyn std::fmt::Display) -> Value {
         let mut conversion = TermConversion::default();
         let value = conversion.value(value);
@@ -107,13 +108,14 @@ impl Cycle<'_> {
         value
     }
 
-    /// Why a message is not for plans: it would have the agent do what its sender has no right to.
+    /// Returns the reason for refusing a message: it would have the agent do what its sender has no right to.
     fn unwelcome(&self, message: &AclMessage) -> Option<&'static str> {
         let performative = kqml_name(message.performative);
         if message.content.items().any(is_internal) || is_internal(&message.content) {
             return Some("these plans are the platform's own");
         }
-        // An answer that an intention waits for is a value to it, whoever says it and how: what becomes of it is the agent's own doing.
+        // An answer that an intention waits for is a value, whoever sends it and how: its use is the agent's own
+        // decision.
         let teaches = matches!(performative, sym::TELL_HOW | sym::UNTELL_HOW) && !self.awaits(message);
         if teaches && !self.services.may_teach(message.sender, self.aid) {
             return Some("the policy forbids to give it plans");
@@ -130,7 +132,7 @@ impl Cycle<'_> {
     }
 
     /// Takes beliefs, goals, events and plans without a plan for the message: they are there for the next message.
-    /// Returns the content if it is none of these.
+    /// Returns any other content.
     fn receive_plainly(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
         match performative {
             sym::TELL | sym::UNTELL if quote::is_rule(&content) => self.take_rule(content, performative),
@@ -153,7 +155,8 @@ impl Cycle<'_> {
         None
     }
 
-    /// Takes plans that somebody teaches, or takes them back. Returns them if that fails: the library's plan says why.
+    /// Takes plans that another agent teaches, or takes them back. Returns them if that fails: the library's plan
+    /// reports why.
     fn take_lesson(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
         let lessons: Vec<&Value> = if content.is_list() { content.items().collect() } else { vec![&content] };
         let is_taken = match performative {
@@ -173,7 +176,7 @@ impl Cycle<'_> {
         (!is_taken).then_some(content)
     }
 
-    /// Takes a belief, a goal or an event. Returns the content if it is none.
+    /// Takes a belief, a goal or an event. Returns any other content.
     fn receive_literal(&mut self, sender: Symbol, performative: Symbol, content: Value) -> Option<Value> {
         let mut literal = sourced(content, sender)?;
         match performative {
@@ -200,7 +203,8 @@ impl Cycle<'_> {
         None
     }
 
-    /// A rule that somebody tells is one of the agent's own, until it is untold. It comes back if it is none.
+    /// Takes a rule that an agent tells, which becomes one of the agent's own until it is untold. Returns any other
+    /// content.
     fn take_rule(&mut self, told: Value, performative: Symbol) -> Option<Value> {
         match quote::unquote_rule(&told) {
             Ok(rule) if performative == sym::TELL => self.add_rule(&rule, false),
@@ -210,7 +214,7 @@ impl Cycle<'_> {
         None
     }
 
-    /// The name by which the program knows an agent: the local name if it is on this platform.
+    /// Returns the name by which the program knows an agent: the local name if it is on this platform.
     pub fn agent_name(&self, aid: Aid) -> Symbol {
         if aid == self.aid || (aid.name == self.aid.name && aid.platform == sym::EMPTY) {
             return sym::SELF;
@@ -221,7 +225,7 @@ impl Cycle<'_> {
         Symbol::new(&aid.to_string())
     }
 
-    /// The agent a program means by a name.
+    /// Returns the agent that a program means by a name.
     pub fn agent_named(&self, name: Symbol) -> Aid {
         if name == sym::SELF {
             return self.aid;
@@ -238,7 +242,7 @@ impl Cycle<'_> {
         Text::from(format!("mid{}", self.mind.messages))
     }
 
-    /// An identifier for a question.
+    /// Returns an identifier for a question.
     pub fn question_id(&mut self, question: Question) -> Option<Text> {
         match question {
             Question::No => None,
@@ -267,8 +271,8 @@ impl Cycle<'_> {
         self.outbox.send(message);
     }
 
-    /// Notes that something was sent: intentions that go on do so for some cycles of this turn only. A message to oneself
-    /// is there in the next cycle, as in Jason: the turn ends with this one.
+    /// Notes that a message was sent: intentions continue only for some more cycles of this turn. A message to
+    /// oneself arrives in the next cycle, as in Jason: the turn ends with this one.
     #[inline]
     pub(super) fn note_sent_to(&mut self, receiver: Aid) {
         self.left_after_sending = self.left_after_sending.min(TURN_STEPS_AFTER_SENDING);
@@ -277,13 +281,13 @@ impl Cycle<'_> {
         }
     }
 
-    /// Whether an intention waits for this answer.
+    /// Returns true if an intention waits for this answer.
     fn awaits(&self, message: &AclMessage) -> bool {
         let quoted = message.extras().in_reply_to.as_ref();
         quoted.is_some_and(|quoted| self.mind.intentions.iter().any(|it| waits_for_answer(&it.place, quoted)))
     }
 
-    /// If the message answers a question that an intention waits for: notes the answer.
+    /// Notes the answer if the message answers a question that an intention waits for. Returns true if so.
     fn is_answer(&mut self, message: &AclMessage, content: &Value) -> bool {
         let Some(quoted) = &message.extras().in_reply_to else { return false };
         if self.mind.environment == Some(message.sender) {
@@ -292,7 +296,7 @@ impl Cycle<'_> {
         }
         let asked = self.mind.intentions.iter().find(|intention| waits_for_answer(&intention.place, quoted));
         let Some(id) = asked.map(|intention| intention.id) else {
-            // An answer nobody waits for (any more) is ignored if it came late, and news if it was never waited for.
+            // An unexpected answer is ignored if it came late, and news if it was never awaited.
             return self.is_late_answer(quoted);
         };
         if let Some((asked, why)) = undelivered(message, content) {
@@ -304,7 +308,8 @@ impl Cycle<'_> {
         true
     }
 
-    /// A question did not reach whom it is for: the step fails, unless it asks others as well.
+    /// Handles a question that did not reach its receiver: the step fails, unless the question went to others as
+    /// well.
     fn question_undelivered(&mut self, id: IntentionId, asked: Symbol, why: Symbol) {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         let Place::Waiting(wait) = &mut intention.place else { return };
@@ -324,7 +329,7 @@ impl Cycle<'_> {
         quoted.starts_with(WAITED_FOR)
     }
 
-    /// The answer as the program sees it: `false` if there is none, else with its source.
+    /// Returns the answer as the program sees it: `false` if there is none, otherwise with its source.
     fn answer_value(&self, message: &AclMessage, content: &Value) -> Value {
         if kqml_name(message.performative) == sym::UNTELL {
             return Value::Bool(false);
@@ -351,7 +356,7 @@ impl Cycle<'_> {
         self.give_answer(id, &target, &value);
     }
 
-    /// Whoever is asked has ended, as that says: those who wait for his answer have it.
+    /// Handles the end of an agent that was asked: `end` is the answer to those who wait for one.
     pub(super) fn answered_by_end(&mut self, asked: Aid, end: &Value) {
         let waits = |place: &Place| match place {
             Place::Waiting(wait) => {
@@ -401,7 +406,7 @@ impl Cycle<'_> {
         self.give_answer(id, &target, &value);
     }
 
-    /// Sends an action to the environment, which is an agent: `request`, content the action.
+    /// Sends an action to the environment, which is an agent: `request`, with the action as content.
     pub(super) fn send_action(&mut self, environment: Aid, serial: u64, action: Value) {
         let mut message = AclMessage::new(Performative::Request, self.aid, environment, action);
         let extras = message.extras_mut();
@@ -423,7 +428,7 @@ impl Cycle<'_> {
         self.mind.feedback.push_back(Feedback { intention: id, result });
     }
 
-    /// The full set of percepts, or `percepts(Added, Removed)`.
+    /// Handles the full set of percepts, or `percepts(Added, Removed)`.
     fn perceive(&mut self, content: &Value) {
         let (gone, came) = match (content.functor(), content.args()) {
             (Some(functor), [added, removed]) if functor == sym::PERCEPTS => self.change_percepts(added, removed),
@@ -453,13 +458,14 @@ impl Cycle<'_> {
         (gone, came)
     }
 
-    /// Notes that a message could not be delivered.
+    /// Logs that a message could not be delivered.
     pub fn undeliverable(&self, to: Aid, why: &str) {
         self.log(LogLevel::Warning, &format!("message to {to} was not delivered: {why}"));
     }
 }
 
-/// Of the AMS's word that a message was not delivered: whom it was for, and why. Whoever asked the AMS itself hears its answer.
+/// Reads the AMS's report that a message was not delivered: its receiver, and the reason. Answers to questions to the
+/// AMS itself are left alone.
 fn undelivered(message: &AclMessage, content: &Value) -> Option<(Symbol, Symbol)> {
     if message.performative != Performative::Failure || message.sender.name != sym::AMS {
         return None;
@@ -483,7 +489,7 @@ fn failure_annots(content: &Value) -> Vec<Value> {
     vec![message, Value::term(sym::FAILURE_REASON, [content.clone()])]
 }
 
-/// FIPA's performatives whose names are no atoms, and the atoms that plans know them by.
+/// FIPA's performatives whose names are no atoms, with the atoms that plans use for them.
 const HYPHENATED: [(Performative, &str); 9] = [
     (Performative::AcceptProposal, "accept_proposal"),
     (Performative::InformIf, "inform_if"),
@@ -496,7 +502,7 @@ const HYPHENATED: [(Performative, &str); 9] = [
     (Performative::RequestWhenever, "request_whenever"),
 ];
 
-/// The performative that a plan means by a name.
+/// Returns the performative that a plan means by a name.
 fn performative_named(name: Symbol) -> Performative {
     if matches!(name, sym::ACHIEVE | sym::TELL) {
         return Performative::Other(name);
@@ -510,8 +516,8 @@ fn performative_named(name: Symbol) -> Performative {
     }
 }
 
-/// The name by which plans know a performative: FIPA's keep theirs, as atoms; a plan of the library says what they mean
-/// in KQML.
+/// Returns the name that plans use for a performative: FIPA's own, as atoms; a plan of the library gives their
+/// meaning in KQML.
 fn name_for_plans(performative: Performative) -> Symbol {
     match performative {
         Performative::Other(name) => name,
@@ -522,7 +528,7 @@ fn name_for_plans(performative: Performative) -> Symbol {
     }
 }
 
-/// KQML's name of a performative; FIPA's that mean the same to an AgentSpeak agent are known by KQML's.
+/// Returns KQML's name of a performative, also for FIPA's with the same meaning to an AgentSpeak agent.
 pub(super) fn kqml_name(performative: Performative) -> Symbol {
     match performative {
         Performative::Other(name) => name,
@@ -534,19 +540,19 @@ pub(super) fn kqml_name(performative: Performative) -> Symbol {
     }
 }
 
-/// Whether a message is about what only plans of the library ask of each other: journeys, and what was received, which has a sender
-/// in it that nobody verified.
+/// Returns true for content that only plans of the library use among themselves: journeys, and received messages,
+/// which contain an unverified sender.
 fn is_internal(content: &Value) -> bool {
     matches!(content, Value::Term(term) if is_internal_goal(term))
 }
 
-/// The same of one literal.
+/// Returns true if a literal is such a goal.
 pub(super) fn is_internal_goal(literal: &Structure) -> bool {
     literal.namespace == sym::WHIMBREL
         || matches!(literal.functor, sym::KQML_RECEIVED | sym::KQML_BELIEVE | sym::KQML_PURSUE)
 }
 
-/// A literal as told by an agent: sources it has become that agent's word about them.
+/// Returns a literal as told by an agent, which becomes the source of its sources.
 pub fn sourced(content: Value, sender: Symbol) -> Option<Structure> {
     let mut literal = structure(content)?;
     if literal.annots.is_empty() {
@@ -558,7 +564,7 @@ pub fn sourced(content: Value, sender: Symbol) -> Option<Structure> {
     Some(literal)
 }
 
-/// Annotations with `source(teller)` added, around the sources that are there.
+/// Adds `source(teller)` to annotations, around the existing sources.
 pub fn nest_sources(annots: &[Annot], teller: &Value) -> Annots {
     let (sources, mut nested): (Annots, Annots) = annots.iter().cloned().partition(crate::mind::is_source);
     let args = [teller.clone()].into_iter().collect();

@@ -1,4 +1,4 @@
-//! Meta-events `^!g[state(S)[reason(R)]]`: told only if some plan is for them.
+//! Meta-events `^!g[state(S)[reason(R)]]`, raised only if some plan reacts to them.
 
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
 
@@ -34,7 +34,7 @@ impl Cycle<'_> {
         )));
     }
 
-    /// The goal of an event waits for a plan to be chosen.
+    /// Raises that the goal of an event waits for a plan to be chosen.
     pub fn tell_pending(&mut self, event: &Event) {
         self.tell(&event.literal.clone(), event.kind, "pending", Value::from(""));
     }
@@ -58,7 +58,7 @@ impl Cycle<'_> {
         self.tell(&goal, frame.trigger.kind, "finished", Value::from(""));
     }
 
-    /// The innermost goal of an intention waits for something else than `.resume`.
+    /// Raises that the innermost goal of an intention waits for anything but `.resume`.
     pub fn tell_waiting(&mut self, id: IntentionId) {
         let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
         let Some((goal, kind)) = depth.checked_sub(1).and_then(|top| self.goal_at(id, top)) else { return };
@@ -71,7 +71,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// The goals of an intention, innermost first, are dropped.
+    /// Raises that the goals of an intention, innermost first, are dropped.
     pub(super) fn tell_dropped(&mut self, id: IntentionId) {
         let top = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
         for place in (0..top).rev() {
@@ -82,7 +82,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// The innermost goal of an intention is pursued again, for this reason.
+    /// Raises that the innermost goal of an intention is pursued again, for this reason.
     pub fn tell_going_on(&mut self, id: IntentionId, reason: Value) {
         if !self.mind.has_meta_plans {
             return;
@@ -93,7 +93,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// The action that an intention waited for is done: all its goals are pursued again.
+    /// Raises that all goals of an intention are pursued again, because its action is done.
     pub(super) fn tell_acted(&mut self, id: IntentionId, action: &Value) {
         let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
         for place in (0..depth).rev() {
@@ -103,7 +103,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// A goal's state changes by `.suspend` or `.resume`.
+    /// Raises that a goal's state changes by `.suspend` or `.resume`.
     pub fn tell_state(&mut self, id: IntentionId, place: usize, state: &str, reason: &str) {
         if !self.mind.has_meta_plans {
             return;
@@ -113,14 +113,14 @@ impl Cycle<'_> {
         }
     }
 
-    /// The goal of an event that no intention pursues yet changes its state by `.suspend` or `.resume`.
+    /// Raises that the state of an event's goal, which no intention pursues yet, changes by `.suspend` or `.resume`.
     pub fn tell_event_state(&mut self, event: &Event, state: &str, reason: &str) {
         if event.op == TriggerOp::Add && self.mind.has_meta_plans {
             self.tell(&event.literal, event.kind, state, Value::atom(reason));
         }
     }
 
-    /// The innermost goal of an intention failed. If nobody handles that, so did those around it.
+    /// Raises that the innermost goal of an intention failed; without a handler, so did those around it.
     pub(super) fn tell_failed(&mut self, id: IntentionId, reason: &str, handled: bool) {
         let top = self.mind.intentions.find(id).and_then(|i| i.frames.len().checked_sub(1));
         if let Some((goal, kind)) = top.and_then(|top| self.goal_at(id, top)) {
@@ -131,7 +131,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// The goal of an event failed before a plan was chosen for it.
+    /// Raises that the goal of an event failed before a plan was chosen for it.
     pub(super) fn tell_goal_failed(&mut self, event: &Event, reason: &str, handled: bool) {
         let mut goal = event.literal.clone();
         let annots = goal.annots.iter().filter(|annot| crate::mind::is_source(annot)).cloned().collect();
@@ -143,7 +143,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// The goal of an event counts as achieved before a plan was chosen for it.
+    /// Raises that the goal of an event was achieved before a plan was chosen for it.
     pub(super) fn tell_goal_achieved(&mut self, event: &Event) {
         self.tell(&event.literal, event.kind, "achieved", Value::from(""));
         self.tell(&event.literal, event.kind, "finished", Value::from(""));

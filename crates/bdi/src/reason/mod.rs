@@ -1,4 +1,4 @@
-//! The reasoning cycle, named after Jason's operational semantics: sense (one message), deliberate (one event), act (one
+//! Reasoning cycle, named after Jason's operational semantics: sense (one message), deliberate (one event), act (one
 //! step of one intention).
 
 mod agent;
@@ -38,7 +38,7 @@ use whimbrel_acl::Structure;
 use crate::code::{TriggerKind, TriggerOp};
 use crate::mind::Event;
 
-/// A prover over what a cycle knows, leaving the cycle's bindings free to be changed.
+/// Makes a prover over a cycle's knowledge, leaving the cycle's bindings free to be changed.
 macro_rules! solver {
     ($cycle:expr) => {
         $crate::logic::Solver::new($crate::logic::Knowledge {
@@ -52,12 +52,12 @@ macro_rules! solver {
 }
 pub(crate) use solver;
 
-/// The event `+literal` (or `+!literal`) that no intention waits for.
+/// Creates the event `+literal` (or `+!literal`) that no intention waits for.
 fn step_event(literal: Structure, kind: TriggerKind) -> Event {
     step_event_of(TriggerOp::Add, literal, kind)
 }
 
-/// An event that no intention waits for, the literal's variables numbered from 0.
+/// Creates an event that no intention waits for, the literal's variables numbered from 0.
 pub(crate) fn step_event_of(op: TriggerOp, literal: Structure, kind: TriggerKind) -> Event {
     let mut event = Event::external(op, kind, literal);
     if !event.literal.is_ground() {

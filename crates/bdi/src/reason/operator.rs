@@ -1,4 +1,4 @@
-//! What an operator asks of an agent and has it do.
+//! Inspection and instruction of an agent by its operator.
 
 use std::time::Duration;
 
@@ -14,38 +14,38 @@ use crate::inspect::{Inspector, PlanName, plan_names};
 use crate::mind::{TriggerKey, is_source};
 use crate::syntax::{self, Diagnostic, ast, quote};
 
-/// What few agents have: what an operator has to do with them, and that they are called home.
+/// Rare parts of an agent: its operator's watch and changes, and a recall.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
-    /// It was called home, and did not notice yet.
+    /// True if the agent was recalled, and did not notice yet.
     pub recalled: bool,
-    /// What it is to change in its next turn.
+    /// Changes for its next turn.
     pub edits: Vec<Edit>,
-    /// Somebody follows or debugs it.
+    /// Watch of an operator who follows or debugs the agent.
     pub watch: Option<Watch>,
 }
 
-/// A change to a mind by somebody else.
+/// Change of a mind by an operator.
 #[derive(Debug)]
 pub(super) enum Edit {
     Add(Structure),
-    /// With so many variables.
+    /// A belief to remove, with its number of variables.
     Remove(Structure, u32),
     Pursue(Structure),
 }
 
 impl Aside {
-    /// Whether there is nothing to remember.
+    /// Returns true if all parts are empty.
     pub fn is_empty(&self) -> bool {
         !self.recalled && self.edits.is_empty() && self.watch.is_none()
     }
 
-    /// Whether nothing is lost if the agent leaves memory.
+    /// Returns true if nothing is lost when the agent leaves memory.
     pub fn may_be_forgotten(&self, now: Time) -> bool {
         !self.recalled && self.edits.is_empty() && self.watch.as_ref().is_none_or(|watch| watch.is_over(now))
     }
 
-    /// Why the agent is not to leave its node now, if so.
+    /// Returns the reason why the agent must not leave its node now, if there is one.
     pub fn stays(&self) -> Option<&str> {
         if !self.edits.is_empty() {
             return Some("an operator just told it something");
@@ -74,10 +74,10 @@ impl Agent {
         seen
     }
 
-    /// Does what it can at once, and the rest in the next turn.
+    /// Follows an instruction: at once where possible, and otherwise in the next turn.
     ///
     /// # Errors
-    /// It cannot be done: why.
+    /// Returns the reason if that is impossible.
     pub(super) fn obey(&mut self, instruction: &Instruction) -> Result<(), String> {
         match instruction {
             Instruction::Debug(order) => {
@@ -114,7 +114,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Its plan of this name, with or without `@`.
+    /// Finds the agent's plan of this name, with or without `@`.
     fn plan_named(&self, name: &str) -> Result<PlanName, String> {
         let wanted = name.trim().trim_start_matches('@');
         let Some(image) = self.image() else { return Err("it has its turn".to_owned()) };
@@ -128,7 +128,7 @@ impl Agent {
         Err(format!("it has no plan named {wanted}{hint}"))
     }
 
-    /// A goal that no plan is for would only fail.
+    /// Refuses a goal without plans, which would only fail.
     fn knows_plan_for(&self, goal: &Structure) -> Result<(), String> {
         let Some(image) = self.image() else { return Ok(()) };
         let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(goal) };
@@ -143,7 +143,7 @@ impl Agent {
     }
 }
 
-/// `serve/1`: what it has plans for.
+/// Returns the goals with plans, as `serve/1`.
 fn goals_with_plans(image: &crate::code::Image, mind: &crate::mind::Mind) -> Vec<String> {
     let plans = mind.plans.all(image);
     let goals = plans.iter().filter_map(|(_, plan)| match &plan.head {
@@ -156,7 +156,7 @@ fn goals_with_plans(image: &crate::code::Image, mind: &crate::mind::Mind) -> Vec
 }
 
 impl Cycle<'_> {
-    /// Changes the mind as an operator wants: as a plan's `+b` and `!!g` would.
+    /// Changes the mind for an operator: as a plan's `+b` and `!!g` would.
     pub(super) fn carry_out(&mut self, edit: Edit) {
         match edit {
             Edit::Add(literal) => {
@@ -170,7 +170,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Without a source, all beliefs that match go whoever their sources are; with one, as in a plan.
+    /// Removes matching beliefs: without a source in the pattern all, whatever their sources; with one, as in a plan.
     fn disbelieve(&mut self, literal: &Structure, variables: u32) {
         self.take_up(None);
         self.bindings.extend(variables);
@@ -200,7 +200,7 @@ fn bounded(text: &str) -> Result<&str, String> {
     Ok(text)
 }
 
-/// The literal that a person wrote, with or without a full stop; and how many variables it has.
+/// Parses a person's literal, with or without a full stop. Also returns its number of variables.
 fn literal(text: &str, what: &str) -> Result<(Structure, u32), String> {
     let text = bounded(text)?.trim();
     let text = text.strip_suffix('.').unwrap_or(text);
@@ -220,7 +220,7 @@ fn unreadable(what: &str, text: &str, wrong: &[Diagnostic]) -> String {
     format!("{text} is no {what}: {why}")
 }
 
-/// What became of it, in the platform's words.
+/// Returns the outcome in the platform's terms.
 pub(super) fn instructed(outcome: Result<(), String>) -> Instructed {
     outcome.map_or_else(Instructed::Refused, |()| Instructed::Done)
 }

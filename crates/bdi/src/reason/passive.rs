@@ -1,4 +1,4 @@
-//! What an agent leaves behind when it leaves memory.
+//! Passive body of an agent that has left memory.
 
 use std::sync::Arc;
 use whimbrel_platform::capabilities::Inspectable;
@@ -11,11 +11,11 @@ use super::Agent;
 use super::agent::origin;
 use crate::code::Image;
 
-/// Its mind, written out; the program is everybody's.
+/// Encoded mind of a passive agent; the program is shared.
 pub(super) struct Passive {
     image: Arc<Image>,
     mind: Box<[u8]>,
-    /// When that was: times in it are by the same clock.
+    /// Time of that: times in the mind are by the same clock.
     at: Time,
 }
 
@@ -54,7 +54,7 @@ impl AgentBody for Passive {
 
 impl Inspectable for Passive {
     fn inspect(&mut self, look: Look, now: Time) -> Inspection {
-        // It stays as it is: nobody is woken by being looked at.
+        // The mind is only read: inspection wakes no agent.
         let mut seen = self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default();
         seen.cycle = None;
         seen

@@ -1,6 +1,6 @@
-//! Steps about literals without annotations, and messages to agents given by their names: what most steps are. They are executed
-//! without an event, a proof or an allocation where that comes to the same, by the values of their arguments alone, which are
-//! built on top of the bindings.
+//! Plain steps: steps about literals without annotations, and messages to agents given by name, which most steps are.
+//! They are executed without an event, a proof or an allocation where the result is the same. Only the values of
+//! their arguments are built, on top of the bindings.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::logic::levels;
 use crate::mind::BeliefBase;
 
 impl Cycle<'_> {
-    /// A step about a literal without annotations: at once and without an event if nobody would hear of that.
+    /// Executes a step about a literal without annotations: at once and without an event if no plan would react to
+    /// one.
     pub(super) fn plain(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Stepped {
         if step == PlainStep::Achieve {
             return self.achieve_plain(site, at);
@@ -38,8 +39,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// As [`Self::plain`], of a change in beliefs that nobody would hear of if no plan is for it, and that is simple; nothing is done
-    /// if not.
+    /// Executes a simple change of beliefs like [`Self::plain`], if no plan reacts to it. Does nothing otherwise.
     pub(super) fn plain_ahead(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Option<Done> {
         if !self.has_no_plans(step, site) {
             return None;
@@ -53,7 +53,7 @@ impl Cycle<'_> {
         done
     }
 
-    /// Whether no plan is for a change in beliefs.
+    /// Returns true if no plan reacts to a change of beliefs.
     fn has_no_plans(&self, step: PlainStep, site: &Site) -> bool {
         if self.mind.plans.is_original() {
             return site.is_unheard(step, self.image);
@@ -62,8 +62,9 @@ impl Cycle<'_> {
         step.triggers().iter().all(|op| !heard(*op))
     }
 
-    /// Builds the values of expressions on top of the bindings. False if one of them nests too deep, as is noted, or calls functions,
-    /// which may say something, draw lots, or leave variables: some values may be there then, but nobody sees that they were built.
+    /// Builds the values of expressions on top of the bindings. Returns false if one of them nests too deep, which is
+    /// noted, or calls functions, which may print, draw random numbers, or leave variables. Some values may be there
+    /// then, without visible effect.
     #[inline(always)]
     pub(super) fn push_values(&mut self, exprs: &[Expr], at: At<'_>) -> bool {
         for expr in exprs {
@@ -87,7 +88,7 @@ impl Cycle<'_> {
         if self.send_directly(message, at) || levels::noted() { Stepped::Next } else { self.call(&message.call, at) }
     }
 
-    /// Sends a message to an agent given by its name; false if the receiver is something else, or not there.
+    /// Sends a message to an agent given by name. Returns false for any other receiver, or if it does not exist.
     pub(super) fn send_directly(&mut self, message: &SendExpr, at: At<'_>) -> bool {
         let Some(name) = self.receiver_name(&message.to, at) else { return false };
         let mut receiver = Aid::local(name);
@@ -119,7 +120,7 @@ impl Cycle<'_> {
         self.outbox.send(outgoing);
     }
 
-    /// The name that an expression comes to, if it is one and calls no functions.
+    /// Returns the name that an expression is, if it calls no functions.
     #[inline]
     fn receiver_name(&mut self, expr: &Expr, at: At<'_>) -> Option<Symbol> {
         plain_atom(self.bindings, at.base, expr).or_else(|| self.built_name(expr, at))
@@ -132,8 +133,8 @@ impl Cycle<'_> {
         if let Value::Atom(name) = self.value(expr, at) { Some(name) } else { None }
     }
 
-    /// What a message says, if it is a structure without annotations: built where one that came had its content, if nobody else has
-    /// that. None if it is something else, calls functions or nests too deep.
+    /// Builds a message's content if it is a structure without annotations, reusing the memory of a received content
+    /// if possible. Returns `None` for any other content, or if it calls functions or nests too deep.
     #[inline(always)]
     fn structure(&mut self, expr: &Expr, at: At<'_>) -> Option<Arc<Structure>> {
         let Expr::Term(term) = expr else { return None };
@@ -144,7 +145,7 @@ impl Cycle<'_> {
         structure.filter(|structure| structure.levels() <= levels::TERM_LEVELS_MAX)
     }
 
-    /// A structure of the values on top of the bindings, which are used up.
+    /// Builds a structure of the values on top of the bindings, which are used up.
     #[inline(always)]
     fn structure_of(&mut self, key: Key, base: u32) -> Arc<Structure> {
         let (Key { namespace, negated, functor, .. }, args) = (key, self.bindings.from_mut(base));
@@ -157,7 +158,7 @@ impl Cycle<'_> {
         Arc::new(Structure::bare(namespace, negated, functor, taken(args)))
     }
 
-    /// What a message says, whatever that is. None if it nests too deep, as is noted.
+    /// Builds any content of a message. Returns `None` if it nests too deep, which is noted.
     fn content_of_another_kind(&mut self, expr: &Expr, at: At<'_>) -> Option<Value> {
         let mark = self.bindings.mark();
         let value = self.value(expr, at);
@@ -170,8 +171,9 @@ impl Cycle<'_> {
     }
 }
 
-/// Changes a belief of the agent's own, given its arguments, which are used up: there is an event unless nothing changes. None if they
-/// are not ground, others believe it, too, or it is not the only one to be replaced: nothing is changed then.
+/// Changes a belief of the agent's own, given its arguments, which are used up. There is an event unless nothing
+/// changes. Returns `None`, and changes nothing, if the arguments are not ground, if the belief has other sources, or
+/// if a replaced belief is not the only one.
 fn change_own(beliefs: &mut BeliefBase, step: PlainStep, site: &Site, args: &mut [Value]) -> Option<Done> {
     let is_ground = |args: &[Value]| args.iter().all(Value::is_ground);
     let changed = match step {
@@ -183,7 +185,7 @@ fn change_own(beliefs: &mut BeliefBase, step: PlainStep, site: &Site, args: &mut
     Some(if changed { Done::Unheard } else { Done::Alone })
 }
 
-/// The values, which are null then.
+/// Takes the values, leaving null.
 fn taken(values: &mut [Value]) -> Args {
     let mut taken = Args::with_capacity(values.len());
     values.iter_mut().for_each(|value| taken.push(std::mem::take(value)));

@@ -14,10 +14,10 @@ use crate::mind::{PlanHold, PlanRef, RuleRef, namespace_of};
 use crate::syntax::{ast, quote};
 
 impl<'m> Cycle<'m> {
-    /// Acquires what a plan or rule term says; false if the value is neither.
+    /// Acquires a plan or rule from a term. Returns false for any other value.
     ///
     /// # Errors
-    /// The term is no well-formed plan.
+    /// Returns an error if the term is no well-formed plan.
     pub fn add_plan_value(&mut self, value: &Value, source: &Value, before: bool) -> Result<bool, Failure> {
         if quote::is_rule(value) {
             let rule = quote::unquote_rule(value).map_err(|e| Failure::new("internal_action", e.to_string()))?;
@@ -38,12 +38,12 @@ impl<'m> Cycle<'m> {
         self.mind.beliefs.add_rule(rule.key, RuleRef::Own(rule), at_end);
     }
 
-    /// Acquires a plan from `source`, a term such as `source(bob)`. If a plan with the same trigger, context and body is
-    /// known, it only gets the source. The labels of unnamed plans are counted in each agent: if such a one is taken, the
-    /// plan gets the next.
+    /// Acquires a plan from `source`, a term such as `source(bob)`. If a plan with the same trigger, context and body
+    /// is known, it only gets the source. Labels of unnamed plans are counted in each agent: if such a label is
+    /// taken, the plan gets the next one.
     ///
     /// # Errors
-    /// Another plan has the same label.
+    /// Returns an error if another plan has the same label.
     pub fn add_plan(&mut self, plan: ast::Plan, source: &Value, before: bool) -> Result<PlanRef, Failure> {
         if let Some((place, known)) = self.mind.plans.alike(self.image, &plan) {
             let mut renewed = (*known).clone();
@@ -59,7 +59,7 @@ impl<'m> Cycle<'m> {
         Ok(self.mind.plans.add(self.image, Arc::new(compiled), before))
     }
 
-    /// The label for a plan that is acquired from `source`: its own if it has one that is not taken.
+    /// Returns the label for a plan that is acquired from `source`: its own if that is not taken.
     fn label_for(&mut self, plan: &ast::Plan, source: &Value) -> Result<Symbol, Failure> {
         if let Some((name, label)) = written_label(plan) {
             if self.mind.plans.labelled(self.image, &label).is_none() {
@@ -73,7 +73,7 @@ impl<'m> Cycle<'m> {
         Ok(self.mind.plans.fresh_label(self.image))
     }
 
-    /// Acquires plans that an agent teaches. False if one of them cannot be acquired: then none is.
+    /// Acquires plans that an agent teaches. Returns false, and acquires none, if one of them cannot be acquired.
     pub(super) fn learn(&mut self, plans: Vec<ast::Plan>, teacher: Symbol) -> bool {
         let mut names = FxHashSet::default();
         let has_place = |plan: &ast::Plan| match own_label(plan) {
@@ -90,8 +90,8 @@ impl<'m> Cycle<'m> {
         plans.into_iter().all(|plan| self.add_plan(plan, &source, false).is_ok())
     }
 
-    /// Takes in the beliefs, goals and plans of a program, as at the agent's start. Functions that it registers are not
-    /// taken in: calls of functions are compiled for the whole program at once.
+    /// Takes in the beliefs, goals and plans of a program, as at the agent's start. Its registered functions are left
+    /// out, because calls of functions are compiled for the whole program at once.
     pub fn import(&mut self, program: ast::Program) {
         let mut by_name = |name: Symbol| Var { slot: name.index(), name };
         for rule in program.beliefs.iter().rev() {
@@ -119,7 +119,7 @@ impl<'m> Cycle<'m> {
         self.mind.plans.replace(self.image, place, Arc::new(plan))
     }
 
-    /// Removes the plan or rule that a term shows; false if the value is neither.
+    /// Removes a plan or rule given as a term. Returns false for any other value.
     pub fn remove_plan_value(&mut self, value: &Value) -> bool {
         if let Ok(wanted) = quote::unquote_rule(value) {
             let key = compile_acquired_rule(&wanted, self.image).key;
@@ -140,7 +140,8 @@ impl<'m> Cycle<'m> {
         self.mind.plans.remove(self.image, place, in_use);
     }
 
-    /// Takes one source off a plan; the plan goes when it has none left. False if the source is not among its.
+    /// Removes one source from a plan, which is removed without sources. Returns false if the plan does not have that
+    /// source.
     pub fn remove_plan_source(&mut self, label: &Value, source: &Value) -> bool {
         let gone = Annot::new(source.clone());
         let Some((place, plan)) = self.plan_from(label, &gone) else { return false };
@@ -163,8 +164,8 @@ impl<'m> Cycle<'m> {
         true
     }
 
-    /// The plan with a label. A bare label that was made for an unnamed plan is the one that the plan had where it came
-    /// from: here it may have got another.
+    /// Returns the plan with a label. A bare generated label is the one that the plan had at its source: here it may
+    /// have another.
     fn plan_from(&self, label: &Value, source: &Annot) -> Option<(PlanRef, PlanHold<'m>)> {
         let own = *source == Annot::Source(whimbrel_acl::sym::SELF);
         let made = label.functor().filter(|name| is_made_label(*name));

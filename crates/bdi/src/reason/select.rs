@@ -1,4 +1,4 @@
-//! Selecting a plan for an event, and intending it.
+//! Selection of a plan for an event, and its intention.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::mind::{BeliefBase, Event, Frame, FrameExtra, IntentionId, PlanHold, P
 
 type Path = smallvec::SmallVec<[u32; 2]>;
 
-/// A plan chosen for an event; its slots are on top of the bindings.
+/// Plan chosen for an event; its slots are on top of the bindings.
 pub(super) struct Choice<'m> {
     pub(super) plan: PlanHold<'m>,
     pub(super) place: PlanRef,
@@ -73,7 +73,7 @@ impl<'m> Cycle<'m> {
         self.bindings.resume(slots);
     }
 
-    /// Puts the current variables back where they came from, as they were but for what was bound.
+    /// Puts the current variables back, with new bindings.
     pub(crate) fn put_down(&mut self, id: Option<IntentionId>) {
         self.settle();
         let slots = self.bindings.suspend();
@@ -83,12 +83,12 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Drops the variables that proofs added, once those of the intention that refer to them are given new places.
+    /// Drops the variables that proofs added, after renumbering those that the intention's variables refer to.
     pub(super) fn settle(&mut self) {
         settle(self.bindings, self.top);
     }
 
-    /// The same; those that are left are the intention's.
+    /// Drops variables like [`Self::settle`]; those left belong to the intention.
     #[inline]
     pub(super) fn settle_all(&mut self) {
         self.settle();
@@ -132,7 +132,7 @@ impl<'m> Cycle<'m> {
         (None, relevant)
     }
 
-    /// Looks among the sub-plans of the plan that the event's intention is in, then of the plans around it.
+    /// Finds a sub-plan in the plan of the event's intention, then in the plans around it.
     fn find_sub_plan(&mut self, event: &Event, id: IntentionId) -> (Option<Choice<'m>>, bool) {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return (None, false) };
         let (place, mut path) = (frame.plan, frame.path.clone());
@@ -160,7 +160,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// The slots of the frame that a sub-plan at `path` belongs to, as they were when its plan was chosen.
+    /// Returns the slots of the frame that a sub-plan at `path` belongs to, as they were when its plan was chosen.
     pub(super) fn outer_slots(&self, id: IntentionId, place: PlanRef, path: &[u32]) -> Option<Vec<Value>> {
         let (_, outer) = path.split_last()?;
         let intention = self.mind.intentions.find(id)?;
@@ -169,8 +169,8 @@ impl<'m> Cycle<'m> {
         frame.extra.as_ref().map(|extra| extra.chosen_slots.clone())
     }
 
-    /// Whether a plan is relevant and applicable. If so its slots are left on top of the bindings, and the place of the
-    /// first one is the answer; else the bindings are as before.
+    /// Tests a plan for relevance and applicability. Returns the first of its slots on top of the bindings; `None`,
+    /// with the bindings as before, if it does not apply.
     pub(super) fn try_plan(&mut self, plan: &Plan, event: &Event, outer: Option<&[Value]>) -> Option<u32> {
         let mark = self.bindings.mark();
         let base = self.bindings.extend(plan.slots);
@@ -209,12 +209,12 @@ impl<'m> Cycle<'m> {
         (plan.map(|plan| Choice { plan, place, path: path.clone(), base }), true)
     }
 
-    /// Executes the first step of a plan for an external event at once, if it would be executed in this cycle anyway and
-    /// needs no intention to refer to.
+    /// Executes the first step of a plan for an external event at once, if this cycle would execute it anyway and it
+    /// needs no intention.
     fn run_first_step(&mut self, choice: &Choice<'m>) -> bool {
         let mind = &*self.mind;
         let next_anyway = mind.ready.is_empty() && mind.feedback.is_empty() && mind.atomic.is_none();
-        // Somebody may look for the intention.
+        // The program may look for the intention.
         let asked_for = mind.has_meta_plans || self.image.asks_intentions;
         if !next_anyway || asked_for || self.bindings.has_effects() || mind.scoped_frames > 0 || choice.plan.atomic {
             return false;
@@ -234,7 +234,7 @@ impl<'m> Cycle<'m> {
         self.intend_at(event, choice, 0);
     }
 
-    /// Intends a plan, beginning with the operation at `pc`.
+    /// Adds a plan to the intentions, beginning with the operation at `pc`.
     pub(super) fn intend_at(&mut self, event: Event, choice: Choice<'m>, pc: u32) {
         if self.mind.has_meta_plans {
             self.tell_executing(&event);
@@ -304,7 +304,8 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Tail-call optimisation: the last goal of a plan takes the plan's place if it is for the same predicate.
+    /// Tail-call optimisation: the frame of a plan's last goal replaces the plan's frame if it is for the same
+    /// predicate.
     fn replace_tail_call(&mut self, id: IntentionId, frame: &mut Frame) {
         let Some(top) = self.mind.intentions.find(id).map(|i| i.frames.len().wrapping_sub(1)) else { return };
         let Some(plan) = self.plan_of(id, top) else { return };
@@ -335,7 +336,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// No plan: a goal fails; a belief's event is of no interest.
+    /// Handles an event without a plan: a goal fails; a belief's event is of no interest.
     fn no_plan(&mut self, event: Event, relevant: bool) -> Handled {
         if event.is_goal() && event.op != TriggerOp::Meta {
             self.goal_without_plan(event, relevant);
@@ -366,15 +367,15 @@ impl<'m> Cycle<'m> {
 }
 
 impl Plan {
-    /// Whether an argument is another constant than the trigger's: seen without binding anything.
+    /// Returns true if an argument is another constant than the trigger's, without binding anything.
     #[inline]
     pub(super) fn rejects(&self, args: &[Value]) -> bool {
         let Head::Literal { args: patterns, .. } = &self.head else { return false };
         patterns.iter().zip(args).any(|(pattern, arg)| pattern.as_ref().is_some_and(|pattern| is_other(pattern, arg)))
     }
 
-    /// Whether it is not applicable, seen without binding anything: what its context asks first is a belief, and there is none, or
-    /// just one with another constant. That pays where another plan is tried next.
+    /// Returns true if the plan is certainly not applicable, without binding anything. Its context begins with a
+    /// belief, and there is none, or only one with another constant. That pays where another plan is tried next.
     pub(super) fn is_out_of_place(&self, beliefs: &BeliefBase) -> bool {
         let first = match &self.context {
             Formula::And(formulas) => formulas.first(),
@@ -382,7 +383,7 @@ impl Plan {
         };
         let Some(Formula::Query(term)) = first else { return false };
         let Some(table) = beliefs.table_at(&term.key, &term.hint) else { return true };
-        // What stands behind a call, which may say something, is looked at after that.
+        // Arguments behind a call, which may print, are checked after it.
         let is_plain = |(expr, _): &(&Expr, &Value)| matches!(expr, Expr::Const(_) | Expr::Slot(_));
         let is_other_than = |fact: &Structure| {
             term.args.iter().zip(&fact.args).take_while(is_plain).any(|(expr, value)| is_other(expr, value))
@@ -390,8 +391,8 @@ impl Plan {
         table.is_empty() || table.only_fact().is_some_and(is_other_than)
     }
 
-    /// What the plan calls the argument at `place` if a goal has its variable `number` there: by its own variable, if it
-    /// has one there.
+    /// Returns the plan's name for the argument at `place`, where a goal has its variable `number`: the plan's own
+    /// variable, if it has one there.
     pub(super) fn name_of_argument(&self, place: u32, number: u32) -> Symbol {
         let Head::Literal { args, .. } = &self.head else { return super::step::anonymous(number) };
         let own = args.get(place as usize).is_none_or(Option::is_none);
@@ -399,7 +400,7 @@ impl Plan {
         name.unwrap_or_else(|| super::step::anonymous(number))
     }
 
-    /// How many arguments its trigger has.
+    /// Returns the number of its trigger's arguments.
     #[inline]
     pub(super) fn arity(&self) -> u16 {
         match &self.head {
@@ -408,7 +409,7 @@ impl Plan {
         }
     }
 
-    /// Whether the plan's trigger has the event's predicate.
+    /// Returns true if the plan's trigger has the event's predicate.
     pub fn may_handle(&self, event: &Event) -> bool {
         let key = match &self.head {
             Head::Literal { key, .. } => *key == event.trigger().key,
@@ -419,7 +420,7 @@ impl Plan {
 }
 
 impl Event {
-    /// The event as Jason prints it: `+!g(1)[source(self)]`.
+    /// Writes the event as Jason prints it: `+!g(1)[source(self)]`.
     pub fn display(&self) -> String {
         let op = match self.op {
             TriggerOp::Add => "+",
@@ -435,7 +436,7 @@ impl Event {
     }
 }
 
-/// Whether an expression is another constant than a value is.
+/// Returns true if an expression and a value are different constants.
 #[inline]
 fn is_other(expr: &Expr, value: &Value) -> bool {
     match (expr, value) {
@@ -495,8 +496,8 @@ fn is_relevant(
     }
 }
 
-/// Matches the trigger of a plan whose slots begin at `base`, the arguments of a goal in the first ones, with that goal
-/// and its annotations. What [`Plan::rejects`] looks at is known to fit.
+/// Matches the trigger of a plan with a goal and its annotations. The plan's slots begin at `base`, with the goal's
+/// arguments in the first ones. Arguments that [`Plan::rejects`] checks are known to match.
 pub(super) fn matches_head(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
@@ -529,7 +530,7 @@ pub(super) fn matches_head(
     match_annots(bindings, &wanted, theirs)
 }
 
-/// Whether `[source(V)]` fits, seen without building it; none if the plan asks for something else.
+/// Matches `[source(V)]` without building it; `None` if the plan has other annotations.
 #[inline]
 fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u32) -> Option<bool> {
     let Head::Literal { source: Some(slot), .. } = &plan.head else { return None };
@@ -544,7 +545,7 @@ fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u3
     }
 }
 
-/// The annotations that a plan's trigger asks for.
+/// Builds the annotations of a plan's trigger.
 fn head_pattern(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, base: u32) -> whimbrel_acl::Annots {
     let Head::Literal { key, annots, annots_tail, .. } = &plan.head else { return whimbrel_acl::Annots::new() };
     let (annots, annots_tail) = (annots.clone(), annots_tail.clone());
@@ -569,7 +570,7 @@ fn head_annots(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, event:
     match_annots(bindings, &wanted, &theirs)
 }
 
-/// Drops the variables above `top`; those that a kept variable's value refers to are given places just above `top`.
+/// Drops the variables above `top`; those that a retained variable's value refers to get places just above `top`.
 #[inline]
 pub(super) fn settle(bindings: &mut Bindings, top: u32) {
     if bindings.len() == top {
@@ -606,8 +607,8 @@ fn drop_above(bindings: &mut Bindings, top: u32) {
     bindings.return_trail(trail);
 }
 
-/// Before a frame is replaced by a tail call: each result that the frame below waits for is either known, and given to
-/// it now, or one of the new frame's variables, and comes from there. False if it is neither.
+/// Passes on the results that the frame below waits for, before a tail call replaces a frame. Each is either known
+/// and given now, or one of the new frame's variables and comes from there. Returns false if one is neither.
 fn pass_on_results(intention: &mut crate::mind::Intention, frame: &mut Frame) -> bool {
     let Some(top) = intention.frames.last() else { return false };
     let mut bindings = Bindings::default();
@@ -641,7 +642,7 @@ fn pass_on_results(intention: &mut crate::mind::Intention, frame: &mut Frame) ->
     possible
 }
 
-/// A literal from a value, if it is one.
+/// Returns a value as a literal, if it is one.
 pub(crate) fn structure(value: Value) -> Option<Structure> {
     match value {
         Value::Term(term) => Some(Arc::try_unwrap(term).unwrap_or_else(|shared| Structure::clone(&shared))),
@@ -649,7 +650,7 @@ pub(crate) fn structure(value: Value) -> Option<Structure> {
     }
 }
 
-/// The name of an error as a symbol.
+/// Returns the name of an error as a symbol.
 pub(super) fn name(text: &str) -> Symbol {
     Symbol::new(text)
 }

@@ -1,11 +1,11 @@
-//! What is left of messages that were taken in: memory for those that go out in the same turn. Most agents answer what they are
-//! told, some of them two messages at once.
+//! Spare messages: memory of received messages, reused for those that are sent in the same turn. Most agents answer
+//! their messages, some of them two at once.
 
 use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Structure};
 
-/// Messages and contents to be used again.
+/// Spare messages and contents.
 #[derive(Debug, Default)]
 pub struct Spares {
     messages: Two<Box<AclMessage>>,
@@ -13,32 +13,32 @@ pub struct Spares {
 }
 
 impl Spares {
-    /// Keeps a message without its content.
+    /// Retains a message without its content.
     #[inline]
     pub fn keep_message(&mut self, message: Box<AclMessage>) {
         self.messages.keep(message);
     }
 
-    /// Keeps what was the content of a message. Others may have it, too.
+    /// Retains the content of a message. Others may hold it, too.
     #[inline]
     pub fn keep_content(&mut self, content: Arc<Structure>) {
         self.contents.keep(content);
     }
 
-    /// A message to be used again.
+    /// Returns a spare message.
     #[inline]
     pub fn message(&mut self) -> Option<Box<AclMessage>> {
         self.messages.take()
     }
 
-    /// A content to be used again, if nobody else has it.
+    /// Returns a spare content that has no other holder.
     #[inline]
     pub fn content(&mut self) -> Option<Arc<Structure>> {
         self.contents.take()
     }
 }
 
-/// Up to two of a kind, the last one given out first.
+/// Up to two of a kind; the last one is returned first.
 #[derive(Debug)]
 struct Two<T> {
     last: Option<T>,

@@ -1,4 +1,4 @@
-//! One step of one intention.
+//! Step of an intention.
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,7 +17,7 @@ use crate::logic::{Bindings, Found, levels};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId, Loop, Place, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
-/// The code an intention is at.
+/// Current code of an intention.
 enum Code<'m> {
     Plan(PlanHold<'m>),
     Splice(Arc<Body>),
@@ -32,17 +32,17 @@ impl Code<'_> {
     }
 }
 
-/// What a step did to its intention.
+/// Effect of a step on its intention.
 pub(super) enum Stepped {
-    /// Go on with the operation after this one.
+    /// Continue with the next operation.
     Next,
-    /// The same, after a change in beliefs whose event is of no interest to any plan.
+    /// Continue likewise, after a change of beliefs whose event interests no plan.
     Unheard,
-    /// Go on there.
+    /// Continue at this operation.
     Jump(u32),
-    /// The intention goes on with the plan for a goal.
+    /// Continue with the plan for a goal.
     Called,
-    /// The step itself has said where the intention goes on.
+    /// The step itself has moved the intention.
     Moved,
     /// The step failed.
     Failed(Failure),
@@ -51,44 +51,44 @@ pub(super) enum Stepped {
 /// Stands for the intention of a step that is executed without one.
 pub(super) const NOBODY: IntentionId = IntentionId { index: u32::MAX, number: 0 };
 
-/// What a step did that needs no intention.
+/// Effect of a step that needs no intention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
-    /// All there is to it.
+    /// No further effect.
     Alone,
-    /// A change in beliefs, whose event is of no interest to any plan.
+    /// A change of beliefs whose event interests no plan.
     Unheard,
 }
 
-/// The error of a step in which a term nests too deep.
+/// Error of a step in which a term nests too deep.
 pub(super) const TERM_TOO_DEEP: &str = "term_too_deep";
 
-/// Where a step finds its variables.
+/// Place of a step's variables.
 #[derive(Clone, Copy)]
 pub(super) struct At<'p> {
-    /// The intention.
+    /// Intention.
     pub(super) id: IntentionId,
-    /// The first slot of its plan.
+    /// First slot of its plan.
     pub(super) base: u32,
-    /// The names of the plan's variables.
+    /// Names of the plan's variables.
     pub(super) names: &'p [Symbol],
 }
 
 impl<'m> Cycle<'m> {
-    /// Executes the next step of an intention, and those after it for as long as it stays in hand.
+    /// Executes the next step of an intention, and further ones as long as it stays in hand.
     pub(super) fn step(&mut self, id: IntentionId) {
         self.tell_excess();
         self.take_up(Some(id));
         self.run_in_hand(id);
     }
 
-    /// Executes steps of the intention in hand for as long as it stays there.
+    /// Executes steps of the intention in hand as long as it stays there.
     pub(super) fn run_in_hand(&mut self, id: IntentionId) {
         while self.run_frame(id) && self.stays(id) {}
     }
 
-    /// Executes steps of the innermost frame of the intention in hand. True if it is still in hand, and at another
-    /// frame.
+    /// Executes steps of the innermost frame of the intention in hand. Returns true if it is still in hand, and at
+    /// another frame.
     fn run_frame(&mut self, id: IntentionId) -> bool {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else {
             self.end_intention(id);
@@ -148,11 +148,11 @@ impl<'m> Cycle<'m> {
                 return false;
             }
         }
-        // The body has ended, or it is empty, or its last step was one that waited.
+        // The body has ended, is empty, or its last step was one that waited.
         self.finish_in_hand(at.id)
     }
 
-    /// Whether the intention stays in hand for its next step; if not it is put back among those that can go on.
+    /// Returns true if the intention stays in hand for its next step; otherwise it is put back among the ready ones.
     pub(super) fn stays(&mut self, id: IntentionId) -> bool {
         let stays = self.stays_in_hand(id);
         if !stays {
@@ -161,7 +161,7 @@ impl<'m> Cycle<'m> {
         stays
     }
 
-    /// Puts the intention in hand among those that can go on.
+    /// Puts the intention in hand among the ready ones.
     pub(super) fn leave_to_its_turn(&mut self, id: IntentionId) {
         if !self.bindings.is_empty() {
             self.put_down(Some(id));
@@ -169,7 +169,8 @@ impl<'m> Cycle<'m> {
         self.make_ready(id);
     }
 
-    /// Fails the step of the intention in hand: with what `levels` noted, if anything, else with `failure`.
+    /// Fails the step of the intention in hand: with the excess that `levels` noted, if any, otherwise with
+    /// `failure`.
     #[cold]
     fn fail_in_hand(&mut self, id: IntentionId, failure: Failure) -> bool {
         let failure = if levels::noted() { self.excess_failure(id) } else { failure };
@@ -178,8 +179,8 @@ impl<'m> Cycle<'m> {
         false
     }
 
-    /// Fails the step of an intention that is not in hand any more, if `levels` noted something and the intention waits in that
-    /// step for a goal, an answer or an action.
+    /// Fails the step of an intention that is not in hand any more, if `levels` noted excess and the intention waits
+    /// in that step for a goal, an answer or an action.
     #[inline]
     fn fail_for_excess(&mut self, id: IntentionId) {
         if levels::noted() {
@@ -253,7 +254,7 @@ impl<'m> Cycle<'m> {
         build(&solver, self.bindings, at.base, at.names, expr)
     }
 
-    /// The literal an expression stands for, `source(self)` added if it names no source.
+    /// Builds the literal of an expression, with `source(self)` unless it names a source.
     fn literal(&mut self, expr: &Expr, at: At<'_>) -> Option<Structure> {
         let mut literal = match expr {
             Expr::Term(term) => {
@@ -274,7 +275,7 @@ impl<'m> Cycle<'m> {
         if levels::noted() { None } else { Some(literal) }
     }
 
-    /// An event about a literal of the intention at work, its variables numbered from 0.
+    /// Makes an event about a literal of the current intention, its variables numbered from 0.
     fn event(&mut self, op: TriggerOp, kind: TriggerKind, literal: Structure) -> Event {
         let mut event = Event::external(op, kind, literal);
         if !event.literal.is_ground() {
@@ -297,7 +298,8 @@ impl<'m> Cycle<'m> {
             Some(Called::Yes) => Stepped::Called,
             Some(Called::NoPlan(args, relevant)) => {
                 let mut event = self.event(TriggerOp::Add, TriggerKind::Achieve, own_literal(site.key, args));
-                // The goal fails in the next cycle, and other intentions may have their steps before its failure plan.
+                // The goal fails in the next cycle, and other intentions may have their steps before its failure
+                // plan.
                 event.selected = Some(Box::new(Selected::Nothing { relevant }));
                 self.suspend_with(event, at.id)
             }
@@ -313,7 +315,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// The intention waits in `event` until that is handled.
+    /// Makes the intention wait in `event` until that is handled.
     fn suspend_with(&mut self, mut event: Event, id: IntentionId) -> Stepped {
         event.intention = Some(id);
         self.put_down_for_event(id, &mut event);
@@ -325,7 +327,7 @@ impl<'m> Cycle<'m> {
         Stepped::Moved
     }
 
-    /// The current step is done when this goal is achieved.
+    /// Pursues a goal; the current step is done when it is achieved.
     pub(crate) fn pursue(&mut self, id: IntentionId, mut goal: Structure) -> Progress {
         super::cycle::with_own_source(&mut goal);
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal);
@@ -333,7 +335,7 @@ impl<'m> Cycle<'m> {
         Progress::Moved
     }
 
-    /// Puts the variables down; those the event's literal refers to may get other places in doing so.
+    /// Stores the variables; those in the event's literal may get other places by that.
     fn put_down_for_event(&mut self, id: IntentionId, event: &mut Event) {
         let beyond = event.caller.iter().any(|(_, slot)| *slot >= self.top);
         if beyond {
@@ -408,7 +410,7 @@ impl<'m> Cycle<'m> {
         Stepped::Moved
     }
 
-    /// `+{plan}` and `+{rule}`.
+    /// Executes `+{plan}` or `+{rule}`.
     fn add_code(&mut self, expr: &Expr, mode: AddMode, at: At<'_>) -> Option<Stepped> {
         let value = self.value(expr, at);
         let source = Value::term("source", [Value::atom("self")]);
@@ -501,7 +503,7 @@ impl<'m> Cycle<'m> {
         Stepped::Moved
     }
 
-    /// A step whose term is a variable: what it holds is the step.
+    /// Executes the step that a variable holds.
     fn dynamic(&mut self, kind: StepKind, expr: &Expr, at: At<'_>) -> Stepped {
         let value = self.value(expr, at);
         if levels::noted() {
@@ -535,7 +537,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Goes on with a body that was data, then with what follows the variable that held it.
+    /// Continues with a body that was data, then after the variable that held it.
     fn splice(&mut self, value: Value, at: At<'_>) -> Stepped {
         match self.run_code(at.id, value) {
             Ok(()) => Stepped::Moved,
@@ -543,11 +545,11 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Goes on with a body, or one step, that is a value in the variables of the innermost frame; the current step is
+    /// Continues with a value as code, a body or a step in the variables of the innermost frame. The current step is
     /// done when its last step is. The first step is executed now.
     ///
     /// # Errors
-    /// The value is no code.
+    /// Returns an error if the value is no code.
     pub(crate) fn run_code(&mut self, id: IntentionId, value: Value) -> Result<(), Failure> {
         let base = self.mind.intentions.find(id).and_then(|i| i.frames.last()).map_or(0, |frame| frame.base);
         let Some(body) = crate::code::compile::body_of_value(&value, self.image, base) else {
@@ -563,13 +565,14 @@ impl<'m> Cycle<'m> {
         Ok(())
     }
 
-    /// The term of an intention's current step as it is written, in the variables of the intention.
+    /// Returns the term of an intention's current step as written, in the variables of the intention.
     pub(crate) fn step_value(&self, id: IntentionId) -> Option<Value> {
         let (step, _, _) = self.current_source(id)?;
         Some(self.term_of_plan(id, &step.term))
     }
 
-    /// A term as a value, its variables being those of the plan at work that have the same names. Others are in no slot.
+    /// Builds a term as a value, with the variables of the current plan that have the same names. Others are in no
+    /// slot.
     pub(crate) fn term_of_plan(&self, id: IntentionId, term: &crate::syntax::ast::Term) -> Value {
         let frame = self.mind.intentions.find(id).and_then(|i| i.frames.last());
         let plan = frame.and_then(|frame| self.mind.plans.plan_at(self.image, frame.plan, &frame.path));
@@ -591,7 +594,7 @@ impl<'m> Cycle<'m> {
             Action::Unknown if call.name.as_str().starts_with('.') => {
                 Stepped::Failed(Failure::unknown_action(call.name))
             }
-            // What is no internal action is an action on the environment.
+            // A call of no internal action is an action on the environment.
             Action::Unknown => {
                 let solver = solver!(self);
                 let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
@@ -600,8 +603,8 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Executes a step that needs no intention: `None` if it is another, or cannot be done so, and was not done. Beliefs are changed if
-    /// an event of that would be `unheard` when no plan is for it.
+    /// Executes a step that needs no intention. Returns `None`, and does nothing, for any other step. Beliefs are
+    /// changed if the event would be `unheard` when no plan is for it.
     #[inline(always)]
     pub(super) fn execute_ahead(&mut self, op: &Op, unheard: bool, at: At<'_>) -> Option<Done> {
         let done = match op {
@@ -611,13 +614,13 @@ impl<'m> Cycle<'m> {
             _ => None,
         };
         if done.is_none() {
-            // If the step fails, which takes an intention, it is noted again there.
+            // If the step fails, which takes an intention, the excess is noted again there.
             levels::take();
         }
         done
     }
 
-    /// Whether a relation holds. Nobody sees that it is tried, and executed again if it does not hold.
+    /// Tests a relation. The test has no visible effect, and is repeated if the relation does not hold.
     fn constraint_ahead(&mut self, formula: &Formula, at: At<'_>) -> bool {
         let Formula::Relation(sides) = formula else { return false };
         let calls_nothing = |side| calls_nothing(self.bindings, at.base, side);
@@ -674,7 +677,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Runs an action for an intention in hand; whether it is still there.
+    /// Runs an action for an intention in hand. Returns true if it is still there.
     fn run_step_action(
         &mut self,
         action: crate::actions::StepAction,
@@ -682,7 +685,7 @@ impl<'m> Cycle<'m> {
         call: &CallExpr,
         id: IntentionId,
     ) -> Result<bool, Failure> {
-        // What an action says about time counts from now, not from the beginning of a turn that has lasted a while.
+        // Times of an action count from now, not from the beginning of a turn that has lasted a while.
         self.now = self.services.now();
         let result = action(&mut StepCall { cycle: self, intention: id, args, call });
         self.mind_memory();
@@ -695,7 +698,7 @@ impl<'m> Cycle<'m> {
         Ok(in_hand)
     }
 
-    /// Carries out the effects of a step's formula while the intention is in hand.
+    /// Executes the effects of a step's formula while the intention is in hand.
     #[cold]
     fn carry_out_in_hand(&mut self, stepped: Stepped, id: IntentionId) -> Stepped {
         if matches!(stepped, Stepped::Moved) {
@@ -705,7 +708,7 @@ impl<'m> Cycle<'m> {
         if self.carry_out_effects_of(id) { stepped } else { Stepped::Moved }
     }
 
-    /// Carries out effects of formulas that were evaluated while no intention was in hand.
+    /// Executes effects of formulas that were evaluated while no intention was in hand.
     #[cold]
     pub(super) fn carry_out_between(&mut self) {
         let id = self.bindings.take_waiting();
@@ -715,7 +718,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Carries out the effects of formulas; false if the intention is not in hand any more.
+    /// Executes the effects of formulas. Returns false if the intention is not in hand any more.
     fn carry_out_effects_of(&mut self, id: IntentionId) -> bool {
         let mut in_hand = true;
         for Effect { action, args, slots, call } in self.bindings.take_effects() {
@@ -803,7 +806,8 @@ impl<'m> Cycle<'m> {
         extra.loops.push(Loop { pc, splices, saved, solutions: Vec::new() });
     }
 
-    /// Gives the frame's variables the values they had before the loop; answers what they are in the next round of a `for`.
+    /// Restores the frame's variables to their values before the loop. Returns their values in the next round of a
+    /// `for`.
     fn next_round(&mut self, at: At<'_>) -> Option<SmallVec<[(u32, Value); 1]>> {
         let frame = self.mind.intentions.find_mut(at.id).and_then(|i| i.frames.last_mut());
         let current = frame?.extra.as_mut()?.loops.last_mut()?;
@@ -820,7 +824,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Takes the current step off an intention without executing it, as when an event it waited for is handled.
+    /// Removes the current step from an intention without executing it, as when an event it waited for is handled.
     pub(crate) fn finish_step_quietly(&mut self, id: IntentionId) {
         self.remove_step(id);
         self.make_ready(id);
@@ -843,15 +847,15 @@ impl<'m> Cycle<'m> {
         self.mind.plans.plan_at(self.image, frame.plan, &frame.path).map(Code::Plan)
     }
 
-    /// Looks at the next operation of an intention.
+    /// Examines the next operation of an intention.
     pub(super) fn next_op<T>(&self, id: IntentionId, look: impl FnOnce(&Op) -> T) -> Option<T> {
         let (code, frame) = (self.code_of(id)?, self.mind.intentions.find(id)?.frames.last()?);
         let body = code.body();
         body.ops.get(body.skip_jumps(frame.pc) as usize).map(look)
     }
 
-    /// Whether the innermost frame of an intention has nothing left to do. Code that ran in place of a variable is left
-    /// on the way.
+    /// Returns true if the innermost frame of an intention has nothing left to do. Code that ran in place of a
+    /// variable is left on the way.
     pub(super) fn frame_finished(&mut self, id: IntentionId) -> bool {
         loop {
             let Some(code) = self.code_of(id) else { return true };
@@ -865,7 +869,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// The source of the current step of an intention, and its line and file, for messages.
+    /// Returns the source of an intention's current step, and its line and file, for messages.
     pub(super) fn current_source(
         &self,
         id: IntentionId,
@@ -875,12 +879,12 @@ impl<'m> Cycle<'m> {
         let sources = &code.body().sources;
         let source = sources.get(frame.pc as usize)?;
         let relation = source.step.kind == StepKind::Constraint;
-        // A relation has no line of its own in Jason: it is told as that of the body it stands in.
+        // A relation has no line of its own in Jason: it is reported with that of its body.
         let line = if relation { sources.first().map_or(source.line, |first| first.line) } else { source.line };
         Some((Arc::clone(&source.step), line, code.body().file.clone()))
     }
 
-    /// Looks at the formula that an intention waits for: the first argument of its current step.
+    /// Examines the formula that an intention waits for: the first argument of its current step.
     pub(super) fn with_wait_condition<R>(
         &self,
         id: IntentionId,
@@ -893,7 +897,7 @@ impl<'m> Cycle<'m> {
         Some(look(call.formulas.first()?.as_ref()?, frame, &intention.slots))
     }
 
-    /// The formula that is the first argument of the current step, tested for a wait.
+    /// Tests the formula in the first argument of the current step, for a wait.
     pub(super) fn wait_condition_holds(&mut self, id: IntentionId) -> bool {
         let Some(code) = self.code_of(id) else { return false };
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return false };
@@ -909,7 +913,7 @@ impl<'m> Cycle<'m> {
     }
 }
 
-/// A literal that the agent itself is the source of.
+/// Builds a literal with the agent itself as source.
 pub(super) fn own_literal(key: Key, args: Args) -> Structure {
     let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
     literal.annots.push(Annot::Source(sym::SELF));
@@ -923,7 +927,7 @@ fn dynamic_kind(value: &Value) -> StepKind {
     }
 }
 
-/// A step that was not done for a term in it nests too deep, as is noted.
+/// Fails a step that was not done because a term in it nests too deep, which is noted.
 pub(super) fn unfit() -> Stepped {
     Stepped::Failed(Failure::said_no())
 }
@@ -936,7 +940,7 @@ fn highest_slot(value: &Value) -> u32 {
     crate::logic::variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0)
 }
 
-/// The value of a slot as it stands, variables above `top` moved to just above it.
+/// Returns the present value of a slot, variables above `top` moved to just above it.
 fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &mut Vec<u32>) -> Value {
     let value = bindings.resolve(bindings.slot(slot));
     if value.is_ground() {
@@ -951,14 +955,14 @@ fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &m
     })
 }
 
-/// The name of an event's variable by its number: the variables of an event are nobody's any more.
+/// Returns the name of an event's variable by its number: an event's variables belong to no plan any more.
 pub(super) fn anonymous(number: u32) -> Symbol {
     static FIRST: LazyLock<[Symbol; 8]> =
         LazyLock::new(|| std::array::from_fn(|number| Symbol::new(&format!("_{}", number + 1))));
     FIRST.get(number as usize).copied().unwrap_or_else(|| Symbol::new(&format!("_{}", number + 1)))
 }
 
-/// A literal with its variables numbered from 0; `vars` tells their slots.
+/// Closes a literal: its variables are numbered from 0, and `vars` holds their slots.
 pub(super) fn close_literal(bindings: &crate::logic::Bindings, literal: &Structure, vars: &mut Vec<u32>) -> Structure {
     let mut renamed = |var: whimbrel_acl::Var| {
         let slot = crate::logic::number_of(vars, var.slot);

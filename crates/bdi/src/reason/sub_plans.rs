@@ -1,4 +1,4 @@
-//! Plans within plans (AgentSpeak(ER)): relevant only while the plan around them runs.
+//! Sub-plans (AgentSpeak(ER)): relevant only while the enclosing plan runs.
 
 use whimbrel_acl::{Args, Structure};
 
@@ -6,14 +6,14 @@ use super::Cycle;
 use super::cycle::is_scoped;
 use crate::mind::{Event, Intention, IntentionId, Place, PlanRef, Selected, TriggerKey};
 
-/// A sub-plan that an external event reached: of which intention, and what was chosen.
+/// Sub-plan that an external event reached: its intention, and the choice.
 struct Reached {
     id: IntentionId,
     chosen: Selected,
 }
 
 impl Cycle<'_> {
-    /// Whether a sub-plan around the innermost frame may handle the event.
+    /// Returns true if a sub-plan around the innermost frame may handle the event.
     pub(super) fn has_scoped_candidates(&self, event: &Event, id: IntentionId) -> bool {
         if self.mind.scoped_frames == 0 {
             return false;
@@ -22,7 +22,7 @@ impl Cycle<'_> {
         top.is_some_and(|top| self.sub_plan_handles(id, top, &event.trigger()))
     }
 
-    /// Whether a sub-plan around frame `place` has this trigger.
+    /// Returns true if a sub-plan around frame `place` has this trigger.
     pub(super) fn sub_plan_handles(&self, id: IntentionId, place: usize, trigger: &TriggerKey) -> bool {
         if self.mind.scoped_frames == 0 {
             return false;
@@ -43,8 +43,8 @@ impl Cycle<'_> {
         }
     }
 
-    /// An external belief event also concerns each intention that has a sub-plan for it: a copy of the intention
-    /// handles the event, and ends then.
+    /// Offers an external belief event to each intention that has a sub-plan for it: a copy of the intention handles
+    /// the event, and ends then.
     pub(super) fn offer_to_sub_plans(&mut self, event: &Event) {
         let mut reached = Vec::new();
         for id in self.mind.intentions.ids() {

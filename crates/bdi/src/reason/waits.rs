@@ -1,4 +1,4 @@
-//! Waiting: for a time, an event, a condition, an answer, an action.
+//! Waits of intentions: for a time, an event, a condition, an answer, an action.
 
 use whimbrel_acl::{Value, sym};
 use whimbrel_platform::Time;
@@ -14,7 +14,7 @@ use crate::mind::{
 };
 
 impl Mind {
-    /// Ends a wait without a result; the intention is nowhere then.
+    /// Ends a wait without a result; the intention is in no place then.
     pub(super) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
         let intention = self.intentions.find_mut(id)?;
         if !matches!(intention.place, Place::Waiting(_)) {
@@ -26,7 +26,8 @@ impl Mind {
     }
 }
 
-/// Adds what the solutions of a formula depend on. False if that may be more than the beliefs of some predicates.
+/// Adds the subjects that a formula's solutions depend on. Returns false if that may be more than the beliefs of some
+/// predicates.
 fn add_subjects<'v>(
     formula: &Formula,
     beliefs: &BeliefBase,
@@ -54,7 +55,7 @@ fn add_subjects<'v>(
     }
 }
 
-/// True if the value of an expression depends on nothing but variables.
+/// Returns true if the value of an expression depends only on variables.
 fn is_data(expr: &Expr) -> bool {
     match expr {
         Expr::Const(_) | Expr::Slot(_) => true,
@@ -65,7 +66,7 @@ fn is_data(expr: &Expr) -> bool {
     }
 }
 
-/// The value of a slot among those of an intention; none while it has none.
+/// Returns the value of a slot of an intention; `None` if it is unbound.
 fn value_of(slots: &[Value], slot: u32) -> Option<&Value> {
     let mut value = slots.get(slot as usize)?;
     while let Value::Var(var) = value {
@@ -74,7 +75,8 @@ fn value_of(slots: &[Value], slot: u32) -> Option<&Value> {
     Some(value)
 }
 
-/// Why an action fails where nobody can do it: as Jason says; an internal action of a package is a class there.
+/// Explains why an action fails without an environment, as Jason does; an internal action of a package is a class
+/// there.
 fn no_environment_for(action: &Value) -> String {
     if is_formula(action) {
         return format!("{action} is a formula, not a step: test it with ?({action})");
@@ -87,13 +89,13 @@ fn no_environment_for(action: &Value) -> String {
     }
 }
 
-/// True if an action is a logical formula as a step, which cannot be executed.
+/// Returns true for a logical formula as a step, which cannot be executed.
 fn is_formula(action: &Value) -> bool {
     matches!(action.functor(), Some(sym::AND | sym::OR | sym::NOT)) && !action.args().is_empty()
 }
 
 impl Cycle<'_> {
-    /// Lets an intention wait, until `deadline` at the latest. With `elapsed` the end of the time is no failure.
+    /// Makes an intention wait, until `deadline` at the latest. With `elapsed` the deadline is no failure.
     pub fn wait_for(&mut self, id: IntentionId, until: WaitFor, deadline: Option<Time>, elapsed: Option<Value>) {
         let serial = self.mind.next_serial();
         self.mind.wait_begins(id, &until);
@@ -112,12 +114,12 @@ impl Cycle<'_> {
         }
     }
 
-    /// Ends a wait without a result; the intention is nowhere then.
+    /// Ends a wait without a result; the intention is in no place then.
     pub(crate) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
         self.mind.cancel_wait(id)
     }
 
-    /// The wait ends; the intention goes on when the next event is selected.
+    /// Ends a wait; the intention continues when the next event is selected.
     pub fn wake(&mut self, id: IntentionId, how: Resumption) {
         let Some(wait) = self.cancel_wait(id) else { return };
         if let Some(elapsed) = &wait.elapsed {
@@ -143,8 +145,8 @@ impl Cycle<'_> {
         }
     }
 
-    /// Tests the conditions that intentions wait for and that changes of beliefs may have made true; those that ask
-    /// internal actions always.
+    /// Tests the awaited conditions that changes of beliefs may have made true, and those with internal actions
+    /// always.
     pub(super) fn test_conditions(&mut self) {
         let version = self.mind.beliefs.version();
         let Some(waits) = self.mind.waits.as_deref().filter(|waits| waits.has_conditions()) else { return };
@@ -163,11 +165,11 @@ impl Cycle<'_> {
         }
     }
 
-    /// Intentions whose conditions may have come true since they were tested last, the oldest first.
+    /// Returns intentions whose conditions may have become true since their last test, the oldest first.
     fn conditions_to_test(&mut self) -> Vec<IntentionId> {
         let rules = self.mind.beliefs.rules_added();
         let Some(waits) = &mut self.mind.waits else { return Vec::new() };
-        // Of a mind that was read back it may not be known what changed.
+        // For a restored mind it may be unknown what changed.
         let is_known = waits.is_current(rules) && self.mind.tested_version != u64::MAX;
         let unwatched = waits.unwatched(rules);
         self.mind.beliefs.watch(waits.is_watching());
@@ -182,7 +184,7 @@ impl Cycle<'_> {
         if is_known { waits.for_changes(&changes) } else { waits.all_conditions() }
     }
 
-    /// Returns the predicates on which the condition of a waiting intention depends, if it asks for nothing else.
+    /// Returns the predicates on which the condition of a waiting intention depends, if it depends on nothing else.
     fn condition_subjects(&self, id: IntentionId) -> Subjects {
         let mut subjects = Subjects::new();
         let known = self.with_wait_condition(id, |formula, frame, slots| {
@@ -191,7 +193,7 @@ impl Cycle<'_> {
         if known == Some(true) { subjects } else { Subjects::from_iter([Subject::ANY]) }
     }
 
-    /// The proof of a condition was given up, or what is waited for nests too deep: the step that waits for it fails.
+    /// Fails the step of a wait because the condition's proof was given up, or the awaited value nests too deep.
     #[cold]
     pub(super) fn wait_failed_for_excess(&mut self, id: IntentionId) {
         let failure = self.excess_failure(id);
@@ -199,7 +201,7 @@ impl Cycle<'_> {
         self.wake(id, Resumption::Failed(error_annots(error.as_str(), message), error.to_string()));
     }
 
-    /// Wakes the intentions that wait for an event like this one.
+    /// Wakes the intentions that wait for a matching event.
     pub(super) fn wake_event_waits(&mut self, event: &Event) {
         let waiting = self.mind.waits.as_ref().map_or_else(Vec::new, |waits| waits.for_event(event));
         for id in waiting {
@@ -249,7 +251,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// The environment has answered.
+    /// Handles the environment's answer.
     pub(super) fn action_done(&mut self, feedback: Feedback) {
         let id = feedback.intention;
         let waits = self

@@ -1,8 +1,8 @@
-//! An agent that somebody follows or debugs: its cycles are taken one by one, what they do is remembered, and it may stand
-//! between two of them, or in the middle of one: when a plan with a breakpoint is chosen, before its first step.
+//! Watch of an agent that an operator follows or debugs. Its cycles are taken one by one and recorded. It may pause
+//! between two of them, or within one: when a plan with a breakpoint is chosen, before its first step.
 //!
-//! The outcome and its order are those of an agent that nobody watches: the short ways are not taken, and they have the same
-//! outcome as the ordinary ones.
+//! Result and order are those of an unwatched agent: fast paths, which have the same result as the regular ones, are
+//! not taken.
 
 use std::collections::VecDeque;
 
@@ -16,41 +16,41 @@ use crate::code::Plan;
 use crate::inspect::{Breakpoints, PlanName, event_text, step_text};
 use crate::mind::{Event, IntentionId, Place, TriggerKey};
 
-/// What is remembered of such an agent.
+/// State of a watch.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Cycles so far.
+    /// Number of cycles so far.
     cycle: u64,
     recent: VecDeque<CycleSeen>,
-    /// Until when somebody may come back to look.
+    /// Time until which the operator may look again.
     followed_until: Time,
-    /// Its present cycle has had its message and its event, but not its step.
+    /// True if the present cycle has had its message and its event, but not its step.
     half: bool,
     debugged: Option<Debugged>,
 }
 
-/// What there is beyond that if somebody debugs it.
+/// State of debugging.
 #[derive(Debug, Default)]
 struct Debugged {
-    /// Why it stands, if it does.
+    /// Reason of the pause, while the agent is paused.
     paused: Option<String>,
-    /// Cycles it may take nevertheless.
+    /// Number of cycles that it may take nevertheless.
     steps: u32,
     breakpoints: Breakpoints,
 }
 
 impl Watch {
-    /// Somebody looks, and will again.
+    /// Notes that an operator looks, and will again.
     pub fn follow(&mut self, until: Time) {
         self.followed_until = until;
     }
 
-    /// Whether nobody follows or debugs it any more.
+    /// Returns true if no operator follows or debugs the agent any more.
     pub fn is_over(&self, now: Time) -> bool {
         self.debugged.is_none() && !self.half && now >= self.followed_until
     }
 
-    /// Why it has no cycles, if so.
+    /// Returns the reason why the agent has no cycles, if it is paused.
     pub fn paused(&self) -> Option<&str> {
         self.debugged.as_ref()?.paused.as_deref()
     }
@@ -63,15 +63,15 @@ impl Watch {
         self.debugged.as_ref().map(|debugged| &debugged.breakpoints)
     }
 
-    /// Sets a breakpoint, or takes it away; false if there are too many already.
+    /// Sets or removes a breakpoint. Returns false if there are too many already.
     pub fn set_breakpoint(&mut self, plan: PlanName, on: bool) -> bool {
         self.debugged.get_or_insert_default().breakpoints.set(plan, on)
     }
 
-    /// Does as it is told.
+    /// Follows a debugging command.
     ///
     /// # Errors
-    /// There is nothing to do: why.
+    /// Returns the reason if there is nothing to do.
     pub fn obey(&mut self, order: DebugOrder) -> Result<(), &'static str> {
         let operator = || Some("an operator".to_owned());
         match order {
@@ -91,7 +91,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Tells what is remembered.
+    /// Adds the recorded cycles to an inspection.
     pub fn tell(&self, seen: &mut Inspection) {
         seen.cycle = Some(self.cycle);
         seen.recent = self.recent.iter().cloned().collect();
@@ -109,7 +109,7 @@ impl Watch {
         self.recent.push_back(CycleSeen { cycle: self.cycle, text: Texts::default().of(text) });
     }
 
-    /// A plan was chosen: whether to stand before its first step.
+    /// Returns true if the agent has to pause before the first step of the chosen plan.
     fn breaks_at(&mut self, plan: &Plan) -> bool {
         let Some(debugged) = &mut self.debugged else { return false };
         let breaks = debugged.breakpoints.is_at(plan);
@@ -127,12 +127,12 @@ impl Watch {
 }
 
 impl Cycle<'_> {
-    /// As `run_turn`, of an agent that somebody watches.
+    /// Runs the turn of a watched agent, like `run_turn`.
     pub(super) fn run_turn_watched(&mut self, watch: &mut Watch) -> Next {
         if !watch.stands() && self.mind.sleeping && !self.mailbox.is_empty() {
             self.tell_idleness(false);
         }
-        // As if it had a frame with plans of its own, of which there is no short way.
+        // As if it had a frame with sub-plans, which takes no fast path.
         self.mind.scoped_frames += 1;
         let next = self.watched_cycles(watch);
         self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(1);
@@ -152,11 +152,11 @@ impl Cycle<'_> {
                 return self.mind.next_timer().map_or(Next::Wait, Next::WaitUntil);
             }
         }
-        // Whatever comes or falls due waits.
+        // Messages and timers wait.
         Next::Wait
     }
 
-    /// One cycle, or what is left of one; false if there was nothing to do.
+    /// Takes one cycle, or the rest of one. Returns false if there was nothing to do.
     fn watched_cycle(&mut self, watch: &mut Watch) -> bool {
         let mut busy = std::mem::take(&mut watch.half);
         if !busy {
@@ -174,7 +174,7 @@ impl Cycle<'_> {
             watch.note(step);
         }
         busy |= self.act();
-        // Everything there is to do may wait for a message that the backlog keeps out.
+        // All other work may wait for a message that the backlog keeps out.
         busy = busy || self.take_watched_message(watch);
         watch.cycle_over();
         watch.cycle -= u64::from(!busy);
@@ -196,7 +196,8 @@ impl Cycle<'_> {
         self.take_message_in()
     }
 
-    /// Whether there was something to do, and whether a plan with a breakpoint was chosen.
+    /// Handles the next event. Returns whether there was something to do, and whether a plan with a breakpoint was
+    /// chosen.
     fn watched_deliberation(&mut self, watch: &mut Watch) -> (bool, bool) {
         let mut busy = self.prepare_deliberation();
         while let Some(event) = self.next_event() {
@@ -210,7 +211,7 @@ impl Cycle<'_> {
         (busy, false)
     }
 
-    /// The event whose turn it is, requests among them.
+    /// Returns the next event, including requests.
     fn next_event(&mut self) -> Option<Event> {
         let event = self.select_event();
         event.or_else(|| {
@@ -219,7 +220,7 @@ impl Cycle<'_> {
         })
     }
 
-    /// Notes which plan was chosen for an event, if one was; true if it has a breakpoint.
+    /// Records the plan chosen for an event, if there is one. Returns true if it has a breakpoint.
     fn note_choice(&self, watch: &mut Watch, text: &str, trigger: &TriggerKey, caller: Option<IntentionId>) -> bool {
         let number = self.mind.intentions.last_number;
         let is_new = |id: &IntentionId| id.number == number;
@@ -242,7 +243,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// What the step of this cycle is.
+    /// Describes the step of this cycle.
     fn next_step(&self) -> Option<String> {
         let mind = &*self.mind;
         let is_ready =

@@ -1,4 +1,4 @@
-//! Reading: a record is made part of a mind.
+//! Application of records to a mind.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::mind::{Entry, Intention, Mind, PlanChange, PlanRef, RuleRef, TableCha
 use crate::reason::first_library_plans;
 use crate::syntax::quote;
 
-/// Applies a record: the mind becomes the one of the record, or changes as that says. What an agent begins with is the
-/// answer, if the record says it.
+/// Applies a record: the mind becomes the record's, or changes accordingly. Returns the agent's initial beliefs and
+/// goals, if the record contains them.
 ///
 /// # Errors
+/// Returns an error if the record makes no sense; the mind is useless then.
 /// The record does not make sense; the mind is of no use then.
 pub(super) fn apply(
     mind: &mut Mind,
@@ -56,13 +57,13 @@ pub(super) fn apply(
     (mind.serial, mind.messages) = (record.numbers.serial, record.numbers.messages);
     mind.random.set(record.numbers.random);
     (mind.atomic, mind.sleeping) = (record.numbers.atomic, record.numbers.sleeping);
-    // The restored beliefs count their changes anew; whether the last ones were looked at is kept.
+    // The restored beliefs count their changes anew; whether the last ones were tested is retained.
     mind.tested_version = if record.numbers.tested { mind.beliefs.version() } else { u64::MAX };
     Ok(record.rare.map(|rare| restore_rare(mind, rare)))
 }
 
 fn check_program(program: &Program<'_>, image: &Image) -> Result<(), SnapshotError> {
-    // Earlier releases had fewer plans that every agent has; those that they had are in the same places.
+    // Earlier releases had fewer library plans; those that they had are in the same places.
     let earlier = image.source.plans.len() + first_library_plans();
     if [image.plans.len(), earlier].contains(&(program.plans as usize)) {
         return Ok(());
@@ -102,7 +103,7 @@ fn change_beliefs(mind: &mut Mind, table: TableData<'static>, image: &Image) -> 
     if mind.beliefs.change(change) { Ok(()) } else { Err(SnapshotError::Inconsistent("beliefs without an order")) }
 }
 
-/// The rule that the code says, compiled.
+/// Compiles the rule in the code.
 pub(super) fn own_rule(code: &Value, image: &Image) -> Result<Arc<crate::code::Rule>, SnapshotError> {
     let rule = quote::unquote_rule(code).map_err(|e| SnapshotError::BadCode(e.to_string()))?;
     Ok(Arc::new(compile_acquired_rule(&rule, image)))
@@ -157,7 +158,7 @@ fn restore_intention(mind: &mut Mind, mut intention: Intention, image: &Image) -
     Ok(())
 }
 
-/// Compiles the code that ran in place of variables again.
+/// Recompiles the code that ran in place of variables.
 fn restore_code(intention: &mut Intention, image: &Image) -> Result<(), SnapshotError> {
     for frame in &mut intention.frames {
         let base = frame.base;

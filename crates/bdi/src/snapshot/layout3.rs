@@ -1,4 +1,4 @@
-//! Layout 3: whole minds only, each belief with its predicate's name.
+//! Layout 3: complete minds only, each belief with its predicate's name.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ pub(super) struct Snapshot {
     first: Option<(Vec<Value>, Vec<Value>)>,
 }
 
-/// Predicate by predicate, each in query order.
+/// Beliefs, predicate by predicate, each in query order.
 #[derive(Deserialize)]
 enum Belief {
     Fact(Structure),
@@ -57,7 +57,7 @@ enum Belief {
 }
 
 impl Snapshot {
-    /// The same as a record of today.
+    /// Converts a snapshot to a current record.
     pub(super) fn into_record(self, image: &Image) -> Result<Record<'static>, SnapshotError> {
         let rare = Rare {
             options: Cow::Owned(self.options),

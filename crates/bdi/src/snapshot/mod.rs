@@ -1,26 +1,30 @@
-//! Minds written out between two steps and read back, in this process or another: whole, or what changed since the last
-//! save.
+//! Snapshots of minds: written between two steps and restored, in this process or another; complete, or only the
+//! changes since the last save.
 //!
-//! All of a mind is data: beliefs, acquired plans and rules (as code terms), events, intentions with their place in each
-//! plan, waits with the time that is left. The program itself is not part of it: the reader has it, or gets it by name.
+//! A mind is data: beliefs, acquired plans and rules (as code terms), events, intentions with their place in each
+//! plan, and waits with their remaining time. The program itself is not part of it: the reader has it, or gets it by
+//! name.
 //!
 //! **Saves.** [`Durable::save_whole`](whimbrel_platform::capabilities::Durable::save_whole) writes a [record](record)
-//! of the whole mind and begins to note what changes; each
-//! [`Durable::save_delta`](whimbrel_platform::capabilities::Durable::save_delta) after it writes a record of what
-//! changed since. Records have numbers, one after the other: a whole record and all deltas after it,
-//! [applied](Agent::apply_delta) in order, make the mind as it was at the last of them. An agent that nobody saves
-//! notes nothing. What a delta costs depends on what changed, not on what the mind holds, with these exceptions: an
-//! intention that changed is written with all its frames and variables; a predicate of which more beliefs were removed
-//! from the middle than it has left is renumbered then, and written whole once; the queue of ready intentions is
-//! compared with what it was; and a mind that holds mutable containers (AgentSpeak's maps, sets and queues, which
-//! change without the mind's noticing) is written whole each time.
+//! of the complete mind and begins to note changes. Each
+//! [`Durable::save_delta`](whimbrel_platform::capabilities::Durable::save_delta) after it writes a record of the
+//! changes since. Records are numbered: a complete record and all deltas after it, [applied](Agent::apply_delta) in
+//! order, make the mind of the last of them. An agent that is never saved notes nothing.
 //!
-//! **Layouts.** Each record begins with the number of its layout, and every release goes on reading the layouts of
-//! earlier releases: each has a module here that turns it into a record of today's, and a fixture in
-//! `conformance/snapshots` that was written by a release which wrote it (`tests/it/layouts.rs`). A number that this
-//! release does not know is refused with [`SnapshotError::Layout`], and nothing else is looked at; so is a record of
-//! another program, with [`SnapshotError::OtherProgram`]. Postcard is not self-describing: any change of a type that is
-//! part of a record takes a new number.
+//! The cost of a delta depends on the changes, not on the size of the mind, with these exceptions:
+//!
+//! - A changed intention is written with all its frames and variables.
+//! - A predicate that lost more beliefs from the middle than it has left is renumbered, and written completely once.
+//! - The queue of ready intentions is compared with its last state.
+//! - A mind with mutable containers (AgentSpeak's maps, sets and queues, whose changes the mind does not notice) is
+//!   written completely each time.
+//!
+//! **Layouts.** Each record begins with the number of its layout, and every release reads the layouts of earlier
+//! releases. Each earlier layout has a module here that converts it to a current record, and a fixture in
+//! `conformance/snapshots` that a release with that layout wrote (`tests/it/layouts.rs`). A number unknown to this
+//! release is refused with [`SnapshotError::Layout`], before anything else is read; a record of another program is
+//! refused with [`SnapshotError::OtherProgram`]. Postcard is not self-describing: any change of a type that is part
+//! of a record takes a new number.
 
 mod apply;
 mod layout3;
@@ -40,14 +44,14 @@ use record::Record;
 pub(crate) use record::{Clock, First, move_times};
 pub(crate) use take::{Saves, Subject};
 
-/// The layout that this release writes. It reads those before it from 3 on.
+/// Layout that this release writes. It reads earlier ones from 3 on.
 const LAYOUT: u16 = 4;
 
-/// How many intentions a mind that is read may have places for: more than fit into memory, but no bytes make the reader
-/// reserve more than it can.
+/// Greatest number of places for intentions in a mind that is read: more than fit into memory, but no bytes make the
+/// reader reserve more than it can.
 const INTENTIONS_MAX: u32 = 1 << 20;
 
-/// Why a mind, or what changed in it, was not read.
+/// Reason why a mind, or a delta, was not read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -57,39 +61,39 @@ pub enum SnapshotError {
     /// The parts of the record do not belong together.
     #[error("not a snapshot of a mind: {0}")]
     Inconsistent(&'static str),
-    /// It was written by a release with another layout.
+    /// The record was written by a release with another layout.
     #[error("the snapshot has layout {0}, this release reads layouts 3 to {LAYOUT}")]
     Layout(u16),
     /// The snapshot is of an agent with another program.
     #[error("the snapshot is of an agent of {snapshot} with {plans} plans, the program given is {given}")]
     OtherProgram {
-        /// The program it was taken of.
+        /// Program of the snapshot.
         snapshot: Text,
-        /// How many plans that has.
+        /// Number of its plans.
         plans: u32,
-        /// The program given.
+        /// Program given.
         given: Text,
     },
-    /// A plan or rule in it does not compile.
+    /// A plan or rule in the snapshot does not compile.
     #[error("an acquired plan or rule cannot be restored: {0}")]
     BadCode(String),
-    /// A delta alone is no mind.
+    /// The delta has no complete record before it.
     #[error("the record is save {0} of a mind, which tells only what changed since save {before}", before = .0 - 1)]
     OnlyDelta(u64),
-    /// The delta is not the one that follows.
+    /// The delta is not the next one.
     #[error("the mind is as it was at save {at}, the record is save {found}")]
     OutOfOrder {
-        /// The save the mind is at.
+        /// Number of the mind's save.
         at: u64,
-        /// The number of the delta.
+        /// Number of the delta.
         found: u64,
     },
-    /// The agent has gone on since it was restored: it is not as it was at any save.
+    /// The agent has continued since it was restored: it is in the state of no save.
     #[error("the agent has had a turn since it was restored, so nothing can be applied to it")]
     GoneOn,
 }
 
-/// The mind of `agent` as bytes; what is due at a time is kept relative to `now`.
+/// Encodes the mind of `agent`; due times are relative to `now`.
 pub(crate) fn write(agent: &Agent, now: Time) -> Option<Vec<u8>> {
     let image = agent.image()?;
     let mut bytes = Vec::new();
@@ -98,7 +102,7 @@ pub(crate) fn write(agent: &Agent, now: Time) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The agent whose mind the bytes are, going on at `now`.
+/// Restores the agent of a snapshot, which continues at `now`.
 pub(crate) fn read(bytes: &[u8], image: Arc<Image>, now: Time) -> Result<Agent, SnapshotError> {
     let (mut mind, mut begin) = (Mind::default(), Begin::default());
     let record = decode(bytes, &image, &mut begin.objects)?;
@@ -109,7 +113,7 @@ pub(crate) fn read(bytes: &[u8], image: Arc<Image>, now: Time) -> Result<Agent, 
     Ok(Agent::restored(image, mind, begin))
 }
 
-/// Brings a mind that was restored, and has had no turn yet, to the state of the save that the bytes are.
+/// Applies the next save to a restored mind that has had no turn yet.
 pub(crate) fn apply_delta(
     bytes: &[u8],
     mind: &mut Mind,
@@ -144,7 +148,7 @@ fn take_over(
     Ok(())
 }
 
-/// The record that the bytes are, whatever layout they have; notes whether containers are in it.
+/// Decodes a record of any layout; notes whether it contains containers.
 fn decode(bytes: &[u8], image: &Image, objects: &mut bool) -> Result<Record<'static>, SnapshotError> {
     let (layout, _) = postcard::take_from_bytes::<u16>(bytes)?;
     let read = || {
@@ -156,7 +160,7 @@ fn decode(bytes: &[u8], image: &Image, objects: &mut bool) -> Result<Record<'sta
         *objects = shared_objects_met() || (*objects && !record.is_whole());
         Ok(record)
     };
-    // Earlier releases kept integers in minds.
+    // Earlier releases had integers in minds.
     with_shared_objects(|| TermConversion::while_reading(read))
 }
 
@@ -167,13 +171,13 @@ fn whole_input<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Snapsh
     }
 }
 
-/// A second agent with the same mind.
+/// Creates an agent with the same mind.
 pub(crate) fn duplicate(agent: &Agent, now: Time) -> Option<Box<dyn AgentBody>> {
     let copy = read(&write(agent, now)?, agent.image()?, now).ok()?;
     Some(Box::new(copy))
 }
 
-/// An agent that has the mind of another but for one intention, which is at work.
+/// Creates an agent with the mind of another except the current intention.
 pub(crate) fn copy_without(mind: &Mind, left_out: IntentionId, image: &Arc<Image>, now: Time) -> Option<Agent> {
     let mut record = take::whole(mind, Subject { image, begin: None, now }, 0);
     record.leave_out(left_out);
@@ -182,15 +186,15 @@ pub(crate) fn copy_without(mind: &Mind, left_out: IntentionId, image: &Arc<Image
     read(&bytes, Arc::clone(image), now).ok()
 }
 
-/// What an agent does first in its first turn.
+/// Actions of an agent at the start of its first turn.
 #[derive(Debug, Default)]
 pub(crate) struct Begin {
-    /// Beliefs and goals that it begins with.
+    /// Initial beliefs and goals.
     pub(crate) first: Option<First>,
-    /// The clock by which its times are, if it was restored.
+    /// Clock of its times, if it was restored.
     pub(crate) clock: Option<Clock>,
-    /// The save it is at, if it was restored.
+    /// Save that it was restored from.
     pub(crate) save: u64,
-    /// Whether there were mutable containers in that.
+    /// True if that contained mutable containers.
     pub(crate) objects: bool,
 }

@@ -1,4 +1,4 @@
-//! What is written out.
+//! Records of snapshots.
 
 use std::borrow::Cow;
 
@@ -12,47 +12,47 @@ use crate::mind::{Deferred, Event, Feedback, Fork, Intention, IntentionId, Mind,
 /// Beliefs and goals that an agent begins with.
 pub(crate) type First = (Vec<Value>, Vec<Value>);
 
-/// A whole mind, or what changed in it since the save before.
+/// Complete mind, or its changes since the last save.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Record<'a> {
     pub(super) layout: u16,
-    /// For a whole mind: its program.
+    /// Program, for a complete mind.
     pub(super) whole: Option<Program<'a>>,
-    /// Which save of the agent it is.
+    /// Number of the save.
     pub(super) number: u64,
-    /// The time on the clock that all times in it are by.
+    /// Time on the clock of all times in the record.
     pub(super) now: Time,
-    /// What that clock is ahead of the one the save before was by, in microseconds.
+    /// Microseconds by which that clock is ahead of the last save's.
     pub(super) ahead: i64,
     pub(super) beliefs: Vec<TableData<'a>>,
     pub(super) plans: Option<Plans<'a>>,
     pub(super) events: Queue<Cow<'a, Event>>,
     pub(super) intentions: Vec<Cow<'a, Intention>>,
-    /// The places where there is no intention any more.
+    /// Places without an intention now.
     pub(super) ended: Vec<u32>,
     pub(super) ready: Queue<IntentionId>,
     pub(super) timers: Vec<Cow<'a, Timer>>,
     pub(super) timers_gone: Vec<(Time, u64)>,
     pub(super) numbers: Numbers,
-    /// If it is not as it was.
+    /// Rare parts, if they changed.
     pub(super) rare: Option<Rare<'a>>,
 }
 
-/// The program of a mind.
+/// Program of a mind.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Program<'a> {
     pub(super) name: Cow<'a, Text>,
     pub(super) plans: u32,
 }
 
-/// What changed in a predicate; see [`crate::mind::TableChange`].
+/// Change of a predicate; see [`crate::mind::TableChange`].
 #[derive(Serialize, Deserialize)]
 pub(super) struct TableData<'a> {
     pub(super) key: Key,
     pub(super) whole: bool,
     pub(super) front: i64,
     pub(super) numbers: u32,
-    /// By distance from `front`.
+    /// Entries by distance from `front`.
     pub(super) entries: Vec<(u32, Option<EntryData<'a>>)>,
 }
 
@@ -63,14 +63,14 @@ pub(super) enum EntryData<'a> {
     OwnRule(Value),
 }
 
-/// A fact, whose key is its predicate's.
+/// Fact, whose key is its predicate's.
 #[derive(Serialize, Deserialize)]
 pub(super) struct FactData<'a> {
     pub(super) args: Cow<'a, [Value]>,
     pub(super) annots: Cow<'a, [whimbrel_acl::Annot]>,
 }
 
-/// The agent's plans, if they are not the program's, or what was done to them.
+/// Plans of the agent, if they are not the program's, or their changes.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Plans<'a> {
     All(Acquired),
@@ -82,29 +82,29 @@ pub(super) struct Acquired {
     pub(super) order: Vec<PlanRef>,
     /// Label and code of each plan.
     pub(super) plans: Vec<Option<(Value, Value)>>,
-    /// How far automatic labels have come.
+    /// Number of generated labels.
     pub(super) labels: u32,
 }
 
-/// Something done to the plan library.
+/// Change of the plan library.
 #[derive(Serialize, Deserialize)]
 pub(super) enum PlanData<'a> {
-    /// Label and code, and whether it goes before all others.
+    /// Label and code, and true if the plan goes before all others.
     Add(Cow<'a, Value>, Value, bool),
-    /// Whose place it takes, label and code.
+    /// Replaced plan, label and code.
     Replace(PlanRef, Cow<'a, Value>, Value),
     Remove(PlanRef, bool),
     Labels(u32),
 }
 
-/// What changed in a queue: how many of the oldest went, and what came.
+/// Change of a queue: the number of oldest items removed, and the items added.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Queue<T> {
     pub(super) gone: u32,
     pub(super) new: Vec<T>,
 }
 
-/// What is written in each record.
+/// Numbers written in each record.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Numbers {
     pub(super) last_intention: u32,
@@ -113,11 +113,11 @@ pub(super) struct Numbers {
     pub(super) random: u64,
     pub(super) atomic: Option<IntentionId>,
     pub(super) sleeping: bool,
-    /// Whether waits for conditions have been tested with the beliefs as they are.
+    /// True if waits for conditions have been tested with the present beliefs.
     pub(super) tested: bool,
 }
 
-/// What few turns change.
+/// Parts that few turns change.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Rare<'a> {
     pub(super) options: Cow<'a, Options>,
@@ -153,7 +153,7 @@ impl FactData<'_> {
     }
 }
 
-/// Moves times from the writer's clock to the reader's.
+/// Shift of times from the writer's clock to the reader's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(super) from: Time,
@@ -161,18 +161,18 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// What the reader's clock is ahead of the writer's, in microseconds.
+    /// Returns the microseconds by which the reader's clock is ahead of the writer's.
     pub(crate) fn ahead(self) -> i64 {
         self.to.0.wrapping_sub(self.from.0).cast_signed()
     }
 
-    /// The time on the writer's clock when it is `now` on the reader's.
+    /// Returns the time on the writer's clock when it is `now` on the reader's.
     pub(crate) fn back(self, now: Time) -> Time {
         Time(now.0.wrapping_sub(self.ahead().cast_unsigned()))
     }
 }
 
-/// Moves all times of a mind, to a clock that is `ahead` microseconds of the one they are by.
+/// Moves all times of a mind to a clock that is `ahead` microseconds of theirs.
 pub(crate) fn move_times(mind: &mut Mind, ahead: i64) {
     if ahead == 0 {
         return;

@@ -1,4 +1,4 @@
-//! Writing.
+//! Writing of snapshots.
 
 use std::borrow::Cow;
 
@@ -12,38 +12,38 @@ use crate::code::{Image, Plan};
 use crate::mind::{Entry, IntentionId, Mind, PlanChange, RuleRef, TableChange};
 use crate::syntax::{ast, quote};
 
-/// What is known of an agent's last save.
+/// State of an agent's last save.
 #[derive(Debug, Default)]
 pub(crate) struct Saves {
-    /// Its number.
+    /// Number of the save.
     number: u64,
-    /// How many events waited.
+    /// Number of waiting events.
     events: u32,
-    /// Who was ready.
+    /// Ready intentions.
     ready: Vec<IntentionId>,
-    /// The last number given to a timer.
+    /// Last number given to a timer.
     serial: u64,
-    /// What changes rarely, as it was written.
+    /// Rare parts as written.
     rare: Vec<u8>,
-    /// The same as it is now; kept for its memory.
+    /// Present rare parts; retained for their memory.
     rare_now: Vec<u8>,
-    /// Whether there were mutable containers in it.
+    /// True if the save contained mutable containers.
     objects: bool,
-    /// What the clock is ahead of the one it was by.
+    /// Microseconds by which the clock is ahead of the save's.
     ahead: i64,
 }
 
-/// An agent to be written out.
+/// Agent to be written.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) image: &'a Image,
     pub(crate) begin: Option<&'a Begin>,
-    /// The time, on the clock that the mind's times are by.
+    /// Time on the clock of the mind's times.
     pub(crate) now: Time,
 }
 
 impl Saves {
-    /// Notes what changes from now on: the mind is as it was at the save that the agent was restored from.
+    /// Starts to note changes: the mind is in the state of the save that the agent was restored from.
     pub(crate) fn go_on(mind: &mut Mind, subject: Subject<'_>) -> Self {
         let number = subject.begin.map_or(0, |begin| begin.save);
         let mut saves = Self { objects: subject.begin.is_some_and(|begin| begin.objects), ..Self::default() };
@@ -72,12 +72,12 @@ impl Saves {
         with_shared_objects(|| append(&rare(mind, subject.begin), &mut self.rare_now));
     }
 
-    /// The clock that times are by has been changed for one that is this much ahead.
+    /// Notes that the clock of all times was replaced by one that is this much ahead.
     pub(crate) fn clock_changed(&mut self, ahead: i64) {
         self.ahead = self.ahead.saturating_add(ahead);
     }
 
-    /// Writes the whole mind.
+    /// Writes the complete mind.
     pub(crate) fn whole(&mut self, mind: &mut Mind, subject: Subject<'_>, out: &mut Vec<u8>) -> bool {
         let number = self.number + 1;
         let Some(objects) = encode(&whole(mind, subject, number), out) else { return false };
@@ -86,7 +86,7 @@ impl Saves {
         true
     }
 
-    /// Writes what changed.
+    /// Writes the changes.
     pub(crate) fn delta(&mut self, mind: &mut Mind, subject: Subject<'_>, out: &mut Vec<u8>) -> bool {
         if self.objects {
             return self.whole(mind, subject, out);
@@ -99,7 +99,7 @@ impl Saves {
                 self.note(mind, subject, self.number + 1);
                 true
             }
-            // A container came in: it may change without anybody's noticing.
+            // A container came in, whose changes the mind does not notice.
             Some(true) => {
                 out.truncate(start);
                 self.whole(mind, subject, out)
@@ -113,7 +113,7 @@ impl Saves {
         for (key, timer) in mind.timers.changes() {
             match timer {
                 Some(timer) => timers.push(Cow::Borrowed(timer)),
-                // What was set and is gone since then, nobody has heard of.
+                // Timers that were set and removed since were never saved.
                 None if key.1 <= self.serial => timers_gone.push(key),
                 None => {}
             }
@@ -147,7 +147,7 @@ impl Saves {
     }
 }
 
-/// The whole mind as save `number`.
+/// Builds the record of the complete mind as save `number`.
 pub(super) fn whole<'a>(mind: &'a Mind, subject: Subject<'a>, number: u64) -> Record<'a> {
     let Subject { image, begin, now } = subject;
     Record {
@@ -169,7 +169,7 @@ pub(super) fn whole<'a>(mind: &'a Mind, subject: Subject<'a>, number: u64) -> Re
     }
 }
 
-/// Appends a record; tells whether containers are in it. `None` if it cannot be written.
+/// Appends a record. Returns whether it contains containers; `None` if it cannot be written.
 pub(super) fn encode(record: &Record<'_>, out: &mut Vec<u8>) -> Option<bool> {
     if record.intentions.iter().any(|intention| intention.id.index >= super::INTENTIONS_MAX) {
         return None;
@@ -220,7 +220,7 @@ fn rare<'a>(mind: &'a Mind, begin: Option<&'a Begin>) -> Rare<'a> {
     }
 }
 
-/// What changed in the queue of ready intentions since it was `before`.
+/// Returns the changes of the queue of ready intentions since it was `before`.
 fn moved(before: &[IntentionId], mind: &Mind) -> Queue<IntentionId> {
     let first = mind.ready.front();
     let gone = before.iter().position(|id| Some(id) == first).unwrap_or(before.len());
