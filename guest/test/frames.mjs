@@ -6,7 +6,7 @@ export const toHex = (bytes) => Buffer.from(bytes).toString("hex");
 const u32 = (number) => [number & 255, (number >> 8) & 255, (number >> 16) & 255, number >>> 24];
 const field = (which, bytes) => [which, ...u32(bytes.length), ...bytes];
 
-/** A request: a term of these arguments, which are texts, whole numbers, and lists. */
+/** Makes a request: a term whose arguments are texts, whole numbers, and lists. */
 export function request(functor, ...args) {
   const value = (item) => {
     if (Array.isArray(item)) return [8, ...u32(item.length), ...item.flatMap(value)];
@@ -18,7 +18,7 @@ export function request(functor, ...args) {
 
 const int = (number) => new Uint8Array(BigInt64Array.of(BigInt(number)).buffer);
 
-/** The performative and the fields of a message. */
+/** Returns the performative and the fields of a message. */
 export function fields(frame) {
   const found = new Map();
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
@@ -30,7 +30,7 @@ export function fields(frame) {
   return { performative: frame[0], found };
 }
 
-/** What a term says whose arguments are whole numbers, texts, atoms, and lists. */
+/** Returns the content of a term whose arguments are whole numbers, texts, atoms, and lists. */
 export function term(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 2;
@@ -49,7 +49,7 @@ export function term(bytes) {
   return [text(), ...values(count())];
 }
 
-/** A value in words, as the guests of `echo` spell it, from conformance/acl's notation. */
+/** Spells a value in words, as the guests of `echo` do, from conformance/acl's notation. */
 export function spell(json) {
   const text = (tag, string) => `${tag}${utf8.encode(string).length}:${string}`;
   const many = (values) => values.map((value) => spell(value) + ";").join("");

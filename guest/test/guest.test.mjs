@@ -15,7 +15,7 @@ const LANGUAGES = ["rust", "assemblyscript", "c"];
 const INFORM = 7;
 const NOT_UNDERSTOOD = 10;
 
-/** What an agent has sent, and nothing else since it was asked last. */
+/** Takes the only message that the agent has sent since the last call. */
 function answer(agent) {
   assert.equal(agent.sent.length, 1, agent.logged.join("\n"));
   const { performative, found } = fields(agent.sent.pop());
@@ -82,7 +82,7 @@ for (const language of LANGUAGES) {
   });
 }
 
-/** What a traveller that goes to these nodes reports. */
+/** Returns the report of a traveller that goes to these nodes. */
 function tour(name, nodes, closed = [], seed = 0) {
   const agent = new Agent(example(name), { closed }).start();
   agent.message(request("tour", nodes, seed));
@@ -108,7 +108,7 @@ for (const language of LANGUAGES) {
   });
 }
 
-/** A scout on a tour: what it told at its stops, and in the end. */
+/** Returns what a scout told at its stops and at its end. */
 function scout(language, { stops, within = 1000, closed = [], at = () => {} }) {
   const agent = new Agent(example(`scout-${language}`), { closed }).start();
   agent.message(request("tour", stops, within, 7));

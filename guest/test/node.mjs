@@ -1,4 +1,5 @@
-// A node in a few lines, for tests: it runs WebAssembly agents as docs/design/wasm-agents.md says, lets them wait, and moves them.
+// Node in a few lines, for tests: it runs WebAssembly agents as docs/design/wasm-agents.md says, lets them wait, and
+// moves them.
 
 import { readFileSync } from "node:fs";
 
@@ -6,12 +7,12 @@ const UNKNOWN = -4;
 const TIMEOUT = -5;
 const PAGE = 65536;
 
-/** The module in a file, and all its mutable globals by the names under which they can be reached. */
+/** Loads the module of a file, with all its mutable globals by the names under which they can be reached. */
 export function load(file) {
   return new WebAssembly.Module(exportGlobals(readFileSync(file)));
 }
 
-/** An agent in a module, on a node of that name. */
+/** Agent in a module, on a node of this name. */
 export class Agent {
   constructor(module, { name = "guest@test", node = "n1", closed = [] } = {}) {
     this.module = module;
@@ -112,19 +113,19 @@ export class Agent {
     };
   }
 
-  /** What it keeps on the node where it is. */
+  /** Storage of the agent on its present node. */
   shelf() {
     return (this.kept[this.node] ??= new Map());
   }
 
-  /** The oldest message in the mailbox that fits: here only its performative counts. */
+  /** Returns the oldest message in the mailbox that fits: here only its performative counts. */
   waiting(template) {
     const fits = (frame) => template.length === 0 || template[0] === 255 || template[0] === frame[0];
     const at = this.mailbox.findIndex(fits);
     return at < 0 ? undefined : this.mailbox.splice(at, 1)[0];
   }
 
-  /** An import that suspends: called once to unwind, and once more when the call has been rewound to it. */
+  /** Import that suspends: called once to unwind, and once more when the call has been rewound to it. */
   suspend(wait) {
     const { asyncify_get_state, asyncify_stop_rewind, asyncify_start_unwind, memory } = this.exports;
     if (asyncify_get_state() === 2) {
@@ -138,7 +139,7 @@ export class Agent {
     return 0;
   }
 
-  /** Calls the agent, and does what it asks for at the end of the call. */
+  /** Calls the agent, and carries out its requests at the end of the call. */
   call(name, ...args) {
     const code = this.exports[name](...args);
     if (this.exports.asyncify_get_state?.() === 1) {
@@ -158,7 +159,7 @@ export class Agent {
     return this.call(name, ...args);
   }
 
-  /** Goes on with a suspended call if what it waits for is there. */
+  /** Continues a suspended call if its result is there. */
   goOn() {
     const { template, to, clone } = this.suspended;
     if (clone && !this.closed.includes(to)) {
@@ -174,7 +175,7 @@ export class Agent {
     if (found) return this.resume(this.answer(found));
   }
 
-  /** Does what it asked for, or lets it go where the test says. */
+  /** Carries out the requested departure, or moves the agent where the test says. */
   depart(departing = this.departing) {
     this.departing = null;
     if (departing === null || this.stopped) return;
@@ -194,7 +195,7 @@ export class Agent {
     if (this.exports.whim_after_move) this.hand("whim_after_move", arrival(news));
   }
 
-  /** A second agent of the same state, on that node. */
+  /** Makes a second agent of the same state, on a node. */
   copy(to) {
     const copy = new Agent(this.module, { name: this.name.replace("@", `-${this.clones.length + 1}@`), node: this.node, closed: this.closed });
     Object.assign(copy, { exports: this.exports, suspended: this.suspended, buffer: this.buffer, hops: this.hops });
@@ -203,7 +204,7 @@ export class Agent {
     return copy;
   }
 
-  /** Somebody calls it home. Who waits in the middle of a call waits on there. */
+  /** Calls the agent home. An agent that waits in the middle of a call continues to wait. */
   recall(home) {
     const from = this.node;
     this.recalls += 1;
@@ -211,7 +212,7 @@ export class Agent {
     if (!this.suspended) this.arrive({ from, to: home, recalled: true });
   }
 
-  /** Becomes another instance, of which nothing is the old one's but the bytes of its memory and its globals. */
+  /** Replaces the instance by another one, which has only the bytes of memory and the globals of the old one. */
   move(to) {
     const globals = Object.entries(this.exports).filter(([name]) => name.startsWith("whim:g"));
     const state = globals.map(([name, global]) => [name, global.value]);
@@ -237,7 +238,7 @@ export class Agent {
     return this;
   }
 
-  /** Gives it a message. */
+  /** Gives the agent a message. */
   message(frame) {
     if (this.stopped) throw new Error("it has ended");
     if (!this.suspended) return this.hand("whim_handle", frame);
@@ -245,7 +246,7 @@ export class Agent {
     this.goOn();
   }
 
-  /** Lets time pass: the timer that is due first, or the wait that ends first. */
+  /** Lets time pass, until the first timer is due or the first wait ends. */
   time() {
     if (this.suspended) return this.resume(this.suspended.template ? TIMEOUT : 0);
     const [[tag]] = [...this.timers].sort(([, one], [, other]) => Number(one - other));
@@ -260,7 +261,7 @@ const text = (tag, string) => {
   return [tag, bytes.length & 255, bytes.length >> 8, 0, 0, ...bytes];
 };
 
-/** A map, as `whim_after_move` gets it. */
+/** Returns the map of an arrival, as `whim_after_move` gets it. */
 function arrival({ from, to, clone = false, reason = false, recalled = false }) {
   const pairs = [["from", text(5, from)], ["to", text(5, to)], ["clone", [clone ? 2 : 1]]];
   if (reason) pairs.push(["reason", text(5, reason)]);
@@ -268,7 +269,7 @@ function arrival({ from, to, clone = false, reason = false, recalled = false }) 
   return Uint8Array.of(9, pairs.length, 0, 0, 0, ...pairs.flatMap(([key, value]) => [...text(5, key), ...value]));
 }
 
-/** The module with each of its mutable globals exported as `whim:gN`, as a node has it. */
+/** Exports each mutable global of a module as `whim:gN`, as a node does. */
 function exportGlobals(module) {
   let at = 8;
   const leb = () => {
@@ -305,7 +306,7 @@ function exportGlobals(module) {
   return Buffer.concat(parts);
 }
 
-/** The numbers of the globals of a section that are mutable. None is imported. */
+/** Returns the numbers of the mutable globals of a section. None is imported. */
 function mutable(leb, byte) {
   const found = [];
   for (let index = 0, count = leb(); index < count; index++) {

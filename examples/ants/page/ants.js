@@ -1,18 +1,17 @@
-/**
- * Ants look for a short round trip: a MAX-MIN ant system (Stuetzle, Hoos 2000). Each ant walks from place to place, the rather the nearer
- * and the stronger the trail; its tour is made shorter where two of its ways cross or a few places are better visited elsewhere; and the
- * best ant leaves a trail for those that come after it. No page, no worker, no network: what it returns depends on what it is given only.
- */
+/** Ant colony optimisation of a short round trip: a MAX-MIN ant system (Stuetzle, Hoos 2000). Each ant walks from place
+ * to place, and prefers near places and strong trails. Its tour is then shortened where two ways cross, or a few places
+ * are better visited elsewhere. The best ant leaves a trail for later ones. There is no page, no worker and no network:
+ * the result depends on the arguments only. */
 
-/** How many of the nearest places an ant looks at first. */
+/** Number of the nearest places that an ant considers first. */
 const NEAR = 16;
 const ANTS = 12;
-/** How much of the trails stays from one walk to the next. */
+/** Share of the trails that remains from one walk to the next. */
 const STAYS = 0.9;
-/** How much nearness counts. */
+/** Weight of nearness. */
 const NEARNESS = 3;
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Random numbers from 0 to 1, the same for the same seed (mulberry32). */
 function numbers(seed) {
   let state = seed >>> 0;
   return () => {
@@ -23,7 +22,7 @@ function numbers(seed) {
   };
 }
 
-/** Distances as TSPLIB's EUC_2D has them, and the nearest places of each. */
+/** Returns the distances, as TSPLIB's EUC_2D defines them, and the nearest places of each place. */
 export function mapOf(cities) {
   const count = cities.length;
   const distances = new Float64Array(count * count);
@@ -39,15 +38,13 @@ export function mapOf(cities) {
   return { count, distances, near };
 }
 
-/** How long a round trip is. */
+/** Returns the length of a round trip. */
 export function lengthOf({ count, distances }, tour) {
   return tour.reduce((sum, place, at) => sum + distances[place * count + tour[(at + 1) % count]], 0);
 }
 
-/**
- * The best tour that so many rounds of ants find: `{ length, tour }`. `known` is a tour to begin with, if there is one; `seed` says which
- * way the ants go.
- */
+/** Returns the best tour that so many rounds of ants find: `{ length, tour }`. `known` is a tour to begin with, if
+ * there is one; `seed` decides the ants' ways. */
 export function search({ cities, known, seed, rounds }) {
   const map = mapOf(cities);
   const random = numbers(seed);
@@ -61,13 +58,14 @@ export function search({ cities, known, seed, rounds }) {
       if (ant === 0 || found.length < roundBest.length) roundBest = found;
     }
     if (roundBest.length < best.length) best = roundBest;
-    // The best of this round leads those who come next, and now and then the best of all: so they do not all go the same way.
+    // The best ant of this round leads the next ones; now and then the best of all does, so that not all ants go the
+    // same way.
     leaveTrail(map, trails, random() < 0.25 ? best : roundBest);
   }
   return best;
 }
 
-/** Where an ant goes. */
+/** Returns the walk of an ant. */
 function walk({ count, distances, near }, trails, random) {
   const isLeft = new Uint8Array(count).fill(1);
   const tour = [Math.floor(random() * count)];
@@ -107,7 +105,7 @@ function nearestLeft(here, isLeft, distances, count) {
   return nearest;
 }
 
-/** Trails fade, and the leader's grows; none is so weak or so strong that nobody goes elsewhere. */
+/** Lets the trails fade, and strengthens the leader's. No trail is so weak or so strong that no ant goes elsewhere. */
 function leaveTrail({ count }, trails, { tour }) {
   const most = 1;
   const least = most / (2 * count);
@@ -120,7 +118,7 @@ function leaveTrail({ count }, trails, { tour }) {
   });
 }
 
-/** The tour without ways that cross (2-opt), and with runs of up to three places where they fit best (Or-opt). */
+/** Removes crossing ways from a tour (2-opt), and moves runs of up to three places to where they fit best (Or-opt). */
 export function shorten(map, tour) {
   const { count, distances, near } = map;
   const order = Int32Array.from(tour);
@@ -129,7 +127,7 @@ export function shorten(map, tour) {
   const between = (a, b) => distances[a * count + b];
   const at = (index) => order[((index % count) + count) % count];
 
-  /** Turns round what is from one place of the order to another. */
+  /** Reverses a part of the order. */
   const reverse = (from, to) => {
     let inner = (to - from + count) % count + 1;
     // The other part is as good, and may be shorter.
@@ -163,7 +161,7 @@ export function shorten(map, tour) {
     return undefined;
   };
 
-  /** Takes up to three places that begin with this one somewhere else. */
+  /** Moves up to three places that begin with `a` elsewhere. */
   const shift = (a) => {
     for (let run = 1; run <= 3; run++) {
       const from = places[a];
@@ -186,7 +184,7 @@ export function shorten(map, tour) {
     return undefined;
   };
 
-  /** Puts the run that begins with `a` behind `target`; as it is, or turned round. */
+  /** Moves the run that begins with `a` behind `target`, as it is or reversed. */
   const move = (run, a, target, isAsItIs) => {
     const from = places[a];
     const taken = Array.from({ length: run }, (_, step) => at(from + step));

@@ -1,11 +1,10 @@
-/** This page as a device of the platform, and an agent that hears what the colony publishes. */
+/** Device: this page takes part in the platform, with an agent that hears the colony's publications. */
 import { Device } from "/sdk/device.js";
 import { isTerm, textOf } from "/sdk/whimbrel.js";
 
-/**
- * Joins. `onBest` is told of each best tour that the colony publishes, `onPart` of how many parts this device has done. It takes part until it is over for good: that the machine was asleep, or
- * the network away, is no reason.
- */
+/** Joins the platform. `onBest` gets each best tour that the colony publishes, `onPart` the number of parts that this
+ * device has done. The page takes part until it is over for good: a machine that was asleep, or a network that was
+ * away, is no reason. */
 export async function join({ token, name, workers, onBest, onPart, onTrouble, onConnection }) {
   let done = 0;
   const device = await Device.join(location.origin, {
@@ -26,7 +25,7 @@ export async function join({ token, name, workers, onBest, onPart, onTrouble, on
   }
 }
 
-/** Hears of each best tour. */
+/** Listens for best tours. */
 async function watch(agent, onBest) {
   agent.onMessage((message) => {
     if (!isTerm(message.content, "best", 8)) return;

@@ -1,4 +1,5 @@
-/** What one sees: the best tour, who contributed, and the form with which a device joins. What others are called is text, never HTML. */
+/** Page of the ants: the best tour, the contributors, and the form with which a device joins. Names of others are text,
+ * never HTML. */
 import { join } from "./device.js";
 
 const part = (id) => document.getElementById(id);
@@ -8,9 +9,9 @@ history.replaceState(null, "", location.pathname + location.search);
 // An address that differs behind the # only loads nothing by itself.
 addEventListener("hashchange", () => location.reload());
 
-/** What this tab keeps for as long as it is open: loaded anew it is the same device, and takes part if it did. */
+/** State that this tab keeps while it is open: a reloaded tab is the same device, and takes part again if it did. */
 const KEY = "ants";
-/** How long a page that was loaded anew waits until its name is free again: the session that it had is over after 20 s. */
+/** Time that a reloaded page waits until its name is free again: its former session ends after 20 s. */
 const PATIENCE_MS = 25_000;
 const AGAIN_MS = 1000;
 const before = kept();
@@ -29,7 +30,7 @@ function keep(what) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify({ ...kept(), ...what }));
   } catch {
-    // A browser that keeps nothing.
+    // The browser keeps nothing.
   }
 }
 
@@ -111,7 +112,7 @@ function show(news) {
 let connected = "";
 const tell = (text) => (part("state").textContent = text);
 
-/** Joins. A page that was loaded anew finds its name taken until the session that it had is over. */
+/** Joins the platform. A reloaded page finds its name taken until its former session ends. */
 async function joinAs(options) {
   const until = Date.now() + PATIENCE_MS;
   for (;;) {

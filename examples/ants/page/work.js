@@ -1,4 +1,4 @@
-/** What a Worker of a device does with a part: `search(Problem, Cities, Known, Seed, Rounds)`. */
+/** Work of a device's Worker on a part: `search(Problem, Cities, Known, Seed, Rounds)`. */
 import { isTerm, term } from "/sdk/whimbrel.js";
 import { search } from "./ants.js";
 

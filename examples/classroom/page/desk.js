@@ -1,13 +1,13 @@
-/** How long a society has to leave the platform that it is part of, before it is ended all the same. */
+/** Time that a society has to leave its platform before it is ended all the same. */
 const LEAVE_MS = 2000;
 
-/** A Worker with a society, seen from the page. */
+/** Worker with a society, seen from the page. */
 export class Desk {
   #worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   #waiting = new Map();
   #last = 0;
 
-  /** Told of what happens: `happened`, `detached`, `broken`. */
+  /** Receiver of events: `happened`, `detached`, `broken`. */
   constructor(tell) {
     this.#worker.onmessage = ({ data }) => {
       if (data.type !== "answer") return tell(data);
@@ -19,7 +19,7 @@ export class Desk {
     this.#worker.onerror = ({ message }) => tell({ type: "broken", text: message || "the Worker cannot be loaded" });
   }
 
-  /** Has something done; what comes of it. */
+  /** Sends an order to the Worker. Returns its result. */
   ask(order, rest = {}) {
     return new Promise((resolve, reject) => {
       const id = ++this.#last;
@@ -28,14 +28,14 @@ export class Desk {
     });
   }
 
-  /** Ends it when it left the platform that it is part of: its agents' names are free then. */
+  /** Ends the Worker once it has left its platform: its agents' names are free then. */
   async leave() {
     const late = new Promise((resolve) => setTimeout(resolve, LEAVE_MS));
     await Promise.race([this.ask("detach").catch(() => undefined), late]);
     this.end();
   }
 
-  /** Ends it, whatever it does. */
+  /** Ends the Worker at once. */
   end() {
     this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(new Error("the society was ended"));
@@ -43,7 +43,7 @@ export class Desk {
   }
 }
 
-/** The engine, compiled once for all Workers. */
+/** Returns the engine, compiled once for all Workers. */
 export async function engine(url) {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} is not to be had (${response.status}): make classroom builds it`);

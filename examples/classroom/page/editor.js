@@ -1,6 +1,6 @@
-/** An editor of AgentSpeak: text over its own colours, numbered lines, and what is wrong where. What is written is text, never HTML. */
+/** Editor of AgentSpeak: text over its own colours, numbered lines, and diagnostics. Contents are text, never HTML. */
 
-/** What there is in a program, in the order in which it is looked for. */
+/** Tokens of a program, in the order of matching. */
 const TOKENS = [
   ["comment", /\/\/[^\n]*|\/\*[\s\S]*?\*\//],
   ["text", /"(?:\\.|[^"\\\n])*"/],
@@ -15,7 +15,7 @@ const PATTERN = new RegExp(TOKENS.map(([name, { source }]) => `(?<${name}>${sour
 
 const element = (tag, className, text) => Object.assign(document.createElement(tag), { className, ...(text !== undefined && { textContent: text }) });
 
-/** Pieces of text, each with what it is. */
+/** Splits a text into pieces, each with its kind. */
 function* pieces(text) {
   let at = 0;
   for (const match of text.matchAll(PATTERN)) {
@@ -62,13 +62,13 @@ export class Editor {
     this.#draw();
   }
 
-  /** What there is to say about it: lines and columns count from 1. */
+  /** Diagnostics to show: lines and columns count from 1. */
   set diagnostics(diagnostics) {
     this.#diagnostics = diagnostics;
     this.#mark();
   }
 
-  /** Lines at which an agent is. */
+  /** Lines that an agent is at. */
   set current(lines) {
     if (lines.join() === this.#current.join()) return;
     this.#current = lines;
@@ -83,7 +83,7 @@ export class Editor {
     this.#gutter.children[line - 1]?.scrollIntoView({ block: "nearest" });
   }
 
-  /** Tab indents; after Escape it goes on to the next control, as it does elsewhere. */
+  /** Handles keys: Tab indents; after Escape it goes to the next control, as elsewhere. */
   #key(event) {
     if (event.key === "Escape") this.#area.dataset.leave = "yes";
     else if (event.key === "Tab" && !event.shiftKey && !this.#area.dataset.leave && !event.ctrlKey) {

@@ -1,4 +1,4 @@
-/** What is in a mind, as lists that one can read. What agents say is text, never HTML. */
+/** View of a mind, as readable lists. Agents' texts are text, never HTML. */
 
 const element = (tag, className, ...content) => {
   const made = Object.assign(document.createElement(tag), { className });
@@ -21,7 +21,7 @@ function goals({ goals: all }) {
   return element("section", "goals", title("Goals", all.length), all.length > 0 ? element("ul", "", ...rows) : none("wants nothing"));
 }
 
-/** An intention is a stack of plans in progress, the innermost first. */
+/** Shows intentions: each is a stack of plans in progress, the innermost first. */
 function intentions({ intentions: all }, show) {
   const stacks = all.map(({ id, state, waits_for: waits, frames }) => {
     const steps = frames.map(({ trigger, file, step, step_line: line, unifier }) => {
@@ -47,13 +47,11 @@ const PARTS = [
   ["goals", goals],
   ["recent", recent],
 ];
-/** What is shown in each part. */
+/** Last shown content of each part. */
 const shown = new WeakMap();
 
-/**
- * Shows a mind; `show` is told of a line that somebody wants to see. Only what changed is drawn anew, and nothing while a button in it is pressed: a click
- * would be lost with its button, and so would what is selected.
- */
+/** Shows a mind; `show` gets a line that the user wants to see. Only changed parts are drawn anew, and none while a
+ * button in it is pressed: a click would be lost with its button, and so would a selection. */
 export function showMind(place, mind, show) {
   if (place.querySelector("button:active")) return;
   if (!shown.has(place.firstElementChild)) place.replaceChildren();
@@ -69,12 +67,12 @@ export function showMind(place, mind, show) {
   });
 }
 
-/** Shows that there is no mind to be seen. */
+/** Shows that there is no mind. */
 export function showNone(place, why) {
   if (place.textContent !== why) place.replaceChildren(none(why));
 }
 
-/** The lines of a file at which this agent is, the innermost of what runs first. */
+/** Returns the lines of a file that an agent is at, the innermost of the running plans first. */
 export function linesOf(mind, file) {
   const steps = mind.intentions.flatMap(({ frames }) => frames).filter((frame) => frame.step_line && frame.file.split("/").at(-1) === file);
   return [...new Set(steps.map(({ step_line: line }) => line))];

@@ -1,12 +1,12 @@
-/** What one sees: programs, minds, what is printed, who says what. */
+/** Page of the classroom: programs, minds, output, and messages. */
 import { Desk, engine } from "./desk.js";
 import { Editor } from "./editor.js";
 import { linesOf, showMind, showNone } from "./mind.js";
 import { Sequence } from "./sequence.js";
 
-/** Between two looks into a mind, and between a change of a program and a look at what is wrong with it. */
+/** Interval between two looks into a mind; and delay between a change of a program and its check. */
 const [LOOK_MS, CHECK_MS] = [120, 250];
-/** Lines that are kept of what is printed. */
+/** Maximal number of kept output lines. */
 const LINES_MAX = 1000;
 
 const part = (id) => document.getElementById(id);
@@ -14,7 +14,7 @@ const query = new URLSearchParams(location.hash.slice(1));
 // A token does not stay where others can read it.
 history.replaceState(null, "", location.pathname + location.search);
 
-/** The token of the address is this tab's for as long as it is open, also when it is loaded anew. */
+/** Token of the address: it belongs to this tab while the tab is open, even when it is reloaded. */
 const token = keptToken(query.get("token"));
 
 function keptToken(given) {
@@ -23,7 +23,7 @@ function keptToken(given) {
     if (given !== null) sessionStorage.setItem(key, given);
     return sessionStorage.getItem(key) ?? "";
   } catch {
-    // A browser that keeps nothing.
+    // The browser keeps nothing.
     return given ?? "";
   }
 }
@@ -36,7 +36,7 @@ const element = (tag, className, ...content) => {
 
 let programs = [];
 let program;
-/** Text by the names of files: as it is, and as it came. */
+/** Texts by the names of files: as they are, and as they came. */
 let files = {};
 let original = {};
 let open = "";
@@ -47,13 +47,13 @@ let chosen;
 let known = [];
 let isPaused = false;
 let attached = "";
-/** Whether it is being attached, and how often that was wanted. */
+/** True while the society is being attached; and the number of attempts. */
 let isJoining = false;
 let joins = 0;
-/** Those that were ended may have to leave a platform first: their names are taken until then. */
+/** Promise of the former societies: they may have to leave a platform first, and their names are taken until then. */
 let leaving = Promise.resolve();
 let mind;
-/** Whether its program is to be shown. */
+/** True if the program is to be shown anew. */
 let isNew = false;
 
 const sequence = new Sequence(part("messages"));
@@ -74,14 +74,14 @@ function later(what, ms) {
 
 const storageKey = () => `classroom:${program.name}`;
 
-/** What was written stays when the page is closed. */
+/** Keeps the written programs when the page is closed. */
 function keep() {
   const changed = Object.fromEntries(Object.entries(files).filter(([name, text]) => text !== original[name]));
   try {
     if (Object.keys(changed).length > 0) localStorage.setItem(storageKey(), JSON.stringify(changed));
     else localStorage.removeItem(storageKey());
   } catch {
-    // A browser that keeps nothing.
+    // The browser keeps nothing.
   }
   part("reset").hidden = Object.keys(changed).length === 0;
 }
@@ -102,7 +102,7 @@ async function fetched(path) {
 
 let choices = 0;
 
-/** Opens a program. Until all of it is here the one before is open, and runs. */
+/** Opens a program. Until all of it has been loaded, the former one stays open, and runs. */
 async function choose(name) {
   const choice = ++choices;
   const wanted = programs.find((one) => one.name === name) ?? programs[0];
@@ -116,7 +116,7 @@ async function choose(name) {
     state(error.message);
     return write("warning", "", error.message);
   }
-  // Somebody was quicker.
+  // Another choice was quicker.
   if (choice !== choices) return;
   if (desk) stop("nothing runs");
   program = wanted;
@@ -140,7 +140,7 @@ function show(file, line) {
   }
 }
 
-/** A row of tabs, with the arrow keys as they are there. Tabs that are there stay: a click would be lost with its tab. */
+/** Makes a row of tabs, with the arrow keys as usual. Existing tabs stay, since a click would be lost with its tab. */
 function tabs(list, names, current, pick, state = () => "") {
   const had = list.contains(document.activeElement);
   const there = new Map([...list.children].map((tab) => [tab.textContent, tab]));
@@ -195,7 +195,7 @@ function markProblems() {
 
 const speed = () => Number(part("speed").value);
 
-/** It is read aloud whenever it is set. */
+/** Shows the state; screen readers read it aloud whenever it changes. */
 function state(text) {
   if (part("state").textContent !== text) part("state").textContent = text;
 }
@@ -215,7 +215,7 @@ function end() {
   place();
 }
 
-/** Ends what runs, and shows that nothing does. */
+/** Ends the running society, and shows that none runs. */
 function stop(why) {
   end();
   tabs(part("agents"), [], undefined, pick);
@@ -262,7 +262,7 @@ async function run(paused = false) {
   }
 }
 
-/** Has something done by what runs; says what went wrong, unless it was ended meanwhile. */
+/** Sends an order to the running society. Shows its error, unless the society was ended meanwhile. */
 async function order(what, rest) {
   const own = desk;
   try {
@@ -285,7 +285,7 @@ async function step() {
   look();
 }
 
-/** Looks into the mind that is chosen, again and again. */
+/** Looks into the chosen mind, again and again. */
 async function look() {
   const own = desk;
   if (!own) return;
@@ -319,7 +319,7 @@ function pick(name) {
   look();
 }
 
-/** Marks where the agent is in the file that is open. */
+/** Marks the agent's lines in the open file. */
 function place() {
   editor.current = mind ? linesOf(mind, open) : [];
 }
@@ -379,17 +379,17 @@ part("wish").oninput = () => part("wish").setCustomValidity("");
 
 // ---- A platform
 
-/** A node has its pages there; any other server of files is no node. */
+/** True for a page of a node: nodes serve pages here, other servers do not. */
 const isServedByNode = location.pathname.startsWith("/pages/");
 
-/** Why it is not attached, and what may be done about it. */
+/** Explains why the society is not attached, with a remedy. */
 function whyNot(message, address) {
   // To browsers `localhost:8420` is an address, of the kind `localhost:`.
   if (!URL.canParse(address) || !/^(http|ws)s?:$/.test(new URL(address).protocol)) return `${address || "nothing"} is no address: it is to be http://HOST:PORT, as a node prints it when it begins`;
   if (!message.startsWith("unreachable")) return message;
   const { host, origin } = new URL(address);
   if (host === location.host) return `Nobody answers at ${address}. Is the node there still?`;
-  // Pages of a node connect to nobody else, unless it was told of him.
+  // Pages of a node connect to no other node, unless this node allows it.
   const also = isServedByNode ? ` And does the node that has this page allow it to go there? (--http-origin ${origin.replace(/^ws/, "http")})` : "";
   return `Nobody lets this page in at ${address}. Is a node there, with --http? Does it allow pages from here? (--http-origin ${location.origin})${also}`;
 }
@@ -401,7 +401,7 @@ part("attach").onclick = () => {
   part("refusal").textContent = "";
   part("dialog").showModal();
 };
-/** Whoever does not wait until it is attached takes that back. */
+/** Takes back the attempt of a user who does not wait until the society is attached. */
 function takeBack() {
   if (isJoining) void order("detach");
   joins++;

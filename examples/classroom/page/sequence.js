@@ -1,10 +1,10 @@
-/** Messages as they are said, between life lines. */
+/** Sequence diagram: messages as they are sent, between life lines. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const [ROW, LANE, HEAD, MARGIN] = [26, 120, 24, 60];
-/** How many of the last ones are shown. */
+/** Number of the last messages that are shown. */
 const SHOWN_MAX = 60;
-/** Families of acts have a colour each. */
+/** Families of performatives, each with a colour. */
 const FAMILIES = {
   ask: ["request", "query-if", "query-ref", "achieve", "askOne", "askAll", "askHow", "subscribe", "cfp", "unachieve"],
   tell: ["inform", "tell", "untell", "confirm", "percept", "tellHow", "agree"],
@@ -56,7 +56,7 @@ export class Sequence {
     const lanes = [...new Set(all.flatMap(({ from, to }) => [from, to]))];
     const at = (name) => MARGIN + lanes.indexOf(name) * LANE;
     const [width, height] = [2 * MARGIN + (lanes.length - 1) * LANE, all.length * ROW + 12];
-    // Who it is stays in sight.
+    // Names stay in sight.
     const heads = draw("svg", { class: "heads", width, height: HEAD, "aria-hidden": "true" }, ...lanes.map((name) => draw("text", { class: "head", x: at(name), y: 16 }, name)));
     const lines = lanes.map((name) => draw("line", { class: "lane", x1: at(name), y1: 0, x2: at(name), y2: height }));
     const isAtEnd = this.#place.scrollTop + this.#place.clientHeight >= this.#place.scrollHeight - 2 * ROW;

@@ -1,10 +1,11 @@
-/** Runs a society of AgentSpeak agents in a thread of its own, and tells its page what happens: the page stays quick, and can end it whatever it does. */
+/** Worker that runs a society of AgentSpeak agents in a thread of its own, and reports its events to the page. The page
+ * stays quick, and can end the society at any time. */
 import { attachSociety, ProgramError, Society } from "./lib/agentspeak.js";
 import { connect } from "./lib/index.js";
 
-/** Between two tellings. */
+/** Interval between two reports. */
 const TELL_MS = 50;
-/** Lines and messages of which the page hears at a time; it is told how many more there were. */
+/** Maximal number of lines and messages in a report; the page gets the count of the others. */
 const TOLD_MAX = 500;
 
 let society;
@@ -12,9 +13,9 @@ let told = [];
 let left = 0;
 let isPaused = false;
 let stepping;
-/** The platform that it is part of, and how it leaves that. */
+/** Platform that the society is part of, and the function that leaves it. */
 let joined;
-/** An attempt to be part of one, and how many there were: one that is no more the last was taken back. */
+/** Attempt to join a platform, and the number of attempts: one that is not the last was taken back. */
 let joining;
 let joins = 0;
 
@@ -30,7 +31,7 @@ setInterval(() => {
   left = 0;
 }, TELL_MS);
 
-/** A society of nobody with these files. */
+/** Begins a society with these files, without agents. */
 async function begin({ module, files }) {
   society = await Society.load(module, { platform: "classroom" });
   society.putFiles(files);
@@ -51,13 +52,13 @@ function instruct(agent, wanted) {
   try {
     society.instruct(agent, wanted);
   } catch {
-    // It ended meanwhile.
+    // The society ended meanwhile.
   }
 }
 
 const all = () => (society && !society.isOver ? society.agents : []);
 
-/** Everybody pauses, or goes on; or takes a cycle so many times a second. */
+/** Pauses all agents, lets them continue, or has them take so many cycles a second. */
 function pace({ paused, perSecond }) {
   clearInterval(stepping);
   isPaused = paused || perSecond > 0;
@@ -69,7 +70,7 @@ function step({ agent }) {
   for (const { name } of all()) if (agent === undefined || agent === name) instruct(name, "step");
 }
 
-/** What is to be seen of an agent, and who else there is. */
+/** Returns the inspection of an agent, and the names of the others. */
 function look({ agent }) {
   const agents = all();
   const isThere = agents.some(({ name }) => name === agent);
@@ -113,7 +114,7 @@ function attach(where) {
   return joining;
 }
 
-/** Leaves the platform, or takes back that it wants to be part of one. */
+/** Leaves the platform, or takes back an attempt to join one. */
 async function detach() {
   joins++;
   await joining?.catch(() => undefined);

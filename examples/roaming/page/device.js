@@ -1,18 +1,17 @@
-/** This tab as a place of the platform: agents live here, come and go. */
+/** Place of the platform: agents live in this tab, come and go. */
 import { Device } from "/sdk/device.js";
 import { atom, isTerm, term, textOf } from "/sdk/whimbrel.js";
 
-/** The scout is kept: should its tab be closed it goes on at the node, as it was after its last message. */
+/** Durability of the scout: when its tab is closed, it continues at the node, as it was after its last message. */
 const KEEP = { onLeave: "go-on" };
-/** How long a tab that was closed is waited for. */
+/** Lease of a closed tab. */
 export const LEASE_MS = 3000;
-/** Between two looks at which tabs are there. */
+/** Interval between two looks at the present tabs. */
 const LOOK_MS = 2000;
 
-/**
- * Joins. `onNews` is told of the nodes and of the scout's diary, whenever it has written; `onStayed` why it does not get somewhere;
- * `onDevices` which tabs are there. It is a place until it is over for good: that the machine was asleep, or the network away, is no reason.
- */
+/** Joins the platform. `onNews` gets the nodes and the scout's diary, whenever it has written; `onStayed` the reason
+ * why the scout did not move; `onDevices` the present tabs. The tab is a place until it is over for good: a machine
+ * that was asleep, or a network that was away, is no reason. */
 export async function join({ token, name, onNews, onStayed, onDevices, onTrouble, onConnection }) {
   const device = await Device.join(location.origin, {
     token,
@@ -33,11 +32,11 @@ export async function join({ token, name, onNews, onStayed, onDevices, onTrouble
     });
     return {
       ended: device.closed.then(({ message }) => message),
-      /** Has the scout begin here, if there is none. */
+      /** Starts the scout here, if there is none. */
       begin: () => device.spawn("scout", new URL("./scout.asl", import.meta.url), {}, KEEP),
-      /** Has it go there, wherever it is. */
+      /** Sends the scout to a place, from any place. */
       send: (place) => desk.send({ performative: "achieve", receivers: "scout", content: term("go", place) }),
-      /** Whether there is one anywhere. */
+      /** Returns true if there is a scout anywhere. */
       isThere: async () => (await desk.ams.search({ name: "scout" })).length > 0,
     };
   } catch (error) {
@@ -46,7 +45,7 @@ export async function join({ token, name, onNews, onStayed, onDevices, onTrouble
   }
 }
 
-/** Says what this place is, and hears what the logbook publishes. */
+/** Reports this place, and listens to the logbook's publications. */
 async function look(agent, { onNews, onStayed, onDevices }) {
   agent.onMessage({ performative: "askOne" }, (message) => agent.reply(message, "tell", term("postcard", postcard())));
   agent.onMessage({ sender: "logbook" }, ({ content }) => {
@@ -55,7 +54,7 @@ async function look(agent, { onNews, onStayed, onDevices }) {
     const [nodes, diary] = content.args;
     return onNews(nodes.map(textOf), diary.map(({ args: [place, arrived, steps, found] }) => ({ place: textOf(place), arrived: Number(arrived), steps: Number(steps), found: textOf(found) ?? "" })));
   });
-  // Who was called and is not there, says `ams`.
+  // The `ams` reports that the called agent is not there.
   agent.onMessage({ performative: "failure" }, () => undefined);
   await agent.ams.join("topic:roaming");
   agent.send({ performative: "achieve", receivers: "logbook", content: term("tell") });
@@ -63,7 +62,7 @@ async function look(agent, { onNews, onStayed, onDevices }) {
     const { content } = await agent.ask({ performative: "query-ref", receivers: "devices", content: atom("devices") });
     await onDevices(content.flatMap((device) => device.filter((one) => isTerm(one, "device", 1)).map(({ args: [name] }) => textOf(name))));
   };
-  // Whether somebody answers this time or not: the next time is another one.
+  // A missing answer does no harm: the next look comes anyway.
   agent.every(LOOK_MS, lookAround);
   void agent.run(lookAround);
 }

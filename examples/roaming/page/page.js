@@ -1,8 +1,8 @@
-/** What one sees: the places, where the scout is, and its diary. What others are called is text, never HTML. */
+/** Page of the scout: the places, its present place, and its diary. Names of others are text, never HTML. */
 import { join, LEASE_MS } from "./device.js";
 import { keep, kept } from "./tab.js";
 
-/** How long a page that was loaded anew waits until its name is free again. */
+/** Time that a reloaded page waits until its name is free again. */
 const PATIENCE_MS = 2 * LEASE_MS;
 const AGAIN_MS = 500;
 
@@ -22,9 +22,9 @@ let here;
 let nodes = [];
 let tabs = [];
 let diary = [];
-/** Whether there is a scout; unknown until somebody looked. */
+/** True if there is a scout; undefined until the first look. */
 let isThere;
-/** Where it was called to, until it is there or says that it stays. */
+/** Place that the scout was called to, until it is there or says that it stays. */
 let called;
 
 const tell = (text) => (part("state").textContent = text);
@@ -33,7 +33,7 @@ const make = (tag, text, properties = {}) => Object.assign(document.createElemen
 
 // ---- Places
 
-/** What is at each place to be clicked. */
+/** Makes the button of a place. */
 function button(place) {
   if (isThere === undefined) return make("button", "…", { disabled: true });
   if (!isThere) return make("button", "Begin here", { disabled: place !== name || called !== undefined, onclick: begin });
@@ -43,7 +43,7 @@ function button(place) {
 
 const cards = new Map();
 
-/** Cards stay where they are, and what has the focus keeps it. */
+/** Draws the places. Cards stay in place, and so does the focus. */
 function drawPlaces() {
   const all = [...nodes, ...tabs.toSorted()];
   for (const [place, card] of cards) if (!all.includes(place)) card.remove(), cards.delete(place);
@@ -62,7 +62,7 @@ function drawPlaces() {
   perch();
 }
 
-/** The bird sits on the place where the scout is; a place that is gone leaves it in the air. */
+/** Puts the bird on the scout's place; a missing place leaves it in the air. */
 function perch() {
   const card = isThere ? cards.get(diary[0]?.place) : undefined;
   part("bird").toggleAttribute("hidden", !isThere || diary.length === 0);
@@ -142,9 +142,8 @@ function call(place) {
   drawPlaces();
 }
 
-/**
- * Joins. A page that was loaded anew finds its name taken until the session that it had is over; if it stays taken another tab has it, of which this one was made as a copy.
- */
+/** Joins the platform. A reloaded page finds its name taken until its former session ends. If the name stays taken,
+ * another tab has it, of which this one is a copy. */
 async function joinAs(options) {
   const until = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -1,4 +1,5 @@
-/** What a tab keeps for as long as it is open: loaded anew it is the same one. Tabs do not see what others keep; but one that is made as a copy of another begins with what that has. */
+/** State that a tab keeps while it is open: reloaded, it is the same tab. Tabs do not see each other's state; but a tab
+ * that was made as a copy of another begins with that one's. */
 const KEY = "roaming";
 
 export function kept() {
@@ -13,6 +14,6 @@ export function keep(what) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify({ ...kept(), ...what }));
   } catch {
-    // A browser that keeps nothing.
+    // The browser keeps nothing.
   }
 }
