@@ -50,8 +50,8 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
     let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
     let offered = document_offers::environments(&arguments.offering, society.offers(), None)?;
     // Until the agents are gone.
-    let shelving = document_offers::storage(&arguments.offering, None)?;
-    let builder = builder.storage(shelving.as_ref().map(StorageFolder::shelves).unwrap_or_default());
+    let storage_folder = document_offers::storage(&arguments.offering, None)?;
+    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     if !arguments.quiet {
         document_offers::note_ungranted(&offered, &platform);
@@ -84,11 +84,11 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
     }
     let log = logging.as_ref().map(ConversationRecorder::log);
-    let panel = OperatorService::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
-    let panel = panel.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs);
-    let panel = Arc::new(panel.with_doors(doors));
-    let control = open_control(&panel, arguments.quiet);
-    let gateway = http_port::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
+    let service = OperatorService::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
+    let service = service.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs);
+    let service = Arc::new(service.with_doors(doors));
+    let control = open_control(&service, arguments.quiet);
+    let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
     let code = wait_until_alone(&platform, &membership);
     farewell.stop(&platform);
     close_ports(gateway, agents_elsewhere, control, &farewell);

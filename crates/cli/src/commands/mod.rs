@@ -51,9 +51,9 @@ const LEFT_OUT_SHOWN: usize = 10;
 
 /// Opens the node's control socket, and has what operators of other nodes ask answered. A node without a socket runs as well; it is only not
 /// seen.
-fn open_control(panel: &Arc<OperatorService>, quiet: bool) -> Option<Control> {
-    listen(panel);
-    match Control::open(Arc::clone(panel)) {
+fn open_control(service: &Arc<OperatorService>, quiet: bool) -> Option<Control> {
+    listen(service);
+    match Control::open(Arc::clone(service)) {
         Ok(control) => Some(control),
         Err(error) => {
             if !quiet {

@@ -45,46 +45,45 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     let (stopping, programs) = (Stopping::new()?, society.loader());
     let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
-    let number = arguments.node.map(name_of);
-    let (guards, builder) = Guards::set(&arguments.guarding, number.as_deref(), builder)?;
-    let (keeping, builder) = match Durability::begin(arguments, &file, &society, builder, &stopping)? {
+    let (guards, builder) = Guards::set(&arguments.guarding, arguments.node.map(name_of).as_deref(), builder)?;
+    let (durability, builder) = match Durability::begin(arguments, &file, &society, builder, &stopping)? {
         Begun::No(builder) => (None, builder),
-        Begun::Yes(keeping, builder) => (Some(keeping), builder),
+        Begun::Yes(durability, builder) => (Some(durability), builder),
         Begun::Over(code) => return Ok(code),
     };
-    let node = lives_at(arguments, keeping.as_ref());
+    let node = lives_at(arguments, durability.as_ref());
     let offered = document_offers::environments(&arguments.offering, society.offers(), node.as_deref())?;
     // Until the agents are gone.
-    let shelving = document_offers::storage(&arguments.offering, node.as_deref())?;
+    let storage_folder = document_offers::storage(&arguments.offering, node.as_deref())?;
     let began = Instant::now();
-    let builder = builder.storage(shelving.as_ref().map(StorageFolder::shelves).unwrap_or_default());
+    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     (!arguments.quiet).then(|| document_offers::note_ungranted(&offered, &platform));
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
-    let membership = become_member(arguments, keeping.as_ref(), &platform, &guards)?;
+    let membership = become_member(arguments, durability.as_ref(), &platform, &guards)?;
     let (http, agents_elsewhere, doors) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
     let console = http.as_ref().map(HttpPort::console).transpose()?;
-    let farewell = Farewell::new(is_forced(keeping.as_ref(), logging.as_ref(), &guards), last_line);
-    let cluster = keeping.as_ref().map(Durability::view);
+    let farewell = Farewell::new(is_forced(durability.as_ref(), logging.as_ref(), &guards), last_line);
+    let cluster = durability.as_ref().map(Durability::view);
     // Before the agents are there: creating many takes long.
     let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, &cluster, &farewell));
     let roll = Roll::default();
     let begin = |society| {
-        let nodes = begin(arguments, society, keeping.as_ref(), membership.as_ref(), &platform, &guards)?;
+        let nodes = begin(arguments, society, durability.as_ref(), membership.as_ref(), &platform, &guards)?;
         agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
         anyhow::Ok(nodes)
     };
     let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
     let nodes = at_once.map(begin).transpose()?.flatten();
     let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
-    let panel = OperatorService::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
-    let panel =
-        panel.with_log(logging.as_ref().map(ConversationRecorder::log)).with_refusals(Arc::clone(&guards.refusals));
-    let panel = Arc::new(panel.with_devices(roll.clone()).with_programs(programs).with_doors(doors));
-    let control = open_control(&panel, arguments.quiet);
-    let gateway = http_port::open(http, panel, agents_elsewhere.as_ref(), guards.auditor())?;
+    let log = logging.as_ref().map(ConversationRecorder::log);
+    let service = OperatorService::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
+    let service = service.with_log(log).with_refusals(Arc::clone(&guards.refusals)).with_doors(doors);
+    let service = Arc::new(service.with_devices(roll.clone()).with_programs(programs));
+    let control = open_control(&service, arguments.quiet);
+    let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
     let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons)?;
     let later = later.filter(|_| opened.as_ref().is_none_or(BrowserConsole::wait));
     let failed = later.and_then(|society| begin(society).err());
@@ -104,7 +103,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     nodes.into_iter().for_each(|nodes| nodes.end(&farewell));
     membership.into_iter().for_each(|membership| membership.end(&farewell));
     guards.end();
-    keeping.into_iter().for_each(|keeping| keeping.end(&platform));
+    durability.into_iter().for_each(|durability| durability.end(&platform));
     summarise(watch, &platform, began);
     failed.map_or_else(|| Ok(farewell.end(code)), Err)
 }
@@ -161,13 +160,13 @@ fn open_console(
 fn begin(
     arguments: &Run,
     society: Society,
-    keeping: Option<&Durability>,
+    durability: Option<&Durability>,
     membership: Option<&Membership>,
     platform: &Platform,
     guards: &Guards,
 ) -> anyhow::Result<Option<Nodes>> {
-    if let Some(keeping) = keeping {
-        keeping.serve(platform, society, membership, arguments.quiet);
+    if let Some(durability) = durability {
+        durability.serve(platform, society, membership, arguments.quiet);
         return Ok(None);
     }
     match arguments.nodes {
@@ -184,15 +183,16 @@ fn begin(
 }
 
 /// The name of the node that this process is, if the society has several.
-fn lives_at(arguments: &Run, keeping: Option<&Durability>) -> Option<String> {
-    let of_cluster = keeping.filter(|keeping| keeping.listen().is_some()).map(|keeping| keeping.node().to_owned());
+fn lives_at(arguments: &Run, durability: Option<&Durability>) -> Option<String> {
+    let of_cluster =
+        durability.filter(|durability| durability.listen().is_some()).map(|durability| durability.node().to_owned());
     of_cluster.or(arguments.nodes.map(|_| name_of(arguments.node.unwrap_or(1))))
 }
 
 /// Returns whether the end of this process may be forced. Where other nodes wait until this one hands over, or something is
 /// recorded that people read later, the end takes as long as it takes.
-fn is_forced(keeping: Option<&Durability>, logging: Option<&ConversationRecorder>, guards: &Guards) -> bool {
-    keeping.is_none_or(Durability::is_alone) && logging.is_none() && !guards.record()
+fn is_forced(durability: Option<&Durability>, logging: Option<&ConversationRecorder>, guards: &Guards) -> bool {
+    durability.is_none_or(Durability::is_alone) && logging.is_none() && !guards.record()
 }
 
 /// Returns what ends this process before the society ends itself. In a cluster, other nodes continue the society.
@@ -214,13 +214,13 @@ fn end_by(platform: &Platform, cluster: &Option<View>, farewell: &Farewell) -> i
 /// The links to other nodes, if there may be any.
 fn become_member(
     arguments: &Run,
-    keeping: Option<&Durability>,
+    durability: Option<&Durability>,
     platform: &Platform,
     guards: &Guards,
 ) -> anyhow::Result<Option<Membership>> {
-    let of_cluster = keeping.and_then(|keeping| Some((keeping, keeping.listen()?)));
+    let of_cluster = durability.and_then(|durability| Some((durability, durability.listen()?)));
     let membership = match (of_cluster, &arguments.listen) {
-        (Some((keeping, address)), _) => Membership::of_cluster(arguments, keeping, address, platform, guards)?,
+        (Some((durability, address)), _) => Membership::of_cluster(arguments, durability, address, platform, guards)?,
         (None, Some(address)) => Membership::listen(arguments, address, platform, guards)?,
         (None, None) => return Ok(None),
     };

@@ -51,7 +51,7 @@ pub struct Durability {
     over: Arc<AtomicBool>,
 }
 
-/// What a society's keeping begins with.
+/// What a society's durability begins with.
 pub enum Begun {
     /// It is not kept.
     No(PlatformBuilder),
@@ -111,8 +111,8 @@ impl Durability {
         let joined = Cluster::join(coord, terms, weighing, forget(&store), |time| stopping.within(time), note);
         match joined.with_context(|| format!("cannot run the society that is kept in {}", shown(&place)))? {
             Joined::In(cluster) => {
-                let keeping = Self { cluster, place, listen, over: Arc::default() };
-                Ok(Begun::Yes(keeping, builder.clustered_by(store as _, layout)))
+                let durability = Self { cluster, place, listen, over: Arc::default() };
+                Ok(Begun::Yes(durability, builder.clustered_by(store as _, layout)))
             }
             Joined::Interrupted => Ok(Begun::Over(ExitCode::from(INTERRUPTED as u8))),
         }

@@ -44,20 +44,20 @@ pub(super) fn bulk_of(request: &Request) -> Option<(&str, BulkOperation)> {
 }
 
 /// Carries out the operation on agents of this node.
-pub(super) fn here(panel: &OperatorService, pattern: &str, operation: BulkOperation) -> Answer {
-    answer(pattern, carry_out(panel, matching(panel, pattern), operation))
+pub(super) fn here(service: &OperatorService, pattern: &str, operation: BulkOperation) -> Answer {
+    answer(pattern, carry_out(service, matching(service, pattern), operation))
 }
 
 /// Carries out the operation on agents of all nodes, for a client that cannot ask each node.
 pub(super) fn everywhere(
-    panel: &OperatorService,
+    service: &OperatorService,
     pattern: &str,
     operation: BulkOperation,
     request: &Request,
 ) -> Answer {
-    let mut all = carry_out(panel, matching(panel, pattern), operation);
+    let mut all = carry_out(service, matching(service, pattern), operation);
     let failed = |text| BulkOutcome { failed: 1, errors: vec![text], ..BulkOutcome::default() };
-    let told = ask_each(panel, &panel.other_nodes(), request, |answer| match answer {
+    let told = ask_each(service, &service.other_nodes(), request, |answer| match answer {
         Answer::Acted(outcome) => Some(outcome),
         Answer::Error(Refusal { reason: Reason::NoSuchAgent, .. }) => Some(BulkOutcome::default()),
         Answer::Error(refusal) => Some(failed(refusal.text)),
@@ -72,21 +72,21 @@ pub(super) fn everywhere(
 
 /// Carries out the operation for another node, on agents for which the policy allows it. The audit log gets one entry
 /// for all that was allowed, and one for all that was refused.
-pub(super) fn for_node(panel: &OperatorService, from: Symbol, pattern: &str, operation: BulkOperation) -> Answer {
-    let may = |name: &Symbol| panel.platform().allows_node(from, Action::Kill, name.as_str());
-    let (allowed, refused): (Vec<Symbol>, Vec<Symbol>) = matching(panel, pattern).into_iter().partition(may);
+pub(super) fn for_node(service: &OperatorService, from: Symbol, pattern: &str, operation: BulkOperation) -> Answer {
+    let may = |name: &Symbol| service.platform().allows_node(from, Action::Kill, name.as_str());
+    let (allowed, refused): (Vec<Symbol>, Vec<Symbol>) = matching(service, pattern).into_iter().partition(may);
     let who = Principal::Node(from).to_string();
-    let mut outcome = carry_out(panel, allowed, operation);
+    let mut outcome = carry_out(service, allowed, operation);
     if outcome.done > 0 {
         let (action, detail) = (operation.action(), agents_in_words(outcome.done));
-        panel.refusals.allowed(&Act { who: Party::named(&who), from: "", action, object: pattern, detail: &detail });
+        service.refusals.allowed(&Act { who: Party::named(&who), from: "", action, object: pattern, detail: &detail });
     }
     if let Some(first) = refused.first() {
         let failed = refused.len() as u64;
-        panel
+        service
             .refusals
             .refused(&Refused { detail: &agents_in_words(failed), ..Refused::forbidden(&who, Action::Kill, pattern) });
-        let text = format!("the policy of node {} does not let node {from} do that to {first}", panel.node());
+        let text = format!("the policy of node {} does not let node {from} do that to {first}", service.node());
         outcome.add(BulkOutcome { failed, errors: vec![text], ..BulkOutcome::default() }, BULK_NAMED_MAX);
     }
     answer(pattern, outcome)
@@ -104,17 +104,17 @@ fn answer(pattern: &str, outcome: BulkOutcome) -> Answer {
 }
 
 /// Returns the agents of this node whose names match, the platform's own excepted.
-fn matching(panel: &OperatorService, pattern: &str) -> Vec<Symbol> {
-    let found = panel.platform().search(&AgentQuery::named(pattern));
+fn matching(service: &OperatorService, pattern: &str) -> Vec<Symbol> {
+    let found = service.platform().search(&AgentQuery::named(pattern));
     let counts = found.into_iter().filter(|agent| agent.kind != AgentKind::Service && !agent.ending);
     counts.map(|agent| agent.aid.name).collect()
 }
 
-fn carry_out(panel: &OperatorService, agents: Vec<Symbol>, operation: BulkOperation) -> BulkOutcome {
+fn carry_out(service: &OperatorService, agents: Vec<Symbol>, operation: BulkOperation) -> BulkOutcome {
     let failed: FxHashMap<Symbol, String> = match operation {
-        BulkOperation::Kill => kill(panel, &agents),
+        BulkOperation::Kill => kill(service, &agents),
         BulkOperation::Step(step) => {
-            let failed = panel.platform().step_agents(&agents, step);
+            let failed = service.platform().step_agents(&agents, step);
             failed.into_iter().map(|(name, error)| (name, error.to_string())).collect()
         }
     };
@@ -128,12 +128,12 @@ fn carry_out(panel: &OperatorService, agents: Vec<Symbol>, operation: BulkOperat
 }
 
 /// Kills agents of this node. Returns those of which it is not known that they ended, and why.
-fn kill(panel: &OperatorService, agents: &[Symbol]) -> FxHashMap<Symbol, String> {
-    let missed = panel.platform().end_agents(agents, Duration::from_millis(KILL_PATIENCE_MS));
+fn kill(service: &OperatorService, agents: &[Symbol]) -> FxHashMap<Symbol, String> {
+    let missed = service.platform().end_agents(agents, Duration::from_millis(KILL_PATIENCE_MS));
     let failed = missed.into_iter().filter_map(|(name, ended)| match ended {
         Ended::Yes | Ended::NoSuchAgent => None,
         // It moved meanwhile.
-        Ended::Elsewhere(_) => Some((name, killing::kill(panel, name.as_str()).err()?.text)),
+        Ended::Elsewhere(_) => Some((name, killing::kill(service, name.as_str()).err()?.text)),
         Ended::Unserved => Some((name, format!("{name}: nobody serves its partition"))),
         Ended::Unwritten => Some((name, format!("{name}: its end is not written yet"))),
     });

@@ -14,13 +14,13 @@ use super::keep_first::keep_first;
 use super::operator_service::OperatorService;
 
 /// All code that the node has.
-pub fn codes(panel: &OperatorService) -> CodesFound {
-    let Some(programs) = &panel.programs else {
+pub fn codes(service: &OperatorService) -> CodesFound {
+    let Some(programs) = &service.programs else {
         return CodesFound { codes: Vec::new(), kept_bytes: None, kept_bytes_max: None };
     };
     let mut agents: FxHashMap<CodeHash, u64> = FxHashMap::default();
     let run_code = |kind| matches!(kind, AgentKind::AgentSpeak | AgentKind::Wasm);
-    for (_, upkeep) in upkeep(panel, run_code) {
+    for (_, upkeep) in upkeep(service, run_code) {
         *upkeep.code.map(|code| agents.entry(code).or_default()).unwrap_or(&mut 0) += 1;
     }
     let (codes, kept) = programs.codes();
@@ -40,20 +40,20 @@ pub fn codes(panel: &OperatorService) -> CodesFound {
 }
 
 /// What the agents of these kinds run and use; those, too, that came from clients, and run here since.
-fn upkeep(panel: &OperatorService, wanted: impl Fn(AgentKind) -> bool) -> Vec<(Symbol, Upkeep)> {
+fn upkeep(service: &OperatorService, wanted: impl Fn(AgentKind) -> bool) -> Vec<(Symbol, Upkeep)> {
     let may_run = |kind| kind == AgentKind::Session || wanted(kind);
-    let all = panel.platform().search(&AgentQuery::named(""));
+    let all = service.platform().search(&AgentQuery::named(""));
     let names: Vec<Symbol> = all.iter().filter(|agent| may_run(agent.kind)).map(|agent| agent.aid.name).collect();
-    let mut found = panel.platform().upkeep_of(&names);
+    let mut found = service.platform().upkeep_of(&names);
     found.retain(|(_, upkeep)| upkeep.kind.is_none_or(&wanted));
     found
 }
 
 /// What agents and their owners use; of agents so many at most, those nearest to a limit first.
-pub fn quotas(panel: &OperatorService, limit: usize) -> QuotasFound {
-    let (storage, mut stored) = (panel.platform().storage(), BTreeMap::new());
+pub fn quotas(service: &OperatorService, limit: usize) -> QuotasFound {
+    let (storage, mut stored) = (service.platform().storage(), BTreeMap::new());
     let mut agents: Vec<UsageInfo> = Vec::new();
-    for (name, Upkeep { owner, mut quotas, storage: kept, .. }) in upkeep(panel, |kind| kind == AgentKind::Wasm) {
+    for (name, Upkeep { owner, mut quotas, storage: kept, .. }) in upkeep(service, |kind| kind == AgentKind::Wasm) {
         if let Some((holder, room)) = kept {
             let (own, of_owner) = storage.kept_for(&holder);
             quotas.push(QuotaSeen::of("storage_bytes", own, Some(room.bytes)));
@@ -68,12 +68,12 @@ pub fn quotas(panel: &OperatorService, limit: usize) -> QuotasFound {
     keep_first(&mut agents, limit, |a, b| {
         fullness(b).total_cmp(&fullness(a)).then_with(|| super::name_order::compare(&a.name, &b.name))
     });
-    QuotasFound { agents, total, owners: owners(panel, stored) }
+    QuotasFound { agents, total, owners: owners(service, stored) }
 }
 
-fn owners(panel: &OperatorService, mut stored: BTreeMap<String, QuotaSeen>) -> Vec<UsageInfo> {
+fn owners(service: &OperatorService, mut stored: BTreeMap<String, QuotaSeen>) -> Vec<UsageInfo> {
     let mut all: BTreeMap<String, Vec<QuotaSeen>> =
-        panel.programs.as_ref().map(|programs| programs.owners(panel.now())).into_iter().flatten().collect();
+        service.programs.as_ref().map(|programs| programs.owners(service.now())).into_iter().flatten().collect();
     while let Some((owner, quota)) = stored.pop_first() {
         all.entry(owner).or_default().push(quota);
     }

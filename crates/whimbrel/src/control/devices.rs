@@ -8,16 +8,16 @@ use whimbrel_runtime::DeviceSeen;
 use super::operator_service::OperatorService;
 
 /// The first so many devices by name.
-pub fn look(panel: &OperatorService, limit: usize) -> DevicesFound {
-    let (devices, total) = panel.roll.devices(limit);
-    DevicesFound { devices: devices.iter().map(|seen| describe(panel, seen)).collect(), total: total as u64 }
+pub fn look(service: &OperatorService, limit: usize) -> DevicesFound {
+    let (devices, total) = service.roll.devices(limit);
+    DevicesFound { devices: devices.iter().map(|seen| describe(service, seen)).collect(), total: total as u64 }
 }
 
-fn describe(panel: &OperatorService, seen: &DeviceSeen) -> DeviceInfo {
+fn describe(service: &OperatorService, seen: &DeviceSeen) -> DeviceInfo {
     let DeviceSeen { device: Device { agent, units, condition, .. }, taken, is_shunned, kinds, agents } = seen;
     // It may say what it likes: only agents that are outside of nodes can be there.
     let is_outside = |kind| kind == AgentKind::Session;
-    let directory = panel.directory();
+    let directory = service.directory();
     let known = directory.and_then(|directory| {
         directory.with_ams(|ams| {
             let there = |name| ams.kind_anywhere(whimbrel_acl::Aid::local(name)).is_some_and(is_outside);
@@ -26,7 +26,7 @@ fn describe(panel: &OperatorService, seen: &DeviceSeen) -> DeviceInfo {
     });
     DeviceInfo {
         name: agent.to_string(),
-        node: panel.elsewhere(agent.as_str()).unwrap_or_else(|| panel.node().to_owned()),
+        node: service.elsewhere(agent.as_str()).unwrap_or_else(|| service.node().to_owned()),
         units: *units,
         units_now: condition.units_of(*units),
         workers: condition.places(),

@@ -8,16 +8,16 @@ use super::operator_service::OperatorService;
 use super::services::plain;
 
 /// Registers an agent of this node.
-pub(super) fn register(panel: &OperatorService, entry: &EntryWanted) -> Result<(), Refusal> {
-    let agent = here(panel, &entry.agent)?;
-    let registered = panel.platform().with_df(agent, |df, now| df.register(description(df, agent, entry), now));
+pub(super) fn register(service: &OperatorService, entry: &EntryWanted) -> Result<(), Refusal> {
+    let agent = here(service, &entry.agent)?;
+    let registered = service.platform().with_df(agent, |df, now| df.register(description(df, agent, entry), now));
     registered.map_err(|error| refusal(&error))
 }
 
 /// Puts a description in the place of what the entry of an agent of this node says.
-pub(super) fn modify(panel: &OperatorService, entry: &EntryWanted) -> Result<(), Refusal> {
-    let agent = here(panel, &entry.agent)?;
-    let modified = panel.platform().with_df(agent, |df, now| df.modify(description(df, agent, entry), now));
+pub(super) fn modify(service: &OperatorService, entry: &EntryWanted) -> Result<(), Refusal> {
+    let agent = here(service, &entry.agent)?;
+    let modified = service.platform().with_df(agent, |df, now| df.modify(description(df, agent, entry), now));
     modified.map_err(|error| match error {
         ModifyError::Description(error) => refusal(&error),
         error => Refusal::new(Reason::BadState, error.to_string()),
@@ -25,15 +25,15 @@ pub(super) fn modify(panel: &OperatorService, entry: &EntryWanted) -> Result<(),
 }
 
 /// Takes the entry of an agent of this node out.
-pub(super) fn deregister(panel: &OperatorService, agent: &str) -> Result<(), Refusal> {
-    let agent = here(panel, agent)?;
-    let removed = panel.platform().with_df(agent, |df, now| df.deregister(agent, now));
+pub(super) fn deregister(service: &OperatorService, agent: &str) -> Result<(), Refusal> {
+    let agent = here(service, agent)?;
+    let removed = service.platform().with_df(agent, |df, now| df.deregister(agent, now));
     removed.map_err(|error| Refusal::new(Reason::BadState, error.to_string()))
 }
 
-fn here(panel: &OperatorService, agent: &str) -> Result<Aid, Refusal> {
-    panel.is_here(agent)?;
-    panel.known(agent)
+fn here(service: &OperatorService, agent: &str) -> Result<Aid, Refusal> {
+    service.is_here(agent)?;
+    service.known(agent)
 }
 
 fn refusal(error: &RegisterError) -> Refusal {

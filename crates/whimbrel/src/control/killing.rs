@@ -16,18 +16,18 @@ use super::remote_query;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Ends an agent, wherever it is. If its node dies before the end is written, whoever goes on with the agent is asked.
-pub(super) fn kill(panel: &OperatorService, agent: &str) -> Result<(), Refusal> {
-    panel.not_ours(agent)?;
-    let known = panel.known(agent)?;
+pub(super) fn kill(service: &OperatorService, agent: &str) -> Result<(), Refusal> {
+    service.not_ours(agent)?;
+    let known = service.known(agent)?;
     let until = Instant::now() + Duration::from_millis(KILL_PATIENCE_MS);
     // Somebody may have ended it who could not say so.
     let mut asked = false;
     loop {
-        let server = match panel.platform().end(known, until.saturating_duration_since(Instant::now())) {
+        let server = match service.platform().end(known, until.saturating_duration_since(Instant::now())) {
             Ended::Yes => return Ok(()),
-            Ended::NoSuchAgent if !asked => return Err(panel.nobody(agent)),
-            Ended::NoSuchAgent => match panel.platform().partition_of(known.name) {
-                Some(partition) => panel.platform().server_of(partition),
+            Ended::NoSuchAgent if !asked => return Err(service.nobody(agent)),
+            Ended::NoSuchAgent => match service.platform().partition_of(known.name) {
+                Some(partition) => service.platform().server_of(partition),
                 None => return Ok(()),
             },
             Ended::Elsewhere(node) => Some(node),
@@ -35,8 +35,8 @@ pub(super) fn kill(panel: &OperatorService, agent: &str) -> Result<(), Refusal> 
         };
         match server {
             // It is served here, and gone.
-            Some(node) if node.as_str() == panel.node() => return Ok(()),
-            Some(node) if ask(panel, &node, agent, asked)? => return Ok(()),
+            Some(node) if node.as_str() == service.node() => return Ok(()),
+            Some(node) if ask(service, &node, agent, asked)? => return Ok(()),
             _ => asked = true,
         }
         if Instant::now() >= until {
@@ -50,9 +50,9 @@ pub(super) fn kill(panel: &OperatorService, agent: &str) -> Result<(), Refusal> 
 }
 
 /// Has the node that serves an agent end it; false if it is not known what came of that.
-fn ask(panel: &OperatorService, node: &Symbol, agent: &str, asked: bool) -> Result<bool, Refusal> {
+fn ask(service: &OperatorService, node: &Symbol, agent: &str, asked: bool) -> Result<bool, Refusal> {
     let patience = Duration::from_millis(QUESTION_PATIENCE_MS);
-    match remote_query::ask_within(panel, node.as_str(), &Request::Kill { agent: agent.to_owned() }, patience) {
+    match remote_query::ask_within(service, node.as_str(), &Request::Kill { agent: agent.to_owned() }, patience) {
         Answer::Done => Ok(true),
         Answer::Error(Refusal { reason: Reason::NoSuchAgent, .. }) => Ok(asked),
         Answer::Error(refusal) => match refusal.reason {
@@ -64,14 +64,14 @@ fn ask(panel: &OperatorService, node: &Symbol, agent: &str, asked: bool) -> Resu
 }
 
 /// Ends an agent of this node for another one, which looks further itself if it is not here.
-pub(super) fn kill_here(panel: &OperatorService, agent: &str) -> Result<(), Refusal> {
-    panel.not_ours(agent)?;
-    let known = Symbol::known(agent).map(Aid::local).ok_or_else(|| panel.nobody(agent))?;
+pub(super) fn kill_here(service: &OperatorService, agent: &str) -> Result<(), Refusal> {
+    service.not_ours(agent)?;
+    let known = Symbol::known(agent).map(Aid::local).ok_or_else(|| service.nobody(agent))?;
     let at_most = Duration::from_millis(QUESTION_PATIENCE_MS * 3 / 4);
     let unknown = |text: &str| Refusal::new(Reason::NoAnswer, format!("{agent}: {text}"));
-    match panel.platform().end(known, at_most) {
+    match service.platform().end(known, at_most) {
         Ended::Yes => Ok(()),
-        Ended::NoSuchAgent => Err(panel.nobody(agent)),
+        Ended::NoSuchAgent => Err(service.nobody(agent)),
         Ended::Elsewhere(node) => {
             let text = format!("agent {agent} lives on node {node}");
             Err(Refusal { reason: Reason::Elsewhere, text, node: Some(node.to_string()) })

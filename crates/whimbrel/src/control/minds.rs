@@ -15,29 +15,30 @@ const STEP_PATIENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(2);
 
 /// What is in an agent of this node.
-pub(super) fn look(panel: &OperatorService, agent: &str, follow: bool) -> Result<MindInfo, Refusal> {
-    panel.is_here(agent)?;
-    let platform = panel.platform();
+pub(super) fn look(service: &OperatorService, agent: &str, follow: bool) -> Result<MindInfo, Refusal> {
+    service.is_here(agent)?;
+    let platform = service.platform();
     let known = platform.search(&AgentQuery::named(agent));
-    let known = known.into_iter().find(|known| known.aid.name.as_str() == agent).ok_or_else(|| panel.nobody(agent))?;
-    let inside = inspect(panel, agent, Look { follow })?;
+    let known =
+        known.into_iter().find(|known| known.aid.name.as_str() == agent).ok_or_else(|| service.nobody(agent))?;
+    let inside = inspect(service, agent, Look { follow })?;
     let name = known.aid.name;
-    let runs_here = if known.kind == AgentKind::Session { panel.kinds_here(&[name]).remove(&name) } else { None };
+    let runs_here = if known.kind == AgentKind::Session { service.kinds_here(&[name]).remove(&name) } else { None };
     Ok(MindInfo {
         agent: format!("{agent}@{}", platform.services().platform()),
         kind: runs_here.unwrap_or(known.kind),
         state: known.state,
-        node: panel.node().to_owned(),
+        node: service.node().to_owned(),
         inside,
     })
 }
 
 /// Has an agent pause or go on; a step is waited for.
-pub(super) fn debug(panel: &OperatorService, agent: &str, order: DebugOrder) -> Result<(), Refusal> {
-    instruct(panel, agent, Instruction::Debug(order))?;
+pub(super) fn debug(service: &OperatorService, agent: &str, order: DebugOrder) -> Result<(), Refusal> {
+    instruct(service, agent, Instruction::Debug(order))?;
     if order == DebugOrder::Step {
         let until = Instant::now() + STEP_PATIENCE;
-        while Instant::now() < until && inspect(panel, agent, Look::default()).is_ok_and(|seen| seen.stepping) {
+        while Instant::now() < until && inspect(service, agent, Look::default()).is_ok_and(|seen| seen.stepping) {
             std::thread::sleep(LOOK);
         }
     }
@@ -45,23 +46,23 @@ pub(super) fn debug(panel: &OperatorService, agent: &str, order: DebugOrder) -> 
 }
 
 /// Has an agent do something.
-pub(super) fn instruct(panel: &OperatorService, agent: &str, instruction: Instruction) -> Result<(), Refusal> {
-    panel.not_ours(agent)?;
-    panel.is_here(agent)?;
+pub(super) fn instruct(service: &OperatorService, agent: &str, instruction: Instruction) -> Result<(), Refusal> {
+    service.not_ours(agent)?;
+    service.is_here(agent)?;
     // What somebody wrote may be wrong; whether an agent is paused is a matter of its state.
     let reason = if matches!(instruction, Instruction::Debug(_)) { Reason::BadState } else { Reason::BadRequest };
-    let known = panel.known(agent)?;
-    panel.platform().instruct(known, instruction).map_err(|error| refusal(panel, agent, error, reason))
+    let known = service.known(agent)?;
+    service.platform().instruct(known, instruction).map_err(|error| refusal(service, agent, error, reason))
 }
 
-fn inspect(panel: &OperatorService, agent: &str, look: Look) -> Result<Inspection, Refusal> {
-    let seen = panel.platform().inspect(panel.known(agent)?, look);
-    seen.map_err(|error| refusal(panel, agent, error, Reason::BadState))
+fn inspect(service: &OperatorService, agent: &str, look: Look) -> Result<Inspection, Refusal> {
+    let seen = service.platform().inspect(service.known(agent)?, look);
+    seen.map_err(|error| refusal(service, agent, error, Reason::BadState))
 }
 
-fn refusal(panel: &OperatorService, agent: &str, error: OperateError, refused: Reason) -> Refusal {
+fn refusal(service: &OperatorService, agent: &str, error: OperateError, refused: Reason) -> Refusal {
     let reason = match error {
-        OperateError::NotHere(_) => return panel.nobody(agent),
+        OperateError::NotHere(_) => return service.nobody(agent),
         OperateError::Refused(..) => refused,
         OperateError::NoAnswer(_) => Reason::NoAnswer,
         _ => Reason::BadState,

@@ -1,4 +1,4 @@
-//! What is asked of another node than the one that an operator has: it goes there over the link, and is answered by its panel.
+//! What is asked of another node than the one that an operator has: it goes there over the link, and is answered by its service.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -18,30 +18,30 @@ use super::{MOVE_PATIENCE, bulk, killing};
 const PATIENCE: Duration = Duration::from_millis(QUESTION_PATIENCE_MS);
 
 /// What another node answers.
-pub fn ask(panel: &OperatorService, node: &str, request: &Request) -> Answer {
-    if node == panel.node() {
+pub fn ask(service: &OperatorService, node: &str, request: &Request) -> Answer {
+    if node == service.node() {
         // It would be this one's own turn to answer, and that is no news to whoever asks.
-        return panel.answer(request.clone(), &|| false);
+        return service.answer(request.clone(), &|| false);
     }
-    if let Some(refusal) = panel.denials.of(node, request) {
+    if let Some(refusal) = service.denials.of(node, request) {
         return Answer::Error(refusal);
     }
     let patience = if request.takes_long() { MOVE_PATIENCE } else { PATIENCE };
-    ask_within(panel, node, request, patience)
+    ask_within(service, node, request, patience)
 }
 
 /// What another node answers that may take so long for it.
-pub(super) fn ask_within(panel: &OperatorService, node: &str, request: &Request, patience: Duration) -> Answer {
+pub(super) fn ask_within(service: &OperatorService, node: &str, request: &Request, patience: Duration) -> Answer {
     let question = match serde_json::to_vec(request) {
         Ok(question) => question,
         Err(error) => return refused(Reason::BadRequest, &error.to_string()),
     };
-    match panel.platform().ask_node(node, question, patience) {
+    match service.platform().ask_node(node, question, patience) {
         Ok(answer) => {
             let answer = serde_json::from_slice(&answer).unwrap_or_else(|_| {
                 refused(Reason::NoAnswer, &format!("node {node} answers what this one cannot read"))
             });
-            panel.denials.note(node, request, &answer);
+            service.denials.note(node, request, &answer);
             answer
         }
         Err(error @ QuestionError::NoSuchNode(_)) => refused(Reason::NoSuchNode, &error.to_string()),
@@ -94,23 +94,24 @@ impl Denials {
 }
 
 /// The agents of all nodes, each as its own node tells of it; of nodes that do not answer only names.
-pub fn agents(panel: &OperatorService, wanted: &AgentsWanted) -> AgentsFound {
+pub fn agents(service: &OperatorService, wanted: &AgentsWanted) -> AgentsFound {
     let but = wanted.elsewhere_but.clone().unwrap_or_default();
-    let others: Vec<(String, bool)> = panel.other_nodes().into_iter().filter(|(node, _)| !but.contains(node)).collect();
+    let others: Vec<(String, bool)> =
+        service.other_nodes().into_iter().filter(|(node, _)| !but.contains(node)).collect();
     let there = Request::Agents(AgentsWanted { elsewhere_but: None, ..wanted.clone() });
-    let told = ask_each(panel, &others, &there, |answer| match answer {
+    let told = ask_each(service, &others, &there, |answer| match answer {
         Answer::Agents(found) => Some(found),
         _ => None,
     });
     let silent: Vec<String> = told.iter().filter_map(|told| told.as_ref().err().cloned()).collect();
     let heard = others.into_iter().map(|(node, _)| node).filter(|node| !silent.contains(node));
     let here = AgentsWanted { elsewhere_but: Some(but.into_iter().chain(heard).collect()), ..wanted.clone() };
-    let mut parts = vec![panel.agents(&here)];
+    let mut parts = vec![service.agents(&here)];
     parts.extend(told.into_iter().flatten());
     distinct(&mut parts);
     let mut found = merge(parts, wanted.sort, wanted.limit);
     // Devices connected to other nodes are known where the agent `devices` is.
-    let places = panel.roll.places();
+    let places = service.roll.places();
     for agent in found.agents.iter_mut().filter(|agent| agent.kind == AgentKind::Session && agent.device.is_none()) {
         agent.device = Symbol::known(&agent.name).and_then(|name| places.get(&name)).map(Symbol::to_string);
     }
@@ -119,13 +120,13 @@ pub fn agents(panel: &OperatorService, wanted: &AgentsWanted) -> AgentsFound {
 
 /// What each of these nodes answers, all asked at once: what `take` makes of that, or who did not answer. Those that are not up are not asked.
 pub fn ask_each<T: Send>(
-    panel: &OperatorService,
+    service: &OperatorService,
     nodes: &[(String, bool)],
     request: &Request,
     take: impl Fn(Answer) -> Option<T> + Sync,
 ) -> Vec<Result<T, String>> {
     let ask_one = |node: &str, up: bool| {
-        let answer = up.then(|| ask(panel, node, request));
+        let answer = up.then(|| ask(service, node, request));
         answer.and_then(&take).ok_or_else(|| node.to_owned())
     };
     let ask_one = &ask_one;
@@ -145,11 +146,11 @@ fn distinct(parts: &mut [AgentsFound]) {
     }
 }
 
-/// Has the panel answer what other nodes ask.
-pub fn listen(panel: &Arc<OperatorService>) {
-    let weak: Weak<OperatorService> = Arc::downgrade(panel);
+/// Has the service answer what other nodes ask.
+pub fn listen(service: &Arc<OperatorService>) {
+    let weak: Weak<OperatorService> = Arc::downgrade(service);
     let answerer = move |from: Symbol, question: &[u8]| {
-        let answer = weak.upgrade().map(|panel| answer(&panel, from, question));
+        let answer = weak.upgrade().map(|service| answer(&service, from, question));
         let answer = answer.unwrap_or_else(|| refused(Reason::NoAnswer, "the node ends"));
         let bytes = serde_json::to_vec(&answer).unwrap_or_default();
         if bytes.len() <= QUESTION_ANSWER_BYTES_MAX {
@@ -158,24 +159,26 @@ pub fn listen(panel: &Arc<OperatorService>) {
         let text = format!("the answer is longer than {QUESTION_ANSWER_BYTES_MAX} bytes: ask for less");
         serde_json::to_vec(&refused(Reason::BadRequest, &text)).unwrap_or_default()
     };
-    panel.platform().answer_with(Arc::new(answerer));
+    service.platform().answer_with(Arc::new(answerer));
 }
 
-fn answer(panel: &OperatorService, from: Symbol, question: &[u8]) -> Answer {
+fn answer(service: &OperatorService, from: Symbol, question: &[u8]) -> Answer {
     let request = match serde_json::from_slice::<Request>(question) {
         Ok(request) => request,
         Err(error) => {
-            return refused(Reason::BadRequest, &format!("node {} does not know this: {error}", panel.node()));
+            return refused(Reason::BadRequest, &format!("node {} does not know this: {error}", service.node()));
         }
     };
     if let Some((pattern, operation)) = bulk::bulk_of(&request) {
-        return bulk::for_node(panel, from, pattern, operation);
+        return bulk::for_node(service, from, pattern, operation);
     }
-    match permit(panel, from, &request) {
+    match permit(service, from, &request) {
         Ok(()) => match request {
             // Two nodes that each take the other one for its agent's would ask each other for ever.
-            Request::Kill { agent } => killing::kill_here(panel, &agent).map_or_else(Answer::Error, |()| Answer::Done),
-            request => panel.answer(request, &|| false),
+            Request::Kill { agent } => {
+                killing::kill_here(service, &agent).map_or_else(Answer::Error, |()| Answer::Done)
+            }
+            request => service.answer(request, &|| false),
         },
         Err(refusal) => Answer::Error(refusal),
     }
@@ -183,7 +186,7 @@ fn answer(panel: &OperatorService, from: Symbol, question: &[u8]) -> Answer {
 
 /// Whether another node may have that answered: who may end an agent by the policy may look into it, and steer it; and who may end the platform may
 /// read what its agents said to each other.
-fn permit(panel: &OperatorService, from: Symbol, request: &Request) -> Result<(), Refusal> {
+fn permit(service: &OperatorService, from: Symbol, request: &Request) -> Result<(), Refusal> {
     let (action, object) = match request {
         // That is whole messages, to and from whomever.
         Request::DeadLetters { .. } | Request::Conversations { .. } => (Action::Kill, sym::AMS.as_str()),
@@ -195,7 +198,7 @@ fn permit(panel: &OperatorService, from: Symbol, request: &Request) -> Result<()
         | Request::Breakpoint { agent, .. }
         | Request::Believe { agent, .. }
         | Request::Pursue { agent, .. } => (Action::Kill, agent.as_str()),
-        Request::Register(entry) | Request::Modify(entry) => return permit_entry(panel, from, entry),
+        Request::Register(entry) | Request::Modify(entry) => return permit_entry(service, from, entry),
         Request::Move { agent, .. } | Request::Recall { agent } => (Action::Move, agent.as_str()),
         Request::Clone { name, .. } => (Action::Create, name.as_str()),
         Request::At { .. } | Request::Totals | Request::Traffic { elsewhere: true, .. } => {
@@ -204,19 +207,19 @@ fn permit(panel: &OperatorService, from: Symbol, request: &Request) -> Result<()
         looks if looks.only_looks() => return Ok(()),
         _ => return Err(Refusal::new(Reason::NotAllowed, "this is done at the node that one is connected to")),
     };
-    require(panel, from, action, object)
+    require(service, from, action, object)
 }
 
 /// Whether another node may have an agent registered so: who may end the agent, and register each of the services.
-fn permit_entry(panel: &OperatorService, from: Symbol, entry: &EntryWanted) -> Result<(), Refusal> {
-    require(panel, from, Action::Kill, &entry.agent)?;
-    entry.services.iter().try_for_each(|service| require(panel, from, Action::Register, &service.name))
+fn permit_entry(service: &OperatorService, from: Symbol, entry: &EntryWanted) -> Result<(), Refusal> {
+    require(service, from, Action::Kill, &entry.agent)?;
+    entry.services.iter().try_for_each(|offer| require(service, from, Action::Register, &offer.name))
 }
 
-fn require(panel: &OperatorService, from: Symbol, action: Action, object: &str) -> Result<(), Refusal> {
-    if panel.platform().permits_node(from, action, object) {
+fn require(service: &OperatorService, from: Symbol, action: Action, object: &str) -> Result<(), Refusal> {
+    if service.platform().permits_node(from, action, object) {
         return Ok(());
     }
-    let text = format!("the policy of node {} does not let node {from} do that to {object}", panel.node());
+    let text = format!("the policy of node {} does not let node {from} do that to {object}", service.node());
     Err(Refusal::new(Reason::NotAllowed, text))
 }

@@ -11,16 +11,16 @@ use whimbrel_platform::limits::{AUDIT_PAGE_MAX, CERTIFICATES_TOLD_MAX};
 use super::operator_service::OperatorService;
 
 /// How the node is secured.
-pub fn look(panel: &OperatorService) -> SecurityInfo {
+pub fn look(service: &OperatorService) -> SecurityInfo {
     let Certified { certificates, revoked } =
-        panel.hub().map(|hub| hub.certified(CERTIFICATES_TOLD_MAX)).unwrap_or_default();
-    let counts = panel.refusals.counts().into_iter().filter(|(_, count)| *count > 0);
+        service.hub().map(|hub| hub.certified(CERTIFICATES_TOLD_MAX)).unwrap_or_default();
+    let counts = service.refusals.counts().into_iter().filter(|(_, count)| *count > 0);
     SecurityInfo {
-        level: panel.hub().map(HubView::level).map(|level| format!("{level:?}").to_lowercase()),
+        level: service.hub().map(HubView::level).map(|level| format!("{level:?}").to_lowercase()),
         certificates: certificates.into_iter().map(certificate).collect(),
         revoked: revoked.into_iter().map(|one| RevokedInfo { serial: one.serial, at_ms: one.at_ms }).collect(),
         refusals: counts.map(|(reason, count)| RefusalCount { reason: reason.to_owned(), count }).collect(),
-        audit: panel.refusals.file().map(|file| file.display().to_string()),
+        audit: service.refusals.file().map(|file| file.display().to_string()),
     }
 }
 
@@ -30,24 +30,24 @@ fn certificate(seen: CertificateSeen) -> CertificateInfo {
 }
 
 /// What it refused lately.
-pub fn refusals(panel: &OperatorService, limit: usize) -> RefusalsFound {
-    let total = panel.refusals.counts().into_iter().map(|(_, count)| count).sum();
-    RefusalsFound { refusals: panel.refusals.newest(panel.node(), limit), total }
+pub fn refusals(service: &OperatorService, limit: usize) -> RefusalsFound {
+    let total = service.refusals.counts().into_iter().map(|(_, count)| count).sum();
+    RefusalsFound { refusals: service.refusals.newest(service.node(), limit), total }
 }
 
 /// Some of what its audit log holds: the newest, or those before a place that an earlier answer named.
 ///
 /// # Errors
 /// It keeps none, or it cannot be read there.
-pub fn audit(panel: &OperatorService, before: Option<&str>, limit: usize) -> Result<AuditFound, Refusal> {
+pub fn audit(service: &OperatorService, before: Option<&str>, limit: usize) -> Result<AuditFound, Refusal> {
     let none = || Refusal::new(Reason::NoLog, "this node keeps no audit log: run it with --audit FILE");
-    let path = panel.refusals.file().ok_or_else(none)?;
+    let path = service.refusals.file().ok_or_else(none)?;
     let page = read_back(path, before, limit.clamp(1, AUDIT_PAGE_MAX)).map_err(|error| {
         let reason = if matches!(error, AuditReadError::BadCursor) { Reason::BadCursor } else { Reason::BadState };
         Refusal::new(reason, error.to_string())
     })?;
     let event = |line: AuditLine| {
-        let (at_us, node) = (1_000 * line.at_ms(), panel.node().to_owned());
+        let (at_us, node) = (1_000 * line.at_ms(), service.node().to_owned());
         let AuditLine { reason, who, from, action, object, detail: text, count, .. } = line;
         let what = match reason == Outcome::Allowed.as_str() {
             true => Happening::Allowed { who, from, action: action.unwrap_or_default(), object, text, count },

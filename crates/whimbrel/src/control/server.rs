@@ -29,10 +29,10 @@ impl Control {
     ///
     /// # Errors
     /// There is no folder where it can be, or no thread to listen.
-    pub fn open(panel: Arc<OperatorService>) -> anyhow::Result<Self> {
-        let (listener, path) = socket_folder::listen(panel.random())?;
+    pub fn open(service: Arc<OperatorService>) -> anyhow::Result<Self> {
+        let (listener, path) = socket_folder::listen(service.random())?;
         let control = Self { path };
-        let listening = move || listen(&listener, &panel);
+        let listening = move || listen(&listener, &service);
         let thread = std::thread::Builder::new().name("whimbrel-control".to_owned());
         thread.spawn(listening).context("no thread for the control socket")?;
         Ok(control)
@@ -45,7 +45,7 @@ impl Drop for Control {
     }
 }
 
-fn listen(listener: &UnixListener, panel: &Arc<OperatorService>) {
+fn listen(listener: &UnixListener, service: &Arc<OperatorService>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
@@ -59,10 +59,10 @@ fn listen(listener: &UnixListener, panel: &Arc<OperatorService>) {
             let _ = say(&stream, &Answer::Error(Refusal { reason: Reason::Busy, text, node: None }));
             continue;
         }
-        let (panel, counted) = (Arc::clone(panel), Arc::clone(&open));
+        let (service, counted) = (Arc::clone(service), Arc::clone(&open));
         let serving = move || {
             // Whoever went away does not want to know.
-            let _ = serve(&stream, &panel);
+            let _ = serve(&stream, &service);
             counted.fetch_sub(1, Ordering::Relaxed);
         };
         if std::thread::Builder::new().name("whimbrel-control".to_owned()).spawn(serving).is_err() {
@@ -71,30 +71,30 @@ fn listen(listener: &UnixListener, panel: &Arc<OperatorService>) {
     }
 }
 
-fn serve(stream: &UnixStream, panel: &OperatorService) -> io::Result<()> {
+fn serve(stream: &UnixStream, service: &OperatorService) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = Vec::new();
     BufReader::new(stream.take(CONTROL_REQUEST_BYTES_MAX as u64)).read_until(b'\n', &mut line)?;
     match read_call(&line) {
-        Ok(Request::Sniff(wanted)) => panel.sniff(&wanted, stream),
-        Ok(Request::Log(wanted)) => match panel.log(&wanted, stream) {
+        Ok(Request::Sniff(wanted)) => service.sniff(&wanted, stream),
+        Ok(Request::Log(wanted)) => match service.log(&wanted, stream) {
             Err(history::Ended::Refused(refusal)) => say(stream, &Answer::Error(refusal)),
             Err(history::Ended::Gone(error)) => Err(error),
             Ok(()) => Ok(()),
         },
         Ok(Request::Stop { code }) => {
-            record(panel, stream, ("stop", "ams".to_owned()), "");
+            record(service, stream, ("stop", "ams".to_owned()), "");
             // Before this process ends.
             let said = say(stream, &Answer::Done);
-            panel.stop(code);
+            service.stop(code);
             said
         }
         Ok(request) => {
             let act = request.act();
-            let answer = panel.answer(request, &|| is_gone(stream));
+            let answer = service.answer(request, &|| is_gone(stream));
             if let Some(act) = act {
-                record(panel, stream, act, &answer.outcome());
+                record(service, stream, act, &answer.outcome());
             }
             say(stream, &answer)
         }
@@ -114,12 +114,12 @@ fn user_of(stream: &UnixStream) -> (String, String) {
 }
 
 /// Records an act of a user of this machine.
-fn record(panel: &OperatorService, stream: &UnixStream, (action, object): (&str, String), outcome: &str) {
+fn record(service: &OperatorService, stream: &UnixStream, (action, object): (&str, String), outcome: &str) {
     let (user, process) = user_of(stream);
     let said = [process.as_str(), outcome];
     let detail = said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
     let (who, from) = (Party::Operator(&user), "control socket");
-    panel.refusals.allowed(&Act { who, from, action, object: &object, detail: &detail });
+    service.refusals.allowed(&Act { who, from, action, object: &object, detail: &detail });
 }
 
 /// Whether the other end was closed.

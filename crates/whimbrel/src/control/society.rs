@@ -15,24 +15,24 @@ use super::remote_query::ask_each;
 use super::traffic::TrafficCount;
 
 /// How all nodes are doing.
-pub fn totals(panel: &OperatorService) -> TotalsFound {
-    let (others, silent) = told(ask_each(panel, &panel.other_nodes(), &Request::Node, |answer| match answer {
+pub fn totals(service: &OperatorService) -> TotalsFound {
+    let (others, silent) = told(ask_each(service, &service.other_nodes(), &Request::Node, |answer| match answer {
         Answer::Node(node) => Some(*node),
         _ => None,
     }));
-    let nodes: Vec<NodeInfo> = std::iter::once(panel.info()).chain(others).collect();
+    let nodes: Vec<NodeInfo> = std::iter::once(service.info()).chain(others).collect();
     TotalsFound::of(nodes, silent)
 }
 
 /// Who wrote to whom: on this node, or on all.
-pub fn traffic(panel: &OperatorService, limit: usize, elsewhere: bool) -> TrafficFound {
+pub fn traffic(service: &OperatorService, limit: usize, elsewhere: bool) -> TrafficFound {
     let limit = limit.min(LIVE_PAIRS_MAX);
-    let own = panel.tally.busiest(&panel.platform, limit);
+    let own = service.tally.busiest(&service.platform, limit);
     if !elsewhere {
         return own;
     }
     let there = Request::Traffic { limit, elsewhere: false };
-    let (mut parts, silent) = told(ask_each(panel, &panel.other_nodes(), &there, |answer| match answer {
+    let (mut parts, silent) = told(ask_each(service, &service.other_nodes(), &there, |answer| match answer {
         Answer::Traffic(found) => Some(found),
         _ => None,
     }));

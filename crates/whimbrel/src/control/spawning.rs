@@ -11,10 +11,10 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use super::operator_service::OperatorService;
 
 /// Makes agents, all or none: their names.
-pub(super) fn spawn(panel: &OperatorService, spawning: Spawning) -> Result<Vec<String>, Refusal> {
+pub(super) fn spawn(service: &OperatorService, spawning: Spawning) -> Result<Vec<String>, Refusal> {
     let Spawning { name, program, count, beliefs, goals } = spawning;
     check_path(&program)?;
-    check_file(panel, &program)?;
+    check_file(service, &program)?;
     let names = match count {
         None => vec![name],
         Some(count @ 1..=SPAWNED_AT_ONCE_MAX) => (1..=count).map(|number| format!("{name}{number}")).collect(),
@@ -24,7 +24,7 @@ pub(super) fn spawn(panel: &OperatorService, spawning: Spawning) -> Result<Vec<S
         }
     };
     // Before anybody lives who would have to end again.
-    if let Some(taken) = names.iter().find(|name| panel.found(name).is_some()) {
+    if let Some(taken) = names.iter().find(|name| service.found(name).is_some()) {
         return Err(Refusal::new(Reason::BadState, format!("an agent named {taken} exists already")));
     }
     let options = [("beliefs", beliefs), ("goals", goals)];
@@ -34,10 +34,10 @@ pub(super) fn spawn(panel: &OperatorService, spawning: Spawning) -> Result<Vec<S
     for name in &names {
         let source = AgentSource::Program { path: program.clone(), options: options.clone() };
         let request = CreateAgent { name: Symbol::new(name), unique: false, owner: None, source };
-        match panel.platform().services().create(request) {
+        match service.platform().services().create(request) {
             Ok(aid) => made.push(aid),
             Err(error) => {
-                made.iter().for_each(|aid| _ = panel.platform().kill(*aid));
+                made.iter().for_each(|aid| _ = service.platform().kill(*aid));
                 return Err(refusal(&error));
             }
         }
@@ -46,11 +46,11 @@ pub(super) fn spawn(panel: &OperatorService, spawning: Spawning) -> Result<Vec<S
 }
 
 /// Makes an agent that goes on as another one does.
-pub(super) fn clone(panel: &OperatorService, agent: &str, name: &str) -> Result<(), Refusal> {
-    panel.not_ours(agent)?;
-    panel.is_here(agent)?;
-    let original = panel.known(agent)?;
-    panel.platform().clone_agent(original, name).map(drop).map_err(|error| match error {
+pub(super) fn clone(service: &OperatorService, agent: &str, name: &str) -> Result<(), Refusal> {
+    service.not_ours(agent)?;
+    service.is_here(agent)?;
+    let original = service.known(agent)?;
+    service.platform().clone_agent(original, name).map(drop).map_err(|error| match error {
         CloneError::Copy(error) => refusal(&error),
         error => Refusal::new(Reason::BadState, error.to_string()),
     })
@@ -79,8 +79,8 @@ fn check_path(program: &str) -> Result<(), Refusal> {
 }
 
 /// A symbolic link may lead to any file of the machine.
-fn check_file(panel: &OperatorService, program: &str) -> Result<(), Refusal> {
-    if panel.programs.as_ref().is_none_or(|programs| programs.has_inside(program)) {
+fn check_file(service: &OperatorService, program: &str) -> Result<(), Refusal> {
+    if service.programs.as_ref().is_none_or(|programs| programs.has_inside(program)) {
         return Ok(());
     }
     let text =
