@@ -9,7 +9,7 @@ use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_runtime::{Output, Platform};
 
 use super::progress::{Progress, Watching};
-use super::{Bench, Latency, Outcome, resident_bytes};
+use super::{FibonacciLatency, Study, StudyResult, resident_bytes};
 
 macro_rules! files {
     ($($name:literal),*) => { &[$(($name, include_str!(concat!("../../../bench/asl/", $name)))),*] };
@@ -37,12 +37,12 @@ pub enum AslError {
 }
 
 /// Runs a benchmark on this many threads.
-pub fn run(bench: &Bench, threads: usize, watching: Watching) -> Result<Outcome, AslError> {
+pub fn run(bench: &Study, threads: usize, watching: Watching) -> Result<StudyResult, AslError> {
     let (files, population): (Files, u64) = match *bench {
-        Bench::Ring { workers, .. } => (RING, workers),
-        Bench::Chameneos { creatures, .. } => (CHAMENEOS, creatures),
-        Bench::Fibonacci { clients, .. } => (FIBONACCI, clients),
-        Bench::Spawn { .. } => (SPAWN, 1),
+        Study::Ring { workers, .. } => (RING, workers),
+        Study::Chameneos { creatures, .. } => (CHAMENEOS, creatures),
+        Study::Fibonacci { clients, .. } => (FIBONACCI, clients),
+        Study::Spawn { .. } => (SPAWN, 1),
     };
     let mut project = files.first().map(|(_, text)| (*text).to_owned()).unwrap_or_default();
     for (name, value) in bench.params().into_iter().chain([("samples", u64::from(watching.curve))]) {
@@ -52,8 +52,8 @@ pub fn run(bench: &Bench, threads: usize, watching: Watching) -> Result<Outcome,
     if population > 1 {
         society.set_population(population as usize);
     }
-    let seen = Arc::new(Mutex::new(Seen::default()));
-    let output = Listening(Arc::clone(&seen));
+    let seen = Arc::new(Mutex::new(ProgramResult::default()));
+    let output = ProgramListener(Arc::clone(&seen));
     let platform = Platform::builder().workers(threads).output(output).loader(society.loader()).build();
     let progress = Progress::new(bench, &platform, watching);
     society.start(&platform)?;
@@ -65,7 +65,7 @@ pub fn run(bench: &Bench, threads: usize, watching: Watching) -> Result<Outcome,
         return Err(AslError::NoResult(seen.last_line.clone()));
     }
     let mut outcome = std::mem::take(&mut seen.outcome);
-    if let (Bench::Spawn { agents }, Some(before), Some(after)) = (bench, seen.bytes_before, seen.bytes_after) {
+    if let (Study::Spawn { agents }, Some(before), Some(after)) = (bench, seen.bytes_before, seen.bytes_after) {
         outcome.metrics.push(("bytes_per_agent", Some((after - before) / *agents as f64)));
     }
     outcome.curve = curve;
@@ -84,14 +84,14 @@ fn with_number(project: &str, name: &str, value: u64) -> String {
 
 /// What the agents print, as far as it matters.
 #[derive(Default)]
-struct Seen {
-    outcome: Outcome,
+struct ProgramResult {
+    outcome: StudyResult,
     bytes_before: Option<f64>,
     bytes_after: Option<f64>,
     last_line: String,
 }
 
-impl Outcome {
+impl StudyResult {
     /// Takes `name=value` pairs as agents print them: of one creature, or of one request.
     fn add_sample(&mut self, pairs: &str) {
         let number = |name: &str| -> Option<f64> {
@@ -102,14 +102,14 @@ impl Outcome {
             self.meetings.push(meetings);
         }
         if let (Some(n), Some(us)) = (number("n"), number("us")) {
-            self.latencies.push(Latency { n: n as u64, us });
+            self.latencies.push(FibonacciLatency { n: n as u64, us });
         }
     }
 }
 
-struct Listening(Arc<Mutex<Seen>>);
+struct ProgramListener(Arc<Mutex<ProgramResult>>);
 
-impl Output for Listening {
+impl Output for ProgramListener {
     fn print(&self, _agent: Aid, text: &str) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(results) = text.strip_prefix("RESULT ") {

@@ -12,14 +12,14 @@ use super::Metrics;
 
 /// Which data the objects hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Object {
+pub enum CodecObject {
     /// All alike but the random number, as in the study.
     Same,
     /// Numbers and truths differ, too.
     Varied,
 }
 
-impl Object {
+impl CodecObject {
     /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -32,31 +32,31 @@ impl Object {
 /// The study's object, its repeated text shared in memory, as Java shares it.
 #[derive(Encode, Decode, Clone, Debug, PartialEq)]
 #[compact(name = "BenchmarkObject")]
-struct Shared {
+struct SharedObject {
     text: Text,
     random: String,
     number: i32,
     numbers: Vec<i32>,
     truths: Vec<bool>,
-    children: Vec<Shared>,
+    children: Vec<SharedObject>,
 }
 
 /// The same with a text of its own in every object.
 #[derive(Encode, Decode, Clone, Debug, PartialEq)]
 #[compact(name = "BenchmarkObject")]
-struct Owned {
+struct OwnedObject {
     text: String,
     random: String,
     number: i32,
     numbers: Vec<i32>,
     truths: Vec<bool>,
-    children: Vec<Owned>,
+    children: Vec<OwnedObject>,
 }
 
 /// xorshift64*: the same data in every run.
-struct Random(u64);
+struct ObjectRandom(u64);
 
-impl Random {
+impl ObjectRandom {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -73,9 +73,9 @@ fn text() -> String {
     "Lorem ipsum dolor sit amet, consectetur adipisici elit, sed eiusmod tempor. ".repeat(7).chars().take(514).collect()
 }
 
-fn shared(kind: Object, children: u64, text: &Text, random: &mut Random) -> Shared {
-    let varied = kind == Object::Varied;
-    Shared {
+fn shared(kind: CodecObject, children: u64, text: &Text, random: &mut ObjectRandom) -> SharedObject {
+    let varied = kind == CodecObject::Varied;
+    SharedObject {
         text: text.clone(),
         random: (random.next() as i64).to_string(),
         number: if varied { random.below(100_000) } else { 42_000 },
@@ -85,8 +85,8 @@ fn shared(kind: Object, children: u64, text: &Text, random: &mut Random) -> Shar
     }
 }
 
-impl From<&Shared> for Owned {
-    fn from(shared: &Shared) -> Self {
+impl From<&SharedObject> for OwnedObject {
+    fn from(shared: &SharedObject) -> Self {
         Self {
             text: shared.text.to_string(),
             random: shared.random.clone(),
@@ -129,11 +129,11 @@ fn median_us<T>(mut work: impl FnMut() -> T) -> f64 {
 ///
 /// # Errors
 /// What was encoded does not come back.
-pub fn run(kind: Object, children: u64) -> Result<Metrics, compact::DecodeError> {
+pub fn run(kind: CodecObject, children: u64) -> Result<Metrics, compact::DecodeError> {
     let limits = Limits::DEFAULT.with_budget_bytes(usize::MAX);
-    let object = shared(kind, children, &Text::from(text()), &mut Random(0x9E37_79B9_7F4A_7C15));
+    let object = shared(kind, children, &Text::from(text()), &mut ObjectRandom(0x9E37_79B9_7F4A_7C15));
     let mut bytes = Vec::new();
-    let write = |object: &Shared, bytes: &mut Vec<u8>| {
+    let write = |object: &SharedObject, bytes: &mut Vec<u8>| {
         bytes.clear();
         // Objects in objects in this one: never too deep.
         let _ = compact::encode(object, bytes);
@@ -141,13 +141,13 @@ pub fn run(kind: Object, children: u64) -> Result<Metrics, compact::DecodeError>
     };
     let size = write(&object, &mut bytes);
     let document = bytes.clone();
-    let back: Shared = compact::decode(&document, limits)?;
+    let back: SharedObject = compact::decode(&document, limits)?;
     assert!(back == object, "what was encoded must come back");
-    let owned = Owned::from(&object);
+    let owned = OwnedObject::from(&object);
     let mut metrics: Metrics = vec![("bytes", Some(size as f64)), ("warm_bytes", Some(warm_bytes(&object)? as f64))];
     let mut add = |name, us| metrics.push((name, Some(us)));
     add("encode_us", median_us(|| write(&object, &mut bytes)));
-    add("decode_us", median_us(|| compact::decode::<Shared>(&document, limits)));
+    add("decode_us", median_us(|| compact::decode::<SharedObject>(&document, limits)));
     add("view_us", median_us(|| View::open(&document, limits).map(|view| sum(view.root()))));
     add(
         "encode_owned_us",
@@ -156,14 +156,14 @@ pub fn run(kind: Object, children: u64) -> Result<Metrics, compact::DecodeError>
             compact::encode(&owned, &mut bytes)
         }),
     );
-    add("decode_owned_us", median_us(|| compact::decode::<Owned>(&document, limits)));
+    add("decode_owned_us", median_us(|| compact::decode::<OwnedObject>(&document, limits)));
     add("decode_value_us", median_us(|| compact::decode_value(&document, limits)));
     message(&mut metrics)?;
     Ok(metrics)
 }
 
 /// Bytes of a message with this content between agents that have sent such messages before.
-fn warm_bytes(object: &Shared) -> Result<usize, compact::DecodeError> {
+fn warm_bytes(object: &SharedObject) -> Result<usize, compact::DecodeError> {
     let mut body = Vec::new();
     let _ = compact::encode_body_of(object, &mut body);
     let head = AclMessage::new(Performative::Inform, Aid::new("ada", "here"), Aid::new("bob", "there"), Value::Null);
@@ -240,9 +240,9 @@ mod tests {
             let metrics = run(kind, children).unwrap();
             metrics.iter().find(|(found, _)| *found == name).and_then(|(_, value)| *value).unwrap()
         };
-        assert!(figure(Object::Same, 100, "bytes") <= 1600.0);
-        assert!(figure(Object::Varied, 100, "bytes") <= 4600.0);
-        assert!(figure(Object::Varied, 0, "warm_bytes") <= 60.0);
-        assert!(figure(Object::Same, 0, "message_overhead_bytes") <= 24.0);
+        assert!(figure(CodecObject::Same, 100, "bytes") <= 1600.0);
+        assert!(figure(CodecObject::Varied, 100, "bytes") <= 4600.0);
+        assert!(figure(CodecObject::Varied, 0, "warm_bytes") <= 60.0);
+        assert!(figure(CodecObject::Same, 0, "message_overhead_bytes") <= 24.0);
     }
 }

@@ -9,8 +9,8 @@ use crate::arguments::{
     BenchArguments as Arguments, Benchmark, Devices, Durability, Messaging, Passivation, Rtt, Sessions, State,
 };
 use crate::{
-    Bench, Kind, Watching, codec, devices, durability, json, line, line_of, messaging, object, passivation, picture,
-    rows, rtt, sessions, state, table,
+    AgentLanguage, Study, Watching, codec, devices, durability, json, line, line_of, messaging, object, passivation,
+    picture, rows, rtt, sessions, state, table,
 };
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
@@ -55,7 +55,7 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn codec(object: codec::Object, children: u64, json: bool) -> anyhow::Result<ExitCode> {
+fn codec(object: codec::CodecObject, children: u64, json: bool) -> anyhow::Result<ExitCode> {
     let metrics = codec::run(object, children)?;
     let text = if json {
         line("codec", &format!("\"object\": \"{}\", \"children\": {children}", object.name()), &metrics)
@@ -222,7 +222,7 @@ fn state(what: &State) -> anyhow::Result<ExitCode> {
 enum Chosen<'a> {
     #[cfg(feature = "nats")]
     Failover(&'a crate::arguments::Failover),
-    Agents(Bench, &'a crate::arguments::BenchOptions),
+    Agents(Study, &'a crate::arguments::BenchOptions),
     Messaging(&'a Messaging),
     State(&'a State),
     Sessions(&'a Sessions),
@@ -233,7 +233,7 @@ enum Chosen<'a> {
     #[cfg(feature = "wasm")]
     Mobility(&'a crate::arguments::Mobility),
     Codec {
-        object: codec::Object,
+        object: codec::CodecObject,
         children: u64,
         json: bool,
     },
@@ -242,21 +242,21 @@ enum Chosen<'a> {
 fn chosen(benchmark: &Benchmark) -> Chosen<'_> {
     let (bench, options) = match benchmark {
         Benchmark::Ring { workers, tokens, passes, options } => {
-            (Bench::Ring { workers: *workers, tokens: *tokens, passes: *passes }, options)
+            (Study::Ring { workers: *workers, tokens: *tokens, passes: *passes }, options)
         }
         Benchmark::Chameneos { creatures, meetings, options } => {
-            (Bench::Chameneos { creatures: *creatures, meetings: *meetings }, options)
+            (Study::Chameneos { creatures: *creatures, meetings: *meetings }, options)
         }
         Benchmark::Fibonacci { clients, requests, max_n, large_from, options } => {
             let max_n = max_n.unwrap_or(match options.kind {
-                Kind::Native => 30,
-                Kind::Asl => 20,
+                AgentLanguage::Native => 30,
+                AgentLanguage::Asl => 20,
             });
             // The largest sixth, as the study's 25 of 30.
             let large_from = large_from.unwrap_or((max_n * 5).div_ceil(6));
-            (Bench::Fibonacci { clients: *clients, requests: *requests, max_n, large_from }, options)
+            (Study::Fibonacci { clients: *clients, requests: *requests, max_n, large_from }, options)
         }
-        Benchmark::Spawn { agents, options } => (Bench::Spawn { agents: *agents }, options),
+        Benchmark::Spawn { agents, options } => (Study::Spawn { agents: *agents }, options),
         Benchmark::Messaging(what) => return Chosen::Messaging(what),
         Benchmark::State(what) => return Chosen::State(what),
         #[cfg(feature = "nats")]

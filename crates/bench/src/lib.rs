@@ -30,10 +30,10 @@ pub use self::arguments::ChaosArguments;
 #[cfg(feature = "nats")]
 pub use self::chaos::chaos;
 pub use self::command::bench;
-use self::plot::{Shown, picture, times};
+use self::plot::{TimesPicture, picture, times};
 use self::progress::Watching;
 use self::report::{json, line, line_of, object, rows, table};
 use self::studies::{
-    Bench, Kind, Latency, Metrics, Outcome, PATIENCE, deviation, peak_bytes, percentile, resident_bytes,
-    resident_bytes_of,
+    AgentLanguage, FibonacciLatency, Metrics, PATIENCE, Study, StudyResult, deviation, peak_bytes, percentile,
+    resident_bytes, resident_bytes_of,
 };

@@ -18,7 +18,7 @@ use whimbrel_runtime::Platform;
 
 use super::{Metrics, percentile};
 use crate::arguments::{Messaging, Mode, Scenario};
-use whimbrel::node_secrets::{NodeSecrets, read_secrets};
+use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 use whimbrel_terminal::options::SecurityLevel;
 
 /// How long the consumers wait for the next of them to have all of its messages.
@@ -120,7 +120,7 @@ fn news() -> anyhow::Result<Aid> {
 }
 
 /// Counts what comes, and how long it took.
-struct Consumer {
+struct MessageConsumer {
     /// To be subscribed to in its first turn.
     topic: Option<Aid>,
     left: u64,
@@ -138,7 +138,7 @@ struct Consumed {
     us: Vec<f64>,
 }
 
-impl AgentBody for Consumer {
+impl AgentBody for MessageConsumer {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         if let Some(topic) = self.topic.take()
             && let Err(error) = turn.services.join(turn.aid, topic)
@@ -223,7 +223,15 @@ pub fn run(what: &Messaging) -> anyhow::Result<Metrics> {
     let topic = if what.scenario == Scenario::Broadcast { Some(news()?) } else { None };
     platform.spawn_bodies("consumer", AgentKind::Native, what.consumers() as usize, |_| {
         let us = Vec::with_capacity((what.due() / every) as usize + 1);
-        Box::new(Consumer { topic, left: what.due(), every, until_timed: every, us, begun_ns: 0, done: done.clone() })
+        Box::new(MessageConsumer {
+            topic,
+            left: what.due(),
+            every,
+            until_timed: every,
+            us,
+            begun_ns: 0,
+            done: done.clone(),
+        })
     })?;
     platform.wait_idle();
     let level = Level::from(what.security);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel::{DurableAgent, DurableContext, MessageBody, Performative, Platform, Society, durable, kept_in};
 use whimbrel_acl::{Aid, Symbol, Value, Var};
 
-use super::{Kind, Metrics, object, percentile, resident_bytes};
+use super::{AgentLanguage, Metrics, object, percentile, resident_bytes};
 use crate::arguments::{Passivation, PassivationPhase};
 
 /// How long an agent has nothing to do before it leaves.
@@ -29,7 +29,7 @@ const CLERK: (&str, &str) = (
 
 /// The clerk in Rust.
 #[derive(Serialize, Deserialize)]
-struct Clerk {
+struct PassiveClerk {
     name: String,
     opened: (u16, u8, u8),
     balance: i64,
@@ -37,7 +37,7 @@ struct Clerk {
     customers: Vec<String>,
 }
 
-impl DurableAgent for Clerk {
+impl DurableAgent for PassiveClerk {
     const KIND: &'static str = "clerk";
 
     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
@@ -45,7 +45,7 @@ impl DurableAgent for Clerk {
     }
 }
 
-impl Clerk {
+impl PassiveClerk {
     fn new() -> Self {
         let customers = vec!["c1".to_owned(), "c2".to_owned()];
         Self { name: "a clerk like any other".to_owned(), opened: (2026, 11, 21), balance: 1250, limit: 500, customers }
@@ -86,18 +86,20 @@ const FIGURES: [&str; 3] = ["bytes_per_agent", "p50_us", "p99_us"];
 
 /// Measures in this process: figures as JSON.
 pub fn measure(what: &Passivation, phase: PassivationPhase) -> anyhow::Result<String> {
-    let folder = Folder::new(what)?;
+    let folder = PassivationFolder::new(what)?;
     let idle = if phase == PassivationPhase::Live { Duration::MAX } else { IDLE };
-    let platform = Platform::builder().kind::<Clerk>().passivate_after(idle).durable(kept_in(&folder.0)?);
+    let platform = Platform::builder().kind::<PassiveClerk>().passivate_after(idle).durable(kept_in(&folder.0)?);
     let told = || resident_bytes().context("this system does not tell how much memory a process has");
     let (before, platform) = match what.kind {
-        Kind::Native => {
+        AgentLanguage::Native => {
             let platform = platform.build();
             let before = told()?;
-            platform.spawn_together((1..=what.agents).map(|n| durable(format!("clerk{n}").as_str(), Clerk::new())))?;
+            platform.spawn_together(
+                (1..=what.agents).map(|n| durable(format!("clerk{n}").as_str(), PassiveClerk::new())),
+            )?;
             (before, platform)
         }
-        Kind::Asl => {
+        AgentLanguage::Asl => {
             let mut society = Society::built_in(PROJECT, &[CLERK])?;
             society.set_population(what.agents as usize);
             let platform = platform.loader(society.loader()).build();
@@ -148,9 +150,9 @@ fn ask(what: &Passivation, platform: &Platform) -> anyhow::Result<Vec<f64>> {
 }
 
 /// Where the agents are kept; it goes when it is over.
-struct Folder(PathBuf);
+struct PassivationFolder(PathBuf);
 
-impl Folder {
+impl PassivationFolder {
     fn new(what: &Passivation) -> anyhow::Result<Self> {
         let within = what.dir.clone().map_or_else(std::env::current_dir, Ok)?;
         let folder = within.join(format!("whimbrel-bench-{}", std::process::id()));
@@ -159,7 +161,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for PassivationFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

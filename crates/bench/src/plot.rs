@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::report::title;
-use super::{Bench, Kind, Latency, Outcome, percentile};
+use super::{AgentLanguage, FibonacciLatency, Study, StudyResult, percentile};
 
 /// Pixels.
 const SIZE: (u32, u32) = (880, 480);
@@ -41,7 +41,7 @@ struct Chart {
 
 /// What a picture of times shows: what they are of, and over what.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct TimesPicture {
     /// What they are of.
     pub about: &'static str,
     /// What they are shown over.
@@ -52,8 +52,8 @@ pub struct Shown {
 ///
 /// # Errors
 /// There is nothing to draw.
-pub fn times(title: &str, shown: Shown, lines: Vec<(String, Vec<(f64, f64)>)>) -> Result<String, PlotError> {
-    let Shown { about, x } = shown;
+pub fn times(title: &str, shown: TimesPicture, lines: Vec<(String, Vec<(f64, f64)>)>) -> Result<String, PlotError> {
+    let TimesPicture { about, x } = shown;
     let chart = Chart { about, x, y: "time", is_logarithmic: true, is_bars: false, lines };
     svg_of(&chart, title)
 }
@@ -63,9 +63,9 @@ pub fn times(title: &str, shown: Shown, lines: Vec<(String, Vec<(f64, f64)>)>) -
 ///
 /// # Errors
 /// There is nothing to draw.
-pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> Result<String, PlotError> {
+pub fn picture(bench: &Study, kind: AgentLanguage, threads: usize, outcome: &StudyResult) -> Result<String, PlotError> {
     let chart = match bench {
-        Bench::Ring { .. } => Chart {
+        Study::Ring { .. } => Chart {
             about: "messages per second, over the time of the run",
             x: "seconds",
             y: "messages/s",
@@ -73,7 +73,7 @@ pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> 
             is_bars: false,
             lines: vec![(String::new(), rates(&outcome.curve))],
         },
-        Bench::Chameneos { .. } => Chart {
+        Study::Chameneos { .. } => Chart {
             about: "meetings of each creature, the busiest first: level is fair",
             x: "creature",
             y: "meetings",
@@ -81,7 +81,7 @@ pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> 
             is_bars: true,
             lines: vec![(String::new(), ranked(&outcome.meetings))],
         },
-        Bench::Fibonacci { .. } => Chart {
+        Study::Fibonacci { .. } => Chart {
             about: "response time of fib(n), while all n are computed in the same server",
             x: "n",
             y: "time to answer",
@@ -92,7 +92,7 @@ pub fn picture(bench: &Bench, kind: Kind, threads: usize, outcome: &Outcome) -> 
                 ("median".to_owned(), by_n(50.0, &outcome.latencies)),
             ],
         },
-        Bench::Spawn { .. } => Chart {
+        Study::Spawn { .. } => Chart {
             about: "resident memory while agents come to be",
             x: "seconds",
             y: "MiB",
@@ -127,7 +127,7 @@ fn ranked(counts: &[f64]) -> Vec<(f64, f64)> {
 }
 
 /// A percentile of the response times in us, for each n that was asked for.
-fn by_n(percent: f64, latencies: &[Latency]) -> Vec<(f64, f64)> {
+fn by_n(percent: f64, latencies: &[FibonacciLatency]) -> Vec<(f64, f64)> {
     let mut asked: Vec<u64> = latencies.iter().map(|latency| latency.n).collect();
     asked.sort_unstable();
     asked.dedup();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn response_times_are_ordered_by_n() {
-        let latency = |n, us| Latency { n, us };
+        let latency = |n, us| FibonacciLatency { n, us };
         let latencies = [latency(7, 3.0), latency(2, 1.0), latency(7, 9.0)];
         assert_eq!(by_n(50.0, &latencies), [(2.0, 1.0), (7.0, 3.0)]);
         assert_eq!(by_n(99.0, &latencies), [(2.0, 1.0), (7.0, 9.0)]);
@@ -246,7 +246,8 @@ mod tests {
 
     #[test]
     fn a_run_without_anything_to_draw_says_so() {
-        let drawn = picture(&Bench::Chameneos { creatures: 2, meetings: 1 }, Kind::Native, 1, &Outcome::default());
+        let drawn =
+            picture(&Study::Chameneos { creatures: 2, meetings: 1 }, AgentLanguage::Native, 1, &StudyResult::default());
         assert!(matches!(drawn, Err(PlotError::Nothing)));
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use whimbrel_runtime::Platform;
 
-use super::{Bench, resident_bytes};
+use super::{Study, resident_bytes};
 
 /// How often the bar moves. What takes less time shows no bar.
 const BAR_PERIOD: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ pub struct Progress(Option<(Sender<()>, JoinHandle<Curve>)>);
 
 impl Progress {
     /// Begins to look.
-    pub fn new(bench: &Bench, platform: &Platform, watching: Watching) -> Self {
+    pub fn new(bench: &Study, platform: &Platform, watching: Watching) -> Self {
         if !watching.bar && !watching.curve {
             return Self(None);
         }

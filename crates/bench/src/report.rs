@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{Bench, Kind, Metrics};
+use super::{AgentLanguage, Metrics, Study};
 
 /// One line of JSON: the same names from release to release.
-pub fn json(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> String {
+pub fn json(bench: &Study, kind: AgentLanguage, threads: usize, metrics: &Metrics) -> String {
     let params: Vec<String> = bench.params().iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
     let params = format!("\"kind\": \"{}\", \"threads\": {threads}, {}", kind.name(), params.join(", "));
     line(bench.name(), &params, metrics)
@@ -38,9 +38,9 @@ pub fn object(metrics: &Metrics) -> String {
 }
 
 /// A table, and what it means.
-pub fn table(bench: &Bench, kind: Kind, threads: usize, metrics: &Metrics) -> String {
+pub fn table(bench: &Study, kind: AgentLanguage, threads: usize, metrics: &Metrics) -> String {
     let mut text = rows(&title(bench, kind, threads), metrics);
-    if let (Bench::Ring { .. }, Some(rate)) = (bench, metric(metrics, "messages_per_s")) {
+    if let (Study::Ring { .. }, Some(rate)) = (bench, metric(metrics, "messages_per_s")) {
         let _ = write!(text, "\n  {:>14}  per message", format!("{:.1} ns", 1e9 / rate));
     }
     text
@@ -57,7 +57,7 @@ pub fn rows(title: &str, metrics: &Metrics) -> String {
 }
 
 /// What was run, in one line.
-pub fn title(bench: &Bench, kind: Kind, threads: usize) -> String {
+pub fn title(bench: &Study, kind: AgentLanguage, threads: usize) -> String {
     let params: Vec<String> =
         bench.params().iter().map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
     format!("{} ({}, {threads} threads): {}", bench.name(), kind.name(), params.join(", "))
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn json_has_the_agreed_names() {
-        let bench = Bench::Ring { workers: 500, tokens: 1, passes: 10 };
-        let line = json(&bench, Kind::Native, 2, &vec![("seconds", Some(0.5)), ("messages_per_s", None)]);
+        let bench = Study::Ring { workers: 500, tokens: 1, passes: 10 };
+        let line = json(&bench, AgentLanguage::Native, 2, &vec![("seconds", Some(0.5)), ("messages_per_s", None)]);
         assert!(line.starts_with("{\"bench\": \"ring\", \"version\": \""), "{line}");
         assert!(line.contains("\"workers\": 500, \"tokens\": 1, \"passes\": 10}"), "{line}");
         assert!(line.ends_with("\"metrics\": {\"seconds\": 0.5, \"messages_per_s\": null}}"), "{line}");
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn the_table_explains() {
-        let bench = Bench::Spawn { agents: 10 };
-        let text = table(&bench, Kind::Asl, 2, &vec![("bytes_per_agent", Some(512.0))]);
+        let bench = Study::Spawn { agents: 10 };
+        let text = table(&bench, AgentLanguage::Asl, 2, &vec![("bytes_per_agent", Some(512.0))]);
         assert_eq!(
             text,
             "spawn (asl, 2 threads): agents 10\n           512.0  bytes of resident memory per idle agent"

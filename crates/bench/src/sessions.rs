@@ -49,9 +49,9 @@ impl Sessions {
 }
 
 /// Answers each message with what it says.
-struct Echo;
+struct EchoAgent;
 
-impl Agent for Echo {
+impl Agent for EchoAgent {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         if message.performative == Performative::Request {
             ctx.reply(&message, Performative::Inform, message.content.clone());
@@ -61,7 +61,7 @@ impl Agent for Echo {
 
 /// What the process with the clients tells.
 #[derive(Serialize, Deserialize)]
-struct Heard {
+struct SessionResult {
     seconds: f64,
     us: Vec<f64>,
     cpu_s: f64,
@@ -74,7 +74,7 @@ struct Heard {
 pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
     let platform = Platform::builder().workers(threads).build();
-    platform.spawn_population("echo", usize::from(what.sessions), |_| Echo)?;
+    platform.spawn_population("echo", usize::from(what.sessions), |_| EchoAgent)?;
     let grant = Grant { messages_per_s: u32::MAX, ..Grant::new("bench", vec!["*".into()]) };
     let config = AgentPortConfig {
         level: Level::Open,
@@ -97,10 +97,10 @@ pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
     let mut line = String::new();
     BufReader::new(child.stdout.take().context("its output is a pipe")?).read_line(&mut line)?;
     let _ = child.wait();
-    let heard: Heard = serde_json::from_str(&line).context("the clients did not hear all answers")?;
+    let heard: SessionResult = serde_json::from_str(&line).context("the clients did not hear all answers")?;
     let cpu = cpu_s("self")? - before;
     port.close(Duration::from_secs(1));
-    let Heard { seconds, mut us, cpu_s } = heard;
+    let SessionResult { seconds, mut us, cpu_s } = heard;
     // To the node and back.
     let messages = (2 * what.messages * u64::from(what.sessions)) as f64;
     Ok(vec![
@@ -118,8 +118,8 @@ pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
 /// # Errors
 /// The node does not do what it should.
 pub fn ask(what: &Sessions, node: &str) -> anyhow::Result<()> {
-    let clients = (1..=what.sessions).map(|number| Client::begin(what, node, number));
-    let clients: Vec<Client> = clients.collect::<anyhow::Result<_>>()?;
+    let clients = (1..=what.sessions).map(|number| SessionProgram::begin(what, node, number));
+    let clients: Vec<SessionProgram> = clients.collect::<anyhow::Result<_>>()?;
     let begun = Instant::now();
     let asking: Vec<_> = clients.into_iter().map(|client| std::thread::spawn(move || client.run())).collect();
     let mut us = Vec::new();
@@ -127,13 +127,13 @@ pub fn ask(what: &Sessions, node: &str) -> anyhow::Result<()> {
         let Ok(heard) = client.join() else { bail!("a client failed") };
         us.extend(heard?);
     }
-    let heard = Heard { seconds: begun.elapsed().as_secs_f64(), us, cpu_s: cpu_s("self")? };
+    let heard = SessionResult { seconds: begun.elapsed().as_secs_f64(), us, cpu_s: cpu_s("self")? };
     println!("{}", serde_json::to_string(&heard)?);
     Ok(())
 }
 
 /// A program with a session and one agent.
-struct Client {
+struct SessionProgram {
     reading: BufReader<TcpStream>,
     writing: BufWriter<TcpStream>,
     reader: FrameReader,
@@ -150,7 +150,7 @@ struct Client {
     asked: VecDeque<Instant>,
 }
 
-impl Client {
+impl SessionProgram {
     /// Connects, and has an agent when this returns.
     fn begin(what: &Sessions, node: &str, number: u16) -> anyhow::Result<Self> {
         let socket = TcpStream::connect(node).context("cannot connect")?;

@@ -24,14 +24,14 @@ const EPOCH: Epoch = Epoch(1);
 
 /// What is measured, and what else is known of it.
 #[derive(Clone)]
-struct Subject {
+struct StoreUnderTest {
     journal: Arc<dyn Journal>,
     embedded: Option<Arc<Embedded>>,
     #[cfg(feature = "nats")]
     nats: Option<Arc<whimbrel_store::nats::Nats>>,
 }
 
-impl Subject {
+impl StoreUnderTest {
     fn open(what: &State, folder: &std::path::Path) -> anyhow::Result<Self> {
         let mut subject = Self {
             journal: Arc::new(Memory::default()),
@@ -82,13 +82,13 @@ impl Subject {
 /// # Errors
 /// The store cannot be opened, refuses a frame, or has not what it acknowledged.
 pub fn run(what: &State) -> anyhow::Result<Metrics> {
-    let folder = Folder::new(what.dir.as_deref())?;
+    let folder = StateFolder::new(what.dir.as_deref())?;
     let left = folder.0.clone();
     ctrlc::set_handler(move || {
         let _ = std::fs::remove_dir_all(&left);
         std::process::exit(INTERRUPTED);
     })?;
-    let subject = Subject::open(what, &folder.0)?;
+    let subject = StoreUnderTest::open(what, &folder.0)?;
     for partition in 0..subject.journal.partitions() {
         subject.journal.open(Partition(partition), EPOCH)?;
     }
@@ -106,7 +106,7 @@ pub fn run(what: &State) -> anyhow::Result<Metrics> {
         std::thread::sleep(begin.saturating_duration_since(Instant::now()));
         before = (subject.journal_bytes(), device_bytes());
         let joined = started.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("a thread panicked"))?);
-        joined.collect::<anyhow::Result<Vec<Done>>>()
+        joined.collect::<anyhow::Result<Vec<ThreadResult>>>()
     })?;
     let after = (subject.journal_bytes(), device_bytes());
     drop(subject);
@@ -125,9 +125,9 @@ fn device_bytes() -> Option<u64> {
 }
 
 /// A folder that goes when it is over.
-struct Folder(PathBuf);
+struct StateFolder(PathBuf);
 
-impl Folder {
+impl StateFolder {
     fn new(within: Option<&std::path::Path>) -> anyhow::Result<Self> {
         let within = within.map_or_else(|| std::env::current_dir().unwrap_or_default(), std::path::Path::to_owned);
         let path = within.join(format!("whimbrel-bench-{}", std::process::id()));
@@ -136,30 +136,30 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for StateFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 /// An agent, and where its last state is.
-struct Agent {
+struct StateAgent {
     name: u64,
     writes: u64,
     last: Lsn,
 }
 
 /// A partition: its agents, and how many frames it has.
-struct Part {
+struct StatePartition {
     partition: Partition,
-    agents: Vec<Agent>,
+    agents: Vec<StateAgent>,
     number: u64,
 }
 
 /// A thread, which writes for the agents of its partitions.
 struct Committer<'a> {
     journal: &'a dyn Journal,
-    parts: Vec<Part>,
+    parts: Vec<StatePartition>,
     bytes: usize,
     random: u64,
     write_ms: Vec<f64>,
@@ -168,7 +168,7 @@ struct Committer<'a> {
 }
 
 /// What a thread did.
-struct Done {
+struct ThreadResult {
     write_ms: Vec<f64>,
     reads: u64,
     /// What was acknowledged last of each agent: its partition, its place, its frame.
@@ -195,11 +195,11 @@ impl<'a> Committer<'a> {
     fn new(what: &State, journal: &'a dyn Journal, index: u64, threads: u64) -> Self {
         let partitions = u64::from(journal.partitions());
         let mine = (0..partitions).filter(|partition| partition % threads == index);
-        let parts = mine.map(|partition| Part {
+        let parts = mine.map(|partition| StatePartition {
             partition: Partition(partition as u16),
             agents: (partition..what.writers)
                 .step_by(partitions as usize)
-                .map(|name| Agent { name, writes: 0, last: Lsn(0) })
+                .map(|name| StateAgent { name, writes: 0, last: Lsn(0) })
                 .collect(),
             number: 0,
         });
@@ -284,15 +284,15 @@ impl<'a> Committer<'a> {
         Ok(())
     }
 
-    fn done(&mut self) -> Done {
+    fn done(&mut self) -> ThreadResult {
         let bytes = self.bytes;
-        let of_part = |part: &Part| {
+        let of_part = |part: &StatePartition| {
             let partition = part.partition;
-            let of_agent = |agent: &Agent| (partition, agent.last, state(agent.name, agent.writes, bytes));
+            let of_agent = |agent: &StateAgent| (partition, agent.last, state(agent.name, agent.writes, bytes));
             part.agents.iter().map(of_agent).collect::<Vec<_>>()
         };
         let last = self.parts.iter().flat_map(of_part).collect();
-        Done { write_ms: std::mem::take(&mut self.write_ms), reads: self.reads, last }
+        ThreadResult { write_ms: std::mem::take(&mut self.write_ms), reads: self.reads, last }
     }
 }
 
@@ -310,11 +310,11 @@ fn read(journal: &dyn Journal, partition: Partition, lsn: Lsn, expected: &[u8]) 
 }
 
 /// What was acknowledged is there, also when the store is opened anew.
-fn check(what: &State, folder: &Folder, committers: &[Done]) -> anyhow::Result<()> {
+fn check(what: &State, folder: &StateFolder, committers: &[ThreadResult]) -> anyhow::Result<()> {
     if what.store == StoreKind::Memory {
         return Ok(());
     }
-    let subject = Subject::open(what, &folder.0)?;
+    let subject = StoreUnderTest::open(what, &folder.0)?;
     let mut wanted: BTreeMap<Partition, BTreeMap<Lsn, &[u8]>> = BTreeMap::new();
     for (partition, lsn, frame) in committers.iter().flat_map(|done| &done.last) {
         wanted.entry(*partition).or_default().insert(*lsn, frame);
@@ -337,7 +337,7 @@ fn check(what: &State, folder: &Folder, committers: &[Done]) -> anyhow::Result<(
 
 type Bytes = (Option<u64>, Option<u64>);
 
-fn metrics(what: &State, committers: Vec<Done>, before: Bytes, after: Bytes) -> Metrics {
+fn metrics(what: &State, committers: Vec<ThreadResult>, before: Bytes, after: Bytes) -> Metrics {
     let seconds = what.seconds as f64;
     let reads: u64 = committers.iter().map(|done| done.reads).sum();
     let mut write_ms: Vec<f64> = committers.into_iter().flat_map(|done| done.write_ms).collect();

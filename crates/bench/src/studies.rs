@@ -11,7 +11,7 @@ pub const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// What to measure. The defaults are the studies'.
 #[derive(Clone, Copy, Debug)]
-pub enum Bench {
+pub enum Study {
     /// Tokens go round in a ring of agents.
     Ring { workers: u64, tokens: u64, passes: u64 },
     /// Creatures of three colours meet in pairs through a broker.
@@ -24,14 +24,14 @@ pub enum Bench {
 
 /// What the agents are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
+pub enum AgentLanguage {
     /// Rust.
     Native,
     /// AgentSpeak.
     Asl,
 }
 
-impl Kind {
+impl AgentLanguage {
     /// The name on the command line, in JSON and in file names.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ pub type Metrics = Vec<(&'static str, Option<f64>)>;
 
 /// The latency of one request to the fibonacci server.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Latency {
+pub struct FibonacciLatency {
     /// What was asked for.
     pub n: u64,
     /// How long the answer took.
@@ -55,7 +55,7 @@ pub struct Latency {
 
 /// What came out.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct StudyResult {
     /// For tables and JSON.
     pub metrics: Metrics,
     /// For pictures: seconds, and what was there by then (messages handled; bytes of memory for `spawn`).
@@ -63,10 +63,10 @@ pub struct Outcome {
     /// For pictures: meetings of each creature.
     pub meetings: Vec<f64>,
     /// For pictures: each request to the fibonacci server.
-    pub latencies: Vec<Latency>,
+    pub latencies: Vec<FibonacciLatency>,
 }
 
-impl Bench {
+impl Study {
     /// The name on the command line and in JSON.
     pub fn name(&self) -> &'static str {
         match self {
@@ -106,10 +106,10 @@ impl Bench {
     ///
     /// # Errors
     /// The AgentSpeak programs did not come to a result.
-    pub fn run(&self, kind: Kind, threads: usize, watching: Watching) -> Result<Outcome, AslError> {
+    pub fn run(&self, kind: AgentLanguage, threads: usize, watching: Watching) -> Result<StudyResult, AslError> {
         match kind {
-            Kind::Native => Ok(native::run(self, threads, watching)),
-            Kind::Asl => asl::run(self, threads, watching),
+            AgentLanguage::Native => Ok(native::run(self, threads, watching)),
+            AgentLanguage::Asl => asl::run(self, threads, watching),
         }
     }
 }
@@ -170,19 +170,21 @@ mod tests {
     #[test]
     fn benchmarks_of_both_kinds_come_to_results_and_pictures() {
         let benches = [
-            Bench::Ring { workers: 10, tokens: 3, passes: 100 },
-            Bench::Chameneos { creatures: 5, meetings: 100 },
-            Bench::Fibonacci { clients: 4, requests: 5, max_n: 12, large_from: 10 },
-            Bench::Spawn { agents: 100 },
+            Study::Ring { workers: 10, tokens: 3, passes: 100 },
+            Study::Chameneos { creatures: 5, meetings: 100 },
+            Study::Fibonacci { clients: 4, requests: 5, max_n: 12, large_from: 10 },
+            Study::Spawn { agents: 100 },
         ];
-        for (bench, kind) in benches.iter().flat_map(|bench| [(bench, Kind::Native), (bench, Kind::Asl)]) {
+        for (bench, kind) in
+            benches.iter().flat_map(|bench| [(bench, AgentLanguage::Native), (bench, AgentLanguage::Asl)])
+        {
             let outcome = bench.run(kind, 2, Watching { bar: false, curve: true }).expect("it runs");
             assert!(outcome.metrics.iter().all(|(_, value)| value.is_some()), "{bench:?}: {outcome:?}");
             match *bench {
                 // Each meeting counts for both who met.
-                Bench::Chameneos { .. } => assert_eq!(outcome.meetings.iter().sum::<f64>(), 200.0, "{kind:?}"),
-                Bench::Fibonacci { .. } => assert_eq!(outcome.latencies.len(), 20, "{kind:?}"),
-                Bench::Ring { .. } | Bench::Spawn { .. } => assert!(outcome.curve.len() >= 2, "{bench:?}: {outcome:?}"),
+                Study::Chameneos { .. } => assert_eq!(outcome.meetings.iter().sum::<f64>(), 200.0, "{kind:?}"),
+                Study::Fibonacci { .. } => assert_eq!(outcome.latencies.len(), 20, "{kind:?}"),
+                Study::Ring { .. } | Study::Spawn { .. } => assert!(outcome.curve.len() >= 2, "{bench:?}: {outcome:?}"),
             }
             let svg = picture(bench, kind, 2, &outcome).expect("it is drawn");
             assert!(svg.starts_with("<svg ") && svg.contains(bench.name()), "{svg}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use whimbrel_gateway::Gateway;
 
-use crate::http_port::ConsoleAt;
+use whimbrel::node::http_port::ConsoleAt;
 use whimbrel_terminal as terminal;
 
 /// How long a browser may take until the console is there; then the society begins without.

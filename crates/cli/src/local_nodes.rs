@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustc_hash::FxHashMap;
 use whimbrel::Society;
-use whimbrel::node_secrets::{NodeSecrets, read_secrets};
+use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 use whimbrel::society::Seat;
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_net::{Authority, Credentials, Hub, HubConfig, HubView, Level, NODE_DAYS};
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
-use crate::arguments::Run;
-use crate::policy_setup::Guards;
+use crate::arguments::RunArguments;
+use whimbrel::node::ending::Farewell;
+use whimbrel::node::policy_setup::Guards;
 use whimbrel_terminal as terminal;
-use whimbrel_terminal::stopping::Farewell;
 
 /// How long the end waits for links to say good-bye, and then for processes to end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 const END_PATIENCE: Duration = Duration::from_secs(8);
 
 /// The other nodes, and who lives where.
-pub struct Nodes {
+pub struct LocalNodes {
     hub: Hub,
     platform: Platform,
     /// Where the first node listens, if this is another one.
@@ -43,10 +43,10 @@ pub fn name_of(node: u16) -> String {
     format!("n{node}")
 }
 
-impl Nodes {
+impl LocalNodes {
     /// Links this node with the others, as far as they are there, and makes their agents known here.
     pub fn start(
-        arguments: &Run,
+        arguments: &RunArguments,
         count: u16,
         platform: &Platform,
         society: &Society,

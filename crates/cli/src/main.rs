@@ -4,23 +4,15 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-mod agent_port;
 mod allocator;
 mod arguments;
 mod browser_console;
 mod commands;
-mod conversation_recorder;
-mod credentials;
-mod document_offers;
-mod durability;
-mod http_port;
 mod local_nodes;
-mod membership;
-mod policy_setup;
 mod sequence_diagram;
 mod trace;
 
-use arguments::{Arguments, Command};
+use arguments::{Command, CommandLine};
 use whimbrel_terminal as terminal;
 
 #[global_allocator]
@@ -28,12 +20,12 @@ static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut command = arguments::with_summary(Arguments::command());
+    let mut command = arguments::with_summary(CommandLine::command());
     let misplaced = arguments::faults::misplaced_value(&mut command, &words);
     let typed = misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err);
     let exit = |error: clap::Error| -> ! { arguments::faults::explained(error, &words).exit() };
     let typed = typed.unwrap_or_else(|error| exit(error));
-    let arguments = Arguments::from_arg_matches(&typed).unwrap_or_else(|error| exit(error));
+    let arguments = CommandLine::from_arg_matches(&typed).unwrap_or_else(|error| exit(error));
     arguments.color.apply();
     let done = match &arguments.command {
         Command::Run(run) => commands::run::run(run),

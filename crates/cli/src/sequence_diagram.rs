@@ -25,7 +25,7 @@ const OTHERS: &str = "others";
 
 /// How the time of an event is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
+pub enum EventClock {
     /// The time of day, UTC.
     Day,
     /// Date and time of day, UTC.
@@ -34,7 +34,7 @@ pub enum Clock {
     Since(u64),
 }
 
-impl Clock {
+impl EventClock {
     fn show(self, at_us: u64) -> String {
         match self {
             Self::Since(began_us) => format!("{:10.3} ms", at_us.saturating_sub(began_us) as f64 / 1000.0),
@@ -68,16 +68,16 @@ fn padded(text: &str, width: usize) -> String {
 
 /// How events are written, one a line.
 #[derive(Clone, Copy, Debug)]
-pub struct Lines {
+pub struct EventLines {
     /// How their time is.
-    pub clock: Clock,
+    pub clock: EventClock,
     /// Whether the node is written, too: if there are several.
     pub nodes: bool,
     /// The terminal's columns, if lines are to fit.
     pub width: Option<usize>,
 }
 
-impl Lines {
+impl EventLines {
     /// One line, without its end; nothing for what is not to be shown.
     pub fn line(&self, event: &Event) -> Option<String> {
         let mut line = styled(&self.clock.show(event.at_us), DIM);
@@ -160,15 +160,15 @@ pub struct Diagram {
     agents: Vec<String>,
     /// Whether the others have a life line: from the first message of theirs on.
     others: bool,
-    clock: Clock,
+    clock: EventClock,
     lane: usize,
     width: Option<usize>,
 }
 
 /// A row of a diagram: characters that are one column wide, each in its style.
-struct Row(Vec<(char, Style)>);
+struct DiagramRow(Vec<(char, Style)>);
 
-impl Row {
+impl DiagramRow {
     fn put(&mut self, at: usize, c: char, style: Style) {
         if let Some(place) = self.0.get_mut(at) {
             *place = (c, style);
@@ -196,7 +196,7 @@ impl Row {
 
 impl Diagram {
     /// With a life line for each of these agents, and room for one of all others. `None` if the terminal is not that wide.
-    pub fn new(agents: Vec<String>, clock: Clock, width: Option<usize>) -> Option<Self> {
+    pub fn new(agents: Vec<String>, clock: EventClock, width: Option<usize>) -> Option<Self> {
         let names = agents.iter().map(|name| name.width() + 2).max().unwrap_or(0);
         let lane = LANE_WIDTH.max(names);
         let diagram = Self { agents, others: true, clock, lane, width };
@@ -270,8 +270,8 @@ impl Diagram {
         Some(format!("{} {}", row.into_text(), styled(&cut(&text, room), style)))
     }
 
-    fn life_lines(&self, at_us: u64) -> Row {
-        let mut row = Row(vec![(' ', Style::new()); self.left()]);
+    fn life_lines(&self, at_us: u64) -> DiagramRow {
+        let mut row = DiagramRow(vec![(' ', Style::new()); self.left()]);
         row.write(0, &self.clock.show(at_us), DIM);
         (0..self.lanes()).for_each(|agent| row.put(self.place(agent), '│', DIM));
         row
@@ -297,7 +297,7 @@ impl Diagram {
         text
     }
 
-    fn arrow(&self, row: &mut Row, message: &MessageInfo, died: bool) {
+    fn arrow(&self, row: &mut DiagramRow, message: &MessageInfo, died: bool) {
         let style = if died { RED } else { style_of(&message.from) };
         let (from, to) = (self.place(self.lane_of(&message.from)), self.place(self.lane_of(&message.to)));
         let performative = cut(&harmless(&message.performative), self.lane.saturating_sub(5));
@@ -376,16 +376,16 @@ mod tests {
 
     #[test]
     fn events_are_lines() {
-        let lines = Lines { clock: Clock::Day, nodes: true, width: Some(90) };
+        let lines = EventLines { clock: EventClock::Day, nodes: true, width: Some(90) };
         insta::assert_snapshot!(plain(events().iter().filter_map(|event| lines.line(event))));
-        let since = Lines { clock: Clock::Since(1_700_000_000_000_000), nodes: false, width: None };
+        let since = EventLines { clock: EventClock::Since(1_700_000_000_000_000), nodes: false, width: None };
         insta::assert_snapshot!(plain(events().iter().filter_map(|event| since.line(event))));
     }
 
     #[test]
     fn events_are_arrows() {
         let agents = ["buyer", "seller"].map(str::to_owned).to_vec();
-        let mut diagram = Diagram::new(agents.clone(), Clock::Day, Some(120)).expect("it fits");
+        let mut diagram = Diagram::new(agents.clone(), EventClock::Day, Some(120)).expect("it fits");
         let mut lines = vec![diagram.title()];
         for event in events() {
             if diagram.widen(&event) {
@@ -394,6 +394,6 @@ mod tests {
             lines.extend(diagram.line(&event));
         }
         insta::assert_snapshot!(plain(lines.into_iter()));
-        assert!(Diagram::new(agents, Clock::Day, Some(70)).is_none());
+        assert!(Diagram::new(agents, EventClock::Day, Some(70)).is_none());
     }
 }

@@ -9,13 +9,13 @@ use whimbrel_operator::Event as Happened;
 use whimbrel_platform::{Counters, Event, Observer, Time};
 use whimbrel_runtime::DEVICES;
 
-use crate::sequence_diagram::{Clock, Lines};
+use crate::sequence_diagram::{EventClock, EventLines};
 use whimbrel::control::happening;
 use whimbrel::duration::readable;
 use whimbrel_terminal as terminal;
 
 /// A trace looks as what `whimbrel sniff` shows, but for the time, which begins with the platform.
-const TRACE: Lines = Lines { clock: Clock::Since(0), nodes: false, width: None };
+const TRACE: EventLines = EventLines { clock: EventClock::Since(0), nodes: false, width: None };
 
 /// How many agents the summary names; of the others it tells the number.
 const NAMES_SHOWN: usize = 8;
@@ -25,21 +25,21 @@ const SERVICES: [&str; 3] = ["ams", "df", DEVICES];
 
 /// Watches a platform.
 #[derive(Clone)]
-pub struct Watch {
+pub struct TraceObserver {
     trace: bool,
-    tally: Option<Arc<Mutex<Tally>>>,
+    tally: Option<Arc<Mutex<SummaryCounts>>>,
 }
 
 /// What the summary counts.
 #[derive(Default)]
-struct Tally {
+struct SummaryCounts {
     agents: Vec<Symbol>,
     messages: BTreeMap<String, u64>,
     /// Proposals accepted, by who made them.
     awards: BTreeMap<&'static str, u64>,
 }
 
-impl Watch {
+impl TraceObserver {
     /// A watch, if there is anything to watch for.
     pub fn new(trace: bool, summary: bool) -> Option<Self> {
         (trace || summary).then(|| Self { trace, tally: summary.then(Arc::default) })
@@ -52,7 +52,7 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
+impl Observer for TraceObserver {
     fn observe(&self, at: Time, event: Event<'_>) {
         if let Some(tally) = &self.tally {
             tally.lock().unwrap_or_else(PoisonError::into_inner).note(&event);
@@ -67,7 +67,7 @@ impl Observer for Watch {
     }
 }
 
-impl Tally {
+impl SummaryCounts {
     fn note(&mut self, event: &Event<'_>) {
         match event {
             Event::Sent(envelope) => {
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_table_adds_up() {
         let agents = ["ada", "bruno"].map(Symbol::new).to_vec();
-        let mut tally = Tally { agents, ..Tally::default() };
+        let mut tally = SummaryCounts { agents, ..SummaryCounts::default() };
         tally.messages.extend([("cfp".to_owned(), 6), ("inform".to_owned(), 1), ("propose".to_owned(), 6)]);
         tally.awards.insert("ada", 1);
         let counters = Counters { sent: 13, handled: 12, queued: 1, ..Counters::default() };

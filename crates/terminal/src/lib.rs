@@ -9,4 +9,4 @@ pub mod screen;
 pub mod stopping;
 pub mod table;
 
-pub use lines::{Lines, complain, note, note_exposed, say_line, show, style_of};
+pub use lines::{AgentLines, complain, note, notes, say_line, show, style_of};

@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use rustc_hash::FxHashMap;
+use whimbrel::node::Notes;
 use whimbrel_acl::Aid;
 use whimbrel_bdi::syntax::{Diagnostic, SourceText, render};
 use whimbrel_platform::limits::LOGGED_TEXT_BYTES_MAX;
@@ -15,30 +16,30 @@ use whimbrel_platform::plain_text::{harmless, loggable, printable, shortened};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
-use crate::stopping::Reason;
+use crate::stopping::EndReason;
 use crate::table::screened;
 
 /// Colours that are told apart on a light and on a dark ground.
 const AGENT_COLORS: [u8; 14] = [33, 34, 37, 61, 65, 67, 97, 98, 130, 136, 160, 162, 166, 172];
 
 /// What agents print, as `[agent] text`, the name in a colour that stays the agent's.
-pub struct Lines {
+pub struct AgentLines {
     colored: bool,
     quiet: bool,
-    nobody_reads: Mutex<Option<Sender<Reason>>>,
+    nobody_reads: Mutex<Option<Sender<EndReason>>>,
     /// Whether it was said that lines cannot be written: a full disk is, for instance.
     complained: AtomicBool,
 }
 
-impl Lines {
+impl AgentLines {
     /// Lines for standard output; tells `nobody_reads` when it is closed.
-    pub fn new(quiet: bool, nobody_reads: Sender<Reason>) -> Self {
+    pub fn new(quiet: bool, nobody_reads: Sender<EndReason>) -> Self {
         let colored = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         Self { colored, quiet, nobody_reads: Mutex::new(Some(nobody_reads)), complained: AtomicBool::new(false) }
     }
 }
 
-impl Lines {
+impl AgentLines {
     /// Whoever read our output may have read enough: that ends the society, and quietly. If lines cannot be written for
     /// another reason, that is said, once: agents go on.
     fn printed(&self, outcome: &std::io::Result<()>) {
@@ -50,12 +51,12 @@ impl Lines {
         } else if let Ok(mut told) = self.nobody_reads.lock()
             && let Some(sender) = told.take()
         {
-            let _ = sender.send(Reason::NobodyReads);
+            let _ = sender.send(EndReason::NobodyReads);
         }
     }
 }
 
-impl Output for Lines {
+impl Output for AgentLines {
     fn print(&self, agent: Aid, text: &str) {
         let name = agent.name.as_str();
         let style = if self.colored { style_of(name) } else { Style::new() };
@@ -122,11 +123,9 @@ pub fn note(text: &str) {
     say(format_args!("{break_line}{style}whimbrel: {text}{style:#}\n"));
 }
 
-/// Warns that others can read a part of a store, if they can.
-pub fn note_exposed(path: Option<&std::path::Path>) {
-    if let Some(path) = path {
-        note(&format!("others can read {}, and this user may not change that: `chmod -R go= {0}`", path.display()));
-    }
+/// Returns what shows a node's lines on standard error; if it is to be quiet, warnings and errors only.
+pub fn notes(is_quiet: bool) -> Notes {
+    Notes::new(is_quiet, note, |text| complain(&anyhow::anyhow!(text.to_owned())))
 }
 
 /// Shows what there is to say about programs, with the lines it is about.

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 /// Form in which a command shows what it found.
 #[derive(Debug, Args)]
-pub struct Showing {
+pub struct OutputOptions {
     /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,

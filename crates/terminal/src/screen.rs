@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::options::Showing;
+use crate::options::OutputOptions;
 use crate::table::screened;
 
 /// What a page may take up.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Room {
+pub struct PageRoom {
     /// Columns, if standard output is a terminal.
     pub columns: Option<usize>,
     /// Lines, if it is to stay on the terminal.
@@ -29,9 +29,9 @@ pub fn terminal_size() -> Option<(usize, usize)> {
 /// # Errors
 /// Those of `look`, the first time; later, what is gone is said and may come back.
 pub fn show<T: Serialize>(
-    showing: &Showing,
+    showing: &OutputOptions,
     mut look: impl FnMut() -> anyhow::Result<T>,
-    page: impl Fn(&T, Room) -> String,
+    page: impl Fn(&T, PageRoom) -> String,
 ) -> anyhow::Result<ExitCode> {
     let in_place = showing.watch.is_some() && !showing.json && io::stdout().is_terminal();
     let mut first = true;
@@ -39,7 +39,7 @@ pub fn show<T: Serialize>(
         let began = Instant::now();
         let size = terminal_size();
         let lines = size.map(|(_, lines)| lines).filter(|_| in_place);
-        let room = Room { columns: size.map(|(columns, _)| columns), lines };
+        let room = PageRoom { columns: size.map(|(columns, _)| columns), lines };
         let text = match look() {
             Ok(seen) if showing.json => serde_json::to_string(&seen)?,
             Ok(seen) => page(&seen, room),

@@ -13,14 +13,14 @@ const SHRUNK: usize = 8;
 
 /// One column of a table.
 #[derive(Clone, Copy)]
-pub struct Column {
+pub struct TableColumn {
     title: &'static str,
     right: bool,
     shrinks: bool,
     optional: bool,
 }
 
-impl Column {
+impl TableColumn {
     /// The same, but left out if nothing in it is known, or if the terminal is too narrow: the last one first.
     pub const fn if_room(mut self) -> Self {
         self.optional = true;
@@ -29,28 +29,28 @@ impl Column {
 }
 
 /// A column of text.
-pub const fn left(title: &'static str) -> Column {
-    Column { title, right: false, shrinks: false, optional: false }
+pub const fn left(title: &'static str) -> TableColumn {
+    TableColumn { title, right: false, shrinks: false, optional: false }
 }
 
 /// A column of text that is cut if there is no room.
-pub const fn long(title: &'static str) -> Column {
-    Column { title, right: false, shrinks: true, optional: false }
+pub const fn long(title: &'static str) -> TableColumn {
+    TableColumn { title, right: false, shrinks: true, optional: false }
 }
 
 /// A column of figures.
-pub const fn right(title: &'static str) -> Column {
-    Column { title, right: true, shrinks: false, optional: false }
+pub const fn right(title: &'static str) -> TableColumn {
+    TableColumn { title, right: true, shrinks: false, optional: false }
 }
 
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct TableCell {
     text: String,
     style: Style,
 }
 
-impl Cell {
+impl TableCell {
     /// Text in a style.
     pub fn styled(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: harmless(text.as_ref()), style }
@@ -58,17 +58,17 @@ impl Cell {
 }
 
 /// Plain text.
-pub fn cell(text: impl AsRef<str>) -> Cell {
-    Cell::styled(text, Style::new())
+pub fn cell(text: impl AsRef<str>) -> TableCell {
+    TableCell::styled(text, Style::new())
 }
 
 /// What is known, or a dash.
-pub fn known(text: Option<impl AsRef<str>>) -> Cell {
+pub fn known(text: Option<impl AsRef<str>>) -> TableCell {
     text.map_or_else(unknown, cell)
 }
 
-fn unknown() -> Cell {
-    Cell::styled("-", Style::new().dimmed())
+fn unknown() -> TableCell {
+    TableCell::styled("-", Style::new().dimmed())
 }
 
 /// Escapes whole output as in JSON, except colours, line ends and tabs. Fields from others should be [`harmless`]
@@ -121,7 +121,7 @@ pub fn cut(text: &str, columns: usize) -> String {
 }
 
 /// The table, no wider than the terminal if one is known; a line each, without the last line's end.
-pub fn table(columns: &[Column], rows: &[Vec<Cell>], width: Option<usize>) -> String {
+pub fn table(columns: &[TableColumn], rows: &[Vec<TableCell>], width: Option<usize>) -> String {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let is_known = |index: usize| {
         rows.iter().filter_map(|row| row.get(index)).any(|cell| !cell.text.is_empty() && *cell != unknown())
@@ -129,9 +129,9 @@ pub fn table(columns: &[Column], rows: &[Vec<Cell>], width: Option<usize>) -> St
     let is_optional = |index: usize| columns.get(index).is_some_and(|column| column.optional);
     kept.retain(|index| is_known(*index) || !is_optional(*index));
     loop {
-        let some: Vec<Column> = kept.iter().filter_map(|index| columns.get(*index).copied()).collect();
-        let pick = |row: &Vec<Cell>| kept.iter().filter_map(|index| row.get(*index).cloned()).collect();
-        let picked: Vec<Vec<Cell>> = rows.iter().map(pick).collect();
+        let some: Vec<TableColumn> = kept.iter().filter_map(|index| columns.get(*index).copied()).collect();
+        let pick = |row: &Vec<TableCell>| kept.iter().filter_map(|index| row.get(*index).cloned()).collect();
+        let picked: Vec<Vec<TableCell>> = rows.iter().map(pick).collect();
         let widths = widths(&some, &picked, width);
         let is_wide = width.is_some_and(|width| total(&widths) > width);
         match kept.iter().rposition(|index| is_optional(*index)).filter(|_| is_wide) {
@@ -141,9 +141,9 @@ pub fn table(columns: &[Column], rows: &[Vec<Cell>], width: Option<usize>) -> St
     }
 }
 
-fn draw(columns: &[Column], rows: &[Vec<Cell>], widths: &[usize]) -> String {
+fn draw(columns: &[TableColumn], rows: &[Vec<TableCell>], widths: &[usize]) -> String {
     let title = Style::new().bold();
-    let titles: Vec<Cell> = columns.iter().map(|column| Cell::styled(column.title, title)).collect();
+    let titles: Vec<TableCell> = columns.iter().map(|column| TableCell::styled(column.title, title)).collect();
     let lines = std::iter::once(&titles).chain(rows).map(|row| line(columns, row, widths));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -153,7 +153,7 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-fn line(columns: &[Column], row: &[Cell], widths: &[usize]) -> String {
+fn line(columns: &[TableColumn], row: &[TableCell], widths: &[usize]) -> String {
     let mut line = String::new();
     let mut blank = 0;
     for ((column, cell), width) in columns.iter().zip(row).zip(widths) {
@@ -167,7 +167,7 @@ fn line(columns: &[Column], row: &[Cell], widths: &[usize]) -> String {
     line
 }
 
-fn widths(columns: &[Column], rows: &[Vec<Cell>], at_most: Option<usize>) -> Vec<usize> {
+fn widths(columns: &[TableColumn], rows: &[Vec<TableCell>], at_most: Option<usize>) -> Vec<usize> {
     let cells = |index: usize| rows.iter().filter_map(move |row| row.get(index)).map(|cell| cell.text.width());
     let wanted = columns.iter().enumerate();
     let mut widths: Vec<usize> =
@@ -188,9 +188,9 @@ fn widths(columns: &[Column], rows: &[Vec<Cell>], at_most: Option<usize>) -> Vec
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 3] = [left("AGENT"), right("MAILBOX"), long("CONTENT")];
+    const COLUMNS: [TableColumn; 3] = [left("AGENT"), right("MAILBOX"), long("CONTENT")];
 
-    fn rows() -> Vec<Vec<Cell>> {
+    fn rows() -> Vec<Vec<TableCell>> {
         let row = |name: &str, count: u64, text: &str| vec![cell(name), cell(count.to_string()), cell(text)];
         vec![row("ada", 3, "price(tea)"), row("bärbel", 12_000, "a long story about 茶 and its price"), row("c", 0, "")]
     }

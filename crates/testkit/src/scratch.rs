@@ -1,6 +1,7 @@
 //! Folders of tests.
 #![allow(clippy::expect_used, reason = "a fixture of tests")]
 
+use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,7 +19,7 @@ impl Scratch {
         let name = format!("whimbrel-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+        builder().create(&folder).expect("a temporary folder can be made");
         Self(folder)
     }
 
@@ -30,7 +31,7 @@ impl Scratch {
         let scratch = Self::new();
         for (name, text) in files {
             let path = scratch.0.join(name);
-            path.parent().map(std::fs::create_dir_all).transpose().expect("a folder can be made");
+            path.parent().map(|folder| builder().create(folder)).transpose().expect("a folder can be made");
             std::fs::write(path, text).expect("a file can be written");
         }
         scratch
@@ -52,4 +53,13 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Returns what makes folders that only their owner can read, as nodes do.
+fn builder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
 }

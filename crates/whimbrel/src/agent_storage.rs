@@ -66,7 +66,7 @@ pub struct StorageFolder {
 }
 
 /// Whoever writes.
-struct Writer {
+struct StorageWriter {
     folder: PathBuf,
     shelves: Arc<Shelves>,
     /// Told when something cannot be written, once until it can be again.
@@ -102,7 +102,7 @@ impl StorageFolder {
         }
         let (folder, report) = (folder.to_owned(), Box::new(report));
         let failed = Mutex::new(false);
-        let writer = Arc::new(Writer { folder, shelves: Arc::clone(&shelves), report, failed, _lock: lock });
+        let writer = Arc::new(StorageWriter { folder, shelves: Arc::clone(&shelves), report, failed, _lock: lock });
         let keeper: Weak<dyn Keeper> = Arc::downgrade(&writer) as _;
         shelves.set_keeper(keeper);
         let (stop, stopped) = channel();
@@ -147,7 +147,7 @@ fn read(file: &Path, shelves: &Shelves) -> Result<(), String> {
     shelves.restore(kept).map(drop).map_err(|error: RestoreError| error.to_string())
 }
 
-impl Keeper for Writer {
+impl Keeper for StorageWriter {
     fn write_changed(&self) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let (changed, mut wrong) = (self.shelves.take_changed(), None);
@@ -206,6 +206,8 @@ mod tests {
     use whimbrel_platform::limits::{STORAGE_ENTRY_BYTES, STORAGE_SHELF_BYTES};
     use whimbrel_platform::storage::Room;
 
+    use whimbrel_testkit::Scratch;
+
     use super::*;
 
     const ROOM: Room = Room { bytes: 1_000, owner_bytes: 100_000 };
@@ -213,28 +215,20 @@ mod tests {
     /// What counts of amy, who keeps three letters under a key of one.
     const AMY: u64 = STORAGE_SHELF_BYTES + STORAGE_ENTRY_BYTES + 4;
 
-    struct Scratch(PathBuf);
+    struct StorageScratch(Scratch);
 
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("whimbrel-kept-{}-{name}", std::process::id()));
-            let _ = fs::remove_dir_all(&folder);
-            Self(folder)
+    impl StorageScratch {
+        fn new() -> Self {
+            Self(Scratch::new())
         }
 
         fn open(&self) -> Result<StorageFolder, StorageFolderError> {
-            StorageFolder::open(&self.0, |_| {})
+            StorageFolder::open(self.0.path(), |_| {})
         }
 
         fn files(&self) -> Vec<PathBuf> {
-            let files = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path());
+            let files = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().path());
             files.filter(|file| file.extension().is_some_and(|extension| extension == ENDING)).collect()
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
         }
     }
 
@@ -244,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_outlives_the_process() {
-        let scratch = Scratch::new("outlives");
+        let scratch = StorageScratch::new();
         let shelving = scratch.open().unwrap();
         assert!(matches!(scratch.open(), Err(StorageFolderError::InUse(_))));
         for agent in ["amy", "bob"] {
@@ -262,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_changes_is_written_while_the_node_runs() {
-        let scratch = Scratch::new("runs");
+        let scratch = StorageScratch::new();
         let shelving = scratch.open().unwrap();
         shelving.shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
         let before = Instant::now();
@@ -274,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_changed_is_written_when_somebody_has_to_rely_on_it() {
-        let scratch = Scratch::new("relied");
+        let scratch = StorageScratch::new();
         let shelving = scratch.open().unwrap();
         for value in [b"one", b"two"] {
             shelving.shelves().put(&holder("amy"), "k", value, ROOM).unwrap();
@@ -286,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_told_and_left_alone() {
-        let scratch = Scratch::new("damaged");
+        let scratch = StorageScratch::new();
         scratch.open().unwrap().shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
         let file = scratch.files().pop().unwrap();
         let good = fs::read(&file).unwrap();
@@ -307,9 +301,8 @@ mod tests {
     #[test]
     fn a_folder_that_others_can_read_is_not_used() {
         use std::os::unix::fs::PermissionsExt;
-        let scratch = Scratch::new("private");
-        fs::create_dir(&scratch.0).unwrap();
-        fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o755)).unwrap();
+        let scratch = StorageScratch::new();
+        fs::set_permissions(scratch.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
         assert!(matches!(scratch.open(), Err(StorageFolderError::NotPrivate(_))));
     }
 }

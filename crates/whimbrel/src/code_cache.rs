@@ -204,23 +204,9 @@ fn key_in(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
 
 #[cfg(test)]
 mod tests {
+    use whimbrel_testkit::Scratch;
+
     use super::*;
-
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("whimbrel-cache-{}-{name}", std::process::id()));
-            let _ = fs::remove_dir_all(&folder);
-            Self(folder)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     fn code(number: u8) -> CodeHash {
         CodeHash([number; 32])
@@ -228,12 +214,12 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_found_by_the_next_process() {
-        let scratch = Scratch::new("found");
-        let cache = CodeCache::open(&scratch.0).unwrap();
+        let scratch = Scratch::new();
+        let cache = CodeCache::open(scratch.path()).unwrap();
         assert_eq!(cache.find(code(1), Form::Module), None);
         cache.keep(code(1), Form::Module, b"one");
         cache.keep(code(1), Form::Compiled, b"two");
-        let next = CodeCache::open(&scratch.0).unwrap();
+        let next = CodeCache::open(scratch.path()).unwrap();
         assert_eq!(next.key(), cache.key());
         assert_ne!(next.key(), Some(&[0; KEY_BYTES]));
         assert_eq!(next.find(code(1), Form::Module).as_deref(), Some(&b"one"[..]));
@@ -247,8 +233,8 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_the_longest_time_goes() {
-        let scratch = Scratch::new("size");
-        let cache = CodeCache { bytes_max: 100, ..CodeCache::at(scratch.0.clone()) };
+        let scratch = Scratch::new();
+        let cache = CodeCache { bytes_max: 100, ..CodeCache::at(scratch.path().to_owned()) };
         let long_ago = |number: u64| SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number);
         for number in 1..=3 {
             cache.keep(code(number), Form::Program, &[number; 30]);
@@ -268,14 +254,15 @@ mod tests {
     #[test]
     fn a_folder_that_others_can_write_is_none() {
         use std::os::unix::fs::PermissionsExt;
-        let scratch = Scratch::new("open");
-        drop(CodeCache::open(&scratch.0).unwrap());
+        let scratch = Scratch::new();
+        let folder = scratch.path().join("cache");
+        drop(CodeCache::open(&folder).unwrap());
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&scratch.0), mode(&scratch.0.join(KEY))), (0o700, 0o600));
-        fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o770)).unwrap();
-        let error = CodeCache::open(&scratch.0).unwrap_err().to_string();
+        assert_eq!((mode(&folder), mode(&folder.join(KEY))), (0o700, 0o600));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
+        let error = CodeCache::open(&folder).unwrap_err().to_string();
         assert!(error.contains("chmod 700"), "{error}");
-        let unusable = CodeCache::at(scratch.0.clone());
+        let unusable = CodeCache::at(folder.clone());
         unusable.keep(code(1), Form::Module, b"one");
         assert_eq!((unusable.key(), unusable.find(code(1), Form::Module)), (None, None));
     }

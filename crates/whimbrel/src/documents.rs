@@ -59,11 +59,11 @@ pub struct Documents {
 struct Document {
     /// With the folders that it is in, as `poems/ozymandias.txt`.
     name: Text,
-    content: Content,
+    content: DocumentContent,
 }
 
 #[derive(Debug)]
-enum Content {
+enum DocumentContent {
     Text(Text),
     Bytes(Bytes),
 }
@@ -82,7 +82,7 @@ impl Documents {
             }
             Err(source) => return Err(DocumentsError::Unreadable { path: folder.to_owned(), source }),
         }
-        let mut reading = Reading { root: folder, documents: Vec::new(), bytes: 0 };
+        let mut reading = FolderReading { root: folder, documents: Vec::new(), bytes: 0 };
         reading.folder(folder, "", 0)?;
         let mut documents = reading.documents;
         documents.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -155,7 +155,7 @@ fn text(value: &Value) -> Result<&str, String> {
     value.as_str().ok_or_else(|| "a document's name is text".to_owned())
 }
 
-impl Content {
+impl DocumentContent {
     fn new(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self::Text(text.into()),
@@ -199,13 +199,13 @@ impl Content {
 }
 
 /// A folder being read.
-struct Reading<'a> {
+struct FolderReading<'a> {
     root: &'a Path,
     documents: Vec<Document>,
     bytes: u64,
 }
 
-impl Reading<'_> {
+impl FolderReading<'_> {
     fn folder(&mut self, folder: &Path, prefix: &str, deep: usize) -> Result<(), DocumentsError> {
         let unreadable = |source| DocumentsError::Unreadable { path: folder.to_owned(), source };
         if deep > DOCUMENT_FOLDERS_DEEP_MAX {
@@ -247,7 +247,7 @@ impl Reading<'_> {
             let what = format!("has more than {DOCUMENTS_BYTES_MAX} bytes of documents, which a node keeps in memory");
             return Err(too_much(self.root, what));
         }
-        let content = Content::new(std::fs::read(path).map_err(unreadable)?);
+        let content = DocumentContent::new(std::fs::read(path).map_err(unreadable)?);
         self.documents.push(Document { name: name.into(), content });
         Ok(())
     }

@@ -256,34 +256,24 @@ pub fn wrong(text: &str, path: &Path, place: Range<usize>, message: &str) -> Box
 
 #[cfg(test)]
 mod tests {
+    use whimbrel_testkit::Scratch;
+
     use super::*;
 
-    struct Scratch(PathBuf);
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
     /// A folder of a society with a program, one in a folder of it, and one beside it that is not the society's.
-    fn society(name: &str) -> (Scratch, Sources) {
-        let folder = std::env::temp_dir().join(format!("whimbrel-files-{}-{name}", std::process::id()));
-        let inside = folder.join("society");
-        std::fs::create_dir_all(inside.join("agents")).unwrap();
-        for file in ["society/a.asl", "society/agents/b.asl", "secret.asl"] {
-            std::fs::write(folder.join(file), "x.").unwrap();
-        }
-        (Scratch(folder), Sources::new(&inside, ["agents"]))
+    fn society() -> (Scratch, Sources) {
+        let folder = Scratch::with(&[("society/a.asl", "x."), ("society/agents/b.asl", "x."), ("secret.asl", "x.")]);
+        let sources = Sources::new(&folder.path().join("society"), ["agents"]);
+        (folder, sources)
     }
 
     #[test]
     fn strangers_find_what_is_in_a_societys_folders_by_one_name() {
-        let (folder, sources) = society("names");
+        let (folder, sources) = society();
         for name in ["a.asl", "b.asl", "agents/b.asl", "agents\\b.asl"] {
             assert!(sources.find_inside(name).is_some_and(|file| file.is_file()), "{name}");
         }
-        let absolute = folder.0.join("society/a.asl");
+        let absolute = folder.path().join("society/a.asl");
         for name in [
             "../secret.asl",
             "..\\secret.asl",
@@ -301,10 +291,10 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_lead_strangers_nowhere() {
-        let (folder, sources) = society("links");
-        let inside = folder.0.join("society");
+        let (folder, sources) = society();
+        let inside = folder.path().join("society");
         std::os::unix::fs::symlink(&inside, inside.join("again")).unwrap();
-        std::os::unix::fs::symlink(folder.0.join("secret.asl"), inside.join("out.asl")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("secret.asl"), inside.join("out.asl")).unwrap();
         assert!(sources.find("again/again/a.asl").is_file());
         for name in ["again/a.asl", "again/again/a.asl", "out.asl"] {
             assert_eq!(sources.find_inside(name), None, "{name}");
@@ -313,7 +303,7 @@ mod tests {
 
     #[test]
     fn back_slashes_name_files_too() {
-        let (_folder, sources) = society("slashes");
+        let (_folder, sources) = society();
         assert!(sources.find("agents\\b.asl").is_file());
         assert!(!sources.find("agents\\none.asl").is_file());
     }

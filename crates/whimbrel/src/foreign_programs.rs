@@ -32,7 +32,7 @@ impl Made {
 
 /// One of them.
 #[derive(Debug)]
-struct Entry {
+struct ForeignEntry {
     code: CodeHash,
     made: Made,
     /// As it travels.
@@ -43,11 +43,11 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Foreign {
     /// In the order in which they came.
-    entries: Vec<Entry>,
+    entries: Vec<ForeignEntry>,
 }
 
 impl Foreign {
-    fn entry(&self, code: CodeHash) -> Option<&Entry> {
+    fn entry(&self, code: CodeHash) -> Option<&ForeignEntry> {
         self.entries.iter().find(|entry| entry.code == code)
     }
 
@@ -86,7 +86,7 @@ impl Foreign {
             let why = format!("agents from elsewhere use {CODE_MEMORY_BYTES_MAX} bytes of programs already");
             return Err(FetchError::Inadmissible(why));
         }
-        self.entries.push(Entry { code, made, bytes });
+        self.entries.push(ForeignEntry { code, made, bytes });
         Ok(())
     }
 }

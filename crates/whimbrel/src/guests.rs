@@ -83,7 +83,7 @@ mod hosted {
 
     /// Runs them; nothing, until there is the first.
     #[derive(Default)]
-    pub struct Guests {
+    pub struct GuestModules {
         host: OnceLock<Result<Arc<Host>, String>>,
         cache: Option<Arc<CodeCache>>,
     }
@@ -101,7 +101,7 @@ mod hosted {
         }
     }
 
-    impl Guests {
+    impl GuestModules {
         /// Those that keep there what is compiled for them.
         pub fn new(cache: Option<Arc<CodeCache>>) -> Self {
             Self { host: OnceLock::new(), cache }
@@ -203,9 +203,9 @@ mod hosted {
 
     /// Nothing runs them.
     #[derive(Default)]
-    pub struct Guests;
+    pub struct GuestModules;
 
-    impl Guests {
+    impl GuestModules {
         /// Nothing is compiled for them.
         pub fn new(_cache: Option<Arc<CodeCache>>) -> Self {
             Self
@@ -227,9 +227,9 @@ mod hosted {
     }
 }
 
-pub use hosted::{GuestCode, Guests};
+pub use hosted::{GuestCode, GuestModules};
 
-impl std::fmt::Debug for Guests {
+impl std::fmt::Debug for GuestModules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Guests")
     }

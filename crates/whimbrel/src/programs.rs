@@ -21,7 +21,7 @@ use whimbrel_runtime::{CodeFound, ProgramLoader};
 use crate::code_cache::{CodeCache, Form};
 use crate::files::{ReadError, Sources};
 use crate::foreign_programs::{Foreign, Made};
-use crate::guests::{GuestCode, Guests, is_module};
+use crate::guests::{GuestCode, GuestModules, is_module};
 
 /// Why a program cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ struct Compiled {
 pub struct Programs {
     sources: Sources,
     images: Mutex<FxHashMap<PathBuf, Compiled>>,
-    guests: Guests,
+    guests: GuestModules,
     modules: Mutex<FxHashMap<PathBuf, GuestCode>>,
     foreign: Mutex<Foreign>,
     cache: Option<Arc<CodeCache>>,
@@ -81,7 +81,7 @@ pub struct Programs {
 impl Programs {
     /// Programs that are found there. What comes from elsewhere is kept in that cache.
     pub fn new(sources: Sources, cache: Option<Arc<CodeCache>>) -> Self {
-        Self { sources, guests: Guests::new(cache.clone()), cache, ..Self::default() }
+        Self { sources, guests: GuestModules::new(cache.clone()), cache, ..Self::default() }
     }
 
     /// The same, where a file that cannot be included is an error of the program.
@@ -117,7 +117,7 @@ impl Programs {
         let source = self.sources.read(&file)?;
         let name = Text::from(file.to_string_lossy());
         let misread = source.warning(&name);
-        let mut includes = Includes { sources: &self.sources, is_strict: self.is_strict };
+        let mut includes = ProgramIncludes { sources: &self.sources, is_strict: self.is_strict };
         let Loaded { mut image, warnings, bundle } = whimbrel_bdi::load_bundled(&source.text, &name, &mut includes)
             .map_err(|ProgramError { diagnostics }| {
                 CompileError::Errors(misread.iter().cloned().chain(diagnostics).collect())
@@ -371,12 +371,12 @@ impl CodeSeen {
 }
 
 /// Files that programs include: beside the including file, then where programs are found.
-struct Includes<'a> {
+struct ProgramIncludes<'a> {
     sources: &'a Sources,
     is_strict: bool,
 }
 
-impl Loader for Includes<'_> {
+impl Loader for ProgramIncludes<'_> {
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
         let beside = Path::new(from_file).parent().unwrap_or(Path::new("")).join(path);
         let file = if beside.is_file() { beside } else { self.sources.find(path) };
@@ -520,34 +520,27 @@ impl ProgramLoader for SocietyLoader {
 
 #[cfg(test)]
 mod tests {
+    use whimbrel_testkit::Scratch;
+
     use super::*;
-
-    struct Scratch(PathBuf);
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 
     /// A society with a program; beside its folder, another one.
     fn society() -> Scratch {
-        let folder = std::env::temp_dir().join(format!("whimbrel-programs-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("society")).unwrap();
-        std::fs::write(folder.join("society/ann.asl"), "!go. +!go <- .print(here).").unwrap();
-        std::fs::write(folder.join("secret.asl"), "!keep. +!keep <- .print(secret).").unwrap();
-        Scratch(folder)
+        Scratch::with(&[
+            ("society/ann.asl", "!go. +!go <- .print(here)."),
+            ("secret.asl", "!keep. +!keep <- .print(secret)."),
+        ])
     }
 
     #[test]
     fn what_strangers_say_of_files_is_looked_for_in_the_societys_folder_alone() {
         let scratch = society();
-        let sources = || Sources::new(&scratch.0.join("society"), []);
+        let sources = || Sources::new(&scratch.path().join("society"), []);
         let code_of = |file: &Path| {
             let (image, _) = Programs::new(sources(), None).compile(file.to_str().unwrap()).unwrap();
             image.code
         };
-        let (own, secret) = (scratch.0.join("society/ann.asl"), scratch.0.join("secret.asl"));
+        let (own, secret) = (scratch.path().join("society/ann.asl"), scratch.path().join("secret.asl"));
         let programs = Programs::new(sources(), None);
         let named = |path: &str, code| Origin::Program { path: path.to_owned(), fingerprint: 0, code };
         let outside = [

@@ -19,26 +19,26 @@ pub struct Refusals {
     /// The file of that.
     file: Option<PathBuf>,
     began: Instant,
-    recent: Mutex<Recent>,
+    recent: Mutex<RecentRefusals>,
     counts: RefusalCounts,
 }
 
 /// Newest refusals and acts. Equal ones are folded, and each standing of parties has room of its own.
 #[derive(Default)]
-struct Recent {
+struct RecentRefusals {
     folding: Folding,
-    kept: PerStanding<VecDeque<Kept>>,
+    kept: PerStanding<VecDeque<KeptRefusal>>,
     /// Number of the next one.
     next: u64,
 }
 
-struct Kept {
+struct KeptRefusal {
     number: u64,
     at_us: u64,
     what: Happening,
 }
 
-impl Recent {
+impl RecentRefusals {
     fn note(&mut self, entry: &Entry<'_>, now: Time) {
         self.fold(now);
         if let Some(first) = self.folding.note(entry, now) {
@@ -56,13 +56,13 @@ impl Recent {
         if kept.len() >= REFUSALS_KEPT_MAX {
             kept.pop_front();
         }
-        kept.push_back(Kept { number: self.next, at_us: wall_us(), what: happening(folded) });
+        kept.push_back(KeptRefusal { number: self.next, at_us: wall_us(), what: happening(folded) });
         self.next += 1;
     }
 
     /// Returns all from this number on, the oldest first.
-    fn since(&self, number: u64) -> Vec<&Kept> {
-        let mut all: Vec<&Kept> = self.kept.iter().flatten().filter(|kept| kept.number >= number).collect();
+    fn since(&self, number: u64) -> Vec<&KeptRefusal> {
+        let mut all: Vec<&KeptRefusal> = self.kept.iter().flatten().filter(|kept| kept.number >= number).collect();
         all.sort_unstable_by_key(|kept| kept.number);
         all
     }
@@ -109,7 +109,7 @@ impl Refusals {
         let mut recent = self.recent();
         recent.fold(self.now());
         let kept = recent.since(0);
-        let event = |kept: &&Kept| Event { at_us: kept.at_us, node: node.to_owned(), what: kept.what.clone() };
+        let event = |kept: &&KeptRefusal| Event { at_us: kept.at_us, node: node.to_owned(), what: kept.what.clone() };
         kept.iter().skip(kept.len().saturating_sub(most)).map(event).collect()
     }
 
@@ -117,7 +117,7 @@ impl Refusals {
         Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
-    fn recent(&self) -> MutexGuard<'_, Recent> {
+    fn recent(&self) -> MutexGuard<'_, RecentRefusals> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

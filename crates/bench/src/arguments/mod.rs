@@ -136,8 +136,8 @@ pub enum Benchmark {
     /// The compact codec on the object of the Jadex study: how small, how fast?
     Codec {
         /// Objects that are all alike but for a random number, or that differ in all numbers.
-        #[arg(long, value_enum, default_value_t = crate::codec::Object::Same)]
-        object: crate::codec::Object,
+        #[arg(long, value_enum, default_value_t = crate::codec::CodecObject::Same)]
+        object: crate::codec::CodecObject,
         /// How many children of the same class the object has.
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000_000))]
         children: u64,
@@ -487,8 +487,8 @@ pub struct Passivation {
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub agents: u64,
     /// What they are written in.
-    #[arg(long, value_enum, default_value_t = crate::Kind::Asl)]
-    pub kind: crate::Kind,
+    #[arg(long, value_enum, default_value_t = crate::AgentLanguage::Asl)]
+    pub kind: crate::AgentLanguage,
     /// How many of them are asked something, one after the other.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub asked: u64,
@@ -582,8 +582,8 @@ pub enum Mode {
 #[derive(Debug, Args)]
 pub struct BenchOptions {
     /// What the agents are written in.
-    #[arg(long, value_enum, default_value_t = crate::Kind::Native)]
-    pub kind: crate::Kind,
+    #[arg(long, value_enum, default_value_t = crate::AgentLanguage::Native)]
+    pub kind: crate::AgentLanguage,
     /// Threads to run on; as many as there are cores if not given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,

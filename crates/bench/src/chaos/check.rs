@@ -12,8 +12,8 @@ use super::clients::Histories;
 use super::history::{OperationKind, violation};
 use super::lookout::{Lookout, agents, say};
 use super::plan::{Check, End};
-use super::schedule::Random;
-use super::society::Society;
+use super::schedule::FaultRandom;
+use super::society::StruckSociety;
 use whimbrel::control::Found;
 
 /// For how long nothing may move until the society counts as at rest.
@@ -23,7 +23,7 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Messages of all nodes by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Sum {
+pub struct MessageTotals {
     pub sent: u64,
     pub came: u64,
     pub handled: u64,
@@ -32,7 +32,7 @@ pub struct Sum {
     pub left: u64,
 }
 
-impl Sum {
+impl MessageTotals {
     fn of(info: &NodeInfo) -> Self {
         let NodeInfo { sent, came, handled, dead, queued, left, .. } = *info;
         Self { sent, came, handled, dead, queued, left }
@@ -81,7 +81,7 @@ pub fn missing(nodes: &[Found], size: usize) -> Option<String> {
 
 /// Whether nothing moves any more.
 pub struct Calm {
-    last: Option<(Sum, BTreeMap<String, String>, Instant)>,
+    last: Option<(MessageTotals, BTreeMap<String, String>, Instant)>,
 }
 
 impl Calm {
@@ -91,16 +91,17 @@ impl Calm {
     }
 
     /// Looks once more. The sum, if it has been the same for long enough and adds up; otherwise what moves.
-    pub fn look(&mut self, nodes: &[Found], has_lost_nodes: bool) -> Result<Sum, String> {
-        let sum = nodes.iter().map(|node| Sum::of(&node.info)).fold(Sum::default(), Sum::add);
+    pub fn look(&mut self, nodes: &[Found], has_lost_nodes: bool) -> Result<MessageTotals, String> {
+        let sum =
+            nodes.iter().map(|node| MessageTotals::of(&node.info)).fold(MessageTotals::default(), MessageTotals::add);
         let (homes, _) = homes(nodes).map_err(|error| format!("{error:#}"))?;
         let since = match self.last.take() {
             Some((last, lived, since)) if last == sum && lived == homes => since,
             _ => Instant::now(),
         };
         self.last = Some((sum, homes, since));
-        if let Some(node) = nodes.iter().find(|node| !Sum::of(&node.info).is_conserved()) {
-            return Err(format!("{}: {}", node.info.node, shown(Sum::of(&node.info))));
+        if let Some(node) = nodes.iter().find(|node| !MessageTotals::of(&node.info).is_conserved()) {
+            return Err(format!("{}: {}", node.info.node, shown(MessageTotals::of(&node.info))));
         }
         if sum.queued > 0 {
             return Err(format!("{} messages wait", sum.queued));
@@ -117,8 +118,8 @@ impl Calm {
 }
 
 /// As one writes it.
-pub fn shown(sum: Sum) -> String {
-    let Sum { sent, came, handled, dead, queued, left } = sum;
+pub fn shown(sum: MessageTotals) -> String {
+    let MessageTotals { sent, came, handled, dead, queued, left } = sum;
     format!("sent {sent} + came {came}, handled {handled} + dead {dead} + queued {queued} + left {left}")
 }
 
@@ -148,13 +149,13 @@ pub fn tell(end: &End, nodes: &[Found], told: &mut BTreeSet<String>) -> anyhow::
 }
 
 /// One of the plan's checks. What is wrong.
-pub fn check(check: &Check, society: &Society, lookout: &Lookout) -> Result<(), String> {
+pub fn check(check: &Check, society: &StruckSociety, lookout: &Lookout) -> Result<(), String> {
     let of = |found: u64, expected: u64, what: &str| {
         if found == expected { Ok(()) } else { Err(format!("{found} {what}, expected {expected}")) }
     };
     match check {
         Check::Ask { ask, content, expect } => {
-            let node = lookout.any(&mut Random(0)).ok_or("no node answers")?;
+            let node = lookout.any(&mut FaultRandom(0)).ok_or("no node answers")?;
             let asked = say(&node, 0, ("query-ref", ask, content), Some(ANSWER_PATIENCE));
             match asked.map_err(|error| format!("{ask} was asked {content}: {error:#}"))? {
                 Some(answer) if answer == *expect => Ok(()),
@@ -185,7 +186,7 @@ pub fn check(check: &Check, society: &Society, lookout: &Lookout) -> Result<(), 
 
 /// What a register's clients saw.
 #[derive(Clone, Debug, Serialize)]
-pub struct Register {
+pub struct RegisterReport {
     pub name: String,
     pub reads: usize,
     pub writes: usize,
@@ -199,8 +200,8 @@ pub struct Register {
 }
 
 /// Whether the histories are linearizable.
-pub fn registers(histories: &Histories) -> Vec<Register> {
-    let mut registers: Vec<Register> = histories
+pub fn registers(histories: &Histories) -> Vec<RegisterReport> {
+    let mut registers: Vec<RegisterReport> = histories
         .iter()
         .map(|(name, history)| {
             let writes = history.iter().filter(|operation| matches!(operation.kind, OperationKind::Write(_))).count();
@@ -210,7 +211,7 @@ pub fn registers(histories: &Histories) -> Vec<Register> {
                 .windows(2)
                 .filter_map(|pair| Some((pair.last()?.saturating_sub(*pair.first()?), *pair.first()?)));
             let (silence, from) = gaps.max_by_key(|(gap, _)| *gap).unwrap_or_default();
-            Register {
+            RegisterReport {
                 name: name.clone(),
                 reads: history.len() - writes,
                 writes,

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use whimbrel_operator::{Reason, Refusal};
 
-use super::history::{Operation, OperationKind};
+use super::history::{OperationKind, RegisterOperation};
 use super::lookout::{Lookout, say};
-use super::schedule::Random;
+use super::schedule::FaultRandom;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,15 +21,15 @@ const PAUSE: Duration = Duration::from_millis(20);
 const NOBODY_PAUSE: Duration = Duration::from_millis(100);
 
 /// What clients did to registers, by name.
-pub type Histories = FxHashMap<String, Vec<Operation>>;
+pub type Histories = FxHashMap<String, Vec<RegisterOperation>>;
 
 /// Clients at work.
 pub struct Clients {
-    shared: Arc<Shared>,
+    shared: Arc<ClientState>,
     threads: Vec<JoinHandle<()>>,
 }
 
-struct Shared {
+struct ClientState {
     began: Instant,
     lookout: Lookout,
     registers: Vec<String>,
@@ -42,7 +42,7 @@ struct Shared {
 impl Clients {
     /// So many of them begin. They count time from `began`.
     pub fn begin(lookout: &Lookout, registers: Vec<String>, clients: u8, seed: u64, began: Instant) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ClientState {
             began,
             lookout: lookout.clone(),
             registers,
@@ -52,7 +52,7 @@ impl Clients {
         });
         let begin = |number: u8| {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || shared.work(number, &mut Random(seed ^ u64::from(number))))
+            std::thread::spawn(move || shared.work(number, &mut FaultRandom(seed ^ u64::from(number))))
         };
         Self { threads: (1..=clients).map(begin).collect(), shared }
     }
@@ -73,8 +73,8 @@ impl Drop for Clients {
     }
 }
 
-impl Shared {
-    fn work(&self, number: u8, random: &mut Random) {
+impl ClientState {
+    fn work(&self, number: u8, random: &mut FaultRandom) {
         while !self.ended.load(Ordering::Acquire) {
             let (Some(node), Some(register)) =
                 (self.lookout.any(random), self.registers.get(random.below(self.registers.len())))
@@ -95,10 +95,14 @@ impl Shared {
             let answer = said.ok().flatten();
             let operation = if writes {
                 let answered = (answer.as_ref() == Some(&question)).then_some(answered);
-                Some(Operation { called, answered, kind: OperationKind::Write(value) })
+                Some(RegisterOperation { called, answered, kind: OperationKind::Write(value) })
             } else {
                 let seen = answer.as_deref().and_then(value_in);
-                seen.map(|value| Operation { called, answered: Some(answered), kind: OperationKind::Read(value) })
+                seen.map(|value| RegisterOperation {
+                    called,
+                    answered: Some(answered),
+                    kind: OperationKind::Read(value),
+                })
             };
             if let Some(operation) = operation {
                 let mut histories = self.histories.lock().unwrap_or_else(PoisonError::into_inner);

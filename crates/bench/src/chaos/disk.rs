@@ -14,11 +14,11 @@ const DISK_BYTES: u64 = 256 << 20;
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// A disk, unmounted when it is dropped.
-pub struct Disk {
+pub struct SmallDisk {
     folder: PathBuf,
 }
 
-impl Disk {
+impl SmallDisk {
     /// Mounts a disk in the place of a folder.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         // Also if a process still has files there.
         let _ = command("umount", &["-l", &self.folder.to_string_lossy()]);

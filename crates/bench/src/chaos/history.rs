@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What a client asked of a register, and was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct RegisterOperation {
     pub called: Duration,
     /// `None` if no answer came: a write may have happened since then, or not.
     pub answered: Option<Duration>,
@@ -49,7 +49,7 @@ impl fmt::Display for Violation {
 
 /// The operations that have to do with one value.
 #[derive(Clone, Copy, Debug)]
-struct Cluster {
+struct ValueOperations {
     value: u64,
     written_from: Option<Duration>,
     /// The earliest answer: from then on the value was there, or had been.
@@ -61,14 +61,14 @@ struct Cluster {
 }
 
 /// What is wrong with a history, if anything is.
-pub fn violation(history: &[Operation]) -> Option<Violation> {
+pub fn violation(history: &[RegisterOperation]) -> Option<Violation> {
     let clusters = match clusters(history) {
         Ok(clusters) => clusters,
         Err(violation) => return Some(violation),
     };
     // A value is surely there from its first answer to its last call, if that is later; otherwise at some instant from its
     // last call to its first answer.
-    let (mut there, fleeting): (Vec<Cluster>, Vec<Cluster>) =
+    let (mut there, fleeting): (Vec<ValueOperations>, Vec<ValueOperations>) =
         clusters.into_iter().partition(|cluster| cluster.first_answer < cluster.last_call);
     there.sort_by_key(|cluster| cluster.first_answer);
     for pair in there.windows(2) {
@@ -85,9 +85,9 @@ pub fn violation(history: &[Operation]) -> Option<Violation> {
     })
 }
 
-fn clusters(history: &[Operation]) -> Result<Vec<Cluster>, Violation> {
-    let mut clusters: BTreeMap<u64, Cluster> = BTreeMap::new();
-    let none = |value| Cluster {
+fn clusters(history: &[RegisterOperation]) -> Result<Vec<ValueOperations>, Violation> {
+    let mut clusters: BTreeMap<u64, ValueOperations> = BTreeMap::new();
+    let none = |value| ValueOperations {
         value,
         written_from: None,
         first_answer: Duration::MAX,
@@ -95,8 +95,10 @@ fn clusters(history: &[Operation]) -> Result<Vec<Cluster>, Violation> {
         is_read: false,
         read_from: Duration::MAX,
     };
-    clusters
-        .insert(INITIAL, Cluster { written_from: Some(Duration::ZERO), first_answer: Duration::ZERO, ..none(INITIAL) });
+    clusters.insert(
+        INITIAL,
+        ValueOperations { written_from: Some(Duration::ZERO), first_answer: Duration::ZERO, ..none(INITIAL) },
+    );
     for operation in history {
         let answered = operation.answered.unwrap_or(Duration::MAX);
         let (OperationKind::Write(value) | OperationKind::Read(value)) = operation.kind;
@@ -131,13 +133,13 @@ mod tests {
 
     use super::*;
 
-    fn operation(called: u64, answered: Option<u64>, kind: OperationKind) -> Operation {
-        Operation { called: Duration::from_secs(called), answered: answered.map(Duration::from_secs), kind }
+    fn operation(called: u64, answered: Option<u64>, kind: OperationKind) -> RegisterOperation {
+        RegisterOperation { called: Duration::from_secs(called), answered: answered.map(Duration::from_secs), kind }
     }
 
     /// Looks for an order by trying all.
-    fn has_order(left: &[Operation], holds: u64) -> bool {
-        let must = |operation: &Operation| operation.answered.is_some();
+    fn has_order(left: &[RegisterOperation], holds: u64) -> bool {
+        let must = |operation: &RegisterOperation| operation.answered.is_some();
         if !left.iter().any(must) {
             return true;
         }
@@ -157,7 +159,7 @@ mod tests {
         })
     }
 
-    fn histories() -> impl Strategy<Value = Vec<Operation>> {
+    fn histories() -> impl Strategy<Value = Vec<RegisterOperation>> {
         let one = (0_u64..12, 1_u64..8, any::<bool>(), 0_u64..5, 0_u8..5);
         proptest::collection::vec(one, 1..7).prop_map(|all| {
             let mut written = 0;

@@ -11,7 +11,7 @@ use serde_json::json;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol};
 use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request, Sending};
 
-use super::schedule::Random;
+use super::schedule::FaultRandom;
 use whimbrel::control::content_of;
 use whimbrel::control::{Found, survey};
 
@@ -21,26 +21,26 @@ const LOOK: Duration = Duration::from_millis(200);
 /// See the module.
 #[derive(Clone)]
 pub struct Lookout {
-    seen: Arc<Seen>,
+    seen: Arc<LookoutState>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct LookoutState {
     processes: Mutex<Vec<u32>>,
     nodes: Mutex<Vec<Found>>,
     ended: AtomicBool,
 }
 
 /// The thread; it ends when this is dropped.
-pub struct Looking {
-    seen: Arc<Seen>,
+pub struct LookoutThread {
+    seen: Arc<LookoutState>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Lookout {
     /// Begins to look.
-    pub fn begin() -> (Self, Looking) {
-        let seen = Arc::<Seen>::default();
+    pub fn begin() -> (Self, LookoutThread) {
+        let seen = Arc::<LookoutState>::default();
         let looks = Arc::clone(&seen);
         let look = move || {
             while !looks.ended.load(Ordering::Acquire) {
@@ -49,7 +49,7 @@ impl Lookout {
                 std::thread::sleep(LOOK);
             }
         };
-        (Self { seen: Arc::clone(&seen) }, Looking { seen, thread: Some(std::thread::spawn(look)) })
+        (Self { seen: Arc::clone(&seen) }, LookoutThread { seen, thread: Some(std::thread::spawn(look)) })
     }
 
     /// Says whose nodes are meant.
@@ -69,13 +69,13 @@ impl Lookout {
     }
 
     /// One of those that answered, any of them.
-    pub fn any(&self, random: &mut Random) -> Option<Found> {
+    pub fn any(&self, random: &mut FaultRandom) -> Option<Found> {
         let mut nodes = self.nodes();
         (!nodes.is_empty()).then(|| nodes.swap_remove(random.below(nodes.len())))
     }
 }
 
-impl Seen {
+impl LookoutState {
     fn among(&self, mut nodes: Vec<Found>) -> Vec<Found> {
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.retain(|node| processes.contains(&node.info.pid));
@@ -83,7 +83,7 @@ impl Seen {
     }
 }
 
-impl Drop for Looking {
+impl Drop for LookoutThread {
     fn drop(&mut self) {
         self.seen.ended.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {

@@ -21,12 +21,12 @@ use serde::Serialize;
 use toml::Spanned;
 use whimbrel::files::{self, wrong};
 
-use self::check::{Calm, Register, Sum};
+use self::check::{Calm, MessageTotals, RegisterReport};
 use self::clients::{Clients, Histories};
 use self::lookout::Lookout;
 use self::plan::{Check, Plan, Wrong};
 use self::schedule::{Blow, Victim, schedule};
-use self::society::Society;
+use self::society::StruckSociety;
 use crate::arguments::ChaosArguments;
 use whimbrel::duration;
 use whimbrel::projects::project_in;
@@ -45,13 +45,13 @@ struct Count {
 
 /// What came of a run.
 #[derive(Debug, Serialize)]
-struct Report {
+struct ChaosReport {
     seed: u64,
     lasted_s: f64,
     faults: Vec<Count>,
-    messages: Option<Sum>,
+    messages: Option<MessageTotals>,
     agents: usize,
-    registers: Vec<Register>,
+    registers: Vec<RegisterReport>,
     checks: usize,
     violations: Vec<String>,
 }
@@ -59,7 +59,7 @@ struct Report {
 /// Somebody does not want to wait any longer.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
-struct Interrupted;
+struct ChaosInterrupted;
 
 /// Carries out a plan.
 pub fn chaos(arguments: &ChaosArguments) -> anyhow::Result<ExitCode> {
@@ -75,8 +75,8 @@ pub fn chaos(arguments: &ChaosArguments) -> anyhow::Result<ExitCode> {
     let stopping = Stopping::new()?;
     let folder = std::env::temp_dir().join(format!("whimbrel-chaos-{}", std::process::id()));
     whimbrel_files::create_folder(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let outcome = Society::prepare(&plan, &project, folder.clone())
-        .and_then(|society| Trial::begin(&plan, society, seed, arguments.patience, stopping).run(&blows));
+    let outcome = StruckSociety::prepare(&plan, &project, folder.clone())
+        .and_then(|society| ChaosTrial::begin(&plan, society, seed, arguments.patience, stopping).run(&blows));
     let keep = arguments.keep || outcome.as_ref().is_ok_and(|report| !report.violations.is_empty());
     if keep {
         terminal::note(&format!("what nodes and servers wrote is in {}", folder.display()));
@@ -85,7 +85,7 @@ pub fn chaos(arguments: &ChaosArguments) -> anyhow::Result<ExitCode> {
     }
     match outcome {
         Ok(report) => tell(&report, arguments.json),
-        Err(error) if error.is::<Interrupted>() => Ok(ExitCode::from(INTERRUPTED as u8)),
+        Err(error) if error.is::<ChaosInterrupted>() => Ok(ExitCode::from(INTERRUPTED as u8)),
         Err(error) => Err(error),
     }
 }
@@ -110,24 +110,24 @@ fn read(file: &Path) -> anyhow::Result<Plan> {
 }
 
 /// The society, those who look at it, and the time.
-struct Trial<'a> {
+struct ChaosTrial<'a> {
     plan: &'a Plan,
     seed: u64,
     patience: Duration,
-    society: Society,
+    society: StruckSociety,
     lookout: Lookout,
-    _looking: lookout::Looking,
+    _looking: lookout::LookoutThread,
     stopping: Stopping,
     began: Instant,
 }
 
-impl<'a> Trial<'a> {
-    fn begin(plan: &'a Plan, society: Society, seed: u64, patience: Duration, stopping: Stopping) -> Self {
+impl<'a> ChaosTrial<'a> {
+    fn begin(plan: &'a Plan, society: StruckSociety, seed: u64, patience: Duration, stopping: Stopping) -> Self {
         let (lookout, looking) = Lookout::begin();
         Self { plan, seed, patience, society, lookout, _looking: looking, stopping, began: Instant::now() }
     }
 
-    fn run(mut self, blows: &[Blow]) -> anyhow::Result<Report> {
+    fn run(mut self, blows: &[Blow]) -> anyhow::Result<ChaosReport> {
         self.say(&format!("seed {}: {} faults", self.seed, blows.len()));
         self.wait_until_whole().context("the society does not begin")?;
         self.began = Instant::now();
@@ -135,7 +135,7 @@ impl<'a> Trial<'a> {
         let clients = self.begin_clients()?;
         self.strike(blows)?;
         let lasted_s = self.began.elapsed().as_secs_f64();
-        let mut report = Report {
+        let mut report = ChaosReport {
             seed: self.seed,
             lasted_s,
             faults: count(self.plan, blows),
@@ -158,7 +158,7 @@ impl<'a> Trial<'a> {
     /// Lets time pass, and looks after the processes.
     fn pass(&mut self, time: Duration) -> anyhow::Result<()> {
         if self.stopping.within(time) {
-            bail!(Interrupted);
+            bail!(ChaosInterrupted);
         }
         for said in self.society.look_after() {
             self.say(&said);
@@ -265,9 +265,9 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether all is as it should be.
-    fn judge(&mut self, clients: Vec<Clients>, report: &mut Report) -> anyhow::Result<()> {
+    fn judge(&mut self, clients: Vec<Clients>, report: &mut ChaosReport) -> anyhow::Result<()> {
         if let Err(why) = self.wait_until_whole() {
-            if why.is::<Interrupted>() {
+            if why.is::<ChaosInterrupted>() {
                 return Err(why);
             }
             report.violations.push(format!("the society is not whole again: {why:#}"));
@@ -289,7 +289,7 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    fn judge_messages(&mut self, report: &mut Report) -> anyhow::Result<()> {
+    fn judge_messages(&mut self, report: &mut ChaosReport) -> anyhow::Result<()> {
         // Agents that are just being read from the store send nothing: without them it would be calm too soon.
         self.wait_for_agents()?;
         let (mut calm, mut told) = (Calm::new(), BTreeSet::new());
@@ -351,7 +351,7 @@ fn show(plan: &Plan, blows: &[Blow], seed: u64) -> anyhow::Result<ExitCode> {
 }
 
 /// Says how it went.
-fn tell(report: &Report, as_json: bool) -> anyhow::Result<ExitCode> {
+fn tell(report: &ChaosReport, as_json: bool) -> anyhow::Result<ExitCode> {
     let code = if report.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if as_json {
         whimbrel_terminal::screen::print(&serde_json::to_string(report)?)?;
@@ -364,7 +364,7 @@ fn tell(report: &Report, as_json: bool) -> anyhow::Result<ExitCode> {
     lines.extend(report.messages.map(|sum| format!("messages  {} on the nodes that live", check::shown(sum))));
     lines.push(format!("agents    {}, each on one node", report.agents));
     for register in &report.registers {
-        let Register { name, reads, writes, unanswered, silence_s, silence_from_s, violation } = register;
+        let RegisterReport { name, reads, writes, unanswered, silence_s, silence_from_s, violation } = register;
         let so = if violation.is_none() { "linearizable" } else { "not linearizable" };
         lines.push(format!(
             "register  {name}: {so}; {reads} reads and {writes} writes, {unanswered} of them unanswered; nobody answered for {silence_s:.1} s at most, from {silence_from_s:.1} s on"

@@ -17,12 +17,12 @@ const BURST_BYTES: u64 = 16_000;
 const LATENCY_MS: u64 = 400;
 
 /// The network; it is removed when it is dropped.
-pub struct Network {
+pub struct ChaosNetwork {
     prefix: String,
     hosts: Vec<Victim>,
 }
 
-impl Network {
+impl ChaosNetwork {
     /// Makes a network of these hosts.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Network {
     }
 }
 
-impl Drop for Network {
+impl Drop for ChaosNetwork {
     fn drop(&mut self) {
         // With a namespace its devices go, and what was set there.
         let names = self.hosts.iter().map(|host| self.host(*host)).chain([self.switch()]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use super::schedule::{Random, choose};
+use super::schedule::{FaultRandom, choose};
 use whimbrel_platform::duration;
 
 /// The longest a run may be asked to last.
@@ -25,7 +25,7 @@ const NODES_MAX: u8 = 9;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    pub society: Spanned<Society>,
+    pub society: Spanned<PlannedSociety>,
     #[serde(default)]
     pub run: Run,
     #[serde(default, rename = "fault")]
@@ -48,7 +48,7 @@ pub struct Wrong {
 /// The society, and what runs it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Society {
+pub struct PlannedSociety {
     /// A project, a program, or a folder with one project; as seen from the plan's folder.
     pub project: String,
     /// Nodes: n1, n2, ...; three on an engine if not given.
@@ -308,7 +308,7 @@ impl Plan {
                 _ => {}
             }
         }
-        if choose(self, &fault.targets, Vec::new(), &mut Random(0)).is_none() {
+        if choose(self, &fault.targets, Vec::new(), &mut FaultRandom(0)).is_none() {
             return Err(format!(
                 "of {nodes} nodes and {servers} servers that are started there are not as many as targets"
             ));

@@ -37,9 +37,9 @@ impl std::fmt::Display for Victim {
 
 /// Random numbers of a seed (SplitMix64).
 #[derive(Clone, Debug)]
-pub struct Random(pub u64);
+pub struct FaultRandom(pub u64);
 
-impl Random {
+impl FaultRandom {
     /// A number below this one; 0 if there is none.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -59,9 +59,9 @@ impl Random {
 
 /// All that happens, in order.
 pub fn schedule(plan: &Plan, seed: u64) -> Vec<Blow> {
-    let mut random = Random(seed);
+    let mut random = FaultRandom(seed);
     let last = plan.run.time.map_or(Duration::MAX, |time| time.0);
-    let first = |(number, fault): (usize, &Fault), random: &mut Random| match fault.when {
+    let first = |(number, fault): (usize, &Fault), random: &mut FaultRandom| match fault.when {
         When::At(at) => (at, number, 1),
         When::Every { mean, times } => (random.around(mean), number, times.unwrap_or(u64::MAX)),
     };
@@ -93,7 +93,7 @@ fn place(
     number: usize,
     due: Duration,
     unfinished: &[Blow],
-    random: &mut Random,
+    random: &mut FaultRandom,
 ) -> Option<Blow> {
     let mut at = due;
     loop {
@@ -110,7 +110,12 @@ fn place(
 }
 
 /// One for each target, none of them struck already; the choosiest targets first.
-pub fn choose(plan: &Plan, targets: &[Target], mut struck: Vec<Victim>, random: &mut Random) -> Option<Vec<Victim>> {
+pub fn choose(
+    plan: &Plan,
+    targets: &[Target],
+    mut struck: Vec<Victim>,
+    random: &mut FaultRandom,
+) -> Option<Vec<Victim>> {
     let nodes = || (1..=plan.nodes()).map(Victim::Node);
     let servers = || (1..=plan.servers()).map(Victim::Server);
     let of = |target: &Target| -> Vec<Victim> {

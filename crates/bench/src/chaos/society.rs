@@ -14,8 +14,8 @@ use whimbrel::cluster::DEPOSED;
 use whimbrel_store::nats::{Cluster, Host, Setup, find_server};
 
 use super::clock::Clocks;
-use super::disk::Disk;
-use super::network::Network;
+use super::disk::SmallDisk;
+use super::network::ChaosNetwork;
 use super::plan::{Fault, Kind, Plan, Store, Target};
 use super::schedule::Victim;
 
@@ -27,7 +27,7 @@ const NODE_PORT: u16 = 7001;
 const PANICKED: i32 = 101;
 
 /// See the module. All is ended and removed when it is dropped, but the folder.
-pub struct Society {
+pub struct StruckSociety {
     plan: Plan,
     project: PathBuf,
     /// Where the nodes' output is, and the servers' files.
@@ -37,8 +37,8 @@ pub struct Society {
     cluster: Option<Cluster>,
     clocks: Option<Clocks>,
     // After the processes that are on them.
-    network: Option<Network>,
-    disks: FxHashMap<Victim, Disk>,
+    network: Option<ChaosNetwork>,
+    disks: FxHashMap<Victim, SmallDisk>,
     /// What the plan does not explain.
     pub troubles: Vec<String>,
     /// A process was killed or ended: what it counted is gone.
@@ -54,7 +54,7 @@ struct NodeProcess {
     start_at: Option<Instant>,
 }
 
-impl Society {
+impl StruckSociety {
     /// Makes what the faults need, and starts the servers.
     ///
     /// # Errors
@@ -79,13 +79,13 @@ impl Society {
         let nodes: Vec<Victim> = society.nodes.iter().map(|node| node.name).collect();
         let has = |kind: fn(&Kind) -> bool| plan.faults.iter().any(|fault| kind(&fault.get_ref().kind));
         if has(|kind| matches!(kind, Kind::Partition | Kind::SlowLink { .. })) {
-            society.network = Some(Network::new([&nodes[..], &servers].concat())?);
+            society.network = Some(ChaosNetwork::new([&nodes[..], &servers].concat())?);
         }
         if has(|kind| matches!(kind, Kind::ClockStep { .. })) {
             society.clocks = Some(Clocks::new(&society.folder)?);
         }
         for victim in nodes.iter().chain(&servers).filter(|victim| may_be_full(plan, **victim)) {
-            let disk = Disk::mount(&society.keeps(*victim))?;
+            let disk = SmallDisk::mount(&society.keeps(*victim))?;
             society.disks.insert(*victim, disk);
         }
         match &plan.society.get_ref().store {
@@ -314,7 +314,7 @@ impl Society {
         self.cluster.as_mut().context("there are no servers")
     }
 
-    fn network(&self) -> anyhow::Result<&Network> {
+    fn network(&self) -> anyhow::Result<&ChaosNetwork> {
         self.network.as_ref().context("there is no network")
     }
 
@@ -322,7 +322,7 @@ impl Society {
         self.clocks.as_ref().context("there are no clocks")
     }
 
-    fn disk(&self, victim: Victim) -> anyhow::Result<&Disk> {
+    fn disk(&self, victim: Victim) -> anyhow::Result<&SmallDisk> {
         self.disks.get(&victim).with_context(|| format!("{victim} has no disk of its own"))
     }
 
@@ -344,7 +344,7 @@ impl Society {
     }
 }
 
-impl Drop for Society {
+impl Drop for StruckSociety {
     fn drop(&mut self) {
         for process in self.nodes.iter_mut().filter_map(|node| node.process.as_mut()) {
             let _ = process.kill();

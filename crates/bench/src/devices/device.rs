@@ -19,7 +19,7 @@ use whimbrel_platform::session::{
     Save,
 };
 
-use super::load::{Kind, Load, LoadOperation, Slot};
+use super::load::{DeviceLoad, DeviceSlot, DeviceTask, LoadOperation};
 use super::{ORACLE, TOKEN};
 
 /// Devices that come from one address: fewer than may have sessions with one token there, and than it has ports.
@@ -46,7 +46,7 @@ const ACK_EVERY: u64 = 32;
 const CODE: &str = "ts:bench";
 
 /// Lives until all is over, then sees what became of its state.
-pub async fn live(load: Rc<Load>, index: usize) {
+pub async fn live(load: Rc<DeviceLoad>, index: usize) {
     let Some(slot) = load.slots.get(index) else { return };
     let mut rest = pause(index);
     while !load.is_over.get() {
@@ -63,7 +63,7 @@ pub async fn live(load: Rc<Load>, index: usize) {
     let until = Instant::now() + RETURN_PATIENCE;
     let (mut rest, mut why) = (pause(index), String::new());
     while Instant::now() < until {
-        match Visit::begin(&load, slot, index).await {
+        match DeviceConnection::begin(&load, slot, index).await {
             Ok(mut visit) => {
                 load.verified.set(load.verified.get() + 1);
                 let _ = visit.write(&Frame::Bye).await;
@@ -88,9 +88,9 @@ fn pause(index: usize) -> Duration {
 }
 
 /// A connection of a device, with its agent.
-struct Visit<'a> {
-    load: &'a Load,
-    slot: &'a Slot,
+struct DeviceConnection<'a> {
+    load: &'a DeviceLoad,
+    slot: &'a DeviceSlot,
     device: u32,
     socket: WebSocketStream<TcpStream>,
     reader: FrameReader,
@@ -105,8 +105,8 @@ struct Visit<'a> {
 }
 
 /// Connects, does what it is told, and comes back when all is over or something is wrong.
-async fn visit(load: &Load, slot: &Slot, index: usize) -> anyhow::Result<()> {
-    let mut visit = Visit::begin(load, slot, index).await?;
+async fn visit(load: &DeviceLoad, slot: &DeviceSlot, index: usize) -> anyhow::Result<()> {
+    let mut visit = DeviceConnection::begin(load, slot, index).await?;
     load.note_free(slot, index);
     loop {
         let begins = visit.under_way.is_none();
@@ -138,22 +138,22 @@ async fn visit(load: &Load, slot: &Slot, index: usize) -> anyhow::Result<()> {
 }
 
 /// What came of asking for an agent.
-enum Welcome {
+enum AgentGrant {
     There,
     /// It is with another node, whose clients connect there.
     Elsewhere(String),
 }
 
-impl<'a> Visit<'a> {
+impl<'a> DeviceConnection<'a> {
     /// Connects, and has the agent; with the node that has it, if another one says so.
-    async fn begin(load: &'a Load, slot: &'a Slot, index: usize) -> anyhow::Result<Self> {
+    async fn begin(load: &'a DeviceLoad, slot: &'a DeviceSlot, index: usize) -> anyhow::Result<Self> {
         let _one_of_some = load.connecting.acquire().await?;
         for _ in 0..SENDINGS_MAX {
             let mut visit = Self::connect(load, slot, index).await?;
             let welcomed = timeout(PATIENCE, visit.welcome()).await.context("it takes too long to have an agent");
             match welcomed.and_then(|welcomed| welcomed) {
-                Ok(Welcome::There) => return Ok(visit),
-                Ok(Welcome::Elsewhere(at)) => {
+                Ok(AgentGrant::There) => return Ok(visit),
+                Ok(AgentGrant::Elsewhere(at)) => {
                     // It begins nothing here.
                     let _ = visit.write(&Frame::Bye).await;
                     slot.door.set(Some(door_at(&at, load.node)?));
@@ -169,7 +169,7 @@ impl<'a> Visit<'a> {
     }
 
     /// Connects, and asks for the agent.
-    async fn connect(load: &'a Load, slot: &'a Slot, index: usize) -> anyhow::Result<Self> {
+    async fn connect(load: &'a DeviceLoad, slot: &'a DeviceSlot, index: usize) -> anyhow::Result<Self> {
         let device = load.first + index as u32;
         // Should that node be gone, any other says which one is in its place.
         let node = slot.door.take().unwrap_or(load.node);
@@ -198,14 +198,14 @@ impl<'a> Visit<'a> {
     }
 
     /// Waits until the agent is there; its state comes before.
-    async fn welcome(&mut self) -> anyhow::Result<Welcome> {
+    async fn welcome(&mut self) -> anyhow::Result<AgentGrant> {
         let (device, mut kept) = (self.device, None);
         loop {
             let frame = self.read().await?;
             match &frame {
                 Frame::State(state) => kept = Some(state.state.clone()),
                 Frame::Refused(refused) if refused.code == Code::Elsewhere => {
-                    return Ok(Welcome::Elsewhere(refused.text.clone()));
+                    return Ok(AgentGrant::Elsewhere(refused.text.clone()));
                 }
                 Frame::Refused(refused) if matches!(refused.code, Code::NameTaken | Code::NotYet) => {
                     bail!("its agent is not to be had yet: {}", refused.text)
@@ -223,7 +223,7 @@ impl<'a> Visit<'a> {
             None => 0,
             Some(None) => {
                 self.load.note_lost(format!("device {device} has a state that it never wrote"));
-                return Ok(Welcome::There);
+                return Ok(AgentGrant::There);
             }
         };
         if found < safe || found > written {
@@ -232,7 +232,7 @@ impl<'a> Visit<'a> {
         // What was under way when the connection broke is safe if it is there.
         self.slot.safe.set(found);
         self.slot.written.set(found.max(written));
-        Ok(Welcome::There)
+        Ok(AgentGrant::There)
     }
 
     async fn write(&mut self, frame: &Frame) -> anyhow::Result<()> {
@@ -263,7 +263,7 @@ impl<'a> Visit<'a> {
         let number = self.number;
         let mut state = 0;
         let frame = match operation.kind {
-            Kind::Write => {
+            DeviceTask::Write => {
                 state = self.slot.written.get() + 1;
                 self.slot.written.set(state);
                 let bytes = state_of(state, self.device, self.load.what.bytes as usize);
@@ -278,7 +278,7 @@ impl<'a> Visit<'a> {
                     to: None,
                 })
             }
-            Kind::Read => {
+            DeviceTask::Read => {
                 let oracle = Aid::local(ORACLE);
                 let question = AclMessage::new(Performative::Request, Aid::NOBODY, oracle, "fortune");
                 Frame::Message(MessageFrame { number, agent: 0, message: MessageBody::Owned(Box::new(question)) })
@@ -297,7 +297,7 @@ impl<'a> Visit<'a> {
             Frame::Saved(saved) => {
                 self.received = saved.number;
                 if let Some((operation, number, state)) = under_way
-                    && operation.kind == Kind::Write
+                    && operation.kind == DeviceTask::Write
                     && saved.of >= number
                 {
                     self.slot.safe.set(state);
@@ -307,7 +307,7 @@ impl<'a> Visit<'a> {
             Frame::Message(message) => {
                 (self.received, self.upto) = (message.number, message.number);
                 if let Some((operation, ..)) = under_way
-                    && operation.kind == Kind::Read
+                    && operation.kind == DeviceTask::Read
                 {
                     return Ok(self.done(operation));
                 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
 
 use super::device;
-use super::tally::{Tally, Told};
+use super::tally::{StretchTally, TallyLine};
 use crate::arguments::Devices;
 
 /// How often operations are given out.
@@ -27,13 +27,13 @@ const READ_EVERY: u64 = 10;
 /// What a process with devices says, a line of JSON each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "said", rename_all = "snake_case")]
-pub enum Said {
+pub enum DeviceReport {
     /// All devices have their agents.
     Connected,
     /// What was done in the last minute, or what there is of it.
     Minute {
         /// It.
-        tally: Told,
+        tally: TallyLine,
     },
     /// Since the last line so many devices have lost their connection, and so many have one.
     Devices {
@@ -53,7 +53,7 @@ pub enum Said {
 
 /// What a device is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DeviceTask {
     /// Have its state written.
     Write,
     /// Ask for something.
@@ -63,13 +63,13 @@ pub enum Kind {
 /// An operation, and when it was due.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOperation {
-    pub kind: Kind,
+    pub kind: DeviceTask,
     pub due: Instant,
 }
 
 /// How a device is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phase {
+pub enum DevicePhase {
     /// It has no connection.
     #[default]
     Away,
@@ -81,11 +81,11 @@ pub enum Phase {
 
 /// What is known of a device, whether it is connected or not.
 #[derive(Default)]
-pub struct Slot {
+pub struct DeviceSlot {
     /// What it is to do next.
     pub operation: Cell<Option<LoadOperation>>,
     pub wake: Notify,
-    pub phase: Cell<Phase>,
+    pub phase: Cell<DevicePhase>,
     /// The number of the last state that it had written, and of the last one that it was told is safe.
     pub written: Cell<u64>,
     pub safe: Cell<u64>,
@@ -94,13 +94,13 @@ pub struct Slot {
 }
 
 /// What all devices of this process share.
-pub struct Load {
+pub struct DeviceLoad {
     pub what: Devices,
     pub node: SocketAddr,
     /// The number of the first device.
     pub first: u32,
-    pub slots: Vec<Slot>,
-    pub tally: RefCell<Tally>,
+    pub slots: Vec<DeviceSlot>,
+    pub tally: RefCell<StretchTally>,
     /// Devices that were free once, in the order in which they are to act.
     turns: RefCell<VecDeque<usize>>,
     pub connecting: Semaphore,
@@ -113,13 +113,13 @@ pub struct Load {
     trouble: RefCell<Option<String>>,
 }
 
-impl Load {
+impl DeviceLoad {
     fn new(what: Devices, node: SocketAddr, first: u32, count: usize) -> Self {
         Self {
             what,
             node,
             first,
-            slots: std::iter::repeat_with(Slot::default).take(count).collect(),
+            slots: std::iter::repeat_with(DeviceSlot::default).take(count).collect(),
             tally: RefCell::default(),
             turns: RefCell::default(),
             connecting: Semaphore::new(CONNECTING),
@@ -133,8 +133,8 @@ impl Load {
     }
 
     /// A device has its agent, or did what it was to do: it has nothing to do.
-    pub fn note_free(&self, slot: &Slot, index: usize) {
-        if slot.phase.replace(Phase::Free) == Phase::Away {
+    pub fn note_free(&self, slot: &DeviceSlot, index: usize) {
+        if slot.phase.replace(DevicePhase::Free) == DevicePhase::Away {
             self.connected.set(self.connected.get() + 1);
             self.changed.notify_one();
         }
@@ -142,13 +142,13 @@ impl Load {
     }
 
     /// A device has no connection any more. Nobody knows what became of what it was to do.
-    pub fn note_away(&self, slot: &Slot) {
+    pub fn note_away(&self, slot: &DeviceSlot) {
         slot.operation.take();
-        let before = slot.phase.replace(Phase::Away);
-        if before == Phase::Busy {
+        let before = slot.phase.replace(DevicePhase::Away);
+        if before == DevicePhase::Busy {
             self.tally.borrow_mut().errors += 1;
         }
-        if before != Phase::Away {
+        if before != DevicePhase::Away {
             self.connected.set(self.connected.get().saturating_sub(1));
             self.changed.notify_one();
         }
@@ -171,8 +171,8 @@ impl Load {
             let Some(index) = self.turns.borrow_mut().pop_front() else { return false };
             let Some(slot) = self.slots.get(index) else { continue };
             // Whoever lost its connection meanwhile comes back by itself.
-            if slot.phase.get() == Phase::Free {
-                slot.phase.set(Phase::Busy);
+            if slot.phase.get() == DevicePhase::Free {
+                slot.phase.set(DevicePhase::Busy);
                 slot.operation.set(Some(operation));
                 slot.wake.notify_one();
                 return true;
@@ -190,7 +190,7 @@ impl Load {
             ticks.tick().await;
             let due = (begun.elapsed().min(whole).as_secs_f64() * per_s) as u64;
             while given < due {
-                let kind = if given % READ_EVERY == READ_EVERY - 1 { Kind::Read } else { Kind::Write };
+                let kind = if given % READ_EVERY == READ_EVERY - 1 { DeviceTask::Read } else { DeviceTask::Write };
                 let at = begun + Duration::from_secs_f64((given as f64 + 1.0) / per_s);
                 if !self.give(LoadOperation { kind, due: at }) {
                     self.tally.borrow_mut().late += 1;
@@ -211,14 +211,14 @@ impl Load {
     /// Waits until all that was begun is over, for so long.
     async fn settle(&self) {
         let until = Instant::now() + SETTLE;
-        let busy = || self.slots.iter().any(|slot| slot.phase.get() == Phase::Busy);
+        let busy = || self.slots.iter().any(|slot| slot.phase.get() == DevicePhase::Busy);
         while busy() && Instant::now() < until {
             tokio::time::sleep(10 * TICK).await;
         }
     }
 }
 
-fn say(said: &Said) -> anyhow::Result<()> {
+fn say(said: &DeviceReport) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", serde_json::to_string(said)?)?;
     Ok(out.flush()?)
@@ -230,18 +230,18 @@ fn say(said: &Said) -> anyhow::Result<()> {
 /// There is no event loop to be had, or nobody listens to what is said.
 pub fn run(what: &Devices, node: &str, first: u32, count: u32) -> anyhow::Result<()> {
     let node = node.parse().context("the node has no address")?;
-    let load = Rc::new(Load::new(what.clone(), node, first, count as usize));
+    let load = Rc::new(DeviceLoad::new(what.clone(), node, first, count as usize));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no event loop")?;
     tokio::task::LocalSet::new().block_on(&runtime, act(load))
 }
 
-async fn act(load: Rc<Load>) -> anyhow::Result<()> {
+async fn act(load: Rc<DeviceLoad>) -> anyhow::Result<()> {
     let mut living: Vec<_> =
         (0..load.slots.len()).map(|index| tokio::task::spawn_local(device::live(Rc::clone(&load), index))).collect();
     while load.connected.get() < load.slots.len() {
         load.changed.notified().await;
     }
-    say(&Said::Connected)?;
+    say(&DeviceReport::Connected)?;
     // The other processes are not there yet, or somebody looks at the node's memory.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
     let telling = tokio::task::spawn_local(tell(Rc::clone(&load)));
@@ -249,27 +249,27 @@ async fn act(load: Rc<Load>) -> anyhow::Result<()> {
     load.settle().await;
     telling.abort();
     let tally = load.tally.take().told();
-    say(&Said::Minute { tally })?;
+    say(&DeviceReport::Minute { tally })?;
     load.is_over.set(true);
     load.slots.iter().for_each(|slot| slot.wake.notify_one());
     for task in living.drain(..) {
         let _ = task.await;
     }
     let trouble = load.trouble.borrow().clone();
-    say(&Said::Over { lost: load.lost.get(), verified: load.verified.get(), trouble })
+    say(&DeviceReport::Over { lost: load.lost.get(), verified: load.verified.get(), trouble })
 }
 
 /// Tells what is done, a line a minute, and how many are connected whenever that changes.
-async fn tell(load: Rc<Load>) {
+async fn tell(load: Rc<DeviceLoad>) {
     let mut minutes = tokio::time::interval(Duration::from_secs(load.what.every.max(1)));
     minutes.tick().await;
     loop {
         let said = tokio::select! {
-            _ = minutes.tick() => Said::Minute { tally: load.tally.take().told() },
+            _ = minutes.tick() => DeviceReport::Minute { tally: load.tally.take().told() },
             () = load.changed.notified() => {
                 // Thousands come and go at once.
                 tokio::time::sleep(50 * TICK).await;
-                Said::Devices { connected: load.connected.get() }
+                DeviceReport::Devices { connected: load.connected.get() }
             }
         };
         if say(&said).is_err() {

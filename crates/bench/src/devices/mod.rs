@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use whimbrel_platform::limits::SESSIONS_MAX;
 
-use self::load::Said;
-use self::node::Nodes;
-use self::tally::Tally;
+use self::load::DeviceReport;
+use self::node::DeviceNodes;
+use self::tally::StretchTally;
 use super::Metrics;
 use crate::arguments::Devices;
-use whimbrel::open_files;
+use whimbrel::node::open_files;
 
 pub use self::load::run as act;
 
@@ -38,19 +38,19 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE: Duration = Duration::from_secs(900);
 
 /// What came out.
-pub struct Outcome {
+pub struct DevicesResult {
     pub metrics: Metrics,
     /// Each minute, or how long else the stretches are.
-    pub minutes: Vec<Tally>,
+    pub minutes: Vec<StretchTally>,
 }
 
 /// The other processes: devices.
-struct Crowd {
+struct DeviceProcesses {
     children: Vec<(Child, ChildStdin)>,
-    said: Receiver<anyhow::Result<(usize, Said)>>,
+    said: Receiver<anyhow::Result<(usize, DeviceReport)>>,
 }
 
-impl Drop for Crowd {
+impl Drop for DeviceProcesses {
     fn drop(&mut self) {
         for (child, _) in &mut self.children {
             let _ = child.kill();
@@ -61,9 +61,9 @@ impl Drop for Crowd {
 
 /// What was heard so far.
 #[derive(Default)]
-struct Heard {
+struct StretchReports {
     /// Of each process, what it did in each stretch.
-    minutes: Vec<Tally>,
+    minutes: Vec<StretchTally>,
     /// How many stretches each process told of.
     told: Vec<usize>,
     /// How many devices of each process are connected.
@@ -93,7 +93,7 @@ impl Devices {
 ///
 /// # Errors
 /// There are more devices than this system has files for, a process cannot be started or ends, or the devices do not all connect.
-pub fn run(what: &Devices) -> anyhow::Result<Outcome> {
+pub fn run(what: &Devices) -> anyhow::Result<DevicesResult> {
     let files = open_files::raise();
     let room = files.saturating_sub(FILES_BESIDE).min(SESSIONS_MAX as u64);
     let each = u64::from(what.devices).div_ceil(u64::from(what.gateways));
@@ -104,10 +104,10 @@ pub fn run(what: &Devices) -> anyhow::Result<Outcome> {
             u64::from(what.devices).div_ceil(room.max(1))
         );
     }
-    let mut nodes = Nodes::start(what)?;
+    let mut nodes = DeviceNodes::start(what)?;
     let mut memory = vec![nodes.resident_bytes()?];
     let begun = Instant::now();
-    let mut crowd = Crowd::start(what, &nodes, room)?;
+    let mut crowd = DeviceProcesses::start(what, &nodes, room)?;
     crowd.await_connected()?;
     let connected_s = begun.elapsed().as_secs_f64();
     std::thread::sleep(REST);
@@ -121,18 +121,18 @@ pub fn run(what: &Devices) -> anyhow::Result<Outcome> {
         eprintln!("whimbrel: {trouble}");
     }
     let metrics = figures(what, &heard, connected_s, recovered_s, grown, cpu);
-    Ok(Outcome { metrics, minutes: heard.minutes })
+    Ok(DevicesResult { metrics, minutes: heard.minutes })
 }
 
 fn figures(
     what: &Devices,
-    heard: &Heard,
+    heard: &StretchReports,
     connected_s: f64,
     recovered_s: Option<f64>,
     grown: Option<f64>,
     cpu: Option<f64>,
 ) -> Metrics {
-    let mut all = Tally::default();
+    let mut all = StretchTally::default();
     heard.minutes.iter().for_each(|minute| all.add(&minute.told()));
     let done = all.done as f64;
     vec![
@@ -150,9 +150,9 @@ fn figures(
     ]
 }
 
-impl Crowd {
+impl DeviceProcesses {
     /// As many processes as there must be: none has more devices than it may have files, or a gateway.
-    fn start(what: &Devices, nodes: &Nodes, room: u64) -> anyhow::Result<Self> {
+    fn start(what: &Devices, nodes: &DeviceNodes, room: u64) -> anyhow::Result<Self> {
         let processes = u64::from(what.devices).div_ceil(room.max(1)).max(1);
         let each = u64::from(what.devices).div_ceil(processes) as u32;
         let program = std::env::current_exe().context("cannot find this program")?;
@@ -181,7 +181,7 @@ impl Crowd {
         Ok(Self { children, said })
     }
 
-    fn next(&mut self, at_most: Duration) -> anyhow::Result<Option<(usize, Said)>> {
+    fn next(&mut self, at_most: Duration) -> anyhow::Result<Option<(usize, DeviceReport)>> {
         match self.said.recv_timeout(at_most) {
             Ok(said) => said.map(Some),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -196,7 +196,7 @@ impl Crowd {
         while waiting > 0 {
             let left = until.saturating_duration_since(Instant::now());
             match self.next(left)? {
-                Some((_, Said::Connected)) => waiting -= 1,
+                Some((_, DeviceReport::Connected)) => waiting -= 1,
                 Some(_) => {}
                 None => bail!("the devices are not all connected after {} s", CONNECT_PATIENCE.as_secs()),
             }
@@ -206,9 +206,10 @@ impl Crowd {
 
     /// Hears what the devices do until all is over, and ends the node in the middle if that is wanted: how long it took until all
     /// devices were back.
-    fn hear_out(&mut self, what: &Devices, nodes: &mut Nodes) -> anyhow::Result<(Heard, Option<f64>)> {
+    fn hear_out(&mut self, what: &Devices, nodes: &mut DeviceNodes) -> anyhow::Result<(StretchReports, Option<f64>)> {
         let processes = self.children.len();
-        let mut heard = Heard { told: vec![0; processes], connected: self.shares(what), ..Heard::default() };
+        let mut heard =
+            StretchReports { told: vec![0; processes], connected: self.shares(what), ..StretchReports::default() };
         let begun = Instant::now();
         let until = begun + Duration::from_secs(what.seconds) + PATIENCE;
         let (mut kill_at, mut killed, mut recovered_s) = (what.kill_after.map(Duration::from_secs), None, None);
@@ -240,16 +241,16 @@ impl Crowd {
     }
 }
 
-impl Heard {
+impl StretchReports {
     /// Whether it was heard since that the connections broke.
     fn has_fallen(&self, killed: &Instant) -> bool {
         self.fell_at.is_some_and(|at| at >= *killed)
     }
 
-    fn take(&mut self, number: usize, said: Said, what: &Devices) {
+    fn take(&mut self, number: usize, said: DeviceReport, what: &Devices) {
         match said {
-            Said::Connected => {}
-            Said::Devices { connected } => {
+            DeviceReport::Connected => {}
+            DeviceReport::Devices { connected } => {
                 if let Some(place) = self.connected.get_mut(number) {
                     if connected < *place {
                         self.fell_at = Some(Instant::now());
@@ -257,19 +258,19 @@ impl Heard {
                     *place = connected;
                 }
             }
-            Said::Minute { tally } => {
+            DeviceReport::Minute { tally } => {
                 let Some(told) = self.told.get_mut(number) else { return };
                 *told += 1;
                 let at = *told;
                 if self.minutes.len() < at {
-                    self.minutes.resize_with(at, Tally::default);
+                    self.minutes.resize_with(at, StretchTally::default);
                 }
                 if let Some(minute) = self.minutes.get_mut(at - 1) {
                     minute.add(&tally);
                 }
                 self.note_progress(at, what);
             }
-            Said::Over { lost, verified, trouble } => {
+            DeviceReport::Over { lost, verified, trouble } => {
                 self.over += 1;
                 self.lost += lost;
                 self.verified += verified;
@@ -294,8 +295,8 @@ impl Heard {
 }
 
 /// The stretches, as JSON.
-pub fn stretches(minutes: &[Tally]) -> String {
-    let minute = |minute: &Tally| {
+pub fn stretches(minutes: &[StretchTally]) -> String {
+    let minute = |minute: &StretchTally| {
         super::object(&vec![
             ("done", Some(minute.done as f64)),
             ("errors", Some(minute.errors as f64)),
@@ -312,17 +313,17 @@ pub fn stretches(minutes: &[Tally]) -> String {
 ///
 /// # Errors
 /// Nothing was done.
-pub fn picture(title: &str, every_s: u64, minutes: &[Tally]) -> anyhow::Result<String> {
-    let line = |name: &str, ms: fn(&Tally) -> Option<f64>| {
+pub fn picture(title: &str, every_s: u64, minutes: &[StretchTally]) -> anyhow::Result<String> {
+    let line = |name: &str, ms: fn(&StretchTally) -> Option<f64>| {
         let at = |number: usize| (number as u64 * every_s) as f64;
         let points = (1..).zip(minutes).filter_map(|(number, minute)| Some((at(number), ms(minute)? * 1e3)));
         (name.to_owned(), points.collect())
     };
     let lines = vec![
-        line("longest", Tally::max_ms),
+        line("longest", StretchTally::max_ms),
         line("99 %", |minute| minute.percentile_ms(99.0)),
         line("median", |minute| minute.percentile_ms(50.0)),
     ];
-    let shown = super::Shown { about: "from when an operation was due until it was done", x: "seconds" };
+    let shown = super::TimesPicture { about: "from when an operation was due until it was done", x: "seconds" };
     Ok(super::times(title, shown, lines)?)
 }

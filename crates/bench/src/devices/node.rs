@@ -31,7 +31,7 @@ const PROGRAM: &str = "+!kqml_received(A, request, Question, M) <- ?fortune(F); 
 const SECRET: &str = "a-secret-for-benchmarks";
 
 /// Processes that are nodes of one platform, all at one address.
-pub struct Nodes {
+pub struct DeviceNodes {
     children: Vec<Child>,
     folder: PathBuf,
     pub address: String,
@@ -39,10 +39,10 @@ pub struct Nodes {
     first: String,
     what: Devices,
     /// Where they keep states together, if they are several.
-    store: Option<SharedStore>,
+    store: Option<StateStore>,
 }
 
-impl Drop for Nodes {
+impl Drop for DeviceNodes {
     fn drop(&mut self) {
         self.children.drain(..).for_each(end);
         self.store = None;
@@ -50,7 +50,7 @@ impl Drop for Nodes {
     }
 }
 
-impl Nodes {
+impl DeviceNodes {
     pub fn start(what: &Devices) -> anyhow::Result<Self> {
         let folder = what.folder.clone().unwrap_or_else(std::env::temp_dir);
         let folder = folder.join(format!("whimbrel-devices-{}", std::process::id()));
@@ -62,7 +62,7 @@ impl Nodes {
         let (address, what) = ("127.0.0.1:0".to_owned(), what.clone());
         let mut nodes = Self { children: Vec::new(), folder, address, first: String::new(), what, store: None };
         if nodes.what.gateways > 1 && !nodes.what.volatile {
-            nodes.store = Some(SharedStore::open(&nodes.folder)?);
+            nodes.store = Some(StateStore::open(&nodes.folder)?);
         }
         for _ in 0..nodes.what.gateways {
             let child = nodes.start_one()?;
@@ -165,14 +165,14 @@ fn end(mut child: Child) {
 }
 
 /// Where a node says that it is.
-struct Told {
+struct NodeAddress {
     address: String,
     /// Where others join it, if they can.
     joined_at: Option<String>,
 }
 
 /// What a node says at first. What it says later is read and forgotten, so that it is not held up.
-fn heard(mut lines: impl BufRead + Send + 'static) -> anyhow::Result<Told> {
+fn heard(mut lines: impl BufRead + Send + 'static) -> anyhow::Result<NodeAddress> {
     let (mut said, mut line, mut joined_at) = (String::new(), String::new(), None);
     while lines.read_line(&mut line)? > 0 {
         if let Some((_, address)) = line.split_once("others can join at ") {
@@ -181,7 +181,7 @@ fn heard(mut lines: impl BufRead + Send + 'static) -> anyhow::Result<Told> {
         if let Some((_, address)) = line.split_once("the console is at http://") {
             let address = address.split('/').next().unwrap_or_default().to_owned();
             std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
-            return Ok(Told { address, joined_at });
+            return Ok(NodeAddress { address, joined_at });
         }
         said.push_str(&std::mem::take(&mut line));
     }
@@ -190,13 +190,13 @@ fn heard(mut lines: impl BufRead + Send + 'static) -> anyhow::Result<Told> {
 
 /// What several processes keep their states in.
 #[cfg(feature = "nats")]
-struct SharedStore {
+struct StateStore {
     url: String,
     _server: whimbrel_store::nats::Cluster,
 }
 
 #[cfg(feature = "nats")]
-impl SharedStore {
+impl StateStore {
     /// A server of NATS, which is there as long as this is.
     fn open(folder: &Path) -> anyhow::Result<Self> {
         use whimbrel_store::nats::{Cluster, Setup, find_server};
@@ -212,10 +212,10 @@ impl SharedStore {
 }
 
 #[cfg(not(feature = "nats"))]
-struct SharedStore(std::convert::Infallible);
+struct StateStore(std::convert::Infallible);
 
 #[cfg(not(feature = "nats"))]
-impl SharedStore {
+impl StateStore {
     fn open(_folder: &Path) -> anyhow::Result<Self> {
         bail!("several processes keep states in NATS, which this program was built without: say --volatile")
     }

@@ -12,7 +12,7 @@ const DIGITS: u8 = 3;
 
 /// What was done in a stretch of time.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct StretchTally {
     latencies: Histogram<u64>,
     /// Operations that were done.
     pub done: u64,
@@ -24,7 +24,7 @@ pub struct Tally {
 
 /// The same as it goes from process to process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Told {
+pub struct TallyLine {
     /// Microseconds, and how often.
     latencies: Vec<(u64, u64)>,
     done: u64,
@@ -32,7 +32,7 @@ pub struct Told {
     late: u64,
 }
 
-impl Default for Tally {
+impl Default for StretchTally {
     fn default() -> Self {
         // The bounds are constants that fit.
         let latencies = Histogram::new_with_bounds(1, US_MAX, DIGITS).unwrap_or_else(|_| unreachable!("they fit"));
@@ -40,7 +40,7 @@ impl Default for Tally {
     }
 }
 
-impl Tally {
+impl StretchTally {
     /// An operation was done so long after it was due.
     pub fn note(&mut self, took: Duration) {
         self.done += 1;
@@ -48,7 +48,7 @@ impl Tally {
     }
 
     /// What another process did at the same time.
-    pub fn add(&mut self, told: &Told) {
+    pub fn add(&mut self, told: &TallyLine) {
         for (us, count) in &told.latencies {
             self.latencies.saturating_record_n(*us, *count);
         }
@@ -58,10 +58,10 @@ impl Tally {
     }
 
     /// As it goes to another process.
-    pub fn told(&self) -> Told {
+    pub fn told(&self) -> TallyLine {
         let latencies = self.latencies.iter_recorded();
         let latencies = latencies.map(|at| (at.value_iterated_to(), at.count_since_last_iteration())).collect();
-        Told { latencies, done: self.done, errors: self.errors, late: self.late }
+        TallyLine { latencies, done: self.done, errors: self.errors, late: self.late }
     }
 
     /// The percentile of the latencies, in milliseconds, if there is any.
@@ -81,11 +81,11 @@ mod tests {
 
     #[test]
     fn what_processes_tell_adds_up() {
-        let (mut one, mut other) = (Tally::default(), Tally::default());
+        let (mut one, mut other) = (StretchTally::default(), StretchTally::default());
         (1..=50).for_each(|ms| one.note(Duration::from_millis(ms)));
         (51..=100).for_each(|ms| other.note(Duration::from_millis(ms)));
         (one.errors, other.errors, other.late) = (1, 2, 3);
-        let mut both = Tally::default();
+        let mut both = StretchTally::default();
         for tally in [&one, &other] {
             let line = serde_json::to_string(&tally.told()).expect("it can be written");
             both.add(&serde_json::from_str(&line).expect("it can be read"));
@@ -94,6 +94,6 @@ mod tests {
         let close = |ms: Option<f64>, to: f64| ms.is_some_and(|ms| (ms - to).abs() <= to / 500.0);
         assert!(close(both.percentile_ms(50.0), 50.0) && close(both.percentile_ms(99.0), 99.0), "{both:?}");
         assert!(close(both.max_ms(), 100.0));
-        assert_eq!(Tally::default().percentile_ms(50.0), None);
+        assert_eq!(StretchTally::default().percentile_ms(50.0), None);
     }
 }

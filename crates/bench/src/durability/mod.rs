@@ -8,8 +8,8 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use self::societies::{Ran, Trial};
-use self::stores::{BrowserConsole, Stores};
+use self::societies::{Ran, SocietyRun};
+use self::stores::{RunStore, Stores};
 use super::{Metrics, percentile, report};
 use crate::arguments::{Durability, DurableLevel, DurableSociety};
 use whimbrel_terminal as terminal;
@@ -19,7 +19,7 @@ use whimbrel_terminal::stopping::INTERRUPTED;
 const VOLATILE_TIMES: u64 = 20;
 
 /// One society on one level: the medians of its rounds.
-pub struct Measured {
+pub struct LevelResult {
     society: DurableSociety,
     level: DurableLevel,
     metrics: Metrics,
@@ -64,13 +64,13 @@ impl Durability {
         }
     }
 
-    fn trial(&self, society: DurableSociety, level: DurableLevel) -> Trial {
+    fn trial(&self, society: DurableSociety, level: DurableLevel) -> SocietyRun {
         let once = match society {
             DurableSociety::Ring => self.passes,
             DurableSociety::ContractNet => self.conversations,
         };
         let times = if level == DurableLevel::Volatile { VOLATILE_TIMES } else { 1 };
-        Trial { society, repetitions: once * times }
+        SocietyRun { society, repetitions: once * times }
     }
 
     /// The parameters as JSON.
@@ -88,7 +88,7 @@ impl Durability {
 ///
 /// # Errors
 /// A store cannot be made or written, or a society came to no result.
-pub fn run(what: &Durability) -> anyhow::Result<Vec<Measured>> {
+pub fn run(what: &Durability) -> anyhow::Result<Vec<LevelResult>> {
     let (societies, levels) = (what.societies(), what.levels());
     let stores = Arc::new(Mutex::new(Stores::prepare(what.dir.as_deref(), &levels)?));
     let left = Arc::clone(&stores);
@@ -107,7 +107,7 @@ fn run_rounds(
     stores: &Mutex<Stores>,
     societies: &[DurableSociety],
     levels: &[DurableLevel],
-) -> anyhow::Result<Vec<Measured>> {
+) -> anyhow::Result<Vec<LevelResult>> {
     let cases: Vec<(DurableSociety, DurableLevel)> =
         societies.iter().flat_map(|society| levels.iter().map(|level| (*society, *level))).collect();
     let mut rounds: Vec<Vec<Metrics>> = cases.iter().map(|_| Vec::new()).collect();
@@ -129,7 +129,11 @@ fn run_rounds(
         }
     }
     let medians = rounds.iter().map(|runs| medians(runs));
-    Ok(cases.into_iter().zip(medians).map(|((society, level), metrics)| Measured { society, level, metrics }).collect())
+    Ok(cases
+        .into_iter()
+        .zip(medians)
+        .map(|((society, level), metrics)| LevelResult { society, level, metrics })
+        .collect())
 }
 
 fn locked(stores: &Mutex<Stores>) -> MutexGuard<'_, Stores> {
@@ -144,14 +148,14 @@ fn measure(
     name: &str,
 ) -> anyhow::Result<Metrics> {
     let store = locked(stores).open(level, name)?;
-    let kept = store.as_ref().map(BrowserConsole::kept).transpose()?;
+    let kept = store.as_ref().map(RunStore::kept).transpose()?;
     let ran = what.trial(society, level).run(what, kept)?;
     let metrics = figures(ran, store.as_ref());
-    store.map_or(Ok(()), BrowserConsole::remove)?;
+    store.map_or(Ok(()), RunStore::remove)?;
     Ok(metrics)
 }
 
-fn figures(mut ran: Ran, store: Option<&BrowserConsole>) -> Metrics {
+fn figures(mut ran: Ran, store: Option<&RunStore>) -> Metrics {
     let messages = ran.messages;
     let written = store.map(|store| {
         let journal = &store.journal;
@@ -178,14 +182,14 @@ fn medians(runs: &[Metrics]) -> Metrics {
 }
 
 /// How many messages a second of each society and level there are for one of the same society that is not kept.
-fn ratio(measured: &Measured, all: &[Measured]) -> Option<f64> {
-    let per_s = |one: &Measured| one.metrics.first().and_then(|(_, value)| *value);
+fn ratio(measured: &LevelResult, all: &[LevelResult]) -> Option<f64> {
+    let per_s = |one: &LevelResult| one.metrics.first().and_then(|(_, value)| *value);
     let volatile = all.iter().find(|one| one.society == measured.society && one.level == DurableLevel::Volatile)?;
     Some(per_s(measured)? / per_s(volatile)?)
 }
 
 /// One line of JSON.
-pub fn json(what: &Durability, all: &[Measured]) -> String {
+pub fn json(what: &Durability, all: &[LevelResult]) -> String {
     let of_society = |society: DurableSociety| {
         let mine = all.iter().filter(|measured| measured.society == society);
         let levels = mine.map(|measured| {
@@ -200,7 +204,7 @@ pub fn json(what: &Durability, all: &[Measured]) -> String {
 }
 
 /// Tables, one for each society.
-pub fn table(what: &Durability, all: &[Measured]) -> String {
+pub fn table(what: &Durability, all: &[LevelResult]) -> String {
     let mut text = String::new();
     for society in what.societies() {
         let size = match society {
@@ -218,7 +222,7 @@ pub fn table(what: &Durability, all: &[Measured]) -> String {
     text.trim_end().to_owned()
 }
 
-fn row(measured: &Measured, all: &[Measured]) -> String {
+fn row(measured: &LevelResult, all: &[LevelResult]) -> String {
     let mut text = format!("  {:10}", measured.level.name());
     for (name, value) in &measured.metrics {
         let Some(value) = value else { continue };
@@ -244,9 +248,9 @@ fn row(measured: &Measured, all: &[Measured]) -> String {
 mod tests {
     use super::*;
 
-    fn measured(level: DurableLevel, per_s: f64) -> Measured {
+    fn measured(level: DurableLevel, per_s: f64) -> LevelResult {
         let metrics = vec![("messages_per_s", Some(per_s)), ("conversation_p50_ms", None)];
-        Measured { society: DurableSociety::Ring, level, metrics }
+        LevelResult { society: DurableSociety::Ring, level, metrics }
     }
 
     #[test]

@@ -21,7 +21,7 @@ const CONTRACT_NET: &[(&str, &str)] = &[
 ];
 
 /// A society to be run, so and so long.
-pub struct Trial {
+pub struct SocietyRun {
     pub society: DurableSociety,
     /// How often each token is passed on, or each initiator has a conversation.
     pub repetitions: u64,
@@ -36,7 +36,7 @@ pub struct Ran {
     pub conversation_ms: Vec<f64>,
 }
 
-impl Trial {
+impl SocietyRun {
     /// Messages that all agents send, but for the few with which it begins and ends.
     fn messages(&self, what: &Durability) -> u64 {
         match self.society {
@@ -75,8 +75,8 @@ impl Trial {
     pub fn run(&self, what: &Durability, kept: Option<Kept>) -> anyhow::Result<Ran> {
         let (project, files) = self.project(what);
         let society = Society::built_in(&project, files)?;
-        let heard = Arc::new(Mutex::new(Heard::default()));
-        let builder = Platform::builder().output(Listening(Arc::clone(&heard))).loader(society.loader());
+        let heard = Arc::new(Mutex::new(RunLines::default()));
+        let builder = Platform::builder().output(RunListener(Arc::clone(&heard))).loader(society.loader());
         let builder = what.threads.into_iter().fold(builder, |builder, threads| builder.workers(usize::from(threads)));
         let platform = kept.into_iter().fold(builder, whimbrel_runtime::PlatformBuilder::durable).build();
         society.start(&platform)?;
@@ -97,15 +97,15 @@ impl Trial {
 
 /// What the agents print, as far as it matters.
 #[derive(Default)]
-struct Heard {
+struct RunLines {
     seconds: Option<f64>,
     conversation_ms: Vec<f64>,
     last_line: String,
 }
 
-struct Listening(Arc<Mutex<Heard>>);
+struct RunListener(Arc<Mutex<RunLines>>);
 
-impl Output for Listening {
+impl Output for RunListener {
     fn print(&self, _agent: Aid, text: &str) {
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(us) = text.strip_prefix("SAMPLE us=") {

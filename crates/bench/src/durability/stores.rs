@@ -77,42 +77,42 @@ impl Stores {
     }
 
     /// A store with nothing in it; `None` if nothing is kept. `name` is unlike any other.
-    pub fn open(&self, level: DurableLevel, name: &str) -> anyhow::Result<Option<BrowserConsole>> {
+    pub fn open(&self, level: DurableLevel, name: &str) -> anyhow::Result<Option<RunStore>> {
         match level {
             DurableLevel::Volatile => Ok(None),
             DurableLevel::Local => {
                 let journal = Arc::new(Embedded::open(self.folder.join(name), &Options::default())?);
-                Ok(Some(BrowserConsole { journal: Arc::new(Counted::new(journal)), remove: Box::new(|| Ok(())) }))
+                Ok(Some(RunStore { journal: Arc::new(CountedJournal::new(journal)), remove: Box::new(|| Ok(())) }))
             }
             DurableLevel::Replicated => self.open_on_servers(name),
         }
     }
 
     #[cfg(feature = "nats")]
-    fn open_on_servers(&self, name: &str) -> anyhow::Result<Option<BrowserConsole>> {
+    fn open_on_servers(&self, name: &str) -> anyhow::Result<Option<RunStore>> {
         use whimbrel_store::nats::{Nats, Options};
         let Some(cluster) = &self.cluster else { return Ok(None) };
         let options =
             Options { name: name.to_owned(), partitions: whimbrel::cluster::ENGINE_PARTITIONS, ..Options::default() };
         let nats = Arc::new(Nats::connect(&cluster.url(), options)?);
-        let journal = Arc::new(Counted::new(Arc::clone(&nats) as _));
-        Ok(Some(BrowserConsole { journal, remove: Box::new(move || Ok(nats.erase()?)) }))
+        let journal = Arc::new(CountedJournal::new(Arc::clone(&nats) as _));
+        Ok(Some(RunStore { journal, remove: Box::new(move || Ok(nats.erase()?)) }))
     }
 
     #[cfg(not(feature = "nats"))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with NATS")]
-    fn open_on_servers(&self, _name: &str) -> anyhow::Result<Option<BrowserConsole>> {
+    fn open_on_servers(&self, _name: &str) -> anyhow::Result<Option<RunStore>> {
         Ok(None)
     }
 }
 
 /// A store for one run.
-pub struct BrowserConsole {
-    pub journal: Arc<Counted>,
+pub struct RunStore {
+    pub journal: Arc<CountedJournal>,
     remove: Box<dyn FnOnce() -> anyhow::Result<()>>,
 }
 
-impl BrowserConsole {
+impl RunStore {
     /// What a platform needs to keep its society there.
     pub fn kept(&self) -> anyhow::Result<Kept> {
         Ok(recover(Arc::clone(&self.journal) as _, EPOCH)?)
@@ -125,20 +125,20 @@ impl BrowserConsole {
 }
 
 /// A journal that counts what is written.
-pub struct Counted {
+pub struct CountedJournal {
     journal: Arc<dyn Journal>,
     pub appends: AtomicU64,
     pub frames: AtomicU64,
     pub bytes: AtomicU64,
 }
 
-impl Counted {
+impl CountedJournal {
     fn new(journal: Arc<dyn Journal>) -> Self {
         Self { journal, appends: AtomicU64::new(0), frames: AtomicU64::new(0), bytes: AtomicU64::new(0) }
     }
 }
 
-impl Journal for Counted {
+impl Journal for CountedJournal {
     fn promises(&self) -> Promises {
         self.journal.promises()
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
-use self::trial::{Heard, Trial};
+use self::trial::{FailoverTrial, Heard};
 use super::{Metrics, percentile};
 use crate::arguments::Failover;
 use whimbrel_terminal as terminal;
@@ -21,8 +21,8 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// Measures it.
 pub fn run(what: &Failover) -> anyhow::Result<Metrics> {
-    let mut trial = Trial::begin(what)?;
-    let mut lives = Lives::default();
+    let mut trial = FailoverTrial::begin(what)?;
+    let mut lives = AgentSightings::default();
     trial.listen(Duration::from_secs(2).max(what.period * 2), |heard| lives.hear(heard));
     let went = Instant::now();
     let handed_over = if what.planned { Some(trial.drain(VICTIM)?) } else { trial.kill(VICTIM).map(|()| None)? };
@@ -43,7 +43,7 @@ pub fn run(what: &Failover) -> anyhow::Result<Metrics> {
 
 /// Where each agent was heard, and when.
 #[derive(Default)]
-struct Lives {
+struct AgentSightings {
     /// Before the node went: the last time of each agent, on which node.
     last: FxHashMap<String, (usize, Instant)>,
     /// When the node went, once it did.
@@ -58,7 +58,7 @@ struct Lives {
     odd: Vec<String>,
 }
 
-impl Lives {
+impl AgentSightings {
     fn hear(&mut self, (node, at, line): Heard) {
         if line.starts_with("[ledger]") {
             self.lost += f64::from(u8::from(line.contains("] lost ")));

@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub type Heard = (usize, Instant, String);
 
 /// A folder with the society, and what is started for it; all of it is ended and removed at the end.
-pub struct Trial {
+pub struct FailoverTrial {
     folder: PathBuf,
     store: String,
     cluster: Option<Cluster>,
@@ -43,7 +43,7 @@ pub struct Trial {
     heard: Receiver<Heard>,
 }
 
-impl Drop for Trial {
+impl Drop for FailoverTrial {
     fn drop(&mut self) {
         for node in &mut self.nodes {
             let _ = node.kill();
@@ -56,7 +56,7 @@ impl Drop for Trial {
     }
 }
 
-impl Trial {
+impl FailoverTrial {
     /// All nodes run, each has its share, and all agents are at work.
     pub fn begin(what: &Failover) -> anyhow::Result<Self> {
         let mut trial = Self::prepare(what)?;

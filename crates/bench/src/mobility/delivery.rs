@@ -12,11 +12,11 @@ const ROUNDS: usize = 5;
 const MANY: u64 = 1_000;
 
 /// What the module does, in Rust.
-struct Counter {
+struct NativeCounter {
     seen: i64,
 }
 
-impl Agent for Counter {
+impl Agent for NativeCounter {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         if message.performative == Performative::QueryRef {
             let answer = message.make_reply(ctx.aid(), Performative::Inform).with_content(Value::Int(self.seen));
@@ -30,7 +30,7 @@ pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
     let module = module(&what.module, None)?;
     let platform = Platform::builder().workers(1).build();
     let one = spawn(&platform, &module, MANY)?;
-    let native = platform.spawn_population("native", 1, |_| Counter { seen: 0 })?;
+    let native = platform.spawn_population("native", 1, |_| NativeCounter { seen: 0 })?;
     platform.wait_idle();
     let (mut guest, mut many, mut rust) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -15,7 +15,7 @@ use super::Metrics;
 use crate::arguments::{Mobility, Mover};
 use crate::messaging::{hub_of, start_other};
 use crate::percentile;
-use whimbrel::node_secrets::{NodeSecrets, read_secrets};
+use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 use whimbrel_terminal::options::SecurityLevel;
 
 const PROJECT: &str = "MAS hops { agents: mover; }";
@@ -32,9 +32,9 @@ const WARM_UP: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Notes when the agent is back.
-struct Watcher(Sender<Instant>);
+struct ReturnWatcher(Sender<Instant>);
 
-impl Agent for Watcher {
+impl Agent for ReturnWatcher {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, _message: MessageBody) {
         let _ = self.0.send(Instant::now());
     }
@@ -78,7 +78,7 @@ pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
     platform.link_with(hub.links());
     let mut other = start_other(hub.address().unwrap_or_default(), &secrets("n2")?)?;
     let (back, backs) = channel();
-    let watcher = platform.spawn("watcher", Watcher(back))?;
+    let watcher = platform.spawn("watcher", ReturnWatcher(back))?;
     let mover = *society.start(&platform)?.first().context("there is nobody to move")?;
     platform.wait_idle();
     let began = Instant::now();

@@ -57,7 +57,7 @@ fn spawn(platform: &Platform, module: &Arc<Module>, count: u64) -> anyhow::Resul
 }
 
 /// Sends numbers to agents in turns, some each turn, and then asks one of them how many it had.
-struct Driver {
+struct NumberSender {
     to: Vec<Aid>,
     left: u64,
     next: usize,
@@ -67,7 +67,7 @@ struct Driver {
 /// Messages that the driver sends in one turn.
 const BURST: u64 = 64;
 
-impl Agent for Driver {
+impl Agent for NumberSender {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         self.go_on(ctx);
     }
@@ -80,7 +80,7 @@ impl Agent for Driver {
     }
 }
 
-impl Driver {
+impl NumberSender {
     fn go_on(&mut self, ctx: &mut Context<'_, '_>) {
         let me = ctx.aid();
         for _ in 0..BURST.min(self.left) {
@@ -103,7 +103,7 @@ fn drive(platform: &Platform, to: &[Aid], messages: u64) -> anyhow::Result<f64> 
     let (answer, answered): (Sender<i64>, Receiver<i64>) = channel();
     let began = Instant::now();
     let name = format!("driver{}", platform.counters().sent);
-    let driver = Driver { to: to.to_vec(), left: messages, next: 0, answer };
+    let driver = NumberSender { to: to.to_vec(), left: messages, next: 0, answer };
     platform.spawn(name.as_str(), driver)?;
     let count = answered.recv_timeout(PATIENCE).context("no answer came")?;
     platform.wait_idle();

@@ -8,12 +8,12 @@ use whimbrel_runtime::{Agent, Context, Platform};
 use crate::PATIENCE;
 
 /// Pairs whoever comes first with whoever comes next, until all meetings have taken place.
-struct Broker {
+struct MeetingBroker {
     left: u64,
     waiting: Option<Box<AclMessage>>,
 }
 
-impl Agent for Broker {
+impl Agent for MeetingBroker {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         let mut second = message.into_message();
         if self.left == 0 {
@@ -35,7 +35,7 @@ impl Agent for Broker {
     }
 }
 
-struct Creature {
+struct NativeCreature {
     broker: Aid,
     /// 0, 1 or 2: the three add up to 3, so two different ones leave the third.
     color: i64,
@@ -43,7 +43,7 @@ struct Creature {
     report: Sender<f64>,
 }
 
-impl Agent for Creature {
+impl Agent for NativeCreature {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         ctx.send(AclMessage::new(Performative::Request, ctx.aid(), self.broker, Value::Int(self.color)));
     }
@@ -69,8 +69,10 @@ impl Agent for Creature {
 /// How many meetings each creature took part in.
 pub fn run(platform: &Platform, creatures: u64, meetings: u64) -> Vec<f64> {
     let (report, reports) = channel();
-    let Ok(broker) = platform.spawn("broker", Broker { left: meetings, waiting: None }) else { return Vec::new() };
-    let creature = |index: usize| Creature { broker, color: index as i64 % 3, met: 0, report: report.clone() };
+    let Ok(broker) = platform.spawn("broker", MeetingBroker { left: meetings, waiting: None }) else {
+        return Vec::new();
+    };
+    let creature = |index: usize| NativeCreature { broker, color: index as i64 % 3, met: 0, report: report.clone() };
     if platform.spawn_population("creature", creatures as usize, creature).is_err() {
         return Vec::new();
     }

@@ -8,7 +8,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_runtime::behaviour::{Behaviour, Step};
 use whimbrel_runtime::{Agent, Context, Platform};
 
-use crate::{Latency, PATIENCE};
+use crate::{FibonacciLatency, PATIENCE};
 
 /// Calls of fib in one step: about ten microseconds.
 const STEP_CALLS: u32 = 4_000;
@@ -48,9 +48,9 @@ impl Behaviour for Computation {
 }
 
 /// Does its computations beside each other, as behaviours.
-struct Server;
+struct FibonacciServer;
 
-impl Agent for Server {
+impl Agent for FibonacciServer {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         let Value::Int(n) = message.content else { return };
         let mut computation = Computation::new(message, n as u8);
@@ -61,17 +61,17 @@ impl Agent for Server {
     }
 }
 
-struct Client {
+struct FibonacciClient {
     server: Aid,
     left: u64,
     max_n: u64,
     x: u64,
     asked: (u64, Instant),
-    samples: Vec<Latency>,
-    report: Sender<Vec<Latency>>,
+    samples: Vec<FibonacciLatency>,
+    report: Sender<Vec<FibonacciLatency>>,
 }
 
-impl Client {
+impl FibonacciClient {
     fn ask(&mut self, ctx: &mut Context<'_, '_>) {
         if self.left == 0 {
             let _ = self.report.send(std::mem::take(&mut self.samples));
@@ -85,14 +85,14 @@ impl Client {
     }
 }
 
-impl Agent for Client {
+impl Agent for FibonacciClient {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         self.ask(ctx);
     }
 
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, _answer: MessageBody) {
         let (n, since) = self.asked;
-        self.samples.push(Latency { n, us: since.elapsed().as_nanos() as f64 / 1000.0 });
+        self.samples.push(FibonacciLatency { n, us: since.elapsed().as_nanos() as f64 / 1000.0 });
         self.ask(ctx);
     }
 }
@@ -103,10 +103,10 @@ fn step(x: u64) -> u64 {
 }
 
 /// The latencies of all requests.
-pub fn run(platform: &Platform, clients: u64, requests: u64, max_n: u64) -> Vec<Latency> {
+pub fn run(platform: &Platform, clients: u64, requests: u64, max_n: u64) -> Vec<FibonacciLatency> {
     let (report, reports) = channel();
-    let Ok(server) = platform.spawn("server", Server) else { return Vec::new() };
-    let client = |index: usize| Client {
+    let Ok(server) = platform.spawn("server", FibonacciServer) else { return Vec::new() };
+    let client = |index: usize| FibonacciClient {
         server,
         left: requests,
         max_n,

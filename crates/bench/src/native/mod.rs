@@ -5,40 +5,40 @@ use std::time::{Duration, Instant};
 use whimbrel_runtime::Platform;
 
 use super::progress::{Progress, Watching};
-use super::{Bench, Latency, Metrics, Outcome, deviation, percentile, resident_bytes};
+use super::{FibonacciLatency, Metrics, Study, StudyResult, deviation, percentile, resident_bytes};
 
 mod chameneos;
 mod fibonacci;
 mod ring;
 
 /// Runs a benchmark on this many threads.
-pub fn run(bench: &Bench, threads: usize, watching: Watching) -> Outcome {
+pub fn run(bench: &Study, threads: usize, watching: Watching) -> StudyResult {
     let platform = Platform::builder().workers(threads).build();
     let progress = Progress::new(bench, &platform, watching);
-    let mut outcome = Outcome::default();
+    let mut outcome = StudyResult::default();
     outcome.metrics = match *bench {
-        Bench::Ring { workers, tokens, passes } => {
+        Study::Ring { workers, tokens, passes } => {
             let seconds = ring::run(&platform, workers, tokens, passes);
             let messages = (tokens * passes) as f64;
             vec![("seconds", seconds), ("messages_per_s", seconds.map(|seconds| messages / seconds))]
         }
-        Bench::Chameneos { creatures, meetings } => {
+        Study::Chameneos { creatures, meetings } => {
             let begin = Instant::now();
             outcome.meetings = chameneos::run(&platform, creatures, meetings);
             vec![("seconds", Some(begin.elapsed().as_secs_f64())), ("meetings_sd", deviation(&outcome.meetings))]
         }
-        Bench::Fibonacci { clients, requests, max_n, large_from } => {
+        Study::Fibonacci { clients, requests, max_n, large_from } => {
             let begin = Instant::now();
             outcome.latencies = fibonacci::run(&platform, clients, requests, max_n);
             response_times(&outcome.latencies, large_from, begin.elapsed())
         }
-        Bench::Spawn { agents } => spawn(&platform, agents),
+        Study::Spawn { agents } => spawn(&platform, agents),
     };
     outcome.curve = progress.finish();
     outcome
 }
 
-fn response_times(latencies: &[Latency], large_from: u64, time: Duration) -> Metrics {
+fn response_times(latencies: &[FibonacciLatency], large_from: u64, time: Duration) -> Metrics {
     let of = |wanted: &dyn Fn(u64) -> bool| -> Vec<f64> {
         latencies.iter().filter(|latency| wanted(latency.n)).map(|latency| latency.us).collect()
     };
@@ -53,9 +53,9 @@ fn response_times(latencies: &[Latency], large_from: u64, time: Duration) -> Met
 }
 
 /// An agent that could do something, if somebody asked.
-struct Idle;
+struct IdleAgent;
 
-impl whimbrel_runtime::Agent for Idle {
+impl whimbrel_runtime::Agent for IdleAgent {
     fn on_message(&mut self, ctx: &mut whimbrel_runtime::Context<'_, '_>, message: whimbrel_acl::MessageBody) {
         ctx.reply(&message, whimbrel_acl::Performative::Inform, "pong");
     }
@@ -64,7 +64,7 @@ impl whimbrel_runtime::Agent for Idle {
 fn spawn(platform: &Platform, agents: u64) -> Metrics {
     let before = resident_bytes();
     let begin = Instant::now();
-    let made = platform.spawn_population("idle", agents as usize, |_| Idle).is_ok();
+    let made = platform.spawn_population("idle", agents as usize, |_| IdleAgent).is_ok();
     platform.wait_idle();
     let seconds = begin.elapsed().as_secs_f64();
     let after = resident_bytes();

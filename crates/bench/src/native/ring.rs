@@ -8,12 +8,12 @@ use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::PATIENCE;
 
-struct Member {
+struct RingMember {
     next: Aid,
     spent: Sender<()>,
 }
 
-impl Agent for Member {
+impl Agent for RingMember {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         let mut token = message.into_message();
         let Value::Int(left) = &mut token.content else { return };
@@ -32,7 +32,7 @@ impl Agent for Member {
 pub fn run(platform: &Platform, workers: u64, tokens: u64, passes: u64) -> Option<f64> {
     let (spent, all_spent) = channel();
     let name = |index: u64| Aid::local(format!("member{}", index + 1).as_str());
-    let member = |index: usize| Member { next: name((index as u64 + 1) % workers), spent: spent.clone() };
+    let member = |index: usize| RingMember { next: name((index as u64 + 1) % workers), spent: spent.clone() };
     let ring = platform.spawn_population("member", workers as usize, member).ok()?;
     platform.wait_idle();
     let begin = Instant::now();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use self::nodes::{Heard, Nodes};
+use self::nodes::{PairsNodes, RoundTrips};
 use super::messaging::security_name;
 use super::{Metrics, percentile};
 use crate::arguments::Rtt;
@@ -57,7 +57,7 @@ pub fn run(what: &Rtt) -> anyhow::Result<Metrics> {
         bail!("with fewer pairs than nodes some nodes have nothing to do");
     }
     let at_work = cores().min(usize::from(what.nodes) * what.threads()).min(what.pairs as usize);
-    let mut nodes = Nodes::start(what)?;
+    let mut nodes = PairsNodes::start(what)?;
     let before = computations_per_s(what.limit, at_work);
     let all = nodes.measure()?;
     let after = computations_per_s(what.limit, at_work);
@@ -84,7 +84,7 @@ fn computations_per_s(limit: u32, threads: usize) -> f64 {
     })
 }
 
-fn figures(all: Vec<Heard>, allowed_per_s: f64) -> Metrics {
+fn figures(all: Vec<RoundTrips>, allowed_per_s: f64) -> Metrics {
     let begun_ns = all.iter().map(|one| one.begun_ns).min().unwrap_or_default();
     let ended_ns = all.iter().map(|one| one.ended_ns).max().unwrap_or_default();
     let seconds = ended_ns.saturating_sub(begun_ns) as f64 / 1e9;
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn what_all_nodes_heard_is_added_up() {
-        let one = Heard { ms: vec![1.0, 3.0], lost: 1, begun_ns: 500, ended_ns: 1_000, peak_bytes: 1e6 };
-        let other = Heard { ms: vec![2.0, 6.0], lost: 0, begun_ns: 0, ended_ns: 2_000_000_000, peak_bytes: 2e6 };
+        let one = RoundTrips { ms: vec![1.0, 3.0], lost: 1, begun_ns: 500, ended_ns: 1_000, peak_bytes: 1e6 };
+        let other = RoundTrips { ms: vec![2.0, 6.0], lost: 0, begun_ns: 0, ended_ns: 2_000_000_000, peak_bytes: 2e6 };
         let metrics = figures(vec![one, other], 4.0);
         let figure = |name: &str| metrics.iter().find(|(found, _)| *found == name).and_then(|(_, value)| *value);
         for (name, expected) in [

@@ -14,11 +14,11 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
-use super::pairs::{self, Random, Trip};
+use super::pairs::{self, RandomText, Trip};
 use crate::arguments::Rtt;
 use crate::messaging::wall_ns;
 use crate::peak_bytes;
-use whimbrel::node_secrets::{NodeSecrets, read_secrets};
+use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 
 /// How long it may take until the next answer comes, before all that are due count as lost.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -28,7 +28,7 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the senders of one process heard.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Heard {
+pub struct RoundTrips {
     /// How long each answer took.
     pub ms: Vec<f64>,
     pub lost: u64,
@@ -71,7 +71,7 @@ fn receiver(pair: u32) -> Symbol {
 }
 
 /// One process with its agents, linked with the others.
-pub struct Node {
+pub struct PairsNode {
     platform: Platform,
     hub: Option<Hub>,
     senders: Vec<Aid>,
@@ -80,7 +80,7 @@ pub struct Node {
     due: u64,
 }
 
-impl Node {
+impl PairsNode {
     /// The agents of node `number`, at rest.
     pub fn start(what: &Rtt, number: u16, secrets: Option<NodeSecrets>) -> anyhow::Result<Self> {
         let platform = Platform::builder().workers(what.threads()).build();
@@ -90,12 +90,12 @@ impl Node {
         let bytes = what.bytes as usize;
         let mut senders = Vec::new();
         for pair in 1..=what.pairs {
-            let random = |end: u32| Random::new(u64::from(2 * pair + end));
+            let random = |end: u32| RandomText::new(u64::from(2 * pair + end));
             if what.node_of_receiver(pair) == number {
                 platform.spawn(receiver(pair), pairs::Receiver { limit: what.limit, bytes, random: random(1) })?;
             }
             if what.node_of_sender(pair) == number {
-                let agent = pairs::Sender {
+                let agent = pairs::PairSender {
                     receiver: Aid::local(receiver(pair)),
                     left: what.messages(),
                     bytes,
@@ -116,14 +116,14 @@ impl Node {
     }
 
     /// Has all senders begin, and waits until they have their answers.
-    pub fn measure(&self) -> Heard {
+    pub fn measure(&self) -> RoundTrips {
         let begun_ns = wall_ns();
         self.begun.get_or_init(Instant::now);
         for sender in &self.senders {
             let start = AclMessage::new(Performative::Inform, *sender, *sender, Value::Null);
             self.platform.send(start);
         }
-        let mut heard = Heard { begun_ns, ended_ns: begun_ns, ..Heard::default() };
+        let mut heard = RoundTrips { begun_ns, ended_ns: begun_ns, ..RoundTrips::default() };
         while heard.ms.len() as u64 + heard.lost < self.due {
             match self.trips.recv_timeout(PATIENCE) {
                 Ok(Trip::Answered(ms)) => heard.ms.push(ms),
@@ -174,24 +174,24 @@ fn open_hub(what: &Rtt, number: u16, secrets: NodeSecrets, platform: &Platform) 
 }
 
 /// The first node, and the others' processes.
-pub struct Nodes {
-    first: Node,
-    others: Vec<Other>,
+pub struct PairsNodes {
+    first: PairsNode,
+    others: Vec<OtherProcess>,
 }
 
-struct Other {
+struct OtherProcess {
     process: Child,
     lines: BufReader<ChildStdout>,
 }
 
-impl Drop for Other {
+impl Drop for OtherProcess {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-impl Other {
+impl OtherProcess {
     fn start(number: u16, address: &str, secrets: &NodeSecrets) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut process = Command::new(program)
@@ -221,11 +221,11 @@ impl Other {
     }
 }
 
-impl Nodes {
+impl PairsNodes {
     /// All nodes, linked and at rest.
     pub fn start(what: &Rtt) -> anyhow::Result<Self> {
         if what.nodes == 1 {
-            return Ok(Self { first: Node::start(what, 1, None)?, others: Vec::new() });
+            return Ok(Self { first: PairsNode::start(what, 1, None)?, others: Vec::new() });
         }
         let open = Level::from(what.security) == Level::Open;
         let mut authority = (!open).then(|| Authority::create("whimbrel")).transpose()?;
@@ -233,10 +233,10 @@ impl Nodes {
             let issued = authority.as_mut().map(|authority| authority.issue(&name_of(number), &[], NODE_DAYS));
             Ok(NodeSecrets { token: String::new(), credentials: issued.transpose()? })
         };
-        let first = Node::start(what, 1, Some(secrets(1)?))?;
+        let first = PairsNode::start(what, 1, Some(secrets(1)?))?;
         let address = first.hub.as_ref().and_then(Hub::address).unwrap_or_default().to_owned();
         let numbers = 2..=what.nodes;
-        let others = numbers.map(|number| Other::start(number, &address, &secrets(number)?));
+        let others = numbers.map(|number| OtherProcess::start(number, &address, &secrets(number)?));
         let mut nodes = Self { others: others.collect::<anyhow::Result<_>>()?, first };
         for other in &mut nodes.others {
             other.hear()?;
@@ -246,7 +246,7 @@ impl Nodes {
     }
 
     /// Has all senders of all nodes begin at once: what each node heard.
-    pub fn measure(&mut self) -> anyhow::Result<Vec<Heard>> {
+    pub fn measure(&mut self) -> anyhow::Result<Vec<RoundTrips>> {
         for other in &mut self.others {
             other.say("go")?;
         }
@@ -274,7 +274,7 @@ impl Nodes {
 /// # Errors
 /// The first process is not there.
 pub fn serve(what: &Rtt, number: u16) -> anyhow::Result<()> {
-    let node = Node::start(what, number, Some(read_secrets()?))?;
+    let node = PairsNode::start(what, number, Some(read_secrets()?))?;
     node.wait_for_links(usize::from(what.nodes) - 1)?;
     println!("ready");
     let mut line = String::new();

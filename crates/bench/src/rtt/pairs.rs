@@ -20,9 +20,9 @@ pub fn primes_to(limit: u32) -> u32 {
 }
 
 /// Random text, as fast as need be (xorshift).
-pub struct Random(u64);
+pub struct RandomText(u64);
 
-impl Random {
+impl RandomText {
     /// Whoever has another number gets other texts.
     pub fn new(number: u64) -> Self {
         Self(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
@@ -54,7 +54,7 @@ impl Random {
 pub struct Receiver {
     pub limit: u32,
     pub bytes: usize,
-    pub random: Random,
+    pub random: RandomText,
 }
 
 impl Agent for Receiver {
@@ -67,7 +67,7 @@ impl Agent for Receiver {
         // Not kept meanwhile: there may be thousands of them.
         drop(message);
         let counted = ctx.offload(move || i64::from(primes_to(limit)));
-        let mut random = Random::new(self.random.next());
+        let mut random = RandomText::new(self.random.next());
         ctx.add_behaviour(Cyclic::new(move |ctx| {
             let Some(count) = ctx.receive_matching(&counted) else { return Step::Block };
             if let Some(mut answer) = answer.take() {
@@ -88,13 +88,13 @@ pub enum Trip {
 }
 
 /// Sends its receiver a message, and the next when that is answered. It begins when somebody else tells it something.
-pub struct Sender {
+pub struct PairSender {
     pub receiver: Aid,
     pub left: u64,
     pub bytes: usize,
     /// What each answer begins with.
     pub expected: String,
-    pub random: Random,
+    pub random: RandomText,
     /// When all senders were told to begin: the first message is due then, whenever its sender has its turn.
     pub begun: Arc<OnceLock<Instant>>,
     /// Messages sent, and when the last of them was due.
@@ -103,7 +103,7 @@ pub struct Sender {
     pub trips: Channel<Trip>,
 }
 
-impl Sender {
+impl PairSender {
     fn ask(&mut self, ctx: &mut Context<'_, '_>) {
         if self.left == 0 {
             return;
@@ -135,7 +135,7 @@ impl Sender {
     }
 }
 
-impl Agent for Sender {
+impl Agent for PairSender {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         if self.sent > 0 {
             let ms = self.asked.elapsed().as_secs_f64() * 1_000.0;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn texts_have_the_length_asked_for_and_differ() {
-        let (mut one, mut other) = (Random::new(0), Random::new(1));
+        let (mut one, mut other) = (RandomText::new(0), RandomText::new(1));
         let texts = [one.text("25 ", 65_536), one.text("25 ", 65_536), other.text("25 ", 65_536)];
         for text in &texts {
             assert_eq!(text.len(), 65_536);

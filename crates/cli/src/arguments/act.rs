@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Target;
+use super::TargetArguments;
 
 /// Send a message to an agent, and show its answer if asked to wait for one.
 ///
@@ -18,7 +18,7 @@ use super::Target;
   whimbrel send seller '(request :content \"(price tea)\")'          a message in FIPA's string encoding
   whimbrel send --to a --to b --performative achieve --content 'open(door)'
   whimbrel codec convert message.xml --to json | whimbrel send")]
-pub struct Send {
+pub struct SendArguments {
     /// Who is to get it; whoever the message names, if it is a whole one.
     #[arg(value_name = "AGENT", conflicts_with = "to")]
     pub agent: Option<String>,
@@ -57,7 +57,7 @@ pub struct Send {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// End agents.
@@ -65,7 +65,7 @@ pub struct Send {
 #[command(after_help = "Examples:
   whimbrel kill bidder7
   whimbrel kill 'bidder*'")]
-pub struct Kill {
+pub struct KillArguments {
     #[command(flatten)]
     pub whom: Whom,
 }
@@ -79,7 +79,7 @@ pub struct Kill {
   whimbrel move bidder7 n2
   whimbrel move 'bidder*' n2
   whimbrel move bidder7 '*'")]
-pub struct Move {
+pub struct MoveArguments {
     /// Their name, in which `*` stands for any text and `?` for any one character.
     #[arg(value_name = "AGENT")]
     pub agent: String,
@@ -88,7 +88,7 @@ pub struct Move {
     #[arg(value_name = "NODE")]
     pub to: String,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Call agents home: to the node that each was created on, wherever it is.
@@ -99,7 +99,7 @@ pub struct Move {
 #[command(after_help = "Examples:
   whimbrel recall scout3
   whimbrel recall 'scout*'")]
-pub struct Recall {
+pub struct RecallArguments {
     #[command(flatten)]
     pub whom: Whom,
 }
@@ -109,7 +109,7 @@ pub struct Recall {
 #[command(after_help = "Examples:
   whimbrel suspend seller
   whimbrel suspend 'bidder*' clerk")]
-pub struct Suspend {
+pub struct SuspendArguments {
     #[command(flatten)]
     pub whom: Whom,
 }
@@ -119,7 +119,7 @@ pub struct Suspend {
 #[command(after_help = "Examples:
   whimbrel resume seller
   whimbrel resume '*'")]
-pub struct Resume {
+pub struct ResumeArguments {
     #[command(flatten)]
     pub whom: Whom,
 }
@@ -131,7 +131,7 @@ pub struct Whom {
     #[arg(value_name = "AGENT", required = true)]
     pub agents: Vec<String>,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Have a node of a cluster hand over all it runs to the other nodes, and take no more: before it is ended for
@@ -142,7 +142,7 @@ pub struct Whom {
 #[command(after_help = "Examples:
   whimbrel drain n2
   whimbrel drain n2 --undo       it takes its share again")]
-pub struct Drain {
+pub struct DrainArguments {
     /// The node's name, as `whimbrel nodes` shows it; it may be on another machine.
     #[arg(value_name = "NODE")]
     pub drained: String,
@@ -153,7 +153,7 @@ pub struct Drain {
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = whimbrel::duration::parse)]
     pub wait: Duration,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// End a platform, on all its nodes, and wait until those here have ended.
@@ -161,10 +161,10 @@ pub struct Drain {
 #[command(after_help = "Examples:
   whimbrel stop
   whimbrel stop --platform garden --code 3")]
-pub struct Stop {
+pub struct StopArguments {
     /// The exit status of its processes.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=255))]
     pub code: i32,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use whimbrel_platform::advice::Job;
 
-use super::Target;
+use super::TargetArguments;
 
 /// Say whether an agent had better go to a node's documents, or have them sent.
 ///
@@ -17,7 +17,7 @@ use super::Target;
   whimbrel advise n2 --documents 60 --bytes 4096 --pass 5
   whimbrel advise n2 --documents 60 --bytes 4096 --pass 5 --agent scout --explain
   whimbrel advise --mbit 10 --rtt 2ms --documents 60 --bytes 4096 --pass 20   for a link that is none yet")]
-pub struct Advise {
+pub struct AdviseArguments {
     /// The node that has the documents, as `whimbrel links` shows it; it may be on another machine.
     #[arg(value_name = "NODE", required_unless_present = "mbit", conflicts_with_all = ["mbit", "rtt"])]
     pub to: Option<String>,
@@ -85,10 +85,10 @@ pub struct Advise {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
-impl Advise {
+impl AdviseArguments {
     /// The job.
     pub fn job(&self) -> Job {
         Job {

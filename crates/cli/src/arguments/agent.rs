@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
   whimbrel agent build worker           the module worker.wasm of a Cargo package
   whimbrel agent build worker.ts        of a program in AssemblyScript
   whimbrel agent build worker.c -o w    of one in C, written to the file w")]
-pub struct Agent {
+pub struct AgentArguments {
     #[command(subcommand)]
     pub action: AgentAction,
 }

@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
   whimbrel ca token authority n3                   for: whimbrel enrol ADDRESS --token TOKEN --out n3
   whimbrel ca serve authority --listen 0.0.0.0:7100
   whimbrel ca revoke authority n2 && whimbrel ca list authority")]
-pub struct Ca {
+pub struct CaArguments {
     #[command(subcommand)]
     pub action: CaAction,
 }
@@ -31,7 +31,7 @@ pub struct Ca {
 #[command(after_help = "Examples:
   whimbrel ca token authority n2                              where the authority is
   whimbrel enrol 10.0.0.1:7100 --token TOKEN --out n2         where the node is")]
-pub struct Enrol {
+pub struct EnrolArguments {
     /// Where the authority serves: what `whimbrel ca serve` listens at.
     #[arg(value_name = "ADDRESS")]
     pub address: String,

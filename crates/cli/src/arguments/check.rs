@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
   whimbrel check *.asl               some programs
   whimbrel check examples/auction    a folder with one project in it
   whimbrel check policy.toml         a policy")]
-pub struct Check {
+pub struct CheckArguments {
     /// Projects (.mas2j), programs (.asl, .wasm), policies (.toml), or folders with one project in each.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -24,7 +24,7 @@ pub struct Check {
 #[command(after_help = "Examples:
   whimbrel new garden && whimbrel run garden
   whimbrel new school --wasm rust              with agents in WebAssembly, written in Rust")]
-pub struct New {
+pub struct NewArguments {
     /// The folder to make, which is also the project's name.
     #[arg(value_name = "NAME")]
     pub name: PathBuf,

@@ -15,7 +15,7 @@ use whimbrel_acl::Encoding;
   whimbrel codec convert message.acl --to json           from whatever it is in
   whimbrel codec convert --from string --to compact -o message.bin message.acl
   cat message.xml | whimbrel codec convert --to string   from standard input")]
-pub struct Codec {
+pub struct CodecArguments {
     #[command(subcommand)]
     pub action: CodecAction,
 }

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand, ValueEnum};
   whimbrel engine up                                   three servers, until Ctrl-C
   whimbrel engine up --servers 1 --dir /tmp/engine     one, whose streams are kept there
   whimbrel engine status nats://127.0.0.1:4222         what it is, beside what it should be")]
-pub struct Engine {
+pub struct EngineArguments {
     #[command(subcommand)]
     pub action: EngineAction,
 }

@@ -58,14 +58,14 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::arguments::Arguments;
+    use crate::arguments::CommandLine;
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
     }
 
     fn told(line: &str) -> String {
-        let (mut command, words) = (Arguments::command(), words(line));
+        let (mut command, words) = (CommandLine::command(), words(line));
         let error = misplaced_value(&mut command, &words)
             .or_else(|| command.try_get_matches_from_mut(&words).err().map(|error| explained(error, &words)));
         error.expect("it is wrong").to_string()
@@ -82,7 +82,7 @@ mod tests {
             told("whimbrel run x.asl --log logs")
         );
         for fine in ["whimbrel send bob --wait 5", "whimbrel drain n2 --wait 30s", "whimbrel send bob -- --wait 2s"] {
-            assert!(misplaced_value(&mut Arguments::command(), &words(fine)).is_none(), "{fine}");
+            assert!(misplaced_value(&mut CommandLine::command(), &words(fine)).is_none(), "{fine}");
         }
     }
 

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use whimbrel::node::http_port::{self, Http};
 
 use super::run::DOORS;
 
 /// Where a node has its console and its other HTTP, and for whom.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = DOORS)]
-pub struct HttpOptions {
+pub struct HttpArguments {
     /// Where the console is, and all else that the node has for browsers and programs over HTTP: an address, as 127.0.0.1:8420, a port
     /// of this machine, or `off`. `run` has it at port 8420, or any that is free, if this is not given; others have none. Beyond this
     /// machine connections are encrypted, unless `--security open` is said.
@@ -44,13 +45,21 @@ pub struct HttpOptions {
     pub http_key: Option<PathBuf>,
 }
 
-/// Where a node's HTTP port is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Http {
-    /// Nowhere.
-    Off,
-    /// At this address.
-    At(String),
+impl HttpArguments {
+    /// Returns the options of the library.
+    pub fn options(&self) -> http_port::HttpOptions {
+        http_port::HttpOptions {
+            http: self.http.clone(),
+            reuse_port: self.http_reuse_port,
+            public: self.http_public.clone(),
+            token: self.http_token.clone(),
+            viewer_token: self.http_viewer_token.clone(),
+            origins: self.http_origins.clone(),
+            pages: self.pages.clone(),
+            certificate: self.http_certificate.clone(),
+            key: self.http_key.clone(),
+        }
+    }
 }
 
 fn http(text: &str) -> Result<Http, String> {

@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use whimbrel_platform::ams::AgentState;
 
 use whimbrel::control::Cursor;
-use whimbrel_terminal::options::Showing;
+use whimbrel_terminal::options::OutputOptions;
 
-use super::Target;
+use super::TargetArguments;
 
 /// Show the nodes that run on this machine.
 #[derive(Debug, Args)]
@@ -17,9 +17,9 @@ use super::Target;
   whimbrel ps              one line for each node
   whimbrel ps --watch      again and again
   whimbrel ps --json       for programs")]
-pub struct Ps {
+pub struct PsArguments {
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
 }
 
 /// Show the nodes of a society that runs on several, on whatever machines: who runs how much of it.
@@ -28,11 +28,11 @@ pub struct Ps {
   whimbrel nodes           one line for each node
   whimbrel nodes --watch   again and again
   whimbrel nodes --json    for programs")]
-pub struct Nodes {
+pub struct NodesArguments {
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Show the agents of a running platform.
@@ -42,7 +42,7 @@ pub struct Nodes {
   whimbrel agents 'seller*' --state suspended   those that fit
   whimbrel agents --sort mailbox --limit 10     who has most to do
   whimbrel agents --watch")]
-pub struct Agents {
+pub struct AgentsArguments {
     /// The name, in which `*` stands for any text and `?` for any one character.
     #[arg(value_name = "NAME", default_value = "")]
     pub name: String,
@@ -59,9 +59,9 @@ pub struct Agents {
     #[arg(long)]
     pub services: bool,
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Which agents come first.
@@ -84,7 +84,7 @@ pub enum Order {
   whimbrel df 'translat*'                      services of this name or type
   whimbrel df --type language --property from=english
   whimbrel df --ontology market --json")]
-pub struct Df {
+pub struct DfArguments {
     /// The service's name or type, in which `*` stands for any text and `?` for any one character.
     #[arg(value_name = "SERVICE")]
     pub service: Option<String>,
@@ -110,9 +110,9 @@ pub struct Df {
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub property: Vec<String>,
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Show the topics and groups of a running platform, and how many agents are in each.
@@ -120,14 +120,14 @@ pub struct Df {
 #[command(after_help = "Examples:
   whimbrel topics          topic:weather, group:workers, ...
   whimbrel topics --watch  again and again")]
-pub struct Topics {
+pub struct TopicsArguments {
     /// The name, with or without `topic:` or `group:`; `*` stands for any text and `?` for any one character.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Show the newest messages that could not reach their receivers, and why.
@@ -135,7 +135,7 @@ pub struct Topics {
 #[command(after_help = "Examples:
   whimbrel dead-letters
   whimbrel dead-letters 'bidder*' --limit 5      what these sent or should have got")]
-pub struct DeadLetters {
+pub struct DeadLettersArguments {
     /// Agents that sent them, or should have got them; `*` stands for any text and `?` for any one character.
     #[arg(value_name = "AGENT")]
     pub agents: Vec<String>,
@@ -143,20 +143,20 @@ pub struct DeadLetters {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub limit: usize,
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Show the links between the nodes of a running platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel links --watch    how much goes over each, every second")]
-pub struct Links {
+pub struct LinksArguments {
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Show what agents said to each other: the log of conversations that `whimbrel run --log` keeps.
@@ -171,7 +171,7 @@ pub struct Links {
   whimbrel log --since n1:5321 --follow                 what came after that, and what comes
   whimbrel log --folder garden/.whimbrel/garden.log     of a society that does not run
   whimbrel log --json > messages.jsonl                  each line with the cursor after it")]
-pub struct Log {
+pub struct LogArguments {
     /// Only conversations whose name fits this pattern: `*` stands for any text, `?` for any one character.
     #[arg(value_name = "CONVERSATION")]
     pub conversation: Option<String>,
@@ -200,7 +200,7 @@ pub struct Log {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Show what agents say to each other, as they say it.
@@ -214,7 +214,7 @@ pub struct Log {
   whimbrel sniff --agent 'bidder*' --performative cfp,propose
   whimbrel sniff --conversation 'auction-*' --for 5s
   whimbrel sniff --json --limit 100 > messages.jsonl")]
-pub struct Sniff {
+pub struct SniffArguments {
     /// Agents to draw life lines of.
     #[arg(value_name = "AGENT")]
     pub agents: Vec<String>,
@@ -243,5 +243,5 @@ pub struct Sniff {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }

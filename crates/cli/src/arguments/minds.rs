@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use super::Target;
-use whimbrel_terminal::options::Showing;
+use super::TargetArguments;
+use whimbrel_terminal::options::OutputOptions;
 
 /// Show what is in a running agent: beliefs, goals, intentions with the steps they are at, plans, mailbox.
 ///
@@ -15,7 +15,7 @@ use whimbrel_terminal::options::Showing;
   whimbrel mind bob --watch               again and again
   whimbrel mind bob --follow              what its cycles do, as they do it
   whimbrel mind bob --json                for programs")]
-pub struct Mind {
+pub struct MindArguments {
     /// Its name.
     #[arg(value_name = "AGENT")]
     pub agent: String,
@@ -38,9 +38,9 @@ pub struct Mind {
     #[arg(long, conflicts_with_all = ["watch", "beliefs", "goals", "intentions", "plans", "mailbox"])]
     pub follow: bool,
     #[command(flatten)]
-    pub showing: Showing,
+    pub showing: OutputOptions,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// Pause a running AgentSpeak agent, have it take steps, stop at plans, and change its mind.
@@ -57,7 +57,7 @@ pub struct Mind {
   whimbrel debug bob forget 'likes(_)'         whoever it has that from
   whimbrel debug bob pursue 'serve(amy)'       as if a plan had said !!serve(amy)
   whimbrel debug bob end                       nobody debugs it any more")]
-pub struct Debug {
+pub struct DebugArguments {
     /// Its name.
     #[arg(value_name = "AGENT")]
     pub agent: String,
@@ -70,7 +70,7 @@ pub struct Debug {
     ])]
     pub what: Option<String>,
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetArguments,
 }
 
 /// What an agent that is debugged is to do.

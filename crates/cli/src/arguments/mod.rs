@@ -27,26 +27,31 @@ use whimbrel_bench::BenchArguments;
 #[cfg(feature = "nats")]
 use whimbrel_bench::ChaosArguments;
 
-pub use self::act::{Drain, Kill, Move, Recall, Resume, Send, Stop, Suspend, Whom};
-pub use self::advise::Advise;
+pub use self::act::{
+    DrainArguments, KillArguments, MoveArguments, RecallArguments, ResumeArguments, SendArguments, StopArguments,
+    SuspendArguments, Whom,
+};
+pub use self::advise::AdviseArguments;
 #[cfg(feature = "wasm")]
-pub use self::agent::{Agent, AgentAction};
-pub use self::ca::{Ca, CaAction, Enrol};
-pub use self::check::{Check, Language, New};
-pub use self::codec::{Codec, CodecAction};
+pub use self::agent::{AgentAction, AgentArguments};
+pub use self::ca::{CaAction, CaArguments, EnrolArguments};
+pub use self::check::{CheckArguments, Language, NewArguments};
+pub use self::codec::{CodecAction, CodecArguments};
 #[cfg(feature = "nats")]
-pub use self::engine::{Engine, EngineAction, Sync};
-pub use self::http::{Http, HttpOptions};
-pub use self::look::{Agents, DeadLetters, Df, Links, Log, Nodes, Order, Ps, Sniff, Topics};
-pub use self::minds::{Debug, DebugWord, Mind};
-pub use self::proof::{Prove, Verify};
-pub use self::run::{Guarding, Join, Offering, Run};
-pub use self::session::{AgentPortOptions, Session, SessionAction};
-pub use self::store::{Store, StoreAction};
+pub use self::engine::{EngineAction, EngineArguments, Sync};
+pub use self::look::{
+    AgentsArguments, DeadLettersArguments, DfArguments, LinksArguments, LogArguments, NodesArguments, Order,
+    PsArguments, SniffArguments, TopicsArguments,
+};
+pub use self::minds::{DebugArguments, DebugWord, MindArguments};
+pub use self::proof::{ProveArguments, VerifyArguments};
+pub use self::run::{GuardingArguments, JoinArguments, RunArguments};
+pub use self::session::{SessionAction, SessionArguments};
+pub use self::store::{StoreAction, StoreArguments};
 pub use self::summary::with_summary;
-pub use self::target::Target;
+pub use self::target::TargetArguments;
 #[cfg(feature = "nats")]
-pub use self::up::Up;
+pub use self::up::UpArguments;
 
 /// Whimbrel runs societies of agents, in AgentSpeak, WebAssembly, Rust and TypeScript, on one machine or many.
 #[derive(Debug, Parser)]
@@ -59,7 +64,7 @@ pub use self::up::Up;
   whimbrel sniff                      what the agents of a running society say
 
 `whimbrel help COMMAND` shows more examples.")]
-pub struct Arguments {
+pub struct CommandLine {
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 900)]
     pub color: Color,
@@ -70,43 +75,43 @@ pub struct Arguments {
 /// The commands; `summary` says in which groups help lists them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    New(New),
-    Check(Check),
-    Run(Box<Run>),
-    Join(Box<Join>),
+    New(NewArguments),
+    Check(CheckArguments),
+    Run(Box<RunArguments>),
+    Join(Box<JoinArguments>),
     #[cfg(feature = "nats")]
-    Up(Box<Up>),
-    Ps(Ps),
-    Agents(Agents),
-    Sniff(Sniff),
-    Log(Log),
-    Mind(Mind),
-    Df(Df),
-    Topics(Topics),
-    DeadLetters(DeadLetters),
-    Links(Links),
-    Nodes(Nodes),
-    Send(Send),
-    Kill(Kill),
-    Suspend(Suspend),
-    Resume(Resume),
-    Debug(Debug),
-    Move(Move),
-    Recall(Recall),
-    Advise(Box<Advise>),
-    Drain(Drain),
-    Stop(Stop),
+    Up(Box<UpArguments>),
+    Ps(PsArguments),
+    Agents(AgentsArguments),
+    Sniff(SniffArguments),
+    Log(LogArguments),
+    Mind(MindArguments),
+    Df(DfArguments),
+    Topics(TopicsArguments),
+    DeadLetters(DeadLettersArguments),
+    Links(LinksArguments),
+    Nodes(NodesArguments),
+    Send(SendArguments),
+    Kill(KillArguments),
+    Suspend(SuspendArguments),
+    Resume(ResumeArguments),
+    Debug(DebugArguments),
+    Move(MoveArguments),
+    Recall(RecallArguments),
+    Advise(Box<AdviseArguments>),
+    Drain(DrainArguments),
+    Stop(StopArguments),
     #[cfg(feature = "wasm")]
-    Agent(Agent),
-    Session(Session),
-    Codec(Codec),
-    Ca(Ca),
-    Enrol(Enrol),
-    Prove(Prove),
-    Verify(Verify),
-    Store(Store),
+    Agent(AgentArguments),
+    Session(SessionArguments),
+    Codec(CodecArguments),
+    Ca(CaArguments),
+    Enrol(EnrolArguments),
+    Prove(ProveArguments),
+    Verify(VerifyArguments),
+    Store(StoreArguments),
     #[cfg(feature = "nats")]
-    Engine(Engine),
+    Engine(EngineArguments),
     #[cfg(feature = "nats")]
     Chaos(ChaosArguments),
     Bench(BenchArguments),
@@ -140,12 +145,12 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
-        Arguments::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 
     #[test]
     fn durations_and_counts_are_checked() {
-        let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
+        let parse = |line: &str| CommandLine::try_parse_from(line.split(' '));
         assert!(parse("whimbrel run a.asl --for 10s --agents 3").is_ok());
         assert!(parse("whimbrel run a.asl --for soon").is_err());
         assert!(parse("whimbrel run a.asl --agents 0").is_err());

@@ -13,7 +13,7 @@ use clap::Args;
   whimbrel run shop.mas2j --nodes 2 --security signed --evidence kept
   whimbrel prove buyer~seller --evidence kept -o deal.json
   whimbrel verify deal.json --authority kept/authority.pem")]
-pub struct Prove {
+pub struct ProveArguments {
     /// The conversation.
     #[arg(value_name = "CONVERSATION")]
     pub conversation: String,
@@ -32,7 +32,7 @@ pub struct Prove {
 #[command(after_help = "Examples:
   whimbrel verify deal.json --authority authority.pem
   whimbrel verify deal.json --authority authority.pem --revoked revoked.pem --json")]
-pub struct Verify {
+pub struct VerifyArguments {
     /// What `whimbrel prove` wrote.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,

@@ -1,15 +1,21 @@
 //! `whimbrel run` and `whimbrel join`: societies, and how the links of their nodes are secured.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
+use whimbrel::node::document_offers::OfferOptions;
+use whimbrel::node::durability::{DurabilityOptions, default_folder};
+use whimbrel::node::membership::LinkOptions;
+use whimbrel::node::policy_setup::PolicyOptions;
 use whimbrel_acl::Encoding;
+use whimbrel_net::Level;
 use whimbrel_platform::cluster::LEVEL;
 use whimbrel_terminal::options::SecurityLevel;
 
-use super::http::HttpOptions;
-use super::session::AgentPortOptions;
+use super::http::HttpArguments;
+use super::session::AgentPortArguments;
 
 /// Under what options stand in the help, of which there are many.
 pub const KEEPING: &str = "Durability the society";
@@ -34,7 +40,7 @@ pub const DOORS: &str = "Doors for browsers and programs";
   whimbrel run garden --offer library=texts        a folder of documents, for agents to act on
   whimbrel run auction.mas2j --log                 keep what is said, for `whimbrel log`
   whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
-pub struct Run {
+pub struct RunArguments {
     /// A project (.mas2j), a program (.asl, .wasm), or a folder with one project in it.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -129,17 +135,17 @@ pub struct Run {
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
-    pub guarding: Guarding,
+    pub guarding: GuardingArguments,
     /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.
     /// In the user's cache (~/.cache/whimbrel/code) if not given.
     #[arg(long, value_name = "FOLDER", help_heading = GUARDING)]
     pub code_cache: Option<PathBuf>,
     #[command(flatten)]
-    pub offering: Offering,
+    pub offering: OfferingArguments,
     #[command(flatten)]
-    pub agents_elsewhere: AgentPortOptions,
+    pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
-    pub http: HttpOptions,
+    pub http: HttpArguments,
     /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
     /// them, each peer says.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true, help_heading = NODES)]
@@ -165,7 +171,7 @@ pub struct Run {
   whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another
   whimbrel join 127.0.0.1:7001 --name n2 --token T          a node for agents that move there
   whimbrel join 10.0.0.1:7001 bees --listen 10.0.0.2:7001   nodes that join later can reach this one")]
-pub struct Join {
+pub struct JoinArguments {
     /// Where a node of the platform listens.
     #[arg(value_name = "ADDRESS")]
     pub address: String,
@@ -198,17 +204,17 @@ pub struct Join {
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
-    pub guarding: Guarding,
+    pub guarding: GuardingArguments,
     /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.
     /// In the user's cache (~/.cache/whimbrel/code) if not given.
     #[arg(long, value_name = "FOLDER", help_heading = GUARDING)]
     pub code_cache: Option<PathBuf>,
     #[command(flatten)]
-    pub offering: Offering,
+    pub offering: OfferingArguments,
     #[command(flatten)]
-    pub agents_elsewhere: AgentPortOptions,
+    pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
-    pub http: HttpOptions,
+    pub http: HttpArguments,
     /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
     /// them, each peer says.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true, help_heading = NODES)]
@@ -227,7 +233,7 @@ pub struct Join {
 /// What a node offers agents to act on.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = ACTING)]
-pub struct Offering {
+pub struct OfferingArguments {
     /// Let agents that come here, or live here, act on the documents of this folder, by this name: those to which a `[[grant]]` of
     /// the policy gives it. May be said again.
     #[arg(long = "offer", value_name = "NAME=FOLDER", value_parser = offer)]
@@ -236,6 +242,13 @@ pub struct Offering {
     /// memory only if not given. With several nodes in one command, each has a folder of its name in there.
     #[arg(long, value_name = "FOLDER")]
     pub storage: Option<PathBuf>,
+}
+
+impl OfferingArguments {
+    /// Returns the options of the library.
+    pub fn options(&self) -> OfferOptions {
+        OfferOptions { offers: self.offers.clone(), storage: self.storage.clone() }
+    }
 }
 
 fn offer(text: &str) -> Result<(String, PathBuf), String> {
@@ -248,7 +261,7 @@ fn offer(text: &str) -> Result<(String, PathBuf), String> {
 /// Who may do what on a node, and the record of what was refused.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = GUARDING)]
-pub struct Guarding {
+pub struct GuardingArguments {
     /// Who may create, kill and move agents, register services, write to agents and topics: a policy file.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
@@ -259,4 +272,67 @@ pub struct Guarding {
     /// Keep every signed message that leaves or comes in this folder, for `whimbrel prove`; needs `--security signed`.
     #[arg(long, value_name = "FOLDER")]
     pub evidence: Option<PathBuf>,
+}
+
+impl GuardingArguments {
+    /// Returns the options of the library.
+    pub fn options(&self) -> PolicyOptions {
+        PolicyOptions { policy: self.policy.clone(), audit: self.audit.clone(), evidence: self.evidence.clone() }
+    }
+}
+
+impl RunArguments {
+    /// Returns the options of links.
+    pub fn links(&self) -> LinkOptions {
+        LinkOptions {
+            name: self.name.clone(),
+            listen: self.listen.clone(),
+            token: self.token.clone(),
+            level: self.security.map(Level::from),
+            credentials: self.credentials.clone(),
+            encoding: self.encoding,
+            patience: self.link_timeout,
+        }
+    }
+
+    /// Returns the options of the society's store, if it has one.
+    ///
+    /// # Errors
+    /// Options are given that are about a store, and no store is.
+    pub fn durability(&self, file: &Path) -> anyhow::Result<Option<DurabilityOptions>> {
+        let store = match &self.store {
+            Some(store) => store.clone(),
+            None if self.durable => default_folder(file).to_string_lossy().into_owned(),
+            None if self.fresh => bail!("--fresh is for societies that are kept: with --durable or --store"),
+            None if self.passivate.is_some() => {
+                bail!("--passivate is for societies that are kept: with --durable or --store")
+            }
+            None => return Ok(None),
+        };
+        Ok(Some(DurabilityOptions {
+            store,
+            project: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            fresh: self.fresh,
+            standby: self.standby,
+            weight: self.weight,
+            level: self.level,
+            labels: self.labels.clone(),
+            takeover: self.takeover,
+        }))
+    }
+}
+
+impl JoinArguments {
+    /// Returns the options of links.
+    pub fn links(&self) -> LinkOptions {
+        LinkOptions {
+            name: self.name.clone(),
+            listen: self.listen.clone(),
+            token: self.token.clone(),
+            level: self.security.map(Level::from),
+            credentials: self.credentials.clone(),
+            encoding: self.encoding,
+            patience: self.link_timeout,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, value_parser};
+use whimbrel::node::agent_port;
 use whimbrel_platform::limits::{
     SESSION_AGENTS_MAX, SESSION_AGENTS_MOST, SESSION_MESSAGE_BYTES_LEAST, SESSION_MESSAGE_BYTES_MAX,
     SESSION_MESSAGE_BYTES_MOST, SESSION_MESSAGES_PER_S,
@@ -14,7 +15,7 @@ use super::run::DOORS;
 /// Where programs in any language can have agents, and which.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = DOORS)]
-pub struct AgentPortOptions {
+pub struct AgentPortArguments {
     /// Let programs in any language have agents here: a port of this machine, as 7002, or an address, as 10.0.0.1:7002.
     /// Beyond this machine connections are encrypted, unless `--security` says otherwise.
     #[arg(long, value_name = "PORT")]
@@ -39,14 +40,16 @@ pub struct AgentPortOptions {
     pub session_message_bytes: u32,
 }
 
-impl AgentPortOptions {
-    /// Returns the limits of each session.
-    pub fn limits(&self) -> SessionLimits {
-        SessionLimits {
+impl AgentPortArguments {
+    /// Returns the options of the library.
+    pub fn options(&self) -> agent_port::AgentPortOptions {
+        let limits = SessionLimits {
             agents: self.session_agents,
             messages_per_s: self.session_messages_per_s,
             message_bytes: self.session_message_bytes,
-        }
+        };
+        let (address, token, tokens) = (self.agent_port.clone(), self.agent_token.clone(), self.agent_tokens.clone());
+        agent_port::AgentPortOptions { address, token, tokens, limits }
     }
 }
 
@@ -55,7 +58,7 @@ impl AgentPortOptions {
 #[command(after_help = "Examples:
   whimbrel session token ada 'sensor*' --file agents.tokens    prints a token, for agents of these names
   whimbrel run garden --agent-port 7002 --agent-tokens agents.tokens")]
-pub struct Session {
+pub struct SessionArguments {
     #[command(subcommand)]
     pub action: SessionAction,
 }

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
   whimbrel store compact garden/.whimbrel               give back the space of what was forgotten
   whimbrel store export garden/.whimbrel garden.export  all of it in one file
   whimbrel store import elsewhere garden.export         restore that into an empty store")]
-pub struct Store {
+pub struct StoreArguments {
     #[command(subcommand)]
     pub action: StoreAction,
 }

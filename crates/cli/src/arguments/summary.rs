@@ -64,13 +64,13 @@ fn wrapped(text: &str) -> String {
 mod tests {
     use clap::CommandFactory;
 
-    use super::super::Arguments;
+    use super::super::CommandLine;
     use super::*;
 
     #[test]
     fn every_command_is_listed_once_and_in_eighty_columns() {
-        let help = with_summary(Arguments::command()).render_help().to_string();
-        for command in Arguments::command().get_subcommands() {
+        let help = with_summary(CommandLine::command()).render_help().to_string();
+        for command in CommandLine::command().get_subcommands() {
             let line = format!("\n  {} ", command.get_name());
             assert_eq!(help.matches(&line).count(), 1, "{line} in {help}");
         }

@@ -4,7 +4,7 @@ use clap::Args;
 
 /// Which platform, and which of its nodes, a command is about.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Target {
+pub struct TargetArguments {
     /// The platform, by its name or its project's, if several run here.
     #[arg(long, value_name = "NAME", help_heading = "Which platform")]
     pub platform: Option<String>,
@@ -16,8 +16,8 @@ pub struct Target {
     pub pid: Option<u32>,
 }
 
-impl From<&Target> for whimbrel::control::Target {
-    fn from(target: &Target) -> Self {
+impl From<&TargetArguments> for whimbrel::control::Target {
+    fn from(target: &TargetArguments) -> Self {
         Self { platform: target.platform.clone(), node: target.node.clone(), pid: target.pid }
     }
 }

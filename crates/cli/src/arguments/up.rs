@@ -8,10 +8,10 @@ use whimbrel_acl::Encoding;
 use whimbrel_platform::cluster::LEVEL;
 use whimbrel_terminal::options::SecurityLevel;
 
-use super::http::HttpOptions;
-use super::run::{GUARDING, Guarding, KEEPING, LOOKING, NODES, Offering, Run};
+use super::http::HttpArguments;
+use super::run::{GUARDING, GuardingArguments, KEEPING, LOOKING, NODES, OfferingArguments, RunArguments};
 
-use super::session::AgentPortOptions;
+use super::session::AgentPortArguments;
 
 /// Run a society on several machines: this one is a node of it.
 ///
@@ -25,7 +25,7 @@ use super::session::AgentPortOptions;
   whimbrel nodes                                             who runs what
   whimbrel drain n1                                          have n1 hand over what it runs
   whimbrel up garden --store nats://10.0.0.9:4222/garden --listen 10.0.0.2:7001 --credentials n2    among machines")]
-pub struct Up {
+pub struct UpArguments {
     /// A project (.mas2j), a program (.asl), or a folder with one project in it: the same on all nodes.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -82,16 +82,16 @@ pub struct Up {
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
-    pub guarding: Guarding,
+    pub guarding: GuardingArguments,
     /// Where it is kept what modules were compiled to: a folder, or `off`. In the user's cache (~/.cache/whimbrel/code) if not given.
     #[arg(long, value_name = "FOLDER", help_heading = GUARDING)]
     pub code_cache: Option<PathBuf>,
     #[command(flatten)]
-    pub offering: Offering,
+    pub offering: OfferingArguments,
     #[command(flatten)]
-    pub agents_elsewhere: AgentPortOptions,
+    pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
-    pub http: HttpOptions,
+    pub http: HttpArguments,
     /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
@@ -106,8 +106,8 @@ pub struct Up {
     pub quiet: bool,
 }
 
-impl From<Up> for Run {
-    fn from(up: Up) -> Self {
+impl From<UpArguments> for RunArguments {
+    fn from(up: UpArguments) -> Self {
         Self {
             file: up.file,
             agents: up.agents,

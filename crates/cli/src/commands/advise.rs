@@ -8,12 +8,12 @@ use whimbrel_operator::{Answer, Reason, Refusal, Request};
 use whimbrel_platform::advice::{Advice, Explanation, Situation, Way};
 use whimbrel_platform::limits::ADVICE_PATIENCE_MS;
 
-use crate::arguments::Advise;
+use crate::arguments::AdviseArguments;
 use whimbrel::control::{Found, choose};
 use whimbrel_terminal::screen::print;
 
 /// Says it.
-pub fn advise(arguments: &Advise) -> anyhow::Result<ExitCode> {
+pub fn advise(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
     let advice = match &arguments.to {
         Some(to) => measured(arguments, to)?,
         None => told(arguments)?,
@@ -28,7 +28,7 @@ pub fn advise(arguments: &Advise) -> anyhow::Result<ExitCode> {
 }
 
 /// About a link that is none yet.
-fn told(arguments: &Advise) -> anyhow::Result<Advice> {
+fn told(arguments: &AdviseArguments) -> anyhow::Result<Advice> {
     let mbit = arguments.mbit.unwrap_or_default();
     ensure!(mbit > 0.0 && mbit.is_finite(), "--mbit: more than 0 is wanted");
     let rate = Some(mbit * 1e6 / 8.0);
@@ -38,7 +38,7 @@ fn told(arguments: &Advise) -> anyhow::Result<Advice> {
 }
 
 /// About a node that is linked with one that runs here: the one that has the agent, or any.
-fn measured(arguments: &Advise, to: &str) -> anyhow::Result<Advice> {
+fn measured(arguments: &AdviseArguments, to: &str) -> anyhow::Result<Advice> {
     let nodes = choose(&arguments.target)?;
     let Some(first) = nodes.iter().find(|node| node.info.node != to).or(nodes.first()) else {
         bail!("no such node runs here")
@@ -51,7 +51,7 @@ fn measured(arguments: &Advise, to: &str) -> anyhow::Result<Advice> {
     })
 }
 
-fn ask(node: &Found, arguments: &Advise, to: &str) -> anyhow::Result<Advice> {
+fn ask(node: &Found, arguments: &AdviseArguments, to: &str) -> anyhow::Result<Advice> {
     let (to, agent, job) = (to.to_owned(), arguments.agent.clone(), Box::new(arguments.job()));
     match node.ask(&Request::Advise { to, agent, job }, Duration::from_millis(ADVICE_PATIENCE_MS))? {
         Answer::Advice(advice) => Ok(*advice),

@@ -8,16 +8,16 @@ use anyhow::bail;
 use whimbrel_operator::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, Request};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 
-use crate::arguments::{Agents, Order};
+use crate::arguments::{AgentsArguments, Order};
 use whimbrel::control::{choose, merge};
 use whimbrel::duration::age;
 use whimbrel::figures::count;
-use whimbrel_terminal::screen::{Room, show};
+use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::style_of;
-use whimbrel_terminal::table::{Cell, Column, cell, known, left, long, right, table};
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
 /// Shows them.
-pub fn agents(arguments: &Agents) -> anyhow::Result<ExitCode> {
+pub fn agents(arguments: &AgentsArguments) -> anyhow::Result<ExitCode> {
     show(&arguments.showing, || look(arguments), page)
 }
 
@@ -32,7 +32,7 @@ impl From<Order> for AgentOrder {
     }
 }
 
-fn look(arguments: &Agents) -> anyhow::Result<AgentsFound> {
+fn look(arguments: &AgentsArguments) -> anyhow::Result<AgentsFound> {
     let nodes = choose(&arguments.target)?;
     let only_some = arguments.target.node.is_some() || arguments.target.pid.is_some();
     // Of nodes that do not run here, the first tells what it knows.
@@ -56,16 +56,16 @@ fn look(arguments: &Agents) -> anyhow::Result<AgentsFound> {
     Ok(merge(parts, order, arguments.limit))
 }
 
-const COLUMNS: [Column; 7] =
+const COLUMNS: [TableColumn; 7] =
     [long("AGENT"), left("KIND"), left("STATE"), left("NODE"), right("MAILBOX"), right("HANDLED"), right("AGE")];
 
-fn page(found: &AgentsFound, room: Room) -> String {
+fn page(found: &AgentsFound, room: PageRoom) -> String {
     if found.total == 0 {
         return "no such agents".to_owned();
     }
     // Below the titles, and with a line left for what is not shown.
     let shown = room.lines.map_or(found.agents.len(), |lines| lines.saturating_sub(3)).min(found.agents.len());
-    let rows: Vec<Vec<Cell>> = found.agents.iter().take(shown).map(row).collect();
+    let rows: Vec<Vec<TableCell>> = found.agents.iter().take(shown).map(row).collect();
     let mut text = table(&COLUMNS, &rows, room.columns);
     let more = found.total.saturating_sub(shown as u64);
     if more > 0 {
@@ -76,7 +76,7 @@ fn page(found: &AgentsFound, room: Room) -> String {
     text
 }
 
-fn row(agent: &AgentInfo) -> Vec<Cell> {
+fn row(agent: &AgentInfo) -> Vec<TableCell> {
     let colored = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
     let kind = match agent.kind {
         AgentKind::AgentSpeak => "agentspeak",
@@ -87,14 +87,14 @@ fn row(agent: &AgentInfo) -> Vec<Cell> {
         _ => "other",
     };
     let state = match agent.state {
-        _ if agent.ending => Cell::styled("ending", colored(AnsiColor::Red)),
-        Some(AgentState::Active) if agent.passive => Cell::styled("passive", Style::new().dimmed()),
+        _ if agent.ending => TableCell::styled("ending", colored(AnsiColor::Red)),
+        Some(AgentState::Active) if agent.passive => TableCell::styled("passive", Style::new().dimmed()),
         Some(state @ AgentState::Active) => cell(state.as_str()),
-        Some(state) => Cell::styled(state.as_str(), colored(AnsiColor::Yellow)),
+        Some(state) => TableCell::styled(state.as_str(), colored(AnsiColor::Yellow)),
         None => known(None::<&str>),
     };
     vec![
-        Cell::styled(&agent.name, style_of(&agent.name)),
+        TableCell::styled(&agent.name, style_of(&agent.name)),
         cell(kind),
         state,
         cell(&agent.node),

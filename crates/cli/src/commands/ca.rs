@@ -12,8 +12,8 @@ use whimbrel_net::enrolment::{Enrolment, EnrolmentConfig};
 use whimbrel_net::{AuditLog, Authority, Issued};
 use whimbrel_platform::audit::Auditor;
 
-use crate::arguments::{Ca, CaAction};
-use crate::credentials::{self, write_text};
+use crate::arguments::{CaAction, CaArguments};
+use whimbrel::node::credentials::{self, write_text};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 use whimbrel_terminal::stopping::Stopping;
@@ -21,7 +21,7 @@ use whimbrel_terminal::stopping::Stopping;
 const PASSPHRASE: &str = "WHIMBREL_CA_PASSPHRASE";
 
 /// Does it.
-pub fn ca(arguments: &Ca) -> anyhow::Result<ExitCode> {
+pub fn ca(arguments: &CaArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         CaAction::Init { folder, platform } => init(folder, platform)?,
         CaAction::Issue { folder, node: name, session: true, also, out, days, .. } => {

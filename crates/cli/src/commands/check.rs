@@ -8,12 +8,12 @@ use whimbrel::policy::{self, PolicyError};
 use whimbrel::society::OpenError;
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
 
-use crate::arguments::Check;
+use crate::arguments::CheckArguments;
 use whimbrel::projects::project_in;
 use whimbrel_terminal as terminal;
 
 /// Checks each file, and sums up.
-pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
+pub fn check(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let mut found = CheckTotals::default();
     for path in &arguments.files {
         found.check(path);

@@ -12,15 +12,15 @@ use whimbrel_acl::{AclMessage, Aid, DecodeError, Encoding, Symbol, Value};
 use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
 use whimbrel_platform::plain_text::{harmless, is_harmful, shortened};
 
-use crate::arguments::{Codec, CodecAction};
+use crate::arguments::{CodecAction, CodecArguments};
 use whimbrel_terminal::screen::{print, print_bytes};
 
 /// Converts or shows messages.
-pub fn codec(arguments: &Codec) -> anyhow::Result<ExitCode> {
+pub fn codec(arguments: &CodecArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         CodecAction::Convert { file, from, to, output } => {
             let mut bytes = Vec::new();
-            for source in Source::read_all(file.as_deref(), *from)? {
+            for source in CodecInput::read_all(file.as_deref(), *from)? {
                 let message =
                     to.encode(&source.message).with_context(|| format!("cannot write {} as {to}", source.name))?;
                 // A text of several messages has each on lines of its own.
@@ -30,7 +30,7 @@ pub fn codec(arguments: &Codec) -> anyhow::Result<ExitCode> {
             write(&bytes, *to, output.as_ref())?;
         }
         CodecAction::Inspect { file, from } => {
-            let sources = Source::read_all(file.as_deref(), *from)?;
+            let sources = CodecInput::read_all(file.as_deref(), *from)?;
             let dumps: Vec<String> = sources.iter().map(|source| Dump(source).to_string()).collect();
             print(dumps.join("\n").trim_end_matches('\n'))?;
         }
@@ -39,14 +39,14 @@ pub fn codec(arguments: &Codec) -> anyhow::Result<ExitCode> {
 }
 
 /// A message, and where it came from.
-struct Source {
+struct CodecInput {
     name: String,
     bytes: Vec<u8>,
     encoding: Encoding,
     message: AclMessage,
 }
 
-impl Source {
+impl CodecInput {
     /// Reads the messages of a file. In FIPA's encodings several can stand one behind another.
     fn read_all(file: Option<&Path>, encoding: Option<Encoding>) -> anyhow::Result<Vec<Self>> {
         let (name, bytes) = match file.filter(|file| *file != Path::new("-")) {
@@ -115,7 +115,7 @@ const fn is_text(encoding: Encoding) -> bool {
 }
 
 /// What a message says, one parameter a line.
-struct Dump<'a>(&'a Source);
+struct Dump<'a>(&'a CodecInput);
 
 /// How wide names of parameters are shown.
 const NAME_WIDTH: usize = 16;
@@ -128,7 +128,7 @@ fn line(f: &mut Formatter<'_>, name: &str, value: impl Display) -> fmt::Result {
 
 impl Display for Dump<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Source { bytes, encoding, message, .. } = self.0;
+        let CodecInput { bytes, encoding, message, .. } = self.0;
         line(f, "encoding", format_args!("{encoding} ({}), {} bytes", encoding.representation(), bytes.len()))?;
         line(f, "performative", message.performative)?;
         if message.sender != Aid::NOBODY {

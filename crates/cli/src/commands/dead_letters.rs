@@ -7,14 +7,14 @@ use anyhow::bail;
 use serde::Serialize;
 use whimbrel_operator::{Answer, Event, Request};
 
-use crate::arguments::DeadLetters;
-use crate::sequence_diagram::{Clock, Lines};
+use crate::arguments::DeadLettersArguments;
+use crate::sequence_diagram::{EventClock, EventLines};
 use whimbrel::control::choose;
-use whimbrel_terminal::screen::{Room, show};
+use whimbrel_terminal::screen::{PageRoom, show};
 
 /// What is shown.
 #[derive(Serialize)]
-struct Seen {
+struct DeadLetterPage {
     letters: Vec<Event>,
     total: u64,
     #[serde(skip)]
@@ -22,13 +22,13 @@ struct Seen {
 }
 
 /// Shows them, the newest last.
-pub fn dead_letters(arguments: &DeadLetters) -> anyhow::Result<ExitCode> {
+pub fn dead_letters(arguments: &DeadLettersArguments) -> anyhow::Result<ExitCode> {
     show(&arguments.showing, || look(arguments), page)
 }
 
-fn look(arguments: &DeadLetters) -> anyhow::Result<Seen> {
+fn look(arguments: &DeadLettersArguments) -> anyhow::Result<DeadLetterPage> {
     let nodes = choose(&arguments.target)?;
-    let mut seen = Seen { letters: Vec::new(), total: 0, nodes: nodes.len() };
+    let mut seen = DeadLetterPage { letters: Vec::new(), total: 0, nodes: nodes.len() };
     for node in &nodes {
         let request = Request::DeadLetters { agents: arguments.agents.clone(), limit: arguments.limit };
         let Answer::DeadLetters(found) = node.ask(&request, Duration::ZERO)? else {
@@ -43,8 +43,8 @@ fn look(arguments: &DeadLetters) -> anyhow::Result<Seen> {
     Ok(seen)
 }
 
-fn page(seen: &Seen, room: Room) -> String {
-    let lines = Lines { clock: Clock::Day, nodes: seen.nodes > 1, width: room.columns };
+fn page(seen: &DeadLetterPage, room: PageRoom) -> String {
+    let lines = EventLines { clock: EventClock::Day, nodes: seen.nodes > 1, width: room.columns };
     let shown = room.lines.map_or(seen.letters.len(), |lines| lines.saturating_sub(2));
     let older = seen.letters.len().saturating_sub(shown);
     let newest = seen.letters.iter().skip(older).filter_map(|letter| lines.line(letter));

@@ -10,12 +10,12 @@ use super::life::{ask, local};
 use super::mind;
 use whimbrel_platform::plain_text::harmless;
 
-use crate::arguments::{Debug, DebugWord};
+use crate::arguments::{DebugArguments, DebugWord};
 use whimbrel::control::choose;
 use whimbrel_terminal::screen::print;
 
 /// Does what is asked for, and shows where the agent stands.
-pub fn debug(arguments: &Debug) -> anyhow::Result<ExitCode> {
+pub fn debug(arguments: &DebugArguments) -> anyhow::Result<ExitCode> {
     let alone = matches!(arguments.order, DebugWord::Pause | DebugWord::Step | DebugWord::Continue | DebugWord::End);
     if let (true, Some(what)) = (alone, &arguments.what) {
         bail!("`{}` is one word too many: this order needs no more than the agent", harmless(what));
@@ -40,7 +40,7 @@ pub fn debug(arguments: &Debug) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn request(arguments: &Debug, agent: &str) -> Request {
+fn request(arguments: &DebugArguments, agent: &str) -> Request {
     let agent = agent.to_owned();
     let what = || arguments.what.clone().unwrap_or_default();
     let debug = |order| Request::Debug { agent: agent.clone(), order };

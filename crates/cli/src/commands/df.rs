@@ -6,19 +6,19 @@ use std::time::Duration;
 use anyhow::bail;
 use whimbrel_operator::{Answer, EntryInfo, Request, ServiceInfo, ServicesFound, ServicesWanted};
 
-use crate::arguments::Df;
+use crate::arguments::DfArguments;
 use whimbrel::control::choose;
 use whimbrel::duration::age;
-use whimbrel_terminal::screen::{Room, show};
+use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::style_of;
-use whimbrel_terminal::table::{Cell, Column, cell, known, left, long, right, table};
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
 /// Shows it.
-pub fn df(arguments: &Df) -> anyhow::Result<ExitCode> {
+pub fn df(arguments: &DfArguments) -> anyhow::Result<ExitCode> {
     show(&arguments.showing, || look(arguments), page)
 }
 
-fn look(arguments: &Df) -> anyhow::Result<ServicesFound> {
+fn look(arguments: &DfArguments) -> anyhow::Result<ServicesFound> {
     let nodes = choose(&arguments.target)?;
     let only_some = arguments.target.node.is_some() || arguments.target.pid.is_some();
     // Of nodes that do not run here, the first tells what it knows.
@@ -34,7 +34,7 @@ fn look(arguments: &Df) -> anyhow::Result<ServicesFound> {
     Ok(ServicesFound { entries })
 }
 
-fn wanted(arguments: &Df) -> ServicesWanted {
+fn wanted(arguments: &DfArguments) -> ServicesWanted {
     let property = |text: &String| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         (name.to_owned(), value.to_owned())
@@ -52,7 +52,7 @@ fn wanted(arguments: &Df) -> ServicesWanted {
     }
 }
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [TableColumn; 8] = [
     left("AGENT"),
     left("NODE"),
     long("SERVICE"),
@@ -63,11 +63,11 @@ const COLUMNS: [Column; 8] = [
     right("LEASE").if_room(),
 ];
 
-fn page(found: &ServicesFound, room: Room) -> String {
+fn page(found: &ServicesFound, room: PageRoom) -> String {
     if found.entries.is_empty() {
         return "nobody offers that".to_owned();
     }
-    let rows: Vec<Vec<Cell>> = found.entries.iter().flat_map(rows).collect();
+    let rows: Vec<Vec<TableCell>> = found.entries.iter().flat_map(rows).collect();
     let shown = room.lines.map_or(rows.len(), |lines| lines.saturating_sub(3)).min(rows.len());
     let more = rows.len() - shown;
     let text = table(&COLUMNS, rows.get(..shown).unwrap_or(&rows), room.columns);
@@ -75,13 +75,13 @@ fn page(found: &ServicesFound, room: Room) -> String {
 }
 
 /// A line for each service; one for an entry without any.
-fn rows(entry: &EntryInfo) -> Vec<Vec<Cell>> {
+fn rows(entry: &EntryInfo) -> Vec<Vec<TableCell>> {
     let bare = ServiceInfo::default();
     let services = if entry.services.is_empty() { std::slice::from_ref(&bare) } else { entry.services.as_slice() };
     services.iter().map(|service| row(entry, service)).collect()
 }
 
-fn row(entry: &EntryInfo, service: &ServiceInfo) -> Vec<Cell> {
+fn row(entry: &EntryInfo, service: &ServiceInfo) -> Vec<TableCell> {
     let listed = |names: Vec<String>| known(Some(names.join(", ")).filter(|text| !text.is_empty()));
     let both = |of_service: &[String], of_entry: &[String]| {
         let more = of_entry.iter().filter(|name| !of_service.contains(name));
@@ -89,7 +89,7 @@ fn row(entry: &EntryInfo, service: &ServiceInfo) -> Vec<Cell> {
     };
     let properties = service.properties.iter().map(|(name, value)| format!("{name}={value}")).collect();
     vec![
-        Cell::styled(&entry.agent, style_of(&entry.agent)),
+        TableCell::styled(&entry.agent, style_of(&entry.agent)),
         cell(&entry.node),
         listed(vec![service.name.clone()]),
         listed(vec![service.kind.clone()]),

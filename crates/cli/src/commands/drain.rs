@@ -7,7 +7,7 @@ use anyhow::bail;
 use whimbrel_operator::{Answer, MemberState, Request};
 use whimbrel_platform::plain_text::harmless;
 
-use crate::arguments::Drain;
+use crate::arguments::DrainArguments;
 use whimbrel::control::{Found, choose};
 use whimbrel_terminal::screen::print;
 
@@ -15,7 +15,7 @@ use whimbrel_terminal::screen::print;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Has it done, and waits until it is.
-pub fn drain(arguments: &Drain) -> anyhow::Result<ExitCode> {
+pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
     let Some(asked) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
     let request = Request::Drain { node: arguments.drained.clone(), drains: !arguments.undo };
     match asked.ask(&request, Duration::ZERO)? {

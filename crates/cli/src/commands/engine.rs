@@ -8,18 +8,18 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use whimbrel_store::nats::{Cluster, Options, Server, Setup, Status, StreamStatus, find_server, status};
 
-use crate::arguments::{Engine, EngineAction, Sync};
+use crate::arguments::{EngineAction, EngineArguments, Sync};
 use whimbrel::figures::{bytes, count};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 use whimbrel_terminal::stopping::Stopping;
-use whimbrel_terminal::table::{Cell, Column, cell, known, left, long, right, table};
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
 /// How often to look whether a server ended by itself.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Does it.
-pub fn engine(arguments: &Engine) -> anyhow::Result<ExitCode> {
+pub fn engine(arguments: &EngineArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         EngineAction::Up { servers, dir, port, sync } => up(*servers, dir, *port, *sync),
         EngineAction::Status { url, json } => show(url, *json),
@@ -123,7 +123,8 @@ fn text(status: &Status) -> String {
 }
 
 fn servers(servers: &[Server]) -> String {
-    const COLUMNS: [Column; 5] = [long("server"), left("version"), left("flushes"), right("stored"), left("up for")];
+    const COLUMNS: [TableColumn; 5] =
+        [long("server"), left("version"), left("flushes"), right("stored"), left("up for")];
     let row = |server: &Server| {
         let flushes = match (server.jetstream, server.sync_always) {
             (false, _) => "keeps nothing".to_owned(),
@@ -133,12 +134,13 @@ fn servers(servers: &[Server]) -> String {
         let stored = bytes(server.storage_bytes as f64);
         vec![cell(&server.name), cell(&server.version), cell(flushes), cell(stored), cell(&server.uptime)]
     };
-    let rows: Vec<Vec<Cell>> = servers.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = servers.iter().map(row).collect();
     table(&COLUMNS, &rows, None)
 }
 
 fn streams(streams: &[StreamStatus]) -> String {
-    const COLUMNS: [Column; 5] = [long("stream"), left("leader"), right("behind"), right("messages"), right("stored")];
+    const COLUMNS: [TableColumn; 5] =
+        [long("stream"), left("leader"), right("behind"), right("messages"), right("stored")];
     let row = |stream: &StreamStatus| {
         let behind = stream.followers.iter().map(|(_, behind)| *behind).max();
         let leader = Some(&stream.leader).filter(|leader| !leader.is_empty());
@@ -146,6 +148,6 @@ fn streams(streams: &[StreamStatus]) -> String {
         let behind = known(behind.map(|behind| count(behind as f64)));
         vec![cell(&stream.name), known(leader), behind, cell(messages), cell(bytes(stream.bytes as f64))]
     };
-    let rows: Vec<Vec<Cell>> = streams.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = streams.iter().map(row).collect();
     table(&COLUMNS, &rows, None)
 }

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use whimbrel_net::{Token, enrolment};
 
-use crate::arguments::Enrol;
-use crate::credentials;
+use crate::arguments::EnrolArguments;
+use whimbrel::node::credentials;
 use whimbrel_terminal::screen::print;
 
 /// Enrols.
-pub fn enrol(arguments: &Enrol) -> anyhow::Result<ExitCode> {
-    let Enrol { address, token, out } = arguments;
+pub fn enrol(arguments: &EnrolArguments) -> anyhow::Result<ExitCode> {
+    let EnrolArguments { address, token, out } = arguments;
     let token: Token = token.parse()?;
     if credentials::are_in(out) {
         bail!("{} has credentials in it already; choose another folder", out.display());

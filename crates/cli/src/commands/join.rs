@@ -9,20 +9,23 @@ use whimbrel::Society;
 use whimbrel::agent_storage::StorageFolder;
 use whimbrel_runtime::{Platform, Roll};
 
-use super::{close_ports, code_cache, last_line, open, open_control, society_name};
-use crate::agent_port;
-use crate::arguments::Join;
-use crate::conversation_recorder::ConversationRecorder;
-use crate::credentials::Watched;
-use crate::document_offers;
-use crate::http_port::{self, HttpPort, Site};
-use crate::membership::{Membership, security_at};
-use crate::policy_setup::Guards;
-use crate::trace::Watch;
+use super::{close_ports, code_cache, last_line, open, open_control, set_guards, society_name};
+use crate::arguments::JoinArguments;
+use crate::trace::TraceObserver;
 use whimbrel::control::OperatorService;
+use whimbrel::node::Notes;
+use whimbrel::node::agent_port;
+use whimbrel::node::conversation_recorder::ConversationRecorder;
+use whimbrel::node::credentials::Watched;
+use whimbrel::node::document_offers;
+use whimbrel::node::ending::Farewell;
+use whimbrel::node::http_port::HttpOptions;
+use whimbrel::node::http_port::{self, HttpPort, HttpSetup};
+use whimbrel::node::membership::{Membership, security_at};
 use whimbrel::projects::project_in;
-use whimbrel_terminal::stopping::{Farewell, INTERRUPTED, SOCIETY, Stopping};
-use whimbrel_terminal::{Lines, note};
+use whimbrel_net::Level;
+use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, Stopping};
+use whimbrel_terminal::{AgentLines, note, notes};
 
 /// What the society of a node is called that has none of its own: its log is in the current folder.
 const VISITORS: &str = "visitors";
@@ -30,7 +33,7 @@ const VISITORS: &str = "visitors";
 const NAMES_SHOWN: usize = 10;
 
 /// Joins, and stays until the platform stops.
-pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
+pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let cache = code_cache(arguments.code_cache.as_deref())?;
     let (file, society) = match &arguments.file {
         Some(file) => {
@@ -41,47 +44,49 @@ pub fn join(arguments: &Join) -> anyhow::Result<ExitCode> {
         None => (PathBuf::from(VISITORS), Society::empty(cache)),
     };
     let (programs, last_line) = (society.loader(), last_line(society.left_out()));
+    let (links, notes) = (arguments.links(), notes(arguments.quiet));
     let stopping = Stopping::new()?;
     let mut builder =
-        Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
-    if let Some(watch) = Watch::new(arguments.trace, false) {
+        Platform::builder().output(AgentLines::new(arguments.quiet, stopping.sender())).loader(society.loader());
+    if let Some(watch) = TraceObserver::new(arguments.trace, false) {
         builder = builder.observer(watch);
     }
-    let (guards, builder) = Guards::set(&arguments.guarding, None, builder)?;
-    let offered = document_offers::environments(&arguments.offering, society.offers(), None)?;
+    let (guards, builder) = set_guards(&arguments.guarding, None, builder, &notes)?;
+    let offered = document_offers::environments(&arguments.offering.options(), society.offers(), None)?;
     // Until the agents are gone.
-    let storage_folder = document_offers::storage(&arguments.offering, None)?;
+    let storage_folder = document_offers::storage(&arguments.offering.options(), None, &notes)?;
     let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
-    if !arguments.quiet {
-        document_offers::note_ungranted(&offered, &platform);
-    }
-    let Some(membership) = Membership::join(arguments, &platform, &guards, &stopping)? else {
+    document_offers::note_ungranted(&offered, &platform, &notes);
+    let Some(membership) =
+        Membership::join(&links, &arguments.address, &platform, &guards, &|time| stopping.within(time), &notes)?
+    else {
         note(&format!("ended before the platform at {} was joined", arguments.address));
         return Ok(ExitCode::from(INTERRUPTED as u8));
     };
     check_names(&society, &platform)?;
-    let logging = ConversationRecorder::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform)?;
-    let farewell = Farewell::new(logging.is_none() && !guards.record(), last_line);
+    let logging =
+        ConversationRecorder::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform, &notes)?;
+    let farewell = Farewell::new(logging.is_none() && !guards.record(), last_line, &notes);
     // Before the agents are there: creating many takes long.
     stopping.watch(Some(SOCIETY), leave_by(&platform, &farewell));
     society.start(&platform)?;
-    let http = http_of(arguments).prepare()?;
-    let level = |address: &str| security_at(arguments.security, address, arguments.credentials.as_deref());
+    let http = http_of(arguments, &arguments.http.options(), &notes).prepare()?;
+    let level = |address: &str| security_at(links.level, address, arguments.credentials.as_deref());
     let agents_elsewhere = agent_port::open(
-        &arguments.agents_elsewhere,
+        &arguments.agents_elsewhere.options(),
         level,
         guards.auditor(),
         Some(membership.view()),
         http.as_ref().map(HttpPort::token),
-        arguments.quiet,
         &platform,
+        &notes,
     )?;
     let doors = agent_port::doors(http.as_ref(), agents_elsewhere.as_ref())?;
     let roll = Roll::default();
     agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
     if let Some(folder) = &arguments.credentials {
-        agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder));
+        agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder), &notes);
     }
     let log = logging.as_ref().map(ConversationRecorder::log);
     let service = OperatorService::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
@@ -116,13 +121,13 @@ fn check_names(society: &Society, platform: &Platform) -> anyhow::Result<()> {
 }
 
 /// The HTTP port that is asked for.
-fn http_of(arguments: &Join) -> Site<'_> {
-    Site {
-        options: &arguments.http,
+fn http_of<'a>(arguments: &'a JoinArguments, options: &'a HttpOptions, notes: &'a Notes) -> HttpSetup<'a> {
+    HttpSetup {
+        options,
         unless_said: false,
-        security: arguments.security,
+        level: arguments.security.map(Level::from),
         credentials: arguments.credentials.as_deref(),
-        quiet: arguments.quiet,
+        notes,
     }
 }
 

@@ -9,8 +9,8 @@ use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::limits::{BULK_NAMED_MAX, SEARCH_RESULTS_MAX};
 use whimbrel_platform::plain_text::harmless;
 
-use crate::arguments::Target;
-use crate::arguments::{Move, Stop, Whom};
+use crate::arguments::TargetArguments;
+use crate::arguments::{MoveArguments, StopArguments, Whom};
 use whimbrel::control::{ANYWHERE, Found, KILL_PATIENCE, MOVE_PATIENCE, choose, name_order};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
@@ -26,7 +26,7 @@ pub fn kill(whom: &Whom) -> anyhow::Result<ExitCode> {
 }
 
 /// Has agents go to another node.
-pub fn move_to(order: &Move) -> anyhow::Result<ExitCode> {
+pub fn move_to(order: &MoveArguments) -> anyhow::Result<ExitCode> {
     let to = &order.to;
     let done = if to == ANYWHERE { "may be on any node".to_owned() } else { format!("moved to {}", harmless(to)) };
     let whom = std::slice::from_ref(&order.agent);
@@ -117,7 +117,7 @@ fn print_outcome(outcome: &BulkOutcome, done: &str) {
 /// names fit a pattern, who is on the node `there` already needs nothing.
 fn act(
     whom: &[String],
-    target: &Target,
+    target: &TargetArguments,
     done: &str,
     there: Option<&str>,
     request: impl Fn(String) -> Request,
@@ -220,7 +220,7 @@ pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> any
 }
 
 /// Ends a platform.
-pub fn stop(arguments: &Stop) -> anyhow::Result<ExitCode> {
+pub fn stop(arguments: &StopArguments) -> anyhow::Result<ExitCode> {
     let nodes = choose(&arguments.target)?;
     let first = nodes.first().context("nothing runs here")?;
     first.ask(&Request::Stop { code: arguments.code }, Duration::ZERO)?;

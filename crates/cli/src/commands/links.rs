@@ -10,20 +10,20 @@ use serde::Serialize;
 use whimbrel_operator::{Answer, LinkInfo, Request};
 
 use super::ps::{MOMENT, rate};
-use crate::arguments::Links;
+use crate::arguments::LinksArguments;
 use whimbrel::control::choose;
 use whimbrel::figures::{bytes, count};
-use whimbrel_terminal::screen::{Room, show};
-use whimbrel_terminal::table::{Cell, Column, cell, known, left, right, table};
+use whimbrel_terminal::screen::{PageRoom, show};
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, right, table};
 
 /// What is shown.
 #[derive(Serialize)]
-struct Seen {
-    links: Vec<Row>,
+struct LinkPage {
+    links: Vec<LinkRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct LinkRow {
     #[serde(flatten)]
     link: LinkInfo,
     /// Messages and news received in a second, just now.
@@ -37,7 +37,7 @@ struct Row {
 type Before = FxHashMap<(String, Option<String>), (LinkInfo, u64)>;
 
 /// Shows it.
-pub fn links(arguments: &Links) -> anyhow::Result<ExitCode> {
+pub fn links(arguments: &LinksArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let mut before = Before::default();
     show(
@@ -50,7 +50,7 @@ pub fn links(arguments: &Links) -> anyhow::Result<ExitCode> {
             let now = look(arguments, began)?;
             let links = now.iter().map(|(link, at)| row(link, *at, before.get(&name(link)))).collect();
             before = by_name(now);
-            Ok(Seen { links })
+            Ok(LinkPage { links })
         },
         page,
     )
@@ -64,7 +64,7 @@ fn by_name(links: Vec<(LinkInfo, u64)>) -> Before {
     links.into_iter().map(|(link, at)| (name(&link), (link, at))).collect()
 }
 
-fn look(arguments: &Links, began: Instant) -> anyhow::Result<Vec<(LinkInfo, u64)>> {
+fn look(arguments: &LinksArguments, began: Instant) -> anyhow::Result<Vec<(LinkInfo, u64)>> {
     let mut all = Vec::new();
     for node in choose(&arguments.target)? {
         let Answer::Links { links } = node.ask(&Request::Links, Duration::ZERO)? else {
@@ -76,12 +76,12 @@ fn look(arguments: &Links, began: Instant) -> anyhow::Result<Vec<(LinkInfo, u64)
     Ok(all)
 }
 
-fn row(link: &LinkInfo, at: u64, before: Option<&(LinkInfo, u64)>) -> Row {
+fn row(link: &LinkInfo, at: u64, before: Option<&(LinkInfo, u64)>) -> LinkRow {
     let grown = |figure: fn(&LinkInfo) -> u64| {
         let then = before.map(|(link, at)| (figure(link), *at));
         rate(then.as_ref(), Some(&(figure(link), at)))
     };
-    Row {
+    LinkRow {
         items_in_per_s: grown(|link| link.items_in),
         items_out_per_s: grown(|link| link.items_out),
         bytes_in_per_s: grown(|link| link.bytes_in),
@@ -95,7 +95,7 @@ fn latency(us: u64) -> String {
     if us < 10_000 { format!("{us} us") } else { format!("{} ms", us / 1_000) }
 }
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [TableColumn; 14] = [
     left("NODE"),
     left("PEER"),
     left("STATE"),
@@ -112,12 +112,12 @@ const COLUMNS: [Column; 14] = [
     right("CONNECTIONS").if_room(),
 ];
 
-fn page(seen: &Seen, room: Room) -> String {
+fn page(seen: &LinkPage, room: PageRoom) -> String {
     if seen.links.is_empty() {
         return "no links: this platform is one node".to_owned();
     }
     let colored = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
-    let row = |row: &Row| {
+    let row = |row: &LinkRow| {
         let link = &row.link;
         let state = match link.up {
             true => ("up", colored(AnsiColor::Green)),
@@ -129,7 +129,7 @@ fn page(seen: &Seen, room: Room) -> String {
         vec![
             cell(&link.node),
             known(link.peer.as_ref().or(link.address.as_ref())),
-            Cell::styled(state.0, state.1),
+            TableCell::styled(state.0, state.1),
             known(link.round_trip_us.map(latency)),
             counted(link.waiting),
             counted(link.items_in),
@@ -143,6 +143,6 @@ fn page(seen: &Seen, room: Room) -> String {
             counted(link.connections),
         ]
     };
-    let rows: Vec<Vec<Cell>> = seen.links.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = seen.links.iter().map(row).collect();
     table(&COLUMNS, &rows, room.columns)
 }

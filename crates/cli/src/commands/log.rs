@@ -11,10 +11,10 @@ use whimbrel_operator::{Happening, LogLine, LogWanted, Reason, Refusal, Request}
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_store::ConversationLog;
 
-use crate::arguments::Log;
-use crate::conversation_recorder;
-use crate::sequence_diagram::{Clock, Lines};
+use crate::arguments::LogArguments;
+use crate::sequence_diagram::{EventClock, EventLines};
 use whimbrel::control::{Cursor, Found, Merge, choose, history};
+use whimbrel::node::conversation_recorder;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{is_closed, print, terminal_size};
 
@@ -22,7 +22,7 @@ use whimbrel_terminal::screen::{is_closed, print, terminal_size};
 const LINES_ON_THE_WAY: usize = 1_024;
 
 /// What reaches the terminal.
-enum News {
+enum LogNews {
     /// The node of this number tells something.
     Line(usize, Box<LogLine>),
     /// It told all, or it, or what asked it, failed.
@@ -32,7 +32,7 @@ enum News {
 }
 
 /// Shows it.
-pub fn log(arguments: &Log) -> anyhow::Result<ExitCode> {
+pub fn log(arguments: &LogArguments) -> anyhow::Result<ExitCode> {
     let (tell, news) = sync_channel(LINES_ON_THE_WAY);
     let names = match &arguments.folder {
         Some(folder) => read_folder(arguments, folder, &tell)?,
@@ -45,11 +45,11 @@ pub fn log(arguments: &Log) -> anyhow::Result<ExitCode> {
     }
     // Whoever does not take in what is shown is not waited for.
     ctrlc::set_handler(move || {
-        if tell.try_send(News::Enough).is_err() {
+        if tell.try_send(LogNews::Enough).is_err() {
             std::process::exit(INTERRUPTED);
         }
     })?;
-    let mut shower = Shower::new(arguments, names);
+    let mut shower = LogPrinter::new(arguments, names);
     if shower.show_all(&news)? {
         shower.end();
     }
@@ -59,7 +59,7 @@ pub fn log(arguments: &Log) -> anyhow::Result<ExitCode> {
 /// What shells report for a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
-fn wanted(arguments: &Log, node: &str) -> LogWanted {
+fn wanted(arguments: &LogArguments, node: &str) -> LogWanted {
     let now_us = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
     let ago_us = |last: Duration| now_us.saturating_sub(last.as_micros() as u64);
     let wanted = Wanted {
@@ -73,7 +73,7 @@ fn wanted(arguments: &Log, node: &str) -> LogWanted {
 }
 
 /// Has the nodes that run here tell; their names.
-fn ask_nodes(arguments: &Log, tell: &SyncSender<News>) -> anyhow::Result<Vec<String>> {
+fn ask_nodes(arguments: &LogArguments, tell: &SyncSender<LogNews>) -> anyhow::Result<Vec<String>> {
     let hint = |error| anyhow::anyhow!("{error} (what was said in one that ended: --folder .whimbrel/NAME.log)");
     let nodes: Vec<Found> = choose(&arguments.target).map_err(hint)?;
     for (number, node) in nodes.iter().enumerate() {
@@ -82,7 +82,7 @@ fn ask_nodes(arguments: &Log, tell: &SyncSender<News>) -> anyhow::Result<Vec<Str
         let telling = move || {
             let mut lines = lines;
             let outcome = lines.try_for_each(|line| pass_on(&tell, number, line?));
-            let _ = tell.send(News::Ended(number, outcome));
+            let _ = tell.send(LogNews::Ended(number, outcome));
         };
         std::thread::Builder::new().spawn(telling).context("no thread to listen")?;
     }
@@ -90,14 +90,18 @@ fn ask_nodes(arguments: &Log, tell: &SyncSender<News>) -> anyhow::Result<Vec<Str
 }
 
 /// Has the logs in a folder tell; their nodes' names.
-fn read_folder(arguments: &Log, folder: &std::path::Path, tell: &SyncSender<News>) -> anyhow::Result<Vec<String>> {
+fn read_folder(
+    arguments: &LogArguments,
+    folder: &std::path::Path,
+    tell: &SyncSender<LogNews>,
+) -> anyhow::Result<Vec<String>> {
     let mut names = Vec::new();
-    for (number, (name, log)) in conversation_recorder::read(folder)?.into_iter().enumerate() {
+    for (number, (name, log)) in conversation_recorder::read(folder, &terminal::notes(false))?.into_iter().enumerate() {
         let (wanted, tell) = (wanted(arguments, &name), tell.clone());
         names.push(name.clone());
         let telling = move || {
             let outcome = read_log(&log, &name, &wanted, &tell, number);
-            let _ = tell.send(News::Ended(number, outcome));
+            let _ = tell.send(LogNews::Ended(number, outcome));
         };
         std::thread::Builder::new().spawn(telling).context("no thread to read")?;
     }
@@ -108,24 +112,24 @@ fn read_log(
     log: &ConversationLog,
     name: &str,
     wanted: &LogWanted,
-    tell: &SyncSender<News>,
+    tell: &SyncSender<LogNews>,
     number: usize,
 ) -> anyhow::Result<()> {
     let mut line = |line: &LogLine| pass_on(tell, number, line.clone()).map_err(std::io::Error::other);
     match history::tell(log, name, wanted, &mut line) {
-        Err(history::Ended::Refused(refusal)) => Err(refusal.into()),
+        Err(history::HistoryEnd::Refused(refusal)) => Err(refusal.into()),
         // Nobody looks any more.
         _ => Ok(()),
     }
 }
 
-fn pass_on(tell: &SyncSender<News>, number: usize, line: LogLine) -> anyhow::Result<()> {
-    Ok(tell.send(News::Line(number, Box::new(line)))?)
+fn pass_on(tell: &SyncSender<LogNews>, number: usize, line: LogLine) -> anyhow::Result<()> {
+    Ok(tell.send(LogNews::Line(number, Box::new(line)))?)
 }
 
 /// A line for programs.
 #[derive(Serialize)]
-struct Shown {
+struct PrintedEntry {
     #[serde(flatten)]
     line: LogLine,
     /// What to go on from after it.
@@ -133,36 +137,36 @@ struct Shown {
 }
 
 /// Shows lines, and knows how far it came.
-struct Shower {
+struct LogPrinter {
     nodes: Vec<String>,
     json: bool,
-    lines: Lines,
+    lines: EventLines,
     cursor: Cursor,
 }
 
-impl Shower {
-    fn new(arguments: &Log, nodes: Vec<String>) -> Self {
+impl LogPrinter {
+    fn new(arguments: &LogArguments, nodes: Vec<String>) -> Self {
         let width = terminal_size().map(|(columns, _)| columns);
-        let lines = Lines { clock: Clock::Date, nodes: nodes.len() > 1, width };
+        let lines = EventLines { clock: EventClock::Date, nodes: nodes.len() > 1, width };
         let mut cursor = if arguments.since.is_lone() { Cursor::default() } else { arguments.since.clone() };
         nodes.iter().for_each(|node| cursor.advance(node, arguments.since.of(node)));
         Self { nodes, json: arguments.json, lines, cursor }
     }
 
     /// Shows what comes, in order of time, until there is enough of it. False if nobody looks any more.
-    fn show_all(&mut self, news: &Receiver<News>) -> anyhow::Result<bool> {
+    fn show_all(&mut self, news: &Receiver<LogNews>) -> anyhow::Result<bool> {
         let mut merge = Merge::new(self.nodes.len(), None);
         let mut failed = Ok(());
         while !merge.has_ended() {
             let first = news.recv()?;
             for news in std::iter::once(first).chain(news.try_iter().take(LINES_ON_THE_WAY)) {
                 match news {
-                    News::Line(node, line) => merge.add(node, line.event.at_us, Some(*line)),
-                    News::Ended(node, outcome) => {
+                    LogNews::Line(node, line) => merge.add(node, line.event.at_us, Some(*line)),
+                    LogNews::Ended(node, outcome) => {
                         merge.end(node);
                         failed = failed.and(self.judge(node, outcome));
                     }
-                    News::Enough => return Ok(true),
+                    LogNews::Enough => return Ok(true),
                 }
             }
             if !self.show(merge.take(0))? {
@@ -193,7 +197,7 @@ impl Shower {
                 continue;
             }
             if self.json {
-                text.push(serde_json::to_string(&Shown { line, cursor: self.cursor.to_string() })?);
+                text.push(serde_json::to_string(&PrintedEntry { line, cursor: self.cursor.to_string() })?);
             } else {
                 text.extend(self.lines.line(&line.event));
             }

@@ -3,16 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::arguments::GuardingArguments;
 use anyhow::bail;
 use whimbrel::environment::Environments;
+use whimbrel::node::Notes;
+use whimbrel::node::policy_setup::Guards;
+use whimbrel::policy::PolicyError;
 use whimbrel::society::{LeftOut, OpenError};
 use whimbrel::{CodeCache, Society};
 use whimbrel_gateway::Gateway;
 use whimbrel_net::agent_port::AgentPort;
+use whimbrel_runtime::PlatformBuilder;
 
-use crate::{agent_port, http_port, terminal};
+use crate::terminal;
 use whimbrel::control::{Control, OperatorService, listen};
-use whimbrel_terminal::stopping::Farewell;
+use whimbrel::node::ending::Farewell;
+use whimbrel::node::{agent_port, http_port};
 
 pub mod advise;
 #[cfg(feature = "wasm")]
@@ -62,6 +68,20 @@ fn open_control(service: &Arc<OperatorService>, quiet: bool) -> Option<Control> 
             None
         }
     }
+}
+
+/// Gives a platform its policy and its records, and shows the faults of the policy's file.
+fn set_guards(
+    guarding: &GuardingArguments,
+    node: Option<&str>,
+    builder: PlatformBuilder,
+    notes: &Notes,
+) -> anyhow::Result<(Guards, PlatformBuilder)> {
+    let set = Guards::set(&guarding.options(), node, builder, notes);
+    if let Some(PolicyError::Errors { diagnostics, .. }) = set.as_ref().err().and_then(|error| error.downcast_ref()) {
+        terminal::show(diagnostics);
+    }
+    set
 }
 
 /// Closes the ports of a node whose agents have ended.

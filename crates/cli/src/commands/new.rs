@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 
-use crate::arguments::{Language, New};
+use crate::arguments::{Language, NewArguments};
 use whimbrel_terminal::screen::print;
 
 /// A file of a scaffold: name and text. In those that are no code `NAME` stands for the project's name.
@@ -52,7 +52,7 @@ guest_crate! {
 }
 
 /// Makes the folder.
-pub fn new(arguments: &New) -> anyhow::Result<ExitCode> {
+pub fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     let folder = &arguments.name;
     let name = project_name(folder)?;
     if folder.exists() {

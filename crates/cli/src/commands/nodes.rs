@@ -9,15 +9,15 @@ use serde::Serialize;
 use whimbrel_operator::{Answer, MemberInfo, MemberState, Request, WishInfo};
 use whimbrel_platform::cluster::{Load, Trouble, TroubleKind};
 
-use crate::arguments::Nodes;
+use crate::arguments::NodesArguments;
 use whimbrel::control::{Found, choose};
 use whimbrel::figures::count;
-use whimbrel_terminal::screen::{Room, show};
-use whimbrel_terminal::table::{Cell, Column, cell, left, right, table};
+use whimbrel_terminal::screen::{PageRoom, show};
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, left, right, table};
 
 /// What is shown.
 #[derive(Serialize)]
-struct Seen {
+struct NodePage {
     nodes: Vec<MemberInfo>,
     /// Partitions that wait for a node.
     vacant: Vec<String>,
@@ -28,7 +28,7 @@ struct Seen {
 }
 
 /// Shows them, as one of those that run here sees them.
-pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
+pub fn nodes(arguments: &NodesArguments) -> anyhow::Result<ExitCode> {
     show(
         &arguments.showing,
         || {
@@ -38,7 +38,7 @@ pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
             };
             nodes.sort_by(|one, other| (one.node.len(), &one.node).cmp(&(other.node.len(), &other.node)));
             let linked = if nodes.is_empty() { linked(&node)? } else { Vec::new() };
-            Ok(Seen { nodes, vacant, wishes, linked })
+            Ok(NodePage { nodes, vacant, wishes, linked })
         },
         page,
     )
@@ -47,7 +47,7 @@ pub fn nodes(arguments: &Nodes) -> anyhow::Result<ExitCode> {
 /// So many wishes are shown of those that there are.
 const WISHES_SHOWN: usize = 8;
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [TableColumn; 9] = [
     left("NODE"),
     left("STATE"),
     right("PARTITIONS"),
@@ -59,7 +59,7 @@ const COLUMNS: [Column; 9] = [
     left("PROCESS").if_room(),
 ];
 
-fn page(seen: &Seen, room: Room) -> String {
+fn page(seen: &NodePage, room: PageRoom) -> String {
     if seen.nodes.is_empty() {
         let what = match &*seen.linked {
             [] | [_] => "one node".to_owned(),
@@ -78,7 +78,7 @@ fn page(seen: &Seen, room: Room) -> String {
         };
         vec![
             cell(named(node)),
-            Cell::styled(word, Style::new().fg_color(Some(color.into()))),
+            TableCell::styled(word, Style::new().fg_color(Some(color.into()))),
             cell(node.partitions.to_string()),
             cell(node.leaving.to_string()),
             cell(count(node.agents as f64)),
@@ -88,7 +88,7 @@ fn page(seen: &Seen, room: Room) -> String {
             cell(&node.process),
         ]
     };
-    let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = seen.nodes.iter().map(row).collect();
     let mut page = table(&COLUMNS, &rows, room.columns);
     let said = troubles(&seen.nodes).into_iter().chain(mixture(&seen.nodes)).chain(seen.vacant.iter().cloned());
     for line in said.chain(wanted(&seen.wishes)) {

@@ -9,11 +9,11 @@ use whimbrel_net::Trust;
 use whimbrel_net::signing::{self, Bundle, Said};
 use whimbrel_platform::plain_text::harmless;
 
-use crate::arguments::{Prove, Verify};
+use crate::arguments::{ProveArguments, VerifyArguments};
 use whimbrel_terminal::screen::print;
 
 /// Writes a conversation down.
-pub fn prove(arguments: &Prove) -> anyhow::Result<ExitCode> {
+pub fn prove(arguments: &ProveArguments) -> anyhow::Result<ExitCode> {
     let bundle = signing::prove(&arguments.evidence, &arguments.conversation)?;
     match &arguments.output {
         Some(file) => {
@@ -29,8 +29,8 @@ pub fn prove(arguments: &Prove) -> anyhow::Result<ExitCode> {
 }
 
 /// Verifies it.
-pub fn verify(arguments: &Verify) -> anyhow::Result<ExitCode> {
-    let Verify { file, authority, revoked, json } = arguments;
+pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
+    let VerifyArguments { file, authority, revoked, json } = arguments;
     let revoked_pem = revoked.as_deref().map_or_else(|| Ok(String::new()), read)?;
     let trust = Trust { authority_pem: read(authority)?, revoked_pem };
     let verified = Bundle::from_json(&read(file)?)

@@ -8,25 +8,25 @@ use serde::Serialize;
 use whimbrel_operator::NodeInfo;
 use whimbrel_platform::plain_text::harmless;
 
-use crate::arguments::Ps;
+use crate::arguments::PsArguments;
 use whimbrel::control::{Survey, platforms, survey};
 use whimbrel::duration::age;
 use whimbrel::figures::{bytes, count};
 use whimbrel_terminal as terminal;
-use whimbrel_terminal::screen::{Room, show};
-use whimbrel_terminal::table::{Cell, Column, cell, known, left, long, right, table};
+use whimbrel_terminal::screen::{PageRoom, show};
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
 /// Between two looks at figures that tell how much happens.
 pub const MOMENT: Duration = Duration::from_millis(150);
 
 /// What is shown.
 #[derive(Serialize)]
-struct Seen {
-    nodes: Vec<Row>,
+struct ProcessPage {
+    nodes: Vec<ProcessRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct ProcessRow {
     #[serde(flatten)]
     info: NodeInfo,
     /// Messages handled in a second, just now; unknown of a node that was not there a moment ago.
@@ -37,7 +37,7 @@ struct Row {
 type Before = FxHashMap<u32, (u64, u64)>;
 
 /// Shows them.
-pub fn ps(arguments: &Ps) -> anyhow::Result<ExitCode> {
+pub fn ps(arguments: &PsArguments) -> anyhow::Result<ExitCode> {
     let mut before = Before::default();
     show(
         &arguments.showing,
@@ -52,9 +52,9 @@ pub fn ps(arguments: &Ps) -> anyhow::Result<ExitCode> {
             let nodes = platforms(survey.nodes).into_iter().flatten();
             let rows = nodes.map(|found| {
                 let messages_per_s = rate(before.get(&found.info.pid), now.get(&found.info.pid));
-                Row { info: found.info, messages_per_s }
+                ProcessRow { info: found.info, messages_per_s }
             });
-            let seen = Seen { nodes: rows.collect() };
+            let seen = ProcessPage { nodes: rows.collect() };
             before = now;
             Ok(seen)
         },
@@ -73,7 +73,7 @@ pub fn rate(before: Option<&(u64, u64)>, now: Option<&(u64, u64)>) -> Option<f64
     Some(now.0.saturating_sub(before.0) as f64 * 1e6 / us as f64)
 }
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [TableColumn; 11] = [
     left("PLATFORM"),
     left("NODE"),
     long("SOCIETY"),
@@ -87,11 +87,11 @@ const COLUMNS: [Column; 11] = [
     left("ADDRESS").if_room(),
 ];
 
-fn page(seen: &Seen, room: Room) -> String {
+fn page(seen: &ProcessPage, room: PageRoom) -> String {
     if seen.nodes.is_empty() {
         return "nothing runs here".to_owned();
     }
-    let row = |Row { info, messages_per_s }: &Row| -> Vec<Cell> {
+    let row = |ProcessRow { info, messages_per_s }: &ProcessRow| -> Vec<TableCell> {
         vec![
             cell(&info.platform),
             cell(&info.node),
@@ -106,7 +106,7 @@ fn page(seen: &Seen, room: Room) -> String {
             known(info.address.as_ref()),
         ]
     };
-    let rows: Vec<Vec<Cell>> = seen.nodes.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = seen.nodes.iter().map(row).collect();
     let wrong = seen.nodes.iter().flat_map(|row| row.info.wrong.iter().map(|what| (&row.info.node, what)));
     let wrong = wrong.map(|(node, what)| format!("\n{}: {}", harmless(node), harmless(what)));
     table(&COLUMNS, &rows, room.columns) + &wrong.collect::<String>()

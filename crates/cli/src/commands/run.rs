@@ -11,61 +11,61 @@ use whimbrel::Society;
 use whimbrel::agent_storage::StorageFolder;
 use whimbrel::cluster::View;
 use whimbrel_gateway::Gateway;
-use whimbrel_net::HubView;
 use whimbrel_net::agent_port::AgentPort;
+use whimbrel_net::{HubView, Level};
 use whimbrel_operator::DoorsInfo;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
-use super::{close_ports, code_cache, last_line, open, open_control, society_name};
-use crate::agent_port;
-use crate::arguments::Run;
+use super::{close_ports, code_cache, last_line, open, open_control, set_guards, society_name};
+use crate::arguments::RunArguments;
 use crate::browser_console::BrowserConsole;
-use crate::conversation_recorder::ConversationRecorder;
-use crate::credentials::Watched;
-use crate::document_offers;
-use crate::durability::{Begun, Durability, hand_over};
-use crate::http_port::{self, ConsoleAt, HttpPort, Site};
-use crate::local_nodes::{Nodes, name_of};
-use crate::membership::{Membership, security_at};
-use crate::policy_setup::Guards;
-use crate::trace::Watch;
+use crate::local_nodes::{LocalNodes, name_of};
+use crate::trace::TraceObserver;
 use whimbrel::control::OperatorService;
+use whimbrel::node::Notes;
+use whimbrel::node::agent_port;
+use whimbrel::node::conversation_recorder::ConversationRecorder;
+use whimbrel::node::credentials::Watched;
+use whimbrel::node::document_offers;
+use whimbrel::node::durability::{Durability, hand_over};
+use whimbrel::node::ending::Farewell;
+use whimbrel::node::http_port::{self, ConsoleAt, HttpPort, HttpSetup};
+use whimbrel::node::membership::{Membership, security_at};
+use whimbrel::node::policy_setup::Guards;
 use whimbrel::projects::project_in;
 use whimbrel_terminal as terminal;
-use whimbrel_terminal::Lines;
 use whimbrel_terminal::options::SecurityLevel;
 use whimbrel_terminal::screen::print;
-use whimbrel_terminal::stopping::{Farewell, SOCIETY, Stopping, end_after};
+use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, Stopping, end_after};
+use whimbrel_terminal::{AgentLines, notes};
 
 /// Runs it.
-pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
     let society = society_of(arguments, &file)?;
     let last_line = told_here(arguments, &society);
-    let (stopping, programs) = (Stopping::new()?, society.loader());
-    let mut watch = Watch::new(arguments.trace, arguments.summary && arguments.node.is_none());
+    let (stopping, programs, notes) = (Stopping::new()?, society.loader(), notes(arguments.quiet));
+    let mut watch = TraceObserver::new(arguments.trace, arguments.summary && arguments.node.is_none());
     let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
-    let (guards, builder) = Guards::set(&arguments.guarding, arguments.node.map(name_of).as_deref(), builder)?;
-    let (durability, builder) = match Durability::begin(arguments, &file, &society, builder, &stopping)? {
-        Begun::No(builder) => (None, builder),
-        Begun::Yes(durability, builder) => (Some(durability), builder),
-        Begun::Over(code) => return Ok(code),
+    let (guards, builder) = set_guards(&arguments.guarding, arguments.node.map(name_of).as_deref(), builder, &notes)?;
+    let Some((durability, builder)) = begin_durability(arguments, &file, &society, builder, &stopping, &notes)? else {
+        return Ok(ExitCode::from(INTERRUPTED as u8));
     };
     let node = lives_at(arguments, durability.as_ref());
-    let offered = document_offers::environments(&arguments.offering, society.offers(), node.as_deref())?;
+    let offered = document_offers::environments(&arguments.offering.options(), society.offers(), node.as_deref())?;
     // Until the agents are gone.
-    let storage_folder = document_offers::storage(&arguments.offering, node.as_deref())?;
+    let storage_folder = document_offers::storage(&arguments.offering.options(), node.as_deref(), &notes)?;
     let began = Instant::now();
     let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::shelves).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
-    (!arguments.quiet).then(|| document_offers::note_ungranted(&offered, &platform));
+    document_offers::note_ungranted(&offered, &platform, &notes);
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
-    let membership = become_member(arguments, durability.as_ref(), &platform, &guards)?;
+    let membership = become_member(arguments, durability.as_ref(), &platform, &guards, &notes)?;
     let (http, agents_elsewhere, doors) =
-        open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform)?;
-    let logging = begin_log(arguments, &file, membership.as_ref(), &platform)?;
+        open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform, &notes)?;
+    let logging = begin_log(arguments, &file, membership.as_ref(), &platform, &notes)?;
     let console = http.as_ref().map(HttpPort::console).transpose()?;
-    let farewell = Farewell::new(is_forced(durability.as_ref(), logging.as_ref(), &guards), last_line);
+    let farewell = Farewell::new(is_forced(durability.as_ref(), logging.as_ref(), &guards), last_line, &notes);
     let cluster = durability.as_ref().map(Durability::view);
     // Before the agents are there: creating many takes long.
     let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, &cluster, &farewell));
@@ -77,7 +77,7 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
     };
     let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
     let nodes = at_once.map(begin).transpose()?.flatten();
-    let links = nodes.as_ref().map(Nodes::view).or(membership.as_ref().map(Membership::view));
+    let links = nodes.as_ref().map(LocalNodes::view).or(membership.as_ref().map(Membership::view));
     let log = logging.as_ref().map(ConversationRecorder::log);
     let service = OperatorService::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
     let service = service.with_log(log).with_refusals(Arc::clone(&guards.refusals)).with_doors(doors);
@@ -110,12 +110,12 @@ pub fn run(arguments: &Run) -> anyhow::Result<ExitCode> {
 
 /// Returns the line about agents that are not started, for the process that reports them: the first of several nodes in
 /// one command.
-fn told_here(arguments: &Run, society: &Society) -> Option<String> {
+fn told_here(arguments: &RunArguments, society: &Society) -> Option<String> {
     last_line(society.left_out()).filter(|_| arguments.node.is_none())
 }
 
 /// Says what there was, if that was asked for.
-fn summarise(watch: Option<Watch>, platform: &Platform, began: Instant) {
+fn summarise(watch: Option<TraceObserver>, platform: &Platform, began: Instant) {
     if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), began.elapsed())) {
         // Nobody may be reading any more.
         let _ = print(&table);
@@ -123,7 +123,7 @@ fn summarise(watch: Option<Watch>, platform: &Platform, began: Instant) {
 }
 
 /// The society as it is written, and with as many agents as are wanted.
-fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
+fn society_of(arguments: &RunArguments, file: &Path) -> anyhow::Result<Society> {
     if arguments.name.is_some() && arguments.store.is_none() && arguments.listen.is_none() {
         bail!(
             "--name is what other nodes call this one, and none can link with it: let others join with --listen ADDRESS, or keep \
@@ -145,7 +145,7 @@ fn society_of(arguments: &Run, file: &Path) -> anyhow::Result<Society> {
 
 /// Has a browser show the console, if that was asked for.
 fn open_console(
-    arguments: &Run,
+    arguments: &RunArguments,
     console: Option<(&Arc<Gateway>, &ConsoleAt)>,
     reasons: Receiver<()>,
 ) -> anyhow::Result<Option<BrowserConsole>> {
@@ -158,20 +158,20 @@ fn open_console(
 
 /// Brings the society's agents to life, as far as they are to live here.
 fn begin(
-    arguments: &Run,
+    arguments: &RunArguments,
     society: Society,
     durability: Option<&Durability>,
     membership: Option<&Membership>,
     platform: &Platform,
     guards: &Guards,
-) -> anyhow::Result<Option<Nodes>> {
+) -> anyhow::Result<Option<LocalNodes>> {
     if let Some(durability) = durability {
-        durability.serve(platform, society, membership, arguments.quiet);
+        durability.serve(platform, society, membership, &notes(arguments.quiet));
         return Ok(None);
     }
     match arguments.nodes {
         Some(count) if count > 1 || arguments.node.is_some() => {
-            let nodes = Nodes::start(arguments, count, platform, &society, guards)?;
+            let nodes = LocalNodes::start(arguments, count, platform, &society, guards)?;
             society.start_some(platform, |name| nodes.lives_here(name))?;
             Ok(Some(nodes.open()?))
         }
@@ -183,7 +183,7 @@ fn begin(
 }
 
 /// The name of the node that this process is, if the society has several.
-fn lives_at(arguments: &Run, durability: Option<&Durability>) -> Option<String> {
+fn lives_at(arguments: &RunArguments, durability: Option<&Durability>) -> Option<String> {
     let of_cluster =
         durability.filter(|durability| durability.listen().is_some()).map(|durability| durability.node().to_owned());
     of_cluster.or(arguments.nodes.map(|_| name_of(arguments.node.unwrap_or(1))))
@@ -211,25 +211,51 @@ fn end_by(platform: &Platform, cluster: &Option<View>, farewell: &Farewell) -> i
     }
 }
 
+/// A node's part in a society that is kept, if it is, and the platform to be.
+type Begun = (Option<Durability>, PlatformBuilder);
+
+/// Opens the society's store, if it is to be kept. `None` if the process is to end before.
+fn begin_durability(
+    arguments: &RunArguments,
+    file: &Path,
+    society: &Society,
+    builder: PlatformBuilder,
+    stopping: &Stopping,
+    notes: &Notes,
+) -> anyhow::Result<Option<Begun>> {
+    let Some(options) = arguments.durability(file)? else { return Ok(Some((None, builder))) };
+    let begun = Durability::begin(&options, &arguments.links(), society, builder, |time| stopping.within(time), notes)?;
+    Ok(begun.map(|(durability, builder)| (Some(durability), builder)))
+}
+
 /// The links to other nodes, if there may be any.
 fn become_member(
-    arguments: &Run,
+    arguments: &RunArguments,
     durability: Option<&Durability>,
     platform: &Platform,
     guards: &Guards,
+    notes: &Notes,
 ) -> anyhow::Result<Option<Membership>> {
+    let links = arguments.links();
     let of_cluster = durability.and_then(|durability| Some((durability, durability.listen()?)));
     let membership = match (of_cluster, &arguments.listen) {
-        (Some((durability, address)), _) => Membership::of_cluster(arguments, durability, address, platform, guards)?,
-        (None, Some(address)) => Membership::listen(arguments, address, platform, guards)?,
+        (Some((durability, address)), _) => {
+            Membership::of_cluster(&links, durability, address, platform, guards, notes)?
+        }
+        (None, Some(address)) => Membership::listen(&links, address, platform, guards, notes)?,
         (None, None) => return Ok(None),
     };
     Ok(Some(membership))
 }
 
-fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch: Option<&Watch>) -> PlatformBuilder {
+fn platform_to_be(
+    arguments: &RunArguments,
+    society: &Society,
+    stopping: &Stopping,
+    watch: Option<&TraceObserver>,
+) -> PlatformBuilder {
     let mut builder =
-        Platform::builder().output(Lines::new(arguments.quiet, stopping.sender())).loader(society.loader());
+        Platform::builder().output(AgentLines::new(arguments.quiet, stopping.sender())).loader(society.loader());
     if let Some(workers) = arguments.workers.map(usize::from).or(society.workers()) {
         builder = builder.workers(workers);
     }
@@ -246,14 +272,15 @@ fn platform_to_be(arguments: &Run, society: &Society, stopping: &Stopping, watch
 }
 
 fn begin_log(
-    arguments: &Run,
+    arguments: &RunArguments,
     file: &Path,
     membership: Option<&Membership>,
     platform: &Platform,
+    notes: &Notes,
 ) -> anyhow::Result<Option<ConversationRecorder>> {
     let name = membership.map(|membership| membership.view().node().to_owned());
     let name = name.unwrap_or_else(|| name_of(arguments.node.unwrap_or(1)));
-    match ConversationRecorder::begin(arguments.log.as_ref(), file, &name, platform) {
+    match ConversationRecorder::begin(arguments.log.as_ref(), file, &name, platform, notes) {
         // A process that hangs may have the folder: that must not keep anybody from going on with the society.
         Err(error) if arguments.standby => {
             terminal::note(&format!("{error:#}: nothing is kept of what is said"));
@@ -266,10 +293,11 @@ fn begin_log(
 /// The ports for those who are no nodes: where the console is to be, and where programs outside have agents. Of nodes that one
 /// command starts, the first has them. And where clients find this node there.
 fn open_ports(
-    arguments: &Run,
+    arguments: &RunArguments,
     guards: &Guards,
     links: Option<HubView>,
     platform: &Platform,
+    notes: &Notes,
 ) -> anyhow::Result<(Option<HttpPort>, Option<Arc<AgentPort>>, DoorsInfo)> {
     if arguments.node.is_some() {
         return Ok((None, None, DoorsInfo::default()));
@@ -277,22 +305,17 @@ fn open_ports(
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
     let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
-    let site = Site {
-        options: &arguments.http,
-        unless_said: arguments.shows_console,
-        security: asked,
-        credentials: folder,
-        quiet: arguments.quiet,
-    };
+    let (level, options) = (asked.map(Level::from), arguments.http.options());
+    let site = HttpSetup { options: &options, unless_said: arguments.shows_console, level, credentials: folder, notes };
     let http = site.prepare()?;
-    let level = |address: &str| security_at(asked, address, folder);
+    let security = |address: &str| security_at(level, address, folder);
     let is_member = links.is_some();
-    let (options, token) = (&arguments.agents_elsewhere, http.as_ref().map(HttpPort::token));
-    let port = agent_port::open(options, level, guards.auditor(), links, token, arguments.quiet, platform)?;
+    let (options, token) = (arguments.agents_elsewhere.options(), http.as_ref().map(HttpPort::token));
+    let port = agent_port::open(&options, security, guards.auditor(), links, token, platform, notes)?;
     if let Some(folder) = folder {
         let is_looked_after = is_member;
         let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };
-        agent_port::watch(port.as_ref(), watched);
+        agent_port::watch(port.as_ref(), watched, notes);
     }
     let doors = agent_port::doors(http.as_ref(), port.as_ref())?;
     Ok((http, port, doors))

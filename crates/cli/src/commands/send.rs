@@ -10,7 +10,7 @@ use whimbrel_operator::{Answer, Reason, Refusal, Request, Sending};
 use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
 use whimbrel_platform::plain_text::{harmless, shortened};
 
-use crate::arguments::Send;
+use crate::arguments::SendArguments;
 use whimbrel::control::{choose, content_of};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
@@ -21,7 +21,7 @@ const REFUSED: u8 = 3;
 const UNANSWERED: u8 = 4;
 
 /// Sends it.
-pub fn send(arguments: &Send) -> anyhow::Result<ExitCode> {
+pub fn send(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     let message = message_of(arguments)?;
     let nodes = choose(&arguments.target)?;
     let node = nodes.first().context("nothing runs here")?;
@@ -61,7 +61,7 @@ fn show(answer: &serde_json::Value, json: bool) -> anyhow::Result<ExitCode> {
 }
 
 /// The message that is meant, whatever way it is given.
-fn message_of(arguments: &Send) -> anyhow::Result<AclMessage> {
+fn message_of(arguments: &SendArguments) -> anyhow::Result<AclMessage> {
     let mut message = match (&arguments.content, arguments.message.as_deref()) {
         (Some(content), _) => with_content(content),
         (None, Some(text)) if text != "-" => parse(text.as_bytes())?,

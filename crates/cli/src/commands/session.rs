@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use whimbrel_net::agent_port::new_token;
 
-use crate::arguments::{Session, SessionAction};
+use crate::arguments::{SessionAction, SessionArguments};
 use whimbrel_terminal::screen::print;
 
 /// Does it.
-pub fn session(arguments: &Session) -> anyhow::Result<ExitCode> {
+pub fn session(arguments: &SessionArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         SessionAction::Token { names, file } => token(names, file)?,
     }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 use whimbrel_operator::{Event, Happening, Request, SniffWanted};
 
-use crate::arguments::Sniff;
-use crate::sequence_diagram::{Clock, Diagram, Lines};
+use crate::arguments::SniffArguments;
+use crate::sequence_diagram::{Diagram, EventClock, EventLines};
 use whimbrel::control::{Found, Merge, choose};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{is_closed, print, terminal_size};
@@ -24,7 +24,7 @@ const TITLE_EVERY: usize = 40;
 const INTERRUPTED: i32 = 130;
 
 /// What reaches the terminal.
-enum News {
+enum SniffNews {
     /// Something happened on the node of this number.
     Event(usize, Box<Event>),
     /// This node ended.
@@ -34,7 +34,7 @@ enum News {
 }
 
 /// Shows it.
-pub fn sniff(arguments: &Sniff) -> anyhow::Result<ExitCode> {
+pub fn sniff(arguments: &SniffArguments) -> anyhow::Result<ExitCode> {
     let nodes = choose(&arguments.target)?;
     let (tell, news) = sync_channel(EVENTS_ON_THE_WAY);
     for (number, node) in nodes.iter().enumerate() {
@@ -42,13 +42,13 @@ pub fn sniff(arguments: &Sniff) -> anyhow::Result<ExitCode> {
     }
     let mut asked = false;
     ctrlc::set_handler(move || {
-        if asked || tell.try_send(News::Enough).is_err() {
+        if asked || tell.try_send(SniffNews::Enough).is_err() {
             // The terminal is held, most likely.
             std::process::exit(INTERRUPTED);
         }
         asked = true;
     })?;
-    let mut shower = Shower::new(arguments, nodes.len());
+    let mut shower = EventPrinter::new(arguments, nodes.len());
     shower.begin();
     let ended = watch(&news, nodes.len(), arguments.time, &mut shower)?;
     if !arguments.json {
@@ -57,7 +57,7 @@ pub fn sniff(arguments: &Sniff) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn wanted(arguments: &Sniff) -> SniffWanted {
+fn wanted(arguments: &SniffArguments) -> SniffWanted {
     SniffWanted {
         agents: arguments.agents.iter().chain(&arguments.agent).cloned().collect(),
         conversation: arguments.conversation.clone(),
@@ -67,22 +67,27 @@ fn wanted(arguments: &Sniff) -> SniffWanted {
 }
 
 /// Passes on what a node tells.
-fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<News>) -> anyhow::Result<()> {
+fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<SniffNews>) -> anyhow::Result<()> {
     let events = node.lines::<Event>(&Request::Sniff(wanted.clone()))?;
     let following = move || {
         for event in events.map_while(Result::ok) {
-            if tell.send(News::Event(number, Box::new(event))).is_err() {
+            if tell.send(SniffNews::Event(number, Box::new(event))).is_err() {
                 return;
             }
         }
-        let _ = tell.send(News::Ended(number));
+        let _ = tell.send(SniffNews::Ended(number));
     };
     std::thread::Builder::new().spawn(following).context("no thread to listen")?;
     Ok(())
 }
 
 /// Shows what comes, in order of time, until there is enough of it. Whether all nodes ended.
-fn watch(news: &Receiver<News>, nodes: usize, time: Option<Duration>, shower: &mut Shower<'_>) -> anyhow::Result<bool> {
+fn watch(
+    news: &Receiver<SniffNews>,
+    nodes: usize,
+    time: Option<Duration>,
+    shower: &mut EventPrinter<'_>,
+) -> anyhow::Result<bool> {
     let until = time.map(|time| Instant::now() + time);
     let mut merge = Merge::new(nodes, Some(ORDER_PATIENCE_US));
     loop {
@@ -96,11 +101,11 @@ fn watch(news: &Receiver<News>, nodes: usize, time: Option<Duration>, shower: &m
         let more = std::iter::from_fn(|| news.try_recv().ok());
         for news in first.into_iter().chain(more.take(EVENTS_ON_THE_WAY)) {
             match news {
-                News::Event(node, event) => {
+                SniffNews::Event(node, event) => {
                     merge.add(node, event.at_us, Some(*event).filter(|event| event.what != Happening::Tick))
                 }
-                News::Ended(node) => merge.end(node),
-                News::Enough => return Ok(false),
+                SniffNews::Ended(node) => merge.end(node),
+                SniffNews::Enough => return Ok(false),
             }
         }
         let ended = merge.has_ended();
@@ -118,22 +123,22 @@ fn now_us() -> u64 {
 }
 
 /// Draws events, and counts them.
-struct Shower<'a> {
-    arguments: &'a Sniff,
+struct EventPrinter<'a> {
+    arguments: &'a SniffArguments,
     diagram: Option<Diagram>,
-    lines: Lines,
+    lines: EventLines,
     drawn: usize,
     messages: u64,
     skipped: u64,
 }
 
-impl<'a> Shower<'a> {
-    fn new(arguments: &'a Sniff, nodes: usize) -> Self {
+impl<'a> EventPrinter<'a> {
+    fn new(arguments: &'a SniffArguments, nodes: usize) -> Self {
         let width = terminal_size().map(|(columns, _)| columns);
         let named = !arguments.agents.is_empty() && !arguments.agents.iter().any(|name| name.contains(['*', '?']));
         let wants_diagram = named && !arguments.lines && !arguments.json;
-        let diagram = wants_diagram.then(|| Diagram::new(arguments.agents.clone(), Clock::Day, width)).flatten();
-        let lines = Lines { clock: Clock::Day, nodes: nodes > 1, width };
+        let diagram = wants_diagram.then(|| Diagram::new(arguments.agents.clone(), EventClock::Day, width)).flatten();
+        let lines = EventLines { clock: EventClock::Day, nodes: nodes > 1, width };
         Self { arguments, diagram, lines, drawn: 0, messages: 0, skipped: 0 }
     }
 

@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use whimbrel_store::{Archived, Damage, Embedded, Options, Repaired, Report, store_in};
 
-use crate::arguments::{Store, StoreAction};
+use crate::arguments::{StoreAction, StoreArguments};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 
@@ -20,7 +20,7 @@ use whimbrel_terminal::screen::print;
 const DAMAGE_LINES: usize = 20;
 
 /// Does it.
-pub fn store(arguments: &Store) -> anyhow::Result<ExitCode> {
+pub fn store(arguments: &StoreArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         StoreAction::Check { dir, json } => check(&store_in(dir)?, *json),
         StoreAction::Repair { dir, partitions, json } => repair(&store_in(dir)?, *partitions, *json),

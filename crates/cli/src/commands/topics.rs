@@ -8,23 +8,23 @@ use serde::Serialize;
 use whimbrel_operator::{Answer, Request, TopicInfo};
 use whimbrel_platform::ams::name_fits;
 
-use crate::arguments::Topics;
+use crate::arguments::TopicsArguments;
 use whimbrel::control::choose;
-use whimbrel_terminal::screen::{Room, show};
-use whimbrel_terminal::table::{Cell, Column, cell, left, long, right, table};
+use whimbrel_terminal::screen::{PageRoom, show};
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, left, long, right, table};
 
 /// What is shown.
 #[derive(Serialize)]
-struct Seen {
+struct TopicPage {
     topics: Vec<TopicInfo>,
 }
 
 /// Shows it.
-pub fn topics(arguments: &Topics) -> anyhow::Result<ExitCode> {
+pub fn topics(arguments: &TopicsArguments) -> anyhow::Result<ExitCode> {
     show(&arguments.showing, || look(arguments), page)
 }
 
-fn look(arguments: &Topics) -> anyhow::Result<Seen> {
+fn look(arguments: &TopicsArguments) -> anyhow::Result<TopicPage> {
     let mut all = Vec::new();
     for node in choose(&arguments.target)? {
         let Answer::Topics { topics } = node.ask(&Request::Topics, Duration::ZERO)? else {
@@ -43,12 +43,12 @@ fn look(arguments: &Topics) -> anyhow::Result<Seen> {
     all.retain(|topic| topic.members > 0 || !told.contains(&topic.name));
     all.sort_by(|a, b| (&a.name, &a.node).cmp(&(&b.name, &b.node)));
     all.dedup_by(|a, b| a.members == 0 && b.members == 0 && a.name == b.name);
-    Ok(Seen { topics: all })
+    Ok(TopicPage { topics: all })
 }
 
-const COLUMNS: [Column; 4] = [long("NAME"), left("NODE"), right("MEMBERS"), right("OTHER NODES")];
+const COLUMNS: [TableColumn; 4] = [long("NAME"), left("NODE"), right("MEMBERS"), right("OTHER NODES")];
 
-fn page(seen: &Seen, room: Room) -> String {
+fn page(seen: &TopicPage, room: PageRoom) -> String {
     if seen.topics.is_empty() {
         return "nobody is in any topic or group".to_owned();
     }
@@ -56,6 +56,6 @@ fn page(seen: &Seen, room: Room) -> String {
         let (members, nodes) = (topic.members.to_string(), topic.other_nodes.to_string());
         vec![cell(&topic.name), cell(&topic.node), cell(members), cell(nodes)]
     };
-    let rows: Vec<Vec<Cell>> = seen.topics.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = seen.topics.iter().map(row).collect();
     table(&COLUMNS, &rows, room.columns)
 }

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use super::run::run;
-use crate::arguments::{Run, Up};
+use crate::arguments::{RunArguments, UpArguments};
 
 /// Runs it.
-pub fn up(up: &Up) -> anyhow::Result<ExitCode> {
+pub fn up(up: &UpArguments) -> anyhow::Result<ExitCode> {
     if !up.store.contains("://") {
         bail!(
             "{} is a folder, which one process has for itself: `whimbrel run {} --store {0}`",
@@ -16,5 +16,5 @@ pub fn up(up: &Up) -> anyhow::Result<ExitCode> {
             up.file.display()
         );
     }
-    run(&Run::from(up.clone()))
+    run(&RunArguments::from(up.clone()))
 }

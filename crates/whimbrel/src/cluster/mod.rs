@@ -16,7 +16,7 @@ use whimbrel_platform::cluster::{LoadWindow, LocalNode, Mover, NodeView, Nonce, 
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::store::{Coord, Epoch, Partition, StoreError};
 
-use self::thread::{Input, Seen, Thread};
+use self::thread::{ClusterThread, SeenNodes, ThreadInput};
 use self::weight::Weighing;
 
 /// How long good-byes may take, beside the others' time to end.
@@ -40,7 +40,7 @@ pub struct Cluster {
     pub name: String,
     /// What links between nodes are opened with.
     pub token: String,
-    inputs: Sender<Input>,
+    inputs: Sender<ThreadInput>,
     thread: Option<JoinHandle<()>>,
     view: View,
 }
@@ -78,8 +78,8 @@ pub enum JoinError {
 /// The nodes, as this one sees them, for others than the cluster's owner.
 #[derive(Clone, Debug)]
 pub struct View {
-    seen: Arc<Mutex<Seen>>,
-    inputs: Sender<Input>,
+    seen: Arc<Mutex<SeenNodes>>,
+    inputs: Sender<ThreadInput>,
     me: Nonce,
 }
 
@@ -112,12 +112,12 @@ impl Cluster {
         terms.weight = weighing.as_ref().map_or(terms.weight, Weighing::weight);
         let (inputs, received) = channel();
         let told = inputs.clone();
-        let watch = store.watch("", Box::new(move |watched| drop(told.send(Input::Told(watched)))))?;
+        let watch = store.watch("", Box::new(move |watched| drop(told.send(ThreadInput::Told(watched)))))?;
         let view = View { seen: Arc::default(), inputs: inputs.clone(), me: terms.me };
         let began = Instant::now();
         let participant = Participant::new(terms, thread::time(began));
         let (answer, answers) = sync_channel(1);
-        let thread = Thread {
+        let thread = ClusterThread {
             participant,
             began,
             store,
@@ -143,7 +143,7 @@ impl Cluster {
         let thread = thread.map_err(JoinError::Thread)?;
         loop {
             if wait(LOOK) {
-                let _ = inputs.send(Input::Leave { concluded: false });
+                let _ = inputs.send(ThreadInput::Leave { concluded: false });
                 let _ = thread.join();
                 return Ok(Joined::Interrupted);
             }
@@ -160,13 +160,13 @@ impl Cluster {
 
     /// This node can serve, and is reached by others at `address` (empty if there are none).
     pub fn begin(&self, address: &str, node: Arc<dyn LocalNode>) {
-        let _ = self.inputs.send(Input::Begin(address.to_owned(), node));
+        let _ = self.inputs.send(ThreadInput::Begin(address.to_owned(), node));
     }
 
     /// This node serves nothing any more. If the society has ended here, all nodes are to end, and what is kept is forgotten
     /// when they have.
     pub fn end(mut self, concluded: bool) {
-        let _ = self.inputs.send(Input::Leave { concluded });
+        let _ = self.inputs.send(ThreadInput::Leave { concluded });
         let Some(thread) = self.thread.take() else { return };
         let until = Instant::now() + LEAVE_PATIENCE;
         while !thread.is_finished() && Instant::now() < until {
@@ -186,7 +186,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let _ = self.inputs.send(Input::Dropped);
+        let _ = self.inputs.send(ThreadInput::Dropped);
     }
 }
 
@@ -214,7 +214,7 @@ impl View {
     /// Hands everything that this node serves over to other nodes, if there are any, within this time. Whether it is done.
     pub fn hand_over(&self, at_most: Duration) -> bool {
         let (answer, answers) = sync_channel(1);
-        self.inputs.send(Input::HandOver(answer)).is_err() || answers.recv_timeout(at_most).is_ok()
+        self.inputs.send(ThreadInput::HandOver(answer)).is_err() || answers.recv_timeout(at_most).is_ok()
     }
 
     /// Has a node hand over what it serves and take no more; or take its share again.
@@ -224,7 +224,7 @@ impl View {
     pub fn drain(&self, node: &str, drains: bool) -> Result<(), String> {
         let (answer, answers) = sync_channel(1);
         let gone = || "this node ends".to_owned();
-        self.inputs.send(Input::Drain { node: node.to_owned(), drains, answer }).map_err(|_| gone())?;
+        self.inputs.send(ThreadInput::Drain { node: node.to_owned(), drains, answer }).map_err(|_| gone())?;
         answers.recv().unwrap_or_else(|_| Err(gone()))
     }
 
@@ -232,7 +232,7 @@ impl View {
     /// node ends.
     pub fn free(&self, partition: Partition) -> bool {
         let (answer, answers) = sync_channel(1);
-        self.inputs.send(Input::Free(partition, answer)).is_ok() && answers.recv().unwrap_or_default()
+        self.inputs.send(ThreadInput::Free(partition, answer)).is_ok() && answers.recv().unwrap_or_default()
     }
 }
 
@@ -240,13 +240,13 @@ impl View {
     /// Nobody waits here any longer for a partition to be on that node: if it was wanted there for whoever did, it is no more.
     pub fn give_up(&self, partition: Partition, to: &str) {
         // A node that ends wants nothing more.
-        let _ = self.inputs.send(Input::GiveUp(partition, to.to_owned()));
+        let _ = self.inputs.send(ThreadInput::GiveUp(partition, to.to_owned()));
     }
 }
 
 impl Mover for View {
     fn bring(&self, partition: Partition, wish: Wish) {
-        if let Err(SendError(Input::Move(_, wish))) = self.inputs.send(Input::Move(partition, wish)) {
+        if let Err(SendError(ThreadInput::Move(_, wish))) = self.inputs.send(ThreadInput::Move(partition, wish)) {
             wish.over(Err(HopError::Stopping));
         }
     }

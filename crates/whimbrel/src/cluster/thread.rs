@@ -15,7 +15,7 @@ use super::Forget;
 use super::weight::Weighing;
 
 /// What the thread is told.
-pub(super) enum Input {
+pub(super) enum ThreadInput {
     Told(Watched),
     Begin(String, Arc<dyn LocalNode>),
     Adopted(Vec<(Partition, Epoch)>, Vec<(Partition, AdoptError)>),
@@ -44,7 +44,7 @@ pub(super) enum Input {
 }
 
 /// What may take seconds.
-pub(super) enum Job {
+pub(super) enum ThreadJob {
     Adopt(Arc<dyn LocalNode>, Vec<(Partition, Epoch)>),
     Forget(Epoch),
 }
@@ -54,25 +54,25 @@ type Admission = Result<(String, String), String>;
 
 /// What others are shown.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenNodes {
     pub nodes: Vec<NodeView>,
     pub vacant: Vec<String>,
     pub wishes: Vec<(Partition, String)>,
 }
 
 /// The thread.
-pub(super) struct Thread {
+pub(super) struct ClusterThread {
     pub participant: Participant,
     pub began: Instant,
     pub store: Arc<dyn Coord>,
     pub note: Box<dyn Fn(&str) + Send>,
-    pub inputs: Sender<Input>,
+    pub inputs: Sender<ThreadInput>,
     /// Who waits to be let in.
     pub answer: Option<SyncSender<Admission>>,
     pub node: Option<Arc<dyn LocalNode>>,
-    pub worker: Option<Sender<Job>>,
+    pub worker: Option<Sender<ThreadJob>>,
     pub forget: Arc<Mutex<Forget>>,
-    pub seen: Arc<Mutex<Seen>>,
+    pub seen: Arc<Mutex<SeenNodes>>,
     pub handed_over: Vec<SyncSender<()>>,
     /// Who waits for a partition to be on another node.
     pub wishes: Vec<(Partition, Nonce, Wish)>,
@@ -90,8 +90,8 @@ pub(super) fn time(began: Instant) -> Time {
     Time::ZERO + began.elapsed()
 }
 
-impl Thread {
-    pub fn run(mut self, received: &Receiver<Input>) {
+impl ClusterThread {
+    pub fn run(mut self, received: &Receiver<ThreadInput>) {
         loop {
             match received.recv_timeout(PAUSE) {
                 Ok(input) => self.hear(input),
@@ -117,42 +117,44 @@ impl Thread {
         time(self.began)
     }
 
-    fn hear(&mut self, input: Input) {
+    fn hear(&mut self, input: ThreadInput) {
         let now = self.now();
         match input {
-            Input::Told(watched) => self.participant.told(watched, now),
-            Input::Begin(address, node) => {
+            ThreadInput::Told(watched) => self.participant.told(watched, now),
+            ThreadInput::Begin(address, node) => {
                 self.node = Some(node);
                 self.participant.begin(address);
             }
-            Input::Adopted(partitions, failed) => {
+            ThreadInput::Adopted(partitions, failed) => {
                 let again = failed.iter().find(|(_, error)| !matches!(error, AdoptError::Unreadable(_)));
                 if let Some((partition, error)) = again {
                     (self.note)(&format!("cannot serve partition {}, and tries again: {error}", partition.0));
                 }
                 self.participant.adopted(&partitions, failed, now);
             }
-            Input::Weighed(units) => self.weighed(units),
-            Input::Yielded(partitions, stuck) => self.participant.yielded(&partitions, stuck, now),
-            Input::Dropped => self.dropped = true,
-            Input::Forgot(outcome) => self.participant.forgot(outcome, now),
-            Input::HandOver(answer) => {
+            ThreadInput::Weighed(units) => self.weighed(units),
+            ThreadInput::Yielded(partitions, stuck) => self.participant.yielded(&partitions, stuck, now),
+            ThreadInput::Dropped => self.dropped = true,
+            ThreadInput::Forgot(outcome) => self.participant.forgot(outcome, now),
+            ThreadInput::HandOver(answer) => {
                 self.handed_over.push(answer);
                 self.participant.prepare_to_leave();
             }
-            Input::Leave { concluded } => {
+            ThreadInput::Leave { concluded } => {
                 if concluded {
                     self.participant.conclude();
                 }
                 self.participant.leave();
             }
-            Input::Move(partition, wish) => match self.participant.ask_to_move(partition, wish.to.as_str(), now) {
-                Ok(to) => self.wishes.push((partition, to, wish)),
-                Err(why) => wish.over(Err(why)),
-            },
-            Input::Free(partition, answer) => drop(answer.send(self.participant.ask_to_free(partition))),
-            Input::GiveUp(partition, to) => self.participant.give_up(partition, &to),
-            Input::Drain { node, drains, answer } => {
+            ThreadInput::Move(partition, wish) => {
+                match self.participant.ask_to_move(partition, wish.to.as_str(), now) {
+                    Ok(to) => self.wishes.push((partition, to, wish)),
+                    Err(why) => wish.over(Err(why)),
+                }
+            }
+            ThreadInput::Free(partition, answer) => drop(answer.send(self.participant.ask_to_free(partition))),
+            ThreadInput::GiveUp(partition, to) => self.participant.give_up(partition, &to),
+            ThreadInput::Drain { node, drains, answer } => {
                 let _ = answer.send(self.participant.ask_to_drain(&node, drains, now));
             }
         }
@@ -174,7 +176,7 @@ impl Thread {
             }
             Action::Adopt(partitions) => self.adopt(partitions),
             Action::Yield(partitions) => self.yield_up(partitions),
-            Action::Forget(epoch) => self.hand_to_worker(Job::Forget(epoch)),
+            Action::Forget(epoch) => self.hand_to_worker(ThreadJob::Forget(epoch)),
             Action::Accepted { name, token } => self.answer(Ok((name, token))),
             Action::LinkWith(members) => self.with_node(|node| node.link_with(&members)),
             Action::Moved { partition, to, outcome } => {
@@ -213,7 +215,7 @@ impl Thread {
         let now = self.now();
         if let Some(measure) = self.weighing.as_mut().and_then(|weighing| weighing.due(load, now)) {
             let inputs = self.inputs.clone();
-            std::thread::spawn(move || inputs.send(Input::Weighed(measure())));
+            std::thread::spawn(move || inputs.send(ThreadInput::Weighed(measure())));
         }
     }
 
@@ -234,7 +236,7 @@ impl Thread {
 
     fn adopt(&mut self, partitions: Vec<(Partition, Epoch)>) {
         if let Some(node) = self.node.clone() {
-            self.hand_to_worker(Job::Adopt(node, partitions));
+            self.hand_to_worker(ThreadJob::Adopt(node, partitions));
         }
     }
 
@@ -244,12 +246,12 @@ impl Thread {
         let inputs = self.inputs.clone();
         std::thread::spawn(move || {
             let stuck = node.yield_up(&partitions);
-            let _ = inputs.send(Input::Yielded(partitions, stuck));
+            let _ = inputs.send(ThreadInput::Yielded(partitions, stuck));
         });
     }
 
     /// Has something done by another thread, after all that was handed to it before.
-    fn hand_to_worker(&mut self, job: Job) {
+    fn hand_to_worker(&mut self, job: ThreadJob) {
         let worker = self.worker.get_or_insert_with(|| {
             let (jobs, received) = channel();
             let (inputs, forget) = (self.inputs.clone(), Arc::clone(&self.forget));
@@ -269,7 +271,7 @@ impl Thread {
     fn show(&mut self) {
         let now = self.now();
         let (nodes, vacant) = (self.participant.nodes(now), self.participant.vacant(now));
-        let seen = Seen { nodes, vacant, wishes: self.participant.wishes() };
+        let seen = SeenNodes { nodes, vacant, wishes: self.participant.wishes() };
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
         if !self.handed_over.is_empty() && self.participant.has_handed_over(now) {
             for answer in self.handed_over.drain(..) {
@@ -297,16 +299,16 @@ impl Thread {
 }
 
 /// Does one job after the other.
-fn work(jobs: &Receiver<Job>, inputs: &Sender<Input>, forget: &Mutex<Forget>) {
+fn work(jobs: &Receiver<ThreadJob>, inputs: &Sender<ThreadInput>, forget: &Mutex<Forget>) {
     for job in jobs {
         let done = match job {
-            Job::Adopt(node, partitions) => {
+            ThreadJob::Adopt(node, partitions) => {
                 let failed = node.adopt(&partitions);
-                Input::Adopted(partitions, failed)
+                ThreadInput::Adopted(partitions, failed)
             }
-            Job::Forget(epoch) => {
+            ThreadJob::Forget(epoch) => {
                 let forget = forget.lock().unwrap_or_else(PoisonError::into_inner);
-                Input::Forgot(forget(epoch))
+                ThreadInput::Forgot(forget(epoch))
             }
         };
         if inputs.send(done).is_err() {

@@ -52,7 +52,7 @@ impl Operator for OperatorService {
     }
 
     fn measure_latency(&self) -> Box<dyn Latency> {
-        Box::new(Gauge(self.platform.measure_latency()))
+        Box::new(WaitGauge(self.platform.measure_latency()))
     }
 
     fn log(&self, wanted: &LogWanted, line: &mut dyn FnMut(LogLine) -> ControlFlow<()>) -> Result<(), Refusal> {
@@ -61,16 +61,16 @@ impl Operator for OperatorService {
             ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
         };
         match history::tell(self.kept_log()?, self.node(), wanted, &mut tell) {
-            Ok(()) | Err(history::Ended::Gone(_)) => Ok(()),
-            Err(history::Ended::Refused(refusal)) => Err(refusal),
+            Ok(()) | Err(history::HistoryEnd::Gone(_)) => Ok(()),
+            Err(history::HistoryEnd::Refused(refusal)) => Err(refusal),
         }
     }
 }
 
 /// How long messages wait at this node.
-struct Gauge(LatencyWatch);
+struct WaitGauge(LatencyWatch);
 
-impl Latency for Gauge {
+impl Latency for WaitGauge {
     fn waits(&self) -> Option<Waits> {
         let waits = self.0.percentiles()?;
         Some(Waits { p50: waits.p50_us, p90: waits.p90_us, p99: waits.p99_us })

@@ -18,26 +18,26 @@ const LATE_US: u64 = 250_000;
 
 /// Why nothing more is told.
 #[derive(Debug)]
-pub enum Ended {
+pub enum HistoryEnd {
     /// Nobody listens any more.
     Gone(io::Error),
     /// What was asked for cannot be told.
     Refused(Refusal),
 }
 
-impl From<io::Error> for Ended {
+impl From<io::Error> for HistoryEnd {
     fn from(error: io::Error) -> Self {
         Self::Gone(error)
     }
 }
 
-impl From<Refusal> for Ended {
+impl From<Refusal> for HistoryEnd {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<LogError> for Ended {
+impl From<LogError> for HistoryEnd {
     fn from(error: LogError) -> Self {
         let reason = if matches!(error, LogError::NotYet { .. }) { Reason::BadCursor } else { Reason::BadState };
         Self::Refused(Refusal { reason, text: error.to_string(), node: None })
@@ -53,8 +53,8 @@ pub fn tell(
     node: &str,
     wanted: &LogWanted,
     line: &mut dyn FnMut(&LogLine) -> io::Result<()>,
-) -> Result<(), Ended> {
-    let mut teller = Teller { node, wanted, line, told: Instant::now(), dropped: 0 };
+) -> Result<(), HistoryEnd> {
+    let mut teller = EntryTeller { node, wanted, line, told: Instant::now(), dropped: 0 };
     let mut after = wanted.since;
     loop {
         after = teller.tell_from(log, after)?;
@@ -79,12 +79,12 @@ pub fn page(log: &ConversationLog, node: &str, wanted: LogWanted, limit: usize) 
         ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
     };
     match tell(log, node, &wanted, &mut take) {
-        Ok(()) | Err(Ended::Gone(_)) => Ok(found),
-        Err(Ended::Refused(refusal)) => Err(refusal),
+        Ok(()) | Err(HistoryEnd::Gone(_)) => Ok(found),
+        Err(HistoryEnd::Refused(refusal)) => Err(refusal),
     }
 }
 
-struct Teller<'a> {
+struct EntryTeller<'a> {
     node: &'a str,
     wanted: &'a LogWanted,
     line: &'a mut dyn FnMut(&LogLine) -> io::Result<()>,
@@ -94,9 +94,9 @@ struct Teller<'a> {
     dropped: u64,
 }
 
-impl Teller<'_> {
+impl EntryTeller<'_> {
     /// Tells what comes after a number. Where to go on.
-    fn tell_from(&mut self, log: &ConversationLog, after: u64) -> Result<u64, Ended> {
+    fn tell_from(&mut self, log: &ConversationLog, after: u64) -> Result<u64, HistoryEnd> {
         let mut outcome = Ok(());
         let after = log.read(after, &mut |told| {
             outcome = self.tell(told);

@@ -17,13 +17,13 @@ const SENDER: &str = "cli";
 
 /// The agents that stand for those outside, by name; they stay as long as the node does.
 #[derive(Default)]
-pub struct Mail {
-    boxes: Mutex<FxHashMap<Symbol, Arc<Letters>>>,
+pub struct OperatorMail {
+    boxes: Mutex<FxHashMap<Symbol, Arc<Mailslot>>>,
 }
 
 /// What one of them waits for.
 #[derive(Default)]
-struct Letters {
+struct Mailslot {
     expected: Mutex<Vec<Expected>>,
 }
 
@@ -48,9 +48,9 @@ impl Expected {
 }
 
 /// The agent: gives answers to whoever waits for them, and prints what nobody waits for.
-struct Clerk(Arc<Letters>);
+struct MailClerk(Arc<Mailslot>);
 
-impl Agent for Clerk {
+impl Agent for MailClerk {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         let mut expected = locked(&self.0.expected);
         match expected.iter().position(|expected| expected.fits(&message)) {
@@ -81,7 +81,7 @@ fn refuse(reason: Reason, text: impl Into<String>) -> Refusal {
     Refusal { reason, text: text.into(), node: None }
 }
 
-impl Mail {
+impl OperatorMail {
     /// Sends a message, and waits for its answer if that is wanted. `nobody` says that there is no such agent.
     pub fn send(
         &self,
@@ -112,7 +112,7 @@ impl Mail {
     }
 
     /// What the agent of this name gets, who is made if there is none yet; `None` if it is one of the society.
-    fn letters(&self, platform: &Platform, name: Symbol) -> Result<Option<Arc<Letters>>, Refusal> {
+    fn letters(&self, platform: &Platform, name: Symbol) -> Result<Option<Arc<Mailslot>>, Refusal> {
         let mut boxes = locked(&self.boxes);
         let exists = platform.services().exists(Aid::local(name));
         if let Some(letters) = boxes.get(&name).filter(|_| exists) {
@@ -121,15 +121,15 @@ impl Mail {
         if exists {
             return Ok(None);
         }
-        let letters = Arc::<Letters>::default();
-        let spawned = platform.spawn_service(name, Clerk(Arc::clone(&letters)));
+        let letters = Arc::<Mailslot>::default();
+        let spawned = platform.spawn_service(name, MailClerk(Arc::clone(&letters)));
         spawned.map_err(|error| refuse(Reason::BadRequest, error.to_string()))?;
         boxes.insert(name, Arc::clone(&letters));
         Ok(Some(letters))
     }
 }
 
-impl Letters {
+impl Mailslot {
     /// Sends a question and waits for what it comes to. If somebody agrees to do it, that is the answer only when nothing follows in time.
     fn ask(
         &self,

@@ -28,10 +28,10 @@ use whimbrel_runtime::{Platform, Roll};
 use whimbrel_store::ConversationLog;
 
 use super::keep_first::keep_first;
-use super::operator_mail::Mail;
+use super::operator_mail::OperatorMail;
 use super::remote_query::Denials;
 use super::sniffer;
-use super::society::{self, Tally};
+use super::society::{self, TrafficTally};
 use super::{ANYWHERE, MOVE_PATIENCE};
 use super::{
     bulk, code_and_quotas, devices, df_entries, health, history, killing, minds, name_order, remote_query, security,
@@ -50,12 +50,12 @@ pub struct OperatorService {
     society: String,
     hub: Option<HubView>,
     cluster: Option<View>,
-    mail: Mail,
+    mail: OperatorMail,
     pub(super) log: Option<ConversationLog>,
     pub(super) refusals: Arc<Refusals>,
     pub(super) roll: Roll,
     pub(super) denials: Denials,
-    pub(super) tally: Tally,
+    pub(super) tally: TrafficTally,
     pub(super) programs: Option<SocietyLoader>,
     doors: DoorsInfo,
 }
@@ -77,11 +77,11 @@ impl OperatorService {
             society,
             hub,
             cluster: None,
-            mail: Mail::default(),
+            mail: OperatorMail::default(),
             log: None,
             refusals: Arc::default(),
             denials: Denials::default(),
-            tally: Tally::default(),
+            tally: TrafficTally::default(),
             roll: Roll::default(),
             programs: None,
             doors: DoorsInfo::default(),
@@ -146,7 +146,7 @@ impl OperatorService {
     }
 
     /// Tells what the node's log of conversations holds.
-    pub(super) fn log(&self, wanted: &LogWanted, mut stream: &UnixStream) -> Result<(), history::Ended> {
+    pub(super) fn log(&self, wanted: &LogWanted, mut stream: &UnixStream) -> Result<(), history::HistoryEnd> {
         let log = self.kept_log()?;
         // A terminal may be held for long.
         stream.set_write_timeout(None)?;

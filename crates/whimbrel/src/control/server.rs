@@ -79,8 +79,8 @@ fn serve(stream: &UnixStream, service: &OperatorService) -> io::Result<()> {
     match read_call(&line) {
         Ok(Request::Sniff(wanted)) => service.sniff(&wanted, stream),
         Ok(Request::Log(wanted)) => match service.log(&wanted, stream) {
-            Err(history::Ended::Refused(refusal)) => say(stream, &Answer::Error(refusal)),
-            Err(history::Ended::Gone(error)) => Err(error),
+            Err(history::HistoryEnd::Refused(refusal)) => say(stream, &Answer::Error(refusal)),
+            Err(history::HistoryEnd::Gone(error)) => Err(error),
             Ok(()) => Ok(()),
         },
         Ok(Request::Stop { code }) => {

@@ -140,17 +140,17 @@ pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &Uni
 
 /// Begins to write down what is to be seen, so many events at most until somebody takes them. If it `rests`, messages are not even
 /// looked at while there is no room.
-fn tap(platform: &Platform, node: &str, filter: Filter, room: usize, rests: bool) -> (Observation, Kept) {
+fn tap(platform: &Platform, node: &str, filter: Filter, room: usize, rests: bool) -> (Observation, SniffedMessage) {
     let (buffer, kept) = sync_channel(room);
     let (waiting, skipped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
     let tap = Tap { filter, buffer, room, rests, waiting: Arc::clone(&waiting), skipped: Arc::clone(&skipped) };
-    let kept = Kept { node: node.to_owned(), began_us: began_us(platform), kept, waiting, skipped };
+    let kept = SniffedMessage { node: node.to_owned(), began_us: began_us(platform), kept, waiting, skipped };
     (platform.observe(Arc::new(tap)), kept)
 }
 
 /// What happens, for somebody who comes to take it.
 pub struct EventFeed {
-    kept: Kept,
+    kept: SniffedMessage,
     _observation: Observation,
 }
 
@@ -212,7 +212,7 @@ pub fn wall_us() -> u64 {
 }
 
 /// What was written down.
-struct Kept {
+struct SniffedMessage {
     node: String,
     /// When the platform started, in microseconds since 1970.
     began_us: u64,
@@ -221,7 +221,7 @@ struct Kept {
     skipped: Arc<AtomicU64>,
 }
 
-impl Kept {
+impl SniffedMessage {
     fn event(&self, at_us: u64, what: Happening) -> Event {
         Event { at_us, node: self.node.clone(), what }
     }

@@ -54,27 +54,27 @@ fn told<T>(all: Vec<Result<T, String>>) -> (Vec<T>, Vec<String>) {
 
 /// Who wrote to whom since somebody began to ask for that: for all who ask together, until nobody does for a while.
 #[derive(Default)]
-pub struct Tally(Arc<Mutex<Option<Running>>>);
+pub struct TrafficTally(Arc<Mutex<Option<RunningTraffic>>>);
 
-struct Running {
+struct RunningTraffic {
     count: TrafficCount,
     pairs: FxHashMap<(String, String), u64>,
     unseen: u64,
     asked_at: Instant,
 }
 
-fn locked(running: &Mutex<Option<Running>>) -> MutexGuard<'_, Option<Running>> {
+fn locked(running: &Mutex<Option<RunningTraffic>>) -> MutexGuard<'_, Option<RunningTraffic>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Tally {
+impl TrafficTally {
     /// The busiest so many pairs.
     fn busiest(&self, platform: &Platform, limit: usize) -> TrafficFound {
         let mut running = locked(&self.0);
         if running.is_none() && !self.end_later() {
             return TrafficFound::default();
         }
-        let tally = running.get_or_insert_with(|| Running {
+        let tally = running.get_or_insert_with(|| RunningTraffic {
             count: TrafficCount::begin(platform),
             pairs: FxHashMap::default(),
             unseen: 0,
@@ -94,7 +94,7 @@ impl Tally {
 
     /// Has counting end when nobody asked for a while; false if nobody could see to that.
     fn end_later(&self) -> bool {
-        let weak: Weak<Mutex<Option<Running>>> = Arc::downgrade(&self.0);
+        let weak: Weak<Mutex<Option<RunningTraffic>>> = Arc::downgrade(&self.0);
         let kept = Duration::from_millis(TRAFFIC_KEPT_MS);
         let watch = move || {
             loop {
@@ -111,7 +111,7 @@ impl Tally {
     }
 }
 
-impl Running {
+impl RunningTraffic {
     fn take(&mut self) {
         let Counted { pairs, unseen } = self.count.take(TRAFFIC_PAIRS_MAX);
         self.unseen += unseen;

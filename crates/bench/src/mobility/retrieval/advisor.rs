@@ -11,9 +11,9 @@ use anyhow::{Context as _, ensure};
 use whimbrel_platform::advice::{Advice, Choice, Job};
 use whimbrel_platform::limits::ADVICE_FRESH_MS;
 
-use super::network::Network;
-use super::systems::{Running, System};
-use super::{Collection, Folder, WARM_UP, write_documents};
+use super::network::RetrievalNetwork;
+use super::systems::{RunningSystem, System};
+use super::{Collection, RetrievalFolder, WARM_UP, write_documents};
 use crate::arguments::{Grid, Retrieval};
 use crate::{Metrics, line, percentile};
 use whimbrel_terminal as terminal;
@@ -31,7 +31,7 @@ const HEAVY_BYTES: u64 = 1 << 20;
 
 /// Where a cell is in the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct CellPlace {
     grid: Grid,
     clients: u16,
     mbit: u32,
@@ -40,7 +40,7 @@ struct Place {
 
 /// What was advised before a cell was run, and what it took: medians in milliseconds.
 #[derive(Default)]
-struct Cell {
+struct AdvisedCell {
     agent_ms: Option<f64>,
     /// Against each of the others.
     others: Vec<(System, Advice)>,
@@ -48,15 +48,15 @@ struct Cell {
 }
 
 /// What is compared.
-struct Verdict<'a> {
-    at: Place,
+struct AdviceVerdict<'a> {
+    at: CellPlace,
     against: System,
     agent_ms: f64,
     other_ms: f64,
     advice: &'a Advice,
 }
 
-impl Verdict<'_> {
+impl AdviceVerdict<'_> {
     fn is_right(&self) -> bool {
         (self.advice.choice == Choice::Go) == (self.agent_ms < self.other_ms)
     }
@@ -74,7 +74,7 @@ impl Verdict<'_> {
 
 /// Nanoseconds that a program takes for a byte of the documents: looking for the word, and all else.
 #[derive(Clone, Copy)]
-struct Pace {
+struct WorkPace {
     work: f64,
     handling: f64,
 }
@@ -86,18 +86,18 @@ struct Pace {
 pub fn run(what: &Retrieval, json: bool) -> anyhow::Result<()> {
     let module = what.retriever.canonicalize();
     let module = module.with_context(|| format!("{}: `make guests` builds it", what.retriever.display()))?;
-    let root = Folder::temporary();
+    let root = RetrievalFolder::temporary();
     let paces = calibrate(what, &root.0.join("calibration"), &module)?;
-    let mut cells: BTreeMap<Place, Cell> = BTreeMap::new();
+    let mut cells: BTreeMap<CellPlace, AdvisedCell> = BTreeMap::new();
     for &grid in &what.grid {
         let folder = root.0.join(grid.name());
         write_documents(&folder.join("documents"), &passes(what, grid), collection(grid))?;
         let clients = what.clients.iter().take(if grid == Grid::Study { usize::MAX } else { 1 });
         for &clients in clients {
-            let network = Network::new(clients.into())?;
+            let network = RetrievalNetwork::new(clients.into())?;
             for &system in &what.systems {
-                let mut running = Running::start(system, &network, clients.into(), &folder, &module)?;
-                let field = Field { what, network: &network, grid, clients, paces: &paces };
+                let mut running = RunningSystem::start(system, &network, clients.into(), &folder, &module)?;
+                let field = AdvisedGrid { what, network: &network, grid, clients, paces: &paces };
                 field.run(&mut running, &mut cells)?;
             }
         }
@@ -126,20 +126,20 @@ fn passes(what: &Retrieval, grid: Grid) -> Vec<u32> {
 }
 
 /// How fast the programs work, while the link is as fast as the machine.
-fn calibrate(what: &Retrieval, folder: &Path, module: &Path) -> anyhow::Result<BTreeMap<&'static str, Pace>> {
+fn calibrate(what: &Retrieval, folder: &Path, module: &Path) -> anyhow::Result<BTreeMap<&'static str, WorkPace>> {
     let mut paces = BTreeMap::new();
     write_documents(&folder.join("documents"), &[5], Collection::STUDY)?;
     for &system in &what.systems {
-        let network = Network::new(1)?;
-        let mut running = Running::start(system, &network, 1, folder, module)?;
+        let network = RetrievalNetwork::new(1)?;
+        let mut running = RunningSystem::start(system, &network, 1, folder, module)?;
         running.ask(&super::word(5), WARM_UP, 60.0, 0.0)?;
         let queries = running.ask(&super::word(5), CALIBRATION, 60.0, 0.0)?;
         let bytes = Collection::STUDY.total() as f64;
-        let median = |of: fn(&super::systems::Query) -> f64| {
+        let median = |of: fn(&super::systems::QueryTimes) -> f64| {
             percentile(50.0, &mut queries.iter().map(of).collect::<Vec<_>>()).unwrap_or_default() * 1e3 / bytes
         };
         let work = median(|query| query.task_us);
-        let pace = Pace { work, handling: (median(|query| query.total_us) - work).max(0.0) };
+        let pace = WorkPace { work, handling: (median(|query| query.total_us) - work).max(0.0) };
         terminal::note(&format!(
             "{}: {:.2} ns of work with a byte, {:.2} ns beside that",
             system.name(),
@@ -152,16 +152,16 @@ fn calibrate(what: &Retrieval, folder: &Path, module: &Path) -> anyhow::Result<B
 }
 
 /// The cells of a grid with so many clients.
-struct Field<'a> {
+struct AdvisedGrid<'a> {
     what: &'a Retrieval,
-    network: &'a Network,
+    network: &'a RetrievalNetwork,
     grid: Grid,
     clients: u16,
-    paces: &'a BTreeMap<&'static str, Pace>,
+    paces: &'a BTreeMap<&'static str, WorkPace>,
 }
 
-impl Field<'_> {
-    fn run(&self, running: &mut Running, cells: &mut BTreeMap<Place, Cell>) -> anyhow::Result<()> {
+impl AdvisedGrid<'_> {
+    fn run(&self, running: &mut RunningSystem, cells: &mut BTreeMap<CellPlace, AdvisedCell>) -> anyhow::Result<()> {
         let Self { what, grid, clients, .. } = *self;
         let passes = passes(what, grid);
         if running.system == System::Agent {
@@ -179,7 +179,7 @@ impl Field<'_> {
             let fresh = Duration::from_millis(ADVICE_FRESH_MS);
             std::thread::sleep(measured_at.map_or(Duration::ZERO, |at| fresh.saturating_sub(at.elapsed())));
             for &pass in &passes {
-                let cell = cells.entry(Place { grid, clients, mbit, pass }).or_default();
+                let cell = cells.entry(CellPlace { grid, clients, mbit, pass }).or_default();
                 if running.system == System::Agent {
                     for &other in what.systems.iter().filter(|other| **other != System::Agent) {
                         cell.others.push((other, self.advise(running, other, pass)?));
@@ -201,7 +201,7 @@ impl Field<'_> {
     }
 
     /// Advice to the first client's agent about the other way.
-    fn advise(&self, running: &mut Running, other: System, pass: u32) -> anyhow::Result<Advice> {
+    fn advise(&self, running: &mut RunningSystem, other: System, pass: u32) -> anyhow::Result<Advice> {
         let collection = collection(self.grid);
         let pace = |system: System| self.paces.get(system.name()).copied();
         let job = Job {
@@ -220,21 +220,21 @@ impl Field<'_> {
     }
 }
 
-fn verdicts(cells: &BTreeMap<Place, Cell>) -> Vec<Verdict<'_>> {
+fn verdicts(cells: &BTreeMap<CellPlace, AdvisedCell>) -> Vec<AdviceVerdict<'_>> {
     let mut all = Vec::new();
     for (&at, cell) in cells {
         for (against, advice) in &cell.others {
             let other = cell.others_ms.iter().find(|(other, _)| other == against);
             if let (Some(agent_ms), Some(&(_, other_ms))) = (cell.agent_ms, other) {
-                all.push(Verdict { at, against: *against, agent_ms, other_ms, advice });
+                all.push(AdviceVerdict { at, against: *against, agent_ms, other_ms, advice });
             }
         }
     }
     all
 }
 
-fn json_line(verdict: &Verdict<'_>) -> String {
-    let Place { grid, clients, mbit, pass } = verdict.at;
+fn json_line(verdict: &AdviceVerdict<'_>) -> String {
+    let CellPlace { grid, clients, mbit, pass } = verdict.at;
     let params = format!(
         "\"part\": \"advisor\", \"grid\": \"{}\", \"against\": \"{}\", \"mbit\": {mbit}, \"clients\": {clients}, \"pass\": {pass}",
         grid.name(),
@@ -253,8 +253,8 @@ fn json_line(verdict: &Verdict<'_>) -> String {
     line("mobility", &params, &metrics)
 }
 
-fn text_line(verdict: &Verdict<'_>) -> String {
-    let Place { grid, clients, mbit, pass } = verdict.at;
+fn text_line(verdict: &AdviceVerdict<'_>) -> String {
+    let CellPlace { grid, clients, mbit, pass } = verdict.at;
     format!(
         "{:>5} {mbit:>5} Mbit/s  {clients:>2} clients  {pass:>3} %  {:>5}  agent {:>9.2} ms ({:>9.2}), other {:>9.2} ms ({:>9.2})  {:>3} {}",
         grid.name(),
@@ -269,16 +269,16 @@ fn text_line(verdict: &Verdict<'_>) -> String {
 }
 
 /// How often it was right, and what it cost where it was not; beside who always goes and who always asks.
-fn summary(verdicts: &[Verdict<'_>]) -> String {
+fn summary(verdicts: &[AdviceVerdict<'_>]) -> String {
     let mut text = String::from("(estimates in brackets)\n");
     for study in [true, false] {
         for against in [System::Plain, System::Lz4] {
-            let its: Vec<&Verdict<'_>> =
+            let its: Vec<&AdviceVerdict<'_>> =
                 verdicts.iter().filter(|it| it.against == against && (it.at.grid == Grid::Study) == study).collect();
             if its.is_empty() {
                 continue;
             }
-            let count = |so: fn(&Verdict<'_>) -> bool| its.iter().filter(|it| so(it)).count();
+            let count = |so: fn(&AdviceVerdict<'_>) -> bool| its.iter().filter(|it| so(it)).count();
             let (all, right, goes) = (its.len(), count(|it| it.is_right()), count(|it| it.agent_ms < it.other_ms));
             let wrong = its.iter().filter(|it| !it.is_right());
             let (near, worst) =

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use self::network::Network;
-use self::nodes::Random;
+use self::network::RetrievalNetwork;
+use self::nodes::SplitMix;
 pub use self::systems::System;
-use self::systems::{Query, Running};
+use self::systems::{QueryTimes, RunningSystem};
 use crate::arguments::{Retrieval, Role};
-use crate::{Shown, deviation, line, percentile, times};
+use crate::{TimesPicture, deviation, line, percentile, times};
 use whimbrel_terminal as terminal;
 
 /// How many documents there are, and bytes of each.
@@ -54,15 +54,15 @@ fn word(pass: u32) -> String {
 }
 
 /// A folder for the time of a run.
-struct Folder(PathBuf);
+struct RetrievalFolder(PathBuf);
 
-impl Folder {
+impl RetrievalFolder {
     fn temporary() -> Self {
         Self(std::env::temp_dir().join(format!("whimbrel-retrieval-{}", std::process::id())))
     }
 }
 
-impl Drop for Folder {
+impl Drop for RetrievalFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -82,14 +82,14 @@ pub fn run(what: &Retrieval, json: bool) -> anyhow::Result<()> {
 
 fn compare(what: &Retrieval, json: bool) -> anyhow::Result<()> {
     let module = &what.retriever;
-    let folder = Folder::temporary();
+    let folder = RetrievalFolder::temporary();
     write_documents(&folder.0.join("documents"), &what.pass, Collection::STUDY)?;
     let module = module.canonicalize().with_context(|| format!("{}: `make guests` builds it", module.display()))?;
     let mut cells = Vec::new();
     for &clients in &what.clients {
-        let network = Network::new(clients.into())?;
+        let network = RetrievalNetwork::new(clients.into())?;
         for &system in &what.systems {
-            let mut running = match Running::start(system, &network, clients.into(), &folder.0, &module) {
+            let mut running = match RunningSystem::start(system, &network, clients.into(), &folder.0, &module) {
                 Ok(running) => running,
                 Err(error) if system != System::Agent => {
                     terminal::note(&format!("{} is left out: {error:#}", system.name()));
@@ -122,7 +122,7 @@ fn draw(what: &Retrieval, cells: &[Cell], folder: &Path) -> anyhow::Result<()> {
             let points = cells.iter().filter(same).filter_map(point).collect();
             lines.push((format!("{}, {pass} %", system.name()), points));
         }
-        let shown = Shown { about: "median time of a query", x: "clients" };
+        let shown = TimesPicture { about: "median time of a query", x: "clients" };
         let title = format!("retrieval of {} documents, {mbit} Mbit/s", Collection::STUDY.documents);
         let path = folder.join(format!("retrieval-{mbit}.svg"));
         std::fs::write(&path, times(&title, shown, lines)?)
@@ -134,8 +134,8 @@ fn draw(what: &Retrieval, cells: &[Cell], folder: &Path) -> anyhow::Result<()> {
 /// All cells of a system with so many clients.
 fn measure(
     what: &Retrieval,
-    network: &Network,
-    running: &mut Running,
+    network: &RetrievalNetwork,
+    running: &mut RunningSystem,
     clients: u16,
     mut done: impl FnMut(Cell) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -163,14 +163,14 @@ fn measure(
 }
 
 /// Bytes that a query takes to the server and back.
-struct Bytes {
+struct TransferBytes {
     /// Whole packets, those included that only acknowledge.
     wire: (f64, f64),
     /// What links sent in them; of agents.
     link: Option<(f64, f64)>,
 }
 
-fn count_bytes(network: &Network, running: &mut Running, pass: u32) -> anyhow::Result<Bytes> {
+fn count_bytes(network: &RetrievalNetwork, running: &mut RunningSystem, pass: u32) -> anyhow::Result<TransferBytes> {
     let (wire, link) = (network.server_bytes()?, running.link_bytes);
     // On a slow link fewer will do.
     let queries = running.ask(&word(pass), COUNTED, 5.0, 0.0)?.len() as f64;
@@ -178,7 +178,7 @@ fn count_bytes(network: &Network, running: &mut Running, pass: u32) -> anyhow::R
         ((after.0 - before.0) as f64 / queries, (after.1 - before.1) as f64 / queries)
     };
     let link = link.zip(running.link_bytes).map(|(before, after)| each(before, after));
-    Ok(Bytes { wire: each(wire, network.server_bytes()?), link })
+    Ok(TransferBytes { wire: each(wire, network.server_bytes()?), link })
 }
 
 /// One cell of the grid.
@@ -187,12 +187,12 @@ struct Cell {
     mbit: u32,
     clients: u16,
     pass: u32,
-    queries: Vec<Query>,
-    bytes: Option<Bytes>,
+    queries: Vec<QueryTimes>,
+    bytes: Option<TransferBytes>,
 }
 
 impl Cell {
-    fn ms(&self, of: impl Fn(&Query) -> f64) -> Vec<f64> {
+    fn ms(&self, of: impl Fn(&QueryTimes) -> f64) -> Vec<f64> {
         self.queries.iter().map(|query| of(query) / 1e3).collect()
     }
 
@@ -264,11 +264,11 @@ fn compared(cells: &[Cell]) -> String {
 /// many documents as they should be.
 fn write_documents(folder: &Path, passes: &[u32], collection: Collection) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let mut random = Random(1);
-    let letter = |letters: &str, random: &mut Random| {
+    let mut random = SplitMix(1);
+    let letter = |letters: &str, random: &mut SplitMix| {
         letters.chars().nth(random.number() as usize % letters.len()).unwrap_or('a')
     };
-    let syllable = |random: &mut Random| [letter("bcdfghklmnprstvw", random), letter("aeiou", random)];
+    let syllable = |random: &mut SplitMix| [letter("bcdfghklmnprstvw", random), letter("aeiou", random)];
     let vocabulary: Vec<String> =
         (0..4_096).map(|_| (0..1 + random.number() % 4).flat_map(|_| syllable(&mut random)).collect()).collect();
     for number in 0..collection.documents {

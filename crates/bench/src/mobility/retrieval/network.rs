@@ -15,18 +15,18 @@ const BURST_BYTES_MIN: u64 = 3_028;
 
 /// Who is on the network.
 #[derive(Clone, Copy, Debug)]
-pub enum Host {
+pub enum RetrievalHost {
     Server,
     /// From 1.
     Client(usize),
 }
 
 /// The network. It is gone when this is dropped.
-pub struct Network {
+pub struct RetrievalNetwork {
     clients: usize,
 }
 
-impl Network {
+impl RetrievalNetwork {
     /// A network of a server and so many clients, nothing of it shaped.
     ///
     /// # Errors
@@ -38,14 +38,14 @@ impl Network {
             .context("networks of their own need Linux, iproute2 and root: this part cannot be measured here")?;
         ip(&format!("-n {bridge} link add br0 type bridge"))?;
         ip(&format!("-n {bridge} link set br0 up"))?;
-        network.plug_in(Host::Server)?;
+        network.plug_in(RetrievalHost::Server)?;
         for client in 1..=clients {
-            network.plug_in(Host::Client(client))?;
+            network.plug_in(RetrievalHost::Client(client))?;
         }
         Ok(network)
     }
 
-    fn plug_in(&self, host: Host) -> anyhow::Result<()> {
+    fn plug_in(&self, host: RetrievalHost) -> anyhow::Result<()> {
         let (bridge, name, port, address) = (self.bridge(), self.name(host), port(host), Self::address(host));
         ip(&format!("netns add {name}"))?;
         ip(&format!("-n {bridge} link add {port} type veth peer name eth0 netns {name}"))?;
@@ -56,10 +56,10 @@ impl Network {
     }
 
     /// Where a host is.
-    pub fn address(host: Host) -> String {
+    pub fn address(host: RetrievalHost) -> String {
         match host {
-            Host::Server => "10.77.0.1".to_owned(),
-            Host::Client(number) => format!("10.77.0.{}", 10 + number),
+            RetrievalHost::Server => "10.77.0.1".to_owned(),
+            RetrievalHost::Client(number) => format!("10.77.0.{}", 10 + number),
         }
     }
 
@@ -71,7 +71,9 @@ impl Network {
         let bytes_per_s = u64::from(mbit) * 1_000_000 / 8;
         let queue = (bytes_per_s * QUEUE_MS / 1_000).max(QUEUE_BYTES_MIN);
         let burst = (bytes_per_s * BURST_US / 1_000_000).max(BURST_BYTES_MIN);
-        for (namespace, device) in [(self.name(Host::Server), "eth0".to_owned()), (self.bridge(), port(Host::Server))] {
+        for (namespace, device) in
+            [(self.name(RetrievalHost::Server), "eth0".to_owned()), (self.bridge(), port(RetrievalHost::Server))]
+        {
             let words = format!(
                 "netns exec {namespace} tc qdisc replace dev {device} root tbf rate {mbit}mbit burst {burst} limit {queue}"
             );
@@ -81,7 +83,7 @@ impl Network {
     }
 
     /// A command that runs on a host.
-    pub fn command(&self, host: Host, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    pub fn command(&self, host: RetrievalHost, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name(host)]).arg(program);
         command
@@ -94,7 +96,7 @@ impl Network {
     pub fn server_bytes(&self) -> anyhow::Result<(u64, u64)> {
         let counter = |name: &str| -> anyhow::Result<u64> {
             let file = format!("/sys/class/net/eth0/statistics/{name}_bytes");
-            let output = self.command(Host::Server, "cat").arg(file).output()?;
+            let output = self.command(RetrievalHost::Server, "cat").arg(file).output()?;
             Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
         };
         Ok((counter("rx")?, counter("tx")?))
@@ -104,25 +106,25 @@ impl Network {
         format!("whimbrel-{}-bridge", std::process::id())
     }
 
-    fn name(&self, host: Host) -> String {
+    fn name(&self, host: RetrievalHost) -> String {
         format!("whimbrel-{}-{}", std::process::id(), port(host))
     }
 }
 
-impl Drop for Network {
+impl Drop for RetrievalNetwork {
     fn drop(&mut self) {
-        let clients = (1..=self.clients).map(Host::Client);
-        for name in clients.chain([Host::Server]).map(|host| self.name(host)).chain([self.bridge()]) {
+        let clients = (1..=self.clients).map(RetrievalHost::Client);
+        for name in clients.chain([RetrievalHost::Server]).map(|host| self.name(host)).chain([self.bridge()]) {
             // Some may not have come to be.
             let _ = ip(&format!("netns del {name}"));
         }
     }
 }
 
-fn port(host: Host) -> String {
+fn port(host: RetrievalHost) -> String {
     match host {
-        Host::Server => "server".to_owned(),
-        Host::Client(number) => format!("c{number}"),
+        RetrievalHost::Server => "server".to_owned(),
+        RetrievalHost::Client(number) => format!("c{number}"),
     }
 }
 

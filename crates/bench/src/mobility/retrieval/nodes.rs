@@ -17,7 +17,7 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, LogLevel};
 use whimbrel_platform::{Event, Observer, Time};
 
 use crate::messaging::wall_ns;
-use whimbrel::node_secrets::NodeSecrets;
+use whimbrel::node::node_secrets::NodeSecrets;
 use whimbrel_terminal as terminal;
 
 /// The server's name.
@@ -31,7 +31,7 @@ const QUERY_PATIENCE: Duration = Duration::from_secs(300);
 
 /// What a process is told first: who it is.
 #[derive(Serialize, Deserialize)]
-pub struct Part {
+pub struct ProcessRole {
     pub node: String,
     /// Where the server listens.
     pub server: String,
@@ -72,7 +72,7 @@ impl Output for Visits {
     }
 }
 
-fn read_part() -> anyhow::Result<Part> {
+fn read_part() -> anyhow::Result<ProcessRole> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     serde_json::from_str(&line).context("the first process does not say who this is")
@@ -84,7 +84,7 @@ fn say(line: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn hub(part: Part, platform: &Platform, listen: bool) -> anyhow::Result<Hub> {
+fn hub(part: ProcessRole, platform: &Platform, listen: bool) -> anyhow::Result<Hub> {
     let mut config = HubConfig::new("whimbrel", part.node, platform.services().random());
     config.level = Level::Authenticated;
     config.credentials = part.secrets.credentials;
@@ -173,7 +173,7 @@ fn queries(platform: &Platform, agent: Aid, line: &str) -> anyhow::Result<String
     let word = next()?;
     let (count, seconds): (u32, f64) = (next()?.parse()?, next()?.parse()?);
     let pause: f64 = next()?.parse()?;
-    let mut random = Random(next()?.parse()?);
+    let mut random = SplitMix(next()?.parse()?);
     // 0.25 to 0.75 queries a second.
     let mut interval = || Duration::from_secs_f64(pause / (0.25 + 0.5 * random.fraction()));
     let began = Instant::now();
@@ -196,9 +196,9 @@ fn queries(platform: &Platform, agent: Aid, line: &str) -> anyhow::Result<String
 }
 
 /// Numbers at random, the same for the same seed (splitmix64).
-pub struct Random(pub u64);
+pub struct SplitMix(pub u64);
 
-impl Random {
+impl SplitMix {
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

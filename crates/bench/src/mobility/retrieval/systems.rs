@@ -7,9 +7,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use anyhow::{Context as _, bail};
 use whimbrel_net::{Authority, NODE_DAYS};
 
-use super::network::{Host, Network};
-use super::nodes::{Part, SERVER};
-use whimbrel::node_secrets::NodeSecrets;
+use super::network::{RetrievalHost, RetrievalNetwork};
+use super::nodes::{ProcessRole, SERVER};
+use whimbrel::node::node_secrets::NodeSecrets;
 
 /// The client/server program.
 const PEER: &str = include_str!("../../../../../bench/peers/retrieval/retrieval.cpp");
@@ -40,7 +40,7 @@ impl System {
 
 /// What came of one query, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Query {
+pub struct QueryTimes {
     /// When it began, since 1970.
     begun_ns: u64,
     pub total_us: f64,
@@ -54,12 +54,12 @@ pub struct Query {
 }
 
 /// A process that answers lines.
-struct Process {
+struct LineProcess {
     child: Child,
     out: BufReader<ChildStdout>,
 }
 
-impl Process {
+impl LineProcess {
     fn start(mut command: Command, first: &str) -> anyhow::Result<Self> {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start a process")?;
@@ -87,7 +87,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for LineProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -95,23 +95,23 @@ impl Drop for Process {
 }
 
 /// A system that runs.
-pub struct Running {
+pub struct RunningSystem {
     pub system: System,
-    server: Process,
-    clients: Vec<Process>,
+    server: LineProcess,
+    clients: Vec<LineProcess>,
     asked: u64,
     /// Bytes that the server's links received and sent until the last query was answered; of agents.
     pub link_bytes: Option<(u64, u64)>,
 }
 
-impl Running {
+impl RunningSystem {
     /// Starts it.
     ///
     /// # Errors
     /// A process cannot be started, or the client/server program not compiled.
     pub fn start(
         system: System,
-        network: &Network,
+        network: &RetrievalNetwork,
         clients: usize,
         folder: &Path,
         module: &Path,
@@ -137,7 +137,7 @@ impl Running {
     ///
     /// # Errors
     /// A process fails.
-    pub fn ask(&mut self, word: &str, queries: u32, seconds: f64, pause: f64) -> anyhow::Result<Vec<Query>> {
+    pub fn ask(&mut self, word: &str, queries: u32, seconds: f64, pause: f64) -> anyhow::Result<Vec<QueryTimes>> {
         for client in &mut self.clients {
             self.asked += 1;
             client.tell(&format!("{word} {queries} {seconds} {pause} {}", self.asked))?;
@@ -159,16 +159,16 @@ impl Running {
     }
 }
 
-fn query(text: &str) -> anyhow::Result<Query> {
+fn query(text: &str) -> anyhow::Result<QueryTimes> {
     let mut parts = text.split('/');
     let mut next = || parts.next().with_context(|| format!("a client says {text}"));
     let begun_ns = next()?.parse()?;
     let (total_us, task_us) = (next()?.parse()?, next()?.parse()?);
-    Ok(Query { begun_ns, total_us, task_us, found: next()?.parse()?, ..Query::default() })
+    Ok(QueryTimes { begun_ns, total_us, task_us, found: next()?.parse()?, ..QueryTimes::default() })
 }
 
 /// What the server saw of each client's agent tells how long it was under way and how long it worked.
-fn note_visits(all: &mut [Vec<Query>], visits: &str) {
+fn note_visits(all: &mut [Vec<QueryTimes>], visits: &str) {
     for visit in visits.split_whitespace() {
         let mut parts = visit.split('/');
         let (Some(agent), Some(what), Some(at)) = (parts.next(), parts.next(), parts.next()) else { continue };
@@ -188,45 +188,45 @@ fn note_visits(all: &mut [Vec<Query>], visits: &str) {
 }
 
 fn start_nodes(
-    network: &Network,
+    network: &RetrievalNetwork,
     clients: usize,
     folder: &Path,
     module: &Path,
-) -> anyhow::Result<(Process, Vec<Process>)> {
+) -> anyhow::Result<(LineProcess, Vec<LineProcess>)> {
     let mut authority = Authority::create("whimbrel")?;
     let program = std::env::current_exe().context("cannot find this program")?;
-    let mut start = |host: Host, node: String, role: &str| {
+    let mut start = |host: RetrievalHost, node: String, role: &str| {
         let credentials = Some(authority.issue(&node, &[], NODE_DAYS)?);
-        let part = Part {
+        let part = ProcessRole {
             node,
-            server: format!("{}:{PORT}", Network::address(Host::Server)),
+            server: format!("{}:{PORT}", RetrievalNetwork::address(RetrievalHost::Server)),
             secrets: NodeSecrets { token: String::new(), credentials },
             module: module.to_owned(),
             folder: folder.join("documents"),
         };
         let mut command = network.command(host, &program);
         command.args(["bench", "mobility", "--part", "retrieval", "--role", role]);
-        Process::start(command, &serde_json::to_string(&part)?)
+        LineProcess::start(command, &serde_json::to_string(&part)?)
     };
-    let server = start(Host::Server, SERVER.to_owned(), "server")?;
-    let clients = (1..=clients).map(|number| start(Host::Client(number), format!("c{number}"), "client"));
+    let server = start(RetrievalHost::Server, SERVER.to_owned(), "server")?;
+    let clients = (1..=clients).map(|number| start(RetrievalHost::Client(number), format!("c{number}"), "client"));
     Ok((server, clients.collect::<anyhow::Result<_>>()?))
 }
 
 fn start_peer(
     system: System,
-    network: &Network,
+    network: &RetrievalNetwork,
     clients: usize,
     folder: &Path,
-) -> anyhow::Result<(Process, Vec<Process>)> {
+) -> anyhow::Result<(LineProcess, Vec<LineProcess>)> {
     let program = compiled(folder)?;
-    let mut command = network.command(Host::Server, &program);
+    let mut command = network.command(RetrievalHost::Server, &program);
     command.args(["server", PORT]).arg(folder.join("documents")).arg(system.name());
-    let server = Process::start(command, "")?;
+    let server = LineProcess::start(command, "")?;
     let client = |number: usize| {
-        let mut command = network.command(Host::Client(number), &program);
-        command.args(["client", &Network::address(Host::Server), PORT, system.name()]);
-        Process::start(command, "")
+        let mut command = network.command(RetrievalHost::Client(number), &program);
+        command.args(["client", &RetrievalNetwork::address(RetrievalHost::Server), PORT, system.name()]);
+        LineProcess::start(command, "")
     };
     Ok((server, (1..=clients).map(client).collect::<anyhow::Result<_>>()?))
 }

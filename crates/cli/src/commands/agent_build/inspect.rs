@@ -11,13 +11,13 @@ use whimbrel_wasm::ModuleHash;
 const SUSPENDING: [&str; 4] = ["receive", "sleep", "move_to", "clone_to"];
 
 /// A module.
-pub struct Module {
+pub struct BuiltModule {
     pub bytes: Vec<u8>,
     imports: BTreeSet<String>,
     exports: BTreeSet<String>,
 }
 
-impl Module {
+impl BuiltModule {
     /// Reads the module in a file.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
-use whimbrel::guests::Guests;
+use whimbrel::guests::GuestModules;
 
 use self::compile::compile;
-use self::inspect::Module;
-use self::tools::{Interrupted, missing, node_tool, quoted, scratch, well_ended};
-use crate::arguments::{Agent, AgentAction};
+use self::inspect::BuiltModule;
+use self::tools::{BuildInterrupted, missing, node_tool, quoted, scratch, well_ended};
+use crate::arguments::{AgentAction, AgentArguments};
 use whimbrel_terminal::screen::print;
 
 /// What nodes take of WebAssembly beyond its first version (docs/design/wasm-agents.md).
@@ -33,7 +33,7 @@ const FEATURES: [&str; 7] = [
 const INTERRUPTED: u8 = 130;
 
 /// `whimbrel agent`.
-pub fn agent(arguments: &Agent) -> anyhow::Result<ExitCode> {
+pub fn agent(arguments: &AgentArguments) -> anyhow::Result<ExitCode> {
     let AgentAction::Build { path, output } = &arguments.action;
     let output = output.clone().map_or_else(|| default_output(path), Ok)?;
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -43,7 +43,7 @@ pub fn agent(arguments: &Agent) -> anyhow::Result<ExitCode> {
     let folder = scratch()?;
     let built = build(path, folder.path());
     // The tool may have ended of it before this process was told.
-    if interrupted.load(Ordering::Relaxed) || built.as_ref().is_err_and(anyhow::Error::is::<Interrupted>) {
+    if interrupted.load(Ordering::Relaxed) || built.as_ref().is_err_and(anyhow::Error::is::<BuildInterrupted>) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let module = built?;
@@ -64,9 +64,9 @@ fn default_output(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// The module of the program at `path`, made in `folder`.
-fn build(path: &Path, folder: &Path) -> anyhow::Result<Module> {
+fn build(path: &Path, folder: &Path) -> anyhow::Result<BuiltModule> {
     let plain = compile(path, folder)?;
-    let module = Module::read(&plain)?;
+    let module = BuiltModule::read(&plain)?;
     let made = folder.join("made.wasm");
     let mut command = binaryen("wasm-opt", &plain, &made)?;
     let suspending = module.suspending();
@@ -76,9 +76,9 @@ fn build(path: &Path, folder: &Path) -> anyhow::Result<Module> {
     }
     command.args(["-O2", "--strip-debug", "--strip-producers"]);
     run(command)?;
-    let module = Module::read(&made)?;
+    let module = BuiltModule::read(&made)?;
     // What a node would say of it.
-    Guests::default().code(path, &module.bytes).map_err(anyhow::Error::msg)?;
+    GuestModules::default().code(path, &module.bytes).map_err(anyhow::Error::msg)?;
     Ok(module)
 }
 

@@ -89,27 +89,27 @@ pub fn quoted(command: &Command) -> String {
 /// A tool was ended by Ctrl-C.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
-pub struct Interrupted;
+pub struct BuildInterrupted;
 
 /// An error if a tool failed; which one, if it did so by itself.
 pub fn well_ended(status: ExitStatus, failed: impl Fn() -> String) -> anyhow::Result<()> {
     #[cfg(unix)]
     if std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGINT) {
-        bail!(Interrupted);
+        bail!(BuildInterrupted);
     }
     if status.success() { Ok(()) } else { bail!(failed()) }
 }
 
 /// A folder for what is in between, removed when this is dropped.
-pub struct Scratch(PathBuf);
+pub struct BuildFolder(PathBuf);
 
 /// Makes one, which was not there before: where everybody may write, nobody else is to have put anything into it.
-pub fn scratch() -> anyhow::Result<Scratch> {
+pub fn scratch() -> anyhow::Result<BuildFolder> {
     let mut number = 0;
     loop {
         let folder = std::env::temp_dir().join(format!("whimbrel-agent-{}-{number}", std::process::id()));
         match whimbrel_files::create_new_folder(&folder) {
-            Ok(()) => return Ok(Scratch(folder)),
+            Ok(()) => return Ok(BuildFolder(folder)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists && number < SCRATCH_TRIES => number += 1,
             Err(error) => {
                 return Err(error).with_context(|| format!("cannot make the folder {}", folder.display()));
@@ -118,14 +118,14 @@ pub fn scratch() -> anyhow::Result<Scratch> {
     }
 }
 
-impl Scratch {
+impl BuildFolder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
 }
 
-impl Drop for Scratch {
+impl Drop for BuildFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

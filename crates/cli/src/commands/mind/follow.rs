@@ -8,7 +8,7 @@ use whimbrel_platform::inspection::CycleSeen;
 use super::look;
 use whimbrel_platform::plain_text::harmless;
 
-use crate::arguments::Target;
+use crate::arguments::TargetArguments;
 use whimbrel::control::choose;
 use whimbrel_terminal::screen::{is_closed, print};
 
@@ -16,7 +16,7 @@ use whimbrel_terminal::screen::{is_closed, print};
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Prints each thing that a cycle does, until the agent or the node ends or nobody reads any more.
-pub fn follow(agent: &str, target: &Target, json: bool) -> anyhow::Result<ExitCode> {
+pub fn follow(agent: &str, target: &TargetArguments, json: bool) -> anyhow::Result<ExitCode> {
     let mut before: Vec<CycleSeen> = Vec::new();
     let mut stood = false;
     loop {

@@ -9,19 +9,19 @@ use anyhow::bail;
 use whimbrel_operator::{Answer, MindInfo, Request};
 
 use super::life::{ask, local};
-use crate::arguments::Mind;
+use crate::arguments::MindArguments;
 use whimbrel::control::{Found, choose};
 use whimbrel_terminal::screen::show;
 
 pub use page::standing;
 
 /// Shows it.
-pub fn mind(arguments: &Mind) -> anyhow::Result<ExitCode> {
+pub fn mind(arguments: &MindArguments) -> anyhow::Result<ExitCode> {
     let agent = local(&arguments.agent);
     if arguments.follow {
         return follow::follow(agent, &arguments.target, arguments.showing.json);
     }
-    let parts = page::Parts::of(arguments);
+    let parts = page::MindParts::of(arguments);
     let watched = arguments.showing.watch.is_some();
     let look = || look(&choose(&arguments.target)?, agent, watched);
     show(&arguments.showing, look, |mind, room| page::page(mind, parts, room))

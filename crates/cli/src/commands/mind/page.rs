@@ -6,16 +6,16 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::inspection::{FrameSeen, Inspection, IntentionSeen};
 use whimbrel_platform::plain_text::harmless;
 
-use crate::arguments::Mind;
-use whimbrel_terminal::screen::Room;
-use whimbrel_terminal::table::{Cell, Column, cell, cut, left, long, right, table};
+use crate::arguments::MindArguments;
+use whimbrel_terminal::screen::PageRoom;
+use whimbrel_terminal::table::{TableCell, TableColumn, cell, cut, left, long, right, table};
 
 /// What has been done last that is shown with an agent that stands.
 const RECENT_SHOWN: usize = 4;
 
 /// Which parts are wanted.
 #[derive(Clone, Copy)]
-pub struct Parts {
+pub struct MindParts {
     beliefs: bool,
     goals: bool,
     intentions: bool,
@@ -23,10 +23,10 @@ pub struct Parts {
     mailbox: bool,
 }
 
-impl Parts {
+impl MindParts {
     /// Those asked for; all if none is.
-    pub fn of(arguments: &Mind) -> Self {
-        let Mind { beliefs, goals, intentions, plans, mailbox, .. } = *arguments;
+    pub fn of(arguments: &MindArguments) -> Self {
+        let MindArguments { beliefs, goals, intentions, plans, mailbox, .. } = *arguments;
         let all = !(beliefs || goals || intentions || plans || mailbox);
         Self {
             beliefs: all || beliefs,
@@ -39,14 +39,14 @@ impl Parts {
 }
 
 /// The whole page, no higher than the room.
-pub fn page(mind: &MindInfo, parts: Parts, room: Room) -> String {
+pub fn page(mind: &MindInfo, parts: MindParts, room: PageRoom) -> String {
     let inside = &mind.inside;
     let mut sections = vec![title(mind)];
     if !inside.details.is_empty() {
         sections.push(details(inside, room));
     }
     let speaks = mind.kind == AgentKind::AgentSpeak;
-    let mut add = |wanted: bool, section: fn(&Inspection, Room) -> String| {
+    let mut add = |wanted: bool, section: fn(&Inspection, PageRoom) -> String| {
         if wanted {
             sections.push(section(inside, room));
         }
@@ -118,14 +118,14 @@ fn headed(what: &str, shown: usize, not_shown: u64, text: &str) -> String {
     format!("{} {count}\n{text}", bold(what))
 }
 
-fn lines(what: &str, columns: &[Column], rows: Vec<Vec<Cell>>, not_shown: u64, room: Room) -> String {
+fn lines(what: &str, columns: &[TableColumn], rows: Vec<Vec<TableCell>>, not_shown: u64, room: PageRoom) -> String {
     let text = table(columns, &rows, room.columns);
     // A title says what it is already.
     let text = text.split_once('\n').map_or("", |(_, rows)| rows).to_owned();
     headed(what, rows.len(), not_shown, &text)
 }
 
-fn beliefs(inside: &Inspection, room: Room) -> String {
+fn beliefs(inside: &Inspection, room: PageRoom) -> String {
     let row = |belief: &whimbrel_platform::inspection::BeliefSeen| {
         let from = if belief.rule { "rule".to_owned() } else { belief.sources.join(", ") };
         vec![cell(""), cell(&belief.text), dimmed(&from), dimmed(&belief.annotations.join(", "))]
@@ -134,7 +134,7 @@ fn beliefs(inside: &Inspection, room: Room) -> String {
     lines("beliefs", &columns, inside.beliefs.iter().map(row).collect(), inside.cut.beliefs, room)
 }
 
-fn goals(inside: &Inspection, room: Room) -> String {
+fn goals(inside: &Inspection, room: PageRoom) -> String {
     let row = |goal: &whimbrel_platform::inspection::GoalSeen| {
         let by = goal.intention.map(|number| format!("intention {number}")).unwrap_or_default();
         let why = goal.reason.as_deref().map(|reason| format!("for {reason}")).unwrap_or_default();
@@ -144,7 +144,7 @@ fn goals(inside: &Inspection, room: Room) -> String {
     lines("goals", &columns, inside.goals.iter().map(row).collect(), inside.cut.goals, room)
 }
 
-fn intentions(inside: &Inspection, room: Room) -> String {
+fn intentions(inside: &Inspection, room: PageRoom) -> String {
     let each = |intention: &IntentionSeen| {
         let frames = intention.frames.iter().map(|frame| {
             let unifier: Vec<String> = frame.unifier.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -178,7 +178,7 @@ fn place(frame: &FrameSeen) -> String {
     harmless(&if line > 0 { format!("{}:{line} {step}", frame.file) } else { step.to_owned() })
 }
 
-fn events(inside: &Inspection, room: Room) -> String {
+fn events(inside: &Inspection, room: PageRoom) -> String {
     let row = |event: &whimbrel_platform::inspection::EventSeen| {
         let by = event.intention.map(|number| format!("intention {number}")).unwrap_or_default();
         vec![cell(""), cell(&event.text), dimmed(&by)]
@@ -186,7 +186,7 @@ fn events(inside: &Inspection, room: Room) -> String {
     lines("events", &[left(""), long(""), left("")], inside.events.iter().map(row).collect(), inside.cut.events, room)
 }
 
-fn mailbox(inside: &Inspection, room: Room) -> String {
+fn mailbox(inside: &Inspection, room: PageRoom) -> String {
     let row = |message: &whimbrel_platform::inspection::MessageSeen| {
         vec![cell(""), cell(&message.from), cell(&message.performative), cell(&message.content)]
     };
@@ -194,7 +194,7 @@ fn mailbox(inside: &Inspection, room: Room) -> String {
     lines("mailbox", &columns, inside.mailbox.iter().map(row).collect(), inside.cut.mailbox, room)
 }
 
-fn plans(inside: &Inspection, room: Room) -> String {
+fn plans(inside: &Inspection, room: PageRoom) -> String {
     let row = |plan: &whimbrel_platform::inspection::PlanSeen| {
         let context = if plan.context.is_empty() { String::new() } else { format!(" : {}", plan.context) };
         let body = if plan.body.is_empty() { String::new() } else { format!(" <- {}", plan.body) };
@@ -204,12 +204,12 @@ fn plans(inside: &Inspection, room: Room) -> String {
         vec![right_mark(mark), cell(&plan.label), dimmed(&place), cell(format!("{}{context}{body}", plan.trigger))]
     };
     let columns = [right(""), left(""), left(""), long("")];
-    let rows: Vec<Vec<Cell>> = inside.plans.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = inside.plans.iter().map(row).collect();
     let title = if inside.plans.iter().any(|plan| plan.breakpoint) { "plans, * with a breakpoint" } else { "plans" };
     lines(title, &columns, rows, inside.cut.plans, room)
 }
 
-fn recent(inside: &Inspection, room: Room) -> String {
+fn recent(inside: &Inspection, room: PageRoom) -> String {
     let row = |seen: &whimbrel_platform::inspection::CycleSeen| {
         format!(
             "{:>6}  {}",
@@ -221,18 +221,18 @@ fn recent(inside: &Inspection, room: Room) -> String {
     format!("{}\n{}", bold("last cycles"), text.join("\n"))
 }
 
-fn details(inside: &Inspection, room: Room) -> String {
+fn details(inside: &Inspection, room: PageRoom) -> String {
     let row =
         |detail: &whimbrel_platform::inspection::Detail| vec![cell(""), dimmed(&detail.name), cell(&detail.value)];
-    let rows: Vec<Vec<Cell>> = inside.details.iter().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = inside.details.iter().map(row).collect();
     let text = table(&[left(""), left(""), long("")], &rows, room.columns);
     text.split_once('\n').map_or("", |(_, rows)| rows).to_owned()
 }
 
-fn dimmed(text: &str) -> Cell {
-    Cell::styled(text, Style::new().dimmed())
+fn dimmed(text: &str) -> TableCell {
+    TableCell::styled(text, Style::new().dimmed())
 }
 
-fn right_mark(mark: &str) -> Cell {
-    Cell::styled(mark, Style::new().bold().fg_color(Some(AnsiColor::Red.into())))
+fn right_mark(mark: &str) -> TableCell {
+    TableCell::styled(mark, Style::new().bold().fg_color(Some(AnsiColor::Red.into())))
 }

@@ -12,20 +12,20 @@ const SHORT: &str = "MAS short { agents: one; }\n";
 const ONE: &str = "!go.\n+!go <- .send(one, tell, hello(world)); .wait(100); .print(done); .stopMAS.\n";
 
 /// A society with `--open`, whose browser is a script that notes what it is to show.
-struct BrowserConsole {
+struct OpenedConsole {
     child: Child,
     said: Lines<BufReader<ChildStderr>>,
     scratch: Scratch,
 }
 
-impl Drop for BrowserConsole {
+impl Drop for OpenedConsole {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl BrowserConsole {
+impl OpenedConsole {
     fn start(options: &[&str], browser: Option<&str>) -> Self {
         let scratch = Scratch::with(&[("short.mas2j", SHORT), ("one.asl", ONE), ("browser", "")]);
         let script = scratch.0.join("browser");
@@ -93,7 +93,7 @@ const NOTES: &str = "#!/bin/sh\necho \"$1\" > shown.new && mv shown.new shown\n"
 
 #[test]
 fn the_society_begins_when_the_console_is_there_and_the_console_stays() {
-    let mut opened = BrowserConsole::start(&["--http", "127.0.0.1:0", "--for", "60s"], Some(NOTES));
+    let mut opened = OpenedConsole::start(&["--http", "127.0.0.1:0", "--for", "60s"], Some(NOTES));
     let mut console = opened.console();
     console.say(r#"{"type":"watch","id":1,"what":"log","wanted":{"since":0,"follow":true}}"#);
     // The society has ended; the console has all that was said, and can be told more.
@@ -109,7 +109,7 @@ fn the_society_begins_when_the_console_is_there_and_the_console_stays() {
 #[test]
 #[cfg(target_os = "linux")]
 fn interrupted_nothing_begins_and_nothing_stays() {
-    let mut opened = BrowserConsole::start(&["--http", "127.0.0.1:0"], Some(NOTES));
+    let mut opened = OpenedConsole::start(&["--http", "127.0.0.1:0"], Some(NOTES));
     // Nobody comes.
     opened.shown();
     let id = rustix::process::Pid::from_child(&opened.child);
@@ -120,14 +120,14 @@ fn interrupted_nothing_begins_and_nothing_stays() {
 
 #[test]
 fn without_a_browser_the_society_does_without() {
-    let mut opened = BrowserConsole::start(&["--http", "127.0.0.1:0"], None);
+    let mut opened = OpenedConsole::start(&["--http", "127.0.0.1:0"], None);
     opened.says("no browser opens the console: this terminal has no display");
     assert_eq!(opened.ends(), ("[one] done\n".to_owned(), true));
 }
 
 #[test]
 fn there_must_be_a_console_to_open() {
-    let mut opened = BrowserConsole::start(&["--http", "off"], None);
+    let mut opened = OpenedConsole::start(&["--http", "off"], None);
     opened.says("there is no console to open");
     assert_eq!(opened.ends(), (String::new(), false));
 }

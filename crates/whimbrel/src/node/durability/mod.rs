@@ -1,20 +1,16 @@
-//! `--durable`, `--store`: a society that is kept, so that it goes on however this process ends. In a folder it is this
-//! process's alone; on an engine it is a cluster's (docs/design/cluster.md).
+//! A society that outlives its processes. In a folder its store is this process's alone; in NATS it is a cluster's
+//! (docs/design/cluster.md).
 
 mod links;
 mod local;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use whimbrel::Society;
-use whimbrel::cluster::weight::Weighing;
-use whimbrel::cluster::{self, Cluster, Forget, Joined, View};
 use whimbrel_platform::cluster::{LEVEL, Nonce, Terms};
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::{PROGRAM_NAME_BYTES_MAX, PROGRAMS_COMPARED_MAX};
@@ -23,12 +19,12 @@ use whimbrel_runtime::{Platform, PlatformBuilder, RecoverError, erase};
 use whimbrel_store::{Embedded, Options};
 
 use self::links::default_address;
-use self::local::Local;
-use crate::arguments::Run;
-use crate::credentials;
-use crate::membership::Membership;
-use whimbrel_terminal as terminal;
-use whimbrel_terminal::stopping::{INTERRUPTED, Stopping};
+use self::local::SocietyNode;
+use super::membership::{LinkOptions, Membership};
+use super::{Notes, credentials};
+use crate::Society;
+use crate::cluster::weight::Weighing;
+use crate::cluster::{self, Cluster, Forget, Joined, View};
 
 /// The folder beside a project in which its society is kept.
 const FOLDER: &str = ".whimbrel";
@@ -38,8 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A store: a folder, or an engine.
-trait Store: Journal + Coord {}
-impl<S: Journal + Coord> Store for S {}
+trait JournalStore: Journal + Coord {}
+impl<S: Journal + Coord> JournalStore for S {}
 
 /// A store, and this process's part in what goes on there.
 pub struct Durability {
@@ -51,70 +47,70 @@ pub struct Durability {
     over: Arc<AtomicBool>,
 }
 
-/// What a society's durability begins with.
-pub enum Begun {
-    /// It is not kept.
-    No(PlatformBuilder),
-    /// It is.
-    Yes(Durability, PlatformBuilder),
-    /// This process is not needed.
-    Over(ExitCode),
+/// Store of a society, and this node's part in its cluster.
+#[derive(Clone, Debug, Default)]
+pub struct DurabilityOptions {
+    /// Folder, or address of NATS (`nats://HOST:PORT/NAME`).
+    pub store: String,
+    /// Name of the project: all nodes run the same.
+    pub project: String,
+    /// True to forget what is kept, and begin anew.
+    pub fresh: bool,
+    /// True to serve nothing while another node does that is no standby.
+    pub standby: bool,
+    /// Share of the work beside other nodes; measured if nothing is said.
+    pub weight: Option<u32>,
+    /// Release that other nodes are written for; the present one if nothing is said.
+    pub level: Option<u32>,
+    /// Labels of this node, which agents can ask for.
+    pub labels: Vec<String>,
+    /// Time without a sign of life after which a node counts as dead.
+    pub takeover: Option<Duration>,
 }
 
 impl Durability {
-    /// Opens the society's store, if it is to be kept, asks to be let in, and gives the platform to be what is in the store.
+    /// Opens the society's store, asks to be let in, and gives the platform to be what is in the store. `None` if this
+    /// process is to end before: `ends_within` waits for so long, and returns true then.
+    ///
+    /// # Errors
+    /// The store cannot be opened, or its nodes do not let this one in.
     pub fn begin(
-        arguments: &Run,
-        file: &Path,
+        options: &DurabilityOptions,
+        links: &LinkOptions,
         society: &Society,
         builder: PlatformBuilder,
-        stopping: &Stopping,
-    ) -> anyhow::Result<Begun> {
-        let place = match &arguments.store {
-            Some(place) => place.clone(),
-            None if arguments.durable => default_folder(file).to_string_lossy().into_owned(),
-            None if arguments.fresh => {
-                anyhow::bail!("--fresh is for societies that are kept: with --durable or --store")
-            }
-            None if arguments.passivate.is_some() => {
-                anyhow::bail!("--passivate is for societies that are kept: with --durable or --store")
-            }
-            None => return Ok(Begun::No(builder)),
-        };
+        ends_within: impl Fn(Duration) -> bool,
+        notes: &Notes,
+    ) -> anyhow::Result<Option<(Self, PlatformBuilder)>> {
+        let place = options.store.clone();
         if let Some((agent, _)) = society.lifetimes().next() {
             anyhow::bail!("{agent} has a `lifetime`: agents of societies that are kept have none");
         }
         let on_engine = place.contains("://");
-        let listen = match &arguments.listen {
+        let listen = match &links.listen {
             _ if !on_engine => None,
             Some(listen) => Some(listen.clone()),
             None => Some(default_address(&place)?),
         };
-        let store = open(&place, on_engine, arguments.takeover.unwrap_or(PATIENCE))?;
+        let store = open(&place, on_engine, options.takeover.unwrap_or(PATIENCE), notes)?;
         // In a folder all agents live in one process, whatever the project says of nodes.
         let layout = match on_engine {
             true => society.layout(store.partitions())?,
             false => Layout::from(store.partitions()),
         };
-        let terms = Terms {
-            name: asked_name(arguments, on_engine)?,
-            ..terms(arguments, file, society, on_engine, layout.clone())
-        };
-        let quiet = arguments.quiet;
-        let note = move |text: &str| {
-            if !quiet {
-                terminal::note(text);
-            }
-        };
+        let terms =
+            Terms { name: asked_name(links, on_engine)?, ..terms(options, links, society, on_engine, layout.clone()) };
+        let told = notes.clone();
+        let note = move |text: &str| told.news(text);
         let coord: Arc<dyn Coord> = Arc::clone(&store) as _;
-        let weighing = (on_engine && arguments.weight.is_none()).then(Weighing::begin);
-        let joined = Cluster::join(coord, terms, weighing, forget(&store), |time| stopping.within(time), note);
+        let weighing = (on_engine && options.weight.is_none()).then(Weighing::begin);
+        let joined = Cluster::join(coord, terms, weighing, forget(&store), ends_within, note);
         match joined.with_context(|| format!("cannot run the society that is kept in {}", shown(&place)))? {
             Joined::In(cluster) => {
                 let durability = Self { cluster, place, listen, over: Arc::default() };
-                Ok(Begun::Yes(durability, builder.clustered_by(store as _, layout)))
+                Ok(Some((durability, builder.clustered_by(store as _, layout))))
             }
-            Joined::Interrupted => Ok(Begun::Over(ExitCode::from(INTERRUPTED as u8))),
+            Joined::Interrupted => Ok(None),
         }
     }
 
@@ -139,9 +135,9 @@ impl Durability {
     }
 
     /// Begins to serve, on this platform, linked with other nodes as a member of theirs.
-    pub fn serve(&self, platform: &Platform, society: Society, membership: Option<&Membership>, quiet: bool) {
+    pub fn serve(&self, platform: &Platform, society: Society, membership: Option<&Membership>, notes: &Notes) {
         let dialler = membership.map(Membership::dialler);
-        let local = Local::new(platform, society, dialler, &self.place, quiet, &self.over);
+        let local = SocietyNode::new(platform, society, dialler, &self.place, notes, &self.over);
         let address = membership.and_then(Membership::address);
         platform.moved_by(Arc::new(self.cluster.view()));
         self.cluster.begin(address.as_deref().unwrap_or_default(), Arc::new(local));
@@ -164,30 +160,36 @@ pub fn hand_over(view: &View) {
 }
 
 /// The name that is asked for, else the one in the node's certificate, if any.
-fn asked_name(arguments: &Run, on_engine: bool) -> anyhow::Result<Option<String>> {
-    let folder = arguments.credentials.as_deref().filter(|_| on_engine && arguments.name.is_none());
-    let Some(folder) = folder else { return Ok(arguments.name.clone()) };
+fn asked_name(links: &LinkOptions, on_engine: bool) -> anyhow::Result<Option<String>> {
+    let folder = links.credentials.as_deref().filter(|_| on_engine && links.name.is_none());
+    let Some(folder) = folder else { return Ok(links.name.clone()) };
     Ok(credentials::read(folder)?.node()?)
 }
 
-fn terms(arguments: &Run, file: &Path, society: &Society, on_engine: bool, layout: Layout) -> Terms {
+fn terms(
+    options: &DurabilityOptions,
+    links: &LinkOptions,
+    society: &Society,
+    on_engine: bool,
+    layout: Layout,
+) -> Terms {
     let random = cluster::random;
-    let token = arguments.token.clone().unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
+    let token = links.token.clone().unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
     Terms {
         me: Nonce(random()),
         name: None,
-        level: arguments.level.unwrap_or(LEVEL),
-        weight: arguments.weight.unwrap_or(1),
-        standby: arguments.standby,
-        fresh: arguments.fresh,
+        level: options.level.unwrap_or(LEVEL),
+        weight: options.weight.unwrap_or(1),
+        standby: options.standby,
+        fresh: options.fresh,
         alone: !on_engine,
-        patience: arguments.takeover.unwrap_or(PATIENCE),
-        project: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        patience: options.takeover.unwrap_or(PATIENCE),
+        project: options.project.clone(),
         programs: compared(society.programs()),
         token,
         process: cluster::this_process(),
         layout,
-        labels: arguments.labels.clone(),
+        labels: options.labels.clone(),
     }
 }
 
@@ -196,7 +198,7 @@ fn compared(programs: BTreeMap<String, String>) -> BTreeMap<String, String> {
     programs.into_iter().take(PROGRAMS_COMPARED_MAX).filter(|(file, _)| file.len() <= PROGRAM_NAME_BYTES_MAX).collect()
 }
 
-fn forget(store: &Arc<dyn Store>) -> Forget {
+fn forget(store: &Arc<dyn JournalStore>) -> Forget {
     let journal: Arc<dyn Journal> = Arc::clone(store) as _;
     Box::new(move |epoch| {
         erase(&*journal, epoch).map_err(|error| match error {
@@ -213,13 +215,13 @@ fn shown(place: &str) -> String {
     place.to_string()
 }
 
-fn open(place: &str, on_engine: bool, patience: Duration) -> anyhow::Result<Arc<dyn Store>> {
+fn open(place: &str, on_engine: bool, patience: Duration, notes: &Notes) -> anyhow::Result<Arc<dyn JournalStore>> {
     if on_engine {
         return open_engine(place, patience);
     }
     let store = Embedded::open(place, &Options::default());
     let store = store.with_context(|| format!("cannot keep the society in {place}"))?;
-    terminal::note_exposed(store.found().exposed.as_deref());
+    notes.exposed(store.found().exposed.as_deref());
     Ok(Arc::new(store))
 }
 
@@ -228,7 +230,7 @@ fn open(place: &str, on_engine: bool, patience: Duration) -> anyhow::Result<Arc<
 const TRIES: u32 = 3;
 
 #[cfg(feature = "nats")]
-fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn Store>> {
+fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn JournalStore>> {
     use whimbrel_store::nats::{Nats, Options};
     let usual = Options::default();
     // Whose request got lost is to have tried again before others take this node for dead.
@@ -238,12 +240,12 @@ fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn Store>
 }
 
 #[cfg(not(feature = "nats"))]
-fn open_engine(place: &str, _: Duration) -> anyhow::Result<Arc<dyn Store>> {
+fn open_engine(place: &str, _: Duration) -> anyhow::Result<Arc<dyn JournalStore>> {
     anyhow::bail!("cannot keep the society in {place}: this program was built without NATS")
 }
 
-/// Where a society is kept if nobody says where: beside its file.
-fn default_folder(file: &Path) -> PathBuf {
+/// Returns the folder of a society's store if nothing else is said: beside its file.
+pub fn default_folder(file: &Path) -> PathBuf {
     let stem = file.file_stem().unwrap_or_default();
     file.parent().unwrap_or(Path::new("")).join(FOLDER).join(stem)
 }

@@ -1,60 +1,68 @@
-//! What guards a node: its policy, and the record of what it refused.
+//! Policy of a node, and its records: of what it refused and allowed, and of signed messages.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use whimbrel::policy::{self, PolicyError};
 use whimbrel_net::authority::file::AUTHORITY;
 use whimbrel_net::signing::Evidence;
 use whimbrel_net::{AuditLog, HubConfig, Level};
 use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_runtime::PlatformBuilder;
 
-use crate::arguments::Guarding;
-use crate::{credentials, terminal};
-use whimbrel::refusals::Refusals;
+use super::{Notes, credentials};
+use crate::policy;
+use crate::refusals::Refusals;
 
-/// How long the end waits for the disk.
+/// Longest wait for the disk at the end.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What guards a node.
+/// Files of a node's policy and records.
+#[derive(Clone, Debug, Default)]
+pub struct PolicyOptions {
+    /// Policy file: who may do what.
+    pub policy: Option<PathBuf>,
+    /// Audit log: what was refused and allowed.
+    pub audit: Option<PathBuf>,
+    /// Folder of evidence: signed messages. Links must be signed.
+    pub evidence: Option<PathBuf>,
+}
+
+/// Policy and records of a running node.
 pub struct Guards {
-    /// Where refusals are recorded, if they are.
+    /// Audit log, if there is one.
     pub audit: Option<Arc<AuditLog>>,
-    /// Where signed messages are kept, if they are.
+    /// Evidence, if it is kept.
     pub evidence: Option<Arc<Evidence>>,
-    /// What was refused lately.
+    /// Latest refusals.
     pub refusals: Arc<Refusals>,
     folder: Option<PathBuf>,
+    notes: Notes,
 }
 
 impl Guards {
-    /// Gives a platform its policy and its record. `node` is this node's name, or number, if several use one file name.
+    /// Gives a platform its policy and its records. `node` is this node's name, if several use one file name.
+    ///
+    /// # Errors
+    /// The policy has errors ([`PolicyError`](policy::PolicyError)), or a file cannot be written.
     pub fn set(
-        arguments: &Guarding,
+        options: &PolicyOptions,
         node: Option<&str>,
         builder: PlatformBuilder,
+        notes: &Notes,
     ) -> anyhow::Result<(Self, PlatformBuilder)> {
         let mut builder = builder;
-        if let Some(file) = &arguments.policy {
-            builder = match policy::open(file) {
-                Ok(policy) => builder.policy(policy),
-                Err(PolicyError::Errors { diagnostics, .. }) => {
-                    terminal::show(&diagnostics);
-                    bail!("{} has errors", file.display());
-                }
-                Err(error) => return Err(error.into()),
-            };
+        if let Some(file) = &options.policy {
+            builder = builder.policy(policy::open(file)?);
         }
-        let file = arguments.audit.as_deref().map(|file| of_node(file, node));
+        let file = options.audit.as_deref().map(|file| of_node(file, node));
         let open = |file: &PathBuf| AuditLog::open(file).with_context(|| format!("cannot write {}", file.display()));
         let audit = file.as_ref().map(open).transpose()?.map(Arc::new);
         let record = audit.clone().map(|audit| audit as Arc<dyn Auditor>);
         let refusals = Arc::new(Refusals::new(record).in_file(file));
         builder = builder.auditor(Arc::clone(&refusals) as Arc<dyn Auditor>);
-        if let Some(file) = &arguments.policy {
+        if let Some(file) = &options.policy {
             // A policy changes with a new start only: the record says with which one that was.
             let object = format!("{} sha256:{}", file.display(), policy::digest(file)?);
             let from = "command line";
@@ -66,9 +74,12 @@ impl Guards {
                 detail: "",
             });
         }
-        let folder = arguments.evidence.as_deref().map(|folder| of_node(folder, node));
-        let evidence = folder.as_deref().map(|folder| Evidence::open(folder, Box::new(terminal::note)));
-        Ok((Self { audit, evidence: evidence.transpose()?.map(Arc::new), refusals, folder }, builder))
+        let folder = options.evidence.as_deref().map(|folder| of_node(folder, node));
+        let evidence = folder.as_deref().map(|folder| Evidence::open(folder, told(notes)));
+        Ok((
+            Self { audit, evidence: evidence.transpose()?.map(Arc::new), refusals, folder, notes: notes.clone() },
+            builder,
+        ))
     }
 
     /// Gives a node's links what guards them.
@@ -100,7 +111,7 @@ impl Guards {
         if let Some(evidence) = &self.evidence {
             evidence.settle(SETTLE_PATIENCE);
             if evidence.lost() > 0 {
-                terminal::note(&format!("{} signed messages are not in the evidence", evidence.lost()));
+                self.notes.warning(&format!("{} signed messages are not in the evidence", evidence.lost()));
             }
         }
         if let Some(audit) = &self.audit {
@@ -112,6 +123,12 @@ impl Guards {
     pub fn auditor(&self) -> Option<Arc<dyn Auditor>> {
         Some(Arc::clone(&self.refusals) as Arc<dyn Auditor>)
     }
+}
+
+/// Returns what takes lines from the evidence.
+fn told(notes: &Notes) -> Box<dyn Fn(&str) + Send + Sync> {
+    let notes = notes.clone();
+    Box::new(move |text| notes.warning(text))
 }
 
 /// The file of one of several nodes that were given the same name: `audit.jsonl.n2`.

@@ -1,30 +1,38 @@
-//! `--offer`, and what a project's `offers:` say: folders of documents that agents act on at this node.
+//! Folders of documents that a node offers to agents, and the folder in which agents leave things.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::agent_storage::StorageFolder;
+use crate::documents::Documents;
+use crate::society::Offer;
 use anyhow::{Context, bail};
-use whimbrel::agent_storage::StorageFolder;
-use whimbrel::documents::Documents;
-use whimbrel::society::Offer;
 use whimbrel_platform::environment::Environments;
 use whimbrel_runtime::Platform;
 
-use crate::arguments::Offering;
-use whimbrel_terminal as terminal;
+use super::Notes;
+
+/// Documents that a node offers, and its storage.
+#[derive(Clone, Debug, Default)]
+pub struct OfferOptions {
+    /// Names of offers, and their folders.
+    pub offers: Vec<(String, PathBuf)>,
+    /// Folder of what agents leave on this node; in memory if there is none.
+    pub storage: Option<PathBuf>,
+}
 
 /// What this node offers: what the command line says, and what the project says of each node, or of `node`. All that the project says, if
 /// there is one node only.
 ///
 /// # Errors
 /// A folder cannot be offered, or two have one name.
-pub fn environments(arguments: &Offering, offers: &[Offer], node: Option<&str>) -> anyhow::Result<Environments> {
+pub fn environments(options: &OfferOptions, offers: &[Offer], node: Option<&str>) -> anyhow::Result<Environments> {
     let is_here = |offer: &&Offer| match (&offer.host, node) {
         (Some(host), Some(node)) => host.as_str() == node,
         _ => true,
     };
     let of_project = offers.iter().filter(is_here).map(|offer| (&offer.name, &offer.folder));
-    let of_command = arguments.offers.iter().map(|(name, folder)| (name, folder));
+    let of_command = options.offers.iter().map(|(name, folder)| (name, folder));
     let mut environments = Environments::default();
     for (name, folder) in of_project.chain(of_command) {
         if !environments.add(name.clone(), documents(name, folder)?) {
@@ -44,16 +52,21 @@ fn documents(name: &str, folder: &Path) -> anyhow::Result<Arc<Documents>> {
 ///
 /// # Errors
 /// The folder cannot be used.
-pub fn storage(arguments: &Offering, node: Option<&str>) -> anyhow::Result<Option<StorageFolder>> {
-    let folder = arguments.storage.as_ref().map(|folder| node.map_or_else(|| folder.clone(), |node| folder.join(node)));
-    Ok(folder.map(|folder| StorageFolder::open(&folder, terminal::note)).transpose()?)
+pub fn storage(options: &OfferOptions, node: Option<&str>, notes: &Notes) -> anyhow::Result<Option<StorageFolder>> {
+    let folder = options.storage.as_ref().map(|folder| node.map_or_else(|| folder.clone(), |node| folder.join(node)));
+    Ok(folder
+        .map(|folder| {
+            let notes = notes.clone();
+            StorageFolder::open(&folder, move |text| notes.warning(text))
+        })
+        .transpose()?)
 }
 
 /// Says so if something is offered that nobody is granted.
-pub fn note_ungranted(environments: &Environments, platform: &Platform) {
+pub fn note_ungranted(environments: &Environments, platform: &Platform, notes: &Notes) {
     for name in environments.names() {
         if !platform.services().policy().offers_environment(name) {
-            terminal::note(&format!(
+            notes.news(&format!(
                 "{name} is offered, but no agent may act on it: grant it in a policy file (--policy) by \
                  [[grant]] who = \"*\" environments = \"{name}\""
             ));

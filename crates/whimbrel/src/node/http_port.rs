@@ -8,19 +8,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use rustls::ServerConfig;
 use tokio::net::TcpSocket;
-use whimbrel::WebSessions;
 use whimbrel_gateway::{Access, Gateway, GatewayConfig, Role};
 use whimbrel_net::agent_port::{AgentPort, new_token};
-use whimbrel_net::{Credentials, https};
+use whimbrel_net::{Credentials, Level, https};
 use whimbrel_operator::Operator;
 use whimbrel_platform::audit::Auditor;
 
-use crate::arguments::{Http, HttpOptions};
-use crate::credentials::{self, Watched, alone};
-use whimbrel::open_files;
-use whimbrel_terminal as terminal;
-use whimbrel_terminal::options::SecurityLevel;
-use whimbrel_terminal::stopping::Farewell;
+use super::credentials::{self, Watched, alone};
+use super::ending::Farewell;
+use super::{Notes, open_files};
+use crate::WebSessions;
 
 /// Where the console is if nobody says otherwise: here, or at any port that is free.
 const USUAL: &str = "127.0.0.1:8420";
@@ -30,31 +27,63 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 /// The name that certificates of all nodes have.
 const NODE: &str = "node.whimbrel";
 
+/// Place of a node's HTTP port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Http {
+    /// Nowhere.
+    Off,
+    /// At this address.
+    At(String),
+}
+
+/// Address, tokens and files of a node's HTTP port.
+#[derive(Clone, Debug, Default)]
+pub struct HttpOptions {
+    /// Place of the port; a usual one, or none, if nothing is said.
+    pub http: Option<Http>,
+    /// True if other processes share the port.
+    pub reuse_port: bool,
+    /// Address at which clients reach this node and no other, if a proxy stands before it.
+    pub public: Option<String>,
+    /// Token that allows everything; made up if there is none.
+    pub token: Option<String>,
+    /// Token that allows looking only.
+    pub viewer_token: Option<String>,
+    /// Origins whose pages may ask.
+    pub origins: Vec<String>,
+    /// Folder of pages that are served to anybody.
+    pub pages: Option<PathBuf>,
+    /// Certificate (PEM) for browsers; the node's own if there is none.
+    pub certificate: Option<PathBuf>,
+    /// Key (PEM) of that certificate.
+    pub key: Option<PathBuf>,
+}
+
 /// What is to be known of a node so that it can have an HTTP port.
-pub struct Site<'a> {
+pub struct HttpSetup<'a> {
     /// What was asked for.
     pub options: &'a HttpOptions,
     /// Whether it is to have one if nothing was said about it.
     pub unless_said: bool,
-    /// How links are to be secured, if that was said.
-    pub security: Option<SecurityLevel>,
+    /// Security of links, if it was said.
+    pub level: Option<Level>,
     /// The node's credentials, if it has some.
     pub credentials: Option<&'a Path>,
-    /// Whether nothing is to be said.
-    pub quiet: bool,
+    /// Receiver of what the operator is told.
+    pub notes: &'a Notes,
 }
 
-impl Site<'_> {
+impl HttpSetup<'_> {
     /// Where to listen, if at all.
     fn listener(&self) -> anyhow::Result<Option<TcpListener>> {
         match &self.options.http {
             Some(Http::Off) => Ok(None),
             Some(Http::At(address)) => {
-                let listening = bind(address, self.options.http_reuse_port);
+                let listening = bind(address, self.options.reuse_port);
                 Ok(Some(listening.with_context(|| format!("cannot listen at {address}"))?))
             }
             // Nobody would learn the address.
-            None if !self.unless_said || self.quiet => Ok(None),
+            None if !self.unless_said || self.notes.is_quiet() => Ok(None),
             None => Ok(bind(USUAL, false).or_else(|_| bind(ANY, false)).ok()),
         }
     }
@@ -63,11 +92,11 @@ impl Site<'_> {
     fn tls(&self, listener: &TcpListener) -> anyhow::Result<Option<Arc<ServerConfig>>> {
         let read =
             |path: &Path| std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
-        if let (Some(certificate), Some(key)) = (&self.options.http_certificate, &self.options.http_key) {
+        if let (Some(certificate), Some(key)) = (&self.options.certificate, &self.options.key) {
             return Ok(Some(https(&read(certificate)?, &read(key)?)?));
         }
         let is_here = listener.local_addr()?.ip().is_loopback();
-        if is_here || self.security == Some(SecurityLevel::Open) {
+        if is_here || self.level == Some(Level::Open) {
             return Ok(None);
         }
         let Some(folder) = self.credentials else {
@@ -82,18 +111,18 @@ impl Site<'_> {
 
     /// Who may come in; and what lets one do everything.
     fn access(&self) -> anyhow::Result<(Access, String)> {
-        let admin = match &self.options.http_token {
+        let admin = match &self.options.token {
             Some(token) => token.clone(),
             None => new_token(&["*".to_owned()])?.0,
         };
         let mut access = Access::none().with_token(&admin, Role::Admin).with_host(NODE);
-        if let Some(viewer) = &self.options.http_viewer_token {
+        if let Some(viewer) = &self.options.viewer_token {
             access = access.with_token(viewer, Role::Viewer);
         }
-        for origin in &self.options.http_origins {
+        for origin in &self.options.origins {
             access = access.with_origin(origin);
         }
-        if let Some(public) = &self.options.http_public {
+        if let Some(public) = &self.options.public {
             access = access.with_public_name(public);
         }
         Ok((access, admin))
@@ -109,13 +138,13 @@ impl Site<'_> {
         let Some(listener) = self.listener()? else { return Ok(None) };
         let tls = self.tls(&listener)?;
         let (access, token) = self.access()?;
-        let follows = self.options.http_certificate.is_none();
+        let follows = self.options.certificate.is_none();
         let credentials = self.credentials.filter(|_| follows && tls.is_some()).map(Path::to_owned);
         let pages = self.options.pages.clone();
         if let Some(pages) = pages.as_deref().filter(|pages| !pages.is_dir()) {
             bail!("{} is no folder of pages", pages.display());
         }
-        let (own, access) = if self.options.http_reuse_port {
+        let (own, access) = if self.options.reuse_port {
             let shared = listener.local_addr()?;
             // Whatever is free, where the shared one is.
             let own = bind_at(SocketAddr::new(shared.ip(), 0), false)?;
@@ -123,8 +152,8 @@ impl Site<'_> {
         } else {
             (None, access)
         };
-        let (public, quiet) = (self.options.http_public.clone(), self.quiet);
-        Ok(Some(HttpPort { listener, own, public, tls, access, token, pages, credentials, quiet }))
+        let (public, notes) = (self.options.public.clone(), self.notes.clone());
+        Ok(Some(HttpPort { listener, own, public, tls, access, token, pages, credentials, notes }))
     }
 }
 
@@ -203,7 +232,7 @@ pub struct HttpPort {
     pages: Option<PathBuf>,
     /// The folder with the certificate, if that is the node's own.
     credentials: Option<PathBuf>,
-    quiet: bool,
+    notes: Notes,
 }
 
 impl HttpPort {
@@ -236,16 +265,14 @@ impl HttpPort {
         auditor: Option<Arc<dyn Auditor>>,
     ) -> anyhow::Result<Arc<Gateway>> {
         let console = self.console()?;
-        let Self { listener, own, tls, access, pages, credentials, quiet, .. } = self;
+        let Self { listener, own, tls, access, pages, credentials, notes, .. } = self;
         let held = Arc::new(WebSessions::of(sessions));
         let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         own.map(|own| gateway.listen_also(own, sessions.threads())).transpose()?;
-        if !quiet {
-            terminal::note(&format!("the console is at {console}"));
-        }
+        notes.news(&format!("the console is at {console}"));
         if let Some(folder) = credentials {
-            watch(&gateway, Watched::following(&folder));
+            watch(&gateway, Watched::following(&folder), &notes);
         }
         Ok(gateway)
     }
@@ -266,14 +293,15 @@ pub fn open(
 }
 
 /// Has connections encrypted with what is in the folder, whenever that changes.
-fn watch(gateway: &Arc<Gateway>, credentials: Watched) {
+fn watch(gateway: &Arc<Gateway>, credentials: Watched, notes: &Notes) {
     let gateway = Arc::downgrade(gateway);
-    credentials.watch(move |credentials| {
+    let told = notes.clone();
+    credentials.watch(notes.clone(), move |credentials| {
         let Some(gateway) = gateway.upgrade() else { return false };
         let Some(credentials) = credentials else { return true };
         match https(&credentials.certificate_pem, &credentials.key_pem) {
             Ok(tls) => gateway.set_tls(tls),
-            Err(error) => terminal::note(&format!("the new credentials are of no use to the console: {error}")),
+            Err(error) => told.warning(&format!("the new credentials are of no use to the console: {error}")),
         }
         true
     });

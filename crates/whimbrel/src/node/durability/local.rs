@@ -1,37 +1,38 @@
-//! What this node serves: a platform, and the society's agents on it.
+//! Partitions that this node serves, with the society's agents on its platform.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use whimbrel::Society;
-use whimbrel::cluster::DEPOSED;
 use whimbrel_platform::cluster::{AdoptError, LocalNode, Work, YIELD_PATIENCE, YieldError};
 use whimbrel_platform::store::{Epoch, OpenError, Partition, StoreError};
 use whimbrel_runtime::{Adopted, NotAdopted, Platform, RecoverError};
 
-use crate::membership::Dialler;
-use whimbrel_terminal as terminal;
+use super::super::Notes;
+use super::super::membership::Dialler;
+use crate::Society;
+use crate::cluster::DEPOSED;
 
-/// See the module.
-pub struct Local {
+/// Platform of a node, as its cluster sees it.
+pub struct SocietyNode {
     platform: Platform,
     society: Mutex<Society>,
     links: Option<Dialler>,
     place: String,
     /// It has been said that agents go on, or is not to be.
     told: AtomicBool,
+    notes: Notes,
     /// The society had ended before this process began.
     over: Arc<AtomicBool>,
 }
 
-impl Local {
+impl SocietyNode {
     /// Serves this society's agents; `over` becomes true if the society proves to have ended.
     pub fn new(
         platform: &Platform,
         society: Society,
         links: Option<Dialler>,
         place: &str,
-        quiet: bool,
+        notes: &Notes,
         over: &Arc<AtomicBool>,
     ) -> Self {
         let (platform, society) = (platform.clone(), Mutex::new(society));
@@ -40,7 +41,8 @@ impl Local {
             society,
             links,
             place: super::shown(place),
-            told: AtomicBool::new(quiet),
+            told: AtomicBool::new(notes.is_quiet()),
+            notes: notes.clone(),
             over: Arc::clone(over),
         }
     }
@@ -49,7 +51,7 @@ impl Local {
     fn tell(&self, adopted: &Adopted) {
         let Adopted { kept, messages, .. } = adopted;
         if !self.told.swap(true, Ordering::AcqRel) && *kept + *messages > 0 {
-            terminal::note(&format!(
+            self.notes.warning(&format!(
                 "going on with {kept} agents and {messages} messages on their way, kept in {} (--fresh begins anew)",
                 self.place
             ));
@@ -67,7 +69,7 @@ impl Local {
     }
 }
 
-impl LocalNode for Local {
+impl LocalNode for SocietyNode {
     fn adopt(&self, partitions: &[(Partition, Epoch)]) -> Vec<(Partition, AdoptError)> {
         let is_theirs = |name| {
             let partition = self.platform.partition_of(name);
@@ -80,7 +82,7 @@ impl LocalNode for Local {
                 return adopted.failed.into_iter().map(|(partition, why)| (partition, Self::reason(why))).collect();
             }
             Err(whimbrel_runtime::AdoptError::Ended(code)) => {
-                terminal::note("the society had ended: what is kept of it is forgotten, and it may begin anew");
+                self.notes.warning("the society had ended: what is kept of it is forgotten, and it may begin anew");
                 self.over.store(true, Ordering::Release);
                 self.platform.leave_with(code);
                 "the society has ended".to_owned()
@@ -125,7 +127,7 @@ impl LocalNode for Local {
     }
 
     fn failed(&self, why: &str) {
-        terminal::complain(&anyhow::anyhow!("{why}"));
+        self.notes.failure(why);
         self.platform.leave_with(1);
     }
 }

@@ -1,4 +1,4 @@
-//! `--log`: what agents say to each other, kept for `whimbrel log`.
+//! Recorder of a node's conversations: a log in a folder, for `whimbrel log`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use whimbrel_platform::store::{Coord, Epoch, Journal, Revision};
 use whimbrel_runtime::{Observation, Platform};
 use whimbrel_store::{ConversationKeeper, ConversationLog, Embedded, Options};
 
-use whimbrel::control::began_us;
-use whimbrel_terminal as terminal;
+use super::Notes;
+use crate::control::began_us;
 
 /// The folder beside a project where its log is kept.
 const FOLDER: &str = ".whimbrel";
@@ -36,14 +36,15 @@ impl ConversationRecorder {
         file: &Path,
         node: &str,
         platform: &Platform,
+        notes: &Notes,
     ) -> anyhow::Result<Option<Self>> {
         let Some(folder) = wanted else { return Ok(None) };
         let folder = folder.clone().unwrap_or_else(|| default_folder(file)).join(node);
         let cannot = || format!("cannot keep what is said in {}", folder.display());
-        let store = open(&folder, true).with_context(cannot)?;
+        let store = open(&folder, true, notes).with_context(cannot)?;
         let epoch = next_epoch(&*store).with_context(cannot)?;
         let log = ConversationLog::open(store as Arc<dyn Journal>).with_context(cannot)?;
-        let keeper = log.keep(epoch, began_us(platform), terminal::note).with_context(cannot)?;
+        let keeper = log.keep(epoch, began_us(platform), warnings(notes)).with_context(cannot)?;
         let observation = platform.observe(keeper.observer());
         Ok(Some(Self { log, keeper, observation }))
     }
@@ -61,6 +62,12 @@ impl ConversationRecorder {
     }
 }
 
+/// Returns what takes warnings about the log.
+fn warnings(notes: &Notes) -> impl Fn(&str) + Send + Sync + use<> + 'static {
+    let notes = notes.clone();
+    move |text| notes.warning(text)
+}
+
 /// Where a society's log is kept if nobody says where: beside its file.
 fn default_folder(file: &Path) -> PathBuf {
     let name = format!("{}.log", file.file_stem().unwrap_or_default().to_string_lossy());
@@ -71,14 +78,14 @@ fn default_folder(file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// There are none, one cannot be read, or a process is writing it.
-pub fn read(folder: &Path) -> anyhow::Result<Vec<(String, ConversationLog)>> {
+pub fn read(folder: &Path, notes: &Notes) -> anyhow::Result<Vec<(String, ConversationLog)>> {
     let cannot = || format!("cannot read the log in {}", folder.display());
     let mut nodes = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();
         if path.is_dir() {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let log = ConversationLog::open(open(&path, false).with_context(cannot)?).with_context(cannot)?;
+            let log = ConversationLog::open(open(&path, false, notes).with_context(cannot)?).with_context(cannot)?;
             nodes.push((name, log));
         }
     }
@@ -89,10 +96,10 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<(String, ConversationLog)>> {
     Ok(nodes)
 }
 
-fn open(folder: &Path, create: bool) -> anyhow::Result<Arc<Embedded>> {
+fn open(folder: &Path, create: bool, notes: &Notes) -> anyhow::Result<Arc<Embedded>> {
     let options = Options { partitions: Some(1), segment_bytes: SEGMENT_BYTES, create };
     let store = Embedded::open(folder, &options)?;
-    terminal::note_exposed(store.found().exposed.as_deref());
+    notes.exposed(store.found().exposed.as_deref());
     Ok(Arc::new(store))
 }
 

@@ -1,5 +1,6 @@
 //! The port where programs in any language have agents.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,20 +10,32 @@ use whimbrel_net::{Credentials, HubView, Level};
 use whimbrel_operator::{Answer, DoorsInfo, Request};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::limits::QUESTION_PATIENCE_MS;
-use whimbrel_platform::session::Grant;
+use whimbrel_platform::session::{Grant, SessionLimits};
 use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 
-use crate::arguments::AgentPortOptions;
-use crate::credentials::{Watched, alone};
-use crate::http_port::{HttpPort, door_at};
-use whimbrel_terminal as terminal;
-use whimbrel_terminal::stopping::Farewell;
+use super::Notes;
+use super::credentials::{Watched, alone};
+use super::ending::Farewell;
+use super::http_port::{HttpPort, door_at};
 
 /// How long good-byes may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What stands for the address of sessions that come over HTTP.
 const ON_THIS_MACHINE: &str = "127.0.0.1:0";
+
+/// Address, tokens and limits of the agent port.
+#[derive(Clone, Debug, Default)]
+pub struct AgentPortOptions {
+    /// Port of this machine, or address; there is no port if neither this nor HTTP is asked for.
+    pub address: Option<String>,
+    /// Secret that lets a program have agents of any name.
+    pub token: Option<String>,
+    /// File of tokens that let programs have agents of certain names.
+    pub tokens: Option<PathBuf>,
+    /// Limits of each session.
+    pub limits: SessionLimits,
+}
 
 /// Opens it, if that is asked for, or if sessions can come over HTTP: there `http_token` lets one have any agents, too.
 pub fn open(
@@ -31,32 +44,32 @@ pub fn open(
     auditor: Option<Arc<dyn Auditor>>,
     links: Option<HubView>,
     http_token: Option<&str>,
-    quiet: bool,
     platform: &Platform,
+    notes: &Notes,
 ) -> anyhow::Result<Option<Arc<AgentPort>>> {
-    if options.agent_port.is_none() && http_token.is_none() {
+    if options.address.is_none() && http_token.is_none() {
         return Ok(None);
     }
     let in_full = |port: &String| if port.contains(':') { port.clone() } else { format!("127.0.0.1:{port}") };
-    let address = options.agent_port.as_ref().map(in_full);
+    let address = options.address.as_ref().map(in_full);
     let (level, credentials) = match address.as_deref() {
         Some(address) => level(address)?,
         // What comes over HTTP is as secure as that is. Who comes with a certificate proves in its session that it is his.
         None => (Level::Open, level(ON_THIS_MACHINE)?.1),
     };
     let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
-    let constant = options.agent_token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
+    let constant = options.token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     // What is wrong with it is told now, not to the first who comes.
-    let file = options.agent_tokens.as_deref().map(TokenFile::open).transpose()?;
-    if address.is_some() && file.is_none() && options.agent_token.is_none() && level == Level::Open {
+    let file = options.tokens.as_deref().map(TokenFile::open).transpose()?;
+    if address.is_some() && file.is_none() && options.token.is_none() && level == Level::Open {
         bail!("who may have agents here? Give --agent-token, or --agent-tokens (see `whimbrel help session`)")
     }
-    let log = move |text: &str| {
-        if !quiet {
-            terminal::note(text);
-        }
+    let log = {
+        let notes = notes.clone();
+        move |text: &str| notes.news(text)
     };
-    let limits = options.limits();
+    let log_of_tokens = log.clone();
+    let limits = options.limits;
     let who = move |claim: &whimbrel_net::agent_port::Claim<'_>| {
         if let Some(name) = claim.certified.first() {
             // No token's account is called so: these are hashes.
@@ -67,14 +80,14 @@ pub fn open(
         let token = claim.token?;
         let listed = file.as_ref().and_then(|file| {
             file.grant(token).unwrap_or_else(|error| {
-                log(&error.to_string());
+                log_of_tokens(&error.to_string());
                 None
             })
         });
         constant.grant(token).or(listed).or_else(|| operators.grant(token))
     };
     let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| who(claim).map(|grant| grant.within(limits));
-    let (authorise, log_there, doors) = (Box::new(authorise), Box::new(log), Some(doors_of(platform)));
+    let (authorise, log_there, doors) = (Box::new(authorise), Box::new(log.clone()), Some(doors_of(platform)));
     let config = AgentPortConfig { level, credentials, links, doors, authorise, auditor, log: log_there };
     let port = match &address {
         Some(address) => AgentPort::open(config, platform.host(), address)?,
@@ -118,12 +131,13 @@ pub fn share_out(port: Option<&Arc<AgentPort>>, roll: &Roll, platform: &Platform
 }
 
 /// Has the port show and trust what is in the folder, whenever that changes.
-pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched) {
+pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched, notes: &Notes) {
     let Some(port) = port.map(Arc::downgrade) else { return };
-    credentials.watch(move |credentials| {
+    let told = notes.clone();
+    credentials.watch(notes.clone(), move |credentials| {
         let Some(port) = port.upgrade() else { return false };
         if let Some(Err(error)) = credentials.map(|credentials| port.set_credentials(credentials)) {
-            terminal::note(&format!("the new credentials are of no use to the agent port: {error}"));
+            told.warning(&format!("the new credentials are of no use to the agent port: {error}"));
         }
         true
     });

@@ -1,21 +1,20 @@
 //! A node among others on other machines: letting them join, and joining.
 
 use std::net::ToSocketAddrs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use whimbrel_acl::Encoding;
 use whimbrel_net::{Credentials, Hub, HubConfig, HubView, Level};
 use whimbrel_runtime::Platform;
 
-use crate::arguments::{Join, Run};
-use crate::credentials::{self, Watched, alone};
-use crate::durability::Durability;
-use crate::policy_setup::Guards;
-use whimbrel_terminal as terminal;
-use whimbrel_terminal::options::SecurityLevel;
-use whimbrel_terminal::stopping::{Farewell, Stopping};
+use super::Notes;
+use super::credentials::{self, Watched, alone};
+use super::durability::Durability;
+use super::ending::Farewell;
+use super::policy_setup::Guards;
 
 /// The name of the node that others join first, if its certificate says no other.
 const FIRST: &str = "n1";
@@ -28,56 +27,95 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long good-byes may take.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// This node's links.
+/// Name, address and security of a node's links.
+#[derive(Clone, Debug)]
+pub struct LinkOptions {
+    /// Name of this node; the one in its certificate, or a usual one, if there is none.
+    pub name: Option<String>,
+    /// Address at which other nodes reach this one.
+    pub listen: Option<String>,
+    /// Secret of the platform.
+    pub token: Option<String>,
+    /// Security; authenticated beyond this machine if nothing is said.
+    pub level: Option<Level>,
+    /// Folder with this node's certificate.
+    pub credentials: Option<PathBuf>,
+    /// Encoding of messages on links.
+    pub encoding: Encoding,
+    /// Time for which another node may be out of reach before it is taken for lost.
+    pub patience: Option<Duration>,
+}
+
+impl Default for LinkOptions {
+    fn default() -> Self {
+        let (name, listen, token, level, credentials, patience) = Default::default();
+        Self { name, listen, token, level, credentials, encoding: Encoding::Compact, patience }
+    }
+}
+
+/// Links of a node to the others of its platform.
 pub struct Membership {
     hub: Arc<Hub>,
+    notes: Notes,
 }
 
 impl Membership {
     /// Lets other nodes join at `address`.
-    pub fn listen(arguments: &Run, address: &str, platform: &Platform, guards: &Guards) -> anyhow::Result<Self> {
-        let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
-        let asked = arguments.name.as_deref();
-        let mut config = config_of(asked, FIRST, level, arguments.credentials.as_deref(), platform)?;
-        config.token.clone_from(&arguments.token);
-        let member = Self::open(arguments, config, address, platform, guards)?;
-        if !arguments.quiet {
-            terminal::note(&format!("others can join at {}", member.hub.address().unwrap_or(address)));
-        }
+    ///
+    /// # Errors
+    /// The node cannot listen there, or its links cannot be secured.
+    pub fn listen(
+        options: &LinkOptions,
+        address: &str,
+        platform: &Platform,
+        guards: &Guards,
+        notes: &Notes,
+    ) -> anyhow::Result<Self> {
+        let level = level_for(options.level, address, options.credentials.as_deref())?;
+        let asked = options.name.as_deref();
+        let mut config = config_of(asked, FIRST, level, options.credentials.as_deref(), platform)?;
+        config.token.clone_from(&options.token);
+        let member = Self::open(options, config, address, platform, guards, notes)?;
+        notes.news(&format!("others can join at {}", member.hub.address().unwrap_or(address)));
         Ok(member)
     }
 
     /// Becomes a node of a cluster, with the name and the secret that it was let in with.
+    ///
+    /// # Errors
+    /// As [`Membership::listen`].
     pub fn of_cluster(
-        arguments: &Run,
-        keeping: &Durability,
+        options: &LinkOptions,
+        durability: &Durability,
         address: &str,
         platform: &Platform,
         guards: &Guards,
+        notes: &Notes,
     ) -> anyhow::Result<Self> {
         check_reachable(address)?;
-        let level = level_for(arguments.security, address, arguments.credentials.as_deref())?;
-        let mut config = config_of(Some(keeping.node()), FIRST, level, arguments.credentials.as_deref(), platform)?;
-        config.token = Some(keeping.token().to_owned());
-        Self::open(arguments, config, address, platform, guards)
+        let level = level_for(options.level, address, options.credentials.as_deref())?;
+        let mut config = config_of(Some(durability.node()), FIRST, level, options.credentials.as_deref(), platform)?;
+        config.token = Some(durability.token().to_owned());
+        Self::open(options, config, address, platform, guards, notes)
     }
 
     /// Listens there, as these say.
     fn open(
-        arguments: &Run,
+        options: &LinkOptions,
         mut config: HubConfig,
         address: &str,
         platform: &Platform,
         guards: &Guards,
+        notes: &Notes,
     ) -> anyhow::Result<Self> {
-        config.encoding = arguments.encoding;
-        config.patience = arguments.link_timeout.unwrap_or(config.patience);
+        config.encoding = options.encoding;
+        config.patience = options.patience.unwrap_or(config.patience);
         guards.guard(&mut config)?;
-        config.log = log(arguments.quiet);
+        config.log = log(notes);
         let hub = Arc::new(Hub::start(config, platform.station(), Some(address))?);
-        watch(arguments.credentials.as_deref(), &hub);
+        watch(options.credentials.as_deref(), &hub, notes);
         platform.link_with(hub.links());
-        Ok(Self { hub })
+        Ok(Self { hub, notes: notes.clone() })
     }
 
     /// What links this node with others, as long as it is a member.
@@ -90,54 +128,60 @@ impl Membership {
         self.hub.address().map(str::to_owned)
     }
 
-    /// Joins a platform, and waits until it has told of its agents. `None` if this node is to end before.
+    /// Joins the platform at `address`, and waits until it has told of its agents. `None` if this node is to end before:
+    /// `ends_within` waits for so long, and returns true then.
+    ///
+    /// # Errors
+    /// The platform refuses this node, or does not answer in time, or its links cannot be secured.
     pub fn join(
-        arguments: &Join,
+        options: &LinkOptions,
+        address: &str,
         platform: &Platform,
         guards: &Guards,
-        stopping: &Stopping,
+        ends_within: &dyn Fn(Duration) -> bool,
+        notes: &Notes,
     ) -> anyhow::Result<Option<Self>> {
-        let mut level = level_for(arguments.security, &arguments.address, arguments.credentials.as_deref())?;
-        if let Some(listen) = &arguments.listen {
+        let mut level = level_for(options.level, address, options.credentials.as_deref())?;
+        if let Some(listen) = &options.listen {
             check_reachable(listen)?;
-            level = level.max(level_for(arguments.security, listen, arguments.credentials.as_deref())?);
+            level = level.max(level_for(options.level, listen, options.credentials.as_deref())?);
         }
         let made_up = format!("n-{:08x}", platform.services().random() as u32);
-        let asked = arguments.name.as_deref();
-        let mut config = config_of(asked, &made_up, level, arguments.credentials.as_deref(), platform)?;
-        config.token.clone_from(&arguments.token);
-        config.encoding = arguments.encoding;
-        config.patience = arguments.link_timeout.unwrap_or(config.patience);
+        let asked = options.name.as_deref();
+        let mut config = config_of(asked, &made_up, level, options.credentials.as_deref(), platform)?;
+        config.token.clone_from(&options.token);
+        config.encoding = options.encoding;
+        config.patience = options.patience.unwrap_or(config.patience);
         guards.guard(&mut config)?;
-        config.log = log(arguments.quiet);
-        let hub = Arc::new(Hub::start(config, platform.station(), arguments.listen.as_deref())?);
-        watch(arguments.credentials.as_deref(), &hub);
+        config.log = log(notes);
+        let hub = Arc::new(Hub::start(config, platform.station(), options.listen.as_deref())?);
+        watch(options.credentials.as_deref(), &hub, notes);
         platform.link_with(hub.links());
-        let first = hub.connect(&arguments.address);
+        let first = hub.connect(address);
         let until = Instant::now() + JOIN_PATIENCE;
         while !platform.knows_all_of(first) {
             if let Some(why) = hub.refusal() {
-                bail!("the platform at {} does not want this node: {why}", arguments.address);
+                bail!("the platform at {} does not want this node: {why}", address);
             }
             let (no_node, obstacle) = hub.obstacle();
             if let Some(why) = no_node {
-                bail!("there is no node at {} that this one could link with: {why}", arguments.address);
+                bail!("there is no node at {} that this one could link with: {why}", address);
             }
             if Instant::now() > until {
                 let why = obstacle.unwrap_or_else(|| "it does not tell of its agents".to_owned());
-                bail!("the platform at {} cannot be joined within {JOIN_PATIENCE:?}: {why}", arguments.address);
+                bail!("the platform at {} cannot be joined within {JOIN_PATIENCE:?}: {why}", address);
             }
-            if stopping.within(LOOK_EVERY) {
+            if ends_within(LOOK_EVERY) {
                 return Ok(None);
             }
         }
-        let member = Self { hub };
-        Ok(member.hear_of_others(platform, stopping, arguments.quiet)?.then_some(member))
+        let member = Self { hub, notes: notes.clone() };
+        Ok(member.hear_of_others(platform, ends_within)?.then_some(member))
     }
 
     /// Waits until the other nodes of the platform have told of their agents, too: names that are theirs are taken. False if this node is
     /// to end before.
-    fn hear_of_others(&self, platform: &Platform, stopping: &Stopping, quiet: bool) -> anyhow::Result<bool> {
+    fn hear_of_others(&self, platform: &Platform, ends_within: &dyn Fn(Duration) -> bool) -> anyhow::Result<bool> {
         let links = self.hub.links();
         let until = Instant::now() + OTHERS_PATIENCE;
         let mut silent = links.nodes();
@@ -149,14 +193,14 @@ impl Membership {
             if silent.is_empty() || Instant::now() > until {
                 break;
             }
-            if stopping.within(LOOK_EVERY) {
+            if ends_within(LOOK_EVERY) {
                 return Ok(false);
             }
         }
         let names: Vec<String> = silent.into_iter().filter_map(|node| links.name_of(node)).collect();
-        if !names.is_empty() && !quiet {
+        if !names.is_empty() {
             let names = names.join(", ");
-            terminal::note(&format!(
+            self.notes.news(&format!(
                 "no link to {names} yet: if an agent there has the name of one here, one of the two ends"
             ));
         }
@@ -195,26 +239,24 @@ impl Dialler {
 }
 
 /// Has the hub show and trust what is in the folder, whenever that changes.
-fn watch(folder: Option<&Path>, hub: &Arc<Hub>) {
+fn watch(folder: Option<&Path>, hub: &Arc<Hub>, notes: &Notes) {
     let Some(folder) = folder else { return };
     let hub = Arc::downgrade(hub);
-    Watched::new(folder).watch(move |credentials| {
+    let told = notes.clone();
+    Watched::new(folder).watch(notes.clone(), move |credentials| {
         let Some(hub) = hub.upgrade() else { return false };
         match credentials.map(|credentials| hub.set_credentials(credentials)) {
-            Some(Ok(())) => terminal::note("the new credentials are in use"),
-            Some(Err(error)) => terminal::note(&format!("the new credentials are of no use: {error}")),
+            Some(Ok(())) => told.warning("the new credentials are in use"),
+            Some(Err(error)) => told.warning(&format!("the new credentials are of no use: {error}")),
             None => {}
         }
         true
     });
 }
 
-fn log(quiet: bool) -> Box<dyn Fn(&str) + Send + Sync> {
-    Box::new(move |text| {
-        if !quiet {
-            terminal::note(text);
-        }
-    })
+fn log(notes: &Notes) -> Box<dyn Fn(&str) + Send + Sync> {
+    let notes = notes.clone();
+    Box::new(move |text| notes.news(text))
 }
 
 /// How connections at `address` are secured, and with what.
@@ -222,7 +264,7 @@ fn log(quiet: bool) -> Box<dyn Fn(&str) + Send + Sync> {
 /// # Errors
 /// They are to be, and there is nothing to do it with.
 pub fn security_at(
-    asked: Option<SecurityLevel>,
+    asked: Option<Level>,
     address: &str,
     folder: Option<&Path>,
 ) -> anyhow::Result<(Level, Option<Credentials>)> {
@@ -231,11 +273,11 @@ pub fn security_at(
 }
 
 /// What is asked for; else, authenticated beyond this machine.
-fn level_for(asked: Option<SecurityLevel>, address: &str, credentials: Option<&Path>) -> anyhow::Result<Level> {
+fn level_for(asked: Option<Level>, address: &str, credentials: Option<&Path>) -> anyhow::Result<Level> {
     let addresses = address.to_socket_addrs().with_context(|| format!("{address} is no address as 127.0.0.1:7001"))?;
     let here = addresses.into_iter().all(|address| address.ip().is_loopback());
     let level = match asked {
-        Some(asked) => Level::from(asked),
+        Some(asked) => asked,
         None if here && credentials.is_none() => Level::Open,
         None => Level::Authenticated,
     };

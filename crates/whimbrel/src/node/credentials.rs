@@ -11,7 +11,7 @@ use anyhow::Context;
 use whimbrel_net::authority::file::{AUTHORITY, REVOKED, replace_file, replace_secret};
 use whimbrel_net::{Credentials, enrolment};
 
-use whimbrel_terminal as terminal;
+use super::Notes;
 
 const NODE: &str = "node.pem";
 const AGENTS: &str = "agents.pem";
@@ -111,12 +111,12 @@ impl Watched {
 
     /// Gives `use_them` the credentials whenever they change, and has them change when the authority says so, until
     /// `use_them` says that it is over.
-    pub fn watch(mut self, mut use_them: impl FnMut(Option<&Credentials>) -> bool + Send + 'static) {
+    pub fn watch(mut self, notes: Notes, mut use_them: impl FnMut(Option<&Credentials>) -> bool + Send + 'static) {
         std::thread::spawn(move || {
             while use_them(None) {
                 std::thread::sleep(LOOK_EVERY);
                 if let Err(error) = self.ask_authority() {
-                    terminal::note(&format!("{error:#}"));
+                    notes.warning(&format!("{error:#}"));
                 }
                 let seen = changes(&self.folder);
                 if seen == self.seen {
@@ -126,7 +126,7 @@ impl Watched {
                 match read(&self.folder) {
                     Ok(credentials) if !use_them(Some(&credentials)) => return,
                     Ok(_) => {}
-                    Err(error) => terminal::note(&format!("{error:#}")),
+                    Err(error) => notes.warning(&format!("{error:#}")),
                 }
             }
         });
