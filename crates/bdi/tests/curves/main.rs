@@ -17,7 +17,7 @@ use whimbrel_testkit::Simulation;
 
 const PROGRAM: &str = include_str!("../../../../bench/asl/curves.asl");
 
-/// Runs of which the fastest counts.
+/// Number of runs, of which the fastest counts.
 const RUNS: usize = 3;
 
 /// Time after which a cell's run is not repeated.
@@ -29,7 +29,7 @@ const ENOUGH: Duration = Duration::from_secs(20);
 /// Largest ratio of the time for 8 times as many things: neither 64 nor so near to 8 that caches decide.
 const GROWTH_MAX: f64 = 26.0;
 
-/// An operation, and with how many things its row begins.
+/// Operations, each with the number of things at the start of its row.
 const CURVES: &[(&str, usize)] = &[
     ("annotations_added", 3_000),
     ("annotations_asked", 3_000),
@@ -60,7 +60,7 @@ const CURVES: &[(&str, usize)] = &[
 ];
 
 #[test]
-fn operations_grow_as_their_number() {
+fn operations_grow_linearly() {
     for (name, n) in CURVES {
         let [few, many] = [n / 8, *n].map(|n| fastest(name, n).as_secs_f64());
         assert!(many < GROWTH_MAX * few, "{name}: {few} s for {}, {many} s for {n}", n / 8);
@@ -79,7 +79,7 @@ fn table() {
     }
 }
 
-/// A row of the table. What takes too long is not measured.
+/// Measures a row of the table. Runs that take too long are left out.
 fn row(name: &str, n: usize) -> String {
     let began = Instant::now();
     let mut row = format!("| `{name}` | {n} |");
@@ -92,7 +92,7 @@ fn row(name: &str, n: usize) -> String {
     row + &first.zip(last).map_or(" |".to_owned(), |(first, last)| format!(" {:.1} |", last / first))
 }
 
-/// The least time of the processor that an operation takes for this number of things.
+/// Returns the least processor time that an operation takes for this number of things.
 fn fastest(name: &str, n: usize) -> Duration {
     let began = Instant::now();
     let mut best = Duration::MAX;
@@ -105,7 +105,7 @@ fn fastest(name: &str, n: usize) -> Duration {
     best
 }
 
-/// The time that an operation takes for this number of things, once its program is loaded.
+/// Returns the time that an operation takes for this number of things, once its program is loaded.
 fn time(name: &str, n: usize) -> Duration {
     let plans = match name {
         "plans_by_first_argument" => (1..=n).map(|number| format!("+!plan({number}) <- true.\n")).collect(),
@@ -123,7 +123,7 @@ fn time(name: &str, n: usize) -> Duration {
     took
 }
 
-/// Processor time of the calling thread so far.
+/// Returns the processor time of the calling thread so far.
 fn processor_time() -> Duration {
     let ran = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(ran.tv_sec.try_into().unwrap(), ran.tv_nsec.try_into().unwrap())

@@ -1,5 +1,5 @@
-//! Internal actions that change an agent, beyond what the conformance cases show: code held by variables, what Jason
-//! gets wrong, agents created and copied at run time.
+//! Internal actions that change an agent, beyond the conformance cases: code in variables, faults of Jason, agents
+//! created and copied at run time.
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::syntax::NoFiles;
@@ -13,7 +13,7 @@ fn body(text: &str) -> Box<dyn AgentBody> {
     Box::new(Agent::new(AgentConfig::new(image)))
 }
 
-/// A society after two simulated seconds.
+/// Runs a society for two simulated seconds.
 fn society(agents: &[(&str, &str)], files: &[(&str, &str)]) -> Simulation {
     let mut simulation = Simulation::new(3);
     for (path, text) in files {
@@ -31,7 +31,7 @@ fn society(agents: &[(&str, &str)], files: &[(&str, &str)]) -> Simulation {
     simulation
 }
 
-/// What one agent prints.
+/// Returns the lines that one agent prints.
 fn lines(text: &str) -> Vec<String> {
     let output = society(&[("me", text)], &[]).output();
     output.iter().map(|line| line.strip_prefix("[me] ").unwrap_or(line).to_owned()).collect()
@@ -76,7 +76,7 @@ fn list_of_receivers_sends_each_once() {
 
 /// The labels of unnamed plans are counted from 1 in each agent.
 #[test]
-fn learnt_plan_with_a_taken_label_gets_another() {
+fn taken_label_is_replaced() {
     let ann = r#"
         !go.
         +!go <- .send(bob, askHow, {+!greet(_)}); .wait(.relevant_plans({+!greet(_)}, [_])); !greet(1);
@@ -106,7 +106,7 @@ fn learnt_plan_with_a_taken_label_gets_another() {
 }
 
 #[test]
-fn added_plan_with_a_taken_name_fails() {
+fn duplicate_plan_name_fails() {
     let text = r#"
         !go.
         @one +!go <- .add_plan({ @one +!a <- true }); .print(never).
@@ -120,9 +120,10 @@ fn added_plan_with_a_taken_name_fails() {
     assert!(said.iter().all(|line| line.starts_with("[me] There already is a plan with label one")), "{said:?}");
 }
 
-/// What an intention waits for is a value to it, as if it had been told otherwise; plans that nobody asked for are given.
+/// An answer that an intention waits for is a value, as if it had been told otherwise; only unrequested plans are
+/// teaching.
 #[test]
-fn plans_that_an_agent_asks_for_come_from_whoever_may_not_give_it_any() {
+fn requested_plans_need_no_permission() {
     let pupil = r#"
         !go.
         +!go <- .send(teacher, askHow, {+!sing}, Plans); .length(Plans, Count); .print("got ", Count);
@@ -148,8 +149,8 @@ fn plans_that_an_agent_asks_for_come_from_whoever_may_not_give_it_any() {
 }
 
 #[test]
-fn nobody_but_its_sender_has_a_minion_do_something() {
-    // It listens to nobody: what others want of it goes by its own plan.
+fn minion_obeys_only_its_sender() {
+    // It has a plan that ignores all requests: the minion's goal must pass by that.
     let amy = r#"
         whimbrel::minion_of(nosy)[source(nosy)].
         +!kqml_received(S, achieve, _, _) <- .print("not for ", S).
@@ -174,7 +175,7 @@ fn nobody_but_its_sender_has_a_minion_do_something() {
 }
 
 #[test]
-fn plans_of_the_library_are_not_for_messages() {
+fn library_plans_refuse_messages() {
     let amy = r#"
         +!open[source(S)] <- .print("open for ", S).
         "#;
@@ -197,7 +198,7 @@ fn plans_of_the_library_are_not_for_messages() {
 }
 
 #[test]
-fn journeys_tell_what_is_wrong_with_their_arguments() {
+fn bad_journey_arguments_are_explained() {
     let printed = lines(
         r#"
         !go.
@@ -218,7 +219,7 @@ fn journeys_tell_what_is_wrong_with_their_arguments() {
 }
 
 #[test]
-fn a_loop_in_a_variable_is_not_the_loop_around_it() {
+fn loop_in_variable_is_separate() {
     // Both loops are the first operation of their code.
     let printed = lines(
         r#"
@@ -230,7 +231,7 @@ fn a_loop_in_a_variable_is_not_the_loop_around_it() {
 }
 
 #[test]
-fn counts_of_arguments_are_checked() {
+fn argument_counts_are_checked() {
     let printed = lines(
         r#"
         !go.
@@ -248,13 +249,13 @@ fn counts_of_arguments_are_checked() {
 }
 
 #[test]
-fn unknown_internal_action_fails_as_an_action() {
+fn unknown_action_fails() {
     let printed = lines("!go. +!go <- .no_such_thing(1). -!go[error(E), code(C)] <- .print(E, \" \", C).");
     assert_eq!(printed, ["action_failed .no_such_thing(1)"]);
 }
 
 #[test]
-fn waits_end_by_events_in_text_and_by_conditions_on_intentions() {
+fn waits_end_by_event_or_condition() {
     let printed = lines(
         r#"
         !go.
@@ -268,7 +269,7 @@ fn waits_end_by_events_in_text_and_by_conditions_on_intentions() {
 }
 
 #[test]
-fn a_condition_is_tested_with_variables_of_its_own_each_time() {
+fn condition_tests_use_fresh_variables() {
     let printed = lines(
         r#"
         q(1).
@@ -280,7 +281,7 @@ fn a_condition_is_tested_with_variables_of_its_own_each_time() {
     assert_eq!(printed, ["three"]);
 }
 
-/// Each source is a solution of its own; what cannot be counted at a glance is proved.
+/// Each source is a solution of its own; a query that cannot be counted at a glance is proved.
 #[test]
 fn beliefs_are_counted_by_source() {
     let printed = lines(
@@ -298,9 +299,9 @@ fn beliefs_are_counted_by_source() {
     assert_eq!(printed, ["3 4 2", "101", "230", "113", "four"]);
 }
 
-/// What most arguments are is matched in place, the rest by unification: both say the same.
+/// Most arguments are matched in place, the rest by unification: both agree.
 #[test]
-fn facts_with_variables_match_what_is_alike() {
+fn facts_with_variables_match() {
     let printed = lines(
         r#"
         alike(X, X).
@@ -314,9 +315,9 @@ fn facts_with_variables_match_what_is_alike() {
     assert_eq!(printed, ["both", "3f(3)5", "no number", "t1[2]"]);
 }
 
-/// A plain variable does not stand for what is of another namespace.
+/// A plain variable does not match a literal of another namespace.
 #[test]
-fn beliefs_about_what_is_of_another_namespace_are_counted_by_proof() {
+fn foreign_namespace_beliefs_are_counted() {
     let printed = lines(
         r#"
         p(a). p(other::b). s(other::a).
@@ -330,7 +331,7 @@ fn beliefs_about_what_is_of_another_namespace_are_counted_by_proof() {
 }
 
 #[test]
-fn the_outermost_goal_of_an_intention_can_be_failed() {
+fn outermost_goal_can_be_failed() {
     let printed = lines(
         r#"
         !go.
@@ -344,8 +345,8 @@ fn the_outermost_goal_of_an_intention_can_be_failed() {
 }
 
 #[test]
-fn a_goal_without_a_plan_yet_fails_and_succeeds_by_command() {
-    // The events of `p` stand before that of `b`, so that `b` has no plan when the command comes.
+fn pending_goal_ends_by_command() {
+    // The events of `p` come before that of `b`, so that `b` has no plan when the command comes.
     let program = |command: &str, more: &str| {
         format!(
             r#"
@@ -367,7 +368,7 @@ fn a_goal_without_a_plan_yet_fails_and_succeeds_by_command() {
 }
 
 #[test]
-fn a_branch_that_drops_the_others_goes_on_alone() {
+fn branch_drops_the_others() {
     let printed = lines(
         r#"
         !go.
@@ -379,7 +380,7 @@ fn a_branch_that_drops_the_others_goes_on_alone() {
 }
 
 #[test]
-fn a_wait_that_ends_while_its_goal_is_suspended_waits_for_resume() {
+fn suspended_wait_needs_resume() {
     let printed = lines(
         r#"
         !go.
@@ -397,7 +398,7 @@ fn a_wait_that_ends_while_its_goal_is_suspended_waits_for_resume() {
 }
 
 #[test]
-fn plans_come_and_go_by_source() {
+fn plan_sources_come_and_go() {
     let printed = lines(
         r#"
         @orig +!p <- .print("orig").
@@ -413,7 +414,7 @@ fn plans_come_and_go_by_source() {
 }
 
 #[test]
-fn a_label_is_one_plans_only() {
+fn labels_are_unique() {
     let printed = lines(
         r#"
         !go.
@@ -425,7 +426,7 @@ fn a_label_is_one_plans_only() {
 }
 
 #[test]
-fn formulas_ask_for_actions() {
+fn formulas_request_actions() {
     for (program, expected) in [
         ("k(1). !a. +!a : .abolish(k(_)) <- if (k(_)) { .print(there) } else { .print(gone) }.", &["gone"][..]),
         (
@@ -433,7 +434,7 @@ fn formulas_ask_for_actions() {
              +!b <- if (reset(3)) { !x(3) }; ?(.asserta(m(2)) & true); ?m(M); .print(m, M).",
             &["x3", "m2"],
         ),
-        // Effects of a formula are carried out whether it holds or not.
+        // Effects of a formula are executed whether it holds or not.
         ("!d. +!d : .assertz(n(1)) & false <- .print(never). +!d <- ?n(N); .print(N).", &["1"]),
         (
             "!c. !e. +!c : .drop_all_intentions & .perceive & .verbose(1) <- .wait(5); .print(on). +!e <- .wait(50); .print(e).",
@@ -451,7 +452,7 @@ fn formulas_ask_for_actions() {
 }
 
 #[test]
-fn requests_ask_for_actions_in_contexts() {
+fn contexts_of_requests_request_actions() {
     let asker = "!go. +!go <- .send(me, achieve, x(1)); .send(me, achieve, x(2)).";
     let asked = "k(1). +!x(N) : .abolish(k(_)) & .asserta(k(N)) <- ?k(M); .print(M).";
     assert_eq!(society(&[("me", asked), ("asker", asker)], &[]).output(), ["[me] 1", "[me] 2"]);
@@ -498,7 +499,7 @@ fn formula_as_step_fails_when_reached() {
 }
 
 #[test]
-fn misspelt_actions_are_told_so() {
+fn misspelt_action_is_reported() {
     let printed = lines("!a. +!a <- .pritn(3). -!a[error(E),error_msg(M)] <- .print(E, \": \", M).");
     assert_eq!(printed, ["action_failed: there is no internal action .pritn: did you mean .print?"]);
 }
@@ -559,7 +560,7 @@ fn files_are_included_at_run_time() {
 }
 
 #[test]
-fn a_saved_agent_is_a_program() {
+fn saved_agent_is_a_program() {
     let main = r#"
         b(1)[source(x)]. b("two").
         r(X) :- b(X) & X \== 1.
@@ -573,7 +574,7 @@ fn a_saved_agent_is_a_program() {
 }
 
 #[test]
-fn a_copy_goes_on_where_its_original_was() {
+fn copy_continues_from_original_state() {
     let main = r#"
         !go.
         +!go <- .map.create(M); .map.put(M, k, 1); +shared(M); !!busy; .wait(10); .clone("twin");
@@ -588,7 +589,7 @@ fn a_copy_goes_on_where_its_original_was() {
 }
 
 #[test]
-fn an_agent_is_told_before_it_ends() {
+fn agent_is_warned_of_end() {
     let main = r#"
         !go.
         +!go <- .create_agent(Bob, "w.asl"); .print(Bob); .create_agent(w, "w.asl"); .wait(10);
@@ -602,7 +603,7 @@ fn an_agent_is_told_before_it_ends() {
 }
 
 #[test]
-fn questions_to_several_or_none_are_answered_by_a_list() {
+fn question_to_several_answers_list() {
     let main = r#"
         !go.
         +!go <- .send([], askOne, v(_), L); .print(L); .send([a, mute], askOne, v(_), L2, 100); .print(L2);
@@ -616,7 +617,7 @@ fn questions_to_several_or_none_are_answered_by_a_list() {
 }
 
 #[test]
-fn fipas_performatives_mean_kqmls_unless_a_plan_is_for_them() {
+fn fipa_performatives_map_to_kqml() {
     let receiver = r#"
         +!kqml_received(S, inform, text(T), _) <- .print("informed of ", T).
         +known(X)[source(S)] <- .print("known ", X, " ", S).

@@ -1,5 +1,5 @@
-//! Agents that hear more than they can handle: messages wait in the mailbox, where they slow their senders, and not in
-//! the mind.
+//! Backlog: an agent that gets more messages than it can handle leaves them in the mailbox, where they slow their
+//! senders, rather than in the mind.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use whimbrel_platform::inspection::Look;
 use whimbrel_platform::{AgentBody, Mailbox, Next, Outbox, Time, Turn};
 use whimbrel_testkit::Simulation;
 
-/// A busy agent and its mailbox.
+/// Busy agent with its mailbox.
 struct Busy {
     simulation: Simulation,
     agent: Agent,
@@ -52,7 +52,7 @@ impl Busy {
         self.agent.turn(&mut turn)
     }
 
-    /// Gives turns until the agent waits, at most so many.
+    /// Gives turns, so many at most, until the agent waits.
     fn rest(&mut self, turns: usize) {
         for _ in 0..turns {
             if matches!(self.turn(), Next::Wait) {
@@ -65,7 +65,7 @@ impl Busy {
 
 const JOBS: usize = 2_000;
 
-/// A plan of some twenty steps for each message.
+/// Program with a plan of some twenty steps for each message.
 const WORKER: &str = "
     done(0).
     +!job(N) <- A = N + 1; B = A + 1; C = B + 1; D = C + 1; E = D + 1; F = E + 1; G = F + 1; H = G + 1; I = H + 1;
@@ -106,7 +106,7 @@ fn endless_intentions_leave_time_for_messages() {
     busy.rest(100);
 }
 
-/// An atomic plan that waits lets nothing else run: only a message can end its wait, and events are before it.
+/// A waiting atomic plan lets nothing else run: only a message can end its wait, behind a queue of events.
 #[test]
 fn waiting_atomic_plan_hears_behind_backlog() {
     for followed in [false, true] {
@@ -122,7 +122,7 @@ fn waiting_atomic_plan_hears_behind_backlog() {
 
 /// The turn ends at any step of a plan that sends, also when a message has just been taken.
 #[test]
-fn messages_of_ending_turns_are_taken_in() {
+fn ending_turn_takes_messages_in() {
     let steps = "; .send(bob, tell, a)".repeat(40);
     for before in 0..40 {
         let mut busy =

@@ -1,4 +1,4 @@
-//! What changed in a mind since its last save: that it is little, that it fits, and what it costs.
+//! Deltas of minds since the last save: their size, correctness and cost.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -11,7 +11,7 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::Simulation;
 
-/// An agent that the test looks at between its turns.
+/// Agent that the test inspects between its turns.
 #[derive(Clone)]
 struct Watched(Arc<Mutex<Agent>>);
 
@@ -51,7 +51,7 @@ fn begun(image: &Arc<Image>) -> (Simulation, Watched) {
     (simulation, agent)
 }
 
-/// An agent with so many beliefs and so many intentions that wait, and a belief that it changes when it is told to.
+/// Makes a program with so many beliefs and waiting intentions, and a belief that it changes on request.
 fn laden(beliefs: u32, intentions: u32) -> Arc<Image> {
     image(&format!(
         "!begin. state(0).
@@ -69,7 +69,7 @@ fn tell(simulation: &mut Simulation, number: u32) {
 }
 
 #[test]
-fn a_delta_is_as_large_as_what_changed() {
+fn delta_size_follows_change() {
     let sizes = [10, 2_000].map(|beliefs| {
         let (mut simulation, agent) = begun(&laden(beliefs, 20));
         let whole = agent.whole(simulation.now()).len();
@@ -84,7 +84,7 @@ fn a_delta_is_as_large_as_what_changed() {
 }
 
 #[test]
-fn records_that_do_not_fit_are_refused() {
+fn mismatched_records_are_refused() {
     let program = laden(3, 2);
     let (mut simulation, agent) = begun(&program);
     let now = simulation.now();
@@ -120,7 +120,7 @@ fn records_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn a_chain_goes_on_in_another_process_on_another_clock() {
+fn chain_continues_on_another_clock() {
     let program = image(
         "!count(1). +!count(N) : N < 12 <- +n(N); .wait(40); .print(N); !count(N + 1).
          +!count(_) <- .findall(X, n(X), L); .print(L).",
@@ -138,7 +138,7 @@ fn a_chain_goes_on_in_another_process_on_another_clock() {
             chain.push(agent.delta(one.now()));
         }
         seen.extend(lines(&one));
-        // Another process, whose clock says something else.
+        // Another process, with another clock.
         let mut other = Simulation::new(5);
         other.run_for(start);
         let mut body = Agent::restore(&chain[0], Arc::clone(&program), other.now()).expect("it is read");
@@ -156,7 +156,7 @@ fn a_chain_goes_on_in_another_process_on_another_clock() {
 }
 
 #[test]
-fn containers_change_unnoticed_and_are_saved_all_the_same() {
+fn containers_are_always_saved() {
     let program = image(
         "!begin. +!begin <- .map.create(M); .map.put(M, a, 0); +store(M).
          +go(N) : store(M) <- .map.put(M, a, N). +say : store(M) <- .map.get(M, a, X); .print(X).",
@@ -174,7 +174,7 @@ fn containers_change_unnoticed_and_are_saved_all_the_same() {
     assert_eq!(other.output(), ["[prog] 42"]);
 }
 
-/// Prints what saves cost: bytes and nanoseconds, whole and what changed, by the size of the mind.
+/// Prints the cost of complete saves and deltas in bytes and nanoseconds, by the size of the mind.
 ///
 ///     cargo test --release -p whimbrel-bdi --test it deltas -- --ignored --nocapture
 #[test]

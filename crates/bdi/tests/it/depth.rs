@@ -1,4 +1,4 @@
-//! Programs that build terms without end: their plans fail, nothing else does.
+//! Programs that build terms without end: their plans fail, and nothing else does.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::AgentBody;
 use whimbrel_testkit::Simulation;
 
-/// Runs `test` with the stack that a worker has: it is the frames of a debug build that take more than a test's.
+/// Runs `test` with a worker's stack: frames of a debug build need more than a test's.
 pub fn on_a_worker(test: impl FnOnce() + Send + 'static) {
     let stack = whimbrel_platform::limits::WORKER_STACK_BYTES;
     let thread = std::thread::Builder::new().stack_size(stack).spawn(test).expect("a thread is started");
@@ -38,12 +38,12 @@ fn run_in_turns(text: &str, cycles: u32) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn a_step_that_builds_a_term_without_end_fails() {
+fn endless_term_fails_its_step() {
     on_a_worker(|| {
-        // Terms with variables are built anew each time: many levels at once make it short.
+        // Terms with variables are built anew each time: many levels at once make the test short.
         let open = format!("!g(X). +!g(T) <- !g({}T, Y{}).", "f(".repeat(90), ")".repeat(90));
         let programs = [
-            // Terms that are known, with variables, and lists.
+            // Ground terms, terms with variables, and lists.
             "!g(z). +!g(T) <- !g(f(T)).",
             open.as_str(),
             "!g(z). +!g(T) <- U = [T]; !g(U).",
@@ -53,7 +53,7 @@ fn a_step_that_builds_a_term_without_end_fails() {
             // Beliefs, and steps beside others.
             "!g(z). +!g(T) <- -+b(T); ?b(X); !g(s(X)).",
             "!g(z). !other. +!g(T) <- !g(f(T)); A = 1. +!other <- .wait(1).",
-            // Chains of variables, no link of which is deep.
+            // Chains of variables of which no link is deep.
             "d(0, z). d(N, f(T)) :- N > 0 & d(N - 1, T). !g(0). +!g(_) <- ?d(20000, X); .print(never).",
             "!g(0). +!g(_) <- !down(20000, X); .print(never). +!down(0, z). +!down(N, f(Y)) <- !down(N - 1, Y).",
             "p(X) :- p(f(X)). !g(0). +!g(_) <- ?p(1).",
@@ -67,7 +67,7 @@ fn a_step_that_builds_a_term_without_end_fails() {
 
 /// The turn ends right after the step, in a caller of the goal, or in between.
 #[test]
-fn too_deep_step_fails_in_any_turn() {
+fn too_deep_step_always_fails() {
     on_a_worker(|| {
         for program in [
             "!g(z). +!g(T) <- !g(f(T)).",
@@ -85,7 +85,7 @@ fn too_deep_step_fails_in_any_turn() {
 }
 
 #[test]
-fn a_failure_that_nobody_handles_names_the_plan_and_the_limit() {
+fn unhandled_excess_names_the_plan() {
     on_a_worker(|| {
         let (_, log) = run("!g(z). @dig +!g(T) <- !g(f(T)).");
         let told = log.join("\n");
@@ -99,7 +99,7 @@ fn a_failure_that_nobody_handles_names_the_plan_and_the_limit() {
 }
 
 #[test]
-fn terms_that_are_as_deep_as_they_may_be_can_be_used() {
+fn deepest_allowed_terms_work() {
     on_a_worker(|| {
         let levels = TERM_LEVELS_MAX - 2;
         let program = format!(
@@ -114,7 +114,7 @@ fn terms_that_are_as_deep_as_they_may_be_can_be_used() {
 }
 
 #[test]
-fn minds_with_deep_terms_are_written_out_and_read_back() {
+fn deep_terms_survive_snapshots() {
     on_a_worker(|| {
         let mut simulation = Simulation::new(1);
         let program = format!("!g({}, z). +!g(0, T) <- +b(T). +!g(N, T) <- !g(N - 1, f(T)).", TERM_LEVELS_MAX - 2);
@@ -131,7 +131,7 @@ fn minds_with_deep_terms_are_written_out_and_read_back() {
 }
 
 #[test]
-fn messages_that_nest_too_deep_are_ignored() {
+fn too_deep_messages_are_ignored() {
     on_a_worker(|| {
         let mut simulation = Simulation::new(1);
         simulation.spawn("prog", Box::new(agent("+!g(_) <- .print(never). +ok <- .print(ok).")));
@@ -145,9 +145,9 @@ fn messages_that_nest_too_deep_are_ignored() {
     });
 }
 
-/// A step that needs no intention fails as others do, whether an intention follows or not; nothing that comes later does.
+/// A step that needs no intention fails like others, whether an intention follows or not; later steps do not fail.
 #[test]
-fn a_relation_at_the_beginning_of_a_plan_for_a_message_fails() {
+fn first_relation_fails_as_others() {
     on_a_worker(|| {
         let program = "+!last(T) <- U = [[[T]]]. +!first(T) <- U = [[[T]]]; .print(never). +!belief(T) <- +b([[[T]]]).
                        -!G[error(E)] <- .print(E). @a[atomic] +!ok <- .print(ok). +heard(T) <- U = [[[T]]]; .print(never).";

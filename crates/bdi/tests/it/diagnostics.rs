@@ -1,4 +1,4 @@
-//! What wrong programs and projects are told. One snapshot per mistake: read them as a user would.
+//! Diagnostics of faulty programs and projects. One snapshot per mistake: read them as a user would.
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::project::parse_project;
@@ -124,7 +124,7 @@ wrong_projects! {
 }
 
 #[test]
-fn places_outside_of_the_text_do_no_harm() {
+fn places_outside_text_are_harmless() {
     let parsed = parse_program("b(", &Text::from("prog.asl"), &mut Files);
     for found in &parsed.diagnostics {
         assert!(!render(found, "", false).is_empty());

@@ -1,4 +1,4 @@
-//! Doors into a mind: whatever a codec, an SDK or a host calls a number, it is one in a mind.
+//! Entries of values into a mind: any number of a codec, SDK or host is a number in a mind.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use whimbrel_platform::environment::{Environment, Environments};
 use whimbrel_platform::{AgentBody, Time};
 use whimbrel_testkit::Simulation;
 
-/// Ways by which values come into a mind.
+/// Way by which values enter a mind.
 #[derive(Clone, Copy, Debug)]
 enum Door {
     Told(Performative),
@@ -51,7 +51,7 @@ const DOORS: [Door; 17] = [
     Door::Container,
 ];
 
-/// Plans for each door; `right` compares and computes with the numbers.
+/// Program with plans for each entry; `right` compares and computes with the numbers.
 const PROGRAM: &str = "
     right(N, [M], f([g(K)]), A) :- N == #N & M - 1 == #L & K * 2 - K = #N & N >= A & N <= #N & .number(A) & 1 + N > #N - 1
                                    & [N, M] = [M, K] & N \\== #L & c(N).
@@ -75,7 +75,7 @@ fn program(n: i64) -> String {
     PROGRAM.replace("#N", &literal(n)).replace("#L", &literal(n - 1))
 }
 
-/// `v(N, [N], f([g(N)]))[at(N)]`
+/// Returns `v(N, [N], f([g(N)]))[at(N)]`.
 fn content(n: i64) -> Value {
     let n = Value::Int(n);
     let nested = Value::term("f", [Value::list([Value::term("g", [n.clone()])])]);
@@ -101,7 +101,7 @@ fn send(simulation: &mut Simulation, performative: Performative, content: Value)
     simulation.send(AclMessage::new(performative, Aid::local("other"), Aid::local("me"), content));
 }
 
-/// Has the value come in, for doors of a running agent.
+/// Delivers the value by entries into a running agent.
 fn deliver(simulation: &mut Simulation, door: Door, n: i64) {
     match door {
         Door::Told(performative) => send(simulation, performative, content(n)),
@@ -111,7 +111,7 @@ fn deliver(simulation: &mut Simulation, door: Door, n: i64) {
             simulation.send(encoding.decode(&bytes).expect("it is decoded"));
         }
         Door::Sl => {
-            // SL has no annotations: the numbers are read, and put where they belong.
+            // SL has no annotations: the numbers are parsed and put in place.
             let text = format!("((v {n} (sequence {n}) (f (sequence (g {n}))) (at {n})))");
             let value = text_to_value(&text, Profile::Sl2).expect("it is SL");
             let value = value.items().next().unwrap_or(&value);
@@ -136,7 +136,7 @@ fn deliver(simulation: &mut Simulation, door: Door, n: i64) {
     }
 }
 
-/// Returns what the agent prints that got the value by this door.
+/// Gives the value by this entry. Returns the lines that the agent prints.
 fn heard(door: Door, n: i64) -> Vec<String> {
     let mut simulation = Simulation::new(1);
     let mut config = config(&program(n));
@@ -156,7 +156,7 @@ fn heard(door: Door, n: i64) -> Vec<String> {
     let image = Arc::clone(&config.image);
     let mut agent = Agent::new(config);
     if matches!(door, Door::Snapshot) {
-        // Before the first turn, goals are saved as they were given.
+        // Before the first turn, goals are saved as given.
         let bytes = agent.snapshot(Time::ZERO).expect("it is written out");
         agent = Agent::restore(&bytes, image, Time::ZERO).expect("it is read back");
     }
@@ -186,7 +186,7 @@ fn heard(door: Door, n: i64) -> Vec<String> {
 }
 
 #[test]
-fn every_door_admits_numbers() {
+fn every_entry_admits_numbers() {
     for door in DOORS {
         assert_eq!(heard(door, 5), ["[me] right"], "{door:?}");
     }
@@ -196,13 +196,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn doors_admit_any_exact_integer(place in 0..DOORS.len(), n in prop_oneof![-9..9_i64, -(1 << 50)..(1_i64 << 50)]) {
+    fn entries_admit_exact_integers(place in 0..DOORS.len(), n in prop_oneof![-9..9_i64, -(1 << 50)..(1_i64 << 50)]) {
         prop_assert_eq!(heard(DOORS[place], n), ["[me] right"], "{:?} {}", DOORS[place], n);
     }
 }
 
 #[test]
-fn inexact_integer_is_rounded_with_a_warning() {
+fn inexact_integer_is_rounded() {
     let mut simulation = Simulation::new(1);
     let text = "+v(N) : N == 9007199254740992 & X = N - 1 <- .print(X).";
     simulation.spawn("me", Box::new(Agent::new(config(text))));
@@ -214,7 +214,7 @@ fn inexact_integer_is_rounded_with_a_warning() {
 }
 
 #[test]
-fn null_in_a_message_is_an_atom() {
+fn null_in_message_is_atom() {
     let mut simulation = Simulation::new(1);
     let text = "+v(X, [Y]) : X == null & .atom(Y) <- .print(null). +v(X, _) : not .ground(X) <- .print(open).
                 +w(T, F, B) : T & not F & B == B & T == true <- .print(known).";

@@ -1,4 +1,4 @@
-//! Replays what the fuzzers start from and what they once found.
+//! Replays the fuzzers' seeds and earlier findings.
 
 #[path = "../../../../fuzz/src/bundles.rs"]
 mod bundles;
@@ -27,17 +27,17 @@ fn minds_are_replayed() {
 }
 
 #[test]
-fn changed_minds_are_read_or_refused() {
+fn mutated_minds_are_read_or_refused() {
     change(&minds::seeds(), 300, minds::mind_decoder);
 }
 
 #[test]
-fn programs_from_elsewhere_are_replayed() {
+fn bundles_are_replayed() {
     replay("code_bundle", bundles::code_bundle);
 }
 
 #[test]
-fn changed_programs_from_elsewhere_are_read_or_refused() {
+fn mutated_bundles_are_read_or_refused() {
     change(&bundles::seeds(), 3000, bundles::code_bundle);
 }
 

@@ -1,10 +1,10 @@
-//! Agents of one program share what was found out about its steps, also while they run in several threads.
+//! Hints: agents of one program share facts about its steps, even in several threads.
 
 use whimbrel_acl::{Args, Symbol, Value, Var, sym};
 use whimbrel_bdi::code::{Hint, Key};
 use whimbrel_bdi::mind::BeliefBase;
 
-/// More than what it takes for the threads to come between each other's steps.
+/// Enough rounds for threads to interleave their steps.
 const ROUNDS: u32 = 50_000;
 
 fn key(name: &str) -> Key {
@@ -34,7 +34,7 @@ fn change_beliefs(predicates: [Key; 2], changed: Key, hint: &Hint) {
 }
 
 #[test]
-fn agents_in_several_threads_change_their_beliefs_by_one_hint() {
+fn threads_share_a_hint() {
     let (hint, a, b) = (Hint::default(), key("a"), key("b"));
     std::thread::scope(|scope| {
         for predicates in [[a, b], [b, a]] {
@@ -45,7 +45,7 @@ fn agents_in_several_threads_change_their_beliefs_by_one_hint() {
 }
 
 #[test]
-fn a_belief_is_exchanged_for_ground_arguments_or_left_as_it_is() {
+fn only_ground_arguments_replace_belief() {
     let (mut beliefs, predicate, hint) = (BeliefBase::default(), key("only"), Hint::default());
     beliefs.add_own(&predicate, &hint, number(1));
     let unbound = Value::Var(Var { slot: 0, name: sym::ANY });

@@ -1,4 +1,4 @@
-//! Looking into an agent changes nothing, nor does pausing it, going on, or taking steps; and what is seen is what there is.
+//! Inspection: looking at an agent, pausing, continuing and stepping change nothing; and the inspection is correct.
 
 use std::sync::Arc;
 use whimbrel_platform::capabilities::{Inspectable, Mobile};
@@ -16,22 +16,22 @@ use crate::snapshots::{PROGRAM_MS, programs};
 const GLANCE: Look = Look { follow: false };
 const FOLLOW: Look = Look { follow: true };
 
-/// Turns of a program in which it is disturbed each time; later only in some, for those that take thousands.
+/// Turns of a program with a disturbance each; later only some have one, for programs that take thousands.
 const TURNS_DISTURBED: u64 = 150;
 
-/// What is done to an agent.
+/// Disturbance of an agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Disturbance {
     None,
-    /// Looked into before each turn.
+    /// Inspected before each turn.
     Glances,
-    /// The same, and it remembers its cycles.
+    /// Inspected before each turn, and its cycles are recorded.
     Follows,
-    /// Each of its cycles is a step of a paused agent, looked into before and after.
+    /// Each of its cycles is a step of a paused agent, inspected before and after.
     Steps,
-    /// Each of its plans has a breakpoint; it goes on whenever it stands.
+    /// Each of its plans has a breakpoint; it continues after each pause.
     Breaks,
-    /// Now and then somebody begins or ends to debug it.
+    /// At times an operator begins or ends to debug it.
     ComesAndGoes,
 }
 
@@ -60,7 +60,7 @@ impl Disturbed {
         match next {
             Next::Wait if after.cycle > before.cycle => Next::Ready,
             Next::Wait => {
-                // It had nothing to do: when it will have is told by an agent that goes on.
+                // The agent had nothing to do: a continuing agent tells when it will have.
                 assert_eq!(self.order(DebugOrder::Continue), Instructed::Done);
                 let next = self.agent.turn(turn);
                 assert_eq!(self.order(DebugOrder::Pause), Instructed::Done);
@@ -121,7 +121,7 @@ fn output(image: &Arc<Image>, how: Disturbance, budget: u32) -> Vec<String> {
 }
 
 #[test]
-fn programs_go_on_identically_whatever_an_operator_does() {
+fn operator_does_not_change_results() {
     let programs = programs();
     assert!(programs.len() > 200, "only {} programs", programs.len());
     let disturbances = [
@@ -141,7 +141,7 @@ fn programs_go_on_identically_whatever_an_operator_does() {
     assert!(different.is_empty(), "{} of {}: {different:#?}", different.len(), programs.len());
 }
 
-/// An agent by itself, to look into between its turns.
+/// Agent by itself, inspected between its turns.
 struct Patient {
     simulation: Simulation,
     agent: Agent,
@@ -213,7 +213,7 @@ drink(X) :- likes(X) & not X == beer.
 "#;
 
 #[test]
-fn a_mind_is_shown_whole() {
+fn whole_mind_is_shown() {
     let mut bob = Patient::new(HOUSE);
     bob.turn(30);
     insta::assert_snapshot!("waits", bob.json());
@@ -223,7 +223,7 @@ fn a_mind_is_shown_whole() {
 }
 
 #[test]
-fn it_stands_before_the_first_step_of_a_plan_with_a_breakpoint() {
+fn breakpoint_pauses_before_first_step() {
     let mut bob = Patient::new(HOUSE);
     assert_eq!(bob.told(Instruction::Breakpoint { plan: "@s".to_owned(), on: true }), Instructed::Done);
     assert_eq!(bob.turn(30), Next::Wait);
@@ -233,11 +233,11 @@ fn it_stands_before_the_first_step_of_a_plan_with_a_breakpoint() {
     assert_eq!((frame.trigger.as_str(), frame.step.as_deref()), ("+!serve(amy)", Some("?stock::left(N)")));
     let recent: Vec<String> = seen.recent.iter().map(|it| format!("{} {}", it.cycle, it.text)).collect();
     insta::assert_snapshot!("until_the_breakpoint", recent.join("\n"));
-    // Once it is debugged, those in the program count, too.
+    // Once the agent is debugged, the program's breakpoints count, too.
     assert_eq!(bob.debug(DebugOrder::Continue), Instructed::Done);
     assert_eq!(bob.turn(30), Next::Wait);
     assert_eq!(bob.look().paused_by.as_deref(), Some("the breakpoint of c"));
-    // What is left of the cycle, and so on: until the plan is chosen again.
+    // The rest of the cycle, and so on, until the plan is chosen again.
     let mut stood_by = Vec::new();
     while stood_by.last().is_none_or(|by| by == "a step") {
         assert_eq!(bob.debug(DebugOrder::Step), Instructed::Done);
@@ -251,7 +251,7 @@ fn it_stands_before_the_first_step_of_a_plan_with_a_breakpoint() {
         plans.map(|plan| plan.label).collect()
     };
     assert_eq!(marks(&mut bob), ["s", "c"]);
-    // Those of the program can be taken away, too, until nobody debugs it any more.
+    // The program's breakpoints can be removed, too, until debugging ends.
     assert_eq!(bob.told(Instruction::Breakpoint { plan: "c".to_owned(), on: false }), Instructed::Done);
     assert_eq!(marks(&mut bob), ["s"]);
     assert_eq!(bob.debug(DebugOrder::Continue), Instructed::Done);
@@ -262,14 +262,14 @@ fn it_stands_before_the_first_step_of_a_plan_with_a_breakpoint() {
 }
 
 #[test]
-fn who_is_looked_at_only_has_no_breakpoints() {
+fn inspected_agent_ignores_breakpoints() {
     let mut bob = Patient::new(HOUSE);
     bob.agent.inspect(FOLLOW, Time::ZERO);
     bob.turn(30);
     let seen = bob.agent.inspect(FOLLOW, Time::ZERO);
     assert!(!seen.paused && seen.cycle > Some(5), "{seen:?}");
     assert!(seen.recent.iter().any(|it| it.text == "+!count(0) -> c"), "{:?}", seen.recent);
-    // When nobody looks any more, nothing is remembered.
+    // When no operator looks any more, nothing is recorded.
     bob.now = Time(60_000_000);
     bob.turn(30);
     bob.turn(30);
@@ -278,7 +278,7 @@ fn who_is_looked_at_only_has_no_breakpoints() {
 }
 
 #[test]
-fn a_mind_is_changed_while_it_stands() {
+fn paused_mind_can_be_changed() {
     let mut bob = Patient::new(HOUSE);
     let believe = |belief: &str, add| Instruction::Believe { belief: belief.to_owned(), add };
     bob.turn(100);
@@ -302,9 +302,9 @@ fn a_mind_is_changed_while_it_stands() {
     assert!(seen.goals.iter().any(|goal| goal.text == "!greet(eve)" && goal.state == "waiting"), "{:?}", seen.goals);
 }
 
-/// AgentSpeak prints texts without telling their own quotes from those around them.
+/// AgentSpeak prints texts without distinguishing their own quotes from those around them.
 #[test]
-fn what_is_believed_can_be_forgotten_by_what_is_seen_of_it() {
+fn shown_belief_can_be_forgotten() {
     let texts = [r#"say \"x\""#, r"back\\slash", r"two\nlines", "plain"];
     let program = texts.map(|text| format!("bought([f(\"{text}\")], \"{text}\").")).join(" ");
     let mut bob = Patient::new(&program);
@@ -318,7 +318,7 @@ fn what_is_believed_can_be_forgotten_by_what_is_seen_of_it() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_in_words() {
+fn impossible_instruction_is_explained() {
     let mut bob = Patient::new(HOUSE);
     bob.turn(100);
     let believe = |belief: &str| Instruction::Believe { belief: belief.to_owned(), add: true };
@@ -349,7 +349,7 @@ fn what_cannot_be_done_is_refused_in_words() {
 }
 
 #[test]
-fn what_is_shown_is_bounded() {
+fn inspection_is_limited() {
     use std::fmt::Write;
     let mut program = "!deep(3000). +!deep(0) <- .wait(1000000). +!deep(N) <- !deep(N - 1); +done(N).\n".to_owned();
     (0..3_000).for_each(|n| writeln!(program, "b{}({n}, \"{}\").", n % 20, "x".repeat(3_000)).unwrap());

@@ -1,4 +1,4 @@
-//! Minds that other releases wrote out: one fixture per layout, which every later release goes on reading.
+//! Snapshots of other releases: one fixture per layout, which every later release reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,12 +11,12 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::Simulation;
 
-/// When the agent was written out, in milliseconds after it began.
+/// Time at which the agent was written, in milliseconds after its start.
 const WRITTEN_MS: u64 = 200;
-/// How long it goes on then.
+/// Time for which it continues then.
 const REST_MS: u64 = 3_000;
 
-/// An agent that the test looks at between its turns.
+/// Agent that the test inspects between its turns.
 #[derive(Clone)]
 struct Watched(Arc<Mutex<Agent>>);
 
@@ -35,7 +35,7 @@ fn program(folder: &Path) -> Arc<Image> {
     whimbrel_bdi::load(&text, &Text::from("prog.asl"), &mut NoFiles).expect("it compiles").0
 }
 
-/// What the agent does from `start` on, on a platform that has been there for that long already.
+/// Returns the agent's output from `start` on, on a platform that has run that long already.
 fn output_from(agent: Agent, start: u64) -> Vec<String> {
     let mut simulation = Simulation::new(7);
     simulation.run_for(start);
@@ -64,7 +64,7 @@ fn layout_4_is_read() {
     applies("layout-4");
 }
 
-/// What changed in the time after the mind was written out is applied to it.
+/// Applies the delta of a fixture, and checks the output after it.
 fn applies(layout: &str) {
     let folder = folder(layout);
     let read = |name: &str| std::fs::read(folder.join(name)).expect("the fixture is there");
@@ -75,8 +75,8 @@ fn applies(layout: &str) {
     assert_eq!(output_from(agent, start), expected.lines().collect::<Vec<_>>());
 }
 
-/// Writes a fixture of this release's layout into the folder named by the variable `LAYOUT_FOLDER`, with what the agent
-/// does after that if nothing happens to it.
+/// Writes a fixture of this release's layout into the folder named by the variable `LAYOUT_FOLDER`, with the agent's
+/// later output if it is left alone.
 #[test]
 #[ignore = "writes files; to be run once for each new layout"]
 fn write_a_fixture() {

@@ -1,4 +1,4 @@
-//! Many things: what is found by an index is what is found without one.
+//! Large numbers: an index finds the same as a scan.
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::syntax::NoFiles;
@@ -7,7 +7,7 @@ use whimbrel_testkit::Simulation;
 
 use crate::snapshots::output_of_saved;
 
-/// Lines that a program prints; also if the agent is saved and read back after each step.
+/// Returns the lines that a program prints, also if the agent is saved and restored after each step.
 fn printed(text: &str) -> Vec<String> {
     let loaded = whimbrel_bdi::load(text, &Text::from("p.asl"), &mut NoFiles);
     let image = loaded.unwrap_or_else(|e| panic!("{:#?}", e.diagnostics)).0;
@@ -98,7 +98,7 @@ fn many_plans_are_found_by_argument() {
 }
 
 #[test]
-fn many_plans_are_found_by_second_argument() {
+fn second_argument_finds_plans() {
     let plans: String = (1..=20).map(|number| format!("+!g(a, {number}) <- .print(plan({number})).\n")).collect();
     let text = format!(
         "!go.\n{plans}+!g(b, X) <- .print(other(X)).\n+!g(_, 99) <- .print(open).

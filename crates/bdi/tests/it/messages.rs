@@ -1,5 +1,5 @@
-//! Messages take a short way where nothing else is to be done: no event, and no intention up to the first step that needs
-//! one. An agent that somebody follows takes the ordinary way. What both say, and in which order, must be the same.
+//! Fast path of messages, where nothing else is to be done: no event, and no intention up to the first step that
+//! needs one. A followed agent takes the regular path. Both must print the same, in the same order.
 
 use std::sync::{Arc, Mutex};
 use whimbrel_platform::capabilities::Inspectable;
@@ -12,8 +12,8 @@ use whimbrel_platform::inspection::Look;
 use whimbrel_platform::{AgentBody, Next, Turn};
 use whimbrel_testkit::{Random, Simulation, with_seeds};
 
-/// Steps that need no intention and steps that do, atomic plans and others, changes that are heard and changes that are
-/// not, at each place of a plan.
+/// Program with steps that need no intention and steps that do, atomic plans and others, changes with and without
+/// reactions, at each place of a plan.
 const HEARER: &str = r#"
     n(0). last(0).
     +!plain(X) : n(K) <- -+n(K + X); +got(X); .send(log, achieve, m(plain(X, K))).
@@ -47,7 +47,7 @@ fn image(text: &str) -> Arc<Image> {
     loaded.unwrap_or_else(|e| panic!("{:#?}", e.diagnostics)).0
 }
 
-/// An agent with turns of so many cycles, followed or not.
+/// Agent with turns of so many cycles, followed or not.
 struct Hearer {
     agent: Agent,
     budget: u32,
@@ -64,7 +64,7 @@ impl AgentBody for Hearer {
     }
 }
 
-/// What the log prints when the hearer gets bursts of messages.
+/// Returns the log's lines when the hearer gets bursts of messages.
 fn heard(programs: &[Arc<Image>; 2], seed: u64, budget: u32, followed: bool) -> Vec<String> {
     let mut random = Random::new(seed);
     let mut simulation = Simulation::new(5);
@@ -88,7 +88,7 @@ fn heard(programs: &[Arc<Image>; 2], seed: u64, budget: u32, followed: bool) -> 
 }
 
 #[test]
-fn messages_come_to_the_same_the_short_way_and_the_ordinary_one() {
+fn fast_and_regular_paths_agree() {
     let programs = [image(HEARER), image(LOG)];
     with_seeds(300, |seed| {
         let ordinary = heard(&programs, seed, 100, true);
@@ -99,7 +99,7 @@ fn messages_come_to_the_same_the_short_way_and_the_ordinary_one() {
 }
 
 #[test]
-fn the_messages_tried_reach_each_plan() {
+fn tested_messages_reach_each_plan() {
     let programs = [image(HEARER), image(LOG)];
     let all: String = (0..40).flat_map(|seed| heard(&programs, seed, 100, false)).collect();
     let names =
@@ -109,7 +109,7 @@ fn the_messages_tried_reach_each_plan() {
     }
 }
 
-/// What an agent prints that gets these messages in one turn, each from its sender, followed or not.
+/// Returns the lines of an agent that gets these messages in one turn, each from its sender, followed or not.
 fn printed(program: &str, messages: &[(Performative, Aid, Value)], budget: u32, followed: bool) -> Vec<String> {
     let mut simulation = Simulation::new(5);
     let agent = Agent::new(AgentConfig::new(image(program)));
@@ -122,18 +122,18 @@ fn printed(program: &str, messages: &[(Performative, Aid, Value)], budget: u32, 
     simulation.output()
 }
 
-/// A request that is taken in while an atomic plan is at work waits for its turn. Its whole numbers are terms by then.
+/// A request that is taken in while an atomic plan runs waits for its turn. Its integers are terms by then.
 #[test]
-fn waiting_request_has_one_type_of_numbers() {
+fn waiting_request_has_plain_numbers() {
     let program = "@a[atomic] +!atomic <- +a; -a; +a; -a. +!sum(X) : X == 5 <- .print(X + 1).";
     let ask = |goal| (Performative::Request, Aid::local("ann"), goal);
     let messages = [ask(Value::atom("atomic")), ask(Value::term("sum", [Value::Int(5)]))];
     assert_eq!(printed(program, &messages, 100, false), ["[hearer] 6"]);
 }
 
-/// The refusal of a message ends the turn if the sender is the receiver's namesake: it may be for itself.
+/// Refusing a message ends the turn if the sender has the receiver's name: the refusal may be for itself.
 #[test]
-fn a_message_that_is_refused_while_an_atomic_plan_is_at_work_may_end_the_turn() {
+fn refusal_during_atomic_plan_ends_turn() {
     let program =
         "@a[atomic] +!atomic <- +a; -a; +a; !sub; .print(done). +!sub <- .print(sub); -a. +!next <- .print(next).
                    @s[atomic] +!still <- .print(1); .print(2); .print(3).";
@@ -150,9 +150,9 @@ fn a_message_that_is_refused_while_an_atomic_plan_is_at_work_may_end_the_turn() 
     }
 }
 
-/// What a step says or draws, it does so once, also if it is tried without an intention first.
+/// A step prints or draws random numbers only once, even if it is tried without an intention first.
 #[test]
-fn functions_are_called_once_a_step() {
+fn functions_run_once_per_step() {
     let program = r#"
         {register_function("my.said", 1, "said")}
         said(X, X) :- .print(said(X)).
@@ -188,7 +188,7 @@ fn functions_are_called_once_a_step() {
     }
 }
 
-/// An agent, and in which of its turns it sent something.
+/// Agent that notes in which of its turns it sent a message.
 struct Sender {
     agent: Agent,
     turns: usize,
@@ -207,7 +207,7 @@ impl AgentBody for Sender {
     }
 }
 
-/// The turns in which a program's agent sends, with a goal that somebody asks of it.
+/// Returns the turns in which a program's agent sends, given a requested goal.
 fn sends_in_turns(program: &str) -> Vec<usize> {
     let mut simulation = Simulation::new(5);
     let sent_in = Arc::<Mutex<Vec<usize>>>::default();
@@ -229,7 +229,7 @@ fn turn_ends_soon_after_sending() {
         "+!go <- .send(bob, askOne, k); !spend(12); .send([bob], tell, b); .send(bob, tell, c).",
         "+!go <- .broadcast(tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).",
         "+!go <- .wait(1); .send(bob, tell, a); !spend(12); .send(bob, tell, b); .send(bob, tell, c).",
-        // Steps that are taken on the short way of a message.
+        // Steps on the fast path of a message.
         "+!go <- .send(bob, tell, a); +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x; -x; +x;
          -x; +x; -x; +x; -x; .send(bob, tell, b).",
     ] {
@@ -239,7 +239,7 @@ fn turn_ends_soon_after_sending() {
 }
 
 #[test]
-fn first_turn_ends_before_directory_is_asked() {
+fn first_turn_ends_before_query() {
     for program in [
         r#"!first. +!first <- .df_search("help", L); .send(bob, tell, L)."#,
         r#"!first. +!first : .df_search("help", L) <- .send(bob, tell, L)."#,
@@ -252,9 +252,9 @@ fn first_turn_ends_before_directory_is_asked() {
     assert_eq!(sends_in_turns("!first. +!first <- .send(bob, tell, a)."), [1]);
 }
 
-/// What is taught is known when the next message is taken, also one that arrives together with it.
+/// A taught plan is known when the next message is taken, even if both arrive together.
 #[test]
-fn taught_plan_is_there_for_next_message() {
+fn taught_plan_handles_next_message() {
     let teacher = "!go. +!go <- .send(bob, tellHow, \"@hello +!hello(X) <- .print(\\\"hello \\\", X).\");
                    .send(bob, achieve, hello(1)); .send(bob, untellHow, hello); .send(bob, achieve, hello(2)).";
     let mut simulation = Simulation::new(5);
@@ -264,9 +264,9 @@ fn taught_plan_is_there_for_next_message() {
     assert_eq!(simulation.output(), ["[bob] hello 1"]);
 }
 
-/// Names are kept for ever, so what others choose for each message is none.
+/// Names stay for ever, so values that others choose for each message must not be names.
 #[test]
-fn message_identifiers_are_no_names() {
+fn message_identifiers_are_not_names() {
     let program = "+!kqml_received(S, cfp, _, Id) <- .send(S, propose, Id, Id).";
     let mut simulation = Simulation::new(5);
     simulation.spawn("me", Box::new(Agent::new(AgentConfig::new(image(program)))));

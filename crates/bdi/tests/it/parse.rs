@@ -1,4 +1,4 @@
-//! What programs become when they are parsed.
+//! Parsing of programs.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ fn kinds(text: &str) -> Vec<StepKind> {
 }
 
 #[test]
-fn clauses_are_told_apart() {
+fn kinds_of_clauses_are_distinguished() {
     let program = program("b(1)[a]. ~c. h(X) :- b(X) & not c. !g(1). @l[atomic] +!g(X) : b(X) <- a; !b. +b(_) <- a.");
     assert_eq!(program.beliefs.len(), 3);
     assert!(program.beliefs[2].body.is_some());
@@ -55,7 +55,7 @@ fn clauses_are_told_apart() {
 }
 
 #[test]
-fn every_operator_of_a_step_is_known() {
+fn every_step_operator_is_parsed() {
     let text = "!g; !!g; ?q; +b; ++b; +<b; +>b; -b; --b; -+b; act; .ia; X = 1; X; lib.ia(1)";
     use StepKind::*;
     let expected = [
@@ -79,7 +79,7 @@ fn every_operator_of_a_step_is_known() {
 }
 
 #[test]
-fn control_structures_are_internal_actions() {
+fn control_structures_become_internal_actions() {
     let body =
         parse_body("if (a) { b } elif (c) { d } else { e } while (f) { } for (g(X)) { h; i } j |&| k ||| l").unwrap();
     let names: Vec<String> = body
@@ -96,7 +96,7 @@ fn control_structures_are_internal_actions() {
 }
 
 #[test]
-fn groups_and_formulas_in_parentheses_are_told_apart() {
+fn parenthesised_groups_are_distinguished() {
     assert_eq!(
         kinds("(a; b); (X + 1) > 3; (!c)"),
         [StepKind::Action, StepKind::Action, StepKind::Constraint, StepKind::Achieve]
@@ -123,14 +123,14 @@ fn only_two_escapes_are_translated() {
 }
 
 #[test]
-fn quotes_belong_to_a_name() {
+fn quotes_belong_to_names() {
     let Term::Literal(literal) = parse_term("'Big one'(1)").unwrap() else { panic!() };
     assert_eq!(literal.functor.as_str(), "'Big one'");
     assert_ne!(parse_term("'abc'").unwrap(), parse_term("abc").unwrap());
 }
 
 #[test]
-fn each_anonymous_variable_is_another_one() {
+fn anonymous_variables_are_distinct() {
     let Term::Literal(literal) = parse_term("p(_, _, _W, _12, _12)").unwrap() else { panic!() };
     let names: Vec<&str> = literal
         .args
@@ -144,7 +144,7 @@ fn each_anonymous_variable_is_another_one() {
 }
 
 #[test]
-fn code_terms_are_told_apart() {
+fn kinds_of_code_are_distinguished() {
     let code = |text: &str| match parse_term(text).unwrap() {
         Term::Code(code) => code,
         other => panic!("{other:?}"),
@@ -163,7 +163,7 @@ fn code_terms_are_told_apart() {
 }
 
 #[test]
-fn names_of_a_namespace_block_get_its_prefix_but_data_does_not() {
+fn namespace_block_prefixes_names() {
     let program = program(
         "{ begin namespace(ns) }
          b(c)[d]. !g. +!g : b(X) & X = e & not default::f <- +h(i); ::j; k::l; .print(m); p(this_ns, ::q); N::r; X.
@@ -198,7 +198,7 @@ fn names_of_a_namespace_block_get_its_prefix_but_data_does_not() {
 }
 
 #[test]
-fn a_local_namespace_gets_a_name_of_its_own() {
+fn local_namespace_gets_unique_name() {
     let program = program("{ namespace(loc, local) } loc::b. { begin namespace(loc) } c. { end } other::d.");
     let local = program.local_namespaces[0];
     assert_eq!(local.as_str(), "#1loc");
@@ -215,7 +215,7 @@ fn keywords_are_in_no_namespace() {
 }
 
 #[test]
-fn includes_take_a_namespace_and_stay_in_place() {
+fn includes_take_a_namespace() {
     let parsed = parse_with("a. { include(\"x.asl\", m) } b. { include(\"x.asl\") }", &[("x.asl", "x.")]);
     assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
     let names: Vec<String> = parsed
@@ -229,7 +229,7 @@ fn includes_take_a_namespace_and_stay_in_place() {
 }
 
 #[test]
-fn missing_include_is_a_warning() {
+fn missing_include_is_warning() {
     let text = "a.\n{ include(\"none.asl\") }\n{ include(\"$moiseJar/asl/org-rules.asl\") }\nb.";
     let parsed = parse_with(text, &[]);
     assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
@@ -246,7 +246,7 @@ fn missing_include_is_a_warning() {
 }
 
 #[test]
-fn broken_include_is_left_out_whole() {
+fn broken_include_is_left_out() {
     let text = "a.\n{ include(\"x.asl\") }\nb. p :- my.f(1) > 0.";
     let broken = "{ register_function(\"my.f\", 1, \"r\") } x(1). !x. +!x <- a b. +x.";
     let files = [("x.asl", "x. { include(\"y.asl\") } y(2)."), ("y.asl", broken)];
@@ -261,7 +261,7 @@ fn broken_include_is_left_out_whole() {
 }
 
 #[test]
-fn file_that_includes_itself_is_included_once() {
+fn circular_include_happens_once() {
     let parsed = parse_with(
         "{ include(\"x.asl\") }",
         &[("x.asl", "{ include(\"y.asl\") }"), ("y.asl", "{ include(\"x.asl\") }")],
@@ -273,7 +273,7 @@ fn file_that_includes_itself_is_included_once() {
 }
 
 #[test]
-fn all_errors_are_reported_and_the_rest_is_kept() {
+fn all_errors_are_reported() {
     let parsed = parse_with("a(. b. !G. c :- 3. +!g <- ; x. d. +!h : .wait(3) <- y.", &[]);
     let lines: Vec<&str> = parsed.diagnostics.iter().map(|found| found.message.as_str()).collect();
     assert_eq!(
@@ -290,14 +290,14 @@ fn all_errors_are_reported_and_the_rest_is_kept() {
 }
 
 #[test]
-fn atoms_are_no_operands_of_arithmetic() {
+fn atoms_are_not_arithmetic() {
     assert_eq!(errors("b(a+1)."), ["main.asl:1: error: `a` is not a number"]);
     assert!(errors("b(X+math.abs(Y)).").is_empty());
     assert!(errors("{ register_function(\"my.f\", 2, \"r\") } b(1+my.f(X,2)).").is_empty());
 }
 
 #[test]
-fn sub_plans_belong_to_their_plan() {
+fn sub_plans_belong_to_plan() {
     let program = program("+!g : c <: done(X) <- a; b. { +e <- x. @l +!h <- y. } +!i.");
     assert_eq!(program.plans.len(), 2);
     assert_eq!(program.plans[0].sub_plans.len(), 2);
@@ -305,7 +305,7 @@ fn sub_plans_belong_to_their_plan() {
 }
 
 #[test]
-fn a_pattern_adds_its_plans() {
+fn pattern_adds_its_plans() {
     let count =
         |pattern: &str| program(&format!("{{ begin {pattern} }} +!g(X) : c <- a. +!other <- b. {{ end }}")).plans.len();
     assert_eq!(count("dg(g(X))"), 5);
@@ -343,7 +343,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn chains_are_no_depth() {
+fn chains_add_no_depth() {
     for program in [
         format!("b :- {}a.", "a & ".repeat(4_000)),
         format!("b :- {}a.", "a | not b & ".repeat(2_000)),

@@ -1,4 +1,4 @@
-//! What projects become when they are parsed.
+//! Parsing of projects.
 
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_bdi::project::{AgentNames, ClassArg, Environment, Project, Scheduling, parse_project};
@@ -44,7 +44,7 @@ fn all_sections_are_read() {
 }
 
 #[test]
-fn agents_declared_twice_are_numbered() {
+fn duplicate_agents_are_numbered() {
     let text = "MAS m { agents: worker #2; worker #2; boss; boss; boss_1; boss; none #0; a #2; a1; }";
     let parsed = parse_project(text, &Text::from("m.mas2j"), &[]);
     assert!(parsed.is_ok(), "{:?}", parsed.diagnostics);
@@ -78,7 +78,7 @@ fn paths_may_have_back_slashes() {
 }
 
 #[test]
-fn errors_of_agents_are_theirs_alone() {
+fn agent_errors_spare_other_agents() {
     let ok = |agents: &str| {
         let parsed = parse_project(&format!("MAS m {{ agents: {agents} }}"), &Text::from("m.mas2j"), &[]);
         let broken: Vec<bool> = parsed.project.agents.iter().map(|agent| agent.is_broken).collect();
@@ -104,7 +104,7 @@ fn nodes_offer_folders() {
 }
 
 #[test]
-fn infrastructures_tell_workers_and_cycles() {
+fn infrastructure_sets_workers_and_cycles() {
     let infrastructure = |text: &str| {
         let infrastructure = project(&format!("MAS m {{ infrastructure: {text} agents: a; }}")).infrastructure;
         (infrastructure.scheduling, infrastructure.workers, infrastructure.cycles)
@@ -128,7 +128,7 @@ fn environments_are_programs_or_provided() {
 }
 
 #[test]
-fn beliefs_in_a_project_are_placed_in_its_file() {
+fn project_beliefs_have_its_places() {
     let text = "MAS m {\n  agents: a [beliefs=\"b(1), c(\\\"x\\\")\"];\n}";
     let project = project(text);
     let beliefs = &project.agents[0].beliefs;
@@ -139,14 +139,14 @@ fn beliefs_in_a_project_are_placed_in_its_file() {
 }
 
 #[test]
-fn an_error_in_one_agent_leaves_the_others() {
+fn faulty_agent_spares_the_others() {
     let parsed = parse_project("MAS m { agents: a; b [x]; c #2; classpath: ; }", &Text::from("app.mas2j"), &[]);
     assert_eq!(parsed.diagnostics.len(), 2);
     assert_eq!(parsed.project.agents.len(), 2);
 }
 
 #[test]
-fn where_agents_are_to_live_is_said_by_options_and_hosts() {
+fn options_and_hosts_place_agents() {
     let agents =
         project(r#"MAS m { agents: a [together=crew]; b [apart="r x"] #3 at "localhost"; c at "n2"; d [label=gpu]; }"#)
             .agents;
@@ -157,7 +157,7 @@ fn where_agents_are_to_live_is_said_by_options_and_hosts() {
 }
 
 #[test]
-fn hints_that_contradict_each_other_are_errors() {
+fn contradictory_hints_are_errors() {
     for (agents, message) in [
         ("a [together=x, apart=y] #2;", "`a` is to be together with others and apart from them"),
         ("a [label=gpu] at \"n1\";", "`a` is to be on the node n1 and on any with a label"),

@@ -1,5 +1,5 @@
-//! Logic programs made at random have the solutions, in the order, that an interpreter has which only knows terms, lists of goals and
-//! substitutions that are copied.
+//! Random logic programs have the same solutions, in the same order, as in a simple interpreter that copies
+//! substitutions.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl fmt::Display for Term {
 
 #[derive(Clone)]
 enum Goal {
-    /// Of the predicate of this number.
+    /// A query of the predicate of this number.
     Query(usize, [Term; 2]),
     /// `left op right`.
     Relation(Term, &'static str, Term),
@@ -59,7 +59,7 @@ impl fmt::Display for Goal {
     }
 }
 
-/// A rule, or a fact if its body is empty. Its variables are numbered from 0.
+/// Rule, or a fact if its body is empty. Its variables are numbered from 0.
 struct Clause {
     head: [Term; 2],
     body: Vec<Goal>,
@@ -71,7 +71,7 @@ impl Clause {
     }
 }
 
-/// Predicates with their clauses; each asks only for those before it.
+/// Predicates with their clauses; each queries only those before it.
 type Program = Vec<Vec<Clause>>;
 
 fn written(program: &Program) -> String {
@@ -86,7 +86,7 @@ fn written(program: &Program) -> String {
     text
 }
 
-/// Writes programs.
+/// Author of random programs.
 struct Author(Random);
 
 impl Author {
@@ -142,7 +142,7 @@ impl Author {
             let mut clauses: Vec<Clause> = Vec::new();
             for _ in 0..self.0.between(1..=3) {
                 let clause = self.clause(predicate);
-                // A fact is believed once.
+                // A fact is believed only once.
                 if !clauses.iter().any(|other| other.is_fact() && clause.is_fact() && other.head == clause.head) {
                     clauses.push(clause);
                 }
@@ -153,12 +153,12 @@ impl Author {
     }
 }
 
-/// What variables stand for.
+/// Values of variables.
 type Bound = Vec<Option<Term>>;
 
 struct Interpreter<'p> {
     program: &'p Program,
-    /// How many more goals may be tried.
+    /// Number of goals that may still be tried.
     left: usize,
 }
 
@@ -203,7 +203,7 @@ fn unify(bound: &mut Bound, one: &Term, other: &Term) -> bool {
     }
 }
 
-/// Numbers come before all else.
+/// Tests a relation. Numbers come before all other values.
 fn relates(bound: &Bound, left: &Term, op: &str, right: &Term) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let order = match (follow(bound, left), follow(bound, right)) {
@@ -271,7 +271,8 @@ impl Interpreter<'_> {
     }
 }
 
-/// What a program answers to the last of its predicates with two variables: the solutions without variables, as these have other names.
+/// Returns the answers of a program's last predicate to a query with two variables. Solutions with variables are left
+/// out, because these have other names.
 fn expected(program: &Program) -> Option<Vec<String>> {
     let mut interpreter = Interpreter { program, left: 20_000 };
     let mut solutions = Vec::new();
@@ -292,7 +293,7 @@ fn run(text: &str) -> Vec<String> {
     simulation.output()
 }
 
-/// Without what tells variables from each other.
+/// Removes the numbers that distinguish variables.
 fn alike(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text.chars().peekable();
@@ -308,7 +309,7 @@ fn alike(text: &str) -> String {
 }
 
 #[test]
-fn solutions_and_their_order_are_those_of_a_plain_interpreter() {
+fn solutions_agree_with_plain_interpreter() {
     with_seeds(400, |seed| {
         let program = Author(Random::new(seed)).program();
         let Some(expected) = expected(&program) else { return };
@@ -322,7 +323,7 @@ fn solutions_and_their_order_are_those_of_a_plain_interpreter() {
 }
 
 #[test]
-fn rules_recurse_and_are_chosen_by_lists_and_numbers() {
+fn rules_recurse_over_lists_and_numbers() {
     let rules = "app([],L,L). app([H|T],L,[H|R]) :- app(T,L,R).
                  rev([],[]). rev([H|T],R) :- rev(T,S) & app(S,[H],R).
                  len([],0). len([_|T],N+1) :- len(T,N).

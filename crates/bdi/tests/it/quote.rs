@@ -10,7 +10,7 @@ use whimbrel_bdi::syntax::quote::{
 };
 use whimbrel_bdi::syntax::{parse_body, parse_plan, parse_term};
 
-/// The value of a term's text; each name is one variable.
+/// Returns the value of a term's text; each name is one variable.
 pub fn value(text: &str) -> Value {
     quoted(&parse_term(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}")))
 }
@@ -19,7 +19,7 @@ pub fn quoted(term: &Term) -> Value {
     quote(term, &mut |name: Symbol| Var { slot: name.index(), name })
 }
 
-/// Structural unification, as far as code needs it: variables on the left only.
+/// Unifies structurally, as far as code needs it: variables on the left only.
 fn matches(pattern: &Value, value: &Value, found: &mut HashMap<Symbol, Value>) -> bool {
     match (pattern, value) {
         (Value::Var(var), _) => found.entry(var.name).or_insert_with(|| value.clone()) == value,
@@ -75,7 +75,7 @@ fn code_prints_as_in_jason() {
 }
 
 #[test]
-fn a_pattern_takes_a_body_apart() {
+fn pattern_takes_body_apart() {
     let found = bound("{ H ; R }", "{ a; !b; +c }");
     assert_eq!((found["H"].as_str(), found["R"].as_str()), ("a", "{ !b; +c }"));
     let found = bound("{ H ; R }", "{ !a }");
@@ -90,7 +90,7 @@ fn a_pattern_takes_a_body_apart() {
 
 /// `{ B }` needs the one special case of unification: `$body(B)` against any body with a step.
 #[test]
-fn a_variable_alone_stands_for_the_whole_body() {
+fn variable_stands_for_whole_body() {
     let Value::Term(code) = value("{ B }") else { panic!() };
     assert_eq!(code.args.len(), 1);
     assert_eq!(normal_body(&[value("{ a; b }")]), value("{ a; b }"));
@@ -115,7 +115,7 @@ fn bodies_in_bodies_are_spliced() {
 }
 
 #[test]
-fn events_are_triggers_texts_or_bodies_of_one_change() {
+fn events_are_triggers_texts_or_bodies() {
     let parts = |value: &Value| trigger_parts(value).map(|(op, kind, literal)| format!("{op:?} {kind:?} {literal}"));
     assert_eq!(parts(&value("{ -?q(X) }")).as_deref(), Some("Delete Test q(X)"));
     assert_eq!(parts(&value("{ +b(X) }")).as_deref(), Some("Add Belief b(X)"));
@@ -125,7 +125,7 @@ fn events_are_triggers_texts_or_bodies_of_one_change() {
 }
 
 #[test]
-fn what_is_no_code_is_refused() {
+fn bad_code_is_refused() {
     let message = |result: Result<(), whimbrel_bdi::syntax::quote::QuoteError>| result.unwrap_err().to_string();
     assert_eq!(message(unquote_plan(&value("f(1)")).map(drop)), "`f(1)` is not a plan");
     assert_eq!(message(unquote_rule(&value("1")).map(drop)), "`1` is not a rule");
@@ -136,7 +136,7 @@ fn what_is_no_code_is_refused() {
 }
 
 #[test]
-fn variables_of_one_name_stay_apart() {
+fn same_named_variables_stay_apart() {
     let x = |slot| Value::Var(Var { slot, name: "X".into() });
     let term = unquote_term(&Value::term("p", [x(1), x(2), x(1)])).unwrap();
     assert_eq!(quoted(&term).to_string(), "p(X,_2X,X)");
@@ -150,9 +150,9 @@ fn bare_code_has_no_outer_braces() {
     assert_eq!(Bare(&quoted(&body)).to_string(), "a; b; c");
 }
 
-/// The deepest code that the parser lets through fits a thread's stack, whatever is done with it.
+/// The deepest code that the parser accepts fits a thread's stack in every operation.
 #[test]
-fn the_deepest_code_can_be_handled() {
+fn deepest_code_can_be_handled() {
     let nested = format!("{}a{}", "f(".repeat(99), ")".repeat(99));
     let chain = format!("b :- {}a", "a & ".repeat(390));
     let steps = format!("a{}", "; b(X)".repeat(390));

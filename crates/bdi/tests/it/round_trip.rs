@@ -1,4 +1,4 @@
-//! What is printed can be parsed again, and is the same then.
+//! Printed code can be parsed again, and is unchanged then.
 
 use proptest::prelude::*;
 use whimbrel_acl::value::Bare;
@@ -12,7 +12,7 @@ use whimbrel_bdi::syntax::{parse_plan, parse_term};
 
 use crate::quote::quoted;
 
-/// Makes terms of bytes: each choice takes one, and simple things come of zeros and of the end.
+/// Generator of terms from bytes: each choice takes one, and zeros and the end give simple terms.
 struct Maker<'a> {
     bytes: &'a [u8],
     depth: usize,
@@ -48,7 +48,7 @@ impl Maker<'_> {
         from[self.byte() % from.len()]
     }
 
-    /// True once in `n` times.
+    /// Returns true once in `n` times.
     fn once_in(&mut self, n: usize) -> bool {
         self.byte() % n == n - 1
     }
@@ -136,7 +136,7 @@ impl Maker<'_> {
         if self.byte().is_multiple_of(6) && self.depth < 6 { self.deeper(Self::formula) } else { self.element() }
     }
 
-    /// What may stand in a list: no formula.
+    /// Makes a term that may stand in a list: no formula.
     fn element(&mut self) -> Term {
         let kinds = if self.depth < 6 { 12 } else { 5 };
         let kind = self.byte() % kinds;
@@ -215,8 +215,8 @@ impl Maker<'_> {
         Step { kind, term, span: Span::default() }
     }
 
-    /// `if`, `for`, `while` and forks: their code is printed without braces. Around a single variable braces would make
-    /// a difference, and are lost.
+    /// Makes `if`, `for`, `while` and forks, whose code is printed without braces. Around a single variable braces
+    /// would make a difference, and are lost.
     fn control(&mut self) -> Term {
         let code = |maker: &mut Self| {
             let mut body = maker.body();
@@ -298,7 +298,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn terms_come_back_from_their_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn terms_survive_printing(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let value = quoted(&maker(&bytes).term());
         let text = value.to_string();
         let parsed = parse_term(&text).map_err(|problems| TestCaseError::fail(format!("{text}\n{problems:#?}")))?;
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn terms_come_back_from_values(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn terms_survive_quoting(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let value = quoted(&maker(&bytes).term());
         let back = unquote_term(&value).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let again = quoted(&back);
@@ -315,7 +315,7 @@ proptest! {
     }
 
     #[test]
-    fn plans_come_back_from_their_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn plans_survive_printing(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let value = plan_value(maker(&bytes).plan());
         let text = format!("{}.", Bare(&value));
         let parsed = parse_plan(&text).map_err(|problems| TestCaseError::fail(format!("{text}\n{problems:#?}")))?;
@@ -324,7 +324,7 @@ proptest! {
     }
 
     #[test]
-    fn plans_come_back_from_values(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn plans_survive_quoting(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let value = plan_value(maker(&bytes).plan());
         let back = unquote_plan(&value).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let again = plan_value(back);

@@ -1,4 +1,4 @@
-//! Rules and goals that come to no end, or to a bad one: what failure plans and people are told.
+//! Rules and goals without end, or with a bad one: reports to failure plans and to people.
 
 use whimbrel_acl::Text;
 use whimbrel_bdi::syntax::NoFiles;
@@ -46,7 +46,7 @@ fn endless_solutions_end_too() {
 }
 
 #[test]
-fn endless_rule_in_a_context_is_told() {
+fn endless_rule_in_context_is_reported() {
     let (output, log) = run("p :- p.\n!g. @one +!g : p <- .print(never). +!g <- .print(second).");
     assert_eq!(output, ["[me] second"]);
     assert!(log.contains("plan @one is not applicable: calls of rules nest"), "{log}");
@@ -68,7 +68,7 @@ fn further_contexts_have_fewer_steps() {
 }
 
 #[test]
-fn too_many_effects_are_none() {
+fn too_many_effects_have_none() {
     let step = |most: u32| {
         run(&format!(
             "!g. +!g <- .findall(X, .range(X, 1, {most}) & .asserta(seen(X)), L); .length(L, N); !said(N).
@@ -92,7 +92,7 @@ fn endless_rule_ends_a_wait() {
 }
 
 #[test]
-fn deep_rules_have_their_answers() {
+fn deep_rules_have_answers() {
     let (output, log) = run("n(0). n(N) :- N > 0 & n(N - 1). s(0, 0). s(N, S) :- N > 0 & s(N - 1, R) & S = R + N.
                              !g. +!g <- ?n(100000); ?s(50000, S); .print(S).");
     assert_eq!(output, ["[me] 1250025000"], "{log}");
@@ -112,7 +112,7 @@ fn unbound_arithmetic_is_no_formula() {
 }
 
 #[test]
-fn failed_goal_says_where_it_stands() {
+fn failed_goal_reports_its_place() {
     let told = "-!G[error(E), code(C), code_src(S), code_line(L)] <- .print(E, \" \", C, \" \", S, \":\", L).";
     for (program, said) in [
         ("!no(1).", "no_relevant no(1)[source(self)] file:p.asl:1"),
@@ -129,7 +129,7 @@ fn failed_goal_says_where_it_stands() {
 }
 
 #[test]
-fn saved_goals_and_labels_are_the_same() {
+fn goals_and_labels_survive_saving() {
     let told = "-!G[error(E), code(C), code_src(S), code_line(L)] <- .print(E, C, S, L).";
     for program in [
         "!no(1).\n!g.\n+!g <- X = 2;\n !!no(X); !!no(3); .wait(1); !!no(4).",

@@ -1,4 +1,4 @@
-//! The mind is data: an agent that is written out and read back between any two steps goes on as if nothing had been.
+//! Snapshots: an agent that is written and restored between any two steps continues as if nothing had happened.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Random, Simulation};
 
-/// How long a program may run, in simulated milliseconds.
+/// Time that a program may run, in simulated milliseconds.
 pub(crate) const PROGRAM_MS: u64 = 5_000;
 
-/// Programs that show what no snapshot keeps the same: a measured time, or the identity of what they print.
+/// Programs with results that no snapshot preserves: a measured time, or the identity of printed values.
 const NOT_REPEATABLE: &[&str] = &["ag-", "action-misc", "lists-shuffle-random", "msg-", "mas2j-", "dir-include-action"];
 
 struct Folder(PathBuf);
@@ -26,7 +26,7 @@ impl Loader for Folder {
     }
 }
 
-/// An agent that takes few steps a turn, and is written out and read back before some of them.
+/// Agent that takes few steps a turn, and is written and restored before some of them.
 struct Restless {
     agent: Agent,
     image: Arc<Image>,
@@ -34,7 +34,7 @@ struct Restless {
     every: u64,
     state: u64,
     restored: u64,
-    /// How many cycles a turn has.
+    /// Number of cycles in a turn.
     budget: u32,
 }
 
@@ -52,8 +52,8 @@ impl AgentBody for Restless {
     }
 }
 
-/// An agent that takes few steps a turn, and is saved before some of them: whole the first time, then what changed.
-/// Now and then it is rebuilt from what was saved, and goes on with the same chain of saves, or begins a new one.
+/// Agent that takes few steps a turn, and is saved before some of them: completely the first time, then as deltas. At
+/// times it is rebuilt from its saves, and continues the same chain of saves, or begins a new one.
 struct Saved {
     agent: Agent,
     image: Arc<Image>,
@@ -142,7 +142,7 @@ pub(crate) fn programs() -> Vec<(String, Arc<Image>)> {
 }
 
 #[test]
-fn programs_go_on_identically_after_a_snapshot() {
+fn snapshots_do_not_change_results() {
     let programs = programs();
     assert!(programs.len() > 200, "only {} programs", programs.len());
     let mut different = Vec::new();
@@ -159,7 +159,7 @@ fn programs_go_on_identically_after_a_snapshot() {
 }
 
 #[test]
-fn programs_go_on_identically_after_being_rebuilt_from_deltas() {
+fn deltas_do_not_change_results() {
     let programs = programs();
     let different = |(name, image): &(String, Arc<Image>)| {
         let undisturbed = output(image, 0, 1);
@@ -171,9 +171,9 @@ fn programs_go_on_identically_after_being_rebuilt_from_deltas() {
     assert!(different.is_empty(), "{} of {}: {different:?}", different.len(), programs.len());
 }
 
-/// An intention stays in hand within a turn only: how long turns are must not be seen.
+/// An intention stays in hand only within a turn: the length of turns must have no visible effect.
 #[test]
-fn programs_go_on_identically_however_long_their_turns_are() {
+fn turn_length_does_not_change_results() {
     let long = |image| output_of_turns(image, 0, 1, 100);
     let programs = programs();
     let different: Vec<&str> = (programs.iter())
@@ -184,7 +184,7 @@ fn programs_go_on_identically_however_long_their_turns_are() {
 }
 
 #[test]
-fn a_snapshot_of_another_program_is_refused() {
+fn foreign_snapshot_is_refused() {
     let image =
         |text| whimbrel_bdi::load(text, &Text::from("p.asl"), &mut Folder(PathBuf::new())).expect("it compiles").0;
     let agent = Agent::new(AgentConfig::new(image("!a. +!a <- .print(1).")));
@@ -197,7 +197,7 @@ fn a_snapshot_of_another_program_is_refused() {
 }
 
 #[test]
-fn beliefs_that_are_read_back_are_counted_as_before() {
+fn restored_beliefs_are_counted() {
     let program = "p(a). p(other::b). !go. +!go <- .wait(10); .count(p(_), N); .print(N).";
     let image = whimbrel_bdi::load(program, &Text::from("p.asl"), &mut whimbrel_bdi::syntax::NoFiles);
     let image = image.expect("it compiles").0;

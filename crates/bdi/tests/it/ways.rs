@@ -1,5 +1,5 @@
-//! Programs made at random do and say the same the short ways and the ordinary one, in turns of any length, and written out and
-//! read back between their steps.
+//! Random programs print the same on the fast paths and on the regular one, in turns of any length, and when they are
+//! written and restored between their steps.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use whimbrel_testkit::{Random, Simulation, with_seeds};
 
 use crate::snapshots::output_of_saved;
 
-/// Goals there are: each asks only for later ones, so that all of them end.
+/// Number of goals: each pursues only later ones, so that all of them end.
 const GOALS: u64 = 5;
 
-/// Writes a program.
+/// Author of random programs.
 struct Author {
     random: Random,
-    /// What the plan at work prints next.
+    /// Next number that the current plan prints.
     line: u32,
 }
 
@@ -69,7 +69,7 @@ impl Author {
     fn step(&mut self, goal: u64) -> String {
         self.line += 1;
         let line = self.line;
-        // A plan for a change in beliefs must not lead to itself for ever.
+        // A plan for a change of beliefs must not trigger itself for ever.
         if goal > GOALS {
             return match self.random.between(0..=2) {
                 0 => format!("-{}", self.belief()),
@@ -161,7 +161,7 @@ fn said(image: &Arc<Image>, budget: u32, followed: bool) -> Vec<String> {
 }
 
 #[test]
-fn programs_come_to_the_same_the_short_ways_and_the_ordinary_one() {
+fn fast_paths_do_not_change_results() {
     with_seeds(1_000, |seed| {
         let text = Author::new(seed).program();
         let loaded = whimbrel_bdi::load(&text, &Text::from("prog.asl"), &mut NoFiles);

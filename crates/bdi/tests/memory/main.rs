@@ -1,4 +1,4 @@
-//! Memory quota of minds: an agent that exceeds it ends, whatever part of the mind grows, and others go on.
+//! Memory quota of minds: an agent that exceeds it ends, whatever part of the mind grows, and others continue.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -76,11 +76,11 @@ fn growing_mind_ends() {
 }
 
 #[test]
-fn mind_that_is_told_much_ends() {
+fn flooded_mind_ends() {
     let text = |n: usize| Value::from(format!("{n}{}", "x".repeat(1 << 20)));
     let contents: [fn(Value) -> Value; 3] =
         [|text| Value::term("b", [text]), |text| Value::term("b", [Value::list([text])]), |text| text];
-    // The program keeps texts that are no beliefs.
+    // The program retains texts that are no beliefs.
     let keeps = "+!kqml_received(_, tell, T, _) : .string(T) <- +b(T).";
     for content in contents {
         let mut simulation = world(keeps);
@@ -99,14 +99,14 @@ fn mind_that_is_told_much_ends() {
 }
 
 #[test]
-fn busy_small_mind_goes_on() {
+fn busy_small_mind_continues() {
     let text = "!go(0). +!go(N) : N < 10000 <- +b(N); -b(N); .concat(\"abcdefgh\", N, T); -+last(T); !go(N + 1). +!go(_) <- .print(done).";
     let simulation = world(text);
     assert!(simulation.output().iter().any(|line| line.contains("done")), "{:?}", simulation.log());
 }
 
 #[test]
-fn growing_mind_ends_when_memory_is_short() {
+fn growing_mind_ends_in_short_memory() {
     let mut simulation = Simulation::new(1);
     simulation.set_policy(serde_json::from_str(r#"{"quota": [{"who": "*", "node_memory_bytes": 4194304}]}"#).unwrap());
     // As if the process had more than that; tests beside this one have no such rule.

@@ -9,8 +9,8 @@ use crate::syntax::source_text::SourceText;
 
 /// Loader of the files that a program includes.
 pub trait Loader {
-    /// Loads the file called `path` in an `include` of `from_file`. Returns the name that identifies the
-    /// file, and its text: equal names are one file. `path` may begin with `$jasonJar`, the root of the standard library.
+    /// Loads the file called `path` in an `include` of `from_file`. Returns the name that identifies the file, and
+    /// its text: equal names are one file. `path` may begin with `$jasonJar`, the root of the standard library.
     ///
     /// # Errors
     /// Returns the reason, in a few words, if there is no such file.
