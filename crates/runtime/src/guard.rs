@@ -103,7 +103,7 @@ impl Node {
         self.permits(Principal::Node(self.name_of(node)), action, object)
     }
 
-    /// True if an agent of this node may create an agent of this name, in its turn or through a program.
+    /// Returns true if an agent of this node may create an agent of this name, in its turn or through a program.
     pub fn permits_creation(&self, owner: Option<Aid>, name: Symbol, in_turn: bool) -> bool {
         match owner {
             Some(owner) if self.guard.restricts_creating || self.guard.auditor.is_some() => {
@@ -153,7 +153,7 @@ impl Node {
         messages.extract_if(.., |envelope| !may(envelope)).collect()
     }
 
-    /// True if a rule forbids an act that needs no permission otherwise; the refusal is recorded.
+    /// Returns true if a rule forbids an act that needs no permission otherwise; the refusal is recorded.
     pub fn forbids(&self, who: Principal, action: Action, object: &str) -> bool {
         let is_denied = self.guard.policy.verdict(who, action, object) == Verdict::Denied;
         if is_denied {

@@ -30,9 +30,9 @@ pub(crate) struct Desk<T> {
     shard: NonNull<T>,
 }
 
-// SAFETY: the pointer is owned like the `Box` it was made from: `shard` is followed by the lease's holder between turns
-// or given away by `seize` during one, never both (see there). So a `Desk` moves a `T` between threads and never shares
-// one, which `T: Send` allows.
+// SAFETY: the pointer is owned like the `Box` it was made from. Either the lease's holder follows `shard` between
+// turns, or `seize` gives it away during one, never both (see there). So a `Desk` moves a `T` between threads and
+// never shares one, which `T: Send` allows.
 unsafe impl<T: Send> Send for Desk<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Desk<T> {}

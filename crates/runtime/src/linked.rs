@@ -139,7 +139,7 @@ impl Node {
     }
 
     /// Tells the nodes that sent messages to an agent of this one that the agent is crowded, or not any more. To be
-    /// called once the agent's route says so: nodes that send for the first time are told then.
+    /// called once the agent's route says so, because nodes that send for the first time learn it from there.
     pub fn push_crowded(&self, name: Symbol, crowded: bool) {
         if let Some(links) = self.linked.links() {
             for node in locked(&self.linked.arrivals).senders_to(name) {

@@ -75,7 +75,7 @@ pub(crate) struct Node {
     pub ending: Ending,
     pub monitors: Monitors,
     pub pool: Arc<Pool>,
-    /// Set when the platform stops: its agents are told to end.
+    /// Set when the platform stops and its agents end.
     pub stopping: AtomicBool,
     /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
@@ -340,7 +340,7 @@ impl Node {
         }
     }
 
-    /// Attaches the node's links; other nodes are told of all changes from now on.
+    /// Attaches the node's links; all changes are announced to other nodes from now on.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         let attached = self.linked.attach(links);
         self.with_ams(|ams| ams.govern(self.guard.policy.clone(), self.called()));
@@ -473,7 +473,8 @@ impl Node {
         created
     }
 
-    /// As [`Node::create`], under locks: the caller ends condemned families once it has none.
+    /// Creates an agent like [`Node::create`], for callers that hold locks: they end condemned families once they
+    /// hold none.
     pub fn create_here(
         &self,
         shard: ShardIndex,

@@ -220,8 +220,8 @@ impl PlatformBuilder {
         self.clustered_by(journal, layout)
     }
 
-    /// Like [`PlatformBuilder::clustered`], with the society's layout: as many partitions as the journal has, the
-    /// same on all nodes.
+    /// Makes agents durable like [`PlatformBuilder::clustered`], with the society's layout: as many partitions as the
+    /// journal has, the same on all nodes.
     #[must_use]
     pub fn clustered_by(mut self, journal: Arc<dyn Journal>, layout: Layout) -> Self {
         self.shared = Some((journal, Arc::new(layout)));
@@ -399,8 +399,8 @@ impl Platform {
         self.spawn_together_for(agents, |_| None)
     }
 
-    /// Like [`Platform::spawn_together`], with [lifetimes](Platform::set_lifetime) for some agents. Only for
-    /// societies that are not durable.
+    /// Creates a whole society like [`Platform::spawn_together`], with [lifetimes](Platform::set_lifetime) for some
+    /// agents. Only for societies that are not durable.
     ///
     /// # Errors
     /// Returns an error as [`Platform::spawn_together`] does.
@@ -417,9 +417,9 @@ impl Platform {
     /// Serves partitions of the shared journal from now on, in these epochs. Restores their agents, starts those of
     /// `founders` that never began, and tells all other nodes. Waits for the journal.
     ///
-    /// A partition is left alone and reported if another node has taken it over in a higher epoch, if it cannot be
-    /// read, or if one of its agents cannot be restored. `founders` are the agents of these partitions that the
-    /// society begins with.
+    /// A partition that another node has taken over in a higher epoch is left alone and reported. So is one that
+    /// cannot be read, or one of whose agents cannot be restored. `founders` are the agents of these partitions that
+    /// the society begins with.
     ///
     /// # Errors
     /// Returns an error if an agent had ended the society, or if the platform is ending; then no further partition is
@@ -672,7 +672,7 @@ impl Platform {
         self.node().permits(Principal::Node(node), action, object)
     }
 
-    /// True if the policy allows an act to a node. Nothing is recorded.
+    /// Returns true if the policy allows an act to a node. Nothing is recorded.
     pub fn allows_node(&self, node: Symbol, action: Action, object: &str) -> bool {
         self.node().guard.policy.allows(Principal::Node(node), action, object)
     }
@@ -807,8 +807,8 @@ impl Platform {
         self.stop_within(CLOSE_PATIENCE)
     }
 
-    /// Ends all agents as [`Platform::stop`] does. Waits for so long, and as long again at most while one agent after
-    /// the other ends; turns that have not ended then are left behind.
+    /// Ends all agents as [`Platform::stop`] does. Waits for `patience`, and as long again at most while agents keep
+    /// ending; turns that have not ended then are left behind.
     pub fn stop_within(&self, patience: Duration) -> bool {
         self.node().close(patience)
     }

@@ -51,7 +51,7 @@ pub(crate) struct Figures {
     pub runnable: AtomicU64,
     /// Microseconds spent in rounds that are over.
     pub busy_us: AtomicU64,
-    /// Microseconds that turns took after the shard went on without them.
+    /// Microseconds of late turns after the shard continued without them.
     pub late_us: AtomicU64,
     /// Start of the present round; [`Figures::IDLE`] if there is none.
     pub round_began: AtomicU64,

@@ -1,5 +1,5 @@
-//! Throttle of what agents print and log: so many bytes a second for each family of agents, after a burst. Lines beyond
-//! that are left out and counted. While a node writes little, no quota is looked at.
+//! Throttle of agents' output and log entries: a number of bytes a second for each family of agents, after a burst.
+//! Lines beyond that are left out and counted. While a node writes little, quotas are not checked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,7 +23,7 @@ enum Stream {
 }
 
 impl Stream {
-    /// Returns the bytes that a node writes in a second before quotas are looked at.
+    /// Returns the bytes that a node may write in a second before quotas are checked.
     const fn free_bytes_per_s(self) -> u64 {
         match self {
             Self::Printed => PRINTED_FREE_BYTES_PER_S,
@@ -75,7 +75,7 @@ struct Throttle {
 }
 
 impl Throttle {
-    /// True while a node writes so little that no quota is looked at.
+    /// Returns true while a node writes so little that quotas are not checked.
     fn is_free(&self, stream: Stream, bytes: u64, now: Time) -> bool {
         let second = now.0 / 1_000_000;
         if self.second.swap(second, Ordering::Relaxed) != second {

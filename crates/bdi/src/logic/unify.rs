@@ -311,7 +311,7 @@ fn begins_alike(annot: &Annot, other: &Annot) -> bool {
     alike(&a, &b) && a.args().first().zip(b.args().first()).is_none_or(|(a, b)| alike(a, b))
 }
 
-/// Ways in which the annotations of a query may match those of a belief: one for each subset of the belief's
+/// Ways in which the annotations of a query may match those of a belief. There is one for each subset of the belief's
 /// annotations of the query's size, in their order (Jason backtracks over these subsets). Each is made on demand.
 pub struct AnnotSubsets<'a> {
     belief: Cow<'a, [Annot]>,

@@ -9,8 +9,8 @@ use whimbrel_acl::{AclMessage, Annot, Annots, Structure, Symbol, Value};
 use super::{Event, IntentionId};
 use crate::code::{TriggerKind, TriggerOp};
 
-/// Waiting events, oldest first. The newest may be requests of other agents in their original form: most of them find
-/// the agent idle at their turn, and never need to be written out as events.
+/// Waiting events, oldest first. The newest may be requests of other agents in their original form. Most requests
+/// find the agent idle at their turn, and never need to be written out as events.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     events: VecDeque<Event>,

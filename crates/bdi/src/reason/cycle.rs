@@ -18,8 +18,8 @@ pub struct Cycle<'m> {
     pub image: &'m Image,
     /// Program, to be given to another agent.
     pub program: &'m Arc<Image>,
-    /// Outgoing messages. Not beside the mailbox as in the turn they come from: the compiler would copy both as one,
-    /// which makes a processor wait until recent separate writes have reached memory.
+    /// Outgoing messages. They are not beside the mailbox as in the turn they come from: the compiler would copy both
+    /// as one. A processor would have to wait until recent separate writes have reached memory.
     pub outbox: &'m mut Outbox,
     /// Mind.
     pub mind: &'m mut Mind,

@@ -1,7 +1,7 @@
 //! Fast path for a message `achieve` to an idle agent, also to one that is idle at the message's turn. A plan is
-//! selected and its steps are executed as long as nothing else is to be done: without an event, and without an
-//! intention up to the first step that needs one. Result and order are those of the regular path, whose next cycle
-//! would take this message, this event and this step anyway.
+//! selected, and its steps are executed as long as there is no other work. That takes no event, and no intention up
+//! to the first step that needs one. Result and order are those of the regular path, whose next cycle would take this
+//! message, this event and this step anyway.
 
 use whimbrel_acl::{AclMessage, Annot, Annots, Structure, Symbol, Value, sym};
 use whimbrel_platform::limits;
@@ -213,8 +213,8 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Executes the steps of the plan whose slots are the bindings, one a cycle, as long as nothing else is to be
-    /// done and none of them needs an intention. Most plans for messages end that way.
+    /// Executes the steps of the plan whose slots are the bindings, one a cycle. Stops when there is other work, or
+    /// at a step that needs an intention. Most plans for messages end that way.
     fn run_ahead(&mut self, plan: &Plan) -> Ahead {
         let (body, at) = (&*plan.body, At { id: NOBODY, base: 0, names: &plan.names });
         let mut pc = body.skip_jumps(0);

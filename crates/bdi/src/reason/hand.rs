@@ -1,6 +1,6 @@
-//! Intention in hand. As long as the next cycles would only execute the next steps of the same intention, it is not
-//! put back among the ready ones, and its variables are not stored. A goal that it calls gets its frame without an
-//! event. Result and order are those of the regular path, which is taken if in doubt.
+//! Intention in hand: an intention that the next cycles would continue without any other work. It is not put back
+//! among the ready ones between its steps, and its variables are not stored. A goal that it calls gets its frame
+//! without an event. Result and order are those of the regular path, which is taken if in doubt.
 
 use smallvec::SmallVec;
 use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};

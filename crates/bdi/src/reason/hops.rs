@@ -1,5 +1,5 @@
-//! Hops to other nodes: an intention requests a hop and waits, the turn ends, and the mind is told the outcome, there
-//! or here.
+//! Hops to other nodes: an intention requests a hop and waits, the turn ends, and the mind gets the outcome, there or
+//! here.
 
 use whimbrel_acl::{AclMessage, Aid, Annots, Args, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};

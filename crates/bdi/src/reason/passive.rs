@@ -15,7 +15,7 @@ use crate::code::Image;
 pub(super) struct Passive {
     image: Arc<Image>,
     mind: Box<[u8]>,
-    /// Time of that: times in the mind are by the same clock.
+    /// Time of the encoding: times in the mind are by the same clock.
     at: Time,
 }
 

@@ -304,8 +304,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    /// Tail-call optimisation: the frame of a plan's last goal replaces the plan's frame if it is for the same
-    /// predicate.
+    /// Replaces a plan's frame by that of its last goal, if both are for the same predicate (tail-call optimisation).
     fn replace_tail_call(&mut self, id: IntentionId, frame: &mut Frame) {
         let Some(top) = self.mind.intentions.find(id).map(|i| i.frames.len().wrapping_sub(1)) else { return };
         let Some(plan) = self.plan_of(id, top) else { return };

@@ -179,7 +179,7 @@ impl<'m> Cycle<'m> {
         false
     }
 
-    /// Fails the step of an intention that is not in hand any more, if `levels` noted excess and the intention waits
+    /// Fails the step of an intention that is not in hand any more, if `levels` noted excess. The intention must wait
     /// in that step for a goal, an answer or an action.
     #[inline]
     fn fail_for_excess(&mut self, id: IntentionId) {

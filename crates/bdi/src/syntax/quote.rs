@@ -1,4 +1,4 @@
-//! Code as data: the syntax tree as values. [`unquote`](super::unquote) is the way back.
+//! Code as data: the syntax tree as values. [`unquote`](super::unquote) is the reverse.
 //!
 //! Operations are structures called by their operators' symbols. Code has functors that no program can write
 //! ([`reserved`]), with as many arguments as Jason's terms of the same kind have, so that ordinary unification of two

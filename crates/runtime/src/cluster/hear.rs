@@ -189,8 +189,8 @@ impl Node {
         }
     }
 
-    /// Asks nodes of these senders to repeat all unsettled messages to an agent of this node, as to a node that begins
-    /// to serve its partition: one is missing, and those after it were not taken.
+    /// Asks nodes of these senders to repeat all unsettled messages to an agent of this node, because one is missing
+    /// and later ones were not taken. The nodes repeat them as to a new server of the partition.
     #[cold]
     pub fn ask_again(&self, receiver: Symbol, senders: impl IntoIterator<Item = Symbol>) {
         let mut senders = senders.into_iter().peekable();
@@ -238,8 +238,8 @@ impl Node {
         }
     }
 
-    /// True if another node says that it serves an agent's partition. That node speaks for the agent from then on,
-    /// though messages to it wait until the node has what it may have missed.
+    /// Returns true if another node has announced that it serves an agent's partition. That node speaks for the agent
+    /// from then on, though messages to the agent wait until the node has been sent what it may have missed.
     pub fn serves_partition_of(&self, node: NodeId, agent: Symbol) -> bool {
         let serves = |cluster: &Cluster| cluster.lock().servers.server_of(cluster.partition_of(agent)) == Some(node);
         self.cluster.as_ref().is_some_and(serves)
@@ -268,8 +268,8 @@ impl Node {
         (count - messages.len()) as u64
     }
 
-    /// Returns the other node that is to refuse a numbered message to a missing agent: the one that serves the
-    /// receiver's partition, so that the refusal is recorded there and the message does not arrive later.
+    /// Returns the other node that has to refuse a numbered message to a missing agent: the server of the receiver's
+    /// partition. The refusal is recorded there, so the message does not arrive later.
     pub fn refuses_for(&self, envelope: &Envelope) -> Option<NodeId> {
         match self.cluster.as_ref()?.server_of(envelope.to.name) {
             Server::Node(node) if is_numbered(envelope) => Some(node),

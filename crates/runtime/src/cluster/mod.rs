@@ -176,9 +176,9 @@ impl Cluster {
         self.server(self.partition_of(agent))
     }
 
-    /// True if an agent on this other node may be durable: durable agents live where their partition is served. True of
-    /// every durable agent there, since it has a route to a node only while that node serves its partition, or is about
-    /// to be told what it missed.
+    /// Returns true if an agent on this other node may be durable, because durable agents live where their partition
+    /// is served. True for every durable agent there: it has a route to a node only while that node serves its
+    /// partition, or is about to be sent what it missed.
     pub fn may_live_on(&self, parts: &Parts, agent: Symbol, node: NodeId) -> bool {
         let partition = self.partition_of(agent);
         let comes = |part: &Part| part.is_coming_from(node);
@@ -280,8 +280,8 @@ impl Parts {
         (0..).map(Partition).zip(&mut self.each)
     }
 
-    /// Adds an agent to those that get a route to the node which begins to serve their partition, once that node has
-    /// been sent what it may have missed. Returns false if the node is not beginning to serve the partition.
+    /// Adds an agent to those that will get a route to the new server of their partition. They get it once that node
+    /// has been sent what it may have missed. Returns false if the node is not beginning to serve the partition.
     pub fn name_coming(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> bool {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         let coming = coming.filter(|coming| coming.node == node);
@@ -292,7 +292,7 @@ impl Parts {
         false
     }
 
-    /// Returns the partitions that this node serves, with their epochs, in the form that peers are told.
+    /// Returns the partitions that this node serves, with their epochs, in the form in which they are announced.
     pub fn served(&self) -> Vec<(u16, u64)> {
         self.servers.served().map(|(partition, epoch)| (partition.0, epoch.0)).collect()
     }

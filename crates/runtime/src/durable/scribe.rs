@@ -248,9 +248,8 @@ impl Scribe {
         let is_known = |to: Symbol| durable.contains(&to) || is_never_durable(to);
         let all_here = sent.iter().all(|sent| is_known(sent.0.name) || !may_be_kept(sent));
         let (parts, durable) = match &node.cluster {
-            // Partitions pass under this lock. A message between two durable agents is numbered whenever it is sent:
-            // one without a number goes another way while the receiver's partition passes, and numbered ones would
-            // overtake it.
+            // Partitions pass under this lock. A message between two durable agents is always numbered. One without a
+            // number takes another way while the receiver's partition moves, and numbered ones would overtake it.
             Some(cluster) if !all_here => {
                 drop(durable);
                 (Some((cluster, cluster.lock())), locked(&self.durable))
@@ -565,7 +564,7 @@ impl Desk {
         let Some(cluster) = &self.node.cluster else { return };
         let mut facts: FxHashMap<NodeId, Facts> = FxHashMap::default();
         while let Some((partition, some)) = self.ledger.poll_facts() {
-            // The next server of the partition is told later.
+            // The next server of the partition gets the report later.
             if let Server::Node(node) = cluster.server(partition) {
                 facts.entry(node).or_default().append(some);
             }

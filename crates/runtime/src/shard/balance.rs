@@ -3,9 +3,9 @@
 //! Agents that talk to each other belong together. A message within a shard costs a few ten nanoseconds, one between
 //! shards several hundred, and one that must wake a sleeping worker many thousand. So new agents stay in their
 //! creator's shard. A shard that is always busy gives agents away only to one that is idle a good part of the time:
-//! as many as make both equally busy. It does so only if the share of turns that would send across the cut, times the
-//! cost of a crossing, is less than what a turn takes. The agents to move are found by following who talks to whom,
-//! so that a ring is cut into two arcs, and pairs stay together.
+//! as many as make both equally busy. It does so only if crossings cost less than a turn takes: the share of turns
+//! that would send across the cut, times the cost of a crossing. The agents to move are found by following who talks
+//! to whom, so that a ring is cut into two arcs, and pairs stay together.
 //!
 //! A star around a hub that all others wait for, such as a broker, stays whole unless its turns are long. The star
 //! cannot be faster than its hub, and partners in the hub's shard would have more turns than others. So a shard that

@@ -1,7 +1,7 @@
 //! Backpressure: senders wait for a full link, or for an agent with a full mailbox.
 //!
 //! A sender has its next turn when the obstacle is gone. A time is set as well, longer each time in a row, so that no
-//! sender waits for ever: a link may be broken for long, and its senders may have other things to do.
+//! sender waits for ever. A link may be broken for long, and its senders may have other work.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,8 @@
 //! Samples of a shard's time by partition, by which a cluster decides what to move from a busy node.
 //!
-//! Rounds are timed as a whole anyway. At random moments, turns are timed individually for a while, and the shard's
-//! busy time since the last sample is divided in the same proportions. The moments depend on the busy time: agents
-//! that are repeatedly woken together would otherwise be seen in the same order each time, and only the first of
-//! them.
+//! Rounds are timed as a whole anyway. At random moments, turns are timed individually for a while. The shard's busy
+//! time since the last sample is divided in the same proportions. The moments depend on the busy time: agents that
+//! are repeatedly woken together would otherwise be seen in the same order each time, and only the first of them.
 
 use rustc_hash::FxHashMap;
 use whimbrel_platform::Time;

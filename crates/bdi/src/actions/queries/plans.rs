@@ -216,8 +216,8 @@ pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
     Ok(Answer::Yes)
 }
 
-/// `.get_src_info(Term, R)`: the literal, or a body's first one, annotated with the line and file where it is a step
-/// of the program; unchanged if the program has no such step.
+/// `.get_src_info(Term, R)`: the literal, or a body's first one, annotated with the line and file of that step in the
+/// program. Unchanged if the program has no such step.
 pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
     let term = match (call.arg(0), call.arg(0).args()) {
         (body, [step, ..]) if quote::is_body(body) => match step.args() {

@@ -32,7 +32,7 @@ fn is_number(value: &Value) -> bool {
     value.as_f64().is_some() || is_open_arithmetic(value)
 }
 
-/// Jason regards no rule as ground.
+/// Returns true for a ground value. Jason regards no rule as ground.
 fn is_ground(value: &Value) -> bool {
     value.is_ground() && !quote::is_rule(value)
 }

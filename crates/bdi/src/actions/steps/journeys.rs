@@ -55,8 +55,8 @@ fn is(value: &Value, functor: &str, count: std::ops::RangeInclusive<usize>) -> b
     value.functor().is_some_and(|name| name.as_str() == functor) && count.contains(&value.args().len())
 }
 
-/// `.dispatch(Node, Goal [, Timeout])`: a second agent with the same beliefs and plans pursues the goal on that node,
-/// or on the first reachable one of several, and ends.
+/// `.dispatch(Node, Goal [, Timeout])`: a second agent with the same beliefs and plans pursues the goal on that node
+/// and ends. Of several nodes the first reachable one is taken.
 pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = call.arg(1).clone();
     if !goal.is_literal() {

@@ -1,6 +1,6 @@
 //! Parser from tokens to syntax tree: recursive descent, one file of functions per level of the language.
 //!
-//! A function that meets an error reports it and returns [`Failed`]; the nearest enclosing clause skips to its end
+//! A function that meets an error reports it and returns [`Failed`]. The nearest enclosing clause skips to its end,
 //! and parsing continues, so that one run reports all errors of a program. Depth is limited twice: of brackets by
 //! this parser's stack, of trees by their readers' stack. Some functions are never inlined, to save stack: otherwise
 //! a level of brackets would take twice as much.
