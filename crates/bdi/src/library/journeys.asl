@@ -1,7 +1,7 @@
-// What travelling agents do again and again: going round, sending someone. `.tour` and `.dispatch` are goals of these plans
-// (docs/guide/mobility.md). Plans are added at the end only: minds that were kept know them by their places.
+// Plans for journeys: tours, and minions sent to other nodes. `.tour` and `.dispatch` pursue goals of these plans
+// (docs/guide/mobility.md). New plans come last: saved minds know plans by their places.
 
-// .tour(Stops, Options) and .tour(Stops, Options, Missed): Number tells one tour from another.
+// .tour(Stops, Options) and .tour(Stops, Options, Missed): Number distinguishes tours.
 @whimbrel_tour
 +!whimbrel::tour(Number, Stops, Options) <- !whimbrel::tour(Number, Stops, Options, _).
 @whimbrel_tour_missed
@@ -50,7 +50,7 @@
 @whimbrel_no_work
 +!whimbrel::work(false, _).
 
-// Reached tells whether it came to one of the nodes; Missed are those that it did not come to before.
+// Reached tells whether one of the nodes was reached; Missed are the nodes that were not reached before.
 @whimbrel_reach_none
 +!whimbrel::reach([], [], false).
 @whimbrel_reach
@@ -92,7 +92,7 @@
 @whimbrel_no_way_back
 -!whimbrel::back_to([_])[error(Error), error_msg(Message)] <- .fail_with(Error, Message).
 
-// .dispatch(Nodes, Goal, Ms): a minion of this name does it, on the first of the nodes that can be reached.
+// .dispatch(Nodes, Goal, Ms): a minion of this name pursues the goal, on the first of the nodes that can be reached.
 @whimbrel_dispatch
 +!whimbrel::dispatch(Minion, Nodes, NS::Goal, Ms)
    <- !whimbrel::send_minion(Minion, Nodes, Ms);
@@ -107,7 +107,7 @@
 @whimbrel_send_no_minion
 -!whimbrel::send_minion(_, [_], _)[error(Error), error_msg(Message)] <- .fail_with(Error, Message).
 
-// It may have ended.
+// The minion may have ended.
 @whimbrel_end_minion
 +!whimbrel::end_minion(Minion) <- .kill_agent(Minion).
 @whimbrel_minion_ended
@@ -120,8 +120,8 @@
 @whimbrel_minion_late
 +!whimbrel::hear_minion(_, timeout) <- .fail_with(timeout, "the minion did not answer in time").
 
-// The minion's part: it does what whoever sent it asks, and nobody else. That it is one, and whose, it believes of itself as soon as it is
-// there (reason/hops.rs).
+// The minion's part: it obeys its sender, and no other agent. A minion believes from its start that it is one, and
+// whose (reason/hops.rs).
 @whimbrel_task
 +?whimbrel_task(NS::Goal, Outcome)[source(Sender)]
    : whimbrel::minion_of(Sender)[source(self)]
@@ -133,7 +133,7 @@
 @whimbrel_try_failed
 -!whimbrel::try(_, failed(Error, Message))[error(Error), error_msg(Message)].
 
-// .advise(Node, Job, Choice) and .advise(Node, Job, Choice, Advice): the AMS of this node knows.
+// .advise(Node, Job, Choice) and .advise(Node, Job, Choice, Advice): the AMS of this node answers.
 @whimbrel_advise
 +!whimbrel::advise(Node, Job, Choice) <- !whimbrel::advise(Node, Job, Choice, _).
 @whimbrel_advise_why
@@ -145,11 +145,11 @@
 @whimbrel_no_advice
 +!whimbrel::take_advice(no_advice(Error, Message), _, _) <- .fail_with(Error, Message).
 
-// Who asks somebody else's minion, or nobody's.
+// A question to another agent's minion, or to no minion.
 @whimbrel_task_of_others
 +?whimbrel_task(_, failed(forbidden, "it is no minion of whoever asks")).
 
-// The AMS tells that a minion ended before it answered.
+// The AMS reports that a minion ended before it answered.
 @whimbrel_minion_expired
 +!whimbrel::hear_minion(_, ended(_, expired)) <- .fail_with(timeout, "the minion did not answer in time").
 @whimbrel_minion_lost

@@ -1,4 +1,4 @@
-// What an agent does with messages. These plans come after the program's own, so that a program overrides any of them
+// Plans for messages. They come after the program's own, so that a program overrides any of them
 // with a plan for the same performative. Contents may be of any namespace: NS is the content's.
 
 // tell: the content is believed, with the sender as its source. A list is a list of beliefs.
@@ -52,8 +52,8 @@
 +!kqml_received(_, unachieve, NS::Content, _)
    <- .drop_desire(NS::Content).
 
-// askOne: the answer is the first belief that matches, else what a plan for the question finds; untell if there is
-// none. Beliefs are told with their sources but for the agent itself.
+// askOne: the answer is the first belief that matches, otherwise the result of a plan for the question; untell if
+// there is none. Beliefs are told with their sources, except the agent itself.
 @kqml_ask_one
 +!kqml_received(Sender, askOne, NS::Content, Id)
    : NS::Content[|Annots] & .delete(source(self), Annots, Told)
@@ -88,18 +88,18 @@
       .remove_source_annot(Known, Plans);
       .send(Sender, tellHow, Plans, Id).
 
-// signal: the content happens, without being believed.
+// signal: the content is raised as an event, without being believed.
 @kqml_signal
 +!kqml_received(Sender, signal, NS::Content, _)
    : not .list(Content) & .add_nested_source(Content, Sender, Event)
    <- .signal({ +NS::Event }, type_signal).
 
-// Whatever else goes wrong, and performatives that no plan is for.
+// All other failures, and performatives without a plan.
 @kqml_error
 -!kqml_received(_, _, _, _)[error(Error), error_msg(Message)]
    <- .print("Communication error -- ", Error, ": ", Message).
 
-// FIPA's names for what KQML knows by others.
+// FIPA's names for performatives that have other names in KQML.
 @fipa_inform
 +!kqml_received(Sender, inform, Content, Id) <- !kqml_received(Sender, tell, Content, Id).
 @fipa_request

@@ -17,7 +17,6 @@ use crate::syntax::quote;
 ///
 /// # Errors
 /// Returns an error if the record makes no sense; the mind is useless then.
-/// The record does not make sense; the mind is of no use then.
 pub(super) fn apply(
     mind: &mut Mind,
     record: Record<'static>,

@@ -18,7 +18,8 @@ use crate::durable_agent::Founder;
 use crate::node::{Node, christen};
 use crate::parcel::{Change, Newcomer, Parcel};
 
-/// Outcome of [`Platform::adopt`](crate::Platform::adopt): the agents and messages of the partitions that this node serves now.
+/// Outcome of [`Platform::adopt`](crate::Platform::adopt): the agents and messages of the partitions that this node
+/// serves now.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Adopted {

@@ -84,7 +84,7 @@ pub enum RecoverError {
 /// Takes a whole journal over in `epoch`, and reads it.
 ///
 /// # Errors
-/// Another process owns it by now, or it cannot be read.
+/// Returns an error if another process owns the journal by now, or if it cannot be read.
 pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
     let all: Vec<(Partition, Epoch)> = (0..journal.partitions()).map(|index| (Partition(index), epoch)).collect();
     let layout = Arc::new(Layout::from(journal.partitions()));
