@@ -121,8 +121,8 @@ pub(crate) enum HopOrder {
     Empty(HopId, NodeId),
     /// Send this news behind all forwarded messages.
     TellBehind(NodeId, HopNews),
-    /// Handle a message for an agent that is gone to this node. Once it has reached the entry shard, all messages for
-    /// the agent may have.
+    /// Forward a message that came late for an agent which has gone to this node. It takes the entry shard, like all
+    /// messages for the agent.
     Late(Envelope, NodeId),
     /// Route messages that waited for an agent to wherever it is, because it does not arrive.
     Return(Symbol),
