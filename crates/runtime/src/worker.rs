@@ -195,7 +195,7 @@ impl Worker {
         }
     }
 
-    /// Polls the links at intervals though there is work, because no other thread may do so.
+    /// Polls the links at intervals though there is work, because perhaps no other thread does.
     fn drive_links(&mut self, shard: &Shard) {
         if shard.now.0 < self.drove_at.0 + DRIVE_EVERY_US {
             return;

@@ -73,9 +73,9 @@ impl Behaviour for Box<dyn Behaviour> {
 pub enum Step {
     /// After the other behaviours' steps.
     Again,
-    /// When a message comes. JADE's `block()`.
+    /// At the next message. JADE's `block()`.
     Block,
-    /// When a message comes, or at this time. JADE's `block(timeout)`.
+    /// At the next message, or at this time. JADE's `block(timeout)`.
     BlockUntil(Time),
     /// At this time, whatever comes.
     SleepUntil(Time),
