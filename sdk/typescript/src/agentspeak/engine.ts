@@ -159,7 +159,7 @@ function encodeOrder(order: unknown): Uint8Array {
   try {
     return encoder.encode(JSON.stringify(order));
   } catch (error) {
-    throw new WhimbrelError(`that cannot be encodeOrder as JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new WhimbrelError(`the order cannot be encoded as JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
