@@ -512,7 +512,7 @@ impl Platform {
     }
 
     /// Ends agents of this node, in batches so that others have their turns meanwhile. Waits until the ends of
-    /// durable agents are persisted. Returns the agents that have not ended here, and what is known of them.
+    /// durable agents are persisted. Returns the agents that have not ended here, each with its outcome.
     pub fn end_agents(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
         self.node().end_agents(agents, at_most)
     }

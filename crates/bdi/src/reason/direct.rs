@@ -22,7 +22,7 @@ enum Ahead {
     Here(u32),
     /// To this operation, which has to wait for its turn.
     Later(u32),
-    /// To this operation of an atomic plan, where a message came in that may change what is to be done.
+    /// To this operation of an atomic plan, where a message came in that may change the agent's work.
     Interrupted(u32, Box<AclMessage>),
 }
 

@@ -114,8 +114,7 @@ impl Cycle<'_> {
         if message.content.items().any(is_internal) || is_internal(&message.content) {
             return Some("these plans are the platform's own");
         }
-        // An answer that an intention waits for is a value, whoever sends it and how: its use is the agent's own
-        // decision.
+        // An awaited answer is a value, whatever its sender and performative: its use is the agent's own decision.
         let teaches = matches!(performative, sym::TELL_HOW | sym::UNTELL_HOW) && !self.awaits(message);
         if teaches && !self.services.may_teach(message.sender, self.aid) {
             return Some("the policy forbids to give it plans");

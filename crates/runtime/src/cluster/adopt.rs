@@ -136,7 +136,7 @@ impl Node {
         partitions.for_each(|partition| cluster.set(partition, Server::Nobody));
     }
 
-    /// Opens partitions on this node. Restores their agents, repeats the messages that they may have missed, then
+    /// Opens partitions on this node. Restores their agents, replays the messages that they may have missed, then
     /// delivers the messages that waited, and tells all nodes. Returns the number of agents.
     ///
     /// Runs on the journal writer's thread: nothing else is persisted meanwhile, so no numbered message is missing.

@@ -75,8 +75,8 @@ impl Node {
         }
     }
 
-    /// Opens partitions to the node that serves them. Sends the messages that it may have missed, then those that
-    /// waited, then lets new messages through. `letters` makes envelopes for a replay round.
+    /// Opens partitions to the node that serves them. Replays the messages that the node may have missed, sends those
+    /// that waited, then lets new messages through. `letters` makes envelopes for a replay round.
     pub fn open_to(&self, to: NodeId, partitions: &[Partition], letters: impl FnOnce(u64) -> Vec<Envelope>) {
         let (Some(cluster), Some(links)) = (&self.cluster, self.linked.links()) else { return };
         let telling = cluster.begin_telling();
@@ -239,7 +239,7 @@ impl Node {
     }
 
     /// Returns true if another node has announced that it serves an agent's partition. That node speaks for the agent
-    /// from then on, though messages to the agent wait until the node has been sent what it may have missed.
+    /// from then on, though messages to the agent wait until the node has received its replay.
     pub fn serves_partition_of(&self, node: NodeId, agent: Symbol) -> bool {
         let serves = |cluster: &Cluster| cluster.lock().servers.server_of(cluster.partition_of(agent)) == Some(node);
         self.cluster.as_ref().is_some_and(serves)

@@ -69,7 +69,7 @@ impl Node {
     }
 
     /// Ends agents of this node, in batches, so that others have their turns meanwhile. Waits until the ends of
-    /// durable agents are persisted. Returns the agents that have not ended here, each with what is known of it.
+    /// durable agents are persisted. Returns the agents that have not ended here, each with its outcome.
     pub fn end_agents(&self, names: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
         let until = Instant::now() + at_most;
         let scribe = self.scribe.as_ref();

@@ -1,7 +1,7 @@
 //! Cluster node (docs/design/cluster.md): the partitions that this node serves, the servers of all others, and the
 //! messages that wait for a partition without a server.
 //!
-//! A partition passes to a node in one moment, under the lock of [`Cluster`]. Repeated messages and those that waited
+//! A partition passes to a node in one moment, under the lock of [`Cluster`]. The replay and the messages that waited
 //! go first, then the routes of its agents are set, then new messages follow. So no message overtakes one that
 //! waited.
 
@@ -43,7 +43,7 @@ pub(crate) enum Server {
     HereSoon,
     /// This node.
     Here,
-    /// Another node, which has been sent all that it may have missed.
+    /// Another node, which has received its replay.
     Node(NodeId),
 }
 
@@ -101,8 +101,7 @@ pub(crate) struct Part {
     doomed: FxHashSet<Symbol>,
     /// Previous server of the partition, if this node heard of one.
     before: Option<NodeId>,
-    /// Node that serves the partition in this epoch and has not been sent yet what it may have missed, with its
-    /// agents.
+    /// Node that serves the partition in this epoch and has not received its replay yet, with its agents.
     coming: Option<Coming>,
 }
 
@@ -178,7 +177,7 @@ impl Cluster {
 
     /// Returns true if an agent on this other node may be durable, because durable agents live where their partition
     /// is served. True for every durable agent there: it has a route to a node only while that node serves its
-    /// partition, or is about to be sent what it missed.
+    /// partition, or is about to receive its replay.
     pub fn may_live_on(&self, parts: &Parts, agent: Symbol, node: NodeId) -> bool {
         let partition = self.partition_of(agent);
         let comes = |part: &Part| part.is_coming_from(node);
@@ -281,7 +280,7 @@ impl Parts {
     }
 
     /// Adds an agent to those that will get a route to the new server of their partition. They get it once that node
-    /// has been sent what it may have missed. Returns false if the node is not beginning to serve the partition.
+    /// has received its replay. Returns false if the node is not beginning to serve the partition.
     pub fn name_coming(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> bool {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         let coming = coming.filter(|coming| coming.node == node);

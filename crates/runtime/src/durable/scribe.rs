@@ -287,7 +287,7 @@ impl Scribe {
         self.jobs.send(Job::GiveUp(partitions, answer)).is_ok() && answers.recv().is_ok()
     }
 
-    /// Requests that another node is sent what it may have missed of these partitions ([`Node::open_to`]).
+    /// Requests the replay of these partitions to another node ([`Node::open_to`]).
     pub fn say_again(&self, to: NodeId, partitions: Vec<Partition>) {
         let _ = self.jobs.send(Job::SayAgain(to, partitions));
     }
@@ -588,7 +588,7 @@ impl Desk {
             let partition = self.ledger.partition_of(entry.agent);
             by_partition.entry(partition).or_default().push(std::mem::take(&mut entry.records));
         }
-        // An agent that is recovered after this finds what it had stored on this node before.
+        // An agent that is recovered after this finds its earlier storage on this node.
         if !batches.is_empty() {
             self.node.storage.write_changed();
         }

@@ -4,7 +4,7 @@
 //! either of them moves. The protocol, when shard B gives the agents X to shard C:
 //!
 //! 1. B sets the routes of X to "C, not there yet", and X have no turns any more. What other shards still send to B
-//!    for X, B puts into X's mailboxes. What its own agents send to X from now on goes to C like everybody's. (It
+//!    for X, B puts into X's mailboxes. Messages of B's own agents to X go to C from now on, like all others. (They
 //!    must not go into the mailboxes: the sender may have come here just now, and may have sent to C before.) C
 //!    retains what comes for X until X arrive.
 //! 2. B sends a fence to every other shard. Each puts an acknowledgement behind what it sent to B before; what it
