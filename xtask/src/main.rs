@@ -8,20 +8,22 @@ mod mask;
 mod repo;
 mod second_try;
 mod tidy;
+mod times;
 
 use repo::Repo;
 use tidy::ratchets::Ratchets;
 
 const USAGE: &str = "usage: cargo xtask tidy [--figures [FIGURE] | --tighten] | test
 
-  test               run all tests; those with real processes that fail are tried once more, one at a time
+  test               run all tests; those with real processes that fail are tried once more, one at a time;
+                     then the slowest tests and test programs are listed
   tidy               check the repository against its own rules; exit status 1 if one is broken
   tidy --figures     print the figures that only fall: now, allowed (xtask/ratchets.toml), and the target
   tidy --figures F   print all places that the figure F counts, by its name in xtask/ratchets.toml
   tidy --tighten     lower what is allowed to the present figures";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => in_repo(check),
         ["tidy", "--figures"] => in_repo(|repo| {
@@ -38,6 +40,10 @@ fn main() -> ExitCode {
         }),
         ["test"] => second_try::run().unwrap_or_else(|error| {
             eprintln!("error: cannot run cargo test: {error}");
+            ExitCode::from(2)
+        }),
+        [times::COMMAND, program, ..] => times::run(program, std::env::args_os().skip(3)).unwrap_or_else(|error| {
+            eprintln!("error: cannot run {program}: {error}");
             ExitCode::from(2)
         }),
         ["--help" | "-h" | "help"] => {

@@ -1,7 +1,8 @@
 //! The repository's files, as git sees them: tracked ones, and new ones that are not ignored.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,8 +35,14 @@ impl Repo {
     /// Reads the repository this program was built in.
     pub fn open() -> Result<Self, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(PathBuf::from).unwrap_or_default();
-        let mut repo = Self { root: root.clone(), files: BTreeMap::new() };
+        let repo = Self { root, files: BTreeMap::new() };
         let listing = repo.git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+        Ok(Self::read(repo.root, &listing))
+    }
+
+    /// Reads the files of a listing of git's.
+    fn read(root: PathBuf, listing: &str) -> Self {
+        let mut files = BTreeMap::new();
         for path in listing.split('\0').filter(|path| !path.is_empty()) {
             // A file that is tracked but deleted, or a link, has nothing to check.
             let place = root.join(path);
@@ -44,16 +51,20 @@ impl Repo {
             }
             let Ok(content) = std::fs::read(&place) else { continue };
             let bytes = content.len();
-            let text = String::from_utf8(content).unwrap_or_default();
-            repo.files.insert(path.to_owned(), File::new(bytes, text));
+            files.insert(path.to_owned(), File::new(bytes, String::from_utf8(content).unwrap_or_default()));
         }
-        Ok(repo)
+        Self { root, files }
     }
 
     /// Runs git in the repository's root and returns what it printed.
     fn git(&self, arguments: &[&str]) -> Result<String, String> {
+        self.git_with(arguments, &[])
+    }
+
+    fn git_with(&self, arguments: &[&str], variables: &[(&str, &OsStr)]) -> Result<String, String> {
         let output = Command::new("git")
             .args(arguments)
+            .envs(variables.iter().copied())
             .current_dir(&self.root)
             .output()
             .map_err(|error| format!("cannot run git: {error}"))?;
@@ -64,15 +75,23 @@ impl Repo {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Returns the files that differ from the last commit that changed `path`; none if git knows of no such commit.
-    pub fn changed_since(&self, path: &str) -> BTreeSet<String> {
-        let changed = || -> Result<BTreeSet<String>, String> {
-            let commit = self.git(&["log", "-1", "--format=%H", "--", path])?;
-            let names = self.git(&["diff", "--name-only", commit.trim(), "--"])?;
-            let others = self.git(&["ls-files", "--others", "--exclude-standard"])?;
-            Ok(names.lines().chain(others.lines()).map(str::to_owned).collect())
-        };
-        if self.root.as_os_str().is_empty() { BTreeSet::new() } else { changed().unwrap_or_default() }
+    /// Reads the repository as it was after the last commit that changed `path`.
+    pub fn before(&self, path: &str) -> Result<Self, String> {
+        let commit = self.git(&["log", "-1", "--format=%H", "--", path])?;
+        let folder = std::env::temp_dir().join(format!("whimbrel-tidy-{}", std::process::id()));
+        let read = self.check_out(commit.trim(), &folder);
+        let _ = std::fs::remove_dir_all(&folder);
+        read
+    }
+
+    /// Writes a commit's files to a new folder, with an index of their own, and reads them.
+    fn check_out(&self, commit: &str, folder: &Path) -> Result<Self, String> {
+        std::fs::create_dir(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        let index = folder.join(".index");
+        let git = |arguments: &[&str]| self.git_with(arguments, &[("GIT_INDEX_FILE", index.as_os_str())]);
+        git(&["read-tree", commit])?;
+        git(&["checkout-index", "--all", &format!("--prefix={}/", folder.display())])?;
+        Ok(Self::read(folder.to_owned(), &git(&["ls-files", "-z"])?))
     }
 
     /// Writes a file.

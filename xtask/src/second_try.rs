@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitCode, Stdio};
 
+use crate::times::{self, Times};
+
 /// Selection of the tests that get a second try: those in `tests/it`.
 const END_TO_END: &[&str] = &["--test", "it"];
 
@@ -29,6 +31,8 @@ struct Outcome {
     programs: (usize, usize),
     /// True while lines are names of tests that failed.
     listing: bool,
+    /// Times of tests and programs.
+    times: Times,
 }
 
 impl Outcome {
@@ -70,6 +74,7 @@ fn count(result: &str, word: &str) -> usize {
 /// Cargo cannot be started.
 pub fn run() -> io::Result<ExitCode> {
     let first = cargo(&["--no-fail-fast"], &[])?;
+    print!("{}", first.times.summary());
     if first.success {
         return Ok(ExitCode::SUCCESS);
     }
@@ -91,7 +96,8 @@ pub fn run() -> io::Result<ExitCode> {
 fn cargo(options: &[&str], tests: &[&str]) -> io::Result<Outcome> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["test", "--quiet", "--locked", "--workspace"]).args(options).arg("--").args(tests);
+    command.args(["--config", &times::runner()?, "test", "--quiet", "--locked", "--workspace"]);
+    command.args(options).arg("--").args(tests);
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
     // It holds the ends of the pipe that are written to.
@@ -99,9 +105,12 @@ fn cargo(options: &[&str], tests: &[&str]) -> io::Result<Outcome> {
     let (mut outcome, mut out) = (Outcome::default(), io::stdout().lock());
     for line in BufReader::new(reader).split(b'\n') {
         let line = line?;
-        out.write_all(&line)?;
-        out.write_all(b"\n")?;
-        outcome.read(&String::from_utf8_lossy(&line));
+        let text = String::from_utf8_lossy(&line);
+        outcome.read(&text);
+        if outcome.times.read(&text) {
+            out.write_all(&line)?;
+            out.write_all(b"\n")?;
+        }
     }
     outcome.success = child.wait()?.success();
     Ok(outcome)

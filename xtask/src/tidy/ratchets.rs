@@ -51,15 +51,22 @@ impl Ratchets {
         Self { figures: figures.into_iter().map(with_ratchet).collect(), strange }
     }
 
-    /// Returns the figures that are too high, with places in files that changed since the file was written first.
+    /// Returns the figures that are too high, with the places first that are new since the file was written.
     pub fn findings(&self, repo: &Repo) -> Vec<Finding> {
+        let is_high =
+            |(figure, allowed): &(Figure, Option<Tenths>)| allowed.is_some_and(|allowed| figure.now > allowed);
+        let before = if self.figures.iter().any(is_high) { repo.before(FILE) } else { Ok(Repo::default()) };
+        self.compared(&before.map(|before| all(&before)).unwrap_or_default())
+    }
+
+    fn compared(&self, before: &[Figure]) -> Vec<Finding> {
         let mut findings = self.strange.clone();
         for (figure, allowed) in &self.figures {
             let message = match allowed {
                 None => format!("no ratchet for {}: run cargo xtask tidy --tighten", figure.name),
                 Some(allowed) if figure.now > *allowed => {
                     let Figure { title, now, advice, .. } = figure;
-                    format!("{title}: {now}, allowed {allowed}: {advice}{}", places(repo, &figure.places))
+                    format!("{title}: {now}, allowed {allowed}: {advice}{}", places(figure, before))
                 }
                 Some(_) => continue,
             };
@@ -116,13 +123,27 @@ impl Ratchets {
     }
 }
 
-/// Returns some places, those in changed files first.
-fn places(repo: &Repo, places: &[Finding]) -> String {
-    let changed = repo.changed_since(FILE);
-    let (new, old): (Vec<&Finding>, Vec<&Finding>) = places.iter().partition(|place| changed.contains(&place.path));
-    let mut text = match new.len() {
-        0 => format!("; {} places:", places.len()),
-        count => format!("; {} places, {count} in files that changed since:", places.len()),
+/// Returns some places of a figure, those first that it did not count before.
+fn places(figure: &Figure, before: &[Figure]) -> String {
+    let known = before.iter().find(|other| other.name == figure.name).map(|before| before.places.as_slice());
+    let mut left: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for place in known.unwrap_or_default() {
+        *left.entry((&place.path, &place.message)).or_default() += 1;
+    }
+    // Lines move with whatever is written above them.
+    let (mut new, mut old) = (Vec::new(), Vec::new());
+    for place in &figure.places {
+        match left.get_mut(&(place.path.as_str(), place.message.as_str())) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                old.push(place);
+            }
+            _ => new.push(place),
+        }
+    }
+    let mut text = match known {
+        None => format!("; {} places:", figure.places.len()),
+        Some(_) => format!("; {} places, {} of them new since the ratchet was set:", figure.places.len(), new.len()),
     };
     for place in new.into_iter().chain(old).take(SHOWN_MAX) {
         let _ = write!(text, "\n    {place}");
@@ -142,7 +163,7 @@ mod tests {
 
     fn findings(now: u64, text: &str) -> Vec<String> {
         let ratchets = Ratchets::compare(vec![figure(now)], text);
-        ratchets.findings(&Repo::default()).iter().map(Finding::to_string).collect()
+        ratchets.compared(&[]).iter().map(Finding::to_string).collect()
     }
 
     #[test]
@@ -156,6 +177,16 @@ mod tests {
         );
         assert_eq!(found.lines().count(), 11, "{found}");
         assert!(findings(286, "lines = 28.6\n").is_empty());
+    }
+
+    #[test]
+    fn new_places_come_first() {
+        let (before, mut now) = (figure(120), figure(130));
+        now.places.iter_mut().for_each(|place| place.line += 5);
+        now.places.push(Finding::new("z.rs", 3, "x"));
+        let found = Ratchets::compare(vec![now], "lines = 12\n").compared(&[before])[0].to_string();
+        let expected = "13, allowed 12: break them; 13 places, 1 of them new since the ratchet was set:\n    z.rs:3: x\n    a.rs:6: x";
+        assert!(found.contains(expected), "{found}");
     }
 
     #[test]
