@@ -7,20 +7,20 @@
 //! module use it.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
-mod desk;
+mod events;
 mod files;
-mod happening;
+mod json_host;
 mod project;
+mod services;
 mod slots;
 mod society;
-mod world;
 
 #[cfg(target_arch = "wasm32")]
 mod exports;
 
-pub use desk::Desk;
+pub use events::Happening;
 pub use files::Files;
-pub use happening::Happening;
+pub use json_host::Desk;
 pub use project::OpenError;
+pub use services::Host;
 pub use society::{Outlook, SnapshotError, Society, SpawnError};
-pub use world::Host;

@@ -11,7 +11,7 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{Services, duration};
 
 use crate::Society;
-use crate::world::locked;
+use crate::services::locked;
 
 /// The name of the agent that is the environment.
 const ENVIRONMENT: &str = "environment";

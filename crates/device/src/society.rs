@@ -21,9 +21,9 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Next, Outbox, Services, Time, Turn};
 
-use crate::happening::Happening;
+use crate::events::Happening;
+use crate::services::{Host, World, locked};
 use crate::slots::{Leaving, Slots};
-use crate::world::{Host, World, locked};
 
 /// Time of the next call of [`Society::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

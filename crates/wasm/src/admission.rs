@@ -11,7 +11,7 @@ use wasmparser::{
 use whimbrel_platform::limits::{MODULE_BYTES_MAX, MODULE_GLOBALS_MAX};
 
 use crate::abi;
-use crate::effort::Effort;
+use crate::compile_cost::Effort;
 
 /// Hash of a module: SHA-256 of its bytes before admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -15,16 +15,16 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
 
 use crate::abi::code;
-use crate::affairs::{Call, Suspended, Wait};
-use crate::cpu::ran;
+use crate::call_state::{Call, Suspended, Wait};
 use crate::frame::{FrameWriter, read_message, read_template, write_value};
 use crate::guest::{Breach, Course, Requests, Used};
+use crate::guest_state::{Mind, Outline};
 use crate::host::Host;
 use crate::inbox;
-use crate::line::Line;
-use crate::live::{Live, LiveError, PAGE};
-use crate::mind::{Mind, Outline};
+use crate::live_guest::{Live, LiveError, PAGE};
 use crate::module::Module;
+use crate::processor_time::ran;
+use crate::provenance::Line;
 
 /// Agent of a WebAssembly module.
 pub struct WasmAgent {

@@ -16,10 +16,10 @@ use whimbrel_platform::storage::{Holder, StorageError};
 use whimbrel_platform::{Time, Turn};
 
 use crate::abi::code;
-use crate::affairs::{Affairs, Wait};
-use crate::cpu::{Meter, ran};
-use crate::lately::{Lately, Tally};
-use crate::owners::{Share, Window};
+use crate::call_state::{Affairs, Wait};
+use crate::owner_usage::{Share, Window};
+use crate::processor_time::{Meter, ran};
+use crate::recent_usage::{Lately, Tally};
 
 /// Processor time that a call still has when its agent is ended; also the time for `whim_stop`.
 const ENDING_CALL_MAX: Duration = Duration::from_millis(GUEST_ENDING_CPU_MS as u64);

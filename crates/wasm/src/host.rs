@@ -14,15 +14,15 @@ use whimbrel_platform::limits::GUEST_MEMORY_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
 use crate::admission::{AdmissionError, ModuleHash};
-use crate::compiled::CompiledForms;
+use crate::compiled_modules::CompiledForms;
 use crate::guest::Guest;
 use crate::imports;
-use crate::lately::Lately;
-use crate::line::Line;
 use crate::module::Module;
-use crate::owners::Owners;
-use crate::resident::Resident;
-use crate::roost::Roost;
+use crate::owner_usage::Owners;
+use crate::provenance::Line;
+use crate::recent_usage::Lately;
+use crate::residency::Roost;
+use crate::touched_pages::Resident;
 
 /// Interval at which guests are interrupted, and their time is checked.
 pub const TICK: Duration = Duration::from_millis(5);

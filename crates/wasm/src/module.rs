@@ -7,10 +7,10 @@ use whimbrel_platform::policy::Terms;
 
 use crate::abi;
 use crate::admission::{AdmissionError, Admitted, ModuleHash, MutableGlobal, admit};
-use crate::affairs::Affairs;
+use crate::call_state::Affairs;
 use crate::guest::Guest;
 use crate::host::Host;
-use crate::image::First;
+use crate::memory_image::First;
 
 /// Compiled module; see the module's comment.
 pub struct Module {
@@ -139,7 +139,7 @@ fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Resu
     let image = First::of(memory.ok_or_else(|| cannot("it has no memory"))?.data(&store));
     let globals = exports.globals.iter().map(|export| {
         let global = instance.get_module_export(&mut store, export).and_then(wasmtime::Extern::into_global);
-        global.map_or(0, |global| crate::live::bits(global.get(&mut store)))
+        global.map_or(0, |global| crate::live_guest::bits(global.get(&mut store)))
     });
     let globals = globals.collect();
     Ok((image, globals))

@@ -1,7 +1,7 @@
 //! Societies of a device, on a clock that jumps ahead when there is nothing left to do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-mod desk;
+mod json_host;
 mod minds;
 mod societies;
 

@@ -1,10 +1,10 @@
 //! Imports of guests: the functions of module `whim` (docs/design/wasm-agents.md).
 
+mod lifecycle;
 mod messages;
-mod places;
 mod platform;
 mod storage;
-mod waits;
+mod suspension;
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ type Result<T> = wasmtime::Result<T>;
 pub(crate) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     messages::add_to(linker)?;
     platform::add_to(linker)?;
-    places::add_to(linker)?;
+    lifecycle::add_to(linker)?;
     storage::add_to(linker)?;
-    waits::add_to(linker)
+    suspension::add_to(linker)
 }
 
 fn breach(breach: Breach) -> wasmtime::Error {

@@ -8,12 +8,12 @@ use whimbrel_platform::inspection::Detail;
 use whimbrel_platform::limits::GUEST_STATE_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
-use crate::affairs::Affairs;
 use crate::bytes::{BadBytes, Input, put_varint};
-use crate::line::Line;
-use crate::live::{Image, Live, LiveError};
+use crate::call_state::Affairs;
+use crate::live_guest::{Image, Live, LiveError};
 use crate::module::Module;
 use crate::packing::{Packed, pack};
+use crate::provenance::Line;
 
 /// Version of the layout of states.
 const LAYOUT: u8 = 4;

@@ -9,7 +9,7 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::limits::{GUEST_AWAY_MS, GUESTS_AWAY_MAX};
 
-use crate::owners::Window;
+use crate::owner_usage::Window;
 
 /// Guests that left recently, by name.
 #[derive(Default)]

@@ -8,14 +8,14 @@
 use wasmtime::{Caller, Linker};
 use whimbrel_platform::limits::GUEST_UNWOUND_BYTES;
 
+use super::lifecycle::hop;
 use super::messages::take_matching;
-use super::places::hop;
 use super::{Result, breach, later, parts, region};
 use crate::abi::{MODULE, code};
-use crate::affairs::Wait;
+use crate::call_state::Wait;
 use crate::frame::read_template;
 use crate::guest::{Breach, Course, Guest};
-use crate::live::PAGE;
+use crate::live_guest::PAGE;
 
 pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "receive", receive)?;

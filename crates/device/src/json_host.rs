@@ -9,8 +9,8 @@ use whimbrel_bdi::syntax::{Diagnostic, Severity, render};
 use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
 use whimbrel_platform::{Counters, Services, Time};
 
-use crate::happening::Happening;
-use crate::world::locked;
+use crate::events::Happening;
+use crate::services::locked;
 use crate::{Host, OpenError, Outlook, Society};
 
 /// Order of a host: `{"spawn":{"name":"bob","path":"bob.asl"}}`, `"agents"`.

@@ -8,7 +8,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::limits::{GUEST_LAST_WORDS_BYTES_MAX, GUEST_TEMPLATE_BYTES_MAX, GUEST_TIMERS_MAX};
 
 use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
-use crate::line::Line;
+use crate::provenance::Line;
 
 /// State of a guest between two calls; see the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::mind::Mind;
+use crate::guest_state::Mind;
 
 /// Guests that are considered for eviction before one more is refused.
 const LOOKED_AT_MAX: usize = 4_096;

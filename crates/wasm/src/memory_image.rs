@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::bytes::{BadBytes, Input, put_varint};
-use crate::resident::Resident;
+use crate::touched_pages::Resident;
 
 /// Bytes that are compared last, at a time.
 const WORD: usize = 8;

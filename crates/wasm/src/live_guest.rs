@@ -10,10 +10,10 @@ use whimbrel_platform::Turn;
 use whimbrel_platform::limits::GUEST_UNWOUND_BYTES;
 use whimbrel_platform::policy::Terms;
 
-use crate::affairs::{Affairs, Call};
 use crate::bytes::{BadBytes, Input, put_varint};
+use crate::call_state::{Affairs, Call};
 use crate::guest::{Breach, Guest, TurnAccess};
-use crate::image;
+use crate::memory_image;
 use crate::module::Module;
 
 /// Bytes of a page of WebAssembly memory.
@@ -58,7 +58,7 @@ impl Image<'_> {
         }
         let pages = usize::try_from(self.more_pages).map_err(|_| BadBytes)?;
         let len = pages.checked_mul(PAGE).and_then(|more| more.checked_add(module.image.len)).ok_or(BadBytes)?;
-        image::check_changes(len, &mut input)
+        memory_image::check_changes(len, &mut input)
     }
 }
 
@@ -152,7 +152,7 @@ impl Live {
             let (index, value) = (input.length()?, input.varint()?);
             live.set_global(index, value)?;
         }
-        image::apply_changes(live.memory.data_mut(&mut live.store), &mut input)?;
+        memory_image::apply_changes(live.memory.data_mut(&mut live.store), &mut input)?;
         Ok(live)
     }
 

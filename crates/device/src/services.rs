@@ -16,7 +16,7 @@ use whimbrel_platform::topics::{Cast, TopicError, Topics};
 use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
 
 use crate::Files;
-use crate::happening::{Happening, Happenings};
+use crate::events::{Happening, Happenings};
 
 /// Clock and random numbers of the host.
 pub trait Host: Send + Sync {

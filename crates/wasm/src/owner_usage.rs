@@ -9,7 +9,7 @@ use whimbrel_platform::limits::GUEST_OWNERS_SPARE;
 use whimbrel_platform::policy::OwnerTerms;
 
 use crate::guest::Breach;
-use crate::line::Owner;
+use crate::provenance::Owner;
 
 /// Owners that have guests here, or had some a moment ago.
 #[derive(Default)]
