@@ -17,7 +17,7 @@ use crate::limits::{
     WRONG_SECRETS_FREE,
 };
 
-/// See the module.
+/// Back-off of all addresses; see the module.
 #[derive(Debug, Default)]
 pub struct Backoff {
     addresses: FxHashMap<IpAddr, Guesses>,
@@ -30,7 +30,7 @@ struct Guesses {
 }
 
 impl Backoff {
-    /// Notes a wrong secret: how long its answer waits.
+    /// Notes a wrong secret. Returns how long its answer waits.
     pub fn wrong(&mut self, from: IpAddr, now: Time) -> Duration {
         let address = household(from);
         let is_recent = |guesses: &Guesses| now - guesses.last < Duration::from_millis(WRONG_SECRETS_FORGOTTEN_MS);

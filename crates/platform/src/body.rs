@@ -1,4 +1,5 @@
-//! The port every kind of agent implements: native, AgentSpeak, WebAssembly, a browser's session.
+//! Body of an agent: the port that every kind of agent implements: native, AgentSpeak, WebAssembly, a browser's
+//! session.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -28,26 +29,26 @@ pub trait AgentBody: Send {
     /// else is saved. The body puts messages back that it took and that the journal does not cover.
     fn yielded(&mut self, _mailbox: &mut Mailbox) {}
 
-    /// Where its code is, so that it can be made again from a [snapshot](AgentBody::snapshot) by another process; `None` if
-    /// nobody could.
+    /// Returns the place of its code, so that another process can make it again from a [snapshot](AgentBody::snapshot);
+    /// `None` if none could.
     fn origin(&self) -> Option<Origin> {
         None
     }
 
-    /// The whole state as bytes, between two turns; `None` if this kind of agent cannot be written out.
+    /// Returns the whole state as bytes, between two turns; `None` if this kind of agent cannot be written out.
     fn snapshot(&self, _now: Time) -> Option<Vec<u8>> {
         None
     }
 
-    /// A second agent of the same code and state; `None` if this kind of agent cannot be cloned.
+    /// Returns a second agent with the same code and state; `None` if this kind of agent cannot be cloned.
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
         None
     }
 
-    /// The agent that left this behind, as it was. To be called when a turn ended with [`Next::Activate`].
+    /// Returns the body that this one replaced, or the next one. Called when a turn ended with [`Next::Activate`].
     ///
     /// # Errors
-    /// It cannot be made again: why.
+    /// The reason why the agent cannot be made again.
     fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
         Err("it had not left".to_owned())
     }
@@ -73,79 +74,79 @@ pub trait AgentBody: Send {
     }
 }
 
-/// An agent that another node offers.
+/// Agent that another node offers.
 pub struct Arrival<'a> {
-    /// What it is called here.
+    /// Name of the agent here.
     pub name: Symbol,
-    /// Who owns it; empty if nobody does.
+    /// Owner of the agent; empty if it has none.
     pub owner: Symbol,
-    /// The node that offers it.
+    /// Node that offers it.
     pub from: Symbol,
-    /// The agent whose clone it is, if it is one.
+    /// Agent of which it is a clone, if it is one.
     pub clone_of: Option<Symbol>,
-    /// This platform.
+    /// Services of this platform.
     pub services: &'a dyn Services,
 }
 
-/// What an agent sees and can do during one turn.
+/// Turn of an agent: what it sees and can do.
 pub struct Turn<'a> {
-    /// The agent whose turn it is.
+    /// Agent whose turn it is.
     pub aid: Aid,
-    /// The time at the start of the turn.
+    /// Time at the start of the turn.
     pub now: Time,
-    /// Its messages, in order of arrival.
+    /// Messages of the agent, in order of arrival.
     pub mailbox: &'a mut Mailbox,
-    /// What it sends; routed when the turn ends.
+    /// Messages that it sends; routed when the turn ends.
     pub outbox: &'a mut Outbox,
-    /// Steps it may take this turn: messages handled, reasoning cycles.
+    /// Steps that it may take in this turn: messages handled, reasoning cycles.
     pub budget: u32,
-    /// The platform.
+    /// Services of the platform.
     pub services: &'a dyn Services,
 }
 
-/// How a turn ended.
+/// Result of a turn: when the next one comes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Nothing to do until a message comes.
+    /// Nothing to do until a message arrives.
     Wait,
-    /// Nothing to do until a message comes, or until this moment.
+    /// Nothing to do until a message arrives, or until this moment.
     WaitUntil(Time),
-    /// As [`Next::WaitUntil`]; and there is no place for the messages that were [put aside](Mailbox::put_aside): their senders are answered as
-    /// if the mailbox had been full.
+    /// As [`Next::WaitUntil`], without room for the messages that were [put aside](Mailbox::put_aside): their senders
+    /// get an answer as from a full mailbox.
     Refuse(Time),
     /// More to do: the next turn comes when the other agents had theirs.
     Ready,
-    /// It had left memory: it is to be [made again](AgentBody::activate), and has its turn then.
+    /// Replace the body by the one that it [activates](AgentBody::activate), which has its turn then.
     Activate,
-    /// The agent asks to continue on another node, or to have a clone there. It has no turn, and messages wait, until
+    /// Request to continue on another node, or to have a clone there. The agent has no turn, and messages wait, until
     /// it [is told](crate::capabilities::Mobile::hopped) the outcome. An agent that has neither a
     /// [snapshot](AgentBody::snapshot) nor an [origin](AgentBody::origin) stays.
     Hop(Box<HopRequest>),
-    /// The agent is done and leaves the platform.
+    /// End: the agent is done and leaves the platform.
     End(EndReason),
 }
 
-/// Why an agent ended.
+/// Reason of an agent's end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// It finished by its own will.
+    /// End by its own choice.
     Finished,
-    /// It was killed, or the platform stopped.
+    /// End by order, or with the platform.
     Killed,
-    /// It failed (a panic or an error it gave up on), for this reason.
+    /// Failure (a panic or an error that it gave up on), for this reason.
     Failed(String),
-    /// Its time to live was over.
+    /// End of its lifetime.
     Expired,
-    /// It was a session's, and nothing was heard of its page or program for as long as the session's lease.
+    /// End of a session's lease: its page or program was silent for too long.
     LeaseOver {
-        /// The lease, in milliseconds.
+        /// Lease, in milliseconds.
         lease_ms: u64,
     },
 }
 
 impl EndReason {
-    /// Why it ended, if it failed: for monitors, supervisors and clients, who decide by it.
+    /// Returns the reason of a failure, for monitors, supervisors and clients, which decide by it.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Failed(why) => Some(why),
@@ -154,7 +155,7 @@ impl EndReason {
         }
     }
 
-    /// The same for people. That a page was closed is nothing to look into.
+    /// Returns the reason for people. A closed page is no fault to look into.
     pub fn in_words(&self) -> String {
         match self {
             Self::LeaseOver { lease_ms } => {
@@ -178,12 +179,12 @@ impl std::fmt::Display for EndReason {
     }
 }
 
-/// Why a delta was not applied.
+/// Reason why a delta was not applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadDelta(pub String);
 
-/// Boxed body: all of the trait is handed through, as `cargo xtask tidy` checks.
+/// Boxed body: the whole trait is passed through, as `cargo xtask tidy` checks.
 impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         (**self).turn(turn)
@@ -230,47 +231,47 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
     }
 }
 
-/// The messages an agent has not handled yet, oldest first. Most of the time that is one or none, so the oldest has its
-/// place in the mailbox itself.
+/// Mailbox: the messages that an agent has not handled yet, oldest first. Usually that is one or none, so the oldest
+/// has its place in the mailbox itself.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    /// Older than `rest`. May be empty with `rest` not empty.
+    /// Oldest message, older than `rest`. May be empty with `rest` not empty.
     first: Option<MessageBody>,
     #[allow(clippy::box_collection, reason = "an idle agent should not pay for the queue of a busy one")]
     rest: Option<Box<VecDeque<MessageBody>>>,
-    /// How many messages are in `rest`: known without touching it.
+    /// Number of messages in `rest`, known without touching it.
     behind: u32,
-    /// Messages taken since [`Mailbox::count_taken`].
+    /// Number of messages taken since [`Mailbox::count_taken`].
     taken: u32,
-    /// Of messages that are not plain. Few agents get such; the others should not pay for it.
+    /// Record of messages that are not plain. Few agents get such; the others should not pay for it.
     rare: Option<Box<Rare>>,
 }
 
-/// What is known of messages that are not [plain](MessageBody::is_plain), and of those that were put aside.
+/// Record of messages that are not [plain](MessageBody::is_plain), and of those that were put aside.
 #[derive(Debug, Default)]
 struct Rare {
     numbers: Numbers,
     /// Bytes of bulky messages that wait.
     bulk: usize,
-    /// Messages for which there is no place.
+    /// Messages without room.
     aside: Vec<MessageBody>,
 }
 
 /// Numbered messages that arrived, and those that were taken.
 ///
-/// Doubles and gaps are decided when a message arrives, never when it is taken: in which order an agent takes its
-/// messages is its own affair.
+/// Doubles and gaps are detected when a message arrives, never when it is taken: an agent may take its messages in any
+/// order.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// Taken since [`Mailbox::take_tickets`].
+    /// Tickets of messages taken since [`Mailbox::take_tickets`].
     fresh: Vec<Ticket>,
-    /// Highest number that arrived from each sender in each of its lives, if any may come again. Numbers of a life arrive
-    /// in order, so lower ones arrived before. Agents of one name are strangers to each other.
+    /// Highest number that arrived from each sender in each of its lives, if any may be repeated. Numbers of a life
+    /// arrive in order, so lower ones arrived before. Lives of one name count apart.
     highest: Option<FxHashMap<(Symbol, u64), u64>>,
-    /// Numbers above the highest one, by sender and life, that were handled before this mailbox was: they need not be all
-    /// below the last of them.
+    /// Numbers above the highest one, by sender and life, that were handled before this mailbox existed. They need not
+    /// be all below the last of them.
     before: FxHashMap<(Symbol, u64), BTreeSet<u64>>,
-    /// First telling whose messages arrive: those of earlier tellings are repeated.
+    /// First replay round whose messages arrive: those of earlier rounds are repeated.
     since: u64,
     /// Senders of messages whose predecessors had not arrived, since [`Mailbox::take_missed`].
     missed: Vec<Symbol>,
@@ -279,8 +280,8 @@ struct Numbers {
 }
 
 impl Mailbox {
-    /// Adds a message that arrives. False if it is dropped instead: it is a [double](Mailbox::take_each_once), its
-    /// predecessor is [missing](Mailbox::take_missed), or it [creates](Mailbox::take_creators) an agent.
+    /// Adds a message that arrives. Returns false if it is dropped instead: it is a [double](Mailbox::take_each_once),
+    /// its predecessor is [missing](Mailbox::take_missed), or it [creates](Mailbox::take_creators) an agent.
     #[inline]
     pub fn push(&mut self, message: MessageBody) -> bool {
         let arrives = message.is_plain() || self.note_rare_pushed(&message);
@@ -308,8 +309,8 @@ impl Mailbox {
         arrives
     }
 
-    /// Notes that a message arrives for which there is no place: its sender is told `failure`. False if the message
-    /// would be dropped anyway; its sender is told nothing then.
+    /// Notes that a message arrives for which there is no room: its sender gets `failure`. Returns false if the message
+    /// would be dropped anyway; then its sender gets nothing.
     #[must_use]
     pub fn refuse(&mut self, message: &MessageBody) -> bool {
         self.note_arrival(message)
@@ -341,7 +342,7 @@ impl Mailbox {
         self.behind += 1;
     }
 
-    /// [`Mailbox::push`] for whoever keeps queues that other mailboxes have no use for: memory that is still in the
+    /// Adds a message as [`Mailbox::push`] does, with a spare queue of another mailbox: its memory is still in the
     /// processor's cache.
     #[inline]
     pub fn push_using(&mut self, message: MessageBody, spare: &mut SpareQueues) -> bool {
@@ -356,7 +357,7 @@ impl Mailbox {
         arrives
     }
 
-    /// [`Mailbox::push_using`] for several messages at once, all of them [plain](MessageBody::is_plain).
+    /// Adds several messages as [`Mailbox::push_using`] does, all of them [plain](MessageBody::is_plain).
     pub fn extend_using(&mut self, mut messages: impl ExactSizeIterator<Item = MessageBody>, spare: &mut SpareQueues) {
         if self.is_empty() {
             self.first = messages.next();
@@ -410,24 +411,24 @@ impl Mailbox {
         }
     }
 
-    /// Takes the attempts to create the agent that there is already, since the last call: who made each, by which
-    /// message. No agent is given such messages; whoever asks has them written as handled.
+    /// Takes the attempts to create an agent that exists already, since the last call: the creator and the message of
+    /// each. No agent is given such messages; the caller has them written as handled.
     pub fn take_creators(&mut self) -> Vec<(Aid, Ticket)> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.creators)).unwrap_or_default()
     }
 
-    /// The numbered messages that were taken since this was asked last, in the order they were.
+    /// Takes the tickets of messages that were taken since the last call, in that order.
     pub fn take_tickets(&mut self) -> Vec<Ticket> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.fresh)).unwrap_or_default()
     }
 
     /// Takes the senders of which a message is missing: one arrived without the one before it, since the last call.
-    /// Neither it nor later ones have a place; their senders' nodes must repeat all unsettled messages.
+    /// Neither it nor later ones are accepted; their senders' nodes must repeat all unsettled messages.
     pub fn take_missed(&mut self) -> Vec<Symbol> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.numbers.missed)).unwrap_or_default()
     }
 
-    /// These were taken before, and are handled now: as if they had been taken just now.
+    /// Notes that messages which were taken before are handled now, as if they had been taken just now.
     pub fn note_handled(&mut self, tickets: impl IntoIterator<Item = Ticket>) {
         let mut tickets = tickets.into_iter().peekable();
         if tickets.peek().is_some() {
@@ -435,8 +436,8 @@ impl Mailbox {
         }
     }
 
-    /// From now on numbered messages may come again, each sender's in their order, and each arrives once. `before` were
-    /// handled already, in whatever order. Messages of tellings before `since` do not arrive.
+    /// Prepares for repeated numbered messages, in each sender's order: each arrives once from now on. `before` were
+    /// handled already, in any order. Messages of replay rounds before `since` do not arrive.
     pub fn take_each_once(&mut self, since: u64, before: impl IntoIterator<Item = Ticket>) {
         let waiting: Vec<Ticket> = self.iter().filter_map(ticket_of).collect();
         let numbers = &mut self.rare.get_or_insert_default().numbers;
@@ -451,8 +452,8 @@ impl Mailbox {
         }
     }
 
-    /// As [`Mailbox::take_each_once`], of an agent that this message created: what its sender sent to that name before it was for
-    /// another agent.
+    /// Prepares as [`Mailbox::take_each_once`] does, for an agent that this message created. Earlier messages of its
+    /// sender to that name were for another agent.
     pub fn take_each_once_behind(&mut self, created_by: Option<Ticket>) {
         self.take_each_once(0, []);
         if let Some(rare) = &mut self.rare {
@@ -463,8 +464,8 @@ impl Mailbox {
         }
     }
 
-    /// Puts messages that were taken before what waits, in their order: as if they had not been. Whoever counts what was taken takes
-    /// them off again, and may so come below zero.
+    /// Puts messages that were taken before those that wait, in their order, as if they had not been taken. The count
+    /// of taken messages goes down, perhaps below zero.
     pub fn put_back(&mut self, messages: impl IntoIterator<Item = MessageBody>) {
         let mut waiting: VecDeque<MessageBody> = messages.into_iter().collect();
         for message in &mut waiting {
@@ -485,7 +486,7 @@ impl Mailbox {
         self.rest.as_mut()?.pop_front()
     }
 
-    /// Takes the oldest message that fits, leaving the others in their order.
+    /// Takes the oldest message that fits; the others keep their order.
     pub fn take_matching(&mut self, template: &Template) -> Option<MessageBody> {
         let message = self.remove_matching(template)?;
         self.note_taken(&message);
@@ -503,38 +504,39 @@ impl Mailbox {
         }
     }
 
-    /// Takes all that wait, of an agent that will handle none of them.
+    /// Takes all waiting messages, of an agent that will handle none of them.
     pub fn take_all(&mut self) -> Vec<MessageBody> {
         let waiting = std::iter::from_fn(|| self.take()).collect();
         self.taken = 0;
         waiting
     }
 
-    /// How many messages were taken since this was asked last, less those that were put back: below zero if these were more.
+    /// Returns the number of messages taken since the last call, less those that were put back: below zero if these
+    /// were more.
     #[inline]
     pub fn count_taken(&mut self) -> i32 {
         std::mem::take(&mut self.taken).cast_signed()
     }
 
-    /// How many messages wait.
+    /// Returns the number of waiting messages.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.behind as usize
     }
 
-    /// Whether no message waits.
+    /// Returns true if no message waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first.is_none() && self.behind == 0
     }
 
-    /// Bytes of memory that the waiting messages take which were found to be bulky ([`MessageBody::weighed`]).
+    /// Returns the bytes of memory of waiting messages that were found to be bulky ([`MessageBody::weighed`]).
     pub fn bulk(&self) -> usize {
         self.rare.as_ref().map_or(0, |rare| rare.bulk)
     }
 
-    /// Puts the newest messages aside, all but the `kept` oldest: there is no place for them. To be followed by
-    /// [`Next::Refuse`].
+    /// Puts the newest messages aside, all but the `kept` oldest, because there is no room for them. [`Next::Refuse`]
+    /// must follow.
     pub fn put_aside(&mut self, kept: usize) {
         let Some(behind) = kept.checked_sub(usize::from(self.first.is_some())) else {
             let first = self.first.take();
@@ -551,17 +553,17 @@ impl Mailbox {
         rare.aside.extend(aside);
     }
 
-    /// The messages that were put aside since this was asked last, oldest first.
+    /// Takes the messages that were put aside since the last call, oldest first.
     pub fn take_aside(&mut self) -> Vec<MessageBody> {
         self.rare.as_mut().map(|rare| std::mem::take(&mut rare.aside)).unwrap_or_default()
     }
 
-    /// The waiting messages, oldest first.
+    /// Returns the waiting messages, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &MessageBody> {
         self.first.iter().chain(self.rest.iter().flat_map(|rest| rest.iter()))
     }
 
-    /// Gives memory back that an idle agent does not need.
+    /// Releases memory that an idle agent does not need.
     pub fn shrink(&mut self) {
         if self.behind == 0 {
             self.rest = None;
@@ -570,7 +572,7 @@ impl Mailbox {
 }
 
 impl Numbers {
-    /// True if a message is new and follows the last one that arrived; it counts as arrived from now on.
+    /// Returns true if a message is new and follows the last one that arrived; it counts as arrived from now on.
     fn is_first(&mut self, ticket: Ticket, after: u64, telling: u64) -> bool {
         if telling < self.since {
             return false;
@@ -607,7 +609,7 @@ fn ticket_of(message: &MessageBody) -> Option<Ticket> {
     }
 }
 
-/// Queues that mailboxes have no use for at the moment; the one used last is given out first.
+/// Spare queues of mailboxes; the one used last is given out first.
 #[derive(Debug, Default)]
 pub struct SpareQueues {
     #[allow(clippy::vec_box, reason = "it is the boxes that are passed on")]
@@ -623,20 +625,21 @@ impl SpareQueues {
     }
 }
 
-/// Messages in a row that are for the same receiver. Who is given it takes all of them.
+/// Row of adjacent messages for the same receiver, all of which the callee takes.
 pub type Row<'a, 'outbox> = std::iter::Take<&'a mut std::vec::Drain<'outbox, MessageBody>>;
 
-/// What an agent sends during a turn. Most turns send one message at most, so the first has its place here.
+/// Outbox: the messages that an agent sends during a turn. Most turns send one message at most, so the first has its
+/// place here.
 ///
-/// Receivers and messages are kept apart, so that each is copied by itself: to copy both at once, the processor would
-/// have to wait for the stores that wrote them one by one (that took a third of the time of a busy agent's turn).
+/// Receivers and messages are kept apart, so that each is copied by itself. To copy both at once, the processor would
+/// have to wait for the stores that wrote them one by one. That took a third of the time of a busy agent's turn.
 #[derive(Debug)]
 pub struct Outbox {
     first_to: Aid,
     first: Option<MessageBody>,
     rest_to: Vec<Aid>,
     rest: Vec<MessageBody>,
-    /// Some of the rest may not be plain.
+    /// True if some of the rest may not be plain.
     mixed: bool,
 }
 
@@ -653,7 +656,7 @@ impl Outbox {
         Envelope::for_each_receiver(message.into(), |envelope| self.push(envelope.to, envelope.body));
     }
 
-    /// The same of a message that came from outside in so many bytes, as from a client or a guest: it is
+    /// Sends a message that came from outside in this many bytes, from a client or a guest. It is
     /// [weighed](MessageBody::weighed) if it may be bulky.
     pub fn send_of(&mut self, message: impl Into<Box<AclMessage>>, bytes: usize) {
         if bytes < MESSAGE_WEIGHED_BYTES {
@@ -667,7 +670,7 @@ impl Outbox {
 
     #[inline]
     fn push(&mut self, to: Aid, body: MessageBody) {
-        // Whoever empties the outbox empties it whole, so an empty first place means that all is empty.
+        // The outbox is always emptied whole, so an empty first place means that all is empty.
         if self.first.is_some() {
             self.rest_to.push(to);
             self.rest.push(body);
@@ -678,33 +681,32 @@ impl Outbox {
         std::mem::forget(self.first.replace(body));
     }
 
-    /// Takes what was sent, in order.
+    /// Takes all messages, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Envelope> + '_ {
         let first = self.first.take().map(|body| Envelope { to: self.first_to, body });
         let rest = self.rest_to.drain(..).zip(self.rest.drain(..)).map(|(to, body)| Envelope { to, body });
         first.into_iter().chain(rest)
     }
 
-    /// Takes the first message sent, if any. Who does so takes the [rest](Outbox::take_rest), too.
+    /// Takes the first message, if any. The caller takes the [rest](Outbox::take_rest), too.
     #[inline]
     pub fn take_first(&mut self) -> Option<(Aid, MessageBody)> {
         let body = self.first.take()?;
         Some((self.first_to, body))
     }
 
-    /// Whether more than one message was sent.
+    /// Returns true if more than one message was sent.
     #[inline]
     pub fn has_rest(&self) -> bool {
         !self.rest.is_empty()
     }
 
-    /// Whether some of what was sent after the first message may not be [plain](MessageBody::is_plain).
+    /// Returns true if some message after the first one may not be [plain](MessageBody::is_plain).
     pub fn is_mixed(&self) -> bool {
         self.mixed
     }
 
-    /// Gives what was sent after the first message to `to`, in order: a receiver with all messages in a row that are for
-    /// it.
+    /// Gives all messages after the first one to `to`, in order: each receiver with all adjacent messages for it.
     pub fn take_rest(&mut self, mut to: impl FnMut(Aid, Row<'_, '_>)) {
         self.mixed = false;
         let mut bodies = self.rest.drain(..);
@@ -717,13 +719,13 @@ impl Outbox {
         self.rest_to.clear();
     }
 
-    /// Whom the first message goes to.
+    /// Returns the receiver of the first message.
     #[inline]
     pub fn first_receiver(&self) -> Option<Aid> {
         self.first.is_some().then_some(self.first_to)
     }
 
-    /// Whether nothing was sent.
+    /// Returns true if nothing was sent.
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -746,7 +748,7 @@ mod tests {
         mailbox.map(|message| if let Value::Int(n) = message.content { n } else { -1 }).collect()
     }
 
-    /// Message from `body-a` with this number, behind that one.
+    /// Returns a message from `body-a` with this number, behind that one.
     fn numbered((number, after): (u64, u64)) -> MessageBody {
         let message = Arc::new(self::number(number as i64).into_message().in_conversation(number.to_string()));
         MessageBody::Numbered(Box::new(Numbered { number, after, telling: 1, bulk: 0, message }))
@@ -797,7 +799,7 @@ mod tests {
     }
 
     #[test]
-    fn late_message_of_an_earlier_life_arrives() {
+    fn late_message_of_earlier_life_arrives() {
         let mut mailbox = Mailbox::default();
         mailbox.take_each_once(1, []);
         let later = crate::durable::numbers_of_life(1) + 1;
@@ -815,7 +817,7 @@ mod tests {
         assert_eq!((taken(&mut mailbox, &[(5, 4), (6, 5)]), mailbox.take_missed()), (vec![], vec!["body-a".into()]));
         assert_eq!(taken(&mut mailbox, &[(4, 0), (5, 4), (6, 5)]), [4, 5, 6], "all is said again");
         assert_eq!(mailbox.take_missed(), []);
-        // A new agent does not know what was sent to its name before.
+        // A new agent does not know earlier messages to its name.
         let mut fresh = Mailbox::default();
         fresh.take_each_once(0, []);
         assert_eq!((taken(&mut fresh, &[(9, 8), (11, 10)]), fresh.take_missed()), (vec![9], vec!["body-a".into()]));
@@ -836,7 +838,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mailbox_is_a_queue_whatever_the_interleaving() {
+    fn mailbox_is_a_queue() {
         let (mut mailbox, mut model) = (Mailbox::default(), VecDeque::new());
         let mut state = 1u64;
         for n in 0..10_000 {
@@ -853,7 +855,7 @@ mod tests {
     }
 
     #[test]
-    fn selective_receive_leaves_the_others_in_order() {
+    fn selective_receive_keeps_others_in_order() {
         let mut mailbox = Mailbox::default();
         (0..4).for_each(|n| assert!(mailbox.push(number(n))));
         let never = Template::sender(Aid::local("body-nobody"));
@@ -865,7 +867,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_back_comes_first_and_counts_as_not_taken() {
+    fn put_back_message_comes_first() {
         let mut mailbox = Mailbox::default();
         (0..5).for_each(|n| assert!(mailbox.push(number(n))));
         let taken: Vec<MessageBody> = std::iter::from_fn(|| mailbox.take()).take(3).collect();
@@ -882,7 +884,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outbox_keeps_its_order() {
+    fn outbox_keeps_order() {
         let mut outbox = Outbox::default();
         for round in 0..3 {
             for n in 0..round {
@@ -902,7 +904,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_messages_go_to_their_receivers_whole_and_in_order() {
+    fn rows_reach_receivers_in_order() {
         let (a, b) = (Aid::local("body-a"), Aid::local("body-b"));
         let (mut outbox, mut spare, mut mailbox) = (Outbox::default(), SpareQueues::default(), Mailbox::default());
         for (n, to) in [a, a, a, b, b, a].into_iter().enumerate() {
@@ -921,7 +923,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_mailbox_is_small() {
+    fn idle_mailbox_is_small() {
         assert!(size_of::<Mailbox>() <= 40);
     }
 }

@@ -26,7 +26,7 @@ pub trait Durable {
         None
     }
 
-    /// Idle time after which the agent leaves memory, if its body sets one; [`Duration::MAX`] for never.
+    /// Returns the idle time after which the agent leaves memory, if its body sets one; [`Duration::MAX`] for never.
     fn passivate_after(&self) -> Option<Duration> {
         None
     }
@@ -112,7 +112,7 @@ pub trait Owned {
     /// [`Owned::admit`] follows.
     fn disown(&mut self);
 
-    /// Tells the body that its time to live is over; [`stopping`](AgentBody::stopping) is called next.
+    /// Tells the body that its lifetime is over; [`stopping`](AgentBody::stopping) is called next.
     fn expired(&mut self) {}
 }
 
@@ -138,7 +138,7 @@ impl dyn AgentBody + '_ {
         self.durable()?.unsaved()
     }
 
-    /// Idle time after which the agent leaves memory ([`Durable::passivate_after`]), if its body sets one.
+    /// Returns the idle time after which the agent leaves memory ([`Durable::passivate_after`]), if its body sets one.
     pub fn passivate_after(&mut self) -> Option<Duration> {
         self.durable()?.passivate_after()
     }
@@ -232,7 +232,7 @@ impl dyn AgentBody + '_ {
         }
     }
 
-    /// Tells the body that its time to live is over ([`Owned::expired`]).
+    /// Tells the body that its lifetime is over ([`Owned::expired`]).
     pub fn expired(&mut self) {
         if let Some(body) = self.owned() {
             body.expired();

@@ -6,12 +6,12 @@ use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// How many messages took which way. A message to several receivers counts once for each.
+/// Numbers of messages, by way. A message to several receivers counts once for each.
 ///
-/// Whoever moves messages counts `sent`, `handled` and `dead` as they happen, and measures `queued` by counting what
-/// waits in mailboxes and on links. The equation `sent = handled + dead + queued` then holds between any two turns, for a
-/// platform of one node and for the sum of all nodes; for one of several nodes `sent + came = handled + dead + queued +
-/// left` does:
+/// The code that moves messages counts `sent`, `handled` and `dead` as they happen, and measures `queued` by counting
+/// those that wait in mailboxes and on links. The equation `sent = handled + dead + queued` then holds between any two
+/// turns, for a platform of one node and for the sum of all nodes. For one of several nodes, `sent + came = handled +
+/// dead + queued + left` does:
 ///
 /// ```
 /// use whimbrel_platform::Counters;
@@ -20,32 +20,32 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counters {
-    /// Put on their way, by agents and by the platform itself.
+    /// Messages put on their way, by agents and by the platform itself.
     pub sent: u64,
-    /// Taken from a mailbox by their receiver.
+    /// Messages taken from a mailbox by their receiver.
     pub handled: u64,
-    /// Ended as dead letters.
+    /// Messages that ended as dead letters.
     pub dead: u64,
-    /// Waiting now, in a mailbox or on a link.
+    /// Messages that wait now, in a mailbox or on a link.
     pub queued: u64,
-    /// Came from other nodes.
+    /// Messages from other nodes.
     #[serde(default)]
     pub came: u64,
-    /// Left for other nodes, which acknowledged them.
+    /// Messages to other nodes, which acknowledged them.
     #[serde(default)]
     pub left: u64,
 }
 
-/// Messages appeared or disappeared: a fault of the platform.
+/// Error: messages appeared or disappeared, which is a fault of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("messages do not add up: {0}")]
 pub struct CountersError(pub Counters);
 
 impl Counters {
-    /// Checks that every message sent, or come from another node, is handled, dead, queued or left for another node.
+    /// Checks that every message sent, or from another node, is handled, dead, queued or passed to another node.
     ///
     /// # Errors
-    /// It is not so.
+    /// The numbers do not add up.
     pub fn check(self) -> Result<(), CountersError> {
         let there = self.handled + self.dead + self.queued + self.left;
         if self.sent + self.came == there { Ok(()) } else { Err(CountersError(self)) }

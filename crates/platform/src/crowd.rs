@@ -1,4 +1,5 @@
-//! How many there are of something: all together, and from each address, so that those at one leave room for all others.
+//! Connection limits: counts of connections, all together and from each address, so that one address leaves room for
+//! others.
 
 // Addresses are data; sockets are not.
 use core::net::{IpAddr, Ipv6Addr};
@@ -6,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-/// See the module.
+/// Connection limit, in all and from each address; see the module.
 #[derive(Debug)]
 pub struct Crowd {
     all_max: usize,
@@ -20,7 +21,7 @@ struct There {
     by_address: FxHashMap<IpAddr, usize>,
 }
 
-/// One of those that are counted, as long as it is there.
+/// Place of one connection, released on drop.
 #[derive(Debug)]
 pub struct Place {
     crowd: Arc<Crowd>,
@@ -28,12 +29,12 @@ pub struct Place {
 }
 
 impl Crowd {
-    /// So many at most, and so many of one address.
+    /// Returns a limit on all connections, and on those from one address.
     pub fn of(all_max: usize, each_max: usize) -> Arc<Self> {
         Arc::new(Self { all_max, each_max, there: Mutex::default() })
     }
 
-    /// One more from this address, if there is room.
+    /// Takes a place for a connection from this address, if there is room.
     pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Place> {
         let address = household(from);
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +62,8 @@ impl Drop for Place {
     }
 }
 
-/// What counts as one address: of IPv6 the network of 64 bits, for whoever has one has all of it (RFC 4291 2.5.4).
+/// Returns the part of an address that counts as one: for IPv6 the network of 64 bits, because its holder has all of it
+/// (RFC 4291 2.5.4).
 pub fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_at_one_address_leave_room_for_others() {
+    fn one_address_leaves_room_for_others() {
         let crowd = Crowd::of(5, 3);
         let (one, other): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         let mut there: Vec<Place> = (0..3).map(|_| crowd.enter(one).expect("there is room")).collect();
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_an_address_of_six_has_many() {
+    fn ipv6_network_counts_as_one() {
         let of = |text: &str| household(text.parse().expect("an address"));
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));

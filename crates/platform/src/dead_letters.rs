@@ -1,4 +1,5 @@
-//! Messages that cannot reach their receiver: kept for the operator, and told of to their sender.
+//! Dead letters: messages that cannot reach their receiver. They are kept for the operator, and their senders get
+//! `failure`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,34 +12,34 @@ use crate::Time;
 use crate::limits::{DEAD_LETTERS_BYTES_MAX, DEAD_LETTERS_MAX};
 use crate::topics::Cast;
 
-/// Why a message cannot reach its receiver.
+/// Reason why a message cannot reach its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DeadReason {
-    /// No agent of that name is known.
+    /// Unknown receiver.
     UnknownAgent,
-    /// The receiver ended before it handled the message.
+    /// Receiver that ended before it handled the message.
     AgentEnded,
-    /// The receiver's mailbox is full.
+    /// Full mailbox of the receiver.
     MailboxFull,
-    /// The receiver is on a platform, or a node, that cannot be reached.
+    /// Unreachable platform or node of the receiver.
     Unreachable,
-    /// It cannot be written to a link: it is too long, or its content is nested too deeply; or the other end cannot read it.
+    /// Message that cannot be sent over a link: it is too long, nested too deeply, or the other end cannot read it.
     Unsendable,
-    /// The sender is not who it says it is: nobody is told.
+    /// Forged sender; no agent is told.
     Forged,
-    /// The platform stopped before the receiver handled the message.
+    /// Platform that stopped before the receiver handled the message.
     Stopped,
-    /// The platform's policy does not let the sender write to the receiver.
+    /// Policy that does not let the sender write to the receiver.
     Forbidden,
-    /// The group has no members.
+    /// Group without members.
     NoMember,
 }
 
 impl DeadReason {
-    /// The reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `unsendable`, `forged`,
-    /// `stopped`, `forbidden`, `no_member`.
+    /// Returns the reason as an atom: `unknown_agent`, `agent_ended`, `mailbox_full`, `unreachable`, `unsendable`,
+    /// `forged`, `stopped`, `forbidden`, `no_member`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UnknownAgent => "unknown_agent",
@@ -60,38 +61,38 @@ impl fmt::Display for DeadReason {
     }
 }
 
-/// A message that did not reach its receiver.
+/// Message that did not reach its receiver.
 #[derive(Clone, Debug)]
 pub struct DeadLetter {
-    /// How many died before it.
+    /// Number of dead letters before it.
     pub number: u64,
-    /// When it was given up.
+    /// Time when it was given up.
     pub at: Time,
-    /// Whom it was for.
+    /// Receiver.
     pub to: Aid,
-    /// The message; its sender is in there.
+    /// Message, with its sender.
     pub body: MessageBody,
-    /// Why.
+    /// Reason.
     pub reason: DeadReason,
 }
 
-/// The newest dead letters of a node, [`DEAD_LETTERS_MAX`] of them and [`DEAD_LETTERS_BYTES_MAX`] at most, and the count
-/// of all.
+/// Newest dead letters of a node, [`DEAD_LETTERS_MAX`] of them and [`DEAD_LETTERS_BYTES_MAX`] at most, and the count of
+/// all.
 #[derive(Debug, Default)]
 pub struct DeadLetters {
-    /// With the bytes of memory that each takes, roughly.
+    /// Letters with the bytes of memory of each, roughly.
     kept: VecDeque<(DeadLetter, usize)>,
     bytes: usize,
     total: u64,
 }
 
 impl DeadLetters {
-    /// No dead letters.
+    /// Returns no dead letters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps a message that cannot reach its receiver, and returns the `failure` to send to its sender, if one is due.
+    /// Keeps a message that cannot reach its receiver. Returns the `failure` for its sender, if one is due.
     pub fn bury(&mut self, at: Time, envelope: Envelope, reason: DeadReason) -> Option<AclMessage> {
         let failure = failure_for(&envelope, reason);
         let Envelope { to, body } = envelope;
@@ -107,28 +108,30 @@ impl DeadLetters {
         failure
     }
 
-    /// The letters still kept, newest first.
+    /// Returns the letters that are still kept, newest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &DeadLetter> {
         self.kept.iter().rev().map(|(letter, _)| letter)
     }
 
-    /// How many died since the node started, kept or not.
+    /// Returns the number of dead letters since the node started, kept or not.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Forgets the letters kept; the count stays.
+    /// Forgets the kept letters; the count stays.
     pub fn clear(&mut self) {
         self.kept = VecDeque::new();
         self.bytes = 0;
     }
 }
 
-/// The `failure` that tells the sender of a dead letter, from the AMS, in the message's conversation. Its content is the
-/// action that failed and the reason (FIPA00037 3.7): `[action(Sender, send(Receiver, Performative, Content)),
-/// undelivered(Receiver, Reason)]`, agents and reason as atoms. A `failure` is never answered by a `failure`, nor is
-/// anything that the AMS itself said. Who writes to a topic, or to all of a group, does not hear of each receiver that is
-/// gone: only of those that it must not go on writing to.
+/// Returns the `failure` for the sender of a dead letter, from the AMS, in the message's conversation. Its content is
+/// the action that failed and the reason (FIPA00037 3.7): `[action(Sender, send(Receiver, Performative, Content)),
+/// undelivered(Receiver, Reason)]`, agents and reason as atoms.
+///
+/// A `failure` is never answered by a `failure`, nor is any message of the AMS itself. A sender to a topic, or to all
+/// of a group, does not hear of each receiver that is gone. It hears only of those to which it must not continue to
+/// write.
 //= fipa00037 3.7
 pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage> {
     let message = &*envelope.body;
@@ -138,7 +141,7 @@ pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage
         return None;
     }
     let mut failure = message.make_reply(ams, Performative::Failure);
-    // `:reply-to` names who gets answers to the message's content; its delivery is its sender's concern.
+    // `:reply-to` names the agents that get answers to the content; delivery concerns the sender.
     failure.receivers = smallvec![message.sender];
     let action = Value::term("action", [agent_atom(message.sender), sending(message, envelope.to)]);
     let undelivered = Value::term("undelivered", [agent_atom(envelope.to), Value::atom(reason.as_str())]);
@@ -146,19 +149,19 @@ pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage
     Some(failure)
 }
 
-/// Whether it is one of the copies of a message to many, for one that is gone.
+/// Returns true for a copy of a message to many, whose receiver is gone.
 fn is_of_no_concern(envelope: &Envelope, reason: DeadReason) -> bool {
     let to_many = matches!(Cast::behind(envelope), Some((Cast::Broadcast | Cast::Multicast, _)));
     to_many && matches!(reason, DeadReason::UnknownAgent | DeadReason::AgentEnded | DeadReason::Stopped)
 }
 
-/// The sending of a message, as an action to talk about: `send(Receiver, Performative, Content)`.
+/// Returns the sending of a message as an action: `send(Receiver, Performative, Content)`.
 pub fn sending(message: &AclMessage, to: Aid) -> Value {
     let performative = Value::atom(Symbol::from(message.performative));
     Value::term("send", [agent_atom(to), performative, message.content.clone()])
 }
 
-/// An agent as AgentSpeak knows it: the atom of its name, with its platform if it is of another one.
+/// Returns an agent as AgentSpeak knows it: the atom of its name, with its platform if that is another one.
 pub fn agent_atom(agent: Aid) -> Value {
     if agent.platform == sym::EMPTY {
         return Value::atom(agent.name);
@@ -176,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sender_hears_of_a_dead_letter() {
+    fn dead_letter_fails_to_sender() {
         let mut letters = DeadLetters::new();
         let mut lost = envelope(Performative::Inform, "amy");
         if let MessageBody::Owned(message) = &mut lost.body {
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_letters_go_first() {
+    fn oldest_letters_go_first() {
         let mut letters = DeadLetters::new();
         for _ in 0..DEAD_LETTERS_MAX + 10 {
             letters.bury(Time::ZERO, envelope(Performative::Failure, "amy"), DeadReason::MailboxFull);
@@ -215,7 +218,7 @@ mod tests {
         assert_eq!((numbers.first(), numbers.last()), (Some(&(DEAD_LETTERS_MAX as u64 + 9)), Some(&10)));
     }
     #[test]
-    fn long_letters_go_before_they_are_many() {
+    fn letters_are_bounded_by_bytes() {
         let mut letters = DeadLetters::new();
         for _ in 0..400 {
             let mut lost = envelope(Performative::Inform, "amy");

@@ -1,11 +1,11 @@
-//! Durations as one types them: `10s`, `1.5m`, `200ms`.
+//! Durations as people type them: `10s`, `1.5m`, `200ms`.
 
 use std::time::Duration;
 
 /// Reads a number and a unit: `ms`, `s`, `m` or `h`; seconds if there is none.
 ///
 /// # Errors
-/// It is none, or too long: what is wrong.
+/// The text is no duration, or one that is too long.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,27 +1,27 @@
-//! Environments of a node: what is there for agents to act on, under the names that its operator gives.
+//! Environments of a node: things for agents to act on, under names that its operator gives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use whimbrel_acl::{Aid, Value};
 
-/// Something of the node that agents act on: a collection of documents, a device, a database.
+/// Environment of a node that agents act on: a collection of documents, a device, a database.
 pub trait Environment: Send + Sync {
-    /// Does what `request` says for `agent`, at once; others wait meanwhile. The answer is a value.
+    /// Carries out `request` for `agent` at once; others wait meanwhile. Returns a value.
     ///
     /// # Errors
-    /// Why it was not done: the agent is told.
+    /// The reason why it was not done, for the agent.
     fn act(&self, agent: Aid, request: &Value) -> Result<Value, String>;
 }
 
-/// The environments of a node by name.
+/// Environments of a node, by name.
 #[derive(Clone, Default)]
 pub struct Environments {
     by_name: BTreeMap<String, Arc<dyn Environment>>,
 }
 
 impl Environments {
-    /// Adds one; false if there is one of this name, which stays.
+    /// Adds an environment. Returns false if there is one of this name, which stays.
     pub fn add(&mut self, name: impl Into<String>, environment: Arc<dyn Environment>) -> bool {
         let name = name.into();
         let is_new = !self.by_name.contains_key(&name);
@@ -31,28 +31,28 @@ impl Environments {
         is_new
     }
 
-    /// The one of this name.
+    /// Returns the environment of this name.
     pub fn named(&self, name: &str) -> Option<Arc<dyn Environment>> {
         self.by_name.get(name).cloned()
     }
 
-    /// The names, in order.
+    /// Returns the names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
 }
 
-/// Why an agent did not get what it asked an environment for.
+/// Reason why an agent's request to an environment failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ActError {
-    /// No rule of the policy grants it.
+    /// Environment that no rule of the policy grants.
     #[error("the policy does not grant environment {0}")]
     Denied(String),
-    /// The node has none of this name.
+    /// Unknown environment.
     #[error("this node has no environment {0}")]
     Unknown(String),
-    /// The environment says why.
+    /// Reason that the environment gives.
     #[error("{0}")]
     Failed(String),
 }

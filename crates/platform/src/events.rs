@@ -1,4 +1,4 @@
-//! What happens on a platform, in one vocabulary for the sniffer, the metrics, the tests and the benchmarks.
+//! Events of a platform, in one vocabulary for the sniffer, the metrics, the tests and the benchmarks.
 
 use std::fmt;
 
@@ -10,45 +10,45 @@ use crate::dead_letters::DeadReason;
 use crate::df::DfChange;
 use crate::route::{NodeId, Place};
 
-/// Something that happened.
+/// Event on a platform.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// An agent's turn ended and this message of it was accepted.
+    /// Message that an agent sent in a turn, accepted when the turn ended.
     Sent(&'a Envelope),
-    /// The router decided where it goes.
+    /// Message for which the router chose a place.
     Routed(&'a Envelope, Place),
-    /// It was handed to the link to this node.
+    /// Message that was handed to the link to this node.
     Linked(&'a Envelope, NodeId),
-    /// It is in its receiver's mailbox.
+    /// Message that arrived in its receiver's mailbox.
     Delivered(&'a Envelope),
-    /// An agent took this many messages from its mailbox during a turn.
+    /// Number of messages that an agent took from its mailbox during a turn.
     Handled(Aid, usize),
-    /// It can not reach its receiver, for this reason.
+    /// Message that cannot reach its receiver, for this reason.
     Died(&'a Envelope, DeadReason),
-    /// An agent was created, took a step in its life, or ended.
+    /// Agent that was created, changed its state, or ended.
     Agent(&'a AmsChange),
-    /// An agent of this node went to the node of this name.
+    /// Agent of this node that moved to the node of this name.
     Left(Aid, Symbol),
-    /// An agent came from the node of this name, and begins here.
+    /// Agent that arrived from the node of this name, and begins here.
     Came(Aid, Symbol),
-    /// A directory entry came, changed or went.
+    /// Directory entry that was added, changed or removed.
     Directory(&'a DfChange),
 }
 
-/// Whoever watches a platform. Called on the threads that do the work: be quick, and never block.
+/// Observer of a platform. Called on the threads that do the work: be quick, and never block.
 pub trait Observer: Send + Sync {
-    /// Told of each event as it happens; of one agent's events in their order.
+    /// Takes in an event as it happens; those of one agent come in their order.
     fn observe(&self, at: Time, event: Event<'_>);
 
-    /// Whether it was told of enough messages for now. It is asked before each of the short rounds in which agents have their turns,
-    /// on the thread that gives them: as long as all observers have enough, messages are sent as if nobody watched. What is no
-    /// message is told all the same.
+    /// Returns true if the observer has seen enough messages for now. It is asked before each of the short rounds in
+    /// which agents have their turns, on the thread that gives them. While all observers have enough, messages are sent
+    /// without telling them. Other events are told all the same.
     fn is_sated(&self, _now: Time) -> bool {
         false
     }
 
-    /// So many messages were sent on this thread that nobody was told of, for all observers had enough.
+    /// Takes in the number of messages that were sent on this thread without telling, because all observers had enough.
     fn pass_over(&self, _sent: u64) {}
 }
 

@@ -1,6 +1,6 @@
-//! Bytes of memory that a thread has allocated so far. A program's allocator notes them, and a quota compares the
-//! counts before and after. Freed memory is not subtracted. What an agent receives was allocated by others: it is noted
-//! when the agent takes it in ([`take_in`]).
+//! Allocation counts: bytes of memory that a thread has allocated so far. A program's allocator notes them, and a quota
+//! compares the counts before and after. Freed memory is not subtracted. Other threads allocate an agent's messages, so
+//! these are noted when the agent takes them in ([`take_in`]).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,15 +12,15 @@ static BOUND: AtomicU64 = AtomicU64::new(u64::MAX);
 /// True if the process has more than some agent may fill.
 static SHORT: AtomicBool = AtomicBool::new(false);
 
-/// Notes how much memory the process has, how much of it agents may fill if no policy says otherwise, and whether that
-/// is more than some agent may fill.
+/// Notes the memory of the process, how much of it agents may fill if no policy says otherwise, and if that is more
+/// than some agent may fill.
 pub fn note_process(resident: u64, bound: u64, is_short: bool) {
     RESIDENT.store(resident, Ordering::Relaxed);
     BOUND.store(bound, Ordering::Relaxed);
     SHORT.store(is_short, Ordering::Relaxed);
 }
 
-/// True if the process has more memory than some agent may fill.
+/// Returns true if the process has more memory than some agent may fill.
 #[inline(always)]
 pub fn is_short() -> bool {
     SHORT.load(Ordering::Relaxed)
@@ -36,14 +36,14 @@ thread_local! {
     static TAKEN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Notes that this thread asked for so many bytes.
+/// Notes that this thread asked for this many bytes.
 #[inline(always)]
 pub fn note(bytes: usize) {
     TAKEN.set(TAKEN.get().wrapping_add(bytes as u64));
 }
 
-/// Notes bytes that became part of an agent and that others asked for: those of a message. Nothing is noted in a program
-/// whose allocator does not note what it gives out.
+/// Notes bytes that became part of an agent and that others asked for: those of a message. Does nothing in a program
+/// whose allocator does not note its allocations.
 #[inline]
 pub fn take_in(bytes: usize) {
     if taken() > 0 {
@@ -51,7 +51,8 @@ pub fn take_in(bytes: usize) {
     }
 }
 
-/// Bytes that this thread has asked for or taken in; always 0 in a program whose allocator does not note them.
+/// Returns the bytes that this thread has asked for or taken in; always 0 in a program whose allocator does not note
+/// them.
 #[inline(always)]
 pub fn taken() -> u64 {
     TAKEN.get()

@@ -1,4 +1,4 @@
-//! The FIPA agent platform as sans-I/O state machines: no socket, no file, no clock, no randomness. Time comes in as
+//! FIPA agent platform as sans-I/O state machines: no socket, no file, no clock, no randomness. Time comes in as
 //! [`Time`], everything else through the port traits that bodies, stores and links implement.
 #![forbid(unsafe_code)]
 

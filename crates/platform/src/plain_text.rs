@@ -1,11 +1,11 @@
-//! Text from anybody, made safe to show: on a terminal, in a pipe, in a log.
+//! Text from outside, made safe to show: on a terminal, in a pipe, in a log.
 
 use std::borrow::Cow;
 
 use crate::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX};
 
-/// True if a character can act on a terminal, or on a reader of lines: controls, line ends, changes of text direction,
-/// and characters without width. Joiners of emoji and scripts (U+200C, U+200D) act on neither.
+/// Returns true if a character can act on a terminal, or on a reader of lines: controls, line ends, changes of text
+/// direction, and characters without width. Joiners of emoji and scripts (U+200C, U+200D) act on neither.
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
@@ -33,7 +33,7 @@ pub fn tame(text: &str) -> String {
     lines.split('\n').map(line).collect::<Vec<_>>().join("\n  ") + end
 }
 
-/// Cuts a text to so many bytes, and says how many more there are.
+/// Cuts a text to this many bytes, and adds how many more there are.
 pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return text.into();

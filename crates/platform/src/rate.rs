@@ -1,11 +1,11 @@
-//! How fast something may go on average.
+//! Rates: how fast something may go on average.
 
 use crate::Time;
 
-/// What one is, in parts that come by the microsecond.
+/// Parts of a unit, so that some come with each microsecond.
 const PARTS: u64 = 1_000_000;
 
-/// A bucket that is filled at a steady rate.
+/// Bucket that is filled at a steady rate.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_s: u64,
@@ -13,12 +13,12 @@ pub(crate) struct Rate {
     parts: u64,
     /// Amount taken beyond the bucket's content, which refilling pays off first.
     debt: u64,
-    /// When it was filled last.
+    /// Time of the last filling.
     at: Time,
 }
 
 impl Rate {
-    /// A full one.
+    /// Returns a full bucket.
     pub fn new(per_s: u32, burst: u32, now: Time) -> Self {
         let parts = u64::from(burst.max(1)) * PARTS;
         Self { per_s: u64::from(per_s.max(1)), parts_max: parts, parts, debt: 0, at: now }
@@ -32,7 +32,7 @@ impl Rate {
         self.parts = self.parts.saturating_add(came).min(self.parts_max);
     }
 
-    /// Whether as much is there now as there may be.
+    /// Returns true if the bucket is full now.
     pub fn is_full(&mut self, now: Time) -> bool {
         self.fill(now);
         self.parts == self.parts_max
@@ -46,13 +46,13 @@ impl Rate {
         self.debt = self.debt.saturating_add(cost - paid);
     }
 
-    /// True if the bucket owes for more than it had.
+    /// Returns true if the bucket owes for more than it had.
     pub fn is_in_debt(&mut self, now: Time) -> bool {
         self.fill(now);
         self.debt > 0
     }
 
-    /// Takes all of this, or nothing if that is not there now.
+    /// Takes this amount. Returns false, and takes nothing, if it is not there now.
     pub fn take_all(&mut self, wanted: u64, now: Time) -> bool {
         self.fill(now);
         let is_there = wanted <= self.parts / PARTS;
@@ -62,7 +62,7 @@ impl Rate {
         is_there
     }
 
-    /// Takes what is there now, `wanted` at most.
+    /// Takes what is there now, `wanted` at most. Returns the amount.
     pub fn take(&mut self, wanted: u64, now: Time) -> u64 {
         self.fill(now);
         let taken = wanted.min(self.parts / PARTS);
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_gives_a_burst_and_then_so_many_a_second() {
+    fn rate_allows_burst_then_steady() {
         let begin = Time::ZERO;
         let mut rate = Rate::new(100, 10, begin);
         assert_eq!((rate.take(50, begin), rate.take(50, begin)), (10, 0));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn charge_beyond_burst_is_made_up_for() {
+    fn excess_charge_is_paid_off() {
         let begin = Time::ZERO;
         let mut rate = Rate::new(100, 10, begin);
         rate.charge(60);

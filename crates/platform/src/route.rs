@@ -1,11 +1,11 @@
-//! The route table: where each name's messages go, readable by every thread without a lock.
+//! Route table: the places of agents by name, readable by every thread without a lock.
 //!
-//! Names are interned ([`NameKey`]), so the table is an array indexed by the name's number: one load answers. It grows in
-//! blocks that never move, each twice the one before, so that readers need no protection from growth. An entry is one
-//! word, so that a reader sees either the old route or the new one, never half of each.
+//! Names are interned ([`NameKey`]), so the table is an array indexed by the name's number: one load answers. It grows
+//! in blocks that never move, each twice the one before, so readers need no protection from growth. An entry is one
+//! word, so a reader sees either the old route or the new one, never half of each.
 //!
-//! The number of a [`Name`](whimbrel_acl::Name) that is forgotten is given to another one. So whoever gave a name a route
-//! keeps the name until it has none any more.
+//! The number of a forgotten [`Name`](whimbrel_acl::Name) is given to another one. So the code that gives a name a
+//! route must keep the name until it has none any more.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -13,52 +13,53 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use whimbrel_acl::NameKey;
 
-/// The first block holds 2^13 entries, the n-th after it 2^(12 + n): as many as all before it.
+/// Bits of the first block's size: it holds 2^13 entries, the n-th after it 2^(12 + n), as many as all before it.
 const FIRST_BLOCK_BITS: u32 = 13;
 const BLOCKS: usize = (u32::BITS - FIRST_BLOCK_BITS + 1) as usize;
 
-/// Which scheduler shard of this node, from 0.
+/// Number of a scheduler shard of this node, from 0.
 pub type ShardIndex = u16;
 
-/// Which other node of the platform.
+/// Number of another node of the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
-/// An agent's place in its shard. Tells two agents apart that had the same name one after the other.
+/// Local route: an agent's place in its shard. Tells two agents apart that had the same name one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalRoute {
-    /// The shard that owns the agent.
+    /// Shard that owns the agent.
     pub shard: ShardIndex,
-    /// Its slot there; `None` while it is on its way there (new, or moving).
+    /// Slot in the shard; `None` while the agent is on its way there (new, or moving).
     pub slot: Option<u32>,
-    /// Which bearer of the name it is, modulo 2^19.
+    /// Generation: number of the name's bearer, modulo 2^19.
     pub generation: u32,
-    /// Whether its mailbox is so full that senders should slow down.
+    /// True if its mailbox is so full that senders should slow down.
     pub crowded: bool,
 }
 
-/// What a [`Route`] says.
+/// Place of an agent, as a [`Route`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// No agent of this name is known.
+    /// Unknown agent.
     Unknown,
-    /// An agent of this node.
+    /// Agent of this node.
     Local(LocalRoute),
-    /// An agent of another node.
+    /// Agent of another node.
     Node(NodeId),
 }
 
-/// One entry of the table, packed into a word: kind (2 bits), crowded (1), generation (19), shard (10), slot (32).
+/// Route: an entry of the table, packed into a word: kind (2 bits), crowded (1), generation (19), shard (10), slot
+/// (32).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Route(u64);
 
-/// What the routes to all agents of one shard have in common.
+/// Common part of the routes to all agents of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Here(u64);
 
 impl Here {
-    /// That of this shard.
+    /// Returns the common part for this shard.
     pub fn of(shard: ShardIndex) -> Self {
         Self(KIND_LOCAL << KIND_SHIFT | (u64::from(shard) & SHARD_MASK) << SHARD_SHIFT)
     }
@@ -75,14 +76,14 @@ const SHARD_MASK: u64 = (1 << 10) - 1;
 const NO_SLOT: u32 = u32::MAX;
 
 impl Route {
-    /// No agent of this name is known.
+    /// Route to an unknown agent.
     pub const UNKNOWN: Self = Self(0);
-    /// How many bearers of a name, one after the other, are told apart.
+    /// Number of a name's bearers, one after the other, that are told apart.
     pub const GENERATIONS: u32 = GENERATION_MASK as u32 + 1;
-    /// How many shards a node can have.
+    /// Number of shards that a node can have.
     pub const SHARDS: usize = SHARD_MASK as usize + 1;
 
-    /// To an agent of this node.
+    /// Returns the route to an agent of this node.
     pub fn local(to: LocalRoute) -> Self {
         let crowded = if to.crowded { CROWDED_BIT } else { 0 };
         let generation = (u64::from(to.generation) & GENERATION_MASK) << GENERATION_SHIFT;
@@ -90,23 +91,23 @@ impl Route {
         Self(KIND_LOCAL << KIND_SHIFT | crowded | generation | shard | u64::from(to.slot.unwrap_or(NO_SLOT)))
     }
 
-    /// To an agent of another node.
+    /// Returns the route to an agent of another node.
     pub fn node(id: NodeId) -> Self {
         Self(KIND_NODE << KIND_SHIFT | u64::from(id.0))
     }
 
-    /// The same, its agent said to have too much to do, or not.
+    /// Marks the agent as having too much to do, or not.
     #[must_use]
     pub fn with_crowded(self, crowded: bool) -> Self {
         Self(if crowded { self.0 | CROWDED_BIT } else { self.0 & !CROWDED_BIT })
     }
 
-    /// Whether senders should slow down.
+    /// Returns true if senders should slow down.
     pub fn is_crowded(self) -> bool {
         self.0 & CROWDED_BIT != 0
     }
 
-    /// What it says.
+    /// Returns the place.
     pub fn place(self) -> Place {
         match self.0 >> KIND_SHIFT {
             KIND_LOCAL => {
@@ -123,8 +124,8 @@ impl Route {
         }
     }
 
-    /// The slot, if the agent is in the shard that is `here`, has arrived there, and is not crowded: the common case, in
-    /// one comparison.
+    /// Returns the slot, if the agent is in the shard that is `here`, has arrived there, and is not crowded: the common
+    /// case, in one comparison.
     #[inline]
     pub fn slot_at(self, here: Here) -> Option<u32> {
         const MASK: u64 = !(GENERATION_MASK << GENERATION_SHIFT | u32::MAX as u64);
@@ -132,7 +133,7 @@ impl Route {
         (self.0 & MASK == here.0 && slot != NO_SLOT).then_some(slot)
     }
 
-    /// Whether no agent of this name is known.
+    /// Returns true if the agent is unknown.
     pub fn is_unknown(self) -> bool {
         self == Self::UNKNOWN
     }
@@ -144,7 +145,7 @@ impl fmt::Debug for Route {
     }
 }
 
-/// Where each name's messages go; see the module.
+/// Route table of a node; see the module.
 pub struct RouteTable {
     blocks: [OnceLock<Box<[AtomicU64]>>; BLOCKS],
 }
@@ -155,7 +156,7 @@ impl Default for RouteTable {
     }
 }
 
-/// The block that holds entry `index`, and its place in there.
+/// Returns the block that holds entry `index`, and its place in there.
 #[inline]
 fn locate(index: u32) -> (usize, usize) {
     const FIRST: u32 = 1 << FIRST_BLOCK_BITS;
@@ -166,12 +167,12 @@ fn locate(index: u32) -> (usize, usize) {
 }
 
 impl RouteTable {
-    /// A table in which every name is unknown.
+    /// Returns a table in which every name is unknown.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where messages to `name` go.
+    /// Returns the route of messages to `name`.
     #[inline]
     pub fn look_up<'a>(&self, name: impl Into<NameKey<'a>>) -> Route {
         let (block, offset) = locate(name.into().index());
@@ -179,24 +180,24 @@ impl RouteTable {
         Route(entry.map_or(0, |entry| entry.load(Ordering::Acquire)))
     }
 
-    /// Sets where messages to `name` go.
+    /// Sets the route of messages to `name`.
     pub fn set<'a>(&self, name: impl Into<NameKey<'a>>, route: Route) {
         if let Some(entry) = self.entry(name.into()) {
             entry.store(route.0, Ordering::Release);
         }
     }
 
-    /// Sets where messages to `name` go if it is still `expected`, else tells what it is now.
+    /// Replaces the route of messages to `name` if it is still `expected`.
     ///
     /// # Errors
-    /// The route was another one.
+    /// The present route, if it is another one.
     pub fn replace<'a>(&self, name: impl Into<NameKey<'a>>, expected: Route, route: Route) -> Result<(), Route> {
         let Some(entry) = self.entry(name.into()) else { return Err(Route::UNKNOWN) };
         let outcome = entry.compare_exchange(expected.0, route.0, Ordering::AcqRel, Ordering::Acquire);
         outcome.map(drop).map_err(Route)
     }
 
-    /// Forgets that messages to `name` go to this node, crowded or not, if they do.
+    /// Forgets the route of messages to `name` if they go to this node, crowded or not.
     pub fn clear<'a>(&self, name: impl Into<NameKey<'a>>, node: NodeId) {
         let Some(entry) = self.entry(name.into()) else { return };
         let there = |route| (Route(route).place() == Place::Node(node)).then_some(Route::UNKNOWN.0);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_packs_into_a_word_and_back() {
+    fn packed_route_round_trips() {
         for local in [
             here(0, Some(0)),
             here(1023, Some(u32::MAX - 1)),
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_arrived_uncrowded_agent_of_the_shard_is_here() {
+    fn slot_needs_arrived_uncrowded_agent() {
         assert_eq!(Route::local(here(2, Some(9))).slot_at(Here::of(2)), Some(9));
         assert_eq!(Route::local(here(2, Some(9))).slot_at(Here::of(1)), None);
         assert_eq!(Route::local(here(2, None)).slot_at(Here::of(2)), None);
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn every_index_has_its_own_place() {
+    fn every_index_has_own_place() {
         let mut expected = 0;
         for block in 0..3 {
             let size = if block == 0 { 8192 } else { 8192 << (block - 1) };
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_replace_fails_and_tells_the_truth() {
+    fn stale_replace_returns_present_route() {
         let table = RouteTable::new();
         let name = Symbol::new("route-test");
         assert!(table.look_up(name).is_unknown());
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn only_routes_to_that_node_are_cleared() {
+    fn clear_affects_that_node_only() {
         let (table, name) = (RouteTable::new(), Name::new("route-to-be-cleared"));
         table.set(&name, Route::node(NodeId(7)).with_crowded(true));
         table.clear(&name, NodeId(8));

@@ -1,4 +1,4 @@
-//! What agents ask of the platform during a turn, answered at once from this node's own state.
+//! Services: what agents ask of the platform during a turn, answered at once from this node's own state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ static NO_RULES: Policy = Policy::DEFAULT;
 
 use crate::topics::TopicError;
 
-/// The platform as an agent sees it. The scheduler implements it over the AMS and DF, the simulator likewise.
+/// Services of the platform for an agent. The scheduler implements them over the AMS and DF, and so does the simulator.
 pub trait Services: Send + Sync {
-    /// The platform's name.
+    /// Returns the platform's name.
     fn platform(&self) -> Symbol;
 
     /// Prints a line of an agent's output.
@@ -30,25 +30,26 @@ pub trait Services: Send + Sync {
         self.print(agent, text);
     }
 
-    /// Notes something about an agent for whoever operates it.
+    /// Notes something about an agent for its operator.
     fn log(&self, agent: Aid, level: LogLevel, text: &str);
 
-    /// Milliseconds since 1970-01-01 UTC.
+    /// Returns the milliseconds since 1970-01-01 UTC.
     fn wall_clock_ms(&self) -> u64;
 
-    /// The time right now, within a turn too (a turn's `now` is its start).
+    /// Returns the time right now, within a turn too (a turn's `now` is its start).
     fn now(&self) -> crate::Time;
 
-    /// A random number, uniform over all 64 bits: seeds, never secrets.
+    /// Returns a random number, uniform over all 64 bits: for seeds, never for secrets.
     fn random(&self) -> u64;
 
-    /// All agents of the platform but its own service agents, in order of creation.
+    /// Returns all agents of the platform but its own service agents, in order of creation.
     fn agents(&self) -> Vec<Aid>;
 
-    /// Whether a message to `aid` has somewhere to go.
+    /// Returns true if a message to `aid` has somewhere to go.
     fn exists(&self, aid: Aid) -> bool;
 
-    /// Whether `teacher` may give `pupil` plans, or take them from it: who does has it do whatever it can do itself.
+    /// Returns true if `teacher` may give `pupil` plans, or take them from it. A teacher can make its pupil do anything
+    /// that the pupil can do.
     fn may_teach(&self, _teacher: Aid, _pupil: Aid) -> bool {
         true
     }
@@ -56,32 +57,33 @@ pub trait Services: Send + Sync {
     /// Creates an agent. It exists when this returns; its first turn comes later.
     ///
     /// # Errors
-    /// The name is taken, or the source is not to be had or does not compile.
+    /// The name is taken, or the source is not available or does not compile.
     fn create(&self, request: CreateAgent) -> Result<Aid, CreateError>;
 
-    /// Ends an agent; false if there is none of that name. Its name is free when its current turn is over.
+    /// Ends an agent. Returns false if there is none of that name. Its name is free when its current turn is over.
     fn kill(&self, agent: Aid) -> bool;
 
-    /// Whether this agent of this node is being ended, by somebody or with the whole node, while it has a turn.
+    /// Returns true if this agent of this node is being ended, by order or with the whole node, while it has a turn.
     fn is_ending(&self, agent: Aid) -> bool {
         !self.exists(agent)
     }
 
-    /// Has an agent of this node end when it has lived for so long from now on, wherever it is then. Its owner is told by the AMS (an
-    /// `inform` whose content is `ended(Name, expired)`). False if there is no such agent on this node, or this platform cannot.
+    /// Sets the lifetime of an agent of this node, from now on: it ends after that, wherever it is then. The AMS tells
+    /// its owner (an `inform` whose content is `ended(Name, expired)`). Returns false if there is no such agent on this
+    /// node, or this platform cannot.
     fn set_lifetime(&self, _agent: Aid, _lifetime: Duration) -> bool {
         false
     }
 
-    /// Calls an agent home to the node that it was created on, wherever it is: a journey that it is on is over. The `asker` is told by
-    /// the AMS what came of that: an `inform` whose content is `recalled(Name)`, or `not_recalled(Name, Error, Why)` if it stays
-    /// where it is. False if there is no such agent, or this platform cannot.
+    /// Recalls an agent to the node that it was created on, wherever it is; a journey that it is on is over. The AMS
+    /// tells the `asker` the outcome: an `inform` whose content is `recalled(Name)`, or `not_recalled(Name, Error,
+    /// Why)` if it stays where it is. Returns false if there is no such agent, or this platform cannot.
     fn recall(&self, _asker: Aid, _agent: Aid) -> bool {
         false
     }
 
-    /// Finds out whether `agent` had better go to that node for this job, or ask there, and sends what `tell` makes of that; or returns
-    /// it, if that is known at once. If the job is none, that is told.
+    /// Finds out if `agent` should go to that node for this job, or ask there. Sends the message that `tell` makes of
+    /// the advice, or returns it, if it is known at once. A malformed job is an outcome, too.
     fn advise(&self, _agent: Aid, _node: Symbol, job: Result<Job, JobError>, tell: AdviceCall) -> Option<AclMessage> {
         Some(tell(job.map_err(AdviseError::from).and(Err(AdviseError::OneNode))))
     }
@@ -92,131 +94,136 @@ pub trait Services: Send + Sync {
     /// Registers a service of `agent` with the DF; `kind` may be empty.
     ///
     /// # Errors
-    /// The policy forbids it, or the DF refuses it. Who operates the node finds that in its log.
+    /// The policy forbids it, or the DF refuses it. The node's log has the reason.
     fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError>;
 
-    /// Removes a service of `agent` from the DF. False if it offered none like that.
+    /// Removes a service of `agent` from the DF. Returns false if it offered none like that.
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str) -> bool;
 
-    /// The agents that offer a service; empty strings match any.
+    /// Returns the agents that offer a service; empty strings match any.
     fn df_search(&self, service: &str, kind: &str) -> Vec<Aid>;
 
-    /// Has the DF tell `agent` of each provider of a service, present and to come, as an `inform` whose content is
-    /// `provider(Agent, Service)`, sender `df`.
+    /// Subscribes `agent` to providers of a service, present and to come. The DF sends an `inform` for each, whose
+    /// content is `provider(Agent, Service)`.
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str);
 
-    /// Has `agent`, which is having its turn, get every message sent to a topic (`topic:NAME`), or makes it a member of a
-    /// group (`group:NAME`): from now on what is sent on this node, and what is sent on others as soon as they heard of
-    /// it. Nothing changes if it is so already. It ends with the agent, or by [`Services::leave`].
+    /// Subscribes `agent`, whose turn it is, to a topic (`topic:NAME`), or makes it a member of a group (`group:NAME`).
+    /// It gets messages sent on this node from now on, and those sent on other nodes once these have heard of it.
+    /// Repeating has no effect. Ends with the agent, or by [`Services::leave`].
     ///
     /// # Errors
-    /// That is no topic and no group, there are too many, or this platform has none.
+    /// The name is no topic and no group, there are too many, or this platform has none.
     fn join(&self, _agent: Aid, _to: Aid) -> Result<(), TopicError> {
         Err(TopicError::Unsupported)
     }
 
-    /// Ends what [`Services::join`] began; false if there is nothing to end. What is on its way to the agent still
-    /// arrives.
+    /// Ends what [`Services::join`] began. Returns false if there is nothing to end. Messages on their way to the agent
+    /// still arrive.
     fn leave(&self, _agent: Aid, _from: Aid) -> bool {
         false
     }
 
-    /// The members of a group (`group:NAME`) as far as this node knows, its own first.
+    /// Returns the members of a group (`group:NAME`) as far as this node knows, its own first.
     fn members(&self, _group: Aid) -> Vec<Aid> {
         Vec::new()
     }
 
-    /// Has `watcher` told when `agent` ends, by an `inform` from the AMS whose content is `ended(Name, Reason)`: at once
-    /// if there is no such agent. False if this platform cannot.
+    /// Monitors `agent` for `watcher`, which gets an `inform` from the AMS when the agent ends, with the content
+    /// `ended(Name, Reason)`: at once if there is no such agent. Returns false if this platform cannot.
     fn monitor(&self, _watcher: Aid, _agent: Aid) -> bool {
         false
     }
 
-    /// Has work done that blocks or takes long, off the threads that give turns; then sends the message it returns.
+    /// Offloads work that blocks or takes long from the threads that give turns; then sends the message that it
+    /// returns.
     ///
     /// # Errors
-    /// This platform cannot: the work comes back.
+    /// This platform cannot; the work comes back.
     fn offload(&self, work: OffloadedWork) -> Result<(), OffloadedWork> {
         Err(work)
     }
 
-    /// This node's directories, for the platform's own agents; `None` if there are none (a stub).
+    /// Returns this node's directories, for the platform's own agents; `None` if there are none (a stub).
     fn directory(&self) -> Option<&dyn crate::Directory> {
         None
     }
 
-    /// Who may do what.
+    /// Returns the policy.
     fn policy(&self) -> &Policy {
         &NO_RULES
     }
 
-    /// What agents can act on here under this name, if the policy grants it to them.
+    /// Returns the environment of this name, on which agents can act if the policy grants it.
     fn environment(&self, _name: &str) -> Option<Arc<dyn Environment>> {
         None
     }
 
-    /// What WebAssembly agents keep on this node; `None` if they can keep nothing.
+    /// Returns the storage of WebAssembly agents on this node; `None` if they can store nothing.
     fn storage(&self) -> Option<&Shelves> {
         None
     }
 
-    /// What this place is called; empty where places have no names.
+    /// Returns the name of this node; empty where places have no names.
     fn node(&self) -> Symbol {
         sym::EMPTY
     }
 
-    /// The nodes of the platform that are linked with this one, and it itself, in the order of their names; none for a platform of one node.
+    /// Returns the nodes that are linked with this one, and this node itself, in the order of their names; none for a
+    /// platform of one node.
     fn nodes(&self) -> Vec<Symbol> {
         Vec::new()
     }
 
-    /// Who `agent` is to the policy. Not to be asked while a [directory](Services::directory) is lent.
+    /// Returns the principal of `agent` for the policy. Do not call it while a [directory](Services::directory) is
+    /// borrowed.
     fn principal(&self, agent: Aid) -> Principal {
         Principal::Agent { name: agent.name, node: self.node() }
     }
 
-    /// Who pays for what `agent` asks of agents that share out something scarce, whatever else their agents are called: whoever shows a session's token
-    /// or certificate, an agent's owner, another node; `None` if it is nobody but the agent.
+    /// Returns the payer for what `agent` asks of agents that share out something scarce, whatever the names of the
+    /// payer's agents: a session's token or certificate, an agent's owner, or another node. `None` if only the agent
+    /// itself counts.
     fn payer(&self, _agent: Aid) -> Option<Text> {
         None
     }
 
-    /// What the platform knows of `agent` (its entry in the DF, its subscriptions there) changed in another one's turn. A
-    /// platform that keeps that for the time after its process has it written.
+    /// Notes that registrations of `agent` (its entry in the DF, its subscriptions there) changed in another agent's
+    /// turn. A durable platform has them written.
     fn note_standing(&self, _agent: Aid) {}
 
-    /// Does this when what the agent whose turn it is does, and what it is after that, is written down: at once, if nothing of it is.
+    /// Calls `then` when this turn's effects are written to the journal: at once, if none are.
     fn once_written(&self, then: Box<dyn FnOnce() + Send>) {
         then();
     }
 
-    /// Counts and records that something was refused.
+    /// Counts and records a refusal.
     fn audit(&self, _refused: &Refused<'_>) {}
 
-    /// Records that an act was allowed.
+    /// Records an allowed act.
     fn note_act(&self, _act: &Act<'_>) {}
 
-    /// Reads program text (an `include` or a plan file) by the path a program names.
+    /// Reads program text (an `include` or a plan file) by the path that a program names.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     fn read_source(&self, path: &str) -> Result<String, String>;
 
-    /// The files in a folder that a program names, and in the folders within it; none if the platform has no files.
+    /// Returns the files in a folder that a program names, and in the folders within it; none if the platform has no
+    /// files.
     fn list_files(&self, folder: &str) -> Vec<String> {
         let _ = folder;
         Vec::new()
     }
 
-    /// Keeps text under a name the program chose (`.save_agent`).
+    /// Writes text to a file that the program names (`.save_agent`).
     ///
     /// # Errors
-    /// Why it cannot be kept.
+    /// The reason why it cannot be written.
     fn write_file(&self, path: &str, text: &str) -> Result<(), String>;
 }
 
 impl dyn Services + '_ {
-    /// Whether `who` may do this; if not, that is recorded.
+    /// Returns true if `who` may do this. Records refusals, and acts that are recorded.
     pub fn permits(&self, who: Principal, action: Action, object: &str) -> bool {
         let may = self.policy().allows(who, action, object);
         if !may {
@@ -234,10 +241,10 @@ impl dyn Services + '_ {
         self.note_act(&Act { who, from: "", action: action.as_str(), object, detail: "" });
     }
 
-    /// Has an environment of this node do something for `agent`, if the policy grants it.
+    /// Lets an environment of this node act for `agent`, if the policy grants it.
     ///
     /// # Errors
-    /// It is not granted, there is none of this name, or it says no.
+    /// The policy does not grant it, there is none of this name, or it refuses.
     pub fn act(&self, agent: Aid, environment: &str, request: &Value) -> Result<Value, ActError> {
         if !self.policy().grants_environment(self.principal(agent), environment) {
             return Err(ActError::Denied(environment.to_owned()));
@@ -246,7 +253,7 @@ impl dyn Services + '_ {
         found.act(agent, request).map_err(ActError::Failed)
     }
 
-    /// What the policy's rules say; if they forbid it, that is recorded.
+    /// Returns the verdict of the policy's rules. Records refusals.
     pub fn verdict(&self, who: Principal, action: Action, object: &str) -> Verdict {
         let verdict = self.policy().verdict(who, action, object);
         if verdict == Verdict::Denied {
@@ -261,47 +268,47 @@ impl dyn Services + '_ {
     }
 }
 
-/// Work done elsewhere, and the message that says that it is done.
+/// Work done on another thread, which returns a message about its outcome.
 pub type OffloadedWork = Box<dyn FnOnce() -> AclMessage + Send>;
 
-/// How much a note matters.
+/// Level of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// Only when asked for.
+    /// Shown only when asked for.
     Debug,
-    /// Of interest.
+    /// Information.
     Info,
-    /// Nothing is wrong; who operates the node is told.
+    /// Notice for the operator: nothing is wrong.
     Notice,
-    /// Something is probably wrong.
+    /// Warning: something is probably wrong.
     Warning,
-    /// Something failed.
+    /// Failure.
     Severe,
 }
 
-/// What a new agent is to be.
+/// Request to create an agent.
 #[derive(Debug)]
 pub struct CreateAgent {
-    /// Its local name; made unique by a number if `unique` is set and the name is taken.
+    /// Local name; made unique by a number if `unique` is set and the name is taken.
     pub name: Symbol,
-    /// Whether to make the name unique.
+    /// True to make the name unique.
     pub unique: bool,
-    /// Who creates it, for the AMS's records.
+    /// Creator, for the AMS's records.
     pub owner: Option<Aid>,
-    /// Its code and first state.
+    /// Code and first state.
     pub source: AgentSource,
 }
 
-/// Where a new agent's code comes from.
+/// Source of a new agent's code.
 pub enum AgentSource {
-    /// A program file, found and compiled by the node.
+    /// Program file, found and compiled by the node.
     Program {
-        /// The path the creator named.
+        /// Path that the creator named.
         path: String,
         /// Initial beliefs and goals beyond the file's, and options, by the keys of `.mas2j`.
         options: Vec<(Symbol, Value)>,
     },
-    /// A body made already.
+    /// Finished body.
     Body(Box<dyn crate::AgentBody>),
 }
 
@@ -316,55 +323,55 @@ impl std::fmt::Debug for AgentSource {
     }
 }
 
-/// Why a service was not registered.
+/// Reason why a service was not registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OfferError {
-    /// The policy does not let the agent register a service of this name.
+    /// Service that the policy does not let the agent register.
     #[error("the policy forbids to register the service {0}")]
     Forbidden(String),
-    /// The DF refuses it.
+    /// Refusal by the DF.
     #[error(transparent)]
     Refused(#[from] RegisterError),
 }
 
-/// Why an agent was not created.
+/// Reason why an agent was not created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// An agent of this name exists.
+    /// Name of another agent.
     #[error("an agent named {0} exists already")]
     NameTaken(Symbol),
-    /// Whether there is an agent of this name shows soon: its node is bringing back those that were there before.
+    /// Name whose owner is not known yet: its node is still resuming agents.
     #[error("whether there is an agent named {0} is not known yet: try again")]
     NotYet(Symbol),
-    /// The name is none that a new agent can have.
+    /// Name that no new agent can have.
     #[error("{name:?} is no name for an agent: {why}")]
     BadName {
-        /// The name.
+        /// Name.
         name: Symbol,
         /// Fault of the name.
         why: NameFault,
     },
-    /// The node holds as many agents as it may.
+    /// Node with as many agents as it may hold.
     #[error("no room for more agents: the node may have {agents_max} (`node_agents` in a `[[quota]]` of the policy)")]
     TooManyAgents {
-        /// Agents it may hold.
+        /// Number of agents that it may hold.
         agents_max: usize,
     },
-    /// The process has more memory than agents may fill.
+    /// Process with more memory than agents may fill.
     #[error(
         "no room for more agents: the node has more than {bytes_max} bytes of memory (`node_memory_bytes` in a \
          `[[quota]]` of the policy)"
     )]
     TooLittleMemory {
-        /// Bytes that they may fill.
+        /// Bytes that agents may fill.
         bytes_max: u64,
     },
-    /// The creator was ended in the middle of its turn.
+    /// Creator that was ended in the middle of its turn.
     #[error("{0} cannot create an agent: it is ending")]
     CreatorEnded(Symbol),
-    /// The owner's family already has as many agents as it may.
+    /// Family with as many agents as it may have.
     #[error(
         "no room for more agents of {owner}: {agents_max} at most may descend from it on a node (`owner_agents` in a \
          `[[quota]]` of the policy)"
@@ -372,10 +379,10 @@ pub enum CreateError {
     TooManyOfOwner {
         /// Root of the creator's family, or the creator.
         owner: Symbol,
-        /// Agents that may descend from that.
+        /// Number of agents that may descend from it.
         agents_max: u32,
     },
-    /// The owner's family creates agents too fast.
+    /// Family that creates agents too fast.
     #[error(
         "agents of {owner} are created too fast: {creations_per_s} a second may be (`owner_creations_per_s` in a \
          `[[quota]]` of the policy); try again later"
@@ -383,29 +390,29 @@ pub enum CreateError {
     TooFast {
         /// Root of the creator's family, or the creator.
         owner: Symbol,
-        /// Creations in a second that may be.
+        /// Creations allowed in a second.
         creations_per_s: u32,
     },
-    /// The program is not to be had, or does not compile.
+    /// Program that is not available, or does not compile.
     #[error("cannot create agent {name}: {reason}")]
     BadProgram {
-        /// The agent.
+        /// Name of the agent.
         name: Symbol,
-        /// What is wrong with it.
+        /// Fault of the program.
         reason: String,
     },
-    /// It is durable and written in Rust, and the platform was not told of its type.
+    /// Durable agent in Rust whose type is not registered with the platform.
     #[error("cannot create agent {name}: the platform was not told how to make a {kind} again (PlatformBuilder::kind)")]
     UnknownKind {
-        /// The agent.
+        /// Name of the agent.
         name: Symbol,
-        /// The name of its type.
+        /// Name of its type.
         kind: String,
     },
-    /// The policy does not let the creator create an agent of this name.
+    /// Name that the policy does not let the creator give.
     #[error("the policy forbids to create an agent named {0}")]
     Forbidden(Symbol),
-    /// The platform is stopping.
+    /// Platform that stops.
     #[error("the platform is stopping")]
     Stopping,
 }

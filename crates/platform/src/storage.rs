@@ -1,10 +1,10 @@
-//! What WebAssembly agents keep on a node beside their memory: values by keys, which stay there when the agent goes on, and are found
-//! again when it comes back.
+//! Storage of WebAssembly agents on a node, beside their memory: values by keys. They stay there when the agent moves
+//! on, and are there when it returns.
 //!
-//! [`Shelves`] is all that a node keeps, in memory, without I/O: whoever has a disk (a [`Keeper`]) takes what
-//! [changed](Shelves::take_changed) and writes it there, and hands it back when the node begins again.
+//! [`Shelves`] is all the storage of a node, in memory, without I/O. Code with a disk (a [`Keeper`]) takes the
+//! [changes](Shelves::take_changed) and writes them, and restores them when the node starts again.
 //!
-//! What is counted is not only keys and values: each key takes room beside, and so does each agent of whom anything is kept.
+//! Keys and values count, and so does an overhead for each key and for each agent with storage.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,80 +16,82 @@ use crate::limits::{
     STORAGE_VALUE_BYTES_MAX,
 };
 
-/// Whose shelf it is. An agent and its clones have one, wherever they are from.
+/// Holder of storage. An agent and its clones have one together, wherever they are from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder {
-    /// Who owns the agent; empty: its node.
+    /// Owner of the agent; empty if its node owns it.
     pub owner: String,
-    /// The node where he had it made; empty on a platform of one node.
+    /// Node where the owner had it made; empty on a platform of one node.
     pub node: String,
-    /// The agent; of clones the first one, that was none.
+    /// Name of the agent; for clones, the first original.
     pub agent: String,
 }
 
-/// How much may be kept.
+/// Room for storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Bytes of all keys and values of the agent and its clones, and [`STORAGE_ENTRY_BYTES`] for each key.
     pub bytes: u64,
-    /// Bytes of those of all agents of its owner, and [`STORAGE_SHELF_BYTES`] for each agent.
+    /// Bytes of all agents of its owner, and [`STORAGE_SHELF_BYTES`] for each agent.
     pub owner_bytes: u64,
 }
 
-/// Why something is not kept.
+/// Reason why a value is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The key is empty or too long.
+    /// Key that is empty or too long.
     #[error("a key of {0} bytes: 1 to {STORAGE_KEY_BYTES_MAX} are expected")]
     Key(usize),
-    /// The value is too long.
+    /// Value that is too long.
     #[error("a value of {0} bytes: {STORAGE_VALUE_BYTES_MAX} are the most")]
     Value(usize),
-    /// There are too many keys.
+    /// Too many keys.
     #[error("{STORAGE_ENTRIES_MAX} keys are the most")]
     Entries,
-    /// The agent keeps too much.
+    /// Too many bytes of the agent.
     #[error("it would keep {wanted} bytes here: {max} are the most (quota storage_bytes)")]
     Bytes {
-        /// All that it would keep.
+        /// Bytes that it would store.
         wanted: u64,
-        /// What it may keep.
+        /// Bytes that it may store.
         max: u64,
     },
-    /// The agents of its owner do.
+    /// Too many bytes of its owner's agents.
     #[error("the agents of its owner would keep {wanted} bytes here: {max} are the most (quota owner_storage_bytes)")]
     OwnerBytes {
-        /// All that they would keep.
+        /// Bytes that they would store.
         wanted: u64,
-        /// What they may keep.
+        /// Bytes that they may store.
         max: u64,
     },
-    /// All agents do.
+    /// Too many bytes of all agents.
     #[error("the agents here would keep more than {STORAGE_BYTES_MAX} bytes")]
     Full,
 }
 
-/// All that the agents of a node keep there. See the module.
+/// Storage of all agents of a node; see the module. Call [`Shelves::set_keeper`] first, if there is a disk.
+/// [`Shelves::put`] and [`Shelves::delete`] change it, and [`Shelves::write_changed`] makes the changes outlive the
+/// node.
 #[derive(Default)]
 pub struct Shelves {
     all: Mutex<All>,
     keeper: OnceLock<Weak<dyn Keeper>>,
 }
 
-/// Whoever writes what is kept where it outlives the node.
+/// Keeper: writes storage to where it outlives the node.
 pub trait Keeper: Send + Sync {
-    /// Writes all that has changed. When it is back that outlives the process, unless it could not be written, which it tells who
-    /// operates the node.
+    /// Writes all changes. They outlive the process when this returns, unless they could not be written, which the
+    /// keeper tells the operator.
     fn write_changed(&self);
 }
 
 #[derive(Default)]
 struct All {
     shelves: BTreeMap<Holder, Shelf>,
-    /// By owner and node.
+    /// Bytes by owner and node.
     owners: BTreeMap<(String, String), u64>,
-    /// All that counts.
+    /// Bytes of all storage.
     bytes: u64,
     changed: BTreeSet<Holder>,
 }
@@ -97,11 +99,11 @@ struct All {
 #[derive(Default)]
 struct Shelf {
     entries: Entries,
-    /// Of keys and values, and what keys take.
+    /// Bytes of keys and values, and the overhead of keys.
     bytes: u64,
 }
 
-/// Values by keys: who writes them has them without holding anybody up.
+/// Values by keys, shared so that they can be written without delaying others.
 type Entries = BTreeMap<Arc<str>, Arc<[u8]>>;
 
 impl Shelves {
@@ -109,26 +111,26 @@ impl Shelves {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value of this key; `None` if there is none.
+    /// Returns the value of this key; `None` if there is none.
     pub fn value(&self, holder: &Holder, key: &str) -> Option<Arc<[u8]>> {
         self.all().shelves.get(holder)?.entries.get(key).cloned()
     }
 
-    /// Keeps a value under a key, in the place of the one before.
+    /// Stores a value under a key, in the place of the one before.
     ///
     /// # Errors
-    /// It would be too much. Nothing changed then.
+    /// A limit is exceeded. Nothing changed then.
     pub fn put(&self, holder: &Holder, key: &str, value: &[u8], room: Room) -> Result<(), StorageError> {
         check_entry(key, value)?;
         self.all().put(holder, key, value, room, STORAGE_BYTES_MAX)
     }
 
-    /// Forgets a value; false if there was none.
+    /// Deletes a value. Returns false if there was none.
     pub fn delete(&self, holder: &Holder, key: &str) -> bool {
         self.all().delete(holder, key)
     }
 
-    /// So many keys at most that begin with `prefix` and come after `after`, in their order (by bytes).
+    /// Returns `count` keys at most that begin with `prefix` and come after `after`, in their order (by bytes).
     pub fn keys(&self, holder: &Holder, prefix: &str, after: &str, count: usize) -> Vec<String> {
         let all = self.all();
         let Some(shelf) = all.shelves.get(holder) else { return Vec::new() };
@@ -141,12 +143,12 @@ impl Shelves {
             .collect()
     }
 
-    /// What all keep, in bytes: of keys and values, and what keys and agents take beside.
+    /// Returns the bytes of all storage, overhead included.
     pub fn bytes(&self) -> u64 {
         self.all().bytes
     }
 
-    /// What is kept for this one, and for all agents of its owner, in bytes.
+    /// Returns the bytes stored for this holder, and for all agents of its owner.
     pub fn kept_for(&self, holder: &Holder) -> (u64, u64) {
         let all = self.all();
         let own = all.shelves.get(holder).map_or(0, |shelf| shelf.bytes);
@@ -154,24 +156,26 @@ impl Shelves {
         (own, owner)
     }
 
-    /// Has this one write what changes. False if there is somebody who does.
+    /// Sets the keeper that writes changes. Returns false if there is one already.
     pub fn set_keeper(&self, keeper: Weak<dyn Keeper>) -> bool {
         self.keeper.set(keeper).is_ok()
     }
 
-    /// Has what changed outlive the node, if somebody writes it: to be called before anything is written that tells of it.
+    /// Has changes written, if there is a keeper. Call it before anything is written that depends on them.
     pub fn write_changed(&self) {
         if let Some(keeper) = self.keeper.get().filter(|_| !self.all().changed.is_empty()).and_then(Weak::upgrade) {
             keeper.write_changed();
         }
     }
 
-    /// Whose shelves changed since this was asked last: what is to be written of each, [`Shelves::written`] has.
+    /// Takes the holders whose storage changed since the last call: [`Shelves::written`] has the bytes to write for
+    /// each.
     pub fn take_changed(&self) -> BTreeSet<Holder> {
         std::mem::take(&mut self.all().changed)
     }
 
-    /// What is to be written of an agent; `None` if nothing is kept of it any more. Nobody is held up while it is put together.
+    /// Returns the bytes to write for a holder; `None` if nothing is stored for it any more. Others are not delayed
+    /// meanwhile.
     pub fn written(&self, holder: &Holder) -> Option<Vec<u8>> {
         let (entries, bytes) = {
             let all = self.all();
@@ -187,15 +191,15 @@ impl Shelves {
         Some(out)
     }
 
-    /// It could not be written: it is among the changed ones again.
+    /// Notes that a holder's storage could not be written: it is changed again.
     pub fn note_unwritten(&self, holder: Holder) {
         self.all().changed.insert(holder);
     }
 
-    /// Takes in a shelf as it was written. What was kept before is kept, however small the quotas are by now.
+    /// Restores a holder's storage from its bytes. It is restored whole, however small the quotas are by now.
     ///
     /// # Errors
-    /// The bytes are none, or there are too many.
+    /// The bytes are malformed, or too many.
     pub fn restore(&self, bytes: &[u8]) -> Result<Holder, RestoreError> {
         let mut left = bytes;
         let mut next = || text(&mut left);
@@ -218,22 +222,22 @@ impl Shelves {
     }
 }
 
-/// Why a shelf is not taken in.
+/// Reason why storage is not restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// The bytes are none.
+    /// Malformed bytes.
     #[error("the bytes are nothing that an agent kept")]
     Malformed,
-    /// It was taken in already.
+    /// Holder that was restored already.
     #[error("the same agent's is there twice")]
     Twice,
-    /// There is something in it that nobody could have put there.
+    /// Key or value that could not have been stored.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// What is written: texts and values, each with its length before it in four bytes.
+/// Appends a part of the written form: a text or value, with its length before it in four bytes.
 fn put_part(part: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(part.len() as u32).to_le_bytes());
     out.extend_from_slice(part);
@@ -274,7 +278,7 @@ impl All {
         let mine = with(shelf.map_or(0, |shelf| shelf.bytes));
         let owners = with(self.owners.get(&account(holder)).copied().unwrap_or_default() + first);
         let all = with(self.bytes + first);
-        // What makes a shelf smaller is always possible.
+        // Shrinking is always possible.
         let grows = new > old;
         if grows && mine > room.bytes {
             return Err(StorageError::Bytes { wanted: mine, max: room.bytes });
@@ -324,7 +328,7 @@ impl All {
     }
 }
 
-/// What an entry counts.
+/// Returns the bytes that an entry counts.
 fn counted(key: &str, value: &[u8]) -> u64 {
     (key.len() + value.len()) as u64 + STORAGE_ENTRY_BYTES
 }
@@ -342,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_is_found_and_listed_in_order() {
+    fn stored_keys_are_listed_in_order() {
         let (shelves, amy) = (Shelves::default(), holder("amy"));
         for key in ["b/2", "a", "b/1", "b", "c"] {
             shelves.put(&amy, key, key.as_bytes(), ROOM).unwrap();
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_too_much_changes_nothing() {
+    fn excess_value_changes_nothing() {
         let (shelves, amy, bob) = (Shelves::default(), holder("amy"), holder("bob"));
         shelves.put(&amy, "k", &[0; 935], ROOM).unwrap();
         assert_eq!(shelves.put(&amy, "l", &[0; 9], ROOM), Err(StorageError::Bytes { wanted: 1_074, max: 1_000 }));
@@ -378,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_only_so_many_keys() {
+    fn number_of_keys_is_limited() {
         let (shelves, amy) = (Shelves::default(), holder("amy"));
         let room = Room { bytes: u64::MAX, owner_bytes: u64::MAX };
         for number in 0..STORAGE_ENTRIES_MAX {
@@ -389,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_taken_once_and_read_again() {
+    fn changes_are_taken_once_and_restored() {
         let (shelves, amy, bob) = (Shelves::default(), holder("amy"), holder("bob"));
         shelves.put(&amy, "k", b"v", ROOM).unwrap();
         shelves.put(&bob, "k", b"v", ROOM).unwrap();
@@ -412,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_keeps_little_under_many_names_keeps_much() {
+    fn each_holder_counts_overhead() {
         let (shelves, room) = (Shelves::default(), Room { bytes: 1 << 20, owner_bytes: 100 * STORAGE_SHELF_BYTES });
         let kept = (0..1_000).take_while(|number| shelves.put(&holder(&number.to_string()), "k", &[], room).is_ok());
         assert_eq!(kept.count(), 98);
@@ -425,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_writes_is_asked_when_something_changed() {
+    fn keeper_is_called_after_changes() {
         struct Counts(std::sync::atomic::AtomicU32);
         impl Keeper for Counts {
             fn write_changed(&self) {

@@ -1,101 +1,102 @@
-//! The ports to what outlives a node: the [`Journal`] in which durable agents' steps are written down, the [`Coord`] in
-//! which everything has one winner, and [`Blobs`].
+//! Ports to what outlives a node: the [`Journal`] of durable agents' steps, the [`Coord`] in which each write has one
+//! winner, and [`Blobs`].
 //!
-//! Agents belong to partitions (by a hash of their names), and each partition has one owner, who alone may append to its
-//! journal. That is not a matter of clocks: to [open](Journal::open) a partition in a new epoch ends the old owner's
-//! ability to append, whatever that one believes.
+//! Agents belong to partitions (by a hash of their names). Each partition has one owner, and only the owner may append
+//! to its journal. That does not depend on clocks: to [open](Journal::open) a partition in a new epoch ends the old
+//! owner's ability to append, whatever that owner believes.
 //!
 //! The calls block. They are made by threads that have nothing else to do (a committer, a recovery), never by the
-//! scheduler's, so nobody is held up by a disk or a network except who asked for it; and a simulator can implement them as
-//! plain functions.
+//! scheduler's. So a disk or a network delays only the caller, and a simulator can implement the calls as plain
+//! functions.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A part of the platform's agents that is owned, journalled and moved as a whole (what other platforms call a virtual
-/// shard). How many there are is fixed when a store is made.
+/// Partition: a part of the platform's agents that is owned, journalled and moved as a whole (elsewhere called a
+/// virtual shard). The number of partitions is fixed when a store is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Partition(pub u16);
 
-/// A term of ownership of a partition: each owner's is higher than those before. The first is 1.
+/// Epoch: a term of ownership of a partition, higher than those of earlier owners. The first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Epoch(pub u64);
 
-/// The place of a frame in the journal of its partition. Later frames have higher ones; there may be gaps.
+/// Log sequence number: the place of a frame in the journal of its partition. Later frames have higher ones; there may
+/// be gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Lsn(pub u64);
 
-/// Which write of a key of a [`Coord`] it was: each is higher than all before it, also those before the key was removed
-/// and made again. 0: the key is not there.
+/// Revision: the number of a write of a key in a [`Coord`]. Each is higher than all before it, even if the key was
+/// removed in between. 0 means that the key is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Revision(pub u64);
 
-/// What an acknowledgement means: what it outlives. Each outlives what those before it do.
+/// Durability of an acknowledgement: the failures that it survives. Each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Survives {
-    /// Nothing: all is in this process's memory.
+    /// No durability: all is in this process's memory.
     Nothing,
-    /// The end of this process.
+    /// End of this process.
     Process,
-    /// A power cut of this machine: written to its disk and flushed.
+    /// Power cut of this machine: written to its disk and flushed.
     PowerCut,
-    /// The loss of any one machine of several.
+    /// Loss of any one machine of several.
     OneMachine,
-    /// The loss of any one machine of several, and a power cut of all of them.
+    /// Loss of any one machine of several, and a power cut of all of them.
     OneMachineAndPowerCut,
 }
 
-/// What a store promises, so that a platform that was asked for more does not start.
+/// Promises of a store. A platform that asked for more does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promises {
-    /// What an acknowledged frame outlives.
+    /// Durability of an acknowledged frame.
     pub survives: Survives,
     /// Bytes of one frame at most.
     pub frame_bytes_max: usize,
-    /// How long the store may be away while it recovers by itself from the loss of a part of it.
+    /// Time for which the store may be away while it recovers by itself from the loss of a part.
     pub recovery: Duration,
-    /// What it is, for people: `embedded store in DIRECTORY`, `NATS JetStream 2.15.1, 3 servers`.
+    /// Description for people: `embedded store in DIRECTORY`, `NATS JetStream 2.15.1, 3 servers`.
     pub name: String,
 }
 
-/// One frame to be appended: records that become durable together or not at all.
+/// Frame to append: records that become durable together or not at all.
 #[derive(Clone, Copy, Debug)]
 pub struct Append<'a> {
-    /// Where.
+    /// Partition.
     pub partition: Partition,
-    /// The writer's epoch.
+    /// Epoch of the writer.
     pub epoch: Epoch,
-    /// Counts the frames of this partition and epoch from 1 without a gap. Who gets [`AppendError::Unknown`] and appends
-    /// the same frame again with the same number does not have it twice.
+    /// Number of the frame: counts those of this partition and epoch from 1 without a gap. A frame that is appended
+    /// again with the same number, after [`AppendError::Unknown`], is not there twice.
     pub number: u64,
-    /// The records.
+    /// Records.
     pub frame: &'a [u8],
 }
 
-/// An ordered, fenced log per partition.
+/// Journal: an ordered, fenced log per partition.
 pub trait Journal: Send + Sync {
-    /// What it promises.
+    /// Returns the store's promises.
     fn promises(&self) -> Promises;
 
-    /// How many partitions there are; fixed when the store was made.
+    /// Returns the number of partitions, which was fixed when the store was made.
     fn partitions(&self) -> u16;
 
-    /// Takes a partition over in `epoch`: once this returned, no frame of an older epoch is acknowledged any more, and
-    /// [`Journal::read`] shows each that ever was. The last frame's place, or 0. To open again in the same epoch changes
-    /// nothing.
+    /// Opens a partition in `epoch`, and so takes it over. Once this returned, no frame of an older epoch is
+    /// acknowledged any more, and [`Journal::read`] shows each that ever was. Returns the last frame's place, or 0.
+    /// Opening again in the same epoch changes nothing.
     ///
     /// # Errors
     /// [`OpenError::Fenced`] if it was opened in a higher epoch already.
     fn open(&self, partition: Partition, epoch: Epoch) -> Result<Lsn, OpenError>;
 
-    /// Appends frames, which may be of several partitions, and returns when each is acknowledged or not: the results are
-    /// in the order of the frames. Of one partition, frames keep their order, and none is appended after one that was not.
+    /// Appends frames, which may be of several partitions. Returns the outcome of each, in the order of the frames,
+    /// when all are known. The frames of a partition keep their order, and none is appended after one that was not.
     fn append(&self, frames: &[Append<'_>]) -> Vec<Result<Lsn, AppendError>>;
 
-    /// Reads a partition's frames from `from` on, oldest first, up to the newest that was acknowledged before the call
-    /// (and perhaps further). A gap is where frames were [trimmed](Journal::trim).
+    /// Reads a partition's frames from `from` on, oldest first, at least up to the newest that was acknowledged before
+    /// the call. A gap is where frames were [trimmed](Journal::trim).
     ///
     /// # Errors
     /// The store cannot be read, or a frame is not as it was written.
@@ -108,188 +109,188 @@ pub trait Journal: Send + Sync {
     fn trim(&self, partition: Partition, before: Lsn) -> Result<(), StoreError>;
 }
 
-/// Who is told of a journal's frames, and may have enough of them.
+/// Reader of a journal's frames, which may stop the reading.
 pub type ReadFrame<'a> = dyn FnMut(Lsn, &[u8]) -> ControlFlow<()> + 'a;
 
-/// A small, linearizable register: what is read is never older than what was written before the read began.
+/// Small, linearizable register: no read returns a value older than the last write before it began.
 pub trait Coord: Send + Sync {
-    /// The value of a key and which write it is of; `None` if it is not there.
+    /// Returns the value of a key with its revision; `None` if the key is not there.
     ///
     /// # Errors
     /// The store cannot be read.
     fn read(&self, key: &str) -> Result<Option<(Revision, Vec<u8>)>, StoreError>;
 
-    /// Writes a key if nobody wrote it since `expected` (0: if it is not there).
+    /// Writes a key, unless it was written since `expected` (0: if it is not there).
     ///
     /// # Errors
-    /// [`WriteError::Conflict`] if somebody did.
+    /// [`WriteError::Conflict`] if it was.
     fn write(&self, key: &str, expected: Revision, value: &[u8]) -> Result<Revision, WriteError>;
 
-    /// Removes a key if nobody wrote it since `expected`.
+    /// Removes a key, unless it was written since `expected`.
     ///
     /// # Errors
-    /// [`WriteError::Conflict`] if somebody did.
+    /// [`WriteError::Conflict`] if it was.
     fn remove(&self, key: &str, expected: Revision) -> Result<(), WriteError>;
 
-    /// Has `tell` told of every key that begins with `prefix`: of those that are there, then [`Watched::Complete`], then of
-    /// each change, in order per key (several changes of one key may be told as the last of them). Ends when what is
-    /// returned is dropped.
+    /// Watches the keys that begin with `prefix`. `tell` gets the present ones, then [`Watched::Complete`], then each
+    /// change, in order per key. Several changes of one key may be told as the last of them. Ends when the result is
+    /// dropped.
     ///
     /// # Errors
     /// The store cannot be watched.
     fn watch(&self, prefix: &str, tell: Box<dyn FnMut(Watched) + Send>) -> Result<Box<dyn Watch>, StoreError>;
 }
 
-/// Keeps a [watch](Coord::watch) going as long as it lives.
+/// Guard of a [watch](Coord::watch), which lasts as long as the guard.
 pub trait Watch: Send {}
 
-/// What a watcher is told.
+/// Notice of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// A key has this value.
+    /// Value of a key.
     Written(String, Revision, Vec<u8>),
-    /// A key is no longer there.
+    /// Key that is no longer there.
     Removed(String),
-    /// All that was there when the watch began has been told.
+    /// End of the keys that were there when the watch began.
     Complete,
-    /// The store cannot be reached: silence means nothing now.
+    /// Store that cannot be reached: silence means nothing now.
     Away,
-    /// The store is back. All keys that are there are told again, then [`Watched::Complete`]; who is not among them is gone.
+    /// Store that is back. All present keys are told again, then [`Watched::Complete`]; others are gone.
     Back,
 }
 
-/// Bytes kept by their hash.
+/// Store of bytes by their hash.
 pub trait Blobs: Send + Sync {
-    /// Keeps bytes; the same bytes once.
+    /// Stores bytes; the same bytes are stored once.
     ///
     /// # Errors
     /// The store cannot be written, or takes fewer bytes at once.
     fn put(&self, bytes: &[u8]) -> Result<BlobHash, StoreError>;
 
-    /// The bytes of this hash; `None` if they are not kept.
+    /// Returns the bytes of this hash; `None` if they are not there.
     ///
     /// # Errors
     /// The store cannot be read, or the bytes are not those that were put.
     fn fetch(&self, hash: BlobHash) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Forgets bytes, if they are kept.
+    /// Removes bytes, if they are there.
     ///
     /// # Errors
     /// The store cannot be written.
     fn remove(&self, hash: BlobHash) -> Result<(), StoreError>;
 }
 
-/// The SHA-256 of a blob.
+/// SHA-256 of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BlobHash(pub [u8; 32]);
 
-/// Why a partition was not opened.
+/// Reason why a partition was not opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Somebody opened it in a higher epoch.
+    /// Partition that was opened in a higher epoch.
     #[error("partition {} was taken over in epoch {}", .partition.0, .by.0)]
     Fenced {
-        /// The partition.
+        /// Partition.
         partition: Partition,
-        /// The highest epoch.
+        /// Highest epoch.
         by: Epoch,
     },
-    /// There is no such partition.
+    /// Partition that does not exist.
     #[error("there is no partition {}: the store has {partitions}", .partition.0)]
     NoSuchPartition {
-        /// The partition.
+        /// Partition.
         partition: Partition,
-        /// How many there are.
+        /// Number of partitions.
         partitions: u16,
     },
-    /// The store failed: it may be tried again.
+    /// Failure of the store: it may be tried again.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why a frame was not acknowledged.
+/// Reason why a frame was not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
-    /// Another owner took the partition over. It will never be acknowledged.
+    /// Takeover by another owner. The frame will never be acknowledged.
     #[error("another node owns the partition since epoch {}", .by.0)]
     Fenced {
-        /// The epoch of that owner, as far as known; 0 if it is not.
+        /// Epoch of that owner, as far as known; 0 if unknown.
         by: Epoch,
     },
-    /// The frame is too big for this store.
+    /// Frame that is too big for this store.
     #[error("a frame of {bytes} bytes: the store takes {bytes_max} at most")]
     TooBig {
-        /// Its size.
+        /// Size of the frame.
         bytes: usize,
-        /// What the store takes.
+        /// Largest size that the store takes.
         bytes_max: usize,
     },
-    /// It was certainly not appended, and may be if it is tried again: the disk is full, the engine is busy.
+    /// Frame that was certainly not appended, and may be if it is tried again: the disk is full, or the engine is busy.
     #[error("not written: {0}")]
     Retry(String),
-    /// Whether it was appended is not known. Append it again, with the same number.
+    /// Unknown outcome. Append the frame again, with the same number.
     #[error("perhaps written: {0}")]
     Unknown(String),
-    /// A frame before it, of the same partition, was not appended: its number is not the next one.
+    /// Frame behind one of the same partition that was not appended: its number is not the next one.
     #[error("a frame before it was not written")]
     Behind,
-    /// The partition was not opened in this epoch (or there is no such partition). Trying again without that is in vain.
+    /// Partition that was not opened in this epoch, or does not exist. Trying again without opening it is in vain.
     #[error("partition {} was not opened in epoch {}", .partition.0, .epoch.0)]
     NotOpen {
-        /// The partition.
+        /// Partition.
         partition: Partition,
-        /// The epoch of the frame.
+        /// Epoch of the frame.
         epoch: Epoch,
     },
 }
 
-/// Why a key was not written.
+/// Reason why a key was not written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// It has another revision than expected: this one, as far as known.
+    /// Conflict with another write: the key has this revision, as far as known.
     #[error("somebody else wrote it: revision {}", .0.0)]
     Conflict(Revision),
-    /// It was certainly not written, and may be if it is tried again.
+    /// Key that was certainly not written, and may be if it is tried again.
     #[error("not written: {0}")]
     Retry(String),
-    /// Whether it was written is not known: read it.
+    /// Unknown outcome: read the key.
     #[error("perhaps written: {0}")]
     Unknown(String),
-    /// The key or the value is too big for this store, or the key is empty.
+    /// Key or value that is too big for this store, or an empty key.
     #[error(
         "a key of {key_bytes} bytes with a value of {value_bytes}: the store takes 1 to {key_bytes_max} and {value_bytes_max} at most"
     )]
     TooBig {
-        /// The key's size.
+        /// Size of the key.
         key_bytes: usize,
-        /// What the store takes.
+        /// Largest key that the store takes.
         key_bytes_max: usize,
-        /// The value's size.
+        /// Size of the value.
         value_bytes: usize,
-        /// What the store takes.
+        /// Largest value that the store takes.
         value_bytes_max: usize,
     },
 }
 
-/// The store failed.
+/// Failure of the store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// It cannot be reached, or its disk fails; trying again may help.
+    /// Store that cannot be reached, or whose disk fails; trying again may help.
     #[error("the store is away: {0}")]
     Away(String),
-    /// What was read is not what was written.
+    /// Damaged store: bytes that were read are not those that were written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// More than this store takes at once.
+    /// More bytes than this store takes at once.
     #[error("{bytes} bytes: the store takes {bytes_max} at most")]
     TooBig {
-        /// Its size.
+        /// Number of bytes.
         bytes: usize,
-        /// What the store takes.
+        /// Largest number that the store takes.
         bytes_max: usize,
     },
 }

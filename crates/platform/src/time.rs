@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment, in microseconds since the platform started; real or simulated, its giver decides.
+/// Moment, in microseconds since the platform started; real or simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// The platform's start.
+    /// Start of the platform.
     pub const ZERO: Self = Self(0);
-    /// Later than any moment that comes.
+    /// Moment later than any that comes.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// This long after the platform's start.
+    /// Returns the moment this long after the platform's start.
     pub fn from_ms(ms: u64) -> Self {
         Self(ms.saturating_mul(1000))
     }
 
-    /// Milliseconds since the platform's start.
+    /// Returns the milliseconds since the platform's start.
     pub fn as_ms(self) -> u64 {
         self.0 / 1000
     }
@@ -34,7 +34,7 @@ impl Add<Duration> for Time {
     }
 }
 
-/// How long from `other` to `self`; zero if `other` is later.
+/// Duration from `other` to `self`; zero if `other` is later.
 impl Sub for Time {
     type Output = Duration;
 

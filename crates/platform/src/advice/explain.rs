@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::{Advice, Choice, Estimate, Facts, Known, Term};
 
-/// Below this margin either will do.
+/// Margin below which either choice will do.
 const CLOSE: f64 = 1.2;
-/// How far bandwidths are looked at to find where the choice changes, in bytes a second.
+/// Range of throughputs that are searched for a change of the choice, in bytes a second.
 const SLOWEST: f64 = 125.0;
 const FASTEST: f64 = 1.25e11;
 
-/// Why, the reason that counts most first.
+/// Returns the reasons, the weightiest first.
 pub(super) fn reasons(facts: &Facts, go: &Estimate, ask: &Estimate) -> Vec<String> {
     let mut reasons: Vec<(f64, String)> = Term::ALL
         .into_iter()
@@ -42,7 +42,7 @@ fn reason(term: Term, more: f64, go: &Estimate, ask: &Estimate) -> String {
     }
 }
 
-/// From which bandwidth on it is the other way.
+/// Returns the throughput at which the choice changes, in words.
 fn turning_point(facts: &Facts) -> String {
     let goes = |bytes_per_s: f64| {
         let scale = bytes_per_s / facts.back_bytes_per_s;
@@ -64,23 +64,23 @@ fn turning_point(facts: &Facts) -> String {
     format!("From {} on, {what} would be faster.", rate(low))
 }
 
-/// A line of an explanation: what, by going, by asking.
+/// Line of an explanation: a quantity, by going and by asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What.
+    /// Name of the quantity.
     pub what: String,
-    /// By going.
+    /// Value by going.
     pub go: String,
-    /// By asking.
+    /// Value by asking.
     pub ask: String,
 }
 
-/// Advice to be shown.
+/// Explanation of advice, for people.
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation<'a>(pub &'a Advice);
 
 impl Explanation<'_> {
-    /// In a line: the choice, and how long each way would take.
+    /// Returns a line with the choice, and the times of both choices.
     pub fn verdict(&self) -> String {
         let (go, ask) = (seconds(self.0.go.seconds()), seconds(self.0.ask.seconds()));
         let margin = self.0.margin;
@@ -90,7 +90,7 @@ impl Explanation<'_> {
         }
     }
 
-    /// What each way takes, part by part.
+    /// Returns the times of both choices, part by part.
     pub fn terms(&self) -> Vec<Line> {
         let (go, ask) = (&self.0.go, &self.0.ask);
         let line = |what: &str, shown: Shown, of: &dyn Fn(&Estimate) -> f64| Line {
@@ -107,7 +107,7 @@ impl Explanation<'_> {
         terms.chain(sums).collect()
     }
 
-    /// All of it: the verdict, what each way takes, what it rests on, why.
+    /// Returns the whole text: the verdict, the times, the values that they rest on, and the reasons.
     pub fn text(&self) -> String {
         let mut text = self.verdict();
         let _ = write!(text, "\n\n  {:<28} {:>12} {:>12}\n", "", "going", "asking");
@@ -125,10 +125,10 @@ impl Explanation<'_> {
     }
 }
 
-/// How a number is shown.
+/// Formatter of a number.
 pub(super) type Shown = fn(f64) -> String;
 
-/// A time, for people.
+/// Formats a time, for people.
 pub(super) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 10.0 => format!("{s:.0} s"),
@@ -139,7 +139,7 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A number of bytes.
+/// Formats a number of bytes.
 pub(super) fn bytes(bytes: f64) -> String {
     match bytes {
         b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
@@ -149,7 +149,7 @@ pub(super) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// Bytes a second, as links are sold.
+/// Formats bytes a second, in the units in which links are sold.
 pub(super) fn rate(bytes_per_s: f64) -> String {
     match bytes_per_s * 8.0 {
         bits if bits >= 1e10 => format!("{:.0} Gbit/s", bits / 1e9),
@@ -160,18 +160,18 @@ pub(super) fn rate(bytes_per_s: f64) -> String {
     }
 }
 
-/// A share.
+/// Formats a share.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 10.0 || percent.fract() == 0.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// A number.
+/// Formats a number.
 pub(super) fn amount(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }
 
-/// Nanoseconds.
+/// Formats nanoseconds.
 pub(super) fn ns(ns: f64) -> String {
     format!("{ns:.2} ns")
 }

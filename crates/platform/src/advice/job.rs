@@ -1,77 +1,77 @@
-//! What is to be done.
+//! Jobs: the work that advice is asked for.
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::Value;
 
-/// A job with documents that another node has. What is not said is measured if it can be, and otherwise assumed.
+/// Job with documents on another node. Unset values are measured if possible, and otherwise assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Job {
-    /// How many documents there are.
+    /// Number of documents.
     pub documents: u64,
-    /// Bytes of each of them.
+    /// Bytes of each document.
     pub bytes: u64,
-    /// The share that passes and is wanted here, from 0 to 1.
+    /// Share of documents that passes and is wanted here, from 0 to 1.
     pub pass: Option<f64>,
-    /// What is wanted is as large as this share of a document that passes, from 0 to 1: all of it, if that is not said.
+    /// Share of each such document that is wanted, from 0 to 1; all of it if unset.
     pub keeps: Option<f64>,
-    /// How many requests a client makes, one after the other.
+    /// Requests that a client makes, one after the other.
     pub requests: Option<u64>,
-    /// Bytes of each of them.
+    /// Bytes of each request.
     pub question: Option<u64>,
-    /// Who is asked picks the documents that pass.
+    /// True if the node that is asked picks the documents that pass.
     pub picks: bool,
-    /// Who is asked packs what it sends.
+    /// True if the node that is asked packs what it sends.
     pub packed: bool,
-    /// What a document is packed to, as a share of its bytes.
+    /// Share of its bytes to which a document is packed.
     pub packs_to: Option<f64>,
-    /// Nanoseconds of work with a byte, by who asks.
+    /// Nanoseconds of work with a byte, by the asker.
     pub work_ns: Option<f64>,
-    /// Nanoseconds of work with a byte, by the agent; as for who asks, if that is not said.
+    /// Nanoseconds of work with a byte, by the agent; as by the asker if unset.
     pub agent_work_ns: Option<f64>,
-    /// Nanoseconds to send, read and hand over a byte in a message.
+    /// Nanoseconds to send, read and deliver a byte in a message.
     pub handling_ns: Option<f64>,
     /// Bytes of the agent's state as it travels.
     pub state: Option<u64>,
     /// Bytes of its code, if the other node lacks it.
     pub code: Option<u64>,
-    /// How many clients do such jobs by way of this link, this one included.
+    /// Clients that do such jobs over this link, this one included.
     pub clients: Option<u64>,
-    /// How often each of them does one, in a second.
+    /// Number of jobs that each of them does in a second.
     pub per_second: Option<f64>,
 }
 
-/// What is wrong with a job.
+/// Fault of a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
-    /// It is no list of terms.
+    /// Value that is no list of terms.
     #[error("a job is a list such as [documents(60), bytes(4096), pass(0.05)], not {0}")]
     NoList(String),
-    /// There is no such part of a job.
+    /// Unknown part of a job.
     #[error(
         "{0} is no part of a job: expected documents(N), bytes(N), pass(Share), keeps(Share), requests(N), question(Bytes), picks, \
          packed, packs_to(Share), work(Ns), agent_work(Ns), handling(Ns), state(Bytes), code(Bytes), clients(N) or per_second(N)"
     )]
     Unknown(String),
-    /// A number is none, or out of its range.
+    /// Part that is no number, or out of its range.
     #[error("{part} must be {expected}")]
     OutOfRange {
-        /// The part.
+        /// Part.
         part: String,
-        /// What it should be.
+        /// Expected range.
         expected: &'static str,
     },
-    /// A part is missing.
+    /// Missing part.
     #[error("a job says how many documents there are, and how many bytes each has: {0} is missing")]
     Missing(&'static str),
 }
 
-/// The most of anything that is counted: far beyond what can be, so that sums of it are numbers.
+/// Highest count: far beyond what is possible, so that sums stay finite.
 const COUNT_MAX: f64 = 1e15;
 
 impl Job {
-    /// A job with so many documents of so many bytes.
+    /// Returns a job with these documents.
     pub fn with(documents: u64, bytes: u64) -> Self {
         Self { documents, bytes, ..Self::default() }
     }
@@ -79,7 +79,7 @@ impl Job {
     /// Reads a list as programs write it: `[documents(60), bytes(4096), pass(0.05)]`.
     ///
     /// # Errors
-    /// It is no such list, or not all of it can be.
+    /// The value is no such list, or a part is out of its range.
     pub fn read(value: &Value) -> Result<Self, JobError> {
         if !value.is_list() {
             return Err(JobError::NoList(value.to_string()));
@@ -131,10 +131,10 @@ impl Job {
         Ok(())
     }
 
-    /// The same, if all of it is in range: whoever got it from elsewhere asks this first.
+    /// Checks that all parts are in range. For jobs from elsewhere.
     ///
     /// # Errors
-    /// What is not.
+    /// The part that is not.
     pub fn checked(self) -> Result<Self, JobError> {
         let counts = [
             ("documents", Some(self.documents)),
@@ -185,14 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_read_as_it_is_written() {
+    fn job_is_read_as_written() {
         let parts = [term("documents", 60.0), term("bytes", 4096.0), term("pass", 0.05), Value::atom("packed")];
         let expected = Job { pass: Some(0.05), packed: true, ..Job::with(60, 4096) };
         assert_eq!(Job::read(&Value::list(parts)), Ok(expected));
     }
 
     #[test]
-    fn what_is_no_job_is_told() {
+    fn malformed_job_is_refused() {
         let job = |parts: Vec<Value>| Job::read(&Value::list(parts)).unwrap_err().to_string();
         let whole = || vec![term("documents", 60.0), term("bytes", 4096.0)];
         let and = |more: Value| job(whole().into_iter().chain([more]).collect());

@@ -1,32 +1,32 @@
-//! The arithmetic; the formulae are in the module's text.
+//! Model: the arithmetic of the estimates; the formulae are in the module's text.
 
 use serde::{Deserialize, Serialize};
 
 use super::assumed::{COMPILING_NS, HOP_NEWS_BYTES, PACKING_NS, TIME_SLICE_S};
 use crate::limits::CODE_PART_BYTES;
 
-/// All that the estimates rest on, known or assumed. Times in seconds.
+/// Facts that the estimates rest on, known or assumed. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facts {
     /// Bytes of all documents.
     pub documents_bytes: f64,
-    /// What of them is wanted: those that pass, or what is kept of them.
+    /// Bytes of them that are wanted: those that pass, or what is kept of them.
     pub wanted_bytes: f64,
-    /// What who is asked sends, before it is packed.
+    /// Bytes that the node that is asked sends, before they are packed.
     pub sent_bytes: f64,
-    /// What documents are packed to.
+    /// Share to which documents are packed.
     pub packs_to: f64,
-    /// Who is asked packs.
+    /// True if the node that is asked packs.
     pub packed: bool,
-    /// Who is asked works with the documents, and not who asks.
+    /// True if the node that is asked works with the documents, and not the asker.
     pub picks: bool,
-    /// Requests one after the other, and bytes of each.
+    /// Requests, one after the other.
     pub requests: f64,
-    /// See `requests`.
+    /// Bytes of each request.
     pub question_bytes: f64,
-    /// Seconds of work with all documents on an idle core of this node: by who asks, and by the agent.
+    /// Seconds of the asker's work with all documents on an idle core of this node.
     pub work_s: f64,
-    /// See `work_s`.
+    /// Seconds of the agent's work with all documents on an idle core of this node.
     pub agent_work_s: f64,
     /// Seconds to send and read a byte in a message.
     pub handling_s: f64,
@@ -36,27 +36,27 @@ pub struct Facts {
     pub code_bytes: f64,
     /// Seconds of a round trip.
     pub round_trip_s: f64,
-    /// Bytes a second, to the other node and back.
+    /// Bytes a second to the other node.
     pub out_bytes_per_s: f64,
-    /// See `out_bytes_per_s`.
+    /// Bytes a second from the other node.
     pub back_bytes_per_s: f64,
     /// Seconds of a hop that are neither latency nor transfer.
     pub hop_s: f64,
-    /// Whether other nodes have to follow: the hop to the other node, and the one home.
+    /// True for each hop, to the other node and home, that other nodes have to follow.
     pub followed: (bool, bool),
-    /// What share of a core somebody gets who has long to work: here, and there.
+    /// Share of a core here for long work.
     pub share_here: f64,
-    /// See `share_here`.
+    /// Share of a core there for long work.
     pub share_there: f64,
-    /// How fast a core is there, beside one here.
+    /// Speed of a core there, relative to one here.
     pub speed_there: f64,
-    /// Clients on the link, this one included; and how often each does such a job in a second, if that is known.
+    /// Clients on the link, this one included.
     pub clients: f64,
-    /// See `clients`.
+    /// Number of jobs that each client does in a second, if known.
     pub per_second: Option<f64>,
 }
 
-/// What time goes into.
+/// Parts of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
     /// Waiting for the other end.
@@ -65,15 +65,15 @@ pub enum Term {
     Transfer,
     /// Writing, packing and reading what travels.
     Packing,
-    /// The work itself.
+    /// Work proper.
     Work,
 }
 
 impl Term {
-    /// All of them.
+    /// All parts.
     pub const ALL: [Self; 4] = [Self::Latency, Self::Transfer, Self::Packing, Self::Work];
 
-    /// As it is shown.
+    /// Returns the part as it is shown.
     pub fn name(self) -> &'static str {
         match self {
             Self::Latency => "latency",
@@ -84,11 +84,11 @@ impl Term {
     }
 }
 
-/// What one way is expected to take.
+/// Estimate of one choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
-    /// Seconds that one waits for the other end.
+    /// Seconds of waiting for the other end.
     pub latency_s: f64,
     /// Seconds for which bytes are on the way.
     pub transfer_s: f64,
@@ -103,12 +103,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// All of it.
+    /// Returns the sum of all parts.
     pub fn seconds(&self) -> f64 {
         self.latency_s + self.transfer_s + self.packing_s + self.work_s
     }
 
-    /// One of its parts.
+    /// Returns one part.
     pub fn of(&self, term: Term) -> f64 {
         match term {
             Term::Latency => self.latency_s,
@@ -120,7 +120,7 @@ impl Estimate {
 }
 
 impl Facts {
-    /// Sending the agent.
+    /// Returns the estimate for sending the agent.
     pub fn go(&self) -> Estimate {
         let loot = self.wanted_bytes * self.packs_to;
         let bytes_out = self.state_bytes + self.code_bytes + 2.0 * HOP_NEWS_BYTES;
@@ -139,7 +139,7 @@ impl Facts {
         }
     }
 
-    /// Having the documents sent.
+    /// Returns the estimate for having the documents sent.
     pub fn ask(&self) -> Estimate {
         let bytes_out = self.requests * self.question_bytes;
         let bytes_back = self.sent_bytes * if self.packed { self.packs_to } else { 1.0 };
@@ -161,12 +161,12 @@ impl Facts {
         self.shared(out / self.out_bytes_per_s) + self.shared(back / self.back_bytes_per_s)
     }
 
-    /// Work that takes this time on an idle core here, done there.
+    /// Returns the time there of work that takes this time on an idle core here.
     fn there(&self, here_s: f64) -> f64 {
         worked(here_s / self.speed_there, self.share_there)
     }
 
-    /// What takes this time if nobody else wants it.
+    /// Returns the time on a shared resource of a step that takes this time alone.
     fn shared(&self, alone_s: f64) -> f64 {
         let others = (self.clients - 1.0).max(0.0);
         let busy = self.per_second.map_or(f64::INFINITY, |often| others * often * alone_s);
@@ -175,7 +175,8 @@ impl Facts {
     }
 }
 
-/// How long this much work takes with such a share of a core. Who has slept is let work for a while at once.
+/// Returns the time of this much work with such a share of a core. A thread that has slept may work for a while at
+/// once.
 fn worked(alone_s: f64, share: f64) -> f64 {
     let at_once = alone_s.min(TIME_SLICE_S);
     at_once + (alone_s - at_once) / share

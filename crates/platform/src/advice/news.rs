@@ -1,4 +1,4 @@
-//! What nodes tell each other when advice is asked for, and why there may be none.
+//! News between nodes that advise, and reasons why there is no advice.
 
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
@@ -6,46 +6,46 @@ use whimbrel_acl::compact::{Decode, Encode};
 use super::{Advice, Condition, JobError};
 use crate::durable::Origin;
 
-/// What one node asks another before an agent of its decides whether to go there.
+/// News between two nodes before an agent decides where to work.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 #[non_exhaustive]
 pub enum AdviceNews {
-    /// How are you doing, and do you have this code?
+    /// Question about a node's condition, and if it has this code.
     Ask {
-        /// Quoted in the answer.
+        /// Number of the question, quoted in the answer.
         number: u64,
-        /// Where the agent's code is, if it is asked for.
+        /// Place of the agent's code, if it is asked for.
         code: Option<Origin>,
     },
-    /// So.
+    /// Answer.
     Tell {
-        /// The question's.
+        /// Number of the question.
         number: u64,
-        /// See there.
+        /// Condition of the answering node.
         condition: Condition,
     },
 }
 
-/// Why there is no advice.
+/// Reason why there is no advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdviseError {
-    /// The job is none.
+    /// Malformed job.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// This platform is one node.
+    /// Platform of one node.
     #[error("this platform is one node: there is nowhere to go")]
     OneNode,
-    /// No node of this name is linked with this one.
+    /// Unknown node: no node of this name is linked with this one.
     #[error("there is no node named {0}")]
     NoSuchNode(Symbol),
-    /// The documents are here already.
+    /// Documents that are here already.
     #[error("node {0} is this one: there is nowhere to go")]
     Here(Symbol),
 }
 
 impl AdviseError {
-    /// As programs know it.
+    /// Returns the reason as programs know it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Job(_) => "bad_job",
@@ -55,5 +55,5 @@ impl AdviseError {
     }
 }
 
-/// Called with advice, or why there is none.
+/// Call with advice, or the reason why there is none.
 pub type AdviceCall = Box<dyn FnOnce(Result<Advice, AdviseError>) -> whimbrel_acl::AclMessage + Send>;

@@ -1,4 +1,4 @@
-//! What is known when advice is asked for, and what is made of it.
+//! Situation: the values that are known when advice is asked for, and the facts made of them.
 
 use std::time::Duration;
 
@@ -9,46 +9,47 @@ use super::assumed;
 use super::explain::{Shown, amount, bytes, ns, percent, rate, seconds};
 use super::{Basis, Facts, Job, Known};
 
-/// The way to a node.
+/// Measurements of the link to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Way {
-    /// A round trip.
+    /// Round trip.
     pub round_trip: Option<Duration>,
     /// Bytes a second to that node.
     pub out_bytes_per_s: Option<f64>,
-    /// Bytes a second from there.
+    /// Bytes a second from that node.
     pub back_bytes_per_s: Option<f64>,
 }
 
-/// How a node is doing.
+/// Condition of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Encode, Decode)]
 #[compact(name = "condition")]
 #[serde(default)]
 pub struct Condition {
-    /// Pieces of work that one idle core does in a second. Which work is no matter, as long as it is the same everywhere.
+    /// Units of work that one idle core does in a second. The kind of work does not matter, as long as it is the same
+    /// on all nodes.
     pub speed: Option<f64>,
-    /// Cores.
+    /// Number of cores.
     pub cores: Option<u32>,
-    /// How many threads of its machine want a core, on average of the last minute.
+    /// Threads of its machine that want a core, on average of the last minute.
     pub load: Option<f64>,
-    /// Nodes that it is linked with.
+    /// Number of nodes that it is linked with.
     pub peers: u32,
-    /// Bytes a second that lately went from it to who asks, when the link was busy.
+    /// Bytes a second that recently went from it to the asker, while the link was busy.
     pub sent_bytes_per_s: Option<f64>,
-    /// Whether it has the agent's code.
+    /// True if it has the agent's code.
     pub has_code: Option<bool>,
 }
 
 impl Condition {
-    /// What share of a core somebody gets there who comes in addition.
+    /// Returns the share of a core for one more thread there.
     fn core(&self) -> Option<f64> {
         let (cores, load) = (f64::from(self.cores?), self.load?);
         Some((cores / (load.max(0.0) + 1.0)).min(1.0)).filter(|share| *share > 0.0)
     }
 }
 
-/// What an agent takes along.
+/// Weight of an agent that moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Weight {
@@ -58,29 +59,29 @@ pub struct Weight {
     pub code: Option<u64>,
 }
 
-/// All that is known.
+/// Situation in which advice is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Situation {
-    /// The way to the other node.
+    /// Link to the other node.
     pub way: Way,
-    /// Whether somebody said how that is, and nobody measured it.
+    /// True if the link's values were told, not measured.
     pub way_is_told: bool,
-    /// Whether it was measured earlier, and could not be just now.
+    /// True if the link's values were measured earlier, and not just now.
     pub way_is_late: bool,
-    /// This node.
+    /// Condition of this node.
     pub here: Condition,
-    /// The other one.
+    /// Condition of the other node.
     pub there: Condition,
-    /// The agent.
+    /// Weight of the agent.
     pub agent: Weight,
-    /// Seconds that hops to that node took of late beside latency and transfer.
+    /// Seconds that recent hops to that node took, beside latency and transfer.
     pub hop_s: Option<f64>,
-    /// Whether all of them were some time ago.
+    /// True if all of these hops were some time ago.
     pub hop_is_late: bool,
 }
 
-/// Collects what is known, as it is asked for.
+/// Sifter of values, which lists them as they are asked for.
 struct Sifter {
     known: Vec<Known>,
     way: Basis,
@@ -91,7 +92,7 @@ impl Sifter {
         self.known.push(Known { what: what.to_owned(), value, basis });
     }
 
-    /// What was told, else measured, else assumed.
+    /// Returns the told value, else the measured one, else the assumed one.
     fn sift(&mut self, what: &str, told: Option<f64>, measured: Option<f64>, assumed: f64, shown: Shown) -> f64 {
         let usable = |value: &f64| value.is_finite() && *value >= 0.0;
         let (value, basis) = match (told.filter(usable), measured.filter(usable)) {
@@ -103,7 +104,7 @@ impl Sifter {
         value
     }
 
-    /// The same of the way.
+    /// Returns such a value of the link.
     fn way(&mut self, what: &str, found: Option<f64>, assumed: f64, shown: Shown) -> f64 {
         let usable = found.filter(|value| POSSIBLE.contains(value));
         let basis = if usable.is_some() { self.way } else { Basis::Assumed };
@@ -114,7 +115,7 @@ impl Sifter {
 }
 
 impl Situation {
-    /// What the estimates rest on, and how each of it is known.
+    /// Returns the facts for the estimates, and the basis of each.
     pub(super) fn facts(&self, job: &Job) -> (Facts, Vec<Known>) {
         let way = match (self.way_is_told, self.way_is_late) {
             (true, _) => Basis::Told,
@@ -187,17 +188,17 @@ impl Situation {
         self.way.round_trip.map(|took| took.as_secs_f64())
     }
 
-    /// What came from there of late counts if nothing was measured just now.
+    /// Returns the throughput from the other node. Recent traffic counts if nothing was measured.
     fn back(&self) -> Option<f64> {
         self.way.back_bytes_per_s.or(self.there.sent_bytes_per_s)
     }
 
-    /// Of a way of which only one direction is known, the other one is assumed to be as fast.
+    /// Returns the throughput of an unknown direction: as high as that of the other one.
     fn other(&self, direction: Option<f64>) -> f64 {
         direction.filter(|value| POSSIBLE.contains(value)).unwrap_or(assumed::BYTES_PER_S)
     }
 
-    /// Bytes of code that travel.
+    /// Returns the bytes of code that travel.
     fn code(&self, job: &Job, it: &mut Sifter) -> f64 {
         match (job.code, self.there.has_code, self.agent.code) {
             (Some(told), ..) => {
@@ -216,7 +217,7 @@ impl Situation {
         }
     }
 
-    /// What share of a core somebody gets, here and there; and how fast one is there.
+    /// Returns the share of a core here and there, and the speed of one there.
     fn cores(&self, it: &mut Sifter) -> (f64, f64, f64) {
         let here = it.sift("share of a core here", None, self.here.core(), 1.0, percent);
         let there = it.sift("share of a core there", None, self.there.core(), 1.0, percent);
@@ -229,10 +230,11 @@ impl Situation {
 }
 
 const STATE: f64 = assumed::STATE_BYTES as f64;
-/// The least share of a core, and the least and the most speed, that is believed: nothing takes for ever, and nothing no time.
+/// Lowest share of a core, and lowest and highest speed, that are believed: nothing takes for ever, and nothing no
+/// time.
 const LEAST: f64 = 1e-6;
 const MOST: f64 = 1e6;
-/// Round trips in seconds and bandwidths in bytes a second that are believed.
+/// Round trips in seconds and throughputs in bytes a second that are believed.
 const POSSIBLE: std::ops::Range<f64> = 1e-9..1e15;
-/// Seconds that hops take at most, if what was measured is believed.
+/// Longest hop in seconds that is believed.
 const HOP_MAX_S: f64 = 60.0;

@@ -150,8 +150,8 @@ impl Families {
         (family.paid > now).then_some(family.paid)
     }
 
-    /// Removes an agent that is gone. A family and its debts last as long as it has agents, or its root agent `exists` on
-    /// some node.
+    /// Removes an agent that is gone. A family and its debts last as long as it has agents, or its root agent `exists`
+    /// on some node.
     pub fn leave(&mut self, name: Symbol, exists: impl Fn(Symbol) -> bool) {
         if self.families.is_empty() {
             return;

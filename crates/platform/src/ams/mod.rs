@@ -357,8 +357,8 @@ impl Ams {
         self.families.due(name, now)
     }
 
-    /// Returns the `failure` that tells an agent's owner, if it has one, that the agent ended for this reason. Its content
-    /// is `failed(Reason)`.
+    /// Returns the `failure` that tells an agent's owner, if it has one, that the agent ended for this reason. Its
+    /// content is `failed(Reason)`.
     pub fn failure_to_owner(&self, agent: Aid, reason: &str) -> Option<AclMessage> {
         let owner = self.describe(agent)?.owner;
         let content = Value::term("failed", [Value::Str(reason.into())]);

@@ -31,7 +31,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome as the audit log has it: `allowed`, or the reason of the refusal.
+    /// Returns the outcome as the audit log has it: `allowed`, or the reason of the refusal.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Refused(reason) => reason.as_str(),
@@ -109,7 +109,7 @@ impl Folded {
     }
 }
 
-/// Beginning of a text: a few long names must not fill the log.
+/// Returns the beginning of a text: a few long names must not fill the log.
 fn cut(text: &str) -> &str {
     text.get(..text.floor_char_boundary(AUDIT_TEXT_BYTES_MAX)).unwrap_or_default()
 }
@@ -135,7 +135,7 @@ impl Kind {
         }
     }
 
-    /// Name of the party, if the kinds of a party are counted.
+    /// Returns the name of the party, if the kinds of a party are counted.
     fn party(&self) -> Option<&str> {
         match self {
             Self::Named(_, _, who, _) | Self::Various(_, _, who) => Some(who),
@@ -154,7 +154,7 @@ struct Fold {
 }
 
 impl Fold {
-    /// Counts one entry more. What differs from those before it is left out.
+    /// Counts one more entry. Fields that differ from those before are left out.
     fn count(&mut self, entry: &Entry<'_>) {
         let last = &mut self.last;
         if last.count == 0 {
@@ -184,7 +184,8 @@ struct KindBudget {
     new: Rate,
 }
 
-/// See the module.
+/// Folding of audit entries; see the module. Call [`Folding::note`] for each entry, [`Folding::due`] from time to time,
+/// and [`Folding::rest`] at the end.
 #[derive(Debug)]
 pub struct Folding {
     folds: FxHashMap<Kind, Fold>,
@@ -238,7 +239,7 @@ impl Folding {
         self.record(now, |fold| fold.at + fold.wait <= now)
     }
 
-    /// Everything that was counted and is not recorded yet.
+    /// Takes everything that was counted and is not recorded yet.
     pub fn rest(&mut self, now: Time) -> Vec<Folded> {
         self.record(now, |fold| fold.last.count > 0)
     }
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_refusals_of_an_address_are_counted() {
+    fn equal_refusals_are_counted() {
         let mut folding = Folding::default();
         let first = folding.note(&stranger(1, "GET /0"), Time::ZERO).expect("the first is recorded");
         assert_eq!((first.who.as_str(), first.count, first.standing), ("0.0.0.1", 1, Standing::Outside));
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn acts_of_one_operator_are_counted_if_equal() {
+    fn equal_operator_acts_are_counted() {
         let mut folding = Folding::default();
         let equal = act(Party::Operator("token:admin"), "bob");
         assert_eq!((0..100).filter_map(|_| folding.note(&equal, Time::ZERO)).count(), 1);

@@ -10,45 +10,45 @@ use crate::policy::Action;
 
 pub use folding::{Entry, Folded, Folding, Outcome};
 
-/// Why somebody, or something that they wanted, was refused.
+/// Reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum RefusalReason {
-    /// The policy does not permit it.
+    /// Act that the policy does not permit.
     Forbidden,
-    /// A message names a sender who is not an agent of the node, or session, that it comes from.
+    /// Message whose sender is no agent of the node, or session, that it comes from.
     Forged,
-    /// A message's signature is missing, or not its sender's, or does not fit what it says.
+    /// Signature that is missing, not the sender's, or does not match the message.
     BadSignature,
-    /// A certificate of an authority that is not the platform's, or that cannot be read, or there is none.
+    /// Certificate that is missing, unreadable, or of an authority that is not the platform's.
     BadCertificate,
-    /// A certificate that was taken back.
+    /// Revoked certificate.
     Revoked,
-    /// A certificate whose time is over, or has not come.
+    /// Certificate that is no longer, or not yet, valid.
     Expired,
-    /// A certificate that is not for the address that it came from.
+    /// Certificate that is not for the address that it came from.
     WrongAddress,
-    /// A certificate that does not name the node or agent that shows it.
+    /// Certificate that does not name the node or agent that shows it.
     Impostor,
-    /// A secret that is not the platform's, or a token that is none, was used, or is too old.
+    /// Wrong secret, or a token that is invalid, used, or too old.
     BadToken,
-    /// An attempt to speak at a lower level of security than this node's.
+    /// Attempt to speak at a lower level of security than this node's.
     Downgrade,
     /// Frames that came before, or are not those that are due.
     Replayed,
-    /// Bytes that mean nothing.
+    /// Malformed bytes.
     Malformed,
     /// Too many at once.
     TooMany,
-    /// An agent that is a guest used more than a quota, or did what no guest may.
+    /// Guest agent that exceeded a quota, or did what no guest may.
     Quota,
-    /// A page of somebody else's that asks in its visitor's name, or a name that is not this node's.
+    /// Foreign page that asks in its visitor's name, or a name that is not this node's.
     WrongOrigin,
 }
 
 impl RefusalReason {
-    /// All of them, in the order of their numbers.
+    /// All reasons, in the order of their numbers.
     pub const ALL: [Self; 15] = [
         Self::Forbidden,
         Self::Forged,
@@ -67,7 +67,7 @@ impl RefusalReason {
         Self::WrongOrigin,
     ];
 
-    /// The reason as it is written in the audit log: `forbidden`, `bad_certificate` and so on.
+    /// Returns the reason as it is written in the audit log: `forbidden`, `bad_certificate` and so on.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forbidden => "forbidden",
@@ -115,7 +115,7 @@ impl<'a> Party<'a> {
         if is_member { Self::Member(name) } else { Self::Holder(name) }
     }
 
-    /// Standing of the party at the platform.
+    /// Returns the standing of the party at the platform.
     pub const fn standing(self) -> Standing {
         match self {
             Self::Stranger(_) | Self::Holder(_) => Standing::Outside,
@@ -142,8 +142,8 @@ impl fmt::Display for Party<'_> {
     }
 }
 
-/// Standing of a party at the platform. Each standing has room of its own in every record, so that nobody displaces
-/// what parties of another standing did.
+/// Standing of a party at the platform. Each standing has room of its own in every record, so that no party displaces
+/// acts of another standing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Standing {
@@ -206,33 +206,33 @@ impl<T> core::ops::IndexMut<Standing> for PerStanding<T> {
     }
 }
 
-/// Something that was refused.
+/// Refusal.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
-    /// Why.
+    /// Reason.
     pub reason: RefusalReason,
-    /// Principal or stranger who was refused.
+    /// Party that was refused.
     pub who: Party<'a>,
-    /// What they wanted to do, if it is known.
+    /// Action that it wanted, if known.
     pub action: Option<Action>,
-    /// To whom or what; empty if that is not known.
+    /// Object of the action; empty if unknown.
     pub object: &'a str,
-    /// More about it, in words; may be empty.
+    /// Further details, in words; may be empty.
     pub detail: &'a str,
 }
 
 impl<'a> Refused<'a> {
-    /// Something that the policy does not permit.
+    /// Returns a refusal of an act that the policy does not permit.
     pub fn forbidden(who: &'a str, action: Action, object: &'a str) -> Self {
         Self { reason: RefusalReason::Forbidden, who: Party::named(who), action: Some(action), object, detail: "" }
     }
 
-    /// Refusal of a principal altogether.
+    /// Returns a refusal of a principal altogether.
     pub fn somebody(reason: RefusalReason, who: &'a str, detail: &'a str) -> Self {
         Self { reason, who: Party::named(who), action: None, object: "", detail }
     }
 
-    /// Refusal of a stranger at this address. A name that was only claimed belongs into `detail`.
+    /// Returns a refusal of a stranger at this address. A name that was only claimed belongs into `detail`.
     pub const fn stranger(reason: RefusalReason, from: IpAddr, detail: &'a str) -> Self {
         Self { reason, who: Party::Stranger(from), action: None, object: "", detail }
     }
@@ -256,37 +256,37 @@ pub struct Act<'a> {
 /// Receiver of refusals and allowed acts. It is called on the threads that do the work, so it must be quick and never
 /// block.
 pub trait Auditor: Send + Sync {
-    /// Told of each refusal.
+    /// Takes in a refusal.
     fn refused(&self, what: &Refused<'_>);
 
-    /// Receives each allowed act.
+    /// Takes in an allowed act.
     fn allowed(&self, what: &Act<'_>);
 }
 
-/// How often each reason was given.
+/// Numbers of refusals, by reason.
 #[derive(Debug, Default)]
 pub struct RefusalCounts([AtomicU64; RefusalReason::ALL.len()]);
 
 impl RefusalCounts {
-    /// Once more.
+    /// Counts a refusal.
     pub fn count(&self, reason: RefusalReason) {
         if let Some(count) = self.0.get(reason as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// How often so far.
+    /// Returns the number of refusals with this reason.
     pub fn of(&self, reason: RefusalReason) -> u64 {
         self.0.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// The reasons that were given at least once, and how often.
+    /// Returns the reasons with at least one refusal, and the numbers.
     pub fn all(&self) -> impl Iterator<Item = (RefusalReason, u64)> + '_ {
         RefusalReason::ALL.into_iter().map(|reason| (reason, self.of(reason))).filter(|(_, count)| *count > 0)
     }
 }
 
-/// Counting is what an auditor does at least.
+/// Counts refusals: the least that an auditor does.
 impl Auditor for RefusalCounts {
     fn refused(&self, what: &Refused<'_>) {
         self.count(what.reason);

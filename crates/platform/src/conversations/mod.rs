@@ -1,9 +1,10 @@
-//! What agents of a node said to each other, kept to be read later: a log of numbered entries.
+//! Conversations of a node's agents, kept to be read later: a log of numbered entries.
 //!
-//! Each entry has the number after the one before it, as long as there is the log. A number is a cursor: who asks for what came
-//! after it misses nothing and gets nothing twice; what is not there any more, or never came into the log, is told as a number
-//! of messages. The log's frames hold some entries each ([`Passage`]): a byte for the layout, the number of the first entry, how
-//! many there are, and the entries in the compact codec, whose readers go by the names of fields.
+//! Each entry has the number after the one before it, as long as the log exists. A number is a cursor: a reader that
+//! asks for entries after it misses nothing and gets nothing twice. Entries that are gone, or never came into the log,
+//! are told as a number of messages. The log's frames hold some entries each ([`Passage`]): a layout byte, the number
+//! of the first entry, the number of entries, and the entries in the compact codec. Its readers go by the names of
+//! fields.
 //!
 //! Nothing here knows of files: `whimbrel_store` keeps the frames in a journal.
 
@@ -19,58 +20,59 @@ use crate::limits::{
     CONVERSATION_CUT_CHARS, CONVERSATION_MESSAGE_BYTES_MAX, CONVERSATION_PASSAGE_ENTRIES_MAX, FRAME_MEMORY_BYTES_MAX,
 };
 
-/// The first byte of a frame.
+/// First byte of a frame: its layout.
 const LAYOUT: u8 = 1;
-/// Bytes of what stands before the entries: the layout, the first number, the count.
+/// Bytes before the entries: the layout, the first number, the count.
 const HEAD_BYTES: usize = 1 + 8 + 4;
 
-/// An entry.
+/// Entry of the log.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Logged {
-    /// When, in microseconds since 1970-01-01 UTC, by the clock of the node's machine.
+    /// Time in microseconds since 1970-01-01 UTC, by the clock of the node's machine.
     pub at_us: u64,
-    /// What.
+    /// Event.
     pub what: What,
 }
 
-/// What an entry is about.
+/// Event of an entry.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 #[non_exhaustive]
 pub enum What {
-    /// A message was sent.
+    /// Message that was sent.
     Sent(Said),
-    /// A message cannot reach its receiver.
+    /// Message that cannot reach its receiver.
     Died {
-        /// The message.
+        /// Message.
         said: Said,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// So many messages were left out: they came faster than they could be written.
+    /// Messages that were left out, because they came faster than they could be written.
     LeftOut {
-        /// How many.
+        /// Number of messages.
         count: u64,
     },
-    /// A process goes on with the log.
+    /// Process that continues the log.
     Begun {
-        /// The one before it did not end in order: the last that was said there may be missing.
+        /// True if the process before it did not end in order: its last messages may be missing.
         cut_short: bool,
     },
-    /// The process that kept the log ended in order: all that it was to write is written.
+    /// Orderly end of the process that kept the log: everything is written.
     Ended,
 }
 
-/// A message to one receiver.
+/// Message to one receiver.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
 pub struct Said {
-    /// The receiver of this copy.
+    /// Receiver of this copy.
     pub to: Aid,
-    /// The message, as a document of the compact codec.
+    /// Message, as a document of the compact codec.
     pub message: Vec<u8>,
 }
 
 impl Said {
-    /// A message, written down. The content of one that is too long, or nested too deeply, is cut and becomes text.
+    /// Returns the record of a message. The content of one that is too long, or nested too deeply, is cut and becomes
+    /// text.
     pub fn of(envelope: &Envelope) -> Self {
         let message = &*envelope.body;
         let fits = |bytes: &Vec<u8>| bytes.len() <= CONVERSATION_MESSAGE_BYTES_MAX;
@@ -78,14 +80,14 @@ impl Said {
             let content = Value::from(shortened(&message.content, CONVERSATION_CUT_CHARS));
             let AclMessage { performative, sender, receivers, extras, .. } = message.clone();
             let cut = AclMessage { performative, sender, receivers, content, extras };
-            // Whoever sends makes up names of conversations, too, and may make them, and lists of receivers, as long as it likes.
+            // Senders make up names of conversations and lists of receivers, of any length.
             let bare = || AclMessage { extras: None, receivers: std::iter::once(envelope.to).collect(), ..cut.clone() };
             document(&cut).filter(fits).or_else(|| document(&bare()))
         });
         Self { to: envelope.to, message: bytes.unwrap_or_default() }
     }
 
-    /// The message.
+    /// Decodes the message.
     ///
     /// # Errors
     /// The bytes are no message.
@@ -101,7 +103,7 @@ fn document(message: &AclMessage) -> Option<Vec<u8>> {
 }
 
 impl What {
-    /// Bytes of memory that it takes, roughly.
+    /// Returns the bytes of memory that it takes, roughly.
     pub fn size(&self) -> usize {
         let texts = match self {
             Self::Sent(said) => said.message.len(),
@@ -112,37 +114,37 @@ impl What {
     }
 }
 
-/// Entries that are written together.
+/// Passage of the log: entries that are written together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// The number of the first.
+    /// Number of the first entry.
     pub first: u64,
-    /// The entries; the second has the next number, and so on.
+    /// Entries; the second has the next number, and so on.
     pub entries: Vec<Logged>,
 }
 
-/// Why bytes are no passage.
+/// Reason why bytes are no passage.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PassageError {
-    /// It was written by a release with another layout.
+    /// Layout of another release.
     #[error("the passage has layout {0}, this release reads layout {LAYOUT}")]
     Layout(u8),
-    /// It is shorter than any.
+    /// Bytes too short for any passage.
     #[error("the passage is cut short")]
     Short,
-    /// Its head says something else than its entries.
+    /// Head that does not match the entries.
     #[error("the passage has {found} entries, not the {said} it says")]
     Count {
-        /// What its head says.
+        /// Number of entries in the head.
         said: u32,
-        /// How many there are.
+        /// Number of entries.
         found: usize,
     },
-    /// There is no number so high.
+    /// Number that is too high.
     #[error("the passage begins with the number {0}")]
     Number(u64),
-    /// Its entries cannot be read.
+    /// Entries that cannot be read.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
 }
@@ -151,7 +153,7 @@ impl Passage {
     /// Appends the passage as a frame.
     ///
     /// # Errors
-    /// An entry cannot be written: none of those of [`Said::of`].
+    /// An entry cannot be encoded; those of [`Said::of`] always can.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         out.push(LAYOUT);
         out.extend(self.first.to_le_bytes());
@@ -159,10 +161,10 @@ impl Passage {
         compact::encode_body_of(&self.entries, out)
     }
 
-    /// The passage in a frame.
+    /// Decodes the passage in a frame.
     ///
     /// # Errors
-    /// The bytes are none, or would take too much memory.
+    /// The bytes are no passage, or would take too much memory.
     pub fn decode(bytes: &[u8]) -> Result<Self, PassageError> {
         let (first, said) = Self::span(bytes)?;
         let limits = Limits::MESSAGE.with_budget_bytes(FRAME_MEMORY_BYTES_MAX);
@@ -171,7 +173,7 @@ impl Passage {
         if found == said as usize { Ok(Self { first, entries }) } else { Err(PassageError::Count { said, found }) }
     }
 
-    /// The number of the first entry in a frame, and how many there are, without reading them.
+    /// Returns the number of the first entry in a frame, and the number of entries, without decoding them.
     ///
     /// # Errors
     /// The bytes are no passage.

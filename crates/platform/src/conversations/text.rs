@@ -1,10 +1,11 @@
-//! Values as text that is no longer than it may be.
+//! Values as text of bounded length.
 
 use std::fmt::{self, Write};
 
 use whimbrel_acl::Value;
 
-/// A value as AgentSpeak writes it, of so many characters at most, and `…` if there were more; nothing for none.
+/// Returns a value as AgentSpeak writes it, with this number of characters at most, and `…` if there were more; an
+/// empty text for null.
 pub fn shortened(content: &Value, chars_max: usize) -> String {
     let mut short = Short { text: String::new(), left: chars_max };
     if !matches!(content, Value::Null) {
@@ -24,7 +25,7 @@ impl Write for Short {
         self.text.extend(piece.chars().take(self.left));
         if count > self.left {
             self.text.push('…');
-            // So that not all of a large value is written for nothing.
+            // Stop, so that a large value is not written in vain.
             return Err(fmt::Error);
         }
         self.left -= count;

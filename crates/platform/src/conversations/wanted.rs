@@ -1,28 +1,28 @@
-//! Which messages are wanted.
+//! Filters of messages.
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::Envelope;
 
 use crate::ams::name_fits;
 
-/// Which messages are wanted. What is not set matches any; in patterns `*` stands for any text and `?` for any one character.
+/// Filter of messages. Unset fields match any; in patterns `*` stands for any text and `?` for any one character.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
-    /// The conversation, by a pattern.
+    /// Pattern of the conversation.
     pub conversation: Option<String>,
-    /// One of these performatives.
+    /// Performatives, of which one must match.
     pub performatives: Vec<String>,
-    /// One of these, by patterns, is the sender.
+    /// Patterns of the sender, of which one must match.
     pub from: Vec<String>,
-    /// One of these, by patterns, is the receiver.
+    /// Patterns of the receiver, of which one must match.
     pub to: Vec<String>,
-    /// Not earlier than this, in microseconds since 1970-01-01 UTC.
+    /// Earliest time, in microseconds since 1970-01-01 UTC.
     pub since_us: u64,
 }
 
 impl Wanted {
-    /// Whether a message that was sent then is wanted.
+    /// Returns true if the filter accepts a message that was sent at this time.
     pub fn takes(&self, at_us: u64, envelope: &Envelope) -> bool {
         let message = &envelope.body;
         let fits = |patterns: &[String], name: &str| {
@@ -40,8 +40,8 @@ impl Wanted {
     }
 }
 
-/// Whether two names of performatives are meant to be one: FIPA writes `accept-proposal`, AgentSpeak `accept_proposal`; some
-/// shout.
+/// Returns true if two names mean the same performative: FIPA writes `accept-proposal`, AgentSpeak `accept_proposal`;
+/// some write capitals.
 pub fn spelled_alike(a: &str, b: &str) -> bool {
     let letter = |c: char| if c == '_' { '-' } else { c.to_ascii_lowercase() };
     a.chars().map(letter).eq(b.chars().map(letter))
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_fits_all_that_is_set() {
+    fn filter_checks_all_set_fields() {
         let some = |text: &str| vec!["nobody".to_owned(), text.to_owned()];
         let any = Wanted::default;
         check(any(), true);

@@ -230,7 +230,8 @@ impl Df {
         }
     }
 
-    /// Tells the DF what time it is outside, in milliseconds since 1970-01-01 UTC, so that it can say when a lease ends.
+    /// Tells the DF what time it is outside, in milliseconds since 1970-01-01 UTC, so that it can say when a lease
+    /// ends.
     pub fn handle_wall_clock(&mut self, now: Time, wall_ms: u64) {
         self.start_wall_ms = Some(wall_ms.saturating_sub(now.as_ms()));
     }

@@ -65,7 +65,7 @@ pub struct Quota {
     logged_bytes_per_s: Option<u64>,
 }
 
-/// What could not hold is no quota: it would bind nobody as it says.
+/// Checks that a limit is in its range: a limit that could not be kept is refused.
 fn within<E: Error>(name: &str, value: u64, least: u64, most: u64) -> Result<u64, E> {
     match (least..=most).contains(&value) {
         true => Ok(value),
@@ -88,68 +88,69 @@ fn mind_memory_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     within("mind_memory_bytes", value as u64, MIND_MEMORY_BYTES_MIN as u64, u64::MAX).map(|_| Some(value))
 }
 
-/// The terms for one agent.
+/// Terms of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// It may read the clock.
+    /// True if it may read the clock.
     pub clock: bool,
-    /// It may have random numbers.
+    /// True if it may have random numbers.
     pub random: bool,
-    /// It may keep something on the node.
+    /// True if it may store data on the node.
     pub storage: bool,
-    /// How much of that.
+    /// Room for stored data.
     pub room: Room,
-    /// The environments it may act on.
+    /// Environments on which it may act.
     pub environments: Vec<Pattern>,
-    /// The topics it may publish on.
+    /// Topics on which it may publish.
     pub topics: Vec<Pattern>,
-    /// Milliseconds of processor time that it may take until it comes back from one call.
+    /// Processor time of one call, in milliseconds.
     pub call_cpu_ms: u32,
-    /// Milliseconds of processor time that it may take in any second.
+    /// Processor time in any second, in milliseconds.
     pub cpu_ms_per_s: Option<u32>,
     /// Bytes of its memory.
     pub memory_bytes: usize,
     /// Bytes of the mind of an AgentSpeak agent.
     pub mind_memory_bytes: usize,
-    /// Bytes of memory of the process up to which it may fill it; `None` stands for the default limit.
+    /// Bytes of memory of the process up to which the agent may fill it; `None` stands for the default limit.
     pub node_memory_bytes: Option<u64>,
     /// Messages that it may send in any second.
     pub messages_per_s: Option<u32>,
     /// Bytes of one message that it sends, as it hands it to the node.
     pub message_bytes: usize,
-    /// How long it may be on the node.
+    /// Longest stay on the node.
     pub lifetime: Option<Duration>,
     /// Timers that it may have set.
     pub timers: usize,
-    /// Bytes of names that nobody knew before, which a process keeps for ever.
+    /// Bytes of new names, which a process keeps for ever.
     pub name_bytes: u64,
-    /// How much all agents of its owner may use together.
+    /// Limits for all agents of its owner together.
     pub owner: OwnerTerms,
 }
 
 /// Output quotas of a family of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputTerms {
-    /// Bytes that it may print in a second; `None` if there is no limit.
+    /// Bytes that the family may print in a second; `None` if there is no limit.
     pub printed: Option<u64>,
-    /// Bytes that it may have logged in a second.
+    /// Bytes that the family may have logged in a second.
     pub logged: u64,
 }
 
-/// How much all agents of one owner may use together on a node.
+/// Limits for all agents of one owner on a node together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerTerms {
-    /// Milliseconds of processor time that they may take in any second.
+    /// Processor time in any second, in milliseconds.
     pub cpu_ms_per_s: Option<u32>,
     /// Bytes of their memories.
     pub memory_bytes: Option<u64>,
     /// Messages that they may send in any second.
     pub messages_per_s: Option<u32>,
-    /// Bytes of one message that any of them sends. This is no sum: of it and [`Terms::message_bytes`] the lesser holds.
+    /// Bytes of one message that any of them sends. This is no sum: the lower of it and [`Terms::message_bytes`]
+    /// applies.
     pub message_bytes: Option<usize>,
-    /// How long there may be any of them without a break: it counts from when the first of those came who are there.
+    /// Longest unbroken presence of the owner's agents: it counts from the arrival of the first of those present.
     pub lifetime: Option<Duration>,
-    /// How many of them may be clones.
+    /// Number of clones among them.
     pub clones: u32,
     /// Agents, of any kind, that may descend from one root agent.
     pub agents: u32,
@@ -198,12 +199,12 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Whether it may act on this environment.
+    /// Returns true if the agent may act on this environment.
     pub fn grants_environment(&self, name: &str) -> bool {
         self.environments.iter().any(|pattern| pattern.matches(name))
     }
 
-    /// Whether it may publish on the topic of this name.
+    /// Returns true if the agent may publish on the topic of this name.
     pub fn grants_topic(&self, name: &str) -> bool {
         self.topics.iter().any(|pattern| pattern.matches(name))
     }
@@ -218,13 +219,15 @@ impl Terms {
 }
 
 impl Policy {
-    /// The terms for `who`: all that any rule grants it, and of each quota the least that any rule sets, or else what holds without rules.
+    /// Returns the terms for `who`: all that any rule grants, and the lowest limit that any rule sets of each kind, or
+    /// else the default.
     pub fn terms(&self, who: Principal) -> Terms {
         self.terms_of_descendant(who, who)
     }
 
-    /// The terms for an agent that has its name from whoever cloned it, or cloned that one. What it calls itself grants nothing: it is
-    /// granted what the `ancestor` is, from whom all these clones are. Quotas of both names hold.
+    /// Returns the terms for an agent whose name was given by the agent that cloned it, directly or indirectly. The
+    /// name grants nothing: the clone is granted what the `ancestor` is, from which all these clones descend. Quotas of
+    /// both names apply.
     pub fn terms_of_descendant(&self, who: Principal, ancestor: Principal) -> Terms {
         let mut terms = Terms::default();
         self.grant.iter().filter(|grant| is_one_of(&grant.who, ancestor)).for_each(|grant| terms.add(grant));
@@ -263,7 +266,7 @@ fn least<T: Ord>(quotas: &[&Quota], of: impl Fn(&Quota) -> Option<T>) -> Option<
 }
 
 impl Policy {
-    /// The terms for all agents that descend from the agent of this name, of this node.
+    /// Returns the terms for all agents that descend from the agent of this name, of this node.
     pub fn owner_terms(&self, root: Symbol, node: Symbol) -> OwnerTerms {
         if self.quota.is_empty() {
             return OwnerTerms::default();
@@ -271,7 +274,7 @@ impl Policy {
         self.terms(Principal::Agent { name: root, node }).owner
     }
 
-    /// Returns how much a family may write whose root has this name on this node.
+    /// Returns the output quotas of a family whose root has this name on this node.
     pub fn output_terms(&self, root: Symbol, node: Symbol) -> OutputTerms {
         OutputTerms {
             printed: self.least_of_agent(root, node, |quota| quota.printed_bytes_per_s),
@@ -279,17 +282,17 @@ impl Policy {
         }
     }
 
-    /// True if any rule limits what agents print.
+    /// Returns true if any rule limits what agents print.
     pub fn limits_printing(&self) -> bool {
         self.quota.iter().any(|quota| quota.printed_bytes_per_s.is_some())
     }
 
-    /// True if any rule sets a quota.
+    /// Returns true if any rule sets a quota.
     pub fn has_quotas(&self) -> bool {
         !self.quota.is_empty()
     }
 
-    /// Returns how many agents a node may have with one more of the family whose root has this name.
+    /// Returns the number of agents that a node may have with one more of the family whose root has this name.
     pub fn node_agents(&self, root: Symbol, node: Symbol) -> usize {
         self.least_of_agent(root, node, |quota| quota.node_agents).unwrap_or(NODE_AGENTS_MAX) as usize
     }
@@ -311,12 +314,12 @@ impl Policy {
         self.quota.iter().filter(|quota| is_one_of(&quota.who, who)).filter_map(of).min()
     }
 
-    /// Whether any rule grants this environment to `who`.
+    /// Returns true if any rule grants this environment to `who`.
     pub fn grants_environment(&self, who: Principal, name: &str) -> bool {
         self.grant.iter().any(|grant| grant.is_of(name) && is_one_of(&grant.who, who))
     }
 
-    /// Whether any rule grants this environment to anybody.
+    /// Returns true if any rule grants this environment to any party.
     pub fn offers_environment(&self, name: &str) -> bool {
         self.grant.iter().any(|grant| grant.is_of(name))
     }
@@ -358,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn grants_add_up_and_the_least_quota_holds() {
+    fn grants_add_up_quotas_minimise() {
         let policy = policy(
             r#"{"grant": [{"who": "agent:v*", "clock": true, "environments": "lib*"},
                           {"who": ["agent:visitor", "stranger"], "random": true, "topics": ["a", "b"]}],
@@ -376,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_is_granted_what_its_first_ancestor_is_and_bound_by_what_binds_either() {
+    fn clone_has_ancestors_grants() {
         let policy = policy(
             r#"{"grant": [{"who": "agent:scout", "clock": true, "storage": true}, {"who": "agent:warden", "random": true}],
                 "quota": [{"who": "agent:scout", "messages_per_s": 10, "owner_clones": 3, "storage_bytes": 9},

@@ -1,11 +1,11 @@
-//! The advisor: its estimates behave as what they are about does.
+//! The advisor: its estimates follow the values that they are about.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
 use whimbrel_platform::advice::{Advice, Basis, Choice, Condition, Explanation, Job, Situation, Way, Weight};
 
-/// The study's task.
+/// Returns the study's task.
 fn study(pass: f64) -> Job {
     Job { pass: Some(pass), ..Job::with(60, 4_096) }
 }
@@ -22,7 +22,7 @@ fn choice(job: &Job, situation: &Situation) -> Choice {
 }
 
 #[test]
-fn on_slow_links_agents_go_and_on_fast_ones_they_ask() {
+fn slow_links_favour_going() {
     for (mbit, expected) in [(1.0, Choice::Go), (10.0, Choice::Go), (100.0, Choice::Go), (10_000.0, Choice::Ask)] {
         for pass in [0.05, 0.2] {
             assert_eq!(choice(&study(pass), &link(mbit, 500)), expected, "{mbit} Mbit/s, {pass}");
@@ -31,7 +31,7 @@ fn on_slow_links_agents_go_and_on_fast_ones_they_ask() {
 }
 
 #[test]
-fn who_carries_much_home_or_is_heavy_asks() {
+fn heavy_agent_asks() {
     let slow = link(1.0, 1_000);
     assert_eq!(choice(&Job { state: Some(1 << 20), ..study(0.05) }, &slow), Choice::Ask);
     assert_eq!(choice(&Job { code: Some(1 << 20), ..study(0.05) }, &slow), Choice::Ask);
@@ -44,7 +44,7 @@ fn who_carries_much_home_or_is_heavy_asks() {
 }
 
 #[test]
-fn where_the_processor_is_wanted_by_others_nobody_goes() {
+fn busy_processor_favours_asking() {
     let job = Job { work_ns: Some(100.0), ..study(0.05) };
     let with = |load: f64| {
         let there = Condition { cores: Some(2), load: Some(load), ..Condition::default() };
@@ -58,7 +58,7 @@ fn where_the_processor_is_wanted_by_others_nobody_goes() {
 }
 
 #[test]
-fn what_is_measured_is_taken_and_what_is_not_is_said_to_be_assumed() {
+fn advice_names_basis_of_values() {
     let situation = Situation {
         agent: Weight { state: Some(300), code: Some(17_000) },
         there: Condition { has_code: Some(false), ..Condition::default() },
@@ -112,20 +112,20 @@ fn jobs() -> impl Strategy<Value = Job> {
     })
 }
 
-/// Seconds by going and by asking.
+/// Returns the seconds by going and by asking.
 fn times(job: &Job, situation: &Situation) -> (f64, f64) {
     let advice = Advice::of(job, situation);
     (advice.go.seconds(), advice.ask.seconds())
 }
 
-/// As large, but for how numbers are rounded.
+/// Returns true if the numbers are equal or ordered, except for rounding.
 fn at_least(large: f64, small: f64) -> bool {
     large >= small * (1.0 - 1e-9)
 }
 
 proptest! {
     #[test]
-    fn more_of_anything_takes_no_less_time(job in jobs(), mbit in 0.01..1e4, round_trip_us in 1_u64..1_000_000) {
+    fn more_work_takes_more_time(job in jobs(), mbit in 0.01..1e4, round_trip_us in 1_u64..1_000_000) {
         let way = link(mbit, round_trip_us);
         let (go, ask) = times(&job, &way);
         prop_assert!(go.is_finite() && ask.is_finite() && go > 0.0 && ask >= 0.0, "{go} {ask}");
@@ -140,9 +140,9 @@ proptest! {
         prop_assert!(longer(&Job { state: job.state.map(|it| it + 1_000), ..job.clone() }, &way), "a heavier agent");
     }
 
-    /// Whoever has less on the way loses more by bandwidth.
+    /// The choice with fewer bytes on the way loses more by throughput.
     #[test]
-    fn bandwidth_favours_who_has_more_on_the_way(job in jobs(), mbit in 0.01..1e4, round_trip_us in 1_u64..1_000_000) {
+    fn throughput_favours_more_bytes(job in jobs(), mbit in 0.01..1e4, round_trip_us in 1_u64..1_000_000) {
         let job = Job { clients: Some(1), ..job };
         let (slow, fast) = (Advice::of(&job, &link(mbit, round_trip_us)), Advice::of(&job, &link(mbit * 2.0, round_trip_us)));
         let bytes = |estimate: &whimbrel_platform::advice::Estimate| estimate.bytes_out + estimate.bytes_back;
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn the_more_passes_the_less_it_pays_to_go(job in jobs(), mbit in 0.01..1e4, pass in 0.0..0.5) {
+    fn higher_pass_favours_asking(job in jobs(), mbit in 0.01..1e4, pass in 0.0..0.5) {
         let job = |pass| Job { pass: Some(pass), picks: false, ..job.clone() };
         let (few, many) = (times(&job(pass), &link(mbit, 500)), times(&job(pass * 2.0), &link(mbit, 500)));
         prop_assert!(at_least(many.0, few.0));
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_known_there_is_an_advice(
+    fn any_situation_gets_advice(
         job in jobs(),
         rate in proptest::option::of(any::<f64>()),
         speed in proptest::option::of(any::<f64>()),

@@ -17,7 +17,7 @@ fn set(items: &[Value]) -> Value {
 }
 
 proptest! {
-    /// Whatever one says to the service agents, they answer it, unless it is an answer, and nothing is lost.
+    /// Any message to the service agents is answered, unless it is an answer, and none is lost.
     #[test]
     fn everything_is_answered(message in generators::message(), to in prop::sample::select(&["ams", "df"][..])) {
         let mut sim = Simulation::new(1);
@@ -34,9 +34,9 @@ proptest! {
         prop_assert!(sim.counters().check().is_ok());
     }
 
-    /// A description comes back from the DF as it was registered, whatever is in it.
+    /// Any description comes back from the DF as it was registered.
     #[test]
-    fn descriptions_survive_the_way_through_acl(name in generators::symbol(), kind in generators::symbol(), value in generators::value()) {
+    fn descriptions_survive_acl(name in generators::symbol(), kind in generators::symbol(), value in generators::value()) {
         let mut sim = Simulation::new(1);
         let bob = Client::new(&mut sim, "bob");
         let service = ServiceDescription { properties: vec![(name, value)], ..ServiceDescription::new(name, kind) };
@@ -50,7 +50,7 @@ proptest! {
     }
 }
 
-/// A DF entry of `agent` with one service.
+/// Returns a DF entry of `agent` with one service.
 fn entry(agent: &str, service: &str, kind: &str) -> Value {
     let description = DfDescription::of(Aid::local(agent)).with(ServiceDescription::new(service, kind));
     frames::df_agent_description(&description, None, "home".into())
@@ -83,7 +83,7 @@ impl Client {
         message.in_conversation("c1").with_reply_with("r1")
     }
 
-    /// The answers to a request, each as `performative content`, without the action quoted in each.
+    /// Returns the answers to a request, each as `performative content`, without the action quoted in each.
     fn ask(&self, sim: &mut Simulation, to: &str, function: Value) -> Vec<String> {
         let action = Value::term("action", [Value::atom(to), function]);
         sim.send(self.message(to, Performative::Request, Value::list([action.clone()])));
@@ -100,7 +100,7 @@ impl Client {
 }
 
 #[test]
-fn a_service_is_registered_found_modified_and_removed() {
+fn service_entry_lives_and_ends() {
     simulate(|sim| {
         let (bob, amy) = (Client::new(sim, "bob"), Client::new(sim, "amy"));
         let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
@@ -120,7 +120,7 @@ fn a_service_is_registered_found_modified_and_removed() {
 }
 
 #[test]
-fn what_is_not_in_order_is_refused_with_the_reason() {
+fn invalid_request_is_refused_with_reason() {
     let mut sim = Simulation::new(1);
     let bob = Client::new(&mut sim, "bob");
     let object = "df-agent-description";
@@ -145,7 +145,7 @@ fn what_is_not_in_order_is_refused_with_the_reason() {
 }
 
 #[test]
-fn what_is_not_understood_is_said() {
+fn unintelligible_message_is_not_understood() {
     let mut sim = Simulation::new(1);
     let bob = Client::new(&mut sim, "bob");
     let mut answers = |performative: Performative, content: Value, ontology: Option<&str>| {
@@ -175,7 +175,7 @@ fn what_is_not_understood_is_said() {
 }
 
 #[test]
-fn what_is_asked_may_be_written_short() {
+fn short_requests_are_understood() {
     let mut sim = Simulation::new(1);
     let bob = Client::new(&mut sim, "bob");
     let service = Value::map([(Value::from("type"), Value::from("market"))]);
@@ -186,9 +186,9 @@ fn what_is_asked_may_be_written_short() {
     assert_eq!(sim.services().df_search("", "market"), [Aid::local("bob")]);
 }
 
-/// As JADE writes it, and reads the answers.
+/// Requests as JADE writes them, with answers that it reads.
 #[test]
-fn what_is_asked_in_sl_is_answered_in_sl() {
+fn sl_request_gets_sl_answer() {
     let mut sim = Simulation::new(1);
     let bob = Client::new(&mut sim, "bob");
     let mut ask = |content: &str| {
@@ -259,7 +259,7 @@ fn sl_question_is_answered_by_equation() {
 }
 
 #[test]
-fn sl_search_subscription_is_told_results_in_sl() {
+fn sl_subscription_gets_sl_results() {
     let mut sim = Simulation::new(1);
     let amy = Client::new(&mut sim, "amy");
     sim.services().df_register(Aid::local("eve"), "plums", "sell").unwrap();
@@ -269,7 +269,7 @@ fn sl_search_subscription_is_told_results_in_sl() {
 }
 
 #[test]
-fn subscription_in_sl_survives_being_written_down() {
+fn sl_subscription_survives_journal() {
     let mut sim = Simulation::new(1);
     let amy = Client::new(&mut sim, "amy");
     let question = "(iota ?x (result (action (agent-identifier :name df) (search (df-agent-description))) ?x))";
@@ -280,7 +280,7 @@ fn subscription_in_sl_survives_being_written_down() {
 }
 
 #[test]
-fn text_in_another_language_is_not_understood() {
+fn other_language_is_not_understood() {
     let mut sim = Simulation::new(1);
     let amy = Client::new(&mut sim, "amy");
     let answers = say(&mut sim, &amy, Performative::Request, Some("prolog"), "search(X).");
@@ -288,7 +288,7 @@ fn text_in_another_language_is_not_understood() {
 }
 
 #[test]
-fn unknown_function_is_refused_however_it_is_written() {
+fn unknown_function_is_refused() {
     let mut sim = Simulation::new(1);
     let amy = Client::new(&mut sim, "amy");
     for to in ["ams", "df"] {
@@ -314,7 +314,7 @@ fn unknown_function_is_refused_however_it_is_written() {
 
 /// JADE reads words in any case, including those of FIPA's drafts of 2000.
 #[test]
-fn older_names_in_any_case_are_read() {
+fn older_names_are_read() {
     let mut sim = Simulation::new(1);
     let bob = Client::new(&mut sim, "bob");
     let entry = "(Df-agent-description :Name (AGENT-IDENTIFIER :name bob) :Services (SET (Service-Description :type sell :ontology (set market))) :protocol (set fipa-request) :language fipa-sl0)";
@@ -333,7 +333,7 @@ fn older_names_in_any_case_are_read() {
 }
 
 #[test]
-fn results_are_limited_if_asked_so() {
+fn asked_limit_bounds_results() {
     let mut sim = Simulation::new(1);
     let amy = Client::new(&mut sim, "amy");
     for name in ["a", "b", "c"] {
@@ -347,7 +347,7 @@ fn results_are_limited_if_asked_so() {
 }
 
 #[test]
-fn a_lease_given_over_acl_ends() {
+fn acl_lease_ends() {
     simulate(|sim| {
         let bob = Client::new(sim, "bob");
         let lease = |time: Value| {
@@ -377,7 +377,7 @@ fn a_lease_given_over_acl_ends() {
 }
 
 #[test]
-fn a_subscription_is_agreed_served_and_cancelled() {
+fn subscription_is_agreed_served_cancelled() {
     simulate(|sim| {
         let (amy, bob) = (Client::new(sim, "amy"), Client::new(sim, "bob"));
         sim.services().df_register(Aid::local("eve"), "sell", "market").unwrap();
@@ -407,7 +407,7 @@ fn a_subscription_is_agreed_served_and_cancelled() {
 }
 
 #[test]
-fn the_ams_finds_describes_and_changes_agents() {
+fn ams_finds_and_changes_agents() {
     simulate(|sim| {
         let amy = Client::new(sim, "amy");
         sim.introduce(NewAgent { owner: "amy".into(), ..NewAgent::new("bob", AgentKind::Native) }, Probe::new().body());
@@ -438,7 +438,7 @@ fn the_ams_finds_describes_and_changes_agents() {
 }
 
 #[test]
-fn the_ams_finds_agents_of_other_nodes_by_name() {
+fn ams_finds_agents_of_other_nodes() {
     simulate(|sim| {
         let amy = Client::new(sim, "amy");
         sim.with_ams(|ams| {
@@ -467,7 +467,7 @@ fn the_ams_finds_agents_of_other_nodes_by_name() {
 }
 
 #[test]
-fn agents_join_topics_and_groups_by_asking_the_ams() {
+fn ams_lets_agents_join_topics() {
     simulate(|sim| {
         let (bob, amy) = (Client::new(sim, "bob"), Client::new(sim, "amy"));
         let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
@@ -494,7 +494,7 @@ fn agents_join_topics_and_groups_by_asking_the_ams() {
 }
 
 #[test]
-fn a_topic_is_joined_in_sl_too() {
+fn topic_is_joined_in_sl() {
     let mut sim = Simulation::new(1);
     let bob = Client::new(&mut sim, "bob");
     let text = "((action (agent-identifier :name ams) (join (agent-identifier :name topic:weather))))";

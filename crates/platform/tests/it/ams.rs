@@ -24,7 +24,7 @@ fn commands(ams: &mut Ams) -> Vec<AmsCommand> {
 }
 
 #[test]
-fn an_agent_lives() {
+fn agent_lives() {
     let mut ams = Ams::new("home");
     ams.observe(true);
     let bob = ams.create(native("bob"), Time::from_ms(5)).unwrap();
@@ -47,9 +47,9 @@ fn an_agent_lives() {
     assert_eq!(changes.last().unwrap(), "agent bob ended: killed");
 }
 
-/// People read that a page was closed; programs go on comparing with what they always did.
+/// People read that a page was closed; programs still compare with the old text.
 #[test]
-fn that_nothing_was_heard_for_a_lease_is_no_fault_to_people_and_a_failure_to_programs() {
+fn lease_end_is_failure_for_programs() {
     let mut ams = Ams::new("home");
     ams.observe(true);
     let tab = ams.create(running("tab"), Time::ZERO).unwrap();
@@ -63,7 +63,7 @@ fn that_nothing_was_heard_for_a_lease_is_no_fault_to_people_and_a_failure_to_pro
 }
 
 #[test]
-fn an_illegal_step_names_agent_and_state() {
+fn illegal_step_names_agent_and_state() {
     let mut ams = Ams::new("home");
     let bob = ams.create(running("bob"), Time::ZERO).unwrap();
     let error = ams.step(bob, LifecycleStep::Resume).unwrap_err();
@@ -78,7 +78,7 @@ fn an_illegal_step_names_agent_and_state() {
 }
 
 #[test]
-fn a_name_is_taken_until_its_bearer_ended() {
+fn name_is_taken_until_end() {
     let mut ams = Ams::new("home");
     let bob = ams.create(running("bob"), Time::ZERO).unwrap();
     assert_eq!(ams.create(running("bob"), Time::ZERO), Err(CreateError::NameTaken("bob".into())));
@@ -89,7 +89,7 @@ fn a_name_is_taken_until_its_bearer_ended() {
 }
 
 #[test]
-fn a_unique_name_takes_the_lowest_free_number() {
+fn unique_name_takes_lowest_number() {
     let mut ams = Ams::new("home");
     let new = NewAgent { unique: true, ..running("bob") };
     let names: Vec<String> = (0..4).map(|_| ams.create(new, Time::ZERO).unwrap().to_string()).collect();
@@ -100,7 +100,7 @@ fn a_unique_name_takes_the_lowest_free_number() {
 }
 
 #[test]
-fn names_are_local_and_of_some_length() {
+fn invalid_names_are_refused() {
     let mut ams = Ams::new("home");
     for name in ["a\u{1b}[31m", "a\nb", "", "bob@home", &"x".repeat(256)] {
         assert!(matches!(ams.create(running(name), Time::ZERO), Err(CreateError::BadName { .. })), "{name}");
@@ -109,7 +109,7 @@ fn names_are_local_and_of_some_length() {
 }
 
 #[test]
-fn an_agent_is_known_with_and_without_its_platform() {
+fn agent_is_known_without_platform() {
     let mut ams = Ams::new("home");
     ams.create(running("bob"), Time::from_ms(7)).unwrap();
     let found = ams.describe(Aid::new("bob", "home")).unwrap();
@@ -118,7 +118,7 @@ fn an_agent_is_known_with_and_without_its_platform() {
 }
 
 #[test]
-fn a_clone_has_its_originals_kind_and_owner() {
+fn clone_has_originals_kind_and_owner() {
     let mut ams = Ams::new("home");
     let new = NewAgent { owner: "amy".into(), ..NewAgent::new("dolly", AgentKind::AgentSpeak) };
     let dolly = ams.create(new, Time::ZERO).unwrap();
@@ -134,7 +134,7 @@ fn a_clone_has_its_originals_kind_and_owner() {
 }
 
 #[test]
-fn a_modification_is_whole_or_nothing() {
+fn modification_is_atomic() {
     let mut ams = Ams::new("home");
     let bob = ams.create(running("bob"), Time::ZERO).unwrap();
     let contact = Contact { addresses: vec!["http://h:7778/acc".into()], ..Contact::default() };
@@ -153,7 +153,7 @@ fn a_modification_is_whole_or_nothing() {
 }
 
 #[test]
-fn search_filters_pages_and_keeps_the_order_of_creation() {
+fn search_pages_in_creation_order() {
     let mut ams = Ams::new("home");
     ams.create(NewAgent::new("ams", AgentKind::Service), Time::ZERO).unwrap();
     ams.create_population(running("bidder"), 12, Time::ZERO).unwrap();
@@ -173,7 +173,7 @@ fn search_filters_pages_and_keeps_the_order_of_creation() {
 }
 
 #[test]
-fn a_population_is_created_whole_or_not_at_all() {
+fn population_is_created_atomically() {
     let mut ams = Ams::new("home");
     ams.create(running("p3"), Time::ZERO).unwrap();
     assert_eq!(ams.create_population(running("p"), 5, Time::ZERO), Err(CreateError::NameTaken("p3".into())));
@@ -182,7 +182,7 @@ fn a_population_is_created_whole_or_not_at_all() {
 }
 
 #[test]
-fn it_is_known_where_agents_of_other_nodes_live() {
+fn agents_of_other_nodes_are_located() {
     let mut ams = Ams::new("home");
     ams.create(running("amy"), Time::ZERO).unwrap();
     assert!(ams.handle_elsewhere("bob", NodeId(2), AgentKind::Native));
@@ -196,7 +196,7 @@ fn it_is_known_where_agents_of_other_nodes_live() {
 }
 
 #[test]
-fn a_stopping_platform_ends_its_agents_and_creates_none() {
+fn stopping_platform_creates_no_agents() {
     let mut ams = Ams::new("home");
     ams.create(NewAgent { started: true, ..NewAgent::new("df", AgentKind::Service) }, Time::ZERO).unwrap();
     let all = ams.create_population(running("p"), 2, Time::ZERO).unwrap();
@@ -217,7 +217,7 @@ fn the_state_is_data() {
 }
 
 #[test]
-fn a_million_agents_are_cheap() {
+fn million_agents_are_cheap() {
     let mut ams = Ams::new("home");
     let began = Instant::now();
     ams.create_population(running("p"), 1_000_000, Time::ZERO).unwrap();

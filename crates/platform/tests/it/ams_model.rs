@@ -42,7 +42,7 @@ struct Agent {
     ending: bool,
 }
 
-/// What the AMS should do, said as simply as possible: agents in a list, in order of creation.
+/// Model of the AMS, as simple as possible: agents in a list, in order of creation.
 #[derive(Debug, Default)]
 struct Model {
     agents: Vec<Agent>,
@@ -133,7 +133,7 @@ fn apply(ams: &mut Ams, model: &mut Model, input: Input) {
 
 proptest! {
     #[test]
-    fn the_ams_does_as_its_model(inputs in inputs()) {
+    fn ams_agrees_with_model(inputs in inputs()) {
         let (mut ams, mut model) = (Ams::new("home"), Model::default());
         for input in inputs {
             apply(&mut ams, &mut model, input);

@@ -1,4 +1,4 @@
-//! Who serves which partition: the choice, the table, the view of who is alive, and what one node is to do.
+//! Cluster decisions: the choice of owners, the table, the view of living nodes, and the duties of one node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn counts(chosen: &[Option<Nonce>]) -> BTreeMap<Nonce, usize> {
     counts
 }
 
-/// Each has its share, rounded down or up.
+/// Checks that each candidate has its share, rounded down or up.
 fn assert_fair(chosen: &[Option<Nonce>], candidates: &[Candidate]) {
     let sum: u64 = candidates.iter().map(|candidate| u64::from(candidate.weight.max(1))).sum();
     let counts = counts(chosen);
@@ -49,7 +49,7 @@ fn moved(before: &[Option<Nonce>], after: &[Option<Nonce>]) -> usize {
 
 proptest! {
     #[test]
-    fn what_some_may_not_have_is_given_first_and_the_rest_is_shared(
+    fn bound_partitions_are_given_first(
         nodes in 1usize..8,
         partitions in 1usize..60,
         without in prop::collection::vec((0usize..8, 0u16..60), 0..40),
@@ -79,18 +79,18 @@ proptest! {
     }
 
     #[test]
-    fn everybody_gets_a_share_by_weight(weights in prop::collection::vec(0u32..2_000, 1..15), partitions in 0usize..600) {
+    fn shares_follow_weights(weights in prop::collection::vec(0u32..2_000, 1..15), partitions in 0usize..600) {
         let candidates = candidates(&weights);
         let chosen = choose(&vec![None; partitions], &candidates, &[]);
         assert_fair(&chosen, &candidates);
-        // Whoever asks, in whatever order, gets the same; and what is chosen stays so.
+        // The order of the arguments does not matter, and the choice is stable.
         let turned: Vec<Candidate> = candidates.iter().rev().cloned().collect();
         prop_assert_eq!(&chosen, &choose(&vec![None; partitions], &turned, &[]));
         prop_assert_eq!(&chosen, &choose(&chosen, &turned, &[]));
     }
 
     #[test]
-    fn who_leaves_moves_only_what_it_had_if_all_are_alike(nodes in 2usize..15, gone in any::<prop::sample::Index>(), partitions in 1usize..600) {
+    fn leaving_node_moves_only_its_partitions(nodes in 2usize..15, gone in any::<prop::sample::Index>(), partitions in 1usize..600) {
         let mut candidates = candidates(&vec![100; nodes]);
         let before = choose(&vec![None; partitions], &candidates, &[]);
         let gone = candidates.remove(gone.index(nodes)).node;
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn who_joins_moves_no_more_than_what_it_gets(weights in prop::collection::vec(1u32..500, 2..15), partitions in 1usize..600) {
+    fn joining_node_moves_only_its_share(weights in prop::collection::vec(1u32..500, 2..15), partitions in 1usize..600) {
         let mut candidates = candidates(&weights);
         let newcomer = candidates.remove(0);
         let before = choose(&vec![None; partitions], &candidates, &[]);
@@ -109,12 +109,12 @@ proptest! {
         let after = choose(&before, &candidates, &[]);
         assert_fair(&after, &candidates);
         let gets = counts(&after).get(&newcomer.node).copied().unwrap_or(0);
-        // One each of the others may go to another of them, because shares are rounded.
+        // Each of the others may give one to another of them, because shares are rounded.
         prop_assert!(moved(&before, &after) <= gets + candidates.len(), "{} moved, {gets} to the newcomer", moved(&before, &after));
     }
 
     #[test]
-    fn a_table_is_read_as_it_was_written(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5, 0u64..5, 0u64..5), 0..50)) {
+    fn table_round_trips(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5, 0u64..5, 0u64..5), 0..50)) {
         let node = |number: u64| (number > 0).then_some(Nonce(number << 40));
         let part = |(epoch, owner, next, home, wish): &(u64, u64, u64, u64, u64)| Part { epoch: Epoch(*epoch), owner: node(*owner), next: node(*next), home: node(*home), wish: node(*wish) };
         let table = Placement { parts: parts.iter().map(part).collect() };
@@ -124,16 +124,15 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_table_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn malformed_table_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(Placement::decode(&bytes, 16).is_err());
     }
 }
 
 proptest! {
-    /// As long as partitions take what they take, each move leaves both nodes with less to do than the busier one had, so there
-    /// is a last one, soon.
+    /// With constant loads, each move leaves both nodes less busy than the busier one was, so moves end soon.
     #[test]
-    fn moves_because_of_load_come_to_an_end(
+    fn load_moves_come_to_an_end(
         weights in prop::collection::vec(1u32..400, 2..9),
         works in prop::collection::vec(0u32..20_000, 1..40),
     ) {
@@ -152,7 +151,8 @@ proptest! {
     }
 }
 
-/// What each would have to do, in thousandths of what it can, if partitions take so much of a node of weight 1.
+/// Returns the load that each node would have without bounds, in thousandths, if partitions take this much of a node of
+/// weight 1.
 fn wanted(owners: &[Nonce], works: &[u32], candidate: &Candidate) -> Vec<(u16, u32)> {
     let its = (0..).zip(owners.iter().zip(works)).filter(|(_, (owner, _))| **owner == candidate.node);
     its.map(|(index, (_, work))| (index, work / candidate.weight)).collect()
@@ -165,7 +165,7 @@ fn busiest_first(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> V
     all
 }
 
-/// How busy each is: no more than it can be.
+/// Returns the load of each node, bounded.
 fn loads(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Vec<Load> {
     let load = |candidate: &Candidate| {
         let wanted = wanted(owners, works, candidate);
@@ -187,7 +187,7 @@ fn step(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Option<(Pa
 }
 
 #[test]
-fn a_move_because_of_load_leaves_the_busier_one_least_busy() {
+fn load_move_minimises_busier_node() {
     let candidates = candidates(&[100; 3]);
     let [a, b, c] = [0, 1, 2].map(|index: usize| candidates[index].node);
     let moved = |works: [u32; 5]| step(&[a, a, a, b, c], &works.map(|work| work * 100), &candidates);
@@ -202,7 +202,7 @@ fn a_move_because_of_load_leaves_the_busier_one_least_busy() {
 }
 
 #[test]
-fn what_moved_because_of_load_counts_to_where_it_came_from() {
+fn load_move_counts_for_home_node() {
     let members = [(1, member(100, MemberState::Running)), (2, member(100, MemberState::Running))];
     let settled = |table: &Placement, members: &[(u64, Member)]| {
         let roster = roster(members);
@@ -223,7 +223,7 @@ fn what_moved_because_of_load_counts_to_where_it_came_from() {
         table.parts[0],
         Part { owner: Some(Nonce(2)), epoch: Epoch(2), home: Some(Nonce(1)), ..Part::default() }
     );
-    // Who has it leaves: it goes home. Whose it is leaves: it stays.
+    // If its owner leaves, it goes home. If its home leaves, it stays.
     let drains = |node: usize| {
         let mut members = members.clone();
         members[node].1.state = MemberState::Draining;
@@ -240,11 +240,11 @@ fn what_moved_because_of_load_counts_to_where_it_came_from() {
 }
 
 #[test]
-fn equal_nodes_get_equally_many_and_the_hash_spreads_them() {
+fn equal_nodes_get_equal_shares() {
     let candidates = candidates(&[100; 4]);
     let chosen = choose(&[None; 1024], &candidates, &[]);
     assert!(counts(&chosen).values().all(|count| *count == 256));
-    // If nobody were bounded, few would go to another than the best: the scores are spread evenly.
+    // Without bounds, few partitions would go to another node than the best: the scores are spread evenly.
     let alone: Vec<usize> = candidates
         .iter()
         .map(|one| moved(&choose(&[None; 1024], &candidates, &[]), &vec![Some(one.node); 1024]))
@@ -253,12 +253,12 @@ fn equal_nodes_get_equally_many_and_the_hash_spreads_them() {
 }
 
 #[test]
-fn nobody_to_choose_is_nobody() {
+fn no_candidates_give_no_owners() {
     assert_eq!(choose(&[Some(Nonce(1)), None], &[], &[]), [None, None]);
 }
 
 #[test]
-fn a_table_with_lines_that_make_no_sense_is_refused() {
+fn nonsensical_rows_are_refused() {
     for bad in [
         r#"{"nodes":[],"parts":[[1,0]]}"#,
         r#"{"nodes":["0000000000000001"],"parts":[[-1,0]]}"#,
@@ -275,7 +275,7 @@ fn a_table_with_lines_that_make_no_sense_is_refused() {
 }
 
 #[test]
-fn the_greatest_table_fits_in_a_value() {
+fn largest_table_fits_in_value() {
     use whimbrel_platform::limits::{STORE_PARTITIONS_MAX, STORE_VALUE_BYTES_MAX};
     let candidates = candidates(&[1; 500]);
     let chosen: Vec<Option<Nonce>> =
@@ -310,7 +310,7 @@ fn member(weight: u32, state: MemberState) -> Member {
     }
 }
 
-/// A roster that was told of these, at time 0.
+/// Returns a roster that was told of these nodes, at time 0.
 fn roster(members: &[(u64, Member)]) -> Roster {
     let mut roster = Roster::new(PATIENCE);
     for (node, member) in members {
@@ -325,17 +325,17 @@ fn running() -> Member {
     member(100, MemberState::Running)
 }
 
-/// Looks often until then.
+/// Looks often until this time.
 fn look_until(roster: &mut Roster, from_ms: u64, to_ms: u64) {
     (from_ms..=to_ms).step_by(250).for_each(|ms| roster.look(Time::from_ms(ms)));
 }
 
 #[test]
-fn who_is_silent_for_too_long_is_dead_and_who_left_is_at_once() {
+fn silent_node_is_dead_after_patience() {
     let mut roster = roster(&[(1, running()), (2, running()), (3, member(1, MemberState::Left))]);
     look_until(&mut roster, 0, 2_000);
     roster.written(Nonce(1), Revision(10), running(), Time::from_ms(2_000));
-    // Told again, it is no sign of life.
+    // A repeated value is no sign of life.
     roster.written(Nonce(2), Revision(2), running(), Time::from_ms(2_000));
     look_until(&mut roster, 2_250, 3_000);
     let dead = |roster: &Roster, at: u64| [1, 2, 3].map(|node| roster.is_dead(Nonce(node), Time::from_ms(at)));
@@ -347,7 +347,7 @@ fn who_is_silent_for_too_long_is_dead_and_who_left_is_at_once() {
 }
 
 #[test]
-fn while_the_store_is_away_nobody_is_suspected_and_afterwards_all_have_time() {
+fn absent_store_kills_no_node() {
     let mut roster = roster(&[(1, running()), (2, running())]);
     roster.away();
     look_until(&mut roster, 0, 60_000);
@@ -357,7 +357,7 @@ fn while_the_store_is_away_nobody_is_suspected_and_afterwards_all_have_time() {
     assert!(!roster.is_dead(Nonce(1), Time::from_ms(60_100)), "not all is told again");
     roster.complete(Time::from_ms(60_200));
     assert!(roster.is_clear());
-    // Whoever was not told of again is gone; the other has all its time.
+    // A node that was not told of again is gone; the other one has its full patience.
     let dead = |roster: &Roster, at: u64| [1, 2].map(|node| roster.is_dead(Nonce(node), Time::from_ms(at)));
     assert_eq!(dead(&roster, 60_200), [true, false]);
     look_until(&mut roster, 60_250, 63_250);
@@ -366,7 +366,7 @@ fn while_the_store_is_away_nobody_is_suspected_and_afterwards_all_have_time() {
 }
 
 #[test]
-fn who_stood_still_itself_suspects_nobody_for_that() {
+fn stalled_observer_suspects_no_node() {
     let mut roster = roster(&[(1, running())]);
     look_until(&mut roster, 0, 2_000);
     roster.look(Time::from_ms(30_000));
@@ -376,7 +376,7 @@ fn who_stood_still_itself_suspects_nobody_for_that() {
 }
 
 #[test]
-fn who_is_only_heard_of_has_as_much_time_as_others() {
+fn mentioned_node_has_full_patience() {
     let mut roster = roster(&[(1, running())]);
     look_until(&mut roster, 0, 1_000);
     roster.mentioned(Nonce(9), Time::from_ms(1_000));
@@ -387,7 +387,7 @@ fn who_is_only_heard_of_has_as_much_time_as_others() {
 }
 
 #[test]
-fn who_has_the_store_for_itself_is_alone() {
+fn sole_owner_is_alone() {
     let mut roster = Roster::alone(Nonce(2));
     roster.written(Nonce(1), Revision(1), running(), Time::ZERO);
     roster.written(Nonce(2), Revision(2), running(), Time::ZERO);
@@ -397,7 +397,7 @@ fn who_has_the_store_for_itself_is_alone() {
 }
 
 #[test]
-fn who_stands_by_gets_partitions_only_if_no_ordinary_node_lives() {
+fn standby_serves_only_without_ordinary_node() {
     let standing = Member { standby: true, ..running() };
     let none = |_: Nonce| 0;
     let both = roster(&[(1, standing.clone()), (2, running()), (3, running())]);
@@ -416,13 +416,13 @@ fn table(owners: &[u64]) -> Placement {
     Placement { parts: owners.iter().map(part).collect() }
 }
 
-/// What the placer wants, long after anybody came or went.
+/// Returns the placer's proposal, long after any node came or went.
 fn proposed(placement: &Placement, roster: &Roster) -> Option<Placement> {
     proposal(placement, roster, &Rules::default(), Time::ZERO, Time::ZERO + SETTLE)
 }
 
 #[test]
-fn a_society_begins_with_all_partitions_at_once() {
+fn society_begins_with_all_partitions() {
     let roster = roster(&[(1, running())]);
     let begun = proposal(&Placement::new(16, Epoch(41)), &roster, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     assert!(
@@ -432,7 +432,7 @@ fn a_society_begins_with_all_partitions_at_once() {
 }
 
 #[test]
-fn what_a_dead_node_had_goes_to_others_at_once_in_a_new_epoch() {
+fn dead_nodes_partitions_move_at_once() {
     let mut roster = roster(&[(1, running()), (2, running()), (3, running())]);
     roster.removed(Nonce(2), Time::ZERO);
     let before = table(&[1, 2, 3, 1, 2, 3, 1, 2, 3]);
@@ -447,7 +447,7 @@ fn what_a_dead_node_had_goes_to_others_at_once_in_a_new_epoch() {
 }
 
 #[test]
-fn who_joins_is_given_its_share_a_few_at_a_time_and_not_before_things_have_settled() {
+fn joining_node_gets_share_gradually() {
     let roster = roster(&[(1, running()), (2, running())]);
     let mut at = table(&[1; 16]);
     assert_eq!(proposal(&at, &roster, &Rules::default(), Time::ZERO, Time::ZERO), None, "others may come");
@@ -466,7 +466,7 @@ fn who_joins_is_given_its_share_a_few_at_a_time_and_not_before_things_have_settl
 }
 
 #[test]
-fn who_drains_hands_over_at_once_and_keeps_what_nobody_can_take() {
+fn draining_node_hands_over_at_once() {
     let draining = member(100, MemberState::Draining);
     let both = roster(&[(1, draining.clone()), (2, running())]);
     let next = proposal(&table(&[1; 8]), &both, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
@@ -476,12 +476,12 @@ fn who_drains_hands_over_at_once_and_keeps_what_nobody_can_take() {
 }
 
 #[test]
-fn where_a_partition_was_to_go_may_end_before_it_does() {
+fn next_owner_may_end_first() {
     let both = roster(&[(1, running()), (2, running())]);
     let marked = proposed(&table(&[1; 8]), &both).unwrap();
     let alone = roster(&[(1, running())]);
     assert_eq!(proposed(&marked, &alone), Some(table(&[1; 8])));
-    // And its owner may.
+    // Its owner may end, too.
     let mut heir = roster(&[(1, running()), (2, running())]);
     heir.removed(Nonce(1), Time::ZERO);
     let after = proposal(&marked, &heir, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
@@ -489,14 +489,14 @@ fn where_a_partition_was_to_go_may_end_before_it_does() {
 }
 
 #[test]
-fn the_placer_is_the_first_of_those_who_take_part() {
+fn placer_is_first_member() {
     let joining = member(1, MemberState::Joining);
     let roster = roster(&[(1, joining), (2, running()), (3, running())]);
     assert_eq!([1, 2, 3].map(|node| is_placer(&roster, Nonce(node), Time::ZERO)), [false, true, false]);
 }
 
 #[test]
-fn a_node_serves_yields_and_hands_over_what_the_table_says() {
+fn holdings_follow_table() {
     let me = Nonce(1);
     let mut holdings = Holdings::default();
     let mut at = table(&[1, 2, 1]);
@@ -516,7 +516,7 @@ fn a_node_serves_yields_and_hands_over_what_the_table_says() {
 }
 
 #[test]
-fn what_was_yielded_for_nothing_comes_back_in_a_new_epoch() {
+fn needless_yield_returns_in_new_epoch() {
     let me = Nonce(1);
     let mut holdings = Holdings::default();
     let mut at = table(&[1]);
@@ -532,7 +532,7 @@ fn what_was_yielded_for_nothing_comes_back_in_a_new_epoch() {
 }
 
 #[test]
-fn who_lost_a_partition_without_yielding_it_was_deposed() {
+fn unyielded_loss_deposes_node() {
     let me = Nonce(1);
     for served in [false, true] {
         let mut holdings = Holdings::default();
@@ -547,7 +547,7 @@ fn who_lost_a_partition_without_yielding_it_was_deposed() {
 }
 
 #[test]
-fn what_went_wrong_is_tried_again() {
+fn failed_duty_is_retried() {
     let me = Nonce(1);
     let mut holdings = Holdings::default();
     let mut at = table(&[1]);
@@ -559,14 +559,14 @@ fn what_went_wrong_is_tried_again() {
     assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
     holdings.not_yielded(Partition(0));
     assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
-    // Some of its agents have stopped: there is no way back.
+    // Some of its agents have stopped, so it cannot be served again.
     holdings.not_yielded(Partition(0));
     at.parts[0].next = None;
     assert_eq!(holdings.duties(&at, me).yield_up, [Partition(0)]);
 }
 
 #[test]
-fn what_cannot_be_read_is_handed_over_and_may_come_back() {
+fn unreadable_partition_is_handed_over() {
     let me = Nonce(1);
     let mut holdings = Holdings::default();
     let mut at = table(&[1]);
@@ -583,7 +583,7 @@ fn what_cannot_be_read_is_handed_over_and_may_come_back() {
 }
 
 #[test]
-fn what_a_node_cannot_read_goes_to_one_that_has_not_tried() {
+fn unreadable_partition_goes_to_untried_node() {
     let unreadable = |partition| Trouble { partition, kind: TroubleKind::Unreadable, why: String::new() };
     let member = |partitions: &[u16]| Member {
         troubles: partitions.iter().map(|partition| unreadable(*partition)).collect(),
@@ -601,7 +601,7 @@ fn what_a_node_cannot_read_goes_to_one_that_has_not_tried() {
 }
 
 #[test]
-fn of_those_that_are_to_be_apart_no_node_has_two_as_long_as_another_has_none() {
+fn apart_partitions_are_spread() {
     let apart = [BTreeSet::from([1, 4, 7].map(Partition))];
     let all = candidates(&[100; 4]);
     let homes = |chosen: &[Option<Nonce>]| {
@@ -613,14 +613,14 @@ fn of_those_that_are_to_be_apart_no_node_has_two_as_long_as_another_has_none() {
     assert_eq!(choose(&chosen, &all, &apart), chosen, "what is chosen stays so");
     let two = choose(&chosen, &all[..2], &apart);
     assert_eq!(homes(&two), 2);
-    // They part again when there are nodes, and nothing else goes than what has to.
+    // They part again when there are nodes, and nothing else moves than necessary.
     let three = choose(&two, &all[..3], &apart);
     assert_eq!(homes(&three), 3);
     assert!(moved(&two, &three) <= 6, "{} moved", moved(&two, &three));
 }
 
 #[test]
-fn partitions_that_are_pinned_wait_for_their_node() {
+fn pinned_partition_waits_for_node() {
     let pins = [(Pin::Node("n9".into()), vec![Partition(2)]), (Pin::Label("gpu".into()), vec![Partition(3)])];
     let rules = Rules { pins: pins.into_iter().collect(), apart: Vec::new() };
     let named = |name: &str, labels: &[&str]| Member {

@@ -1,6 +1,6 @@
-//! Whole clusters on a virtual clock: nodes that join, drain, leave, die and stand still, a store that fails and goes away.
-//! Whatever happens, no two nodes ever write to a partition in one epoch; and when nothing happens any more, every partition is
-//! served by one living node, each of which has its share.
+//! Whole clusters on a virtual clock: nodes that join, drain, leave, die and stand still, a store that fails and goes
+//! away. In any course of events, no two nodes ever write to a partition in one epoch. When nothing happens any more,
+//! every partition is served by one living node, and each node has its share.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -20,10 +20,10 @@ use whimbrel_testkit::Random;
 const PARTITIONS: u16 = 16;
 const STEP: Duration = Duration::from_millis(25);
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long it takes at most until all is well again.
+/// Longest time until all is well again.
 const CALM: Duration = Duration::from_secs(30);
 
-/// What a node does that takes time.
+/// Job of a node that takes time.
 enum Job {
     Adopt(Vec<(Partition, Epoch)>),
     Yield(Vec<Partition>),
@@ -34,26 +34,26 @@ struct Node {
     part: Participant,
     me: Nonce,
     name: String,
-    /// What it was told and has not heard yet, and when it will.
+    /// Notices that it was told and has not heard yet, and when it will.
     inbox: VecDeque<(Time, Watched)>,
     jobs: VecDeque<(Time, Job)>,
     served: BTreeMap<Partition, Epoch>,
     weight: u32,
-    /// What its agents have done.
+    /// Work of its agents.
     busy: Duration,
     spent: BTreeMap<Partition, Duration>,
     window: LoadWindow,
     load_at: Time,
     paused_until: Time,
-    /// Until when what is told does not reach it, though the store can be reached.
+    /// Time until which notices do not reach it, though the store can be reached.
     deaf_until: Option<Time>,
-    /// What it cannot read.
+    /// Partitions that it cannot read.
     damaged: BTreeSet<Partition>,
-    /// Until when agents of it do not stop.
+    /// Time until which agents of it do not stop.
     busy_until: Time,
     leaving: bool,
     ended: Option<Ending>,
-    /// What became of partitions that were wanted elsewhere.
+    /// Outcomes of requested moves.
     moved: Vec<(Partition, Nonce, Result<(), HopError>)>,
     notes: Vec<String>,
     links: Vec<(String, String)>,
@@ -65,13 +65,13 @@ struct World {
     keys: BTreeMap<String, (Revision, Vec<u8>)>,
     revision: u64,
     away: bool,
-    /// One write in so many has an outcome that is not known; 0: none.
+    /// One write in this many has an unknown outcome; 0: none.
     unknown: u64,
-    /// Its project says where some agents are to live.
+    /// True if its project has placement hints.
     has_hints: bool,
-    /// What the agents of partitions take of a node of weight 100, in thousandths.
+    /// Load of partitions on a node of weight 100, in thousandths.
     demand: BTreeMap<Partition, u32>,
-    /// How often a partition moved because of load.
+    /// Number of moves because of load.
     relieved: usize,
     journal: BTreeMap<Partition, Epoch>,
     opened: BTreeMap<(Partition, Epoch), Nonce>,
@@ -117,7 +117,7 @@ impl World {
         }
     }
 
-    /// A node starts; its place among the nodes.
+    /// Starts a node. Returns its place among the nodes.
     fn start(&mut self, change: impl FnOnce(&mut Terms)) -> usize {
         let mut terms = self.terms();
         change(&mut terms);
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// Whoever brings a node what is told is gone, for so long: then it finds out, and hears all anew.
+    /// Cuts a node off from notices for this long: then it finds out, and hears everything anew.
     fn deafen(&mut self, index: usize, time: Duration) {
         self.nodes[index].deaf_until = Some(self.now + time);
     }
@@ -275,7 +275,7 @@ impl World {
         self.check_appends(index);
     }
 
-    /// Links tell who serves what.
+    /// Tells the nodes over links who serves a partition.
     fn tell_who_serves(&mut self, index: usize) {
         let awaited: Vec<Partition> = self.nodes[index].part.awaited().collect();
         for partition in awaited {
@@ -286,13 +286,13 @@ impl World {
         }
     }
 
-    /// Somebody on this node wants a partition to be on another one.
+    /// Asks on this node for a partition to move to another one.
     fn ask_to_move(&mut self, index: usize, partition: u16, to: &str) -> Result<Nonce, HopError> {
         let now = self.now;
         self.nodes[index].part.ask_to_move(Partition(partition), to, now)
     }
 
-    /// The name of the node that serves a partition.
+    /// Returns the name of the node that serves a partition.
     fn server_of(&self, partition: u16) -> Option<&str> {
         let serves = |node: &&Node| node.served.contains_key(&Partition(partition));
         self.living().find(serves).map(|node| node.name.as_str())
@@ -347,7 +347,7 @@ impl World {
         }
     }
 
-    /// A partition is opened in an epoch: by one node, ever.
+    /// Opens a partition in an epoch: by one node, ever.
     fn open(&mut self, me: Nonce, partition: Partition, epoch: Epoch) -> Result<(), AdoptError> {
         let at = self.journal.entry(partition).or_default();
         if *at > epoch {
@@ -382,7 +382,7 @@ impl World {
             }
             Job::Yield(partitions) => {
                 let node = &mut self.nodes[index];
-                // One agent keeps one partition.
+                // One agent that does not stop keeps one partition.
                 let stuck = partitions.first().filter(|_| now < node.busy_until).copied();
                 node.served.retain(|partition, _| !partitions.contains(partition) || stuck == Some(*partition));
                 let stuck = stuck.map(|partition| (partition, YieldError("busy".into())));
@@ -397,7 +397,7 @@ impl World {
         }
     }
 
-    /// Agents write all the time: who has been fenced ends.
+    /// Writes as agents do all the time: a node that was fenced ends.
     fn check_appends(&mut self, index: usize) {
         let node = &mut self.nodes[index];
         let fenced =
@@ -419,7 +419,7 @@ impl World {
         self.nodes[index].served.len()
     }
 
-    /// Everything is served, by one node each, as the table says.
+    /// Checks that each partition is served by one node, as the table says.
     fn assert_all_served(&self) {
         let mut served = BTreeSet::new();
         let table = self.table();
@@ -440,7 +440,7 @@ impl World {
 }
 
 impl Node {
-    /// Its agents work, as much as they want to or it can do, and it says how much that is.
+    /// Works as much as its agents want or the node can, and reports its load.
     fn work(&mut self, demand: &BTreeMap<Partition, u32>, now: Time) {
         let wants = |partition: &Partition| demand.get(partition).map_or(0, |demand| demand * 100 / self.weight);
         let all: u32 = self.served.keys().map(wants).sum();
@@ -463,7 +463,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 #[test]
-fn one_node_serves_all_within_a_moment_and_a_second_gets_its_half() {
+fn second_node_gets_half() {
     let mut world = World::new(1);
     world.start(|_| {});
     world.run(seconds(2));
@@ -479,7 +479,7 @@ fn one_node_serves_all_within_a_moment_and_a_second_gets_its_half() {
 }
 
 #[test]
-fn what_a_killed_node_had_is_served_by_others_soon() {
+fn killed_nodes_partitions_are_served_soon() {
     let mut world = World::new(2);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
@@ -493,7 +493,7 @@ fn what_a_killed_node_had_is_served_by_others_soon() {
 }
 
 #[test]
-fn who_stood_still_for_too_long_is_deposed_and_says_nothing_more() {
+fn stalled_node_is_deposed_silently() {
     let mut world = World::new(3);
     (0..2).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
@@ -505,9 +505,9 @@ fn who_stood_still_for_too_long_is_deposed_and_says_nothing_more() {
     world.assert_all_served();
 }
 
-/// What brings it the keys of others died with a server; its own writes go through another one.
+/// Notices of others' keys came by a server that died; its own writes go through another one.
 #[test]
-fn who_hears_nothing_of_itself_takes_nobody_for_dead() {
+fn deaf_node_suspects_no_node() {
     for seed in 0..20 {
         let mut world = World::new(seed);
         (0..3).for_each(|_| world.start_one(|_| {}));
@@ -517,7 +517,7 @@ fn who_hears_nothing_of_itself_takes_nobody_for_dead() {
         world.run(seconds(10));
         world.assert_all_served();
         assert_eq!((world.living().count(), world.table()), (3, before), "seed {seed}");
-        // Who is dead is noticed all the same.
+        // A dead node is noticed all the same.
         world.kill((seed as usize + 1) % 3);
         world.run(PATIENCE + seconds(1));
         world.assert_all_served();
@@ -525,7 +525,7 @@ fn who_hears_nothing_of_itself_takes_nobody_for_dead() {
 }
 
 #[test]
-fn while_the_store_is_away_nobody_is_deposed() {
+fn absent_store_deposes_no_node() {
     let mut world = World::new(4);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
@@ -539,7 +539,7 @@ fn while_the_store_is_away_nobody_is_deposed() {
 }
 
 #[test]
-fn who_leaves_or_drains_hands_over_first() {
+fn leaving_node_hands_over_first() {
     let mut world = World::new(5);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
@@ -564,7 +564,7 @@ fn who_leaves_or_drains_hands_over_first() {
 }
 
 #[test]
-fn the_last_node_just_leaves_and_the_next_goes_on_at_once() {
+fn last_node_leaves_without_handover() {
     let mut world = World::new(6);
     world.start(|_| {});
     world.run(seconds(3));
@@ -579,7 +579,7 @@ fn the_last_node_just_leaves_and_the_next_goes_on_at_once() {
 }
 
 #[test]
-fn who_stands_by_waits_until_nobody_serves_and_gives_it_back() {
+fn standby_serves_and_gives_back() {
     let mut world = World::new(7);
     for _ in 0..2 {
         world.start(|terms| terms.standby = true);
@@ -596,7 +596,7 @@ fn who_stands_by_waits_until_nobody_serves_and_gives_it_back() {
 }
 
 #[test]
-fn nodes_get_partitions_by_what_they_can_do() {
+fn partitions_follow_node_weights() {
     let mut world = World::new(8);
     [300, 100].into_iter().for_each(|weight| world.start_one(|terms| terms.weight = weight));
     world.run(seconds(20));
@@ -604,7 +604,7 @@ fn nodes_get_partitions_by_what_they_can_do() {
 }
 
 #[test]
-fn another_project_is_another_society() {
+fn other_project_is_refused() {
     let mut world = World::new(9);
     world.start(|_| {});
     world.run(seconds(2));
@@ -629,7 +629,7 @@ fn programs(files: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 impl World {
-    /// A node with these programs asks to be let in; why it was not, if it was not.
+    /// Starts a node with these programs. Returns why it was not let in, if it was not.
     fn start_with(&mut self, files: &[(&str, &str)]) -> (usize, Option<String>) {
         let programs = programs(files);
         let index = self.start(|terms| terms.programs = programs);
@@ -645,7 +645,7 @@ impl World {
         serde_json::from_slice(&self.keys[SOCIETY].1).unwrap()
     }
 
-    /// The society is at the level that all nodes know which are there.
+    /// Checks that the society is at the level that all present nodes know.
     fn assert_all_know_the_level(&self) {
         let views = self.living().next().unwrap().part.nodes(self.now);
         let lowest = views.iter().filter(|view| !view.dead).map(|view| view.member.level).min();
@@ -654,7 +654,7 @@ impl World {
 }
 
 #[test]
-fn nodes_with_other_programs_are_refused_beside_those_that_run() {
+fn node_with_other_programs_is_refused() {
     let mut world = World::new(22);
     let (first, _) = world.start_with(&[("a.asl", "1"), ("b.asl", "2")]);
     let refused = |files: &[(&str, &str)], world: &mut World| world.start_with(files).1.unwrap();
@@ -667,7 +667,7 @@ fn nodes_with_other_programs_are_refused_beside_those_that_run() {
     assert!(why.starts_with("the project has no b.asl here, unlike"), "{why}");
     let (second, none) = world.start_with(&[("a.asl", "1"), ("b.asl", "2")]);
     assert_eq!(none, None);
-    // Nobody is in the way of who is alone, once the others are dead; what agents were kept with stays the society's.
+    // A node that is alone, once the others are dead, is let in; agents in the store keep the society's programs.
     [first, second].into_iter().for_each(|index| world.kill(index));
     let (edited, none) = world.start_with(&[("a.asl", "1"), ("b.asl", "3"), ("c.asl", "4")]);
     assert_eq!((none, world.nodes[edited].name.as_str()), (None, "n3"));
@@ -680,7 +680,7 @@ fn nodes_with_other_programs_are_refused_beside_those_that_run() {
 }
 
 #[test]
-fn releases_replace_each_other_node_by_node() {
+fn releases_replace_node_by_node() {
     let mut world = World::new(24);
     let old = |terms: &mut Terms| terms.level = LEVEL - 1;
     (0..3).for_each(|_| world.start_one(old));
@@ -689,7 +689,7 @@ fn releases_replace_each_other_node_by_node() {
     for index in 0..3 {
         let new = world.start(|_| {});
         world.run(seconds(30));
-        // What only the new ones know nobody writes.
+        // No node writes anything of a level that only new nodes know.
         assert_eq!(world.society().level, LEVEL - 1);
         let refused = world.ask_to_move(new, 3, "n3").unwrap_err().to_string();
         assert!(refused.contains("a node of an earlier release takes part"), "{refused}");
@@ -725,7 +725,7 @@ fn releases_replace_each_other_node_by_node() {
 }
 
 #[test]
-fn nothing_moves_because_of_load_while_a_node_knows_nothing_of_that() {
+fn old_level_prevents_load_moves() {
     let mut world = World::new(26);
     let old = world.start(|terms| terms.level = 1);
     world.run(seconds(3));
@@ -743,7 +743,7 @@ fn nothing_moves_because_of_load_while_a_node_knows_nothing_of_that() {
     assert!(world.relieved > 0, "now it may");
 }
 
-/// Two nodes with eight partitions each; what becomes of one that is wanted elsewhere.
+/// Returns two nodes with eight partitions each.
 fn pair(seed: u64) -> World {
     let mut world = World::new(seed);
     world.start_one(|_| {});
@@ -755,7 +755,7 @@ fn pair(seed: u64) -> World {
 }
 
 #[test]
-fn a_partition_goes_where_it_is_wanted_and_stays_there() {
+fn wanted_partition_moves_and_stays() {
     let mut world = pair(30);
     let Partition(wanted) = world.served_by(0)[0];
     let to = world.ask_to_move(0, wanted, "n2").expect("it may");
@@ -773,14 +773,14 @@ fn a_partition_goes_where_it_is_wanted_and_stays_there() {
     world.run(seconds(20));
     world.assert_all_served();
     assert_eq!(world.server_of(wanted), Some("n2"));
-    // Asked for by the one that has it, and by one that has nothing to do with it.
+    // Asked for by its owner, and by a node that has nothing to do with it.
     for (asker, to) in [(1, "n3"), (0, "n2"), (2, "n1")] {
         world.ask_to_move(asker, wanted, to).expect("it may");
         world.run(seconds(2));
         assert_eq!(world.server_of(wanted), Some(to));
         assert_eq!(world.nodes[asker].moved.pop().map(|(.., outcome)| outcome), Some(Ok(())));
     }
-    // Whoever has it is gone: then it is anybody's again.
+    // Its node is gone: any node may have it again.
     world.kill(world.named("n1"));
     world.run(seconds(20));
     world.assert_all_served();
@@ -788,20 +788,20 @@ fn a_partition_goes_where_it_is_wanted_and_stays_there() {
 }
 
 #[test]
-fn what_somebody_wanted_can_be_taken_back() {
+fn wish_can_be_taken_back() {
     let mut world = pair(32);
     let Partition(wanted) = world.served_by(0)[0];
     assert!(!world.nodes[0].part.ask_to_free(Partition(wanted)), "nobody wants it anywhere");
     let to = world.ask_to_move(0, wanted, "n2").expect("it may");
     world.run(seconds(2));
     assert_eq!((world.server_of(wanted), world.has(0), world.has(1)), (Some("n2"), 7, 9));
-    // By whichever node. Then shares count again.
+    // Any node may take the wish back. Then shares count again.
     assert!(world.nodes[1].part.ask_to_free(Partition(wanted)));
     world.run(seconds(20));
     world.assert_all_served();
     assert!(world.table().iter().all(|(_, part)| part.wish.is_none() && part.home.is_none()));
     assert_eq!((world.has(0), world.has(1)), (8, 8));
-    // Before it is there: who waits for it is told.
+    // Before it is there: callers that wait are told.
     world.nodes[0].moved.clear();
     let Partition(other) = world.served_by(0)[0];
     world.ask_to_move(0, other, "n2").expect("it may");
@@ -813,34 +813,34 @@ fn what_somebody_wanted_can_be_taken_back() {
         "{told:?}"
     );
     assert_eq!((world.server_of(other), world.has(0), world.has(1)), (Some("n1"), 8, 8));
-    // And it may be wanted there once more.
+    // It may be wanted there once more.
     world.ask_to_move(0, other, "n2").expect("it may");
     world.run(seconds(2));
     assert_eq!(world.server_of(other), Some("n2"));
 }
 
-/// Who gives up waiting takes back what he wanted, and what nobody else does.
+/// A caller that gives up takes back its own wish, and no other one.
 #[test]
-fn who_gives_up_takes_back_only_what_he_wanted_himself() {
+fn giving_up_keeps_others_wishes() {
     let mut world = pair(33);
     let Partition(wanted) = world.served_by(0)[0];
     let partition = Partition(wanted);
     let wish = |world: &World| world.table().iter().find(|(it, _)| *it == partition).and_then(|(_, part)| part.wish);
-    // Each node has one who wants it on n2: the one at n2 gives up, who was not the first.
+    // Each node has a caller that wants it on n2: the one at n2, which was not the first, gives up.
     let to = world.ask_to_move(0, wanted, "n2").expect("it may");
     world.run(seconds(2));
     assert_eq!(wish(&world), Some(to));
     world.nodes[1].part.give_up(partition, "n2");
     world.run(seconds(2));
     assert_eq!((wish(&world), world.server_of(wanted)), (Some(to), Some("n2")));
-    // Two at one node want it back on n1; when both have given up, nobody does.
+    // Two callers at one node want it back on n1; when both have given up, the wish is gone.
     let back = world.ask_to_move(0, wanted, "n1").expect("it may");
     world.ask_to_move(0, wanted, "n1").expect("it may");
     world.nodes[0].part.give_up(partition, "n1");
     world.nodes[0].part.give_up(partition, "n1");
     world.run(seconds(2));
     assert_ne!(wish(&world), Some(back), "it was taken back");
-    // He gives up, and somebody else wants it elsewhere meanwhile.
+    // A caller gives up, and another one wants it elsewhere meanwhile.
     world.start_one(|_| ());
     world.run(seconds(20));
     world.ask_to_move(0, wanted, "n1").expect("it may");
@@ -852,7 +852,7 @@ fn who_gives_up_takes_back_only_what_he_wanted_himself() {
 }
 
 #[test]
-fn what_cannot_be_where_it_is_wanted_stays_and_says_why() {
+fn impossible_move_fails_with_reason() {
     let mut world = pair(31);
     let Partition(wanted) = world.served_by(0)[0];
     let refused = |world: &mut World, to: &str| world.ask_to_move(0, wanted, to).map(drop);
@@ -861,7 +861,7 @@ fn what_cannot_be_where_it_is_wanted_stays_and_says_why() {
     world.start_one(|terms| terms.standby = true);
     world.run(seconds(5));
     let said = |outcome: Result<(), HopError>| outcome.expect_err("it cannot be").to_string();
-    // Found out when somebody asks, or, if it is so only then, from what becomes of it.
+    // Found when a caller asks, or from the outcome if it becomes so later.
     let stands_by = said(refused(&mut world, "n3"));
     assert_eq!(stands_by, "node n3 cannot take it: it stands by, and serves nothing while another node lives");
     world.nodes[1].damaged.insert(Partition(wanted));
@@ -879,9 +879,9 @@ fn what_cannot_be_where_it_is_wanted_stays_and_says_why() {
     world.assert_all_served();
 }
 
-/// Who asked dies at any moment of the move: the partition is served by one node, where it was or where it was wanted.
+/// The asking node dies at any moment of the move: the partition is served by one node, at its old or its new place.
 #[test]
-fn whoever_dies_on_the_way_a_wanted_partition_is_served_by_one() {
+fn death_during_move_leaves_one_server() {
     for (seed, dies) in [(40, 0), (41, 1)] {
         for ms in (0..2_000).step_by(50) {
             let mut world = pair(seed);
@@ -897,9 +897,9 @@ fn whoever_dies_on_the_way_a_wanted_partition_is_served_by_one() {
     }
 }
 
-/// A node of the old release stands still for so long that the others take it for dead, and go on to the next level.
+/// A node of the old release stands still for so long that the others take it for dead, and rise to the next level.
 #[test]
-fn who_was_taken_for_dead_does_not_go_on_at_the_old_level() {
+fn presumed_dead_node_leaves_old_level() {
     let mut world = World::new(25);
     let old = world.start(|terms| terms.level = LEVEL - 1);
     world.run(seconds(3));
@@ -913,7 +913,7 @@ fn who_was_taken_for_dead_does_not_go_on_at_the_old_level() {
 }
 
 #[test]
-fn a_society_that_does_not_say_its_programs_takes_any() {
+fn unstated_programs_admit_any_node() {
     let mut world = World::new(23);
     let (first, _) = world.start_with(&[]);
     assert!(world.society().programs.is_empty());
@@ -926,7 +926,7 @@ fn a_society_that_does_not_say_its_programs_takes_any() {
 }
 
 #[test]
-fn of_strangers_that_come_together_one_is_let_in() {
+fn one_of_differing_newcomers_is_admitted() {
     for seed in 40..50 {
         let mut world = World::new(seed);
         let (first, _) = world.start_with(&[("a.asl", "1")]);
@@ -941,7 +941,7 @@ fn of_strangers_that_come_together_one_is_let_in() {
 }
 
 #[test]
-fn who_asks_for_it_begins_anew_what_nobody_runs() {
+fn fresh_restarts_idle_society() {
     let mut world = World::new(10);
     world.start(|_| {});
     world.run(seconds(2));
@@ -954,7 +954,7 @@ fn who_asks_for_it_begins_anew_what_nobody_runs() {
 }
 
 #[test]
-fn a_society_that_has_ended_ends_everywhere_and_is_forgotten() {
+fn ended_society_is_erased() {
     for dies in [false, true] {
         let mut world = World::new(11);
         (0..3).for_each(|_| world.start_one(|_| {}));
@@ -981,7 +981,7 @@ fn a_society_that_has_ended_ends_everywhere_and_is_forgotten() {
 }
 
 #[test]
-fn names_are_unlike_and_can_be_asked_for() {
+fn node_names_are_unique() {
     let mut world = World::new(12);
     (0..4).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(3));
@@ -991,7 +991,7 @@ fn names_are_unlike_and_can_be_asked_for() {
     let twin = world.start(|terms| terms.name = Some("n2".into()));
     world.run(seconds(2));
     assert!(matches!(&world.nodes[twin].ended, Some(Ending::Failed(why)) if why.contains("another node is called n2")));
-    // Who was killed and is started again under its name waits until the other one is dead.
+    // A killed node that is started again under its name waits until the old one is dead.
     let index = world.named("n3");
     world.kill(index);
     let again = world.start(|terms| terms.name = Some("n3".into()));
@@ -1000,7 +1000,7 @@ fn names_are_unlike_and_can_be_asked_for() {
 }
 
 #[test]
-fn epochs_go_on_from_what_an_earlier_release_wrote() {
+fn epochs_continue_from_earlier_release() {
     let mut world = World::new(13);
     let owner = br#"{"node":"process 7 on a","nonce":5,"epoch":41,"beat":9,"state":"left"}"#;
     world.write("owner", Revision(0), Some(owner)).unwrap();
@@ -1012,7 +1012,7 @@ fn epochs_go_on_from_what_an_earlier_release_wrote() {
 }
 
 #[test]
-fn a_running_earlier_release_is_not_joined() {
+fn running_earlier_release_refuses_nodes() {
     let mut world = World::new(14);
     let owner =
         |beat: u64| format!(r#"{{"node":"process 7 on a","nonce":5,"epoch":41,"beat":{beat},"state":"running"}}"#);
@@ -1027,7 +1027,7 @@ fn a_running_earlier_release_is_not_joined() {
 }
 
 #[test]
-fn epochs_go_beyond_what_the_journal_knows() {
+fn epochs_exceed_journals_epoch() {
     let mut world = World::new(15);
     world.journal.insert(Partition(3), Epoch(9));
     world.start(|_| {});
@@ -1037,7 +1037,7 @@ fn epochs_go_beyond_what_the_journal_knows() {
 }
 
 #[test]
-fn what_nobody_can_read_is_tried_by_all_and_the_rest_is_shared() {
+fn unreadable_partition_is_tried_by_all() {
     let mut world = World::new(16);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.nodes.iter_mut().for_each(|node| node.damaged = BTreeSet::from([Partition(5)]));
@@ -1046,7 +1046,7 @@ fn what_nobody_can_read_is_tried_by_all_and_the_rest_is_shared() {
     assert!(world.living().all(|node| node.notes.iter().any(|note| note.contains("cannot serve partition 5"))));
     assert_eq!(world.living().map(|node| node.served.len()).sum::<usize>(), 15);
     assert!(world.living().all(|node| node.served.len() >= 5));
-    // Each of them tried once, whatever happens to it.
+    // Each node tried once, whatever happens to it.
     let epoch = world.table().parts[5].epoch;
     world.run(seconds(20));
     assert_eq!(world.table().parts[5].epoch, epoch);
@@ -1059,7 +1059,7 @@ fn what_nobody_can_read_is_tried_by_all_and_the_rest_is_shared() {
 }
 
 #[test]
-fn who_can_read_nothing_ends_if_others_can() {
+fn blind_node_ends_if_others_read() {
     let mut world = World::new(17);
     world.start(|_| {});
     world.run(seconds(5));
@@ -1072,7 +1072,7 @@ fn who_can_read_nothing_ends_if_others_can() {
 }
 
 #[test]
-fn agents_that_do_not_stop_are_told_of_and_yielded_when_they_do() {
+fn stuck_agents_are_yielded_later() {
     let mut world = World::new(18);
     (0..2).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
@@ -1086,7 +1086,7 @@ fn agents_that_do_not_stop_are_told_of_and_yielded_when_they_do() {
         views.iter().flat_map(|view| &view.member.troubles).map(|trouble| trouble.kind).collect::<Vec<_>>()
     };
     assert!(troubles(&world).iter().all(|kind| *kind == TroubleKind::Stuck) && !troubles(&world).is_empty());
-    // It was told to stop: whether it is to go or not, it does.
+    // Agents that were told to stop do so, even if the partition stays.
     let now = world.now;
     world.nodes[first].part.ask_to_drain("n1", false, now).unwrap();
     world.run(seconds(20));
@@ -1094,7 +1094,7 @@ fn agents_that_do_not_stop_are_told_of_and_yielded_when_they_do() {
     world.assert_all_served();
 }
 
-/// Partitions that are to be on a node of one name, or of one label, or apart from each other.
+/// Returns hints for partitions on a node of one name, of one label, or apart from each other.
 fn hints() -> Layout {
     let hinted = |name: &str, count: usize, hints| Hinted {
         what: name.into(),
@@ -1111,7 +1111,7 @@ fn hints() -> Layout {
 }
 
 impl World {
-    /// The names of the nodes that serve what is pinned to n2 and to gpu, and of those with the three that are apart.
+    /// Returns the names of the nodes that serve what is pinned to n2 and to gpu, and of those with the three apart.
     fn places(&self) -> [BTreeSet<String>; 3] {
         let (layout, table) = (hints(), self.table());
         let place = |names: &[&str]| {
@@ -1128,7 +1128,7 @@ fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_is_pinned_is_where_it_may_be_or_waits_and_what_is_apart_parts() {
+fn pins_and_apart_rules_hold() {
     let mut world = World::new(20);
     world.start(|terms| terms.layout = hints());
     world.run(seconds(5));
@@ -1144,7 +1144,7 @@ fn what_is_pinned_is_where_it_may_be_or_waits_and_what_is_apart_parts() {
     assert_eq!(world.places(), [names(["n2"]), names(["n2"]), names(["n1", "n2", "n3"])]);
     world.assert_all_served();
     assert_eq!(world.nodes[0].part.vacant(world.now), [""; 0]);
-    // What nobody else may have keeps nobody from leaving.
+    // A partition that no other node may have keeps none from leaving.
     let index = world.named("n2");
     world.nodes[index].leaving = true;
     world.nodes[index].part.prepare_to_leave();
@@ -1158,7 +1158,7 @@ fn what_is_pinned_is_where_it_may_be_or_waits_and_what_is_apart_parts() {
 }
 
 #[test]
-fn a_project_that_says_otherwise_of_where_agents_live_is_refused() {
+fn other_placement_hints_are_refused() {
     let mut world = World::new(21);
     world.start(|terms| terms.layout = hints());
     world.run(seconds(2));
@@ -1172,7 +1172,7 @@ fn a_project_that_says_otherwise_of_where_agents_live_is_refused() {
 }
 
 impl World {
-    /// Two nodes that have their halves.
+    /// Returns two nodes that have their halves.
     fn with_two(seed: u64) -> Self {
         let mut world = Self::new(seed);
         (0..2).for_each(|_| world.start_one(|_| {}));
@@ -1180,7 +1180,7 @@ impl World {
         world
     }
 
-    /// What the agents of these partitions take from now on.
+    /// Sets the load of the agents of these partitions.
     fn demand(&mut self, partitions: impl IntoIterator<Item = Partition>, demand: u32) {
         self.demand.extend(partitions.into_iter().map(|partition| (partition, demand)));
     }
@@ -1189,7 +1189,7 @@ impl World {
         self.nodes[index].served.keys().copied().collect()
     }
 
-    /// How busy each node is that lives, as it says.
+    /// Returns the load that each living node reports.
     fn busy(&self) -> Vec<u16> {
         let views = self.living().next().unwrap().part.nodes(self.now);
         let living = views.iter().filter(|view| !view.dead && view.member.takes_part());
@@ -1198,14 +1198,14 @@ impl World {
 }
 
 #[test]
-fn a_busy_node_gives_to_an_idle_one_until_it_is_busy_no_more() {
+fn busy_node_gives_to_idle_node() {
     let mut world = World::with_two(30);
     let hot = world.served_by(0);
     world.demand(hot, 120);
     world.run(seconds(8));
     assert_eq!(world.relieved, 0, "it may be over soon");
     world.run(seconds(4));
-    // It is planned, and then it is done.
+    // The move is planned, and then done.
     assert_eq!(world.relieved, 2);
     let note = world.nodes[1].notes.last().unwrap();
     let said = format!(
@@ -1217,10 +1217,10 @@ fn a_busy_node_gives_to_an_idle_one_until_it_is_busy_no_more() {
     world.assert_all_served();
     assert!(world.busy().iter().all(|busy| *busy <= LOAD_BUSY), "{:?}", world.busy());
     assert_eq!((world.has(0), world.relieved), (5, 6), "three have moved");
-    // Now it is well, and it stays so.
+    // Now it is well, and stays so.
     world.run(seconds(600));
     assert_eq!(world.relieved, 6);
-    // What moved because of load is in nobody's way when nodes come and go.
+    // Partitions that moved because of load delay nothing when nodes come and go.
     world.start(|_| {});
     world.run(seconds(30));
     world.assert_all_served();
@@ -1230,7 +1230,7 @@ fn a_busy_node_gives_to_an_idle_one_until_it_is_busy_no_more() {
 }
 
 #[test]
-fn what_is_kept_apart_goes_because_of_load_to_who_has_no_other_of_it() {
+fn load_moves_respect_apart_rules() {
     let apart: Vec<Partition> = ["c1", "c2", "c3"].map(|name| hints().partition_of(Symbol::new(name))).to_vec();
     let busy_with_apart = |nodes: usize| {
         let mut world = World::new(33);
@@ -1249,7 +1249,7 @@ fn what_is_kept_apart_goes_because_of_load_to_who_has_no_other_of_it() {
         assert_eq!(world.places()[2].len(), 3, "no node has two of them");
         assert!(world.busy().iter().all(|busy| *busy <= LOAD_BUSY), "{:?}", world.busy());
         let has_moved = world.server_of(apart[0].0) != Some(&before);
-        // And there it stays.
+        // There it stays.
         let moved = world.relieved;
         world.run(seconds(600));
         assert_eq!((world.relieved, world.places()[2].len()), (moved, 3));
@@ -1260,7 +1260,7 @@ fn what_is_kept_apart_goes_because_of_load_to_who_has_no_other_of_it() {
 }
 
 #[test]
-fn nothing_moves_because_of_load_if_that_helps_nobody() {
+fn useless_load_move_is_not_made() {
     let all = |_: &World| (0..PARTITIONS).map(Partition).collect::<Vec<_>>();
     let half = |world: &World| world.served_by(0);
     let one = |world: &World| vec![world.served_by(0)[0]];
@@ -1278,7 +1278,7 @@ fn nothing_moves_because_of_load_if_that_helps_nobody() {
 }
 
 #[test]
-fn loads_that_come_and_go_move_little() {
+fn brief_loads_move_little() {
     for (every, moves) in [(5, 0), (20, 16), (60, 16)] {
         let mut world = World::with_two(32);
         let halves = [world.served_by(0), world.served_by(1)];
@@ -1288,7 +1288,7 @@ fn loads_that_come_and_go_move_little() {
             world.demand(cold.clone(), 0);
             world.run(seconds(every as u64));
         }
-        // Each is planned and done, and no partition moves twice within the time that it stays.
+        // Each move is planned and done, and no partition moves twice within the time that it stays.
         let at_most = 2 * moves * (600_000_usize).div_ceil(LOAD_STAY_MS as usize);
         assert!(world.relieved <= at_most, "every {every} s: {}", world.relieved);
         world.run(seconds(20));
@@ -1297,7 +1297,7 @@ fn loads_that_come_and_go_move_little() {
 }
 
 #[test]
-fn what_is_bound_to_a_place_stays_there_whatever_the_load() {
+fn pinned_partition_ignores_load() {
     let mut world = World::new(33);
     world.has_hints = true;
     world.start(|_| {});
@@ -1310,9 +1310,9 @@ fn what_is_bound_to_a_place_stays_there_whatever_the_load() {
     assert_eq!((world.relieved, world.places()), (0, places), "{:?}", world.busy());
 }
 
-/// Whatever takes how much on how many nodes: moves come to an end, and there are not many.
+/// Moves come to an end, and are few, with any loads on any number of nodes.
 #[test]
-fn loads_of_any_kind_come_to_rest() {
+fn any_loads_come_to_rest() {
     for seed in 0..4 {
         let mut world = World::new(100 + seed);
         for _ in 0..world.random.between(2..=5) {
@@ -1322,7 +1322,7 @@ fn loads_of_any_kind_come_to_rest() {
         world.run(seconds(20));
         let most = world.random.between(50..=400);
         for partition in 0..PARTITIONS {
-            // Few take much.
+            // A few partitions are busy.
             let demand = world.random.between(0..=most) * world.random.between(0..=most) / most;
             world.demand([Partition(partition)], demand as u32);
         }
@@ -1342,7 +1342,7 @@ fn loads_of_any_kind_come_to_rest() {
     }
 }
 
-/// Something happens.
+/// Causes a random event.
 fn strike(world: &mut World) {
     let living: Vec<usize> = (0..world.nodes.len()).filter(|index| world.nodes[*index].ended.is_none()).collect();
     let one = world.random.pick(&living).copied();
@@ -1410,9 +1410,9 @@ fn storm(seed: u64) {
         world.store_comes_back();
     }
     if world.has_hints {
-        // Who is about to be let in, or deaf, has its name by then.
+        // A node that is about to be let in, or deaf, has its name by then.
         world.run(seconds(7));
-        // What is pinned is served by the node that has just come.
+        // Pinned partitions are served by the node that has just come.
         let pinned = (0..world.nodes.len()).filter(|index| world.nodes[*index].name == "n2");
         pinned.collect::<Vec<_>>().into_iter().for_each(|index| world.kill(index));
         world.start(|terms| (terms.name, terms.labels) = (Some("n2".into()), vec!["gpu".into()]));
@@ -1432,7 +1432,7 @@ fn storm(seed: u64) {
         .filter(|view| !view.dead && !view.member.standby && view.member.state == MemberState::Running)
         .collect();
     if takers.iter().any(|view| !view.member.troubles.is_empty()) {
-        // What only some can read may be more than their share.
+        // Partitions that only some nodes can read may exceed their shares.
         return;
     }
     if world.has_hints {
@@ -1452,7 +1452,7 @@ fn storm(seed: u64) {
 }
 
 #[test]
-fn whatever_happens_every_partition_is_served_by_one_in_the_end() {
+fn every_partition_ends_with_one_server() {
     let seeds = std::env::var("WHIMBREL_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(40);
     let seeds = match std::env::var("WHIMBREL_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => seed..seed + 1,

@@ -1,4 +1,4 @@
-//! Devices are chosen as their compute units say, and work that is shared out among them gets done whatever they do.
+//! Devices are chosen as their compute units say, and shared work gets done whatever they do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn fleet(devices: &[(&str, u32)]) -> Fleet {
     fleet
 }
 
-/// Any numbers, the same each time (splitmix64).
+/// Returns a sequence of numbers, the same each time (splitmix64).
 fn numbers(mut seed: u64) -> impl FnMut() -> u64 {
     move || {
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -33,7 +33,7 @@ fn numbers(mut seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// How often each is chosen out of so many times, if each has room again at once.
+/// Returns how often each is chosen in this many placements, if each has room again at once.
 fn shares(fleet: &mut Fleet, placements: u32) -> BTreeMap<String, f64> {
     let (mut random, mut chosen) = (numbers(7), BTreeMap::<String, u32>::new());
     for _ in 0..placements {
@@ -54,10 +54,10 @@ fn check_shares(fleet: &mut Fleet, expected: &[(&str, f64)]) {
 }
 
 #[test]
-fn each_device_is_chosen_as_often_as_its_compute_units_say() {
+fn devices_are_chosen_by_units() {
     let mut fleet = fleet(&[("one", 100), ("two", 200), ("four", 400), ("eight", 800)]);
     check_shares(&mut fleet, &[("one", 1.0 / 15.0), ("two", 2.0 / 15.0), ("four", 4.0 / 15.0), ("eight", 8.0 / 15.0)]);
-    // Somebody looks at something else.
+    // Another attribute is looked at.
     let hidden = Condition { visible: false, ..device("eight", 1).condition };
     fleet.join(Device { condition: hidden, ..device("eight", 800) }).expect("it is there already");
     check_shares(&mut fleet, &[("one", 0.125), ("two", 0.25), ("four", 0.5), ("eight", 0.125)]);
@@ -68,7 +68,7 @@ fn each_device_is_chosen_as_often_as_its_compute_units_say() {
 }
 
 #[test]
-fn a_device_without_room_is_not_chosen() {
+fn full_device_is_not_chosen() {
     let (mut fleet, mut random) = (fleet(&[("big", 1_000_000), ("small", 1)]), numbers(1));
     let chosen: Vec<Symbol> = (0..4).filter_map(|_| fleet.choose(&mut random, &|_| true)).collect();
     let count = |name: &str| chosen.iter().filter(|agent| agent.as_str() == name).count();
@@ -79,7 +79,7 @@ fn a_device_without_room_is_not_chosen() {
 }
 
 #[test]
-fn one_that_suits_is_found_among_many_that_do_not() {
+fn suitable_device_is_found_among_many() {
     let (mut fleet, mut random) = (Fleet::default(), numbers(3));
     (0..1_000).for_each(|at| fleet.join(device(&format!("d{at}"), 1_000)).expect("it may"));
     let wanted = Symbol::new("d777");
@@ -95,7 +95,7 @@ fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec
 }
 
 #[test]
-fn a_part_that_does_not_come_back_is_lent_again() {
+fn overdue_part_is_lent_again() {
     let (mut fleet, mut work) = (fleet(&[("slow", 1)]), Work::default());
     let part = work.add(Time::ZERO, TERMS);
     let first = leases(&mut work, Time::ZERO, &mut fleet);
@@ -116,7 +116,7 @@ fn a_part_that_does_not_come_back_is_lent_again() {
 }
 
 #[test]
-fn what_dawdles_is_lent_twice_when_nothing_else_is_left() {
+fn dawdling_part_is_lent_twice() {
     let (mut fleet, mut work) = (fleet(&[("one", 1), ("other", 1)]), Work::default());
     let parts: Vec<u64> = (0..4).map(|_| work.add(Time::ZERO, TERMS)).collect();
     assert_eq!(parts, [0, 1, 2, 3]);
@@ -141,7 +141,7 @@ fn what_dawdles_is_lent_twice_when_nothing_else_is_left() {
 }
 
 #[test]
-fn who_lies_is_outvoted_and_given_no_more() {
+fn lying_device_is_outvoted_and_shunned() {
     let (mut fleet, mut work) = (fleet(&[("liar", 1), ("a", 1), ("b", 1)]), Work::default());
     let liar = Symbol::new("liar");
     for _ in 0..DEVICE_WRONG_MAX {
@@ -171,7 +171,7 @@ fn who_lies_is_outvoted_and_given_no_more() {
 }
 
 #[test]
-fn who_never_brings_anything_back_is_given_no_more() {
+fn unreliable_device_gets_no_work() {
     let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
     work.add(Time::ZERO, Terms { attempts_max: 100, ..TERMS });
     for _ in 0..DEVICE_OVERDUE_MAX {
@@ -185,7 +185,7 @@ fn who_never_brings_anything_back_is_given_no_more() {
 }
 
 #[test]
-fn a_part_that_nobody_can_do_is_given_up() {
+fn impossible_part_is_given_up() {
     let names: Vec<String> = (0..5).map(|at| format!("d{at}")).collect();
     let mut fleet = fleet(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());
     let mut work = Work::<u8>::default();
@@ -201,7 +201,7 @@ fn a_part_that_nobody_can_do_is_given_up() {
 }
 
 #[test]
-fn what_nobody_offers_to_do_is_given_up_when_its_time_is_over() {
+fn unoffered_part_is_given_up() {
     let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
     let within = |ms| Terms { within: Some(Duration::from_millis(ms)), ..TERMS };
     let kept = work.add(Time::ZERO, within(6_000));
@@ -216,7 +216,7 @@ fn what_nobody_offers_to_do_is_given_up_when_its_time_is_over() {
     assert_eq!(work.poll_outcome(), Some((kept, Err(Unfinished::Time(1)))));
     assert_eq!((work.unfinished(), work.lent(), work.poll_timeout()), (0, 0, Time::NEVER));
     assert_eq!(work.handle_answer(Time::from_ms(6_001), Symbol::new("dead"), kept, 1, &mut fleet), Verdict::Late);
-    // One that is done in time is not given up later.
+    // A part that is done in time is not given up later.
     let done = work.add(Time::ZERO, within(5_000));
     let lease = work.poll_lease(Time::ZERO, &mut fleet, &mut numbers(1), &|_| true).expect("it has room");
     assert_eq!(work.handle_answer(Time::ZERO, lease.device, done, 1, &mut fleet), Verdict::Done);
@@ -224,7 +224,7 @@ fn what_nobody_offers_to_do_is_given_up_when_its_time_is_over() {
 }
 
 #[test]
-fn who_cannot_do_a_part_is_asked_again_when_nobody_can() {
+fn failed_device_is_asked_again_last() {
     let (mut fleet, mut work) = (fleet(&[("only", 1)]), Work::<u8>::default());
     let part = work.add(Time::ZERO, TERMS);
     for _ in 0..TERMS.attempts_max {
@@ -236,7 +236,7 @@ fn who_cannot_do_a_part_is_asked_again_when_nobody_can() {
 }
 
 #[test]
-fn who_comes_and_goes_has_no_part_given_up_and_is_remembered_for_lying() {
+fn leaving_device_keeps_its_record() {
     let (mut fleet, mut work) = (fleet(&[("a", 1), ("b", 1)]), Work::default());
     let (fickle, terms) = (Symbol::new("fickle"), Terms { agreeing: 2, ..TERMS });
     let part = work.add(Time::ZERO, terms);
@@ -252,7 +252,7 @@ fn who_comes_and_goes_has_no_part_given_up_and_is_remembered_for_lying() {
         work.handle_answer(Time::ZERO, Symbol::new(name), part, 1, &mut fleet);
     }
     assert!(matches!(work.poll_outcome(), Some((_, Ok(Answered { answer: 1, .. })))));
-    // It is wrong as often as may be; then no leaving and coming back helps.
+    // It is wrong as often as allowed; then leaving and coming back does not help.
     for _ in 0..DEVICE_WRONG_MAX {
         fleet.join(device("fickle", 1_000_000_000)).expect("it may");
         let part = work.add(Time::ZERO, terms);
@@ -270,7 +270,7 @@ fn who_comes_and_goes_has_no_part_given_up_and_is_remembered_for_lying() {
 }
 
 #[test]
-fn parts_that_nobody_can_do_now_do_not_keep_others_waiting() {
+fn blocked_parts_delay_no_others() {
     let (mut fleet, mut work) = (fleet(&[("picky", 1), ("away", 1)]), Work::default());
     let away = Symbol::new("away");
     let parts: Vec<u64> = (0..100).map(|_| work.add(Time::ZERO, TERMS)).collect();
@@ -301,16 +301,16 @@ fn parts_that_nobody_can_do_now_do_not_keep_others_waiting() {
     assert_eq!(done.len() + held, 25, "{done:?}");
 }
 
-/// What may happen to work.
+/// Event of work.
 #[derive(Clone, Debug)]
 enum Input {
     Add,
     Join(u8),
     Leave(u8),
-    /// The loan of this index comes back: right, wrong or not at all.
+    /// Loan of this index that comes back: right, wrong or not at all.
     Answer(usize, bool),
     Fail(usize),
-    /// Whoever wanted this one does not any more.
+    /// Part that its customer does not want any more.
     Withdraw(u64),
     Pass(u16),
 }
@@ -386,7 +386,7 @@ impl Model {
 
 proptest! {
     #[test]
-    fn whatever_devices_do_each_part_ends_once_and_each_has_one_vote(inputs in prop::collection::vec(input(), 1..120)) {
+    fn each_part_ends_once(inputs in prop::collection::vec(input(), 1..120)) {
         let work = Work::default();
         let mut model = Model { fleet: Fleet::default(), work, now: Time::ZERO, lent: vec![], answered: BTreeSet::new(), done: BTreeSet::new() };
         for input in inputs {
@@ -409,7 +409,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_device_says_counts_beside_what_the_others_say() {
+fn claim_is_bounded_by_others() {
     let mut fleet = fleet(&[("a", 100), ("b", 90), ("c", 110), ("volunteer", 1_000_000_000)]);
     let most = 110 * DEVICE_UNITS_OVER_MEDIAN_MAX;
     let counted = fleet.units("volunteer".into()).unwrap();
@@ -417,7 +417,7 @@ fn what_a_device_says_counts_beside_what_the_others_say() {
     let shares = shares(&mut fleet, 10_000);
     assert!(shares["volunteer"] < 0.95 && shares["a"] > 0.01, "{shares:?}");
     assert_eq!(fleet.units("a".into()), Some(100));
-    // With many who say much, that is no longer much.
+    // Among many with high claims, a high claim is no longer high.
     for n in 0..4 {
         fleet.join(device(&format!("server{n}"), 900_000_000)).unwrap();
     }
@@ -427,11 +427,11 @@ fn what_a_device_says_counts_beside_what_the_others_say() {
 }
 
 #[test]
-fn what_a_device_says_counts_as_far_as_it_shows_it() {
+fn claim_is_bounded_by_results() {
     let mut fleet = fleet(&[("boaster", 1_000), ("a", 100), ("b", 100), ("fast", 400)]);
     let mut work = Work::<u8>::default();
     let mut now = Time::ZERO;
-    // All take as long as their compute units say, but one, which is no faster than those with the fewest.
+    // All take as long as their compute units say, except one, which is no faster than those with the fewest.
     for _ in 0..40 {
         for _ in 0..8 {
             work.add(now, Terms::default());
@@ -449,7 +449,7 @@ fn what_a_device_says_counts_as_far_as_it_shows_it() {
     assert_eq!((counted("a"), counted("b"), counted("fast")), (100, 100, 400));
     let boaster = f64::from(counted("boaster"));
     assert!((190.0..=210.0).contains(&boaster), "{boaster}: what it shows, and as much again");
-    // What is over at once tells nothing.
+    // A part that is over at once tells nothing.
     for _ in 0..40 {
         work.add(now, Terms::default());
         for lease in leases(&mut work, now, &mut fleet) {

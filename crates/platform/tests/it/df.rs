@@ -29,7 +29,7 @@ fn subscribe(df: &mut Df, subscriber: &str, conversation: &str, template: DfDesc
 }
 
 #[test]
-fn an_agent_registers_once() {
+fn agent_registers_once() {
     let mut df = Df::new("home");
     df.observe(true);
     df.register(entry("bob", "english", "translation"), NOW).unwrap();
@@ -50,7 +50,7 @@ fn an_agent_registers_once() {
 }
 
 #[test]
-fn search_keeps_the_order_of_registration_and_the_limit() {
+fn search_keeps_order_and_limit() {
     let mut df = Df::new("home");
     for name in ["z", "m", "a"] {
         df.register(entry(name, "sell", "market"), NOW).unwrap();
@@ -65,7 +65,7 @@ fn search_keeps_the_order_of_registration_and_the_limit() {
 
 /// A hundred thousand searches among a hundred thousand entries: looking at each entry would take hours.
 #[test]
-fn a_search_does_not_look_at_entries_without_the_service() {
+fn search_skips_entries_without_service() {
     let mut df = Df::new("home");
     let began = std::time::Instant::now();
     for number in 0..100_000 {
@@ -83,7 +83,7 @@ fn a_search_does_not_look_at_entries_without_the_service() {
 }
 
 #[test]
-fn a_lease_ends_unless_it_is_renewed() {
+fn lease_ends_unless_renewed() {
     let mut df = Df::new("home");
     df.register(entry("bob", "sell", "").leased(100), Time::from_ms(50)).unwrap();
     df.register(entry("amy", "sell", ""), Time::from_ms(50)).unwrap();
@@ -102,7 +102,7 @@ fn a_lease_ends_unless_it_is_renewed() {
 }
 
 #[test]
-fn a_subscriber_hears_of_arrivals_changes_and_departures() {
+fn subscriber_hears_of_all_changes() {
     let mut df = Df::new("home");
     df.register(entry("bob", "sell", "market"), NOW).unwrap();
     subscribe(&mut df, "amy", "c1", DfDescription::offering("sell", ""));
@@ -130,7 +130,7 @@ fn a_subscriber_hears_of_arrivals_changes_and_departures() {
 }
 
 #[test]
-fn first_notice_of_many_entries_comes_in_pieces() {
+fn long_first_notice_is_split() {
     let mut df = Df::new("home");
     for number in 0..3_000 {
         df.register(entry(&format!("seller{number}"), "sell", "market"), NOW).unwrap();
@@ -150,7 +150,7 @@ fn first_notice_of_many_entries_comes_in_pieces() {
 }
 
 #[test]
-fn a_subscription_ends_with_its_conversation_or_its_subscriber() {
+fn subscription_ends_with_its_subscriber() {
     let mut df = Df::new("home");
     subscribe(&mut df, "amy", "c1", DfDescription::offering("sell", ""));
     subscribe(&mut df, "amy", "c2", DfDescription::default());
@@ -164,7 +164,7 @@ fn a_subscription_ends_with_its_conversation_or_its_subscriber() {
 }
 
 #[test]
-fn the_simple_form_tells_each_provider_once() {
+fn simple_form_tells_provider_once() {
     let mut df = Df::new("home");
     let (amy, bob) = (Aid::local("amy"), Aid::local("bob"));
     df.add_service(bob, "sell", "", NOW).unwrap();

@@ -22,7 +22,7 @@ fn agent() -> impl Strategy<Value = Aid> {
     prop::sample::select(&["a", "b", "c", "d"][..]).prop_map(Aid::local)
 }
 
-/// Few names, so that templates match often; empty ones too.
+/// Returns one of few names, so that templates match often; empty ones too.
 fn name() -> impl Strategy<Value = &'static str> {
     prop::sample::select(&["", "x", "y", "z"][..])
 }
@@ -67,7 +67,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 #[derive(Debug, Default)]
 struct Model {
     now_ms: u64,
-    /// Descriptions and when they expire, in order of registration.
+    /// Descriptions with their expiry, in order of registration.
     entries: Vec<(DfDescription, Option<u64>)>,
 }
 
@@ -148,7 +148,7 @@ fn apply(df: &mut Df, model: &mut Model, input: Input) {
     }
 }
 
-/// What a subscriber knows from notices alone: the last description told of each agent, as text.
+/// Knowledge of a subscriber from notices alone: the last description told of each agent, as text.
 #[derive(Debug, Default)]
 struct Subscriber {
     known: BTreeMap<String, String>,
@@ -167,7 +167,7 @@ impl Subscriber {
 
 proptest! {
     #[test]
-    fn search_finds_what_the_model_finds(inputs in inputs(), template in description(prop::option::of(agent()))) {
+    fn search_agrees_with_model(inputs in inputs(), template in description(prop::option::of(agent()))) {
         let (mut df, mut model) = (Df::new("home"), Model::default());
         for input in inputs {
             apply(&mut df, &mut model, input);
@@ -177,9 +177,10 @@ proptest! {
         }
     }
 
-    /// Whoever subscribes early or late, and hears every notice, knows at any time exactly what a search would find.
+    /// A subscriber that hears every notice, however early or late it subscribed, always knows exactly what a search
+    /// would find.
     #[test]
-    fn a_subscriber_knows_what_a_search_finds(
+    fn subscriber_knows_search_results(
         inputs in inputs(),
         mut template in description(Just(None)),
         subscribe_at in 0..20_usize,

@@ -1,4 +1,4 @@
-//! Agents as the models of durable agents have them: each remembers all it ever did.
+//! Agents as the models of durable agents have them: each remembers all its deeds.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use whimbrel_platform::durable::{
     Born, Origin, Record, Resumed, Sent, Standing, State, Step, Ticket, encode_frame, numbers_of_life,
 };
 
-/// Who ended is remembered by name, if the society began with it.
+/// Agent that the society begins with: after its end it is remembered by name.
 pub const FOUNDER: &str = "bob";
 
-/// What an agent remembers: its whole history.
+/// Deed that an agent remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Deed {
     SentTo(String),
@@ -22,10 +22,10 @@ pub enum Deed {
 #[derive(Debug)]
 pub struct Actor {
     pub name: Symbol,
-    /// Which agent it is, of all that ever were: lives of which nothing is known any more may come again.
+    /// Serial number among all agents that ever were: a forgotten life may come again.
     pub serial: u64,
     pub born: Option<Born>,
-    /// How many of its deeds are written; none if not even its birth is.
+    /// Number of its deeds that are written; `None` if not even its birth is.
     pub written: Option<usize>,
     pub deeds: Vec<Deed>,
     pub last: u64,
@@ -50,7 +50,7 @@ impl Actor {
         Self { name, serial, born: None, written, deeds, last, handled, sent, mailbox }
     }
 
-    /// As its journal leaves it.
+    /// Returns the actor as its journal leaves it.
     pub fn resumed(resumed: Resumed) -> Self {
         let deeds = deeds_of(&resumed.states);
         let Origin::Type(serial) = &resumed.born.origin else { panic!("{:?}", resumed.born) };
@@ -80,7 +80,7 @@ impl Actor {
         self.deeds.push(deed);
     }
 
-    /// Takes a message, and what the agent would remember of it.
+    /// Takes a message. Returns it with the deed that the agent would remember.
     pub fn take(&mut self, place: usize) -> Option<(Ticket, Deed)> {
         let (ticket, message) = self.mailbox.remove(place)?;
         let mut items = message.content.items().map(|item| item.as_i64().unwrap());
@@ -88,7 +88,7 @@ impl Actor {
         Some((ticket, Deed::Handled { from: message.sender.name.to_string(), life, number }))
     }
 
-    /// Its step as records, and what leaves when they are written.
+    /// Returns its step as records, and the messages that leave when they are written.
     pub fn capture(&mut self) -> (Vec<Record>, Vec<(Ticket, Symbol, AclMessage)>) {
         let born = self.born.take();
         let whole = born.is_some() || self.deeds.len().is_multiple_of(5);
@@ -108,7 +108,7 @@ impl Actor {
         (born.map(Record::Born).into_iter().chain([step, standing]).collect(), leaves)
     }
 
-    /// What the platform knows of it tells who it is, and how much it has done.
+    /// Returns registrations that tell which agent it is, and the number of its deeds.
     fn standing(&self) -> Standing {
         let places = vec![Symbol::new(&self.serial.to_string()), Symbol::new(&self.deeds.len().to_string())];
         let (entry, expires_ms, subscriptions) = Default::default();

@@ -1,4 +1,4 @@
-//! What the books of several nodes must not say too early, nor forget.
+//! The books of several nodes: what they must not say too early, nor forget.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
@@ -17,7 +17,7 @@ fn bob() -> Symbol {
     Symbol::new("bob")
 }
 
-/// A node that serves the partitions of these agents, whose journals are empty.
+/// Returns a node that serves the partitions of these agents, whose journals are empty.
 fn node(agents: &[Symbol]) -> Ledger {
     let mut ledger = Ledger::new(PARTITIONS);
     ledger.keep_letters();
@@ -33,7 +33,7 @@ fn born(agent: Symbol, life: u64) -> Record {
     Record::Born(Born { agent, kind: AgentKind::Native, owner, root: None, origin, founder: false, after })
 }
 
-/// In its first life it sends a message to bob.
+/// Returns a record in which the agent sends a message to bob in its first life.
 fn asks_bob(agent: Symbol) -> Record {
     let message = AclMessage::new(Performative::Request, Aid::local(agent), Aid::local(bob()), Value::Null);
     let sent = vec![Sent::of(Aid::local(bob()), &message).unwrap()];
@@ -57,7 +57,7 @@ fn refusal() -> Record {
 }
 
 #[test]
-fn that_a_sender_knows_is_told_when_it_is_written_and_not_before() {
+fn settlement_is_told_once_written() {
     let mut ledger = node(&[ann()]);
     ledger.note(asks_bob(ann()));
     ledger.hear(&handled());
@@ -70,14 +70,14 @@ fn that_a_sender_knows_is_told_when_it_is_written_and_not_before() {
     records.into_iter().for_each(|record| ledger.note(record));
     let known = Facts { handled: Vec::new(), known: vec![receipt()] };
     assert_eq!(ledger.poll_facts(), Some((ledger.partition_of(bob()), known.clone())));
-    // Who asks again, because it did not hear, is told again.
+    // A node that asks again, because it did not hear, is told again.
     ledger.hear(&handled());
     assert_eq!(ledger.poll_facts(), Some((ledger.partition_of(bob()), known)));
     assert_eq!((ledger.poll_facts(), ledger.remembered()), (None, 0));
 }
 
 #[test]
-fn facts_about_agents_of_other_nodes_are_ignored() {
+fn foreign_facts_are_ignored() {
     let mut ledger = node(&[bob()]);
     ledger.hear(&handled());
     ledger.hear(&Facts { handled: Vec::new(), known: vec![receipt()] });
@@ -85,7 +85,7 @@ fn facts_about_agents_of_other_nodes_are_ignored() {
 }
 
 #[test]
-fn who_has_been_given_up_is_forgotten_with_all_that_was_to_be_said_of_him() {
+fn given_up_agent_is_forgotten() {
     let mut ledger = node(&[ann(), bob()]);
     ledger.note(asks_bob(ann()));
     ledger.write_off(ticket(), bob());
@@ -99,7 +99,7 @@ fn who_has_been_given_up_is_forgotten_with_all_that_was_to_be_said_of_him() {
 }
 
 #[test]
-fn a_message_is_refused_when_the_end_of_its_receiver_is_written_and_not_before() {
+fn refusal_waits_for_receivers_end() {
     let mut ledger = node(&[ann(), bob()]);
     let bobs = ledger.partition_of(bob());
     ledger.note(asks_bob(ann()));
@@ -117,7 +117,7 @@ fn a_message_is_refused_when_the_end_of_its_receiver_is_written_and_not_before()
 }
 
 #[test]
-fn a_message_is_refused_when_another_agent_has_its_receivers_name() {
+fn message_for_earlier_life_is_refused() {
     let mut ledger = node(&[ann(), bob()]);
     ledger.note(asks_bob(ann()));
     ledger.note(born(bob(), 0));
@@ -127,7 +127,7 @@ fn a_message_is_refused_when_another_agent_has_its_receivers_name() {
 }
 
 #[test]
-fn only_who_serves_a_receiver_refuses_its_messages() {
+fn only_receivers_server_refuses() {
     let mut ledger = node(&[ann()]);
     ledger.note(asks_bob(ann()));
     ledger.write_off(ticket(), bob());
@@ -185,7 +185,7 @@ fn message_names_its_unsettled_predecessor() {
 }
 
 #[test]
-fn a_condensed_journal_knows_which_lives_there_were() {
+fn condensed_journal_knows_lives() {
     let anns = Ledger::new(PARTITIONS).partition_of(ann());
     let read = |frames: &[Vec<Record>]| {
         let mut arrears = Arrears::of(PARTITIONS, &[anns]);
@@ -199,19 +199,19 @@ fn a_condensed_journal_knows_which_lives_there_were() {
     assert_eq!(condensed, [[Record::Lives { after: last }]], "nothing else is known of anybody");
     let (books, ..) = read(&condensed).finish();
     assert_eq!(books.next_life(), 8);
-    // Whoever takes it over goes on from there.
+    // A node that takes it over continues from there.
     let mut ledger = node(&[bob()]);
     ledger.take_over(books, &[]);
     assert_eq!(ledger.next_life(), 8);
 }
 
-/// Its state changed.
+/// Returns a record of a change of the agent's state.
 fn changes(agent: Symbol, state: State) -> Record {
     Record::Step(Step { agent, state, handled: Vec::new(), first: numbers_of_life(1) + 1, sent: Vec::new() })
 }
 
 #[test]
-fn a_journal_knows_for_how_long_agents_have_waited() {
+fn journal_knows_waiting_times() {
     let anns = Ledger::new(PARTITIONS).partition_of(ann());
     let served = |ms| Record::Served { partition: anns.0, ms };
     let read = |frames: &[Vec<Record>]| {
@@ -229,7 +229,7 @@ fn a_journal_knows_for_how_long_agents_have_waited() {
     frames.push(vec![served(7), changes(ann(), State::Same)]);
     frames.push(vec![served(4)]);
     assert_eq!(age(&frames), 11, "what did not change is as old as it was");
-    // A journal that is condensed says the same, also if the old one is still there before a part of the new one.
+    // A condensed journal says the same, even if the old one is still there before a part of the new one.
     let (books, ..) = read(&frames).finish();
     let condensed = read(&frames).condense(&books);
     assert_eq!(age(&condensed), 11);

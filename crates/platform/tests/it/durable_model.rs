@@ -1,5 +1,5 @@
-//! The books of durable agents against a model: agents that send, handle, end and are born again, frames over several
-//! partitions, of which a crash leaves as many as it likes, and journals condensed at any time.
+//! The books of durable agents against a model: agents that send, handle, end and are born again; frames over several
+//! partitions, of which a crash leaves any number; and journals condensed at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use whimbrel_platform::store::Partition;
 use crate::durable_actors::{Actor, Deed, FOUNDER, frame};
 
 const PARTITIONS: u16 = 3;
-/// The last one ends and is born again, the others live as long as the test.
+/// The last agent ends and is born again, the others live as long as the test.
 const NAMES: [&str; 4] = ["ann", "bob", "cid", "eve"];
 const MORTAL: &str = "eve";
 /// Agent that handles messages in any order, and refuses some.
@@ -33,19 +33,19 @@ enum Input {
         which: Index,
         refuse: bool,
     },
-    /// Some agents' steps are written, each in a frame of its own or not.
+    /// Steps of some agents are written, each in a frame of its own or not.
     Write {
         agents: u8,
         apart: bool,
     },
-    /// The same, and a crash that leaves some of it.
+    /// Steps are written, and a crash leaves some of them.
     Crash {
         agents: u8,
         apart: bool,
         left: Vec<Index>,
         order: Index,
     },
-    /// A partition is written anew; a crash in the middle of it leaves so many frames.
+    /// A partition is condensed; a crash in the middle leaves this number of frames.
     Condense {
         partition: u16,
         crash: Option<Index>,
@@ -74,12 +74,12 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 
 struct Platform {
     ledger: Ledger,
-    /// The life of the next that is born.
+    /// Life of the next agent that is born.
     next_life: u64,
-    /// How many agents ever were.
+    /// Number of agents that ever were.
     born: u64,
     actors: Vec<Actor>,
-    /// What those did last that have ended.
+    /// Last steps of agents that have ended.
     ended: Vec<Actor>,
     journals: Vec<Vec<Vec<u8>>>,
     /// Messages that the selective agent refused: since the last write, by what is written, and perhaps by what a crash
@@ -110,12 +110,13 @@ impl Platform {
         for (ticket, _) in actor.mailbox.drain(..) {
             self.ledger.write_off(ticket, actor.name);
         }
-        // Its turn goes on though its name is free.
+        // Its turn continues though its name is free.
         actor.send(Symbol::new(NAMES[0]));
         self.ended.push(actor);
     }
 
-    /// Writes what some agents did; `left` says how many frames of each partition a crash leaves. Whether all went well.
+    /// Writes steps of some agents; `left` says how many frames of each partition a crash leaves. Returns true if
+    /// nothing was lost.
     fn write(&mut self, agents: u8, apart: bool, left: Option<&[Index]>) -> bool {
         let mut pieces: BTreeMap<Partition, Vec<Vec<Record>>> = BTreeMap::new();
         for partition in self.ledger.partitions_to_settle() {
@@ -160,7 +161,7 @@ impl Platform {
         let durable = self.ledger.is_durable(to);
         match self.actor(to.as_str()) {
             Some(actor) if durable => actor.mailbox.push_back((ticket, message)),
-            // Before its birth is written it is not known to be durable; and who has ended gets nothing.
+            // Before its birth is written it is not known to be durable; and an agent that has ended gets nothing.
             _ => self.ledger.write_off(ticket, to),
         }
     }
@@ -168,7 +169,7 @@ impl Platform {
     fn recover(&mut self, order: usize) {
         let mut arrears = Arrears::of(PARTITIONS, &[]);
         for place in 0..self.journals.len() {
-            // Each by itself, as readers do that read several at a time.
+            // Each partition by itself, as readers do that read several at a time.
             let partition = (place + order) % self.journals.len();
             let mut one = Arrears::of(PARTITIONS, &[Partition(partition as u16)]);
             for bytes in &self.journals[partition] {
@@ -184,7 +185,7 @@ impl Platform {
         self.actors.extend(resumed.into_iter().map(Actor::resumed));
         for name in NAMES.iter().filter(|name| **name != MORTAL) {
             if self.actor(name).is_none() {
-                // Nothing was written of it: it begins, as all that the society begins with.
+                // Nothing was written of it: it begins, like all agents that the society begins with.
                 self.born += 1;
                 self.actors.push(Actor::new(name, self.next_life - 1, self.born));
             }
@@ -256,9 +257,10 @@ impl Platform {
         self.refused.push(deed);
     }
 
-    /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
-    /// gap; of the selective agent, nothing twice and nothing that was refused. But what one that ended handled last
-    /// may be lost while the next one of its name is written already: then it comes to that one, late.
+    /// Checks what each agent has handled so far: each sender's messages in order, nothing twice, and from agents that
+    /// live all along without a gap. The selective agent handles nothing twice and nothing that was refused. The last
+    /// messages that an ended agent handled may be lost while the next one of its name is written already: then they
+    /// come to that one, late.
     fn check(&self) {
         for actor in &self.actors {
             let (mut heard, mut all): (BTreeMap<(&str, u64), i64>, BTreeSet<_>) = Default::default();
@@ -278,7 +280,7 @@ impl Platform {
         }
     }
 
-    /// Goes on until all is handled and everybody knows.
+    /// Continues until all is handled and all books are settled.
     fn drain(&mut self) {
         for _ in 0..6 {
             self.actors.iter_mut().for_each(|actor| (0..actor.mailbox.len()).for_each(|_| actor.handle()));
@@ -287,7 +289,7 @@ impl Platform {
         assert!(self.actors.iter().all(|actor| actor.mailbox.is_empty()));
     }
 
-    /// Messages of a sender that the selective agent refused, and did not handle.
+    /// Returns the number of messages of a sender that the selective agent refused, and did not handle.
     fn refused(&self, sender: &str) -> usize {
         let actor = self.actors.iter().find(|actor| actor.name.as_str() == SELECTIVE).unwrap();
         let mut refused: Vec<&Deed> = Vec::new();
@@ -315,9 +317,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_message_is_handled_once_and_nothing_is_remembered_for_ever(inputs in inputs()) {
+    fn each_message_is_handled_once(inputs in inputs()) {
         let mut platform = Platform::new();
-        // All that a society begins with is written at once.
+        // All agents that a society begins with are written at once.
         platform.write(0xFF, true, None);
         for input in inputs {
             platform.apply(input);
@@ -337,7 +339,7 @@ proptest! {
         }
         platform.drain();
         prop_assert_eq!(platform.ledger.agents(), 0);
-        // The one that the society began with is known to have ended.
+        // The founder is known to have ended.
         prop_assert_eq!(platform.ledger.remembered(), 1);
         for partition in 0..PARTITIONS {
             platform.condense(partition, None);

@@ -16,7 +16,7 @@ use crate::durable_model::SELECTIVE;
 
 const NODES: usize = 3;
 const PARTITIONS: u16 = 4;
-/// The last two end and are born again, the others live as long as the test.
+/// The last two agents end and are born again, the others live as long as the test.
 const NAMES: [&str; 6] = ["ann", "bob", "cid", "gus", "eve", "hal"];
 const MORTALS: [&str; 2] = ["eve", "hal"];
 
@@ -36,7 +36,7 @@ enum Input {
         which: Index,
         refuse: bool,
     },
-    /// Some agents' steps are to be written, each in a frame of its own or not.
+    /// Steps of some agents are to be written, each in a frame of its own or not.
     Capture {
         node: usize,
         agents: u8,
@@ -71,7 +71,7 @@ enum Input {
     Crash {
         node: usize,
     },
-    /// Whether anybody serves it or not; who did so is not told.
+    /// A node takes a partition over, whether it is served or not; its old server is not told.
     TakeOver {
         node: usize,
         partition: u16,
@@ -80,24 +80,23 @@ enum Input {
         partition: u16,
         to: Option<usize>,
     },
-    /// While messages to an agent are on their way, its partition is yielded, and taken over by the same node again: all but
-    /// so many have arrived in between.
+    /// While messages to an agent are on their way, its partition is yielded, and taken over by the same node again.
+    /// All but this number have arrived in between.
     Waver {
         from: usize,
         to: usize,
         left: usize,
     },
-    /// Everything comes to rest but for one node that is held up, with the links to it and from it. Others take its
-    /// partitions over.
+    /// Everything comes to rest except one node that is held up, with its links. Others take its partitions over.
     Settle {
         rounds: usize,
         stalled: Option<usize>,
     },
-    /// An agent ends in a step that will never be written, for its node dies before.
+    /// An agent ends in a step that will never be written, because its node dies before.
     Faint {
         agent: usize,
     },
-    /// A partition is written anew; a crash in the middle of it leaves so many frames.
+    /// A partition is condensed; a crash in the middle leaves this number of frames.
     Condense {
         partition: u16,
         crash: Option<Index>,
@@ -141,7 +140,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
     prop::collection::vec(input, 0..200)
 }
 
-/// What goes over links.
+/// News on links.
 #[derive(Debug)]
 enum News {
     Serves(Partition, Epoch),
@@ -150,13 +149,13 @@ enum News {
     Facts(Facts),
 }
 
-/// The journals of all, and what they ever held.
+/// Journals of all, with everything that they ever held.
 struct Store {
     journals: Vec<Vec<Vec<u8>>>,
     epochs: Vec<Epoch>,
     sent: HashMap<Ticket, Sent>,
     handled: HashMap<Ticket, Symbol>,
-    /// Messages that were written as handled by nobody's step.
+    /// Messages that were refused, so no agent's step handles them.
     refused: HashSet<Ticket>,
 }
 
@@ -169,7 +168,7 @@ impl Store {
         &mut self.journals[usize::from(partition.0)]
     }
 
-    /// Whether the writer is not deposed.
+    /// Appends records. Returns false if the writer is deposed.
     fn append(&mut self, partition: Partition, epoch: Epoch, records: &[Record]) -> bool {
         if *self.epoch(partition) != epoch {
             return false;
@@ -194,9 +193,9 @@ impl Store {
     }
 }
 
-/// What a node is writing.
+/// Batch that a node is writing.
 struct Batch {
-    /// Where, in which term, the frames, and how many of them are in the journal.
+    /// Partition, epoch, frames, and the number of them that are in the journal.
     frames: Vec<(Partition, Epoch, Vec<Vec<Record>>, usize)>,
     leaves: Vec<(Ticket, Symbol, Sent)>,
 }
@@ -205,9 +204,9 @@ struct Node {
     ledger: Ledger,
     servers: Servers<usize>,
     actors: Vec<Actor>,
-    /// What those did last that have ended.
+    /// Last steps of agents that have ended.
     ended: Vec<Actor>,
-    /// Some ended in steps that must not be written.
+    /// True if some ended in steps that must not be written.
     is_doomed: bool,
     /// Messages that came for each name.
     taken: BTreeMap<Symbol, HashSet<Ticket>>,
@@ -239,7 +238,7 @@ impl Node {
 
     fn end(&mut self, name: Symbol) {
         if let Some(mut actor) = self.remove(name) {
-            // Its turn goes on though its name is free.
+            // Its turn continues though its name is free.
             actor.send(Symbol::new(NAMES[0]));
             self.ended.push(actor);
         }
@@ -280,7 +279,7 @@ impl Node {
         self.batch = Some(Batch { frames, leaves: leaves.into_iter().map(written).collect() });
     }
 
-    /// A message is here, whose receiver may be.
+    /// Takes in a message, whose receiver may be here.
     fn take(&mut self, ticket: Ticket, to: Symbol, sent: &Sent) {
         if !self.ledger.serves(home(to)) || !self.taken.entry(to).or_default().insert(ticket) {
             return;
@@ -310,9 +309,9 @@ fn is_mortal(name: &str) -> bool {
 struct Cluster {
     store: Store,
     nodes: Vec<Node>,
-    /// What is on the links that hold, by who sent it to whom.
+    /// News on the links that hold, by sender and receiver.
     links: BTreeMap<(usize, usize), VecDeque<News>>,
-    /// How many agents ever were.
+    /// Number of agents that ever were.
     born: u64,
 }
 
@@ -332,13 +331,13 @@ impl Cluster {
         cluster
     }
 
-    /// Who serves it by right.
+    /// Returns the rightful server.
     fn server(&self, partition: Partition) -> Option<usize> {
         let epoch = self.store.epochs[usize::from(partition.0)];
         self.nodes.iter().position(|node| node.epoch_of(partition) == Some(epoch))
     }
 
-    /// The agent as it is by right.
+    /// Returns the agent on its rightful server.
     fn actor(&mut self, name: &str) -> Option<&mut Actor> {
         let name = Symbol::new(name);
         let server = self.server(home(name))?;
@@ -351,7 +350,7 @@ impl Cluster {
         }
     }
 
-    /// A written message leaves its sender's node.
+    /// Sends a written message from its sender's node.
     fn dispatch(&mut self, from: usize, ticket: Ticket, to: Symbol, sent: Sent) {
         assert_eq!(self.store.sent.get(&ticket), Some(&sent), "what is not written leaves");
         match self.nodes[from].servers.server_of(home(to)) {
@@ -360,7 +359,7 @@ impl Cluster {
         }
     }
 
-    /// Tells others what they are to know, and receivers what they may forget.
+    /// Tells other nodes the facts, and receivers what they may forget.
     fn tell(&mut self, from: usize) {
         while let Some((partition, facts)) = self.nodes[from].ledger.poll_facts() {
             for receipt in facts.handled.iter().chain(&facts.known) {
@@ -372,7 +371,7 @@ impl Cluster {
         }
         let node = &mut self.nodes[from];
         for (receiver, ticket) in node.ledger.take_known() {
-            // One that was known when its partition was taken over was not taken from anybody.
+            // A message that was known when its partition was taken over was not taken from anybody.
             node.taken.get_mut(&receiver).map(|taken| taken.remove(&ticket));
         }
     }
@@ -408,8 +407,8 @@ impl Cluster {
         true
     }
 
-    /// A message names a predecessor no earlier than the last one of its sender's life that is not settled. What agents of
-    /// two lives sent may be written in any order.
+    /// Checks that a message names a predecessor no earlier than the last unsettled one of its sender's life. Messages
+    /// of two lives may be written in any order.
     fn check_predecessor(&self, node: usize, ticket: Ticket, to: Symbol) {
         let ledger = &self.nodes[node].ledger;
         let earlier = |(letter, aid, _): &Letter| {
@@ -470,7 +469,7 @@ impl Cluster {
         }
     }
 
-    /// All that a node has in memory is lost; another one comes in its place.
+    /// Restarts a node: all that it has in memory is lost.
     fn crash(&mut self, node: usize) {
         (0..NODES).for_each(|other| self.unlink(node, other));
         self.nodes[node] = Node::new();
@@ -479,7 +478,7 @@ impl Cluster {
     fn take_over(&mut self, server: usize, partition: Partition) {
         let stale = |(served, epoch): (Partition, Epoch)| self.store.epochs[usize::from(served.0)] != epoch;
         if self.nodes[server].servers.served().any(stale) {
-            // The placement that says that the partition is its own says that another is not.
+            // A placement that says that a partition is its own says that another is not.
             return self.crash(server);
         }
         if self.nodes[server].epoch_of(partition).is_some() {
@@ -510,14 +509,15 @@ impl Cluster {
         node.actors.extend(agents.into_iter().map(Actor::resumed));
         for name in NAMES.iter().filter(|name| !is_mortal(name) && home(Symbol::new(name)) == partition) {
             if node.actor(Symbol::new(name)).is_none() {
-                // Nothing was written of it: it begins, as all that the society begins with.
+                // Nothing was written of it: it begins, like all agents that the society begins with.
                 self.born += 1;
                 node.bear(name, self.born);
             }
         }
     }
 
-    /// All that agents of the partition did is written, and the node serves it no more. The node, if it lives.
+    /// Hands a partition over: all that its agents did is written, and the node serves it no more. Returns the node, if
+    /// it lives.
     fn hand_over(&mut self, partition: Partition) -> Option<usize> {
         let server = self.server(partition)?;
         let theirs = |actor: &Actor| home(actor.name) == partition;
@@ -573,7 +573,7 @@ impl Cluster {
     fn apply(&mut self, input: Input) {
         match input {
             Input::Send { from, to, count } => {
-                // Those who believe that they serve it give turns, too.
+                // Nodes that believe that they serve it give turns, too.
                 for node in &mut self.nodes {
                     if let Some(actor) = node.actor(Symbol::new(NAMES[from])) {
                         (0..count).for_each(|_| actor.send(Symbol::new(NAMES[to])));
@@ -642,9 +642,9 @@ impl Cluster {
         }
     }
 
-    /// What each has handled so far is of each sender in order, nothing twice, and of those that live all along without a
-    /// gap; of the selective agent, nothing twice. But what one that ended handled last may be lost while the next one
-    /// of its name is written already: then it comes to that one, late.
+    /// Checks what each agent has handled so far: each sender's messages in order, nothing twice, and from agents that
+    /// live all along without a gap. The selective agent handles nothing twice. The last messages that an ended agent
+    /// handled may be lost while the next one of its name is written already: then they come to that one, late.
     fn check(&self) {
         for actor in self.nodes.iter().flat_map(|node| &node.actors) {
             let (mut heard, mut all): (BTreeMap<(&str, u64), i64>, BTreeSet<_>) = Default::default();
@@ -663,7 +663,7 @@ impl Cluster {
         }
     }
 
-    /// All partitions are served, all nodes linked, but for one.
+    /// Restores service: all partitions are served, all nodes linked, except for one.
     fn mend(&mut self, stalled: Option<usize>) {
         let moves = |node: &usize| Some(*node) != stalled;
         for (one, other) in (0..NODES).flat_map(|one| (0..one).map(move |other| (one, other))) {
@@ -679,7 +679,8 @@ impl Cluster {
         }
     }
 
-    /// So often everything that is on its way arrives, is handled and written; but nothing of one node, or to it.
+    /// Lets everything on its way arrive, be handled and written, this number of times; but nothing of one node, or to
+    /// it.
     fn settle_down(&mut self, rounds: usize, stalled: Option<usize>) {
         let moving: Vec<usize> = (0..NODES).filter(|node| Some(*node) != stalled).collect();
         for node in &moving {
@@ -710,13 +711,14 @@ impl Cluster {
     }
 }
 
-/// Rounds in which everything comes to rest.
+/// Number of rounds in which everything comes to rest.
 const ROUNDS: usize = 12;
 
-/// A node that was held up, and believes that it still serves a sender, has never heard of the message that is said to have been handled. It does
-/// not answer that its sender knows: the receiver would forget it, and handle it once more when it comes from who serves the sender by right.
+/// A node that was held up, and believes that it still serves a sender, has never heard of the message that is said to
+/// have been handled. It does not answer that its sender knows. Otherwise the receiver would forget the message, and
+/// handle it once more when it comes from the rightful server.
 #[test]
-fn who_served_the_sender_once_does_not_have_receivers_forget() {
+fn former_server_confirms_no_settlement() {
     let mut cluster = Cluster::new();
     let (eve, ann) = (4, 0);
     let settle = |rounds, stalled| Input::Settle { rounds, stalled: Some(stalled) };
@@ -726,7 +728,7 @@ fn who_served_the_sender_once_does_not_have_receivers_forget() {
         cluster.apply(input);
         cluster.check();
     }
-    // That a message is written as handled twice fails in the store.
+    // Writing twice that a message is handled fails in the store.
     cluster.settle_down(ROUNDS, None);
     cluster.check();
     assert_eq!((cluster.store.sent.len(), cluster.store.handled.len()), (1, 1));
@@ -736,7 +738,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_message_is_handled_once_whichever_nodes_serve_sender_and_receiver(inputs in inputs()) {
+    fn moved_messages_are_handled_once(inputs in inputs()) {
         let mut cluster = Cluster::new();
         for input in inputs {
             cluster.apply(input);
@@ -768,7 +770,7 @@ proptest! {
             cluster.nodes.iter_mut().for_each(|node| node.end(Symbol::new(name)));
         }
         cluster.settle_down(ROUNDS, None);
-        // The one that the society began with is known to have ended.
+        // The founder is known to have ended.
         prop_assert_eq!(cluster.total(|node| node.ledger.remembered()), 1);
         let all: Vec<Partition> = (0..PARTITIONS).map(Partition).collect();
         prop_assert_eq!(cluster.total(|node| node.ledger.letters_to(&all).len()), 0);

@@ -1,4 +1,4 @@
-//! Who serves which partition, and what is taken from whom.
+//! Servers of partitions, and the messages that are accepted from them.
 
 use whimbrel_platform::durable::{Heard, Servers};
 use whimbrel_platform::store::{Epoch, Partition};
@@ -6,7 +6,7 @@ use whimbrel_platform::store::{Epoch, Partition};
 const HERE: Partition = Partition(0);
 const THERE: Partition = Partition(1);
 
-/// This node serves the one partition, `"a"` the other, and each knows.
+/// Returns servers in which this node serves the one partition, `"a"` the other, and each knows.
 fn servers() -> Servers<&'static str> {
     let mut servers = Servers::new(2);
     servers.serve(HERE, Epoch(1));
@@ -17,7 +17,7 @@ fn servers() -> Servers<&'static str> {
 }
 
 #[test]
-fn who_served_the_senders_before_is_no_longer_listened_to() {
+fn former_senders_server_is_ignored() {
     let mut servers = servers();
     assert_eq!(servers.hear_serves("b", THERE, Epoch(2)), Heard::News);
     assert_eq!(servers.server_of(THERE), Some("b"));
@@ -30,7 +30,7 @@ fn who_served_the_senders_before_is_no_longer_listened_to() {
 }
 
 #[test]
-fn what_was_sent_before_the_term_was_known_is_not_taken() {
+fn message_before_known_epoch_is_dropped() {
     let mut servers = servers();
     servers.give_up(HERE);
     assert!(!servers.takes("a", THERE, HERE));
@@ -41,7 +41,7 @@ fn what_was_sent_before_the_term_was_known_is_not_taken() {
 }
 
 #[test]
-fn a_link_that_is_anew_begins_anew() {
+fn new_link_starts_anew() {
     let mut servers = servers();
     servers.unlinked("a");
     assert_eq!((servers.server_of(THERE), servers.takes("a", THERE, HERE)), (None, false));
@@ -52,7 +52,7 @@ fn a_link_that_is_anew_begins_anew() {
 }
 
 #[test]
-fn who_hears_of_a_later_term_of_what_it_serves_is_deposed() {
+fn later_epoch_deposes_server() {
     let mut servers = servers();
     assert_eq!(servers.served().collect::<Vec<_>>(), [(HERE, Epoch(1))]);
     assert_eq!(servers.hear_serves("a", HERE, Epoch(1)), Heard::Stale, "there is one of each term");
@@ -61,7 +61,7 @@ fn who_hears_of_a_later_term_of_what_it_serves_is_deposed() {
 }
 
 #[test]
-fn what_no_store_has_is_nobodys() {
+fn unknown_partition_has_no_server() {
     let mut servers = servers();
     let none = Partition(2);
     servers.serve(none, Epoch(1));

@@ -26,7 +26,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// One agent of node 1 whose code is asked for.
+/// Returns fetches with one agent of node 1, whose code is asked for.
 fn asked() -> Fetches {
     let mut fetches = Fetches::default();
     fetches.handle_wanted(code(1), bearer(1, 1));
@@ -40,7 +40,7 @@ fn part(at: u64, of: u64, length: usize) -> Part {
 }
 
 #[test]
-fn a_thousand_agents_take_one_fetch() {
+fn thousand_agents_take_one_fetch() {
     let mut fetches = asked();
     for number in 2..=1000 {
         fetches.handle_wanted(code(1), bearer(1 + (number % 3) as u32, number));
@@ -55,7 +55,7 @@ fn a_thousand_agents_take_one_fetch() {
 }
 
 #[test]
-fn what_is_kept_is_not_fetched() {
+fn kept_code_is_not_fetched() {
     let mut fetches = Fetches::default();
     fetches.handle_wanted(code(1), bearer(1, 1));
     fetches.handle_wanted(code(1), bearer(2, 2));
@@ -66,7 +66,7 @@ fn what_is_kept_is_not_fetched() {
 }
 
 #[test]
-fn parts_that_do_not_fit_end_it() {
+fn misfit_part_ends_fetch() {
     let most = CODE_BYTES_MAX as u64;
     for (parts, why) in [
         (vec![part(0, 0, 0)], FetchError::None),
@@ -89,12 +89,12 @@ fn parts_that_do_not_fit_end_it() {
 }
 
 #[test]
-fn who_lies_is_left_and_the_next_one_asked() {
+fn lying_node_is_replaced() {
     let mut fetches = asked();
     fetches.handle_wanted(code(1), bearer(2, 2));
     fetches.handle_wanted(code(1), bearer(1, 3));
     fetches.handle_part(bearer(1, 1), &part(0, 1, 1), Time::ZERO);
-    // Nobody else is listened to.
+    // Other nodes are ignored.
     fetches.handle_part(bearer(2, 2), &part(0, 1, 1), Time::ZERO);
     fetches.handle_admitted(code(1), Err(FetchError::WrongHash));
     let lie = |number| FetchStep::Refuse(bearer(1, number), FetchError::WrongHash);
@@ -102,7 +102,7 @@ fn who_lies_is_left_and_the_next_one_asked() {
     fetches.handle_looked(code(1), false, Time::ZERO);
     fetches.handle_part(bearer(1, 1), &part(0, 1, 1), Time::ZERO);
     assert_eq!(steps(&mut fetches), [FetchStep::Ask(bearer(2, 2), 0)]);
-    // What has the hash is the same whoever gives it.
+    // Bytes with the hash are the same from any node.
     fetches.handle_part(bearer(2, 2), &part(0, 1, 1), Time::ZERO);
     let why = FetchError::Inadmissible("no".into());
     fetches.handle_admitted(code(1), Err(why.clone()));
@@ -110,7 +110,7 @@ fn who_lies_is_left_and_the_next_one_asked() {
 }
 
 #[test]
-fn who_takes_too_long_is_left() {
+fn slow_node_is_replaced() {
     let mut fetches = asked();
     assert_eq!(fetches.poll_timeout(), at(CODE_PART_MS));
     fetches.handle_timeout(at(CODE_PART_MS - 1));
@@ -132,7 +132,7 @@ fn who_takes_too_long_is_left() {
 }
 
 #[test]
-fn another_agent_of_the_node_goes_on_for_one_that_stays() {
+fn fetch_continues_for_another_agent() {
     let mut fetches = asked();
     fetches.handle_wanted(code(1), bearer(2, 2));
     fetches.handle_wanted(code(1), bearer(1, 3));
@@ -147,12 +147,12 @@ fn another_agent_of_the_node_goes_on_for_one_that_stays() {
 }
 
 #[test]
-fn a_node_gives_one_code_at_a_time() {
+fn node_gives_one_code_at_once() {
     let mut fetches = asked();
     fetches.handle_wanted(code(2), bearer(1, 2));
     fetches.handle_wanted(code(3), bearer(2, 3));
     assert_eq!(steps(&mut fetches), [FetchStep::Look(code(3), bearer(2, 3))]);
-    // Somebody else has it, too, who is free.
+    // Another node, which is free, has it, too.
     fetches.handle_wanted(code(4), bearer(1, 4));
     fetches.handle_wanted(code(4), bearer(3, 5));
     fetches.handle_part(bearer(1, 1), &part(0, 1, 1), Time::ZERO);
@@ -168,7 +168,7 @@ fn a_node_gives_one_code_at_a_time() {
     assert!(matches!(steps(&mut fetches).pop(), Some(FetchStep::Refuse(_, FetchError::TooMany))));
 }
 
-/// What a node is about to do.
+/// Deed that a node is about to do.
 #[derive(Clone, Debug)]
 enum Deed {
     Want(u8, u32),
@@ -192,7 +192,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// The books on everybody who waits, and on what was asked.
+/// Books on all agents that wait, and on what was asked.
 #[derive(Default)]
 struct Books {
     fetches: Fetches,
@@ -275,7 +275,7 @@ impl Books {
 
 proptest! {
     #[test]
-    fn everybody_is_answered_once(deeds in proptest::collection::vec(deed(), 0..200)) {
+    fn every_agent_is_answered_once(deeds in proptest::collection::vec(deed(), 0..200)) {
         let mut books = Books::default();
         deeds.into_iter().for_each(|deed| books.perform(deed));
         // All that is under way comes to an end.

@@ -1,4 +1,4 @@
-//! Which partitions agents are in by what their project wants.
+//! Partitions of agents, by the placement hints of their project.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn homes(layout: &Layout, names: &[&str]) -> BTreeSet<Partition> {
 }
 
 #[test]
-fn without_hints_the_name_alone_decides_as_ever() {
+fn name_decides_without_hints() {
     let plain = Layout::from(16);
     assert_eq!(Layout::plan(16, &[]), Ok(plain.clone()));
     for name in ["a", "counter1", "teller"].map(Symbol::new) {
@@ -46,7 +46,7 @@ fn without_hints_the_name_alone_decides_as_ever() {
 }
 
 #[test]
-fn who_is_together_is_in_one_partition_and_who_is_apart_in_different_ones() {
+fn hints_group_and_separate_agents() {
     let crew = ["a", "b", "c1", "c2"];
     let replicas = ["r1", "r2", "r3"];
     let hints =
@@ -61,7 +61,7 @@ fn who_is_together_is_in_one_partition_and_who_is_apart_in_different_ones() {
 }
 
 #[test]
-fn who_is_pinned_has_partitions_that_nobody_else_is_in() {
+fn pinned_agents_have_own_partitions() {
     let hints = [
         hinted(&["a"], pinned(node("n2"))),
         hinted(&["g1", "g2", "g3", "g4", "g5", "g6"], pinned(label("gpu"))),
@@ -90,7 +90,7 @@ fn too_many_pins_are_refused() {
 
 proptest! {
     #[test]
-    fn whatever_is_wanted_everybody_has_a_partition(
+    fn any_hints_place_every_agent(
         partitions in 1u16..300,
         groups in prop::collection::vec((0u8..4, 0u8..3, 0u8..4, 0usize..20), 0..8),
     ) {

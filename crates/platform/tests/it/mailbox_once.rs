@@ -30,15 +30,15 @@ enum Op {
     Take(u8),
     /// Takes messages of one conversation only.
     TakeOf(usize, u8),
-    /// Messages find the mailbox full.
+    /// Fills the mailbox, so that messages are refused.
     Refuse(u8),
-    /// Messages that were taken are handled, and that is written: not as they came.
+    /// Handles messages that were taken, in another order, and writes that.
     Handle(Vec<Index>),
-    /// The sender writes down that some were handled: it does not say them again, and they are forgotten.
+    /// Settles some handled messages: the sender does not repeat them, and they are forgotten.
     Settle(Vec<Index>),
-    /// What is on its way is lost, and all that is not settled is said again.
+    /// Loses everything on its way, and repeats all unsettled messages.
     Break,
-    /// Another node goes on with what is written.
+    /// Continues on another node with what is written.
     TakeOver,
 }
 
@@ -64,11 +64,11 @@ struct World {
     sent: [u64; SENDERS.len()],
     settled: BTreeSet<Ticket>,
     handled: BTreeSet<Ticket>,
-    /// In the mailbox of this node.
+    /// Messages in the mailbox of this node.
     waiting: BTreeSet<Ticket>,
-    /// Taken on this node, and not handled yet.
+    /// Messages taken on this node, and not handled yet.
     taken: BTreeSet<Ticket>,
-    /// Answered with `failure`.
+    /// Messages answered with `failure`.
     refused: BTreeSet<Ticket>,
     mailbox: Mailbox,
     wire: VecDeque<MessageBody>,
@@ -114,7 +114,7 @@ impl World {
         [&self.waiting, &self.taken, &self.handled].iter().any(|all| all.contains(ticket))
     }
 
-    /// A message is on this node from now on.
+    /// Notes that a message is on this node from now on.
     fn note(&self, ticket: Ticket) {
         assert!(!self.has(&ticket), "{ticket:?} was here");
         let mut earlier = (1..ticket.number).map(|number| Ticket { number, ..ticket });
@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn numbered_messages_are_taken_once_in_order(ops in ops()) {
+    fn numbered_messages_arrive_once_in_order(ops in ops()) {
         let mut world = World { telling: 1, ..World::default() };
         world.mailbox.take_each_once(1, []);
         ops.iter().for_each(|op| world.step(op));

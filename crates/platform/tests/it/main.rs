@@ -1,4 +1,4 @@
-//! The platform's capabilities, a module for each.
+//! Tests of the platform's capabilities, a module for each.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod advice;

@@ -14,7 +14,7 @@ use whimbrel_platform::route::NodeId;
 const SOURCE: usize = 0;
 const DESTINATION: usize = 1;
 
-/// What is on its way from one node to another.
+/// Item on its way from one node to another.
 #[derive(Clone, Debug)]
 enum Item {
     Offer,
@@ -23,7 +23,7 @@ enum Item {
     Lost,
 }
 
-/// What the scheduler of a node has not done yet.
+/// Task that the scheduler of a node has not done yet.
 #[derive(Clone, Debug)]
 enum Task {
     Make,
@@ -34,32 +34,32 @@ enum Task {
     Admit(Vec<u8>),
 }
 
-/// The agent's code, and how the destination comes to it.
+/// Code of the agent, and the way in which the destination gets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Code {
     Here,
     Kept,
-    /// In so many parts.
+    /// In this number of parts.
     Fetched(u64),
     /// The source sends something else.
     Forged,
-    /// The source has not got it any more.
+    /// The source has lost it.
     None,
     /// It cannot be run at the destination.
     Inadmissible,
 }
 
-/// What goes wrong, once, at any moment.
+/// Misfortune that strikes once, at any moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Misfortune {
     Nothing,
-    /// This node's process ends.
+    /// Death of this node's process.
     Crash(usize),
-    /// The source and the destination lose each other.
+    /// Loss of the link between source and destination.
     Cut,
-    /// The agent is killed where it lives.
+    /// Death of the agent, killed where it lives.
     Kill,
-    /// The destination cannot make it.
+    /// Failure of the destination to make it.
     Refusal,
 }
 
@@ -68,13 +68,13 @@ struct World {
     nodes: Vec<Option<Transits>>,
     wires: Vec<Vec<VecDeque<Item>>>,
     tasks: Vec<Vec<Task>>,
-    /// Where the agent has turns.
+    /// Nodes where the agent has turns.
     runs: Vec<bool>,
-    /// Where it is killed.
+    /// True once it was killed.
     killed: bool,
     to_come: Misfortune,
     code: Code,
-    /// What the destination does for the code, and whether it has it.
+    /// Fetches of the destination, and true if it has the code.
     fetches: Fetches,
     has_code: bool,
 }
@@ -85,7 +85,7 @@ fn name(node: usize) -> Symbol {
 
 const CODE: CodeHash = CodeHash([7; 32]);
 
-/// The agent, as it comes to the destination.
+/// Returns the agent, as it comes to the destination.
 fn bearer() -> Bearer {
     Bearer { node: NodeId(SOURCE as u32), hop: hop() }
 }
@@ -131,7 +131,7 @@ impl World {
         Some(answer)
     }
 
-    /// What the destination is told of the code, and does about it.
+    /// Tells the destination's fetches something, and carries out their steps.
     fn fetch(&mut self, tell: impl FnOnce(&mut Fetches)) {
         tell(&mut self.fetches);
         while let Some(step) = self.fetches.poll_step() {
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// The source is asked for its code.
+    /// Asks the source for its code.
     fn give(&mut self, asks: usize, hop: HopId, at: u64) {
         let code = self.ask(SOURCE, |transits| transits.code_for(NodeId(asks as u32), hop, at));
         if code.flatten() != Some(CODE) {
@@ -195,7 +195,7 @@ impl World {
         assert!(count <= 1, "two run: {self:#?}");
     }
 
-    /// All worlds that may come next.
+    /// Returns all worlds that may come next.
     fn next(&self) -> Vec<Self> {
         let mut next = Vec::new();
         for from in 0..3 {
@@ -317,7 +317,7 @@ impl World {
     }
 }
 
-/// Every world that can be reached; returns those in which nothing is left to happen.
+/// Visits every world that can be reached. Returns those in which nothing is left to happen.
 fn explore(misfortune: Misfortune, code: Code) -> (usize, Vec<World>) {
     let (mut seen, mut open, mut ends) = (HashSet::new(), vec![World::new(misfortune, code)], Vec::new());
     while let Some(world) = open.pop() {
@@ -338,7 +338,7 @@ fn runners(world: &World) -> Vec<usize> {
 }
 
 #[test]
-fn it_arrives_whatever_the_order() {
+fn agent_arrives_in_any_order() {
     for code in [Code::Here, Code::Kept, Code::Fetched(1), Code::Fetched(3)] {
         let (count, ends) = explore(Misfortune::Nothing, code);
         assert!(count > 20, "{count}");
@@ -349,7 +349,7 @@ fn it_arrives_whatever_the_order() {
 }
 
 #[test]
-fn it_stays_if_its_code_does_not_come() {
+fn agent_stays_without_its_code() {
     for code in [Code::Forged, Code::None, Code::Inadmissible] {
         for end in &explore(Misfortune::Nothing, code).1 {
             assert_eq!(runners(end), [SOURCE], "{end:#?}");
@@ -358,14 +358,14 @@ fn it_stays_if_its_code_does_not_come() {
 }
 
 #[test]
-fn it_stays_if_it_is_refused() {
+fn refused_agent_stays() {
     for end in &explore(Misfortune::Refusal, Code::Here).1 {
         assert_eq!(runners(end), [SOURCE], "{end:#?}");
     }
 }
 
 #[test]
-fn nobody_commits_to_what_is_not_made() {
+fn unmade_agent_is_not_committed() {
     let (source, mut transits) = (NodeId(SOURCE as u32), Transits::default());
     let commit = || HopNews::Commit { hop: hop(), standing: Some(standing()), told: Vec::new() };
     let owns = |transits: &mut Transits| {
@@ -380,7 +380,7 @@ fn nobody_commits_to_what_is_not_made() {
 }
 
 #[test]
-fn nothing_is_left_under_way_whatever_happens() {
+fn nothing_stays_under_way() {
     use Misfortune::{Crash, Cut, Kill, Nothing, Refusal};
     for misfortune in [Nothing, Refusal, Kill, Cut, Crash(0), Crash(1), Crash(2)] {
         for code in [Code::Here, Code::Fetched(2), Code::Forged] {
@@ -394,7 +394,7 @@ fn nothing_is_left_under_way_whatever_happens() {
 }
 
 #[test]
-fn it_lives_on_where_it_can_whoever_is_lost() {
+fn agent_survives_lost_node() {
     for code in [Code::Here, Code::Fetched(2)] {
         lives_on_where_it_can(code);
     }
@@ -413,14 +413,14 @@ fn lives_on_where_it_can(code: Code) {
         for end in &ends {
             assert!(allowed.contains(&runners(end)), "{misfortune:?}: {end:#?}");
         }
-        // Each of them comes about.
+        // Each outcome occurs.
         outcomes.push(allowed.iter().all(|runners_then| ends.iter().any(|end| runners(end) == *runners_then)));
     }
     assert_eq!(outcomes, [true; 5]);
 }
 
 #[test]
-fn each_part_of_a_code_is_given_once() {
+fn code_part_is_given_once() {
     let (mut transits, to) = (Transits::default(), NodeId(1));
     assert!(transits.handle_offered(hop(), to, 0, false, Some(CODE)));
     assert_eq!(transits.code_for(NodeId(2), hop(), 0), None, "it goes elsewhere");
@@ -432,7 +432,7 @@ fn each_part_of_a_code_is_given_once() {
 }
 
 #[test]
-fn a_clone_that_was_called_off_does_not_come() {
+fn cancelled_clone_does_not_come() {
     let (mut transits, from) = (Transits::default(), NodeId(1));
     let [first, second, third] = [1, 2, 3].map(|number| HopId { number, ..hop() });
     assert!([first, second, third].iter().all(|hop| transits.handle_clone_offer(from, *hop)));

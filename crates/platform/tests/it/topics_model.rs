@@ -1,4 +1,5 @@
-//! Topics and groups of three nodes against a naive model: who is in what, and who has too much to do.
+//! Topics and groups of three nodes against a naive model: subscribers and members, and which of them have too much to
+//! do.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -34,12 +35,12 @@ enum Input {
         agent: usize,
         crowded: bool,
     },
-    /// The oldest news from one node to another arrive.
+    /// Delivery of the oldest news from one node to another.
     Arrive {
         from: usize,
         to: usize,
     },
-    /// The process is killed, and another one takes its place.
+    /// Death of a process, which another one replaces.
     Restart {
         node: usize,
     },
@@ -60,11 +61,11 @@ fn input() -> impl Strategy<Value = Input> {
     ]
 }
 
-/// Three nodes, what is on its way between them, and what should be so.
+/// Three nodes, the news on its way between them, and the expected state.
 struct World {
     nodes: Vec<Topics>,
     links: BTreeMap<(usize, usize), VecDeque<News>>,
-    /// Who is in what: by node, in the order in which they came.
+    /// Expected subscribers and members, by node, in the order in which they came.
     model: Vec<Vec<(Symbol, Symbol)>>,
     crowded: BTreeSet<String>,
 }
@@ -150,7 +151,7 @@ impl World {
         }
     }
 
-    /// All news arrive; then everybody knows all.
+    /// Delivers all news; then all nodes know everything.
     fn settle(&mut self) {
         for ((from, to), news) in std::mem::take(&mut self.links) {
             for news in news {
@@ -189,13 +190,13 @@ impl World {
 
 proptest! {
     #[test]
-    fn every_node_knows_who_gets_what(inputs in prop::collection::vec(input(), 0..120)) {
+    fn every_node_knows_audiences(inputs in prop::collection::vec(input(), 0..120)) {
         let mut world = World::new();
         for input in inputs {
             world.apply(input);
         }
         world.settle();
-        // Everybody ends: nothing is left.
+        // All agents end: nothing is left.
         for node in 0..NODES {
             for agent in 0..AGENTS {
                 world.apply(Input::Ended { node, agent });
@@ -208,9 +209,9 @@ proptest! {
         }
     }
 
-    /// Whatever peers say, nothing panics, and what they said is forgotten with them.
+    /// Any news from peers is harmless, and forgotten with the peers.
     #[test]
-    fn news_that_make_no_sense_do_no_harm(
+    fn nonsensical_news_is_harmless(
         said in prop::collection::vec((0..2_u32, 0..5_usize, 0..6_usize, 0..3_usize), 0..60),
     ) {
         let names = ["topic:x", "group:x", "any:x", "bob", "topic:", ""].map(Symbol::new);
@@ -231,9 +232,9 @@ proptest! {
         prop_assert_eq!(topics.list(), Vec::new());
     }
 
-    /// Each of those who can has its turn.
+    /// Each member that can take a message has its turn.
     #[test]
-    fn one_of_a_group_is_chosen_fairly(states in prop::collection::vec(0..3_u8, 1..20), rounds in 1..5_usize) {
+    fn anycast_is_fair(states in prop::collection::vec(0..3_u8, 1..20), rounds in 1..5_usize) {
         let mut topics = Topics::new();
         let crew = group("crew").unwrap();
         let route = |state: u8| match state {
@@ -265,7 +266,7 @@ proptest! {
 }
 
 #[test]
-fn there_are_limits() {
+fn topic_limits_hold() {
     let mut topics = Topics::new();
     let ada = Symbol::new("topics-ada");
     for number in 0..TOPICS_PER_AGENT_MAX {
