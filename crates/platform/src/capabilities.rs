@@ -44,8 +44,8 @@ pub trait Mobile {
     /// one. A turn follows.
     fn hopped(&mut self, _hop: &Hop) {}
 
-    /// True if the body was told the outcome of a hop and has had no turn since. Until then it does not move again, or
-    /// it would never know.
+    /// Returns true if the body was told the outcome of a hop and has had no turn since. Until then it does not move
+    /// again, or it would never know.
     fn has_news(&mut self) -> bool {
         false
     }
@@ -155,7 +155,7 @@ impl dyn AgentBody + '_ {
         }
     }
 
-    /// True if the body was told the outcome of a hop and has had no turn since ([`Mobile::has_news`]).
+    /// Returns true if the body was told the outcome of a hop and has had no turn since ([`Mobile::has_news`]).
     pub fn has_news(&mut self) -> bool {
         self.mobile().is_some_and(|body| body.has_news())
     }

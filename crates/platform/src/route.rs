@@ -33,7 +33,7 @@ pub struct LocalRoute {
     pub slot: Option<u32>,
     /// Generation: number of the name's bearer, modulo 2^19.
     pub generation: u32,
-    /// True if its mailbox is so full that senders should slow down.
+    /// Overload: the agent's mailbox is so full that senders should slow down.
     pub crowded: bool,
 }
 

@@ -291,7 +291,7 @@ pub enum LogLevel {
 pub struct CreateAgent {
     /// Local name; made unique by a number if `unique` is set and the name is taken.
     pub name: Symbol,
-    /// True to make the name unique.
+    /// Request to make the name unique.
     pub unique: bool,
     /// Creator, for the AMS's records.
     pub owner: Option<Aid>,

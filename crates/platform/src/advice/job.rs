@@ -19,9 +19,9 @@ pub struct Job {
     pub requests: Option<u64>,
     /// Bytes of each request.
     pub question: Option<u64>,
-    /// True if the node that is asked picks the documents that pass.
+    /// Filter at the node that is asked: the node picks the documents that pass.
     pub picks: bool,
-    /// True if the node that is asked packs what it sends.
+    /// Compression at the node that is asked: the node packs the documents that it sends.
     pub packed: bool,
     /// Share of its bytes to which a document is packed.
     pub packs_to: Option<f64>,

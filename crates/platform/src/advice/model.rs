@@ -16,9 +16,9 @@ pub struct Facts {
     pub sent_bytes: f64,
     /// Share to which documents are packed.
     pub packs_to: f64,
-    /// True if the node that is asked packs.
+    /// Compression of documents by the node that is asked.
     pub packed: bool,
-    /// True if the node that is asked works with the documents, and not the asker.
+    /// True if the node that is asked works with the documents, false if the asker does.
     pub picks: bool,
     /// Requests, one after the other.
     pub requests: f64,

@@ -37,7 +37,7 @@ pub struct Condition {
     pub peers: u32,
     /// Bytes a second that recently went from it to the asker, while the link was busy.
     pub sent_bytes_per_s: Option<f64>,
-    /// True if it has the agent's code.
+    /// Possession of the agent's code.
     pub has_code: Option<bool>,
 }
 

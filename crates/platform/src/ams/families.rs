@@ -30,7 +30,7 @@ pub(super) struct Families {
 struct Family {
     agents_max: u32,
     creations_per_s: u32,
-    /// True if creations by the root agent cost nothing.
+    /// Free creations by the root agent.
     is_first_free: bool,
     living: u32,
     /// Time at which all creations so far are paid for.

@@ -73,7 +73,7 @@ pub enum AgentKind {
 pub struct NewAgent {
     /// Local name.
     pub name: Symbol,
-    /// True if a number is added to a taken name: `bob`, `bob_1`, `bob_2`, the lowest that is free.
+    /// Request for a unique name: a number is added to a taken one (`bob`, `bob_1`, `bob_2`), the lowest that is free.
     pub unique: bool,
     /// Kind of body.
     pub kind: AgentKind,
@@ -81,7 +81,7 @@ pub struct NewAgent {
     pub owner: Symbol,
     /// Root agent of its family, if known; empty if its owner tells it.
     pub root: Symbol,
-    /// True if its creator runs it at once: it is active from the first, without a command.
+    /// Immediate start by the creator: the agent is active from the first, without a command.
     pub started: bool,
 }
 

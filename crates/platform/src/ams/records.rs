@@ -20,7 +20,7 @@ pub(super) struct Record {
     pub kind: AgentKind,
     /// State in the life cycle.
     pub state: AgentState,
-    /// True if the agent was told to end and has not ended yet.
+    /// Pending end: the agent was told to end and has not ended yet.
     pub ending: bool,
 }
 

@@ -25,7 +25,7 @@ pub struct AgentDescription {
     pub created: Time,
     /// Age when it arrived from another node.
     pub before: Duration,
-    /// True if the agent was told to end and has not ended yet.
+    /// Pending end: the agent was told to end and has not ended yet.
     pub ending: bool,
 }
 

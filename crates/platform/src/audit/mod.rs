@@ -160,17 +160,17 @@ impl Standing {
     pub const ALL: [Self; 3] = [Self::Operator, Self::Member, Self::Outside];
 }
 
-/// One thing for each standing.
+/// Table of values, one for each standing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerStanding<T>([T; Standing::ALL.len()]);
 
 impl<T> PerStanding<T> {
-    /// Makes the thing of each standing.
+    /// Returns a table of the values that `make` returns.
     pub fn of(make: impl FnMut(Standing) -> T) -> Self {
         Self(Standing::ALL.map(make))
     }
 
-    /// Makes the thing of each standing, unless one cannot be made.
+    /// Returns a table of the values that `make` returns, unless it fails.
     ///
     /// # Errors
     /// The first error of `make`.
@@ -179,12 +179,12 @@ impl<T> PerStanding<T> {
         Ok(Self([make(operator)?, make(member)?, make(outside)?]))
     }
 
-    /// Things of all standings.
+    /// Iterates over the values of all standings.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
 
-    /// Things of all standings.
+    /// Iterates over the values of all standings, mutably.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }

@@ -36,8 +36,8 @@ pub struct Duties {
     pub yield_up: Vec<Partition>,
     /// Partitions that are no longer served, to write into the table ([`Placement::hand_over`]).
     pub hand_over: Vec<Partition>,
-    /// True if another node has a partition that this node did not hand over: others took this node for dead, and it
-    /// must end.
+    /// True if another node has a partition that this node did not hand over. Others took this node for dead then, and
+    /// it must end.
     pub deposed: bool,
 }
 

@@ -54,7 +54,7 @@ pub struct Member {
     pub weight: u32,
     /// State in the cluster.
     pub state: MemberState,
-    /// True for a standby, which serves partitions only if no ordinary node does.
+    /// Role of a standby, which serves partitions only if no ordinary node does.
     #[serde(default)]
     pub standby: bool,
     /// Number in the order in which nodes joined the society: later nodes link with earlier ones. 0 while it asks to be

@@ -25,11 +25,11 @@ pub struct Roster {
     /// Number of this node, if it has the store for itself: no other node can be alive.
     alone: Option<Nonce>,
     seen: BTreeMap<Nonce, Seen>,
-    /// True while the store cannot be reached.
+    /// Outage of the store: it cannot be reached.
     away: bool,
     /// Nodes told of since the watch began to tell all keys; the others are gone once that is complete.
     telling: Option<BTreeSet<Nonce>>,
-    /// True once all keys were told.
+    /// Completion of the first telling, in which the watch tells all keys.
     complete: bool,
     /// Time when the observer last looked.
     looked: Option<Time>,

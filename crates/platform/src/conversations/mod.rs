@@ -54,7 +54,7 @@ pub enum What {
     },
     /// Process that continues the log.
     Begun {
-        /// True if the process before it did not end in order: its last messages may be missing.
+        /// Disorderly end of the process before this one: its last messages may be missing.
         cut_short: bool,
     },
     /// Orderly end of the process that kept the log: everything is written.

@@ -9,7 +9,7 @@ use crate::limits::{DEVICE_BATTERY_LOW_PERCENT, DEVICE_HIDDEN_PART, DEVICE_PLACE
 pub struct Battery {
     /// Charge, 0 to 100.
     pub percent: u8,
-    /// True while it is being charged.
+    /// Charging of the battery.
     pub charging: bool,
 }
 
@@ -17,7 +17,7 @@ pub struct Battery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Condition {
-    /// True if its page is visible. Browsers give hidden pages little time.
+    /// Visibility of the device's page. Browsers give hidden pages little time.
     pub visible: bool,
     /// Battery, if it has one and tells.
     pub battery: Option<Battery>,

@@ -23,7 +23,7 @@ const NUMBER_MAX: u64 = u64::MAX / 2;
 pub enum Record {
     /// Creation of an agent.
     Born(Born),
-    /// Some turns of an agent.
+    /// Step: some turns of an agent.
     Step(Step),
     /// Settlement of messages: their receivers wrote that they handled them, so their sender need not keep them.
     Settled {
@@ -84,7 +84,7 @@ pub struct Born {
     pub root: Option<Symbol>,
     /// Place of the agent's code.
     pub origin: Origin,
-    /// True for an agent that the society begins with: it is not created again after it has ended.
+    /// True for an agent that the society begins with. Such an agent is not created again after it has ended.
     pub founder: bool,
     /// Lower bound of the agent's message numbers ([`numbers_of_life`](super::numbers_of_life)). It exceeds the numbers
     /// of all earlier agents of the name, which tells them apart in any order of writing.
@@ -125,7 +125,7 @@ pub enum Origin {
         account: String,
         /// Leave policy of the agent, for the time after its client has it again.
         on_leave: OnLeave,
-        /// True if its messages were withheld while it was with its client.
+        /// True if the agent's messages were withheld while it was with its client.
         holds: bool,
         /// Place of its code.
         code: Box<Origin>,
@@ -152,7 +152,7 @@ pub struct Step {
 pub enum State {
     /// Unchanged state.
     Same,
-    /// Whole state.
+    /// Complete state.
     Whole(Vec<u8>),
     /// Change since the state before.
     Delta(Vec<u8>),

@@ -12,7 +12,7 @@ pub enum Instruction {
     Breakpoint {
         /// Label of the plan.
         plan: String,
-        /// True to set it.
+        /// True to set the breakpoint, false to clear it.
         on: bool,
     },
     /// Add or remove a belief.
@@ -20,7 +20,7 @@ pub enum Instruction {
         /// Literal. As in a plan, its source is `self` if it names no other. If it is removed and names none, all
         /// matching beliefs go, whatever their sources.
         belief: String,
-        /// True to add it.
+        /// True to add the belief, false to remove it.
         add: bool,
     },
     /// Pursue a goal, as if the agent had written `!!goal`.

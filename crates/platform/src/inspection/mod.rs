@@ -19,8 +19,8 @@ use crate::limits::INSPECTION_MESSAGES_MAX;
 /// Options of an inspection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// True if more inspections follow soon: the agent is to remember its cycles until then ([`Inspection::recent`]),
-    /// for [`INSPECTION_FOLLOWED_MS`](crate::limits::INSPECTION_FOLLOWED_MS) at most.
+    /// Request to follow the agent: more inspections come soon. The agent is to remember its cycles until then
+    /// ([`Inspection::recent`]), for [`INSPECTION_FOLLOWED_MS`](crate::limits::INSPECTION_FOLLOWED_MS) at most.
     pub follow: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Inspection {
     /// Number of reasoning cycles since the agent was first followed or debugged; not counted before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u64>,
-    /// True if the agent is paused: it has no cycles, and its messages wait.
+    /// Pause of the agent: while paused, it has no cycles, and its messages wait.
     pub paused: bool,
     /// Reason of the pause: an order, or the plan with a breakpoint that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,7 +158,7 @@ pub struct PlanSeen {
     pub file: String,
     /// Line where it begins; 0 if it was no text.
     pub line: u32,
-    /// True if the agent pauses when it is chosen.
+    /// Breakpoint: the agent pauses when the plan is chosen.
     pub breakpoint: bool,
 }
 

@@ -108,7 +108,7 @@ pub enum News {
         partitions: Vec<(u16, u64)>,
         /// All agents of these partitions on the sending node.
         agents: Vec<(Name, AgentKind)>,
-        /// True if more agents follow.
+        /// Continuation: more agents follow.
         more: bool,
     },
     /// Start of a replay round: all messages for agents of these partitions, which the receiving node serves in these

@@ -18,7 +18,7 @@ pub(super) struct Flight {
     marked_at: Time,
     /// Count of dealt-with bytes when the present window began.
     dealt_then: u64,
-    /// True if the window was full at some time since then.
+    /// Full window at some time since then.
     limited: bool,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Gauge {
     /// Measurement that is under way.
     run: Option<Run>,
     found: Measured,
-    /// True if there are findings that were not taken yet.
+    /// Pending findings, not taken yet.
     news: bool,
 }
 

@@ -247,14 +247,14 @@ const ROUND_TRIP_INERTIA: u32 = 8;
 
 /// State of one connection of a link.
 struct Connection {
-    /// True if this end made the connection, so it speaks first.
+    /// Role of the end that made the connection, which speaks first.
     dialled: bool,
     writer: BatchWriter,
     /// Reader of the peer's messages, once it has told its encoding.
     reader: Option<Box<dyn MessageReader>>,
     greeted: bool,
     greet: bool,
-    /// True if a sign of life is due.
+    /// Due sign of life.
     ping: bool,
     /// Question of the peer to answer, if it is more than 0.
     question: u64,

@@ -77,26 +77,26 @@ impl Drop for Wish {
 /// Outcome of a hop, told to the agent before its next turn ([`Mobile::hopped`](crate::capabilities::Mobile::hopped)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hop {
-    /// To the agent that moved: it is on another node now.
+    /// Arrival, told to the agent that moved: it is on another node now.
     Arrived {
         /// Node that it left.
         from: Symbol,
     },
-    /// To the agent that was to move, or to be cloned: nothing happened.
+    /// Failure, told to the agent that was to move or to be cloned: nothing happened.
     Stayed {
         /// Node where it, or its clone, was to be.
         to: Symbol,
         /// Reason.
         why: HopError,
     },
-    /// To the agent that was cloned: its clone lives there.
+    /// Creation of a clone, told to the agent that was cloned.
     Cloned {
         /// Name of the clone.
         clone: Symbol,
         /// Node of the clone.
         to: Symbol,
     },
-    /// To the clone, before its first turn.
+    /// Origin as a clone, told to the clone before its first turn.
     IsClone {
         /// Agent whose clone it is.
         of: Symbol,

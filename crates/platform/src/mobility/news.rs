@@ -126,7 +126,7 @@ pub struct Offer {
     pub age_ms: u64,
     /// Number of messages it has handled; 0 for a clone.
     pub handled: u64,
-    /// True if it is [recalled home](super::HopMode::Recall).
+    /// [Recall](super::HopMode::Recall) of the agent to its home.
     pub recalled: bool,
     /// Agent of a client of the destination to which it goes on from there; empty if it goes no further.
     pub onward: Symbol,

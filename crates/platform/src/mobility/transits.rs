@@ -63,7 +63,7 @@ struct Departed {
     to: NodeId,
     /// Shard that passes messages on.
     door: ShardIndex,
-    /// True once the messages that waited for it here are passed on.
+    /// True once the messages that waited for the agent here are passed on.
     emptied: bool,
     /// Other nodes that may send messages here, and if they said that nothing follows.
     others: Vec<(NodeId, Other)>,

@@ -140,7 +140,7 @@ pub(super) fn check_effect(action: Action, pattern: &Pattern) -> Result<(), Rule
 /// Prefixes of code names.
 const CODES: [&str; 2] = ["asl:", "wasm:"];
 
-/// One text of a list.
+/// Text of a list.
 struct Checked<T>(T);
 
 impl<'de, T: FromText> Deserialize<'de> for Checked<T> {

@@ -91,11 +91,11 @@ fn mind_memory_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 /// Terms of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// True if it may read the clock.
+    /// Permission to read the clock.
     pub clock: bool,
-    /// True if it may have random numbers.
+    /// Permission to draw random numbers.
     pub random: bool,
-    /// True if it may store data on the node.
+    /// Permission to store data on the node.
     pub storage: bool,
     /// Room for stored data.
     pub room: Room,

@@ -106,7 +106,7 @@ pub(super) struct Backlog {
     bytes_max: usize,
     /// Weights of the oldest messages.
     each: VecDeque<usize>,
-    /// True once the first weighing is done: messages in the mailbox before that always fit.
+    /// Completion of the first weighing. Messages that were in the mailbox before it always fit.
     begun: bool,
 }
 

@@ -88,8 +88,8 @@ pub struct Hello {
     pub message_bytes: Option<u32>,
     /// Number of agents and texts that compact messages may refer to by number, each way.
     pub remember: u32,
-    /// True if its agents can be asked to move, and other agents be offered to it. Written only if true: clients of
-    /// earlier versions do not know the field.
+    /// Support for moves: the client's agents can be asked to move, and other agents be offered to it. Written only if
+    /// true: clients of earlier versions do not know the field.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub moves: bool,
     /// Certificates as PEM, the client's first, for connections without client certificates in TLS. The node answers
@@ -100,7 +100,8 @@ pub struct Hello {
     /// take the session from a newer one. Written only if present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// True if the client connects with another node when [told to](Code::Elsewhere). Written only if true.
+    /// Support for redirects: the client connects with another node when [told to](Code::Elsewhere). Written only if
+    /// true.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
 }
@@ -267,7 +268,7 @@ pub struct Keep {
     pub agent: u32,
     /// Leave policy of the agent.
     pub policy: OnLeave,
-    /// True if messages of the agent are withheld until the next [`Save`]: state and messages are one step then.
+    /// Output commit: messages of the agent are withheld until the next [`Save`], and state and messages are one step.
     pub holds: bool,
 }
 

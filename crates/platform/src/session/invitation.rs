@@ -29,7 +29,7 @@ pub struct Invitation {
     pub(super) saved: SavedState,
     /// Former place of the agent.
     pub(super) from: Symbol,
-    /// True if the client may have its code.
+    /// Permission for the client to have the agent's code.
     is_given: bool,
     /// End of the offer.
     until: Time,

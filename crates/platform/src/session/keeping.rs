@@ -56,9 +56,9 @@ pub(super) struct Keeping {
     pub weight: Weight,
     /// Code that the node asked for, as far as it has arrived.
     coming: Option<Coming>,
-    /// True if the node was asked if it has the agent's code.
+    /// Question if the node has the agent's code; true once it was asked.
     code_asked: bool,
-    /// True while the code is on its way: the client is not told before that its state is safe.
+    /// Code on its way. The client is not told before that its state is safe.
     code_due: bool,
     /// Number of the newest save that is safe, and of the newest that the client was told of.
     safe: u64,

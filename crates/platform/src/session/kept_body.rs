@@ -71,7 +71,7 @@ pub(super) struct KeptBody {
     /// End of its wait, known from its first turn on, and the time it had waited before that.
     until: Time,
     waited: Duration,
-    /// True if it should continue on its node, if possible.
+    /// True if the agent should continue on its node without its client, if possible.
     goes_on: bool,
     next: Option<Box<dyn AgentBody>>,
     /// Origin under which the agent is written to the journal from its next turn on, if it is.

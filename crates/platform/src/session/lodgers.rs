@@ -33,18 +33,18 @@ pub(super) struct Lodger {
     pub to_send: VecDeque<Waiting>,
     /// True if messages in its mailbox wait for room in the window.
     waits: bool,
-    /// True if it was woken, and had no turn since.
+    /// True if the agent was woken, and had no turn since.
     woken: bool,
     pub ending: Option<EndReason>,
     /// Reason of its end, if its body ended before its creation was told.
     gone: Option<String>,
     /// Record of the kept agent, if it is to be kept.
     pub keeping: Option<Box<Keeping>>,
-    /// True if its client asked, before it existed, not to keep it.
+    /// Request of its client not to keep the agent, made before the agent existed.
     pub is_to_end: bool,
     /// Change of the kept state that is not written to the journal yet.
     pub change: Change,
-    /// True if its session is over: if it is to be kept, it waits from now on.
+    /// End of the agent's session. If the agent is to be kept, it waits from now on.
     parts: bool,
     /// Departure from its client, if it is leaving.
     pub departing: Option<Departure>,

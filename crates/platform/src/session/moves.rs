@@ -25,7 +25,7 @@ use crate::mobility::{HopError, Wish};
 /// State of a session's moves.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
-    /// True if its client supports moves.
+    /// Support for moves by the client.
     pub known: bool,
     /// Agents that are offered to it.
     offers: Vec<Arc<Invitation>>,

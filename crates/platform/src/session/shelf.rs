@@ -32,7 +32,7 @@ use crate::{AgentBody, Time};
 pub struct Kept {
     /// Leave policy: the fate of the agent when its session is over.
     pub on_leave: OnLeave,
-    /// True if its messages are withheld until the next save.
+    /// Output commit: messages of the agent are withheld until the next save.
     pub holds: bool,
     /// Last saved state; `None` if there never was one.
     pub saved: Option<SavedState>,
@@ -49,7 +49,7 @@ pub struct Shelf {
     offers: Mutex<FxHashMap<Symbol, Open>>,
     /// Host on which agents continue, if they can, while it exists.
     host: Mutex<Option<Weak<dyn Host>>>,
-    /// True if kept agents may be written to a journal.
+    /// Journal to which kept agents may be written.
     has_journal: AtomicBool,
     /// Allowances for bytes of code that clients bring.
     uploads: Mutex<Allowances>,

@@ -121,7 +121,7 @@ pub enum SessionEvent {
 /// State of one connection of a session.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// True until the welcome is written.
+    /// Pending welcome: true until it is written.
     pub welcome: bool,
     /// Number of frames of the window that were written on it.
     pub sent: usize,

@@ -41,7 +41,7 @@ struct Form {
     state: Vec<u8>,
     /// True if the code came to the client from this node, or to the node from the client.
     is_given: bool,
-    /// True if it waits for its client.
+    /// True if the agent waits for its client.
     waits: bool,
 }
 

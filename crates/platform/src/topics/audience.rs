@@ -16,8 +16,8 @@ pub struct Audience {
     pub nodes: Box<[Listener]>,
     /// Members on other nodes. Empty for topics: only their own node knows subscribers one by one.
     pub elsewhere: Box<[Symbol]>,
-    /// True if some of its subscribers are on their way: the audience of a message depends on where it comes from
-    /// ([`Topics::audience_for`](super::Topics::audience_for)).
+    /// True if some of the subscribers are on their way to another node. The audience of a message depends on the
+    /// message's origin then ([`Topics::audience_for`](super::Topics::audience_for)).
     pub roaming: bool,
     /// Turn of the next member: counts on when members join and leave.
     pub(super) turn: Arc<AtomicU32>,
@@ -28,7 +28,7 @@ pub struct Audience {
 pub struct Listener {
     /// Number of the node.
     pub node: NodeId,
-    /// True if one of them has too much to do.
+    /// Overload: true if one of the node's receivers has too much to do.
     pub crowded: bool,
 }
 

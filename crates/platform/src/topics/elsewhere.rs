@@ -14,7 +14,7 @@ use crate::route::NodeId;
 pub(super) struct Remote {
     /// Members there, in the order in which they joined; none for topics.
     pub members: BTreeMap<u64, Symbol>,
-    /// True if one of its subscribers or members has too much to do.
+    /// Overload: true if one of the node's subscribers or members has too much to do.
     pub crowded: bool,
 }
 

@@ -65,9 +65,9 @@ struct World {
     keys: BTreeMap<String, (Revision, Vec<u8>)>,
     revision: u64,
     away: bool,
-    /// One write in this many has an unknown outcome; 0: none.
+    /// Rate of writes with an unknown outcome: one in this many; 0: none.
     unknown: u64,
-    /// True if its project has placement hints.
+    /// Placement hints in the project.
     has_hints: bool,
     /// Load of partitions on a node of weight 100, in thousandths.
     demand: BTreeMap<Partition, u32>,

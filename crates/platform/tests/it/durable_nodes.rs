@@ -42,7 +42,7 @@ enum Input {
         agents: u8,
         apart: bool,
     },
-    /// Some of the frames are in the journal, but the node does not know yet.
+    /// Append of some of the frames to the journal; the node does not know of it yet.
     Append {
         node: usize,
         left: Vec<Index>,
@@ -206,7 +206,7 @@ struct Node {
     actors: Vec<Actor>,
     /// Last steps of agents that have ended.
     ended: Vec<Actor>,
-    /// True if some ended in steps that must not be written.
+    /// True if some agents ended in steps that must not be written.
     is_doomed: bool,
     /// Messages that came for each name.
     taken: BTreeMap<Symbol, HashSet<Ticket>>,

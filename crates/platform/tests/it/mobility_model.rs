@@ -39,13 +39,13 @@ enum Task {
 enum Code {
     Here,
     Kept,
-    /// In this number of parts.
+    /// Code fetched in this number of parts.
     Fetched(u64),
-    /// The source sends something else.
+    /// Other code, sent by the source.
     Forged,
-    /// The source has lost it.
+    /// Code that the source has lost.
     None,
-    /// It cannot be run at the destination.
+    /// Code that cannot be run at the destination.
     Inadmissible,
 }
 
@@ -70,7 +70,7 @@ struct World {
     tasks: Vec<Vec<Task>>,
     /// Nodes where the agent has turns.
     runs: Vec<bool>,
-    /// True once it was killed.
+    /// True once the agent was killed.
     killed: bool,
     to_come: Misfortune,
     code: Code,

@@ -58,11 +58,11 @@ pub struct Terms {
     pub level: u32,
     /// Weight of the node beside others: its share of the partitions.
     pub weight: u32,
-    /// True for a standby, which serves only if no ordinary node does.
+    /// Role of a standby, which serves only if no ordinary node does.
     pub standby: bool,
-    /// True to erase the society in the store first; refused if any node lives.
+    /// Request to erase the society in the store first; refused if any node lives.
     pub fresh: bool,
-    /// True if this process has the store for itself: all other nodes in the store count as dead.
+    /// Exclusive use of the store by this process: all other nodes in the store count as dead.
     pub alone: bool,
     /// Silence after which a node counts as dead.
     pub patience: Duration,
@@ -199,7 +199,7 @@ pub struct Participant {
     to_read: Option<String>,
     /// Time before which nothing that failed is tried again.
     not_before: Time,
-    /// True if the table may ask something of this node.
+    /// Due look at the table, which may ask something of this node.
     is_due: bool,
     look_at: Time,
     /// Nodes that could be given partitions; `settled` is the time since when the list is unchanged.
@@ -209,15 +209,15 @@ pub struct Participant {
     linked: Vec<(String, String)>,
     link_at: Time,
     draining: BTreeMap<Nonce, Revision>,
-    /// True if this node's key was removed.
+    /// Loss of this node's key: it was removed.
     lost: bool,
-    /// True if the society ended here.
+    /// End of the society, as far as this node knows.
     concluding: bool,
     told_concluded: bool,
     /// Epoch in which this node, as owner of all partitions, erased them.
     forgotten: Option<Epoch>,
     forgetting: bool,
-    /// True if the node drains because it leaves.
+    /// Departure of the node, for which it drains.
     leaving: bool,
     /// Actions that come before all others.
     to_do: VecDeque<Action>,
@@ -233,7 +233,7 @@ pub struct Participant {
     told_vacant: Vec<String>,
     /// Epoch in which this node took all partitions, to erase them.
     taken: Option<Epoch>,
-    /// True once the watch has shown this node's own key.
+    /// Proof that the watch works: it has shown this node's own key.
     seen_self: bool,
     /// Number of the node, while it is being written.
     numbering: Option<u64>,

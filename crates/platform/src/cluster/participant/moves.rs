@@ -17,11 +17,12 @@ use crate::time::Time;
 pub(super) struct Ask {
     partition: Partition,
     to: Nonce,
-    /// True if the caller was the first to want it there: giving up takes the wish back.
+    /// Ownership of the wish: this caller was the first to want the partition there. If it gives up, the wish is taken
+    /// back.
     first: bool,
-    /// True once the table has shown the wish.
+    /// Appearance of the wish in the table.
     told: bool,
-    /// True if that node serves the partition, by what this node's agents know.
+    /// True if that node serves the partition, as far as this node's agents know.
     served: bool,
 }
 

@@ -19,9 +19,9 @@ pub struct NodeView {
     pub node: Nonce,
     /// Entry of the node about itself.
     pub member: Member,
-    /// True if it gives no sign of life, or has left.
+    /// Death of the node: it gives no sign of life, or has left.
     pub dead: bool,
-    /// True if it is the placer, which writes the table.
+    /// Role of the placer, which writes the table.
     pub placer: bool,
     /// Number of partitions that it owns.
     pub partitions: usize,

@@ -59,7 +59,7 @@ impl Link {
         Claim::Waits
     }
 
-    /// True while a claim is undecided.
+    /// Returns true while a claim is undecided.
     pub fn has_claimant(&self) -> bool {
         self.contest.is_some()
     }
