@@ -8,7 +8,8 @@ use whimbrel_platform::Time;
 use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::df::{DfDescription, NoticeForm};
 use whimbrel_platform::durable::{
-    Arrears, Born, DfSubscription, Origin, Record, Sent, Standing, State, Step, Ticket, decode_frame, encode_frame,
+    Born, DfSubscription, JournalReplay, Origin, Record, Registration, Sent, State, Step, Ticket, decode_frame,
+    encode_frame,
 };
 
 /// Checks a frame. A decoded frame is the same after another round. Its records make a society, and a journal with no
@@ -42,8 +43,8 @@ fn can_be_read_again(subscription: &DfSubscription) {
     assert_eq!(again.form().as_ref(), Ok(&form));
 }
 
-fn read(frames: impl IntoIterator<Item = Vec<Record>>) -> Arrears {
-    let mut arrears = Arrears::new(1);
+fn read(frames: impl IntoIterator<Item = Vec<Record>>) -> JournalReplay {
+    let mut arrears = JournalReplay::new(1);
     frames.into_iter().for_each(|records| arrears.read(records));
     arrears
 }
@@ -63,7 +64,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let tea = DfDescription::offering("tea", "drink");
     let fipa = NoticeForm::Fipa { inform: Box::new(message), action: Value::term("search", [Value::Int(1)]) };
     let subscription = |form| DfSubscription::of(&DfDescription::offering("", "cake"), form).expect("it is flat");
-    let standing = Standing {
+    let standing = Registration {
         agent: ann,
         last: 3,
         entry: Some(DfDescription { agent: Some(Aid::local(ann)), ..tea }),
@@ -77,7 +78,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         vec![step(ann, State::Delta(b"more".to_vec()), 4, vec![sent]), Record::Stopped { agent: ann, code: 1 }],
         vec![born(bob, Origin::Type("counter".to_owned()), 9), step(bob, State::Same, 10, Vec::new())],
         vec![Record::Settled { agent: ann, numbers: vec![2, 3] }, Record::Gone { agent: ann, last: 4 }],
-        vec![born(ann, Origin::Type("stall".to_owned()), 1), Record::Standing(standing)],
+        vec![born(ann, Origin::Type("stall".to_owned()), 1), Record::Registration(standing)],
     ];
     let all = frames.concat();
     // An agent of a session that is kept, as it is written: all it is, then a state.

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, Uri};
 use ring::digest::{SHA256, digest};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use whimbrel_platform::crowd::household;
+use whimbrel_platform::connection_limit::household;
 use whimbrel_platform::limits::{HTTP_ADDRESSES_MAX, HTTP_JOINS_AT_ONCE_MAX, HTTP_JOINS_PER_S};
 
 use crate::console::POLICY;

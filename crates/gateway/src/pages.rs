@@ -11,7 +11,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, Head
 use axum::http::{HeaderMap, Response, StatusCode};
 use futures_util::Stream;
 use futures_util::stream;
-use whimbrel_platform::crowd::Place;
+use whimbrel_platform::connection_limit::Place;
 use whimbrel_platform::limits::{HTTP_PAGE_BYTES_MAX, HTTP_PAGE_PIECE_BYTES};
 
 include!("kinds.rs");
@@ -107,7 +107,7 @@ fn pieces(file: File, bytes: u64, reader: Place) -> impl Stream<Item = io::Resul
 mod tests {
     use std::fs;
 
-    use whimbrel_platform::crowd::Crowd;
+    use whimbrel_platform::connection_limit::ConnectionLimit;
 
     use super::*;
 
@@ -127,7 +127,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(around.join("outside"), folder.join("link")).expect("it can be made");
         let pages = Pages::of(&folder).expect("it is a folder");
-        let readers = Crowd::of(1, 1);
+        let readers = ConnectionLimit::of(1, 1);
         let reader = || readers.enter([127, 0, 0, 1].into()).expect("the one before is gone");
         let kind = |path: &str| {
             let response = pages.read(path, &HeaderMap::new(), reader())?;
@@ -156,7 +156,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("whimbrel-known-pages-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("it can be made");
         fs::write(folder.join("a.html"), "first").expect("it can be written");
-        let (pages, readers) = (Pages::of(&folder).expect("it is a folder"), Crowd::of(1, 1));
+        let (pages, readers) = (Pages::of(&folder).expect("it is a folder"), ConnectionLimit::of(1, 1));
         let ask = |known: Option<&HeaderValue>| {
             let known = known.map(|known| (IF_NONE_MATCH, known.clone()));
             let reader = readers.enter([127, 0, 0, 1].into()).expect("the one before is gone");
@@ -179,7 +179,7 @@ mod tests {
         fs::create_dir_all(&folder).expect("it can be made");
         let text: Vec<u8> = (0..3 * HTTP_PAGE_PIECE_BYTES + 7).map(|at| at as u8).collect();
         fs::write(folder.join("a.bin"), &text).expect("it can be written");
-        let (pages, readers) = (Pages::of(&folder).expect("it is a folder"), Crowd::of(1, 1));
+        let (pages, readers) = (Pages::of(&folder).expect("it is a folder"), ConnectionLimit::of(1, 1));
         let reader = || readers.enter([127, 0, 0, 1].into());
         let read = async |response: Response<Body>| axum::body::to_bytes(response.into_body(), usize::MAX).await;
         let response = pages.read("a.bin", &HeaderMap::new(), reader().expect("a place")).expect("it is there");

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::shared::Counted;
 use crate::sockets::WebSocket;
-use whimbrel_platform::crowd::Place;
+use whimbrel_platform::connection_limit::Place;
 use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 
 /// Subprotocol name of sessions.

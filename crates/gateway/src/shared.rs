@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Act, Auditor, Party, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::backoff::Backoff;
-use whimbrel_platform::crowd::{Crowd, household};
+use whimbrel_platform::connection_limit::{ConnectionLimit, household};
 use whimbrel_platform::limits::{
     HTTP_ACTS_AT_ONCE_MAX, HTTP_ANSWERS_AT_ONCE_MAX, HTTP_FAR_ANSWERS_AT_ONCE_MAX, HTTP_LONG_ANSWERS_AT_ONCE_MAX,
     HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX, HTTP_STRANGERS_EACH_MAX, HTTP_STRANGERS_MAX, HTTP_VISITORS_EACH_MAX,
@@ -43,11 +43,11 @@ pub(crate) struct Shared {
     /// Connections that are no WebSockets.
     pub visitors: Arc<Visitors>,
     /// WebSockets of sessions whose clients have not identified themselves.
-    pub strangers: Arc<Crowd>,
+    pub strangers: Arc<ConnectionLimit>,
     /// Live sockets whose clients have not identified themselves.
     pub ungreeted: Arc<Visitors>,
     /// Connections that are reading pages.
-    pub readers: Arc<Crowd>,
+    pub readers: Arc<ConnectionLimit>,
     /// Last answer of `/health`, and its time.
     pub health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     pub live: Arc<AtomicUsize>,
@@ -123,9 +123,9 @@ impl Shared {
             closing: watch::Sender::new(false),
             connections: Arc::default(),
             visitors: Visitors::of(HTTP_VISITORS_MAX, HTTP_VISITORS_EACH_MAX),
-            strangers: Crowd::of(HTTP_STRANGERS_MAX, HTTP_STRANGERS_EACH_MAX),
+            strangers: ConnectionLimit::of(HTTP_STRANGERS_MAX, HTTP_STRANGERS_EACH_MAX),
             ungreeted: Visitors::of(HTTP_STRANGERS_MAX, HTTP_STRANGERS_EACH_MAX),
-            readers: Crowd::of(HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX),
+            readers: ConnectionLimit::of(HTTP_PAGES_AT_ONCE_MAX, HTTP_PAGES_EACH_MAX),
             health: tokio::sync::Mutex::default(),
             live: Arc::default(),
             live_admins: Arc::default(),

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use tokio::sync::Notify;
-use whimbrel_platform::crowd::household;
+use whimbrel_platform::connection_limit::household;
 
 use crate::access::Role;
 

@@ -1,7 +1,7 @@
 //! Items that arrived over a link, on their way to the scheduler. Like messages in a row are one element.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody};
-use whimbrel_platform::link::{Basket, Item};
+use whimbrel_platform::link::{Item, ItemSink};
 
 /// Maximal number of messages in a row: room for more is asked for each.
 const ROW_MAX: usize = 1_024;
@@ -63,7 +63,7 @@ impl Arrived {
     }
 }
 
-impl Basket for Arrived {
+impl ItemSink for Arrived {
     fn put(&mut self, item: Item) {
         self.count += 1;
         self.all.push(Came::Item(item));

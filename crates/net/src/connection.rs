@@ -10,7 +10,7 @@ use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use whimbrel_platform::audit::RefusalReason;
-use whimbrel_platform::crowd::Place;
+use whimbrel_platform::connection_limit::Place;
 use whimbrel_platform::limits::LINK_HELLO_BYTES_MAX;
 use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
 

@@ -35,7 +35,7 @@ thread_local! {
 /// Sets whether this thread promises to drive or attend soon, and returns the former promise. With the promise,
 /// messages that the thread hands to links wait until then. Waking a link's task from outside would interrupt the
 /// thread that drives it, as a rule this very thread.
-pub(crate) fn gather(gathers: bool) -> bool {
+pub(crate) fn cork(gathers: bool) -> bool {
     GATHERS.replace(gathers)
 }
 
@@ -163,8 +163,8 @@ impl Driver {
     }
 
     /// Writes what waits for the next thread that drives: on this thread, or on the one that drives.
-    pub fn see_off(&self) {
-        if self.is_due() && !self.drive(|| (), 1) {
+    pub fn flush(&self) {
+        if self.is_due() && !self.poll_io(|| (), 1) {
             self.wake_due();
         }
     }
@@ -207,7 +207,7 @@ impl Driver {
 
     /// Drives the links without waiting: first calls `first`, then does what is ready. False if another thread drives,
     /// or this one cannot.
-    pub fn drive(&self, first: impl FnOnce(), passes: u32) -> bool {
+    pub fn poll_io(&self, first: impl FnOnce(), passes: u32) -> bool {
         if Handle::try_current().is_ok() {
             return false;
         }
@@ -230,7 +230,7 @@ impl Driver {
 
     /// Drives the links on this thread until it is [recalled](Driver::recall), or for `at_most`. `begin` is called when
     /// nothing stands in the way any more, and decides whether to. False if another thread attends.
-    pub fn attend(&self, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
+    pub fn park_on_io(&self, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         if Handle::try_current().is_ok() || self.attended.swap(true, Ordering::Acquire) {
             return false;
         }
@@ -420,7 +420,7 @@ mod tests {
         told.recv_timeout(LONG).unwrap();
         std::thread::scope(|s| {
             let attending = std::thread::Builder::new().name("attends".into());
-            let worker = attending.spawn_scoped(s, || assert!(driver.attend(None, &|| true))).unwrap();
+            let worker = attending.spawn_scoped(s, || assert!(driver.park_on_io(None, &|| true))).unwrap();
             // The own thread gives way at some time; what is done until then is done, too.
             let deadline = Instant::now() + LONG;
             loop {
@@ -430,8 +430,8 @@ mod tests {
                 }
                 assert!(Instant::now() < deadline);
             }
-            assert!(!driver.attend(None, &|| true), "there is one place");
-            assert!(!driver.drive(|| (), 1), "somebody drives");
+            assert!(!driver.park_on_io(None, &|| true), "there is one place");
+            assert!(!driver.poll_io(|| (), 1), "somebody drives");
             driver.recall();
             worker.join().unwrap();
         });
@@ -444,11 +444,11 @@ mod tests {
     fn attendance_ends_in_time() {
         let (driver, _, _told) = driver();
         let begun = Instant::now();
-        assert!(driver.attend(Some(LONG), &|| false));
+        assert!(driver.park_on_io(Some(LONG), &|| false));
         assert!(begun.elapsed() < LONG);
         let wait = Duration::from_millis(3);
         let begun = Instant::now();
-        assert!(driver.attend(Some(wait), &|| true));
+        assert!(driver.park_on_io(Some(wait), &|| true));
         assert!(begun.elapsed() >= wait);
         driver.close();
     }
@@ -460,11 +460,11 @@ mod tests {
         told.recv_timeout(LONG).unwrap();
         // Attending makes the own thread give way. It comes back when neglected, as it is if this thread sleeps in
         // between.
-        while !(driver.attend(Some(Duration::ZERO), &|| true) && driver.drive(|| wake.notify_one(), 1)) {}
+        while !(driver.park_on_io(Some(Duration::ZERO), &|| true) && driver.poll_io(|| wake.notify_one(), 1)) {}
         assert_eq!(told.try_recv().unwrap(), here());
         // Within a runtime nothing is driven: it may be this very runtime.
         let other = Builder::new_current_thread().build().unwrap();
-        assert!(!other.block_on(async { driver.drive(|| (), 1) }));
+        assert!(!other.block_on(async { driver.poll_io(|| (), 1) }));
         driver.close();
     }
 
@@ -487,11 +487,11 @@ mod tests {
         for _ in 0..50 {
             let (driver, _, _told) = driver();
             std::thread::scope(|s| {
-                let worker = s.spawn(|| while driver.attend(None, &|| true) {});
+                let worker = s.spawn(|| while driver.park_on_io(None, &|| true) {});
                 driver.close();
                 worker.join().unwrap();
             });
-            assert!(!driver.attend(None, &|| true) && !driver.drive(|| (), 1));
+            assert!(!driver.park_on_io(None, &|| true) && !driver.poll_io(|| (), 1));
         }
     }
 }

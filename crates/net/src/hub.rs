@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use whimbrel_acl::{Encoding, Envelope, Symbol};
 use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::audit::{Auditor, Party, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::crowd::Place;
+use whimbrel_platform::connection_limit::Place;
 use whimbrel_platform::limits::{LINK_GIVE_UP_MS, LINK_NAME_BYTES_MAX, NODE_NAME_BYTES_MAX, NODES_MAX};
 use whimbrel_platform::link::{Link, LinkError, Measured, Member, News, Speaker};
 use whimbrel_platform::mobility::HopNews;
@@ -24,7 +24,7 @@ use whimbrel_platform::{Links, Station};
 use crate::authority::is_node_name;
 use crate::certified::Certified;
 use crate::connection::{Accepted, Connection};
-use crate::driver::{Driver, Drivers, gather};
+use crate::driver::{Driver, Drivers, cork};
 use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::port_guard::PortGuard;
@@ -563,7 +563,7 @@ impl Inner {
 
     /// Sets the name of a peer that was dialled. False if a peer of this name is present already, or the name is this
     /// node's.
-    pub fn christen(&self, peer: &Peer, name: &str) -> bool {
+    pub fn assign_name(&self, peer: &Peer, name: &str) -> bool {
         if peer.name.get().is_some_and(|known| known == name) {
             return true;
         }
@@ -751,32 +751,32 @@ impl Links for Inner {
             return usize::MAX;
         }
         // Write at once, if this thread can: a woken thread has farther to go.
-        if !driver.is_some_and(|driver| driver.drive(|| peer.wake.notify_one(), 1)) {
+        if !driver.is_some_and(|driver| driver.poll_io(|| peer.wake.notify_one(), 1)) {
             peer.wake.notify_one();
         }
         // Written messages take no room any more.
         peer.room_for(from)
     }
 
-    fn drive(&self, shard: ShardIndex) {
+    fn poll_io(&self, shard: ShardIndex) {
         if let Some(driver) = self.driver_for(shard) {
-            driver.drive(|| (), 2);
+            driver.poll_io(|| (), 2);
         }
     }
 
-    fn attend(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
+    fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         let Some(own) = self.driver_for(shard) else { return false };
-        self.drivers.iter().filter(|driver| !Arc::ptr_eq(driver, own)).for_each(|driver| driver.see_off());
-        own.attend(at_most, begin)
+        self.drivers.iter().filter(|driver| !Arc::ptr_eq(driver, own)).for_each(|driver| driver.flush());
+        own.park_on_io(at_most, begin)
     }
 
-    fn gather(&self, gathers: bool) -> bool {
+    fn cork(&self, gathers: bool) -> bool {
         // A node that signs does not drive.
-        self.signing.is_none() && gather(gathers)
+        self.signing.is_none() && cork(gathers)
     }
 
-    fn see_off(&self, _shard: ShardIndex) {
-        self.drivers.iter().for_each(|driver| driver.see_off());
+    fn flush(&self, _shard: ShardIndex) {
+        self.drivers.iter().for_each(|driver| driver.flush());
     }
 
     fn recall(&self, shard: ShardIndex) {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
 
 use rustc_hash::FxHashMap;
-use whimbrel_platform::crowd::household;
+use whimbrel_platform::connection_limit::household;
 use whimbrel_platform::limits::NODES_MAX;
 use whimbrel_platform::route::NodeId;
 

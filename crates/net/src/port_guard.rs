@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::backoff::Backoff;
-use whimbrel_platform::crowd::{Crowd, Place};
+use whimbrel_platform::connection_limit::{ConnectionLimit, Place};
 use whimbrel_platform::limits::{AUDIT_FOLD_MS, WRONG_SECRETS_WAITING_EACH_MAX, WRONG_SECRETS_WAITING_MAX};
 
 /// Taker of lines for an operator.
@@ -26,7 +26,7 @@ pub(crate) struct PortGuard {
     closed: Mutex<Folding>,
     backoff: Mutex<Backoff>,
     /// Connections whose answers to wrong secrets wait.
-    waiting: Arc<Crowd>,
+    waiting: Arc<ConnectionLimit>,
 }
 
 impl PortGuard {
@@ -40,7 +40,7 @@ impl PortGuard {
             refused: Mutex::default(),
             closed: Mutex::default(),
             backoff: Mutex::default(),
-            waiting: Crowd::of(WRONG_SECRETS_WAITING_MAX, WRONG_SECRETS_WAITING_EACH_MAX),
+            waiting: ConnectionLimit::of(WRONG_SECRETS_WAITING_MAX, WRONG_SECRETS_WAITING_EACH_MAX),
         })
     }
 
@@ -151,7 +151,7 @@ mod tests {
     #[tokio::test]
     async fn waiting_guess_leaves_its_place() {
         let guard = PortGuard::new(None, Box::new(|_| ()));
-        let (newcomers, from) = (Crowd::of(1, 1), IpAddr::from([10, 0, 0, 1]));
+        let (newcomers, from) = (ConnectionLimit::of(1, 1), IpAddr::from([10, 0, 0, 1]));
         for _ in 0..WRONG_SECRETS_FREE {
             let place = newcomers.enter(from).expect("the one before was answered at once");
             assert!(guard.slow_down(from, place).await.is_some());

@@ -3,21 +3,21 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use whimbrel_platform::crowd::{Crowd, Place};
+use whimbrel_platform::connection_limit::{ConnectionLimit, Place};
 use whimbrel_platform::limits::{LINK_KNOWN_EACH_MAX, LINK_KNOWN_MAX, LINK_STRANGERS_EACH_MAX, LINK_STRANGERS_MAX};
 
 /// Places of strangers. Strangers take no places of known nodes, unless they connect from an address of one.
 pub(crate) struct Strangers {
-    anywhere: Arc<Crowd>,
+    anywhere: Arc<ConnectionLimit>,
     /// Places for addresses of nodes that are linked, or were.
-    known: Arc<Crowd>,
+    known: Arc<ConnectionLimit>,
 }
 
 impl Default for Strangers {
     fn default() -> Self {
         Self {
-            anywhere: Crowd::of(LINK_STRANGERS_MAX, LINK_STRANGERS_EACH_MAX),
-            known: Crowd::of(LINK_KNOWN_MAX, LINK_KNOWN_EACH_MAX),
+            anywhere: ConnectionLimit::of(LINK_STRANGERS_MAX, LINK_STRANGERS_EACH_MAX),
+            known: ConnectionLimit::of(LINK_KNOWN_MAX, LINK_KNOWN_EACH_MAX),
         }
     }
 }

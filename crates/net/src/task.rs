@@ -445,7 +445,7 @@ impl Task {
             self.hub.refuse(reason, Party::Stranger(from), &format!("it says it is {:?}: {why}", hello.node));
             return Err(LinkError::Impostor(why));
         }
-        if self.hub.christen(&self.peer, &hello.node) {
+        if self.hub.assign_name(&self.peer, &hello.node) {
             return Ok(());
         }
         if let Some(wanted) = self.peer.name.get() {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 
 use crate::Time;
-use crate::crowd::household;
+use crate::connection_limit::household;
 use crate::limits::{
     WRONG_SECRET_ADDRESSES_MAX, WRONG_SECRET_WAIT_MS, WRONG_SECRET_WAIT_MS_MAX, WRONG_SECRETS_FORGOTTEN_MS,
     WRONG_SECRETS_FREE,

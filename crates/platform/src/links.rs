@@ -20,25 +20,25 @@ pub trait Links: Send + Sync {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize;
 
     /// Does pending work on links, on this thread, without waiting. For busy workers, from time to time.
-    fn drive(&self, _shard: ShardIndex) {}
+    fn poll_io(&self, _shard: ShardIndex) {}
 
     /// Lets this thread, an idle worker, serve links until it is [recalled](Links::recall), or for `at_most`. `begin`
     /// is called just before that, and decides if it begins. Returns false if serving is not needed: then the worker
     /// should rest.
-    fn attend(&self, _shard: ShardIndex, _at_most: Option<Duration>, _begin: &dyn Fn() -> bool) -> bool {
+    fn park_on_io(&self, _shard: ShardIndex, _at_most: Option<Duration>, _begin: &dyn Fn() -> bool) -> bool {
         false
     }
 
     /// Sets if messages that this thread hands to links are gathered until it drives or attends the links, as it
     /// promises to do soon. Calling a link from outside costs more. Returns the setting before.
-    fn gather(&self, _gathers: bool) -> bool {
+    fn cork(&self, _gathers: bool) -> bool {
         false
     }
 
-    /// Flushes what was [gathered](Links::gather). For the worker of this shard, before it does something else.
-    fn see_off(&self, _shard: ShardIndex) {}
+    /// Flushes what was [gathered](Links::cork). For the worker of this shard, before it does something else.
+    fn flush(&self, _shard: ShardIndex) {}
 
-    /// Ends the [attendance](Links::attend) of this shard's worker, because it has other work.
+    /// Ends the [attendance](Links::park_on_io) of this shard's worker, because it has other work.
     fn recall(&self, _shard: ShardIndex) {}
 
     /// Notes that there is room again, after [`Station::has_room`] said that there was none.

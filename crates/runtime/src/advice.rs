@@ -17,12 +17,12 @@ use whimbrel_platform::link::{Measured, News};
 use whimbrel_platform::route::{NodeId, Place};
 
 use crate::loader::CodeFound;
-use crate::luggage::Packed;
 use crate::node::Node;
-use crate::parcel::Parcel;
 use crate::pool::Pool;
 use crate::shard::Shard;
+use crate::shard_command::ShardCommand;
 use crate::speed::{load, speed};
+use crate::state_transfer::Packed;
 use crate::sync::{Arc, Mutex, locked};
 use crate::turn::caught;
 
@@ -149,7 +149,7 @@ impl Node {
             return weighed;
         }
         let (answer, answered) = channel();
-        self.put(place.shard, Parcel::Weigh(Weighing { agent, answer }));
+        self.put(place.shard, ShardCommand::Weigh(Weighing { agent, answer }));
         let Some((origin, state)) = answered.recv_timeout(WEIGHING_PATIENCE).ok().flatten() else {
             return (None, None);
         };

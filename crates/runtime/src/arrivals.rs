@@ -9,7 +9,7 @@ use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::topics::{Audience, Cast};
 
 use crate::node::Node;
-use crate::parcel::Parcel;
+use crate::shard_command::ShardCommand;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
@@ -91,7 +91,7 @@ impl Arrivals {
     }
 
     /// Sorts messages from another node by their entry shards. Leaves `messages` empty.
-    pub fn sort(&mut self, node: &Node, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Vec<Parcel>> {
+    pub fn sort(&mut self, node: &Node, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Vec<ShardCommand>> {
         let Self { ways, audiences } = self;
         let by_shard = node.seats.iter().map(|_| Vec::new()).collect();
         let ways = ways.entry(from).or_default();
@@ -139,7 +139,7 @@ struct Sorted<'a> {
     node: &'a Node,
     from: NodeId,
     ways: &'a mut Ways,
-    by_shard: Vec<Vec<Parcel>>,
+    by_shard: Vec<Vec<ShardCommand>>,
     /// Copies made of messages to many beyond the messages that came...
     more: u64,
     /// ...and messages among these for which this node has no receiver.
@@ -150,7 +150,7 @@ impl Sorted<'_> {
     fn put(&mut self, envelope: Envelope, place: LocalRoute) {
         let shard = self.way_of(envelope.to.name, place);
         if let Some(batch) = self.by_shard.get_mut(usize::from(shard)) {
-            batch.push(Parcel::Arrived(envelope));
+            batch.push(ShardCommand::Arrived(envelope));
         }
     }
 
@@ -159,7 +159,7 @@ impl Sorted<'_> {
         let shard = usize::from(self.way_of(to.name, place));
         if let (Some(batch), Some(seat)) = (self.by_shard.get_mut(shard), self.node.seats.get(shard)) {
             seat.copies.fetch_add(messages.len(), Ordering::Relaxed);
-            batch.push(Parcel::ArrivedRow(to, messages));
+            batch.push(ShardCommand::ArrivedRow(to, messages));
         }
     }
 
@@ -172,11 +172,11 @@ impl Sorted<'_> {
     fn put_elsewhere(&mut self, envelope: Envelope) {
         let way = self.ways.by_name.get(&envelope.to.name).map_or(0, |(_, shard)| *shard);
         if let Some(batch) = self.by_shard.get_mut(usize::from(way)) {
-            batch.push(Parcel::Arrived(envelope));
+            batch.push(ShardCommand::Arrived(envelope));
         }
     }
 
-    fn put_first(&mut self, parcel: Parcel) {
+    fn put_first(&mut self, parcel: ShardCommand) {
         if let Some(batch) = self.by_shard.first_mut() {
             batch.push(parcel);
         }
@@ -193,7 +193,7 @@ impl Sorted<'_> {
         match (cast, local) {
             (Cast::Anycast, audience) => match audience.and_then(|all| all.choose_local(|name| routes.look_up(name))) {
                 Some((member, _)) => self.put_copy(member, envelope.body),
-                None => self.put_first(Parcel::Undeliverable(envelope, DeadReason::NoMember)),
+                None => self.put_first(ShardCommand::Undeliverable(envelope, DeadReason::NoMember)),
             },
             // The members left while the message was on its way.
             (_, None) => self.for_nobody += 1,
@@ -227,10 +227,10 @@ impl Sorted<'_> {
             if !agents.is_empty() {
                 seat.copies.fetch_add(agents.len(), Ordering::Relaxed);
                 match batch.last_mut() {
-                    Some(Parcel::Copies(same, row)) if Arc::ptr_eq(same, agents) && row.len() < ROW_MAX => {
+                    Some(ShardCommand::Copies(same, row)) if Arc::ptr_eq(same, agents) && row.len() < ROW_MAX => {
                         row.push(Arc::clone(message));
                     }
-                    _ => batch.push(Parcel::Copies(Arc::clone(agents), vec![Arc::clone(message)])),
+                    _ => batch.push(ShardCommand::Copies(Arc::clone(agents), vec![Arc::clone(message)])),
                 }
             }
         }
@@ -258,7 +258,7 @@ impl Sorted<'_> {
             Place::Local(place) => self.put(copy, place),
             // The agent left, so the copy takes the same entry shard as messages before.
             Place::Node(_) => self.put_elsewhere(copy),
-            _ => self.put_first(Parcel::Posted(copy)),
+            _ => self.put_first(ShardCommand::Posted(copy)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Envelope, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties, name_fault};
-use whimbrel_platform::durable::{Standing, State};
+use whimbrel_platform::durable::{Registration, State};
 use whimbrel_platform::limits::{HOP_LIVED_MAX, HOP_MADE_AT_ONCE_BYTES};
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{
@@ -19,13 +19,13 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::DepartingBody;
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Time};
 
-use crate::linked::without_lease;
 use crate::loader::CodeFound;
-use crate::luggage::unpack;
-use crate::node::{Introduction, Node, christen};
-use crate::parcel::{Bearer, Change, Parcel};
+use crate::node::{Introduction, Node, assign_name};
+use crate::peers::without_lease;
 use crate::services::NodeServices;
 use crate::shard::{Slot, Status};
+use crate::shard_command::{Bearer, Change, ShardCommand};
+use crate::state_transfer::unpack;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, locked};
 use crate::turn::caught;
@@ -72,7 +72,7 @@ struct Prepared {
 }
 
 /// Requested hop of an agent, with the caller to notify of the outcome.
-pub(crate) struct Errand {
+pub(crate) struct HopJob {
     pub request: HopRequest,
     pub then: Option<HopCall>,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Errand {
 /// Callback for the outcome of a hop.
 pub(crate) type HopCall = Box<dyn FnOnce(Result<(), HopError>) + Send>;
 
-impl Errand {
+impl HopJob {
     /// Creates the job for a hop that the agent itself requested.
     pub fn of(request: HopRequest) -> Box<Self> {
         Box::new(Self { request, then: None })
@@ -98,7 +98,7 @@ impl Errand {
     }
 }
 
-impl Drop for Errand {
+impl Drop for HopJob {
     /// Reports a failure if the agent is gone, so that no caller waits for ever.
     fn drop(&mut self) {
         self.over(Err(HopError::NotMovable("it is not here any more".to_owned())));
@@ -155,7 +155,7 @@ impl Node {
     }
 
     fn take_step(&self, on_the_way: &mut OnTheWay, step: Step) {
-        let order = |door, order| self.put(door, Parcel::Hop(Box::new(order)));
+        let order = |door, order| self.put(door, ShardCommand::Hop(Box::new(order)));
         match step {
             Step::Tell(to, HopNews::Follow(hop)) => self.follow(hop, to),
             Step::Tell(to, news) => self.tell_hop(to, news),
@@ -190,7 +190,7 @@ impl Node {
         }
         let passage = Arc::new(Passage { crossing, left: AtomicUsize::new(busy.len()) });
         for shard in busy {
-            self.put(shard as ShardIndex, Parcel::Cross(Arc::clone(&passage)));
+            self.put(shard as ShardIndex, ShardCommand::Cross(Arc::clone(&passage)));
         }
     }
 
@@ -209,7 +209,7 @@ impl Node {
             HopNews::Code(hop, part) => self.hear_code(from, hop, &part),
             HopNews::More { hop, at } => {
                 if let Some(door) = self.with_transits(|it| it.transits.door_for(from, hop)) {
-                    self.put(door, Parcel::Hop(Box::new(HopOrder::More(hop, at, from))));
+                    self.put(door, ShardCommand::Hop(Box::new(HopOrder::More(hop, at, from))));
                 }
             }
             HopNews::State(hop, piece) => self.hear_state(from, hop, &piece),
@@ -284,7 +284,7 @@ impl Node {
 
     /// Requests an arriving agent from a shard; its code may be here.
     pub fn have_made(&self, from: NodeId, offer: Offer) {
-        self.put(self.quiet_shard(), Parcel::Hop(Box::new(HopOrder::Make(offer, from))));
+        self.put(self.quiet_shard(), ShardCommand::Hop(Box::new(HopOrder::Make(offer, from))));
     }
 
     /// Returns an idle shard, if there is one. This thread's own shard comes first, because no other thread has to
@@ -425,7 +425,7 @@ impl Node {
                 return;
             }
             let generation = self.next_generation(1);
-            let mut slot = christen(Box::new(Slot::new(body)), hop.agent, generation);
+            let mut slot = assign_name(Box::new(Slot::new(body)), hop.agent, generation);
             slot.handled = handled;
             let route = LocalRoute { shard, slot: None, generation, crowded: false };
             let mut before = self.routes.look_up(hop.agent);
@@ -522,13 +522,13 @@ impl Node {
 
     /// Limits the registration from an agent's source: it may concern no other agent, and forbidden services are
     /// removed.
-    fn restrict(&self, agent: Symbol, from: NodeId, standing: &mut Standing) {
+    fn restrict(&self, agent: Symbol, from: NodeId, standing: &mut Registration) {
         standing.agent = agent;
         standing.entry.take_if(|entry| entry.agent != Some(Aid::local(agent)) || !self.permits_services(from, entry));
     }
 
     /// Makes an arriving agent an agent of this node. It does not run yet.
-    fn own(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, mut standing: Standing, told: &[Symbol]) {
+    fn own(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, mut standing: Registration, told: &[Symbol]) {
         let Some(coming) = on_the_way.prepared.get_mut(&hop.agent) else { return };
         let places = std::mem::take(&mut standing.places);
         self.restrict(hop.agent, from, &mut standing);
@@ -568,7 +568,7 @@ impl Node {
         }
         // The lifetime begins only after all nodes know that the agent is here: none may hear of its end first.
         self.tie(slot.aid(), ties);
-        self.put(shard, Parcel::Arrive(vec![slot]));
+        self.put(shard, ShardCommand::Arrive(vec![slot]));
         recalls.into_iter().for_each(|then| self.recall_here(hop.agent, then));
         if doomed {
             let _ = self.with_ams(|ams| ams.kill(Aid::local(hop.agent)));
@@ -604,7 +604,7 @@ impl Node {
             // Another node may have heard that the agent is here, which is wrong.
             links.tell_all(News::AgentEnded(name.into(), EndReason::Failed("its node is lost".to_owned())));
         }
-        self.put(shard, Parcel::Hop(Box::new(HopOrder::Return(name))));
+        self.put(shard, ShardCommand::Hop(Box::new(HopOrder::Return(name))));
         for then in recalls {
             match is_there {
                 true => self.recall_at(from, name, then),
@@ -636,7 +636,7 @@ impl Node {
             it.transits.stop();
             for Prepared { slot, shard, .. } in std::mem::take(&mut it.prepared).into_values() {
                 if self.with_ams(|ams| ams.kind(slot.aid()).is_some()) {
-                    self.put(shard, Parcel::Arrive(vec![slot]));
+                    self.put(shard, ShardCommand::Arrive(vec![slot]));
                 }
             }
         });
@@ -734,7 +734,7 @@ impl Node {
     }
 
     /// Handles a job for an agent that has just gone. A recall follows the agent to its present node.
-    pub fn recall_gone(&self, agent: Symbol, mut errand: Errand) {
+    pub fn recall_gone(&self, agent: Symbol, mut errand: HopJob) {
         if errand.request.mode == HopMode::Recall
             && let Some(then) = errand.then.take()
         {
@@ -746,7 +746,7 @@ impl Node {
         let home = self.with_ams(|ams| ams.ties(Aid::local(agent)).home);
         let to = if home == Symbol::default() { self.called() } else { home };
         let request = HopRequest { to, mode: HopMode::Recall };
-        self.send_off(agent, Box::new(Errand { request, then: Some(then) }));
+        self.send_off(agent, Box::new(HopJob { request, then: Some(then) }));
     }
 
     /// Handles another node's request to recall an agent.
@@ -763,7 +763,7 @@ impl Node {
     }
 
     /// Sends an agent of this node, or a clone of it, to another node.
-    pub fn send_off(&self, agent: Symbol, mut errand: Box<Errand>) {
+    pub fn send_off(&self, agent: Symbol, mut errand: Box<HopJob>) {
         if errand.request.mode == HopMode::Move
             && self.is_of_cluster(agent)
             && let Some(then) = errand.then.take()

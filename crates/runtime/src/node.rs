@@ -24,7 +24,7 @@ use crate::advice::Advisor;
 use crate::clock::Clock;
 use crate::cluster::{Cluster, Server};
 use crate::codes::Codes;
-use crate::durable::scribe::Scribe;
+use crate::durable::journal_writer::JournalWriter;
 use crate::durable::{Effect, Entrant, Unwritten};
 use crate::durable_agent::Kinds;
 use crate::ending::Ending;
@@ -33,19 +33,19 @@ use crate::guard::Guard;
 use crate::health::Health;
 use crate::inbox::{Content, Waits};
 use crate::latency::Latency;
-use crate::linked::Linked;
 use crate::loader::ProgramLoader;
-use crate::luggage::Luggage;
 use crate::mobility::Mobility;
 use crate::monitors::Monitors;
 use crate::observers::Observers;
 use crate::output::Output;
-use crate::parcel::{Bearer, Change, Newcomer, Parcel};
+use crate::peers::PeerNodes;
 use crate::pool::Pool;
 use crate::questions::Questions;
-use crate::seat::{Figures, Seat};
 use crate::services::NodeServices;
 use crate::shard::Slot;
+use crate::shard_command::{Bearer, Change, Newcomer, ShardCommand};
+use crate::shard_handle::{Figures, ShardHandle};
+use crate::state_transfer::StateTransfer;
 use crate::sync::{Arc, Mutex, locked};
 use crate::throttle::Throttles;
 use crate::topics::Forum;
@@ -59,7 +59,7 @@ const NEXT_END: Duration = Duration::from_millis(100);
 /// State of a node; see the module.
 pub(crate) struct Node {
     pub name: Symbol,
-    pub seats: Box<[Seat]>,
+    pub seats: Box<[ShardHandle]>,
     pub routes: RouteTable,
     pub activity: Activity,
     pub clock: Clock,
@@ -85,10 +85,10 @@ pub(crate) struct Node {
     pub latency: Latency,
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
-    pub linked: Linked,
+    pub linked: PeerNodes,
     pub mobility: Mobility,
     pub codes: Codes,
-    pub luggage: Luggage,
+    pub luggage: StateTransfer,
     pub advisor: Advisor,
     pub questions: Questions,
     pub guard: Guard,
@@ -96,7 +96,7 @@ pub(crate) struct Node {
     pub throttles: Throttles,
     pub forum: Forum,
     /// Journal writer, if durable agents exist.
-    pub scribe: Option<Scribe>,
+    pub scribe: Option<JournalWriter>,
     /// Partition servers, if this node shares its journal with others.
     pub cluster: Option<Cluster>,
     /// Sessions of this node, and their retained agents.
@@ -200,7 +200,7 @@ pub(crate) struct Parts {
     pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,
     pub guard: Guard,
-    pub scribe: Option<Scribe>,
+    pub scribe: Option<JournalWriter>,
     pub cluster: Option<Cluster>,
 }
 
@@ -215,7 +215,7 @@ impl Node {
         df.observe(observers.any());
         Self {
             name,
-            seats: (0..workers).map(|_| Seat::new()).collect(),
+            seats: (0..workers).map(|_| ShardHandle::new()).collect(),
             routes: RouteTable::new(),
             activity: Activity::new(),
             clock,
@@ -235,10 +235,10 @@ impl Node {
             latency: Latency::default(),
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
-            linked: Linked::default(),
+            linked: PeerNodes::default(),
             mobility: Mobility::default(),
             codes: Codes::default(),
-            luggage: Luggage::default(),
+            luggage: StateTransfer::default(),
             advisor: Advisor::default(),
             questions: Questions::default(),
             guard,
@@ -258,17 +258,17 @@ impl Node {
         }
     }
 
-    pub fn seat(&self, shard: ShardIndex) -> Option<&Seat> {
+    pub fn seat(&self, shard: ShardIndex) -> Option<&ShardHandle> {
         self.seats.get(usize::from(shard))
     }
 
     /// Puts a parcel into a shard's inbox.
-    pub fn put(&self, shard: ShardIndex, parcel: Parcel) {
+    pub fn put(&self, shard: ShardIndex, parcel: ShardCommand) {
         self.fill(shard, |content| content.parcels.push(parcel));
     }
 
     /// Puts content into a shard's inbox, and wakes its worker.
-    pub fn fill(&self, shard: ShardIndex, fill: impl FnOnce(&mut Content<Parcel, Newcomer>)) {
+    pub fn fill(&self, shard: ShardIndex, fill: impl FnOnce(&mut Content<ShardCommand, Newcomer>)) {
         let Some(seat) = self.seat(shard) else { return };
         seat.inbox.put(fill, |worker_waits| {
             self.activity.begin();
@@ -287,7 +287,7 @@ impl Node {
         Envelope::for_each_receiver(message, |envelope| {
             self.tell(Event::Sent(&envelope));
             self.tell(Event::Routed(&envelope, self.routes.look_up(envelope.to.name).place()));
-            parcels.push(Parcel::Posted(envelope));
+            parcels.push(ShardCommand::Posted(envelope));
         });
         self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
         self.fill(shard, |content| content.parcels.append(&mut parcels));
@@ -295,7 +295,7 @@ impl Node {
 
     /// Notifies all shards that an agent is not crowded any more, so that waiting senders continue.
     pub fn relieved(&self, name: Symbol) {
-        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::Relieved(name)));
+        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, ShardCommand::Relieved(name)));
     }
 
     /// Asks the AMS, and carries out its commands.
@@ -408,7 +408,7 @@ impl Node {
     pub fn change(&self, name: Symbol, change: Change) {
         if let Place::Local(LocalRoute { generation, .. }) = self.routes.look_up(name).place() {
             // All changes go through one shard, like messages from outside, so they stay in order.
-            self.put(0, Parcel::PostedChange(Bearer { name, generation }, change));
+            self.put(0, ShardCommand::PostedChange(Bearer { name, generation }, change));
         }
     }
 
@@ -422,7 +422,10 @@ impl Node {
                 continue;
             }
             if let Some(slot) = place.slot {
-                self.put(place.shard, Parcel::Retire { slot, generation: place.generation, reason: reason.clone() });
+                self.put(
+                    place.shard,
+                    ShardCommand::Retire { slot, generation: place.generation, reason: reason.clone() },
+                );
             }
             break;
         }
@@ -497,7 +500,7 @@ impl Node {
                     self.delay_creation(&mut slot, due, owner.name);
                 }
                 self.make_durable(&mut slot, who.kind, aid.name, who.owner.map(|owner| owner.name));
-                self.bring(shard, vec![christen(slot, aid.name, generation)]);
+                self.bring(shard, vec![assign_name(slot, aid.name, generation)]);
                 Ok(aid)
             }
             Err(error) => {
@@ -557,7 +560,7 @@ impl Node {
             let generation = self.next_generation(1);
             self.expect(aid.name, shard, generation);
             self.shelf.note_life(aid.name, generation);
-            let mut slot = christen(slot, aid.name, generation);
+            let mut slot = assign_name(slot, aid.name, generation);
             self.make_durable(&mut slot, kind, aid.name, None);
             newcomers.push(slot);
             aids.push(aid);
@@ -591,7 +594,7 @@ impl Node {
         for (i, aid) in aids.iter().enumerate() {
             let generation = first.wrapping_add(i as u32) % Route::GENERATIONS;
             self.expect(aid.name, shard, generation);
-            let mut slot = christen(body(i), aid.name, generation);
+            let mut slot = assign_name(body(i), aid.name, generation);
             self.make_durable(&mut slot, kind, aid.name, None);
             newcomers.push(slot);
         }
@@ -617,7 +620,7 @@ impl Node {
             self.ended(name, &EndReason::Failed(why.to_owned()));
         }
         self.living.fetch_sub(1, Ordering::AcqRel);
-        self.put(shard, Parcel::NeverComes(name));
+        self.put(shard, ShardCommand::NeverComes(name));
     }
 
     /// Installs agents that are [expected](Node::expect).
@@ -673,14 +676,14 @@ impl Node {
         (unwritten.born, unwritten.last) = (Some(Box::new(born)), after);
         (unwritten.whole_bytes, unwritten.delta_bytes) = (0, 0);
         // Its registration is recorded with the new agent, or not at all.
-        unwritten.effects.push(Effect::Standing);
+        unwritten.effects.push(Effect::Registration);
     }
 
     /// Sends the messages that were on their way at the last write to the journal.
     fn post_kept(&self) {
         let Some(scribe) = &self.scribe else { return };
         let letters = std::mem::take(&mut locked(&scribe.pending).letters);
-        let parcels: Vec<Parcel> = scribe.envelopes(letters, 0).into_iter().map(Parcel::Posted).collect();
+        let parcels: Vec<ShardCommand> = scribe.envelopes(letters, 0).into_iter().map(ShardCommand::Posted).collect();
         self.count_posted(parcels.len() as u64);
         parcels.into_iter().for_each(|parcel| self.put(0, parcel));
     }
@@ -713,7 +716,7 @@ impl Node {
                 let mut slot: Box<Slot> = Box::new(Slot::new(body));
                 self.make_durable(&mut slot, kind, copy.name, Some(owner));
                 self.pace(&mut slot, copy.name, original);
-                self.bring(shard, vec![christen(slot, copy.name, generation)]);
+                self.bring(shard, vec![assign_name(slot, copy.name, generation)]);
             }
             Some(Err(why)) => {
                 self.output.log(copy, LogLevel::Warning, &format!("cannot be cloned: {why}"));
@@ -798,7 +801,8 @@ impl Node {
             return 0;
         }
         let (answer, answers) = std::sync::mpsc::channel();
-        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::CountQueued(answer.clone())));
+        (0..self.seats.len())
+            .for_each(|shard| self.put(shard as ShardIndex, ShardCommand::CountQueued(answer.clone())));
         drop(answer);
         answers.iter().sum::<u64>() + self.queued_coming()
     }
@@ -808,7 +812,7 @@ impl Node {
     /// its end.
     fn let_turns_end(&self, until: Instant) {
         let (answer, answers) = std::sync::mpsc::channel::<()>();
-        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::TurnsEnd(answer.clone())));
+        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, ShardCommand::TurnsEnd(answer.clone())));
         drop(answer);
         while answers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
     }
@@ -836,7 +840,7 @@ impl Node {
         self.with_ams(Ams::stop);
         self.let_agents_end(until, latest);
         for shard in 0..self.seats.len() {
-            self.put(shard as ShardIndex, Parcel::EndAll);
+            self.put(shard as ShardIndex, ShardCommand::EndAll);
         }
         let still = self.let_agents_end(until, latest);
         self.report_left_out();
@@ -870,7 +874,7 @@ impl Node {
 }
 
 /// Assigns a name to a new agent.
-pub(crate) fn christen(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
+pub(crate) fn assign_name(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
     slot.name = name;
     slot.generation = generation;
     slot

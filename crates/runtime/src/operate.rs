@@ -9,8 +9,8 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
 
 use crate::node::Node;
-use crate::parcel::{Bearer, Change, Parcel};
 use crate::shard::{Shard, Slot};
+use crate::shard_command::{Bearer, Change, ShardCommand};
 use crate::turn::panic_text;
 
 /// Time within which a shard has to answer.
@@ -110,7 +110,7 @@ impl Shard {
                 self.wake_for_operator(index);
                 let again = Operation::Instruct { instruction, tries: tries - 1, answer };
                 let change = Change::Operate(Box::new(again));
-                self.node.put(self.index, Parcel::PostedChange(Bearer { name, generation }, change));
+                self.node.put(self.index, ShardCommand::PostedChange(Bearer { name, generation }, change));
                 return;
             }
             Ok(Instructed::Later) => refused("it has left memory, and does not come back".to_owned()),

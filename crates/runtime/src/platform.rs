@@ -24,28 +24,28 @@ use whimbrel_platform::store::{Epoch, Journal, Partition};
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station, Time};
 
 use crate::agent::{Agent, NativeBody};
-use crate::census::AgentFigures;
+use crate::agent_stats::AgentFigures;
 use crate::clock::Clock;
 use crate::cluster::{AdoptError, Adopted, Cluster, Ended, YieldError};
-use crate::durable::scribe::{Orders, Scribe};
+use crate::durable::journal_writer::{JournalWriter, Orders};
 use crate::durable::{Entrant, Kept};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
+use crate::external_calls::{AskError, ExternalCalls};
 use crate::guard::Guard;
 use crate::health::NodeHealth;
 use crate::latency::LatencyWatch;
-use crate::linked::NodeStation;
 use crate::loader::{NoPrograms, ProgramLoader};
-use crate::mobility::Errand;
+use crate::mobility::HopJob;
 use crate::node::{Introduction, MailboxLimits, Node, Parts};
 use crate::observers::Observation;
 use crate::operate::OperateError;
 use crate::output::{Console, Output};
-use crate::parcel::Change;
+use crate::peers::NodeStation;
 use crate::questions::{Answerer, QuestionError};
-use crate::reception::{AskError, Reception};
 use crate::services::NodeServices;
 use crate::sessions::NodeHost;
 use crate::shard::{Shard, Slot};
+use crate::shard_command::Change;
 use crate::supervision::Supervisor;
 use crate::sync::locked;
 use crate::watchdog;
@@ -66,7 +66,7 @@ pub struct Platform {
 
 struct Inner {
     services: NodeServices,
-    reception: OnceLock<Reception>,
+    reception: OnceLock<ExternalCalls>,
 }
 
 /// Builder of a platform; see [`Platform::builder`].
@@ -239,8 +239,8 @@ impl PlatformBuilder {
         let Self { name, workers, output, loader, kinds, observer, mailbox_limits, .. } = self;
         let (policy, auditor, kept, shared) = (self.policy, self.auditor, self.kept, self.shared);
         let cluster = shared.as_ref().map(|(_, layout)| Cluster::new(Arc::clone(layout)));
-        let idle = shared.map(|(journal, layout)| Scribe::idle(journal, &layout));
-        let (scribe, orders) = idle.or(kept.map(Scribe::new)).unzip();
+        let idle = shared.map(|(journal, layout)| JournalWriter::idle(journal, &layout));
+        let (scribe, orders) = idle.or(kept.map(JournalWriter::new)).unzip();
         let guard = Guard::new(policy, auditor);
         let parts = Parts {
             name,
@@ -481,7 +481,7 @@ impl Platform {
     /// # Errors
     /// Returns an error if there is no such agent, or if no answer came in time.
     pub fn ask_within(&self, at_most: Duration, question: impl Into<Box<AclMessage>>) -> Result<MessageBody, AskError> {
-        let desk = self.inner.reception.get_or_init(|| Reception::open(self));
+        let desk = self.inner.reception.get_or_init(|| ExternalCalls::open(self));
         desk.ask(self, at_most, question.into())
     }
 
@@ -576,7 +576,7 @@ impl Platform {
         then: impl FnOnce(Result<(), HopError>) + Send + 'static,
     ) {
         let request = HopRequest { to: to.into(), mode: HopMode::Move };
-        self.node().send_off(agent.name, Box::new(Errand { request, then: Some(Box::new(then)) }));
+        self.node().send_off(agent.name, Box::new(HopJob { request, then: Some(Box::new(then)) }));
     }
 
     /// Recalls an agent to the node that it was created on, wherever it is; its journey is over. `then` is called

@@ -17,10 +17,10 @@ use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
-use crate::durable::{Effect, backstage};
+use crate::durable::{Effect, withheld_effects};
 use crate::node::{Introduction, Node};
-use crate::parcel::Change;
 use crate::pool::Pool;
+use crate::shard_command::Change;
 use crate::sync::atomic::Ordering;
 
 /// Node as the agents of one shard see it: agents that they create belong to that shard.
@@ -322,12 +322,12 @@ impl NodeServices {
 
     /// Withholds an effect of a durable agent until its step is persisted. Returns false if the agent is not durable.
     fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
-        self.node.scribe.is_some() && backstage::keep(effect)
+        self.node.scribe.is_some() && withheld_effects::keep(effect)
     }
 
     /// Records the registration of the agent in turn with its step, if the agent is durable.
     fn keep_standing(&self) {
-        self.keep_back(|| Effect::Standing);
+        self.keep_back(|| Effect::Registration);
     }
 
     fn note_failure(&self, agent: Aid, outcome: &Result<(), impl std::fmt::Display>) {

@@ -17,9 +17,9 @@ use whimbrel_platform::{AgentBody, Arrival, Time};
 use crate::cluster::{Cluster, Server};
 use crate::loader::CodeFound;
 use crate::node::{Introduction, Node};
-use crate::parcel::{Bearer, Change, Parcel};
 use crate::services::NodeServices;
 use crate::shard::Slot;
+use crate::shard_command::{Bearer, Change, ShardCommand};
 use crate::sync::Arc;
 use crate::turn::caught;
 
@@ -195,7 +195,7 @@ impl Host for NodeHost {
         let offered = Offered(Some(with));
         if self.life(name) == Some(life) {
             let bearer = Bearer { name, generation: life };
-            self.0.put(0, Parcel::PostedChange(bearer, Change::Exchange(offered)));
+            self.0.put(0, ShardCommand::PostedChange(bearer, Change::Exchange(offered)));
         }
     }
 }

@@ -17,8 +17,8 @@ use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 use crate::agent::{Agent, NativeBody};
 use crate::monitors::reason_value;
 use crate::node::{Introduction, Node};
-use crate::parcel::Change;
 use crate::shard::Slot;
+use crate::shard_command::Change;
 
 /// Condition for restarting an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

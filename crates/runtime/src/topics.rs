@@ -11,8 +11,8 @@ use whimbrel_platform::route::{NodeId, Place};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::topics::{Audience, Cast, TopicError, Topics};
 
+use crate::moving_subscribers::Publishing;
 use crate::node::Node;
-use crate::roaming::Publishing;
 use crate::sync::{Arc, Mutex, locked};
 
 /// Topics and groups of a node; see the module.

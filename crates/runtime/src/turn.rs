@@ -8,7 +8,7 @@ use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
-use crate::durable::backstage;
+use crate::durable::withheld_effects;
 use crate::durable_agent::Unserved;
 use crate::shard::{Doom, Slot};
 
@@ -65,7 +65,7 @@ impl Slot {
     #[cold]
     #[inline(never)]
     fn have_turn_backstage(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
-        let (outcome, effects) = backstage::during(|| self.have_turn_at_once(now, outbox, services));
+        let (outcome, effects) = withheld_effects::during(|| self.have_turn_at_once(now, outbox, services));
         if let Some(unwritten) = &mut self.unwritten {
             unwritten.effects.extend(effects);
         }

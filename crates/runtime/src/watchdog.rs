@@ -15,8 +15,8 @@ use whimbrel_platform::services::LogLevel;
 
 use crate::cpu::Sight;
 use crate::node::Node;
-use crate::seat::{Holder, Seat};
 use crate::shard::Shard;
+use crate::shard_handle::{Holder, ShardHandle};
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
@@ -99,7 +99,7 @@ pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
 
 impl Watched {
     /// Takes the shard from its worker if a turn holds it up.
-    fn relieve(&mut self, seat: &Seat) -> Option<(Box<Shard>, Holder)> {
+    fn relieve(&mut self, seat: &ShardHandle) -> Option<(Box<Shard>, Holder)> {
         let holder = locked(&seat.holder).clone()?;
         let turn = holder.desk.turn();
         if std::mem::replace(&mut self.turn, turn) != turn || turn.is_none() {

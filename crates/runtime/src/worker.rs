@@ -11,10 +11,10 @@ use whimbrel_platform::{Outbox, Time};
 use crate::cpu::Thread;
 use crate::handover::Lease;
 use crate::node::Node;
-use crate::parcel::Parcel;
-use crate::seat::{Holder, Seat};
 use crate::services::NodeServices;
 use crate::shard::Shard;
+use crate::shard_command::ShardCommand;
+use crate::shard_handle::{Holder, ShardHandle};
 use crate::sync::locked;
 use crate::turn::LateTurn;
 
@@ -79,7 +79,7 @@ impl Worker {
             };
             lease.end_round();
             if lease.has_departed() {
-                worker.see_off(&lease);
+                worker.flush(&lease);
                 lease.drop_departed();
             }
             if lease.has_work() {
@@ -98,7 +98,7 @@ impl Worker {
     /// mostly when this thread waits on the links.
     fn begin_round(&mut self, shard: &mut Shard) {
         {
-            let _gathering = self.node.gather();
+            let _gathering = self.node.cork();
             shard.begin_round(self.node.now());
         }
         if shard.has_work() {
@@ -110,14 +110,14 @@ impl Worker {
     /// socket takes as long as the turns of several agents.
     fn see_off_in_time(&mut self, shard: &Shard) {
         if shard.now.0 >= self.saw_off_at.0 + SEE_OFF_EVERY_US {
-            self.see_off(shard);
+            self.flush(shard);
             self.saw_off_at = shard.now;
         }
     }
 
-    fn see_off(&self, shard: &Shard) {
+    fn flush(&self, shard: &Shard) {
         if let Some(links) = self.node.linked.links() {
-            links.see_off(shard.index);
+            links.flush(shard.index);
         }
     }
 
@@ -132,7 +132,7 @@ impl Worker {
             let (outcome, back) = lease.lend(|| slot.have_turn(now, outbox, services));
             let Some(back) = back else {
                 let sent = std::mem::take(outbox);
-                node.put(index, Parcel::TurnOver(Box::new(LateTurn { slot, outcome, sent })));
+                node.put(index, ShardCommand::TurnOver(Box::new(LateTurn { slot, outcome, sent })));
                 node.activity.end();
                 return None;
             };
@@ -154,7 +154,7 @@ impl Worker {
             return true;
         }
         if node.closing.load(Ordering::Acquire) {
-            self.see_off(shard);
+            self.flush(shard);
             node.activity.end();
             return false;
         }
@@ -179,18 +179,18 @@ impl Worker {
 
     /// Sleeps until content is put into the inbox, or for `at_most`. With links, the worker waits on them, so that it
     /// handles messages for this shard itself.
-    fn sleep(&mut self, shard: &Shard, seat: &Seat, at_most: Option<Duration>) {
+    fn sleep(&mut self, shard: &Shard, seat: &ShardHandle, at_most: Option<Duration>) {
         let node = &self.node;
         let begin = || seat.inbox.go_elsewhere(|| node.activity.end());
         ATTENDS.set(Some(shard.index));
-        let attended = node.linked.links().is_some_and(|links| links.attend(shard.index, at_most, &begin));
+        let attended = node.linked.links().is_some_and(|links| links.park_on_io(shard.index, at_most, &begin));
         ATTENDS.set(None);
         if attended {
             seat.inbox.come_back(|| node.activity.begin());
             self.drove_at = node.now();
         } else {
             // Another thread waits on the links, and does not know of this worker's announcements.
-            self.see_off(shard);
+            self.flush(shard);
             seat.inbox.sleep(at_most, || node.activity.end(), || node.activity.begin());
         }
     }
@@ -201,7 +201,7 @@ impl Worker {
             return;
         }
         if let Some(links) = self.node.linked.links() {
-            links.drive(shard.index);
+            links.poll_io(shard.index);
             self.drove_at = shard.now;
         }
     }

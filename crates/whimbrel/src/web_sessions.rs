@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use whimbrel_gateway::sessions::{SessionFrame, SessionSocket, Sessions};
 use whimbrel_net::agent_port::{AgentPort, Messages};
-use whimbrel_platform::crowd::Place;
+use whimbrel_platform::connection_limit::Place;
 use whimbrel_platform::session::Framing;
 
 /// Sessions over WebSocket, which the agent port holds as it holds all others.

@@ -6,7 +6,7 @@ use whimbrel_platform::limits::{
     INSPECTION_FRAMES_MAX, INSPECTION_GOALS_MAX, INSPECTION_INTENTIONS_MAX, INSPECTION_VARIABLES_MAX,
 };
 
-use super::{Inspector, event_text, kind_text, trigger_text, without_self, written};
+use super::{Inspector, event_text, kind_text, source_form, trigger_text, without_self};
 use crate::code::{Plan, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
 use crate::mind::{Event, Frame, Intention, Pending, Place, Wait, WaitFor};
@@ -95,7 +95,7 @@ impl Inspector<'_> {
             plan: texts.of(super::PlanName::of(&plan)),
             file: plan.source.file.to_string(),
             line: plan.source.span.line,
-            step: step.map(|source| texts.of(written::head(&source.step))),
+            step: step.map(|source| texts.of(source_form::head(&source.step))),
             step_line: step.map(|source| source.line).filter(|line| *line > 0),
             unifier: unifier(frame, &plan, bindings, texts),
         })

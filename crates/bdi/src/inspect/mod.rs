@@ -4,7 +4,7 @@ mod beliefs;
 mod breakpoints;
 mod intentions;
 mod plans;
-mod written;
+mod source_form;
 
 use whimbrel_acl::{Annot, Annots, Structure, Symbol, sym};
 use whimbrel_platform::Time;
@@ -15,7 +15,7 @@ use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::mind::{Event, Mind, Pending};
 pub(crate) use breakpoints::Breakpoints;
 pub(crate) use plans::{PlanName, plan_names};
-pub(crate) use written::head as step_text;
+pub(crate) use source_form::head as step_text;
 
 /// Sources of an inspection.
 pub(crate) struct Inspector<'a> {

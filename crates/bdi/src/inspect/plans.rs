@@ -6,7 +6,7 @@ use whimbrel_platform::inspection::{Inspection, PlanSeen, Texts};
 use whimbrel_platform::limits::INSPECTION_PLANS_MAX;
 
 use super::breakpoints::is_marked;
-use super::{Inspector, written};
+use super::{Inspector, source_form};
 use crate::code::{Image, Plan};
 use crate::mind::{Mind, is_source, namespace_of};
 use crate::reason::is_library;
@@ -75,7 +75,7 @@ impl Inspector<'_> {
             label: texts.of(name),
             trigger: texts.of(Bare(&trigger)),
             context: context.map(|context| texts.of(context)).unwrap_or_default(),
-            body: texts.of(written::body(&source.body)),
+            body: texts.of(source_form::body(&source.body)),
             source: acquired_from(plan).map(|from| texts.of(from)),
             file: source.file.to_string(),
             line: source.span.line,

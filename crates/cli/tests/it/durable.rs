@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use whimbrel::platform::agent_management::frames;
 use whimbrel::platform::ams::{AgentQuery, AgentState, LifecycleStep};
 use whimbrel::platform::df::{Df, DfDescription, NoticeForm, ServiceDescription};
-use whimbrel::platform::durable::{Record, Standing, decode_frame};
+use whimbrel::platform::durable::{Record, Registration, decode_frame};
 use whimbrel::platform::services::LogLevel;
 use whimbrel::platform::store::{Epoch, Journal, Lsn, Partition};
 use whimbrel::runtime::recover;
@@ -290,7 +290,8 @@ fn who_is_suspended_stays_so_until_the_ams_resumes_it() {
     wait_for(&lines, "[probe] ready");
     wait_for(&lines, "[sleeper] tick");
     set_state(&platform, "sleeper", LifecycleStep::Suspend);
-    let suspended = |record: &Record| matches!(record, Record::Standing(Standing { state: AgentState::Suspended, .. }));
+    let suspended =
+        |record: &Record| matches!(record, Record::Registration(Registration { state: AgentState::Suspended, .. }));
     wait_until_written(&memory, suspended);
     platform.stop_with(0);
     platform.run_until_stopped();
@@ -321,11 +322,11 @@ fn what_agents_told_the_df_in_messages_is_kept() {
     let entry = |service: &str| DfDescription::of(Aid::local("baker")).with(ServiceDescription::new(service, "food"));
     let leased = |lease_ms| DfDescription { lease_ms: Some(lease_ms), ..entry("cake") };
     let search = DfDescription::offering("flour", "");
-    wait_until_written(&memory, |record| matches!(record, Record::Standing(Standing { entry: Some(_), .. })));
+    wait_until_written(&memory, |record| matches!(record, Record::Registration(Registration { entry: Some(_), .. })));
     say(&platform, Performative::Request, "modify", &leased(3_600_000));
     say(&platform, Performative::Subscribe, "search", &search);
     wait_until_written(&memory, |record| {
-        matches!(record, Record::Standing(Standing { entry: Some(_), expires_ms: Some(_), subscriptions, .. })
+        matches!(record, Record::Registration(Registration { entry: Some(_), expires_ms: Some(_), subscriptions, .. })
             if subscriptions.len() == 1)
     });
     platform.stop_with(0);
@@ -349,7 +350,7 @@ fn what_agents_told_the_df_in_messages_is_kept() {
     directory.with_df(|df| df.modify(soon, platform.services().now())).expect("it is there").expect("it is right");
     platform.services().note_standing(Aid::local("baker"));
     let in_lease = |record: &Record| {
-        matches!(record, Record::Standing(Standing { entry: Some(entry), .. })
+        matches!(record, Record::Registration(Registration { entry: Some(entry), .. })
         if entry.lease_ms == Some(300))
     };
     wait_until_written(&memory, in_lease);

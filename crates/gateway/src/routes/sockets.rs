@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::header::HOST;
 use axum::http::{Response, StatusCode};
 use whimbrel_platform::audit::RefusalReason;
-use whimbrel_platform::crowd::Place;
+use whimbrel_platform::connection_limit::Place;
 use whimbrel_platform::limits::{
     HTTP_CONNECTIONS_MAX, LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
 };

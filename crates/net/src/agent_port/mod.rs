@@ -26,7 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::crowd::{Crowd, Place, household};
+use whimbrel_platform::connection_limit::{ConnectionLimit, Place, household};
 use whimbrel_platform::limits::{
     SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_FRAME_BYTES_MORE, SESSION_NAME_BYTES_MAX,
     SESSION_NAME_BYTES_SPARE, SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX,
@@ -235,7 +235,7 @@ struct Inner {
     accounts: Mutex<FxHashMap<AccountKey, Arc<Account>>>,
     /// Bytes of names that were new to this process, over all accounts.
     name_bytes: AtomicU64,
-    strangers: Arc<Crowd>,
+    strangers: Arc<ConnectionLimit>,
     /// True once sessions end and none begins.
     closing: AtomicBool,
     /// Agents that outlive their sessions.
@@ -308,7 +308,7 @@ impl AgentPort {
             sessions: Mutex::default(),
             accounts: Mutex::default(),
             name_bytes: AtomicU64::new(0),
-            strangers: Crowd::of(SESSION_STRANGERS_MAX, SESSION_STRANGERS_EACH_MAX),
+            strangers: ConnectionLimit::of(SESSION_STRANGERS_MAX, SESSION_STRANGERS_EACH_MAX),
             closing: AtomicBool::new(false),
             shelf,
             admissions: Semaphore::new(SESSION_CODE_ADMISSIONS_MAX),

@@ -107,7 +107,7 @@ mod tests {
     use ring::rand::SystemRandom;
     use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-    use whimbrel_platform::crowd::Crowd;
+    use whimbrel_platform::connection_limit::ConnectionLimit;
     use whimbrel_platform::session::{Frame, FrameReader, FrameWriter, Framing, Hello, Proof};
 
     use super::super::tests::{block_on, open};
@@ -160,7 +160,7 @@ mod tests {
         let ((say, coming), (going, mut heard)) = (unbounded_channel(), unbounded_channel());
         let from = SocketAddr::from(([127, 0, 0, 1], 9));
         let places = [PLACE, PUBLIC].map(str::to_owned).to_vec();
-        let place = Crowd::of(1, 1).enter(from.ip()).unwrap();
+        let place = ConnectionLimit::of(1, 1).enter(from.ip()).unwrap();
         port.threads().spawn(port.receive_messages(Box::new(Socket { coming, going, places }), from, place));
         let (mut writer, mut reader) = (FrameWriter::new(framing, 0, 4096), FrameReader::new(framing, 0));
         let hello = Hello { versions: vec![1], certificate: Some(certificate.to_owned()), ..Hello::default() };

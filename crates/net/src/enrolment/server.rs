@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use whimbrel_platform::audit::{Act, Auditor, Party, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::crowd::{Crowd, Place};
+use whimbrel_platform::connection_limit::{ConnectionLimit, Place};
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
 
 use super::{Answer, Question, read_line};
@@ -104,7 +104,7 @@ pub enum EnrolmentError {
 
 async fn accept(listener: TcpListener, inner: Arc<Inner>) {
     // No address may take all places: a node that is shut out hears of no revocation.
-    let room = Crowd::of(ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX);
+    let room = ConnectionLimit::of(ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX);
     loop {
         let Ok((socket, from)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(100)).await;

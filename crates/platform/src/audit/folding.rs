@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Act, Party, PerStanding, RefusalReason, Refused, Standing};
 use crate::Time;
-use crate::crowd::household;
+use crate::connection_limit::household;
 use crate::limits::{
     AUDIT_FOLD_MS, AUDIT_FOLD_MS_MAX, AUDIT_FOLDS_EACH_MAX, AUDIT_FOLDS_MAX, AUDIT_KINDS_PER_S, AUDIT_TEXT_BYTES_MAX,
 };

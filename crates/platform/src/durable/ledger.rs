@@ -7,8 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
 
 use super::account::Account;
-use super::arrears::Letter;
 use super::facts::{Facts, Receipt};
+use super::journal_replay::Letter;
 use super::record::{Record, Sent, Step, Ticket};
 use super::refusals::Refusals;
 use super::{Layout, numbers_of_life};
@@ -181,7 +181,7 @@ impl Ledger {
             Record::Settled { agent, numbers } => self.note_settled(agent, &numbers),
             Record::Stopped { .. }
             | Record::Lives { .. }
-            | Record::Standing(_)
+            | Record::Registration(_)
             | Record::Served { .. }
             | Record::Aged { .. } => {}
             Record::Gone { agent, last } => {
@@ -382,7 +382,7 @@ impl Ledger {
 
 /// Handover of partitions between nodes.
 impl Ledger {
-    /// Takes over the books of partitions that were read ([`Arrears::finish`](super::Arrears::finish)), with the
+    /// Takes over the books of partitions that were read ([`JournalReplay::finish`](super::JournalReplay::finish)), with the
     /// unsettled messages of their agents. The node serves these partitions from now on. The next life may change.
     pub fn take_over(&mut self, books: Self, letters: &[Letter]) {
         let taken = books.served;

@@ -20,13 +20,13 @@
 //!
 //! ```
 //! use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-//! use whimbrel_platform::durable::{Arrears, Ledger, Record, Sent, State, Step, Ticket};
+//! use whimbrel_platform::durable::{JournalReplay, Ledger, Record, Sent, State, Step, Ticket};
 //!
 //! // Two nodes, each of which serves the partition of one agent; their journals are empty.
 //! let node = |agent| {
 //!     let mut ledger = Ledger::new(16);
 //!     ledger.keep_letters();
-//!     let (books, _, letters) = Arrears::of(16, &[ledger.partition_of(agent)]).finish();
+//!     let (books, _, letters) = JournalReplay::of(16, &[ledger.partition_of(agent)]).finish();
 //!     ledger.take_over(books, &letters);
 //!     ledger
 //! };
@@ -57,23 +57,23 @@
 //! ```
 
 mod account;
-mod arrears;
 pub mod creation;
 mod facts;
+mod journal_replay;
 mod layout;
 mod ledger;
 mod record;
 mod refusals;
+mod registration;
 mod servers;
-mod standing;
 
-pub use arrears::{Arrears, Letter, Resumed};
 pub use facts::{Facts, Receipt};
+pub use journal_replay::{JournalReplay, Letter, Resumed};
 pub use layout::{Hinted, Hints, LABEL_SHARE, Layout, PINNED_SHARE, Pin, Rules, TooFewPartitions};
 pub use ledger::Ledger;
 pub use record::{Born, FrameError, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame};
+pub use registration::{DfSubscription, Registration};
 pub use servers::{Heard, Servers};
-pub use standing::{DfSubscription, Standing};
 
 use whimbrel_acl::Name;
 

@@ -7,7 +7,7 @@ use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError, Limi
 use whimbrel_acl::{AclMessage, Aid, Numbered, Symbol};
 
 use super::LIFE_BITS;
-use super::standing::Standing;
+use super::registration::Registration;
 use crate::ams::AgentKind;
 use crate::limits::FRAME_MEMORY_BYTES_MAX;
 use crate::session::OnLeave;
@@ -53,7 +53,7 @@ pub enum Record {
         after: u64,
     },
     /// Registrations of an agent with the platform, from now on.
-    Standing(Standing),
+    Registration(Registration),
     /// Time for which a partition was served since the last record of this kind. The waits of its agents advance by it.
     Served {
         /// Number of the partition.
@@ -242,7 +242,7 @@ impl Record {
             Self::Lives { .. } | Self::Served { .. } => Symbol::default(),
             Self::Born(born) => born.agent,
             Self::Step(step) => step.agent,
-            Self::Standing(standing) => standing.agent,
+            Self::Registration(standing) => standing.agent,
             Self::Settled { agent, .. }
             | Self::Stopped { agent, .. }
             | Self::Gone { agent, .. }
@@ -265,7 +265,7 @@ impl Record {
             }
             Self::Settled { numbers, .. } => numbers.iter().copied().max().unwrap_or_default(),
             Self::Stopped { .. } | Self::Served { .. } | Self::Aged { .. } => 0,
-            Self::Gone { last, .. } | Self::Standing(Standing { last, .. }) => *last,
+            Self::Gone { last, .. } | Self::Registration(Registration { last, .. }) => *last,
             Self::Lives { after } => *after,
         }
     }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Name, NameAllowance, Numbered, Symbol, Value};
 
-use super::Namesake;
+use super::NameConflict;
 use super::codec::{MessageError, MessageReader, MessageWriter};
 use super::wire::{FrameError, begin_sized, end_sized, take_number, write_number};
 use crate::EndReason;
@@ -160,7 +160,7 @@ pub enum News {
         answer: Vec<u8>,
     },
     /// Name conflict: both nodes have an agent of one name.
-    Namesake(Namesake),
+    NameConflict(NameConflict),
 }
 
 /// Node of the platform to link with.
@@ -420,7 +420,7 @@ fn write_name(aid: Aid, out: &mut Vec<u8>) {
 }
 
 /// Sink for items that arrive, in order.
-pub trait Basket {
+pub trait ItemSink {
     /// Puts an item in.
     fn put(&mut self, item: Item);
 
@@ -433,11 +433,11 @@ pub trait Basket {
     /// Returns the number of items put in.
     fn count(&self) -> usize;
 
-    /// Returns the last item, unless it was [alike](Basket::put_alike) the one before.
+    /// Returns the last item, unless it was [alike](ItemSink::put_alike) the one before.
     fn last(&self) -> Option<&Item>;
 }
 
-impl Basket for Vec<Item> {
+impl ItemSink for Vec<Item> {
     fn put(&mut self, item: Item) {
         self.push(item);
     }
@@ -455,7 +455,11 @@ impl Basket for Vec<Item> {
 ///
 /// # Errors
 /// The bytes are malformed. The items before the fault are in `items`.
-pub fn read_items(bytes: &[u8], reader: &mut dyn MessageReader, items: &mut impl Basket) -> Result<usize, BatchError> {
+pub fn read_items(
+    bytes: &[u8],
+    reader: &mut dyn MessageReader,
+    items: &mut impl ItemSink,
+) -> Result<usize, BatchError> {
     read_shares(bytes, reader, items, &mut 0)
 }
 
@@ -464,7 +468,7 @@ pub fn read_items(bytes: &[u8], reader: &mut dyn MessageReader, items: &mut impl
 pub(super) fn read_shares(
     mut bytes: &[u8],
     reader: &mut dyn MessageReader,
-    items: &mut impl Basket,
+    items: &mut impl ItemSink,
     shares: &mut usize,
 ) -> Result<usize, BatchError> {
     let (before, mut tags) = (items.count(), 0);
@@ -736,7 +740,7 @@ mod tests {
     use super::*;
     use crate::advice::{AdviceNews, Condition};
     use crate::ams::AgentState;
-    use crate::durable::{Origin, Receipt, Standing};
+    use crate::durable::{Origin, Receipt, Registration};
     use crate::limits::HOP_NUMBER_BITS;
     use crate::mobility::{HopError, HopId, Offer, Part, Whence};
 
@@ -984,9 +988,9 @@ mod tests {
             News::Left("group:g".into(), "bob".into()),
             News::Ask { number: 8, question: b"how many".to_vec() },
             News::Answer { number: 8, answer: b"seven".to_vec() },
-            News::Namesake(Namesake::Asks("bob".into(), 7)),
-            News::Namesake(Namesake::Has { agent: "bob".into(), asked: 7, life: 9, age_ms: 11 }),
-            News::Namesake(Namesake::Ends("bob".into(), 9)),
+            News::NameConflict(NameConflict::Asks("bob".into(), 7)),
+            News::NameConflict(NameConflict::Has { agent: "bob".into(), asked: 7, life: 9, age_ms: 11 }),
+            News::NameConflict(NameConflict::Ends("bob".into(), 9)),
             News::Advice(AdviceNews::Ask { number: 7, code: Some(Origin::Type("t".to_owned())) }),
             News::Advice(AdviceNews::Tell {
                 number: 7,
@@ -1016,7 +1020,7 @@ mod tests {
             recalled: false,
             onward: "tab".into(),
         };
-        let standing = Standing {
+        let standing = Registration {
             agent: "bob".into(),
             last: 0,
             entry: None,

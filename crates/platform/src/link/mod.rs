@@ -7,14 +7,14 @@ mod batch;
 mod codec;
 mod flight;
 mod gauge;
-mod namesake;
+mod name_conflict;
 mod state;
 mod wire;
 
-pub use batch::{Basket, BatchError, Item, Member, News, read_items};
+pub use batch::{BatchError, Item, ItemSink, Member, News, read_items};
 pub use codec::{MessageError, MessageReader, MessageWriter, reader, writer};
 pub use gauge::Measured;
-pub use namesake::Namesake;
+pub use name_conflict::NameConflict;
 pub use state::{Claim, Link, LinkError, LinkEvent, Speaker};
 pub use wire::{
     Ack, Bye, Content, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, write_frame,

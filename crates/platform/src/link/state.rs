@@ -11,7 +11,7 @@ use whimbrel_acl::{Encoding, Envelope, NameAllowance, Symbol};
 pub use claim::Claim;
 use claim::Contest;
 
-use super::batch::{Basket, BatchError, BatchWriter, Item, News, read_shares};
+use super::batch::{BatchError, BatchWriter, Item, ItemSink, News, read_shares};
 use super::codec::{MessageReader, reader, writer};
 use super::flight::Flight;
 use super::gauge::{Allowance, Gauge, Measured};
@@ -599,7 +599,7 @@ impl Link {
     ///
     /// # Errors
     /// The connection has failed: close it, and call only what connects again.
-    pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
+    pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
         let outcome = self.take_frame(now, frame, items);
         if outcome.is_err() {
             self.handle_disconnected(now);
@@ -607,7 +607,7 @@ impl Link {
         outcome
     }
 
-    fn take_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
+    fn take_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
         let Some(connection) = &mut self.connection else { return Err(LinkError::OutOfTurn(frame.kind)) };
         connection.heard_at = now;
         if frame.kind == FrameKind::Refuse {
@@ -736,7 +736,7 @@ impl Link {
         self.events.push_back(LinkEvent::Began);
     }
 
-    fn handle_batch(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl Basket) -> Result<(), LinkError> {
+    fn handle_batch(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
         let (Some(connection), Some(session)) = (&mut self.connection, &mut self.session) else {
             return Err(LinkError::OutOfTurn(FrameKind::Batch));
         };

@@ -5,7 +5,7 @@ use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
 
 use super::{HopError, Part, Whence};
 use crate::ams::AgentKind;
-use crate::durable::{Origin, Standing};
+use crate::durable::{Origin, Registration};
 
 /// Identifier of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,8 +78,8 @@ pub enum HopNews {
     Commit {
         /// Hop.
         hop: HopId,
-        /// Registrations of the agent; `None` if it has [none](Standing::is_plain).
-        standing: Option<Box<Standing>>,
+        /// Registrations of the agent; `None` if it has [none](Registration::is_plain).
+        standing: Option<Box<Registration>>,
         /// Names of the other nodes that are told.
         told: Vec<Symbol>,
     },

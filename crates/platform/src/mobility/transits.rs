@@ -10,7 +10,7 @@ use whimbrel_acl::Symbol;
 
 use super::news::{HopId, HopNews};
 use super::{CodeHash, HopError};
-use crate::durable::Standing;
+use crate::durable::Registration;
 use crate::route::{NodeId, ShardIndex};
 
 /// Hops that a node takes part in, as a state machine; see the module.
@@ -139,7 +139,7 @@ pub enum Step {
     TellBehind(ShardIndex, NodeId, HopNews),
     /// Destination: make it an agent of this node from now on. If it is in topics or groups, these nodes still publish
     /// by way of its source.
-    Own(HopId, NodeId, Box<Standing>, Vec<Symbol>),
+    Own(HopId, NodeId, Box<Registration>, Vec<Symbol>),
     /// Destination: begin its turns.
     Begin(HopId, NodeId),
     /// Destination: drop the agent, which does not come. If its source is lost, it has ended.
@@ -228,7 +228,7 @@ impl Transits {
     }
 
     /// Notes that the agent was let go and belongs to the destination. `others` are told, by name and number.
-    pub fn handle_gone(&mut self, hop: HopId, name: Symbol, standing: Box<Standing>, others: &[(NodeId, Symbol)]) {
+    pub fn handle_gone(&mut self, hop: HopId, name: Symbol, standing: Box<Registration>, others: &[(NodeId, Symbol)]) {
         let Some(Leaving { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
         let places = standing.places.clone();
         // Messages that the destination's own agents publish come here, too, until it says otherwise.
@@ -377,7 +377,7 @@ impl Transits {
         self.coming.get_mut(&hop.agent).filter(|coming| coming.hop == hop)
     }
 
-    fn handle_commit(&mut self, from: NodeId, me: Symbol, hop: HopId, standing: Box<Standing>, told: Vec<Symbol>) {
+    fn handle_commit(&mut self, from: NodeId, me: Symbol, hop: HopId, standing: Box<Registration>, told: Vec<Symbol>) {
         // A node that commits twice, or before the agent is made, breaks the protocol and is ignored.
         let made = |coming: &&mut Coming| coming.from == from && coming.stage == Stage::Made;
         let Some(coming) = self.coming_of(hop).filter(made) else { return };
@@ -437,7 +437,7 @@ impl Transits {
                 }
             }
             HopNews::Commit { hop, standing, told } => {
-                let standing = standing.unwrap_or_else(|| Box::new(Standing::plain(hop.agent)));
+                let standing = standing.unwrap_or_else(|| Box::new(Registration::plain(hop.agent)));
                 self.handle_commit(from, name, hop, standing, told);
             }
             HopNews::Departed(hop, _) => self.cross(Crossing::Follow(hop, from)),

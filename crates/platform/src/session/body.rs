@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Symbol};
 
-use super::burden::Backlog;
 use super::code_name::CodeName;
+use super::durability::{AgentDurability, SavedState, Unsaved};
 use super::frames::{Code, Fault, PASSED};
 use super::invitation::Invitation;
-use super::keeping::{Keeping, SavedState, Unsaved};
+use super::kept_agents::{Kept, Shelf};
 use super::kept_body::KeptBody;
-use super::lodgers::{Outlook, Waiting};
-use super::shelf::{Kept, Shelf};
+use super::memory_quota::Backlog;
+use super::persisted::{self, Change};
+use super::rollback::Rollback;
+use super::session_agents::{Outlook, Waiting};
 use super::state::{Session, SessionEvent};
-use super::way_back::WayBack;
-use super::written::{self, Change};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::{MAILBOX_HARD_BYTES, SESSION_ROOM_MS, SESSION_STATE_BYTES_MAX};
@@ -194,7 +194,7 @@ pub struct SessionBody {
     /// True once another body replaces this one.
     pub(super) passed_on: bool,
     /// Way back, if the agent came from elsewhere.
-    pub(super) back: Option<Box<WayBack>>,
+    pub(super) back: Option<Box<Rollback>>,
     /// Backlog: messages that its client has not taken from the mailbox.
     backlog: Backlog,
     /// True if the agent must be written to the journal here, or end because another node is to have it.
@@ -354,7 +354,7 @@ impl SessionBody {
         match session.kept(self.agent).filter(|_| self.written.is_some()) {
             Some((kept, change)) => {
                 let changed = std::mem::replace(change, Change::None);
-                written::write(&kept, false, all.unwrap_or(changed), out)
+                persisted::write(&kept, false, all.unwrap_or(changed), out)
             }
             // The state is about to exist, or about to vanish: nothing changed.
             None => all.is_none() && self.written.is_some(),
@@ -448,7 +448,7 @@ impl AgentBody for SessionBody {
         let mut session = self.session.lock();
         // The node that serves the partition by then sends them once more: numbered ones again from the sender's
         // journal, others passed on.
-        let unsaved = session.keeping(self.agent).map(Keeping::take_unsaved).unwrap_or_default();
+        let unsaved = session.keeping(self.agent).map(AgentDurability::take_unsaved).unwrap_or_default();
         drop(session.handle_agent_gone(self.agent, PASSED));
         mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
     }

@@ -10,11 +10,11 @@ use whimbrel_acl::Symbol;
 
 use super::body::{SessionBody, SharedSession};
 use super::code_name::CodeName;
+use super::durability::SavedState;
 use super::frames::{Fault, OnLeave};
-use super::keeping::SavedState;
+use super::kept_agents::{Kept, Tenure};
 use super::port::Host;
-use super::shelf::{Kept, Tenure};
-use super::way_back::WayBack;
+use super::rollback::Rollback;
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::SESSION_OFFER_MS;
@@ -143,7 +143,7 @@ impl InvitedBody {
         };
         let (saved, to, until) = (self.invitation.saved.clone(), self.to, self.invitation.until);
         let wish = wish.map(|wish| (wish, until));
-        body.back = Some(Box::new(WayBack { saved, to, node, before, wish }));
+        body.back = Some(Box::new(Rollback { saved, to, node, before, wish }));
         self.next = Some(body);
     }
 

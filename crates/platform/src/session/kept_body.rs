@@ -8,10 +8,10 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
-use super::burden::Backlog;
 use super::frames::OnLeave;
-use super::shelf::{Kept, Shelf};
-use super::written::{self, Change};
+use super::kept_agents::{Kept, Shelf};
+use super::memory_quota::Backlog;
+use super::persisted::{self, Change};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::{KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_LEASE_MS};
@@ -130,7 +130,7 @@ impl KeptBody {
 
     fn write(&mut self, change: Change, out: &mut Vec<u8>) -> bool {
         self.change = Change::None;
-        self.written.is_some() && written::write(&self.cell.kept, true, change, out)
+        self.written.is_some() && persisted::write(&self.cell.kept, true, change, out)
     }
 }
 

@@ -5,32 +5,33 @@
 //! body that an agent of a session has in its slot. `docs/design/session-protocol.md` specifies the protocol.
 
 mod body;
-mod burden;
 mod code_name;
 mod departing;
+mod durability;
 mod frames;
 mod framing;
 mod grant;
 mod invitation;
-mod keeping;
+mod kept_agents;
 mod kept_body;
 mod leaving;
-mod lodgers;
+mod memory_quota;
 mod moves;
 mod octets;
 mod open_messages;
 mod oversize;
+mod persisted;
 mod port;
-mod shelf;
+mod rollback;
+mod session_agents;
 mod state;
 mod transmit;
 mod uploads;
-mod way_back;
-mod written;
 
 pub use body::{SessionBody, SharedSession};
 pub use code_name::{CodeName, NoCodeName};
 pub use departing::DepartingBody;
+pub use durability::SavedState;
 pub use frames::{
     Ack, Certified, Certify, Challenge, Code, CodePart, Create, Created, End, Ended, Fault, Frame, Hello, Keep, Lacks,
     MessageFrame, OfferFrame, OnLeave, OpenFrame, PASSED, Proof, Refused, Resume, SESSION_VERSION, Save, Saved,
@@ -38,7 +39,6 @@ pub use frames::{
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
 pub use grant::{Grant, SessionLimits};
-pub use keeping::SavedState;
+pub use kept_agents::Shelf;
 pub use port::{Exchange, Host, Whereabouts};
-pub use shelf::Shelf;
 pub use state::{Opening, Session, SessionEvent, check_version};

@@ -9,11 +9,11 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 
 use super::code_name::CodeName;
+use super::durability::Unsaved;
 use super::frames::{Code, Lacks, Save, Stays};
 use super::invitation::Invitation;
-use super::keeping::Unsaved;
-use super::lodgers::{Lodger, Waiting};
-use super::shelf::Kept;
+use super::kept_agents::Kept;
+use super::session_agents::{SessionAgent, Waiting};
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::Time;
@@ -225,7 +225,7 @@ impl Session {
         if let Some((wish, _)) = wanted.and_then(|lodger| lodger.wish.take()) {
             return wish.over(Err(HopError::NotMovable(text)));
         }
-        let may_go_back = |lodger: &Lodger| {
+        let may_go_back = |lodger: &SessionAgent| {
             let is_here = lodger.aid.is_some() && lodger.ending.is_none() && lodger.departing.is_none();
             lodger.arrived.is_some() && lodger.keeping.is_some() && is_here
         };
@@ -357,7 +357,7 @@ impl Session {
     pub(super) fn kept_by(&self, agent: u32, save: &Save) -> Option<(Symbol, Kept)> {
         let lodger = self.lodgers.get(&agent)?;
         let keeping = lodger.keeping.as_ref()?;
-        let saved = super::keeping::SavedState {
+        let saved = super::durability::SavedState {
             code: Arc::new(save.code.parse().ok()?),
             state: Arc::from(save.state.as_slice()),
         };
@@ -378,7 +378,7 @@ impl Session {
     }
 
     /// Takes an agent out of the session because of the frame of this number.
-    fn depart_as(&mut self, agent: u32, by: u64, is_saved: bool, reason: String) -> Option<Lodger> {
+    fn depart_as(&mut self, agent: u32, by: u64, is_saved: bool, reason: String) -> Option<SessionAgent> {
         let mut lodger = self.lodgers.remove(&agent)?;
         let queued = std::mem::take(&mut lodger.to_send);
         self.refuse_unsent(Vec::new(), queued, &format!("agent {agent}: {reason}"));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use whimbrel_acl::AclMessage;
 
-use super::burden::Weight;
 use super::frames::{Code, Fault};
+use super::memory_quota::Weight;
 use crate::limits::{SESSION_OPEN_BYTES_MAX, SESSION_OPEN_MESSAGES_MAX, SESSION_OPEN_MESSAGES_PER_CHARGE};
 
 /// Message that an agent was given.

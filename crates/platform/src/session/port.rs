@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Aid, Symbol};
 
-use super::shelf::Shelf;
+use super::kept_agents::Shelf;
 use crate::durable::Origin;
 use crate::mobility::HopError;
 use crate::services::CreateError;

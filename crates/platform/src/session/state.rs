@@ -7,14 +7,14 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
 
-use super::burden::{Burden, Weight};
 use super::code_name::CodeName;
 use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
 use super::grant::Grant;
-use super::lodgers::Lodger;
+use super::kept_agents::Shelf;
+use super::memory_quota::{MemoryQuota, Weight};
 use super::moves::Moves;
 use super::open_messages::OpenMessages;
-use super::shelf::Shelf;
+use super::session_agents::SessionAgent;
 use super::transmit::Outgoing;
 use crate::durable::Ticket;
 use crate::limits::{
@@ -154,7 +154,7 @@ pub struct Session {
     pub(super) opening: Opening,
     /// Agents of the session, boxed because a node of the map has room for eleven. Most sessions have one agent, and
     /// there are very many sessions.
-    pub(super) lodgers: BTreeMap<u32, Box<Lodger>>,
+    pub(super) lodgers: BTreeMap<u32, Box<SessionAgent>>,
     /// Agents that are gone, but still in their slots, with the reasons.
     pub(super) parting: Vec<(u32, String)>,
     /// Number of the last numbered frame received.
@@ -174,8 +174,8 @@ pub struct Session {
     pub(super) weight: Weight,
     /// Messages that the client has and its agents have not handled.
     pub(super) open: OpenMessages,
-    /// Burden of the account: bytes that wait for its clients.
-    pub(super) burden: Arc<Burden>,
+    /// MemoryQuota of the account: bytes that wait for its clients.
+    pub(super) burden: Arc<MemoryQuota>,
     pub(super) first: u64,
     /// Highest number ever written.
     pub(super) written: u64,
@@ -551,7 +551,7 @@ mod tests {
     use whimbrel_acl::{AclMessage, MessageBody, Performative, Value};
 
     use super::super::frames::{OpenFrame, Resume};
-    use super::super::lodgers::{Outlook, Waiting};
+    use super::super::session_agents::{Outlook, Waiting};
     use super::*;
     use crate::limits::MESSAGE_RECEIVERS_MAX;
 

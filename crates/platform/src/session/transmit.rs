@@ -7,11 +7,11 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, MessageBody, Symbol};
 
 use super::code_name::CodeName;
+use super::durability::SavedState;
 use super::frames::{
     Ack, Certified, Code, CodePart, Created, Ended, Frame, Lacks, MessageFrame, OfferFrame, Refused, SESSION_VERSION,
     Saved, StateFrame, Welcome, Yield,
 };
-use super::keeping::SavedState;
 use super::state::Session;
 use crate::Time;
 use crate::limits::SESSION_ACK_DELAY_MS;

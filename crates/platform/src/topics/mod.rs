@@ -26,7 +26,7 @@
 mod address;
 mod audience;
 mod elsewhere;
-mod roaming;
+mod moving_subscribers;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use self::address::group_of;
 pub use self::address::{Cast, TopicError, any_member, group, topic};
 pub use self::audience::{Audience, Listener};
 use self::elsewhere::Remote;
-use self::roaming::Roaming;
+use self::moving_subscribers::MovingSubscribers;
 use crate::limits::{TOPIC_NEWS_NAMES_MAX, TOPIC_SUBSCRIBERS_MAX, TOPICS_MAX, TOPICS_PER_AGENT_MAX};
 use crate::link::News;
 use crate::route::NodeId;
@@ -58,7 +58,7 @@ pub struct Topics {
     version: u64,
     news: VecDeque<News>,
     /// Subscribers that move from node to node.
-    roaming: Roaming,
+    roaming: MovingSubscribers,
 }
 
 /// Topic or group.

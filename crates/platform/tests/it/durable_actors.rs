@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::durable::{
-    Born, Origin, Record, Resumed, Sent, Standing, State, Step, Ticket, encode_frame, numbers_of_life,
+    Born, Origin, Record, Resumed, Sent, Registration, State, Step, Ticket, encode_frame, numbers_of_life,
 };
 
 /// Agent that the society begins with: after its end it is remembered by name.
@@ -104,16 +104,16 @@ impl Actor {
         let step = Record::Step(Step { agent: self.name, state, handled, first, sent: written });
         let ticket = |number| Ticket { sender: self.name, number };
         let leaves = (first..).zip(sent).map(|(number, (to, message))| (ticket(number), to, message)).collect();
-        let standing = Record::Standing(self.standing());
+        let standing = Record::Registration(self.standing());
         (born.map(Record::Born).into_iter().chain([step, standing]).collect(), leaves)
     }
 
     /// Returns registrations that tell which agent it is, and the number of its deeds.
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> Registration {
         let places = vec![Symbol::new(&self.serial.to_string()), Symbol::new(&self.deeds.len().to_string())];
         let (entry, expires_ms, subscriptions) = Default::default();
         let state = AgentState::Active;
-        Standing { agent: self.name, last: self.last, entry, expires_ms, subscriptions, places, state }
+        Registration { agent: self.name, last: self.last, entry, expires_ms, subscriptions, places, state }
     }
 }
 

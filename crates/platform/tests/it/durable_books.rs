@@ -3,7 +3,7 @@
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{
-    Arrears, Born, Facts, Ledger, Origin, Receipt, Record, Sent, State, Step, Ticket, numbers_of_life,
+    Born, Facts, JournalReplay, Ledger, Origin, Receipt, Record, Sent, State, Step, Ticket, numbers_of_life,
 };
 use whimbrel_platform::store::Partition;
 
@@ -22,7 +22,7 @@ fn node(agents: &[Symbol]) -> Ledger {
     let mut ledger = Ledger::new(PARTITIONS);
     ledger.keep_letters();
     let partitions: Vec<Partition> = agents.iter().map(|agent| ledger.partition_of(*agent)).collect();
-    let (books, _, letters) = Arrears::of(PARTITIONS, &partitions).finish();
+    let (books, _, letters) = JournalReplay::of(PARTITIONS, &partitions).finish();
     ledger.take_over(books, &letters);
     ledger
 }
@@ -188,7 +188,7 @@ fn message_names_its_unsettled_predecessor() {
 fn condensed_journal_knows_lives() {
     let anns = Ledger::new(PARTITIONS).partition_of(ann());
     let read = |frames: &[Vec<Record>]| {
-        let mut arrears = Arrears::of(PARTITIONS, &[anns]);
+        let mut arrears = JournalReplay::of(PARTITIONS, &[anns]);
         frames.iter().for_each(|records| arrears.read(records.clone()));
         arrears
     };
@@ -215,7 +215,7 @@ fn journal_knows_waiting_times() {
     let anns = Ledger::new(PARTITIONS).partition_of(ann());
     let served = |ms| Record::Served { partition: anns.0, ms };
     let read = |frames: &[Vec<Record>]| {
-        let mut arrears = Arrears::of(PARTITIONS, &[anns]);
+        let mut arrears = JournalReplay::of(PARTITIONS, &[anns]);
         frames.iter().for_each(|records| arrears.read(records.clone()));
         arrears
     };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use whimbrel_acl::{AclMessage, Symbol};
-use whimbrel_platform::durable::{Arrears, Ledger, Record, Ticket, decode_frame};
+use whimbrel_platform::durable::{JournalReplay, Ledger, Record, Ticket, decode_frame};
 use whimbrel_platform::store::Partition;
 
 use crate::durable_actors::{Actor, Deed, FOUNDER, frame};
@@ -91,7 +91,7 @@ struct Platform {
 
 impl Platform {
     fn new() -> Self {
-        let (ledger, ..) = Arrears::new(PARTITIONS).finish();
+        let (ledger, ..) = JournalReplay::new(PARTITIONS).finish();
         let next_life = ledger.next_life() + 1;
         let actors = (0..).zip(NAMES).map(|(serial, name)| Actor::new(name, next_life - 1, serial)).collect();
         let journals = vec![Vec::new(); usize::from(PARTITIONS)];
@@ -167,11 +167,11 @@ impl Platform {
     }
 
     fn recover(&mut self, order: usize) {
-        let mut arrears = Arrears::of(PARTITIONS, &[]);
+        let mut arrears = JournalReplay::of(PARTITIONS, &[]);
         for place in 0..self.journals.len() {
             // Each partition by itself, as readers do that read several at a time.
             let partition = (place + order) % self.journals.len();
-            let mut one = Arrears::of(PARTITIONS, &[Partition(partition as u16)]);
+            let mut one = JournalReplay::of(PARTITIONS, &[Partition(partition as u16)]);
             for bytes in &self.journals[partition] {
                 one.read(decode_frame(bytes).unwrap());
             }
@@ -198,7 +198,7 @@ impl Platform {
     }
 
     fn condense(&mut self, partition: u16, crash: Option<Index>) {
-        let mut arrears = Arrears::new(PARTITIONS);
+        let mut arrears = JournalReplay::new(PARTITIONS);
         let journal = &mut self.journals[usize::from(partition)];
         for bytes in journal.iter() {
             arrears.read(decode_frame(bytes).unwrap());
@@ -347,7 +347,7 @@ proptest! {
         let frames = platform.journals.iter().flatten().map(|bytes| decode_frame(bytes).unwrap());
         let lives = |records: &[Record]| matches!(records, [Record::Lives { .. }]);
         prop_assert_eq!(frames.filter(|records| !lives(records)).count(), 1);
-        let mut arrears = Arrears::new(PARTITIONS);
+        let mut arrears = JournalReplay::new(PARTITIONS);
         platform.journals.iter().flatten().for_each(|bytes| arrears.read(decode_frame(bytes).unwrap()));
         let (ledger, agents, letters) = arrears.finish();
         prop_assert_eq!((agents.len(), letters.len(), ledger.remembered()), (0, 0, 1));

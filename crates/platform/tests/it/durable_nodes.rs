@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::{
-    Arrears, Facts, Heard, Ledger, Letter, Record, Resumed, Sent, Servers, Ticket, decode_frame, partition_of,
+    Facts, Heard, JournalReplay, Ledger, Letter, Record, Resumed, Sent, Servers, Ticket, decode_frame, partition_of,
 };
 use whimbrel_platform::store::{Epoch, Partition};
 
@@ -486,7 +486,7 @@ impl Cluster {
         }
         let epoch = Epoch(self.store.epoch(partition).0 + 1);
         *self.store.epoch(partition) = epoch;
-        let mut arrears = Arrears::of(PARTITIONS, &[partition]);
+        let mut arrears = JournalReplay::of(PARTITIONS, &[partition]);
         self.store.journal(partition).iter().for_each(|bytes| arrears.read(decode_frame(bytes).unwrap()));
         let (books, agents, letters) = arrears.finish();
         let node = &mut self.nodes[server];
@@ -548,7 +548,7 @@ impl Cluster {
 
     fn condense(&mut self, partition: Partition, crash: Option<Index>) {
         let Some(server) = self.server(partition).filter(|server| self.acknowledge(*server)) else { return };
-        let mut arrears = Arrears::of(PARTITIONS, &[partition]);
+        let mut arrears = JournalReplay::of(PARTITIONS, &[partition]);
         let journal = self.store.journal(partition);
         journal.iter().for_each(|bytes| arrears.read(decode_frame(bytes).unwrap()));
         let old = journal.len();

@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::AgentState;
-use whimbrel_platform::durable::Standing;
+use whimbrel_platform::durable::Registration;
 use whimbrel_platform::mobility::{
     Bearer, CodeHash, Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, Part, Step, Transits,
 };
@@ -94,10 +94,10 @@ fn hop() -> HopId {
     HopId { agent: Symbol::new("walker"), number: 7 }
 }
 
-fn standing() -> Box<Standing> {
+fn standing() -> Box<Registration> {
     let agent = hop().agent;
     let (entry, expires_ms, subscriptions, places) = (None, None, Vec::new(), Vec::new());
-    Box::new(Standing { agent, last: 0, entry, expires_ms, subscriptions, places, state: AgentState::Active })
+    Box::new(Registration { agent, last: 0, entry, expires_ms, subscriptions, places, state: AgentState::Active })
 }
 
 fn named(node: NodeId) -> Symbol {

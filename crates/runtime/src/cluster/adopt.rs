@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Envelope, Name, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams};
-use whimbrel_platform::durable::{Standing, Ticket};
+use whimbrel_platform::durable::{Registration, Ticket};
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::hear::serves;
 use super::{Cluster, Server};
-use crate::durable::scribe::{Scribe, Takeover};
+use crate::durable::journal_writer::{JournalWriter, Takeover};
 use crate::durable::{Entrant, RecoverError, Recovered, recover_some, volatile};
 use crate::durable_agent::Founder;
-use crate::node::{Node, christen};
-use crate::parcel::{Change, Newcomer, Parcel};
+use crate::node::{Node, assign_name};
+use crate::shard_command::{Change, Newcomer, ShardCommand};
 
 /// Outcome of [`Platform::adopt`](crate::Platform::adopt): the agents and messages of the partitions that this node
 /// serves now.
@@ -74,7 +74,7 @@ impl Node {
     fn bring_back(
         &self,
         cluster: &Cluster,
-        scribe: &Scribe,
+        scribe: &JournalWriter,
         partitions: &[(Partition, Epoch)],
         founders: Vec<Founder>,
     ) -> Result<Adopted, AdoptError> {
@@ -144,7 +144,7 @@ impl Node {
         &self,
         partitions: &[(Partition, Epoch)],
         agents: Vec<Entrant>,
-        standings: Vec<Standing>,
+        standings: Vec<Registration>,
         tickets: &FxHashMap<Symbol, Vec<Ticket>>,
         letters: impl FnOnce(u64) -> Vec<Envelope>,
     ) -> usize {
@@ -202,7 +202,7 @@ impl Node {
 
     /// Makes shard 0 send messages.
     pub(super) fn have_sent(&self, messages: Vec<Envelope>) {
-        let mut parcels: Vec<Parcel> = messages.into_iter().map(Parcel::Posted).collect();
+        let mut parcels: Vec<ShardCommand> = messages.into_iter().map(ShardCommand::Posted).collect();
         self.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
@@ -223,7 +223,7 @@ impl Node {
                 continue;
             }
             let generation = generation % Route::GENERATIONS;
-            let mut slot = christen(slot, name, generation);
+            let mut slot = assign_name(slot, name, generation);
             self.make_durable(&mut slot, kind, name, None);
             self.monitors.moved(name, None, Some(generation));
             newcomers.push(slot);

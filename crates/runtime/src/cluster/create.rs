@@ -16,10 +16,10 @@ use whimbrel_platform::{AgentBody, Time};
 
 use super::adopt::forget_elsewhere;
 use super::{Cluster, Server};
-use crate::durable::{Effect, Unwritten, backstage};
-use crate::node::{Introduction, Node, christen};
-use crate::parcel::Change;
+use crate::durable::{Effect, Unwritten, withheld_effects};
+use crate::node::{Introduction, Node, assign_name};
 use crate::shard::Slot;
+use crate::shard_command::Change;
 use crate::sync::Arc;
 
 /// Request to create an agent on the node that serves its partition.
@@ -106,7 +106,7 @@ impl Node {
         let is_here = |owner: &Aid| self.with_ams(|ams| ams.kind(*owner)).is_some();
         let sender = who.owner.filter(is_here).unwrap_or(aid);
         let message = Box::new(creation_of(sender, aid, creation));
-        if !backstage::keep(|| Effect::Create(message.clone())) {
+        if !withheld_effects::keep(|| Effect::Create(message.clone())) {
             self.post(0, message);
         }
         Ok(aid)
@@ -229,7 +229,7 @@ impl Node {
                     let handled = ticket.into_iter().collect();
                     slot.unwritten = Some(Box::new(Unwritten { handled, ..Unwritten::of(born) }));
                 }
-                self.bring(0, vec![christen(slot, name, generation)]);
+                self.bring(0, vec![assign_name(slot, name, generation)]);
             }
             Some(Err(why)) => {
                 self.output.log(Aid::local(name), LogLevel::Severe, &format!("cannot be created here: {why}"));

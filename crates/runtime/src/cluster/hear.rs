@@ -12,9 +12,9 @@ use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::{Cluster, Coming, Part, Parts, Server};
-use crate::linked::named;
 use crate::node::Node;
-use crate::parcel::Parcel;
+use crate::peers::named;
+use crate::shard_command::ShardCommand;
 use crate::sync::atomic::Ordering;
 
 impl Node {
@@ -111,7 +111,7 @@ impl Node {
         }
         self.linked.handed.fetch_add((count - batch.len()) as u64, Ordering::Relaxed);
         let lost = std::mem::take(batch);
-        let mut parcels: Vec<Parcel> = self.unsaid(lost).into_iter().map(Parcel::Posted).collect();
+        let mut parcels: Vec<ShardCommand> = self.unsaid(lost).into_iter().map(ShardCommand::Posted).collect();
         let is_lost = !parcels.is_empty();
         self.fill(0, |content| content.parcels.append(&mut parcels));
         !is_lost
@@ -139,8 +139,8 @@ impl Node {
                 .for_each(|(index, epoch)| self.open_one(cluster, &mut parts, to, Partition(*index), Epoch(*epoch)));
         }
         drop(parts);
-        let dead = |envelope| Parcel::Undeliverable(envelope, DeadReason::UnknownAgent);
-        let mut parcels: Vec<Parcel> = nobodys.into_iter().map(dead).collect();
+        let dead = |envelope| ShardCommand::Undeliverable(envelope, DeadReason::UnknownAgent);
+        let mut parcels: Vec<ShardCommand> = nobodys.into_iter().map(dead).collect();
         self.fill(0, |content| content.parcels.append(&mut parcels));
         batch.is_empty()
     }

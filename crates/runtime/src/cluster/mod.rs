@@ -30,7 +30,7 @@ pub use self::kill::Ended;
 pub use self::yields::YieldError;
 pub(crate) use self::yields::Yielding;
 use crate::node::Node;
-use crate::seat::Seat;
+use crate::shard_handle::ShardHandle;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, locked};
 
@@ -261,7 +261,7 @@ impl Node {
         let busy_us = self
             .seats
             .iter()
-            .map(|Seat { figures, .. }| figures.busy_us(now) + figures.late_us.load(Ordering::Relaxed));
+            .map(|ShardHandle { figures, .. }| figures.busy_us(now) + figures.late_us.load(Ordering::Relaxed));
         Work {
             busy: Duration::from_micros(busy_us.sum()),
             workers: self.seats.len() as u32,

@@ -13,7 +13,7 @@ use whimbrel_platform::store::Partition;
 
 use super::{Cluster, Server};
 use crate::node::Node;
-use crate::parcel::Parcel;
+use crate::shard_command::ShardCommand;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
@@ -117,7 +117,7 @@ impl Node {
         let (answer, answers) = std::sync::mpsc::channel();
         let order = Arc::new(order);
         for shard in 0..self.seats.len() {
-            self.put(shard as ShardIndex, Parcel::Yield(Arc::clone(&order), answer.clone()));
+            self.put(shard as ShardIndex, ShardCommand::Yield(Arc::clone(&order), answer.clone()));
         }
         drop(answer);
         answers.iter().flatten().collect()

@@ -8,11 +8,11 @@
 //! acknowledged, the shard gets it back, and sends and prints what was withheld. So only messages wait for the disk,
 //! not agents, and the busier the agents are, the more steps one write contains.
 
-pub(crate) mod backstage;
+pub(crate) mod journal_writer;
 mod recover;
+mod registration;
 mod resume;
-pub(crate) mod scribe;
-mod standing;
+pub(crate) mod withheld_effects;
 
 use whimbrel_acl::{AclMessage, Aid};
 use whimbrel_platform::Time;
@@ -107,7 +107,7 @@ pub(crate) enum Effect {
     /// End of the platform.
     Stop { delay_ms: u64, code: i32 },
     /// Changed registration of the agent: already in effect, and only to be persisted.
-    Standing,
+    Registration,
 }
 
 impl Effect {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::durable::{Arrears, FrameError, Layout, Ledger, Resumed, Sent, Ticket, decode_frame};
+use whimbrel_platform::durable::{FrameError, JournalReplay, Layout, Ledger, Resumed, Sent, Ticket, decode_frame};
 use whimbrel_platform::store::{Epoch, Journal, Lsn, OpenError, Partition, StoreError};
 
 use crate::sync::{Arc, Mutex, locked};
@@ -127,13 +127,13 @@ pub(crate) fn recover_some(
     layout: &Arc<Layout>,
     partitions: &[(Partition, Epoch)],
 ) -> Recovered {
-    let arrears = Arrears::with_layout(Arc::clone(layout), &[]);
+    let arrears = JournalReplay::with_layout(Arc::clone(layout), &[]);
     let reading = Mutex::new(Reading { arrears, sizes: FxHashMap::default(), failed: Vec::new() });
     open_and_read(journal, layout, partitions, &reading);
     let Reading { arrears, sizes, failed } = std::mem::replace(
         &mut *locked(&reading),
         Reading {
-            arrears: Arrears::with_layout(Arc::clone(layout), &[]),
+            arrears: JournalReplay::with_layout(Arc::clone(layout), &[]),
             sizes: FxHashMap::default(),
             failed: Vec::new(),
         },
@@ -145,7 +145,7 @@ pub(crate) fn recover_some(
 
 /// State of a recovery in progress.
 struct Reading {
-    arrears: Arrears,
+    arrears: JournalReplay,
     sizes: FxHashMap<Partition, JournalSize>,
     failed: Vec<(Partition, RecoverError)>,
 }
@@ -182,8 +182,8 @@ pub(crate) fn read_partition(
     journal: &dyn Journal,
     layout: &Arc<Layout>,
     partition: Partition,
-) -> Result<(JournalSize, Arrears), RecoverError> {
-    let mut arrears = Arrears::with_layout(Arc::clone(layout), &[partition]);
+) -> Result<(JournalSize, JournalReplay), RecoverError> {
+    let mut arrears = JournalReplay::with_layout(Arc::clone(layout), &[partition]);
     let (mut all, mut failed) = (0, None);
     journal.read(partition, Lsn(0), &mut |lsn, frame| {
         all += frame.len() as u64;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, NewAgent};
-use whimbrel_platform::durable::{Born, Origin, Resumed, Standing, State};
+use whimbrel_platform::durable::{Born, Origin, Registration, Resumed, State};
 use whimbrel_platform::mobility::{Hop, HopError, HopRequest};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
@@ -156,7 +156,7 @@ pub(crate) fn volatile(agents: &[Entrant]) -> FxHashSet<Symbol> {
 pub(crate) struct ResumedAgents {
     agents: FxHashMap<Symbol, Entrant>,
     /// Registrations of these agents.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<Registration>,
 }
 
 impl ResumedAgents {

@@ -9,7 +9,7 @@ use whimbrel_platform::{Event, Time};
 use super::slot::{Slot, Status};
 use super::{Early, Shard};
 use crate::node::Node;
-use crate::parcel::Parcel;
+use crate::shard_command::ShardCommand;
 use crate::sync::locked;
 
 /// Number of parcels that wait for the end of the round, at most.
@@ -49,7 +49,7 @@ impl Default for Departing {
 
 /// Result of routing a message, for its sender; greater values are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reception {
+pub(super) enum ExternalCalls {
     /// The message was delivered or sent.
     Fine,
     /// The receiver's shard is overloaded: slow down.
@@ -63,7 +63,7 @@ pub(super) enum Reception {
 impl Shard {
     /// Routes a message.
     #[inline(always)]
-    pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> Reception {
+    pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
         self.route_by(self.route_of(to), to, body)
     }
 
@@ -74,10 +74,10 @@ impl Shard {
     }
 
     #[inline(always)]
-    pub(super) fn route_by(&mut self, route: Route, to: Aid, body: MessageBody) -> Reception {
+    pub(super) fn route_by(&mut self, route: Route, to: Aid, body: MessageBody) -> ExternalCalls {
         if let Some(slot) = route.slot_at(self.here) {
             self.deliver(slot, body);
-            return Reception::Fine;
+            return ExternalCalls::Fine;
         }
         self.route_farther(Envelope { to, body }, route)
     }
@@ -89,7 +89,7 @@ impl Shard {
     }
 
     #[inline(never)]
-    fn route_farther(&mut self, envelope: Envelope, route: Route) -> Reception {
+    fn route_farther(&mut self, envelope: Envelope, route: Route) -> ExternalCalls {
         if let Place::Node(node) = route.place() {
             return self.send_linked(node, envelope, route);
         }
@@ -99,12 +99,12 @@ impl Shard {
                 return self.route_unknown(envelope);
             }
             self.undeliverable(envelope.to, envelope.body, DeadReason::Unreachable);
-            return Reception::Fine;
+            return ExternalCalls::Fine;
         };
-        let reception = if place.crowded { Reception::Crowded(envelope.to.name) } else { Reception::Fine };
+        let reception = if place.crowded { ExternalCalls::Crowded(envelope.to.name) } else { ExternalCalls::Fine };
         if place.shard != self.index {
             let busy = self.send_across(place.shard, envelope);
-            return if busy { reception.max(Reception::Busy) } else { reception };
+            return if busy { reception.max(ExternalCalls::Busy) } else { reception };
         }
         match self.arrived_slot(envelope.to.name, place) {
             Some(slot) => self.deliver_crowded(slot, envelope),
@@ -119,14 +119,14 @@ impl Shard {
         self.balance.crossed += 1;
         let Some(seat) = self.node.seat(shard) else { return false };
         let Some(batch) = self.outgoing.get_mut(usize::from(shard)) else { return false };
-        batch.push(Parcel::Message(envelope));
+        batch.push(ShardCommand::Message(envelope));
         // An idle worker should not wait for the end of this round.
         self.urgent |= batch.len() >= BATCH_MAX || seat.figures.is_idle();
         seat.waiting() + batch.len() > self.mailbox_limits.soft
     }
 
     /// Puts a message into the batch for another node.
-    pub(super) fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> Reception {
+    pub(super) fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> ExternalCalls {
         self.send_row_linked(node, envelope.to, std::iter::once(envelope.body), route)
     }
 
@@ -137,25 +137,25 @@ impl Shard {
         to: Aid,
         row: impl ExactSizeIterator<Item = MessageBody>,
         route: Route,
-    ) -> Reception {
+    ) -> ExternalCalls {
         let index = node.0 as usize;
         if self.linked.len() <= index {
             self.linked.resize_with(index + 1, Departing::default);
         }
-        let Some(batch) = self.linked.get_mut(index) else { return Reception::Fine };
-        let crowded = if route.is_crowded() { Reception::Crowded(to.name) } else { Reception::Fine };
+        let Some(batch) = self.linked.get_mut(index) else { return ExternalCalls::Fine };
+        let crowded = if route.is_crowded() { ExternalCalls::Crowded(to.name) } else { ExternalCalls::Fine };
         batch.room = batch.room.saturating_sub(row.len());
         batch.messages.extend(row.map(|body| Envelope { to, body }));
         self.urgent |= batch.is_full();
-        if batch.room == 0 { Reception::LinkFull(node) } else { crowded }
+        if batch.room == 0 { ExternalCalls::LinkFull(node) } else { crowded }
     }
 
     /// Re-evaluates a result after urgent messages were handed over: a link may have room again.
-    pub(super) fn reconsider(&self, reception: Reception) -> Reception {
+    pub(super) fn reconsider(&self, reception: ExternalCalls) -> ExternalCalls {
         match reception {
-            Reception::LinkFull(node) => {
+            ExternalCalls::LinkFull(node) => {
                 let has_room = self.linked.get(node.0 as usize).is_some_and(|batch| batch.room > 0);
-                if has_room { Reception::Fine } else { reception }
+                if has_room { ExternalCalls::Fine } else { reception }
             }
             reception => reception,
         }

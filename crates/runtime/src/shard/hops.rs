@@ -14,9 +14,9 @@ use whimbrel_platform::{EndReason, Event, Time};
 
 use super::slot::{Doom, Status};
 use super::{Early, Shard};
-use crate::luggage::Packed;
-use crate::mobility::{Errand, HopOrder, Passage};
-use crate::parcel::{Bearer, Change, Parcel};
+use crate::mobility::{HopJob, HopOrder, Passage};
+use crate::shard_command::{Bearer, Change, ShardCommand};
+use crate::state_transfer::Packed;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::turn::panic_text;
@@ -28,11 +28,11 @@ pub(crate) const KEPT_BY_ONE: &str = "its society is kept by this node alone, an
 pub(super) struct Hopping {
     hop: HopId,
     index: u32,
-    errand: Box<Errand>,
+    errand: Box<HopJob>,
     /// True once the agent belongs to another node: only its waiting messages are here.
     gone: bool,
     /// Recalls during the hop.
-    recalls: Vec<Errand>,
+    recalls: Vec<HopJob>,
     /// State as it travels, if it takes more than one piece.
     state: Option<Vec<u8>>,
     /// Start of the next piece of the state.
@@ -63,7 +63,7 @@ impl Hopping {
 
 impl Shard {
     /// Begins the hop of an agent, or of its clone. If anything prevents it, the agent is told and continues here.
-    pub(super) fn begin_hop(&mut self, index: u32, mut errand: Box<Errand>) {
+    pub(super) fn begin_hop(&mut self, index: u32, mut errand: Box<HopJob>) {
         if let Some(under_way) = self.hops.values_mut().find(|it| it.index == index) {
             if errand.request.mode == HopMode::Recall {
                 match under_way.gone {
@@ -80,7 +80,7 @@ impl Shard {
         }
         let Some(errand) = self.put_off(index, errand) else { return };
         let node = Arc::clone(&self.node);
-        let _gathering = node.gather();
+        let _gathering = node.cork();
         let bearer = self.slots.at(index).map(|slot| (slot.name, slot.generation));
         let calls = bearer.and_then(|bearer| self.called.remove(&bearer)).unwrap_or_default();
         // The agent has had its turn, and wants to move on. A recall comes first, because otherwise it might never
@@ -91,19 +91,19 @@ impl Shard {
         self.call_home(index, calls);
     }
 
-    fn call_home(&mut self, index: u32, calls: Vec<Errand>) {
+    fn call_home(&mut self, index: u32, calls: Vec<HopJob>) {
         calls.into_iter().for_each(|errand| self.begin_hop(index, Box::new(errand)));
     }
 
     /// Postpones the recall of an agent that is not told the outcome of its last hop yet, until it has had a turn.
-    fn put_off(&mut self, index: u32, errand: Box<Errand>) -> Option<Box<Errand>> {
+    fn put_off(&mut self, index: u32, errand: Box<HopJob>) -> Option<Box<HopJob>> {
         let is_recall = errand.request.mode == HopMode::Recall;
         let called = self.slots.at(index).filter(|slot| is_recall && slot.status != Status::Held);
         match called.and_then(|slot| slot.body.has_news().then_some(slot)) {
             Some(slot) => {
                 let (name, generation) = (slot.name, slot.generation);
                 self.called.entry((name, generation)).or_default().push(*errand);
-                self.node.put(self.index, Parcel::Hop(Box::new(HopOrder::CallAgain(name, generation))));
+                self.node.put(self.index, ShardCommand::Hop(Box::new(HopOrder::CallAgain(name, generation))));
                 None
             }
             None => Some(errand),
@@ -118,7 +118,7 @@ impl Shard {
         }
     }
 
-    fn set_off(&mut self, index: u32, errand: Box<Errand>) {
+    fn set_off(&mut self, index: u32, errand: Box<HopJob>) {
         let Some(errand) = self.ask_client(index, errand).and_then(|errand| self.invite(index, errand)) else {
             return;
         };
@@ -138,7 +138,7 @@ impl Shard {
     }
 
     /// Ends the hop of an agent that stays, with the reason.
-    pub(super) fn stay(&mut self, index: u32, mut errand: Errand, why: HopError) {
+    pub(super) fn stay(&mut self, index: u32, mut errand: HopJob, why: HopError) {
         let HopRequest { to, mode } = errand.request;
         // A recall succeeds if the agent is at home already.
         let is_home = mode == HopMode::Recall && matches!(why, HopError::AlreadyThere(_));
@@ -525,7 +525,7 @@ impl Shard {
             return self.handle_hop(late);
         }
         if let Some(batch) = self.outgoing.get_mut(usize::from(door)) {
-            batch.push(Parcel::Hop(Box::new(late)));
+            batch.push(ShardCommand::Hop(Box::new(late)));
         }
     }
 

@@ -14,8 +14,8 @@ use whimbrel_platform::{EndReason, Time};
 use super::slot::{Doom, Slot, Status};
 use super::{Early, Shard};
 use crate::operate::OperateError;
-use crate::parcel::{Bearer, Change, Newcomer, Parcel};
 use crate::sessions::Offered;
+use crate::shard_command::{Bearer, Change, Newcomer, ShardCommand};
 use crate::supervision;
 
 impl Shard {
@@ -60,7 +60,7 @@ impl Shard {
         };
         if place.shard != self.index {
             if let Some(batch) = self.outgoing.get_mut(usize::from(place.shard)) {
-                batch.push(Parcel::Change(whom, change));
+                batch.push(ShardCommand::Change(whom, change));
             }
             return;
         }

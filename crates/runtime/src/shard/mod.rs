@@ -3,17 +3,17 @@
 //! A shard works in rounds. It takes in its inbox, wakes the agents whose time has come, and gives a number of turns
 //! in strict first-in-first-out order. Then it hands each other shard one batch of messages.
 
+mod backpressure;
 mod balance;
-mod bound;
 mod casts;
 mod delivery;
-mod held;
 mod hops;
 mod lifecycle;
 mod moves;
 mod offers;
 mod pace;
 mod passivation;
+mod pending_move;
 mod probes;
 mod profile;
 mod queue;
@@ -34,15 +34,15 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::route::{Here, ShardIndex};
 
+use self::backpressure::HeldUp;
 use self::balance::Balance;
-use self::bound::Bound;
 use self::delivery::Departing;
-use self::held::HeldUp;
 use self::hops::Hopping;
 pub(crate) use self::hops::KEPT_BY_ONE;
 use self::moves::Departure;
 use self::pace::Pace;
 use self::passivation::Idle;
+use self::pending_move::Bound;
 use self::probes::Probes;
 use self::queue::Queue;
 use self::samples::Samples;
@@ -51,11 +51,11 @@ pub(crate) use self::slot::{Doom, Slot, Status};
 use self::steps::Steps;
 use self::timers::Timers;
 use self::turns::Lateness;
-use crate::census::AgentFigures;
-use crate::mobility::Errand;
+use crate::agent_stats::AgentFigures;
+use crate::mobility::HopJob;
 use crate::node::{MailboxLimits, Node};
-use crate::parcel::{Change, Parcel};
-use crate::seat::Figures;
+use crate::shard_command::{Change, ShardCommand};
+use crate::shard_handle::Figures;
 use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
 use crate::turn::caught;
@@ -85,7 +85,7 @@ pub(crate) struct Shard {
     /// Receivers of messages to topics and groups.
     audiences: Audiences,
     /// Parcels for other shards in this round, by shard.
-    outgoing: Vec<Vec<Parcel>>,
+    outgoing: Vec<Vec<ShardCommand>>,
     /// Messages for other nodes, by node.
     linked: Vec<Departing>,
     /// True if some of these should leave after the present turn.
@@ -93,7 +93,7 @@ pub(crate) struct Shard {
     /// Items for agents that are on their way here.
     expected: FxHashMap<Symbol, Vec<Early>>,
     /// Content of the inbox while it is handled; the vector is reused.
-    incoming: Vec<Parcel>,
+    incoming: Vec<ShardCommand>,
     balance: Balance,
     /// Time of each partition's agents, while requested.
     samples: Option<Samples>,
@@ -106,7 +106,7 @@ pub(crate) struct Shard {
     /// Remains of agents that are gone, until other nodes know.
     departed: Vec<Box<Slot>>,
     /// Postponed recalls of agents that are not told the outcome of their last hop yet.
-    called: FxHashMap<(Symbol, u32), Vec<Errand>>,
+    called: FxHashMap<(Symbol, u32), Vec<HopJob>>,
     /// Time at which agents last moved here.
     moved_at: Time,
     /// Callers that wait for a moment without late turns.
@@ -329,10 +329,10 @@ impl Shard {
         self.node.linked.taken_in();
     }
 
-    fn accept(&mut self, parcel: Parcel) {
+    fn accept(&mut self, parcel: ShardCommand) {
         match parcel {
-            Parcel::Message(envelope) => self.take_message(envelope),
-            Parcel::Posted(envelope) => {
+            ShardCommand::Message(envelope) => self.take_message(envelope),
+            ShardCommand::Posted(envelope) => {
                 // A repeated message may have been refused when it was first sent.
                 let is_numbered = matches!(envelope.body, MessageBody::Numbered(_));
                 if is_numbered && self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
@@ -340,31 +340,31 @@ impl Shard {
                 }
                 self.route(envelope.to, envelope.body);
             }
-            Parcel::Arrived(envelope) => self.route_arrived(envelope.to, envelope.body),
-            Parcel::ArrivedRow(to, row) => self.take_row(to, row),
-            Parcel::Copies(agents, messages) => self.take_copies(&agents, messages),
-            Parcel::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
-            Parcel::Change(whom, change) => self.take_change(whom, change),
-            Parcel::PostedChange(whom, change) => self.change(whom, change),
-            Parcel::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
-            Parcel::Written(released) => self.release(released),
-            Parcel::TurnOver(late) => self.finish_late(*late),
-            Parcel::EndAll => self.doom_all(),
-            Parcel::NeverComes(name) => self.nobody_comes(name),
-            Parcel::Fence { from } => self.acknowledge(from),
-            Parcel::FenceReached => self.fence_reached(),
-            Parcel::Arrive(agents) => self.arrive(agents),
-            Parcel::Cross(passage) => self.cross(&passage),
-            Parcel::Hop(order) => self.handle_hop(*order),
-            Parcel::Census(census) => self.take_census(&census),
-            Parcel::Weigh(weighing) => self.weigh(&weighing),
-            Parcel::Drained(node) => self.drained(node),
-            Parcel::Relieved(name) => self.relieved(name),
-            Parcel::Yield(order, answer) => {
+            ShardCommand::Arrived(envelope) => self.route_arrived(envelope.to, envelope.body),
+            ShardCommand::ArrivedRow(to, row) => self.take_row(to, row),
+            ShardCommand::Copies(agents, messages) => self.take_copies(&agents, messages),
+            ShardCommand::Undeliverable(envelope, why) => self.undeliverable(envelope.to, envelope.body, why),
+            ShardCommand::Change(whom, change) => self.take_change(whom, change),
+            ShardCommand::PostedChange(whom, change) => self.change(whom, change),
+            ShardCommand::Retire { slot, generation, reason } => self.doom(slot, generation, reason),
+            ShardCommand::Written(released) => self.release(released),
+            ShardCommand::TurnOver(late) => self.finish_late(*late),
+            ShardCommand::EndAll => self.doom_all(),
+            ShardCommand::NeverComes(name) => self.nobody_comes(name),
+            ShardCommand::Fence { from } => self.acknowledge(from),
+            ShardCommand::FenceReached => self.fence_reached(),
+            ShardCommand::Arrive(agents) => self.arrive(agents),
+            ShardCommand::Cross(passage) => self.cross(&passage),
+            ShardCommand::Hop(order) => self.handle_hop(*order),
+            ShardCommand::AgentStats(census) => self.take_census(&census),
+            ShardCommand::Weigh(weighing) => self.weigh(&weighing),
+            ShardCommand::Drained(node) => self.drained(node),
+            ShardCommand::Relieved(name) => self.relieved(name),
+            ShardCommand::Yield(order, answer) => {
                 let _ = answer.send(self.yield_agents(&order));
             }
-            Parcel::TurnsEnd(answer) => self.await_turns.push(answer),
-            Parcel::CountQueued(answer) => {
+            ShardCommand::TurnsEnd(answer) => self.await_turns.push(answer),
+            ShardCommand::CountQueued(answer) => {
                 self.runnable.shrink();
                 let is_message = |early: &&Early| matches!(early, Early::Message(_));
                 let early = self.expected.values().flatten().filter(is_message).count();

@@ -24,7 +24,7 @@ use whimbrel_platform::route::{LocalRoute, Place, Route, ShardIndex};
 
 use super::Shard;
 use super::slot::{Slot, Status};
-use crate::parcel::Parcel;
+use crate::shard_command::ShardCommand;
 
 /// Move that waits for its acknowledgements.
 pub(super) struct Departure {
@@ -56,7 +56,7 @@ impl Shard {
         let me = self.index;
         for (shard, batch) in self.outgoing.iter_mut().enumerate() {
             if shard != usize::from(me) {
-                batch.push(Parcel::Fence { from: me });
+                batch.push(ShardCommand::Fence { from: me });
             }
         }
         true
@@ -97,7 +97,7 @@ impl Shard {
     /// Acknowledges another shard's fence behind all messages to it.
     pub(super) fn acknowledge(&mut self, from: ShardIndex) {
         if let Some(batch) = self.outgoing.get_mut(usize::from(from)) {
-            batch.push(Parcel::FenceReached);
+            batch.push(ShardCommand::FenceReached);
         }
     }
 
@@ -122,7 +122,7 @@ impl Shard {
         let agents: Vec<Box<Slot>> = places.into_iter().filter_map(|index| self.slots.vacate(index)).collect();
         // All messages of these agents go before them.
         self.flush();
-        self.node.put(to, Parcel::Arrive(agents));
+        self.node.put(to, ShardCommand::Arrive(agents));
     }
 
     /// Takes in agents from another shard.

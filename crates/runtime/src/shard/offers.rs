@@ -9,12 +9,12 @@ use whimbrel_platform::policy::Action;
 
 use super::Shard;
 use super::slot::{Slot, Status};
-use crate::mobility::Errand;
+use crate::mobility::HopJob;
 
 impl Shard {
     /// Asks a client to release an agent that a caller wants elsewhere. Returns the errand if no client has the
     /// agent's code.
-    pub(super) fn ask_client(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
+    pub(super) fn ask_client(&mut self, index: u32, mut errand: Box<HopJob>) -> Option<Box<HopJob>> {
         let HopRequest { to, mode } = errand.request;
         let is_home = mode == HopMode::Recall && to == self.node.called() && !self.is_lodged(index);
         if is_home || !matches!(mode, HopMode::Move | HopMode::Recall) {
@@ -37,7 +37,7 @@ impl Shard {
     }
 
     /// Offers an agent to a client of this node, if the client is its destination. Returns the errand otherwise.
-    pub(super) fn invite(&mut self, index: u32, mut errand: Box<Errand>) -> Option<Box<Errand>> {
+    pub(super) fn invite(&mut self, index: u32, mut errand: Box<HopJob>) -> Option<Box<HopJob>> {
         let to = errand.request.to;
         let is_node = self.node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
         let Some(shelf) = self.node.shelf_with(to).filter(|_| !is_node && to != self.node.called()) else {
@@ -66,7 +66,7 @@ impl Shard {
     }
 
     /// Returns an agent's origin and state, if it can go to a client.
-    fn write_out(&mut self, index: u32, errand: &Errand) -> Result<(Origin, Vec<u8>), HopError> {
+    fn write_out(&mut self, index: u32, errand: &HopJob) -> Result<(Origin, Vec<u8>), HopError> {
         let not_movable = |why: &str| Err(HopError::NotMovable(why.to_owned()));
         let HopRequest { to, mode } = errand.request;
         let (aid, me) = (self.may_leave(index)?, self.node.called());

@@ -10,7 +10,7 @@ use whimbrel_platform::store::Partition;
 
 use super::Shard;
 use super::slot::{Away, Slot};
-use crate::seat::Figures;
+use crate::shard_handle::Figures;
 use crate::sync::atomic::Ordering;
 
 /// Number of turns that suffice for a sample...

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
-use super::held::Cause;
+use super::backpressure::Cause;
 use crate::durable::Unwritten;
 
 /// Status of an agent in its shard.

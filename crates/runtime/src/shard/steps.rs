@@ -9,10 +9,10 @@ use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Outbox, Time};
 
 use super::Shard;
-use super::delivery::Reception;
+use super::delivery::ExternalCalls;
 use super::slot::Slot;
 use crate::cluster::Yielding;
-use crate::durable::scribe::{Batch, Entry, Released};
+use crate::durable::journal_writer::{Batch, Entry, Released};
 use crate::durable::{Effect, Unwritten};
 use crate::node::Node;
 use crate::sync::Arc;
@@ -51,10 +51,10 @@ impl Shard {
     /// Withholds the messages of a durable agent's turn until they are persisted.
     #[cold]
     #[inline(never)]
-    pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> Reception {
+    pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> ExternalCalls {
         let handled = slot.mailbox.take_tickets();
         let bearer = (slot.index, slot.generation);
-        let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
+        let Some(unwritten) = &mut slot.unwritten else { return ExternalCalls::Fine };
         unwritten.handled.extend(handled);
         // Agents that it created come before its messages.
         let (creations, effects) = std::mem::take(&mut unwritten.effects).into_iter().partition(Effect::is_creation);
@@ -65,8 +65,8 @@ impl Shard {
             self.steps.changed.push(bearer);
         }
         self.idle.note_turn(slot, self.now);
-        let Some(unwritten) = &mut slot.unwritten else { return Reception::Fine };
-        if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { Reception::Busy } else { Reception::Fine }
+        let Some(unwritten) = &mut slot.unwritten else { return ExternalCalls::Fine };
+        if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { ExternalCalls::Busy } else { ExternalCalls::Fine }
     }
 
     /// Handles messages that an agent's mailbox dropped. If earlier ones are missing, the senders' nodes repeat all.
@@ -103,7 +103,7 @@ impl Shard {
         let Some(slot) = self.slots.at(index) else { return };
         let bearer = (index, slot.generation);
         if let Some(unwritten) = &mut slot.unwritten {
-            unwritten.effects.push(Effect::Standing);
+            unwritten.effects.push(Effect::Registration);
             if !std::mem::replace(&mut unwritten.listed, true) {
                 self.steps.changed.push(bearer);
             }
@@ -192,7 +192,7 @@ impl Shard {
     /// Sends an agent's message, and delays the agent if the receiver is crowded.
     fn send_kept_back(&mut self, from: Symbol, to: Aid, body: MessageBody) {
         let reception = self.send_released(to, body);
-        if reception != Reception::Fine
+        if reception != ExternalCalls::Fine
             && let Some(sender) = self.slot_here(Aid::local(from))
         {
             self.slow_down(sender, reception);
@@ -232,7 +232,7 @@ impl Node {
             Effect::PrintBare(agent, text) => self.print_bare(agent, &text),
             Effect::Log(agent, level, text) => self.log(agent, level, &text),
             Effect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
-            Effect::Standing => {}
+            Effect::Registration => {}
             Effect::Then(then) => then(),
             Effect::Create(message) => self.post(0, message),
         }
@@ -285,9 +285,9 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
             "its state cannot be written out: it will not survive this process",
         );
     }
-    let changed = done.effects.iter().any(|effect| matches!(effect, Effect::Standing));
+    let changed = done.effects.iter().any(|effect| matches!(effect, Effect::Registration));
     let mut entry = entry(node, agent, done, state);
-    entry.records.extend(changed.then(|| Record::Standing(node.standing_of(agent, last))));
+    entry.records.extend(changed.then(|| Record::Registration(node.standing_of(agent, last))));
     Some(entry)
 }
 

@@ -7,10 +7,10 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::{Event, Outbox, Time};
 
-use super::delivery::Reception;
+use super::delivery::ExternalCalls;
 use super::slot::{Away, Slot, Status};
 use super::{Running, Shard};
-use crate::mobility::Errand;
+use crate::mobility::HopJob;
 use crate::turn::{LateTurn, Outcome};
 
 /// Pause between two turns of agents whose last turn was late, while other agents wait.
@@ -82,7 +82,7 @@ impl Shard {
         if slot.crowded {
             self.relieve(&mut slot);
         }
-        let kept_back = if slot.unwritten.is_some() { self.keep_back(&mut slot, outbox) } else { Reception::Fine };
+        let kept_back = if slot.unwritten.is_some() { self.keep_back(&mut slot, outbox) } else { ExternalCalls::Fine };
         slot.mailbox.spare_queue(&mut self.spare_queues);
         let (index, crowded, slowed) = (slot.index, slot.crowded, slot.slowed > 0);
         slot.status = Status::Idle;
@@ -97,7 +97,7 @@ impl Shard {
         if !matches!(outcome, Outcome::Wait) {
             self.settle(index, outcome);
         }
-        if (reception != Reception::Fine || slowed) && !crowded {
+        if (reception != ExternalCalls::Fine || slowed) && !crowded {
             self.slow_down(index, self.reconsider(reception));
         }
     }
@@ -112,19 +112,19 @@ impl Shard {
 
     /// Routes the messages of an agent's turn.
     #[inline(always)]
-    fn send_all(&mut self, outbox: &mut Outbox) -> Reception {
-        let Some((to, body)) = outbox.take_first() else { return Reception::Fine };
+    fn send_all(&mut self, outbox: &mut Outbox) -> ExternalCalls {
+        let Some((to, body)) = outbox.take_first() else { return ExternalCalls::Fine };
         let reception = self.send(to, body);
         if outbox.has_rest() { self.send_rest(outbox, reception) } else { reception }
     }
 
     /// Sends a durable agent's message once it is persisted.
-    pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) -> Reception {
+    pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
         self.send(to, body)
     }
 
     #[inline(always)]
-    fn send(&mut self, to: Aid, body: MessageBody) -> Reception {
+    fn send(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
         self.tally.sent += 1;
         if self.observed {
             return self.send_observed(to, body);
@@ -135,7 +135,7 @@ impl Shard {
     /// Routes all messages but the first. Rows of messages to one agent of this shard, or to another node, are routed
     /// at once.
     #[inline(never)]
-    fn send_rest(&mut self, outbox: &mut Outbox, first: Reception) -> Reception {
+    fn send_rest(&mut self, outbox: &mut Outbox, first: ExternalCalls) -> ExternalCalls {
         let (mut reception, one_by_one) = (first, self.observed || outbox.is_mixed());
         outbox.take_rest(|to, row| {
             // While this agent's messages are routed, no agent of this shard leaves or ends.
@@ -157,12 +157,12 @@ impl Shard {
     }
 
     #[cold]
-    fn send_observed(&mut self, to: Aid, body: MessageBody) -> Reception {
+    fn send_observed(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
         let envelope = Envelope { to, body };
         self.node.tell(Event::Sent(&envelope));
         if self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
             self.undeliverable(to, envelope.body, DeadReason::Forbidden);
-            return Reception::Fine;
+            return ExternalCalls::Fine;
         }
         self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
         self.route(to, envelope.body)
@@ -194,7 +194,7 @@ impl Shard {
             Outcome::Renewed(new) => self.replace(index, *new),
             Outcome::Hop(request) => {
                 let wish = self.slots.at(index).and_then(|slot| slot.body.take_wish());
-                self.begin_hop(index, Errand::wanted(*request, wish));
+                self.begin_hop(index, HopJob::wanted(*request, wish));
             }
             Outcome::Wait => {}
         }

@@ -12,7 +12,7 @@ use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::DfDescription;
-use whimbrel_platform::durable::Standing;
+use whimbrel_platform::durable::Registration;
 use whimbrel_platform::limits::{LINK_DOUBTFUL_MESSAGES_MAX, LINK_NEWS_AGENTS};
 use whimbrel_platform::link::News;
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
@@ -81,11 +81,11 @@ impl Links for Wires {
         }
     }
 
-    fn gather(&self, gathers: bool) -> bool {
+    fn cork(&self, gathers: bool) -> bool {
         GATHERS.replace(gathers)
     }
 
-    fn see_off(&self, _shard: ShardIndex) {
+    fn flush(&self, _shard: ShardIndex) {
         let nodes = self.queues.lock().unwrap().len();
         for to in 0..nodes {
             self.put(to, [].into_iter());
@@ -913,7 +913,7 @@ fn source_speaks_for_own_agents() {
         nodes.step(1, 0);
         for item in nodes.wires[0].queues.lock().unwrap()[1].iter_mut().flatten() {
             let Item::News(News::Hop(HopNews::Commit { standing, .. })) = item else { continue };
-            let standing = standing.get_or_insert_with(|| Box::new(Standing::plain(bank.name)));
+            let standing = standing.get_or_insert_with(|| Box::new(Registration::plain(bank.name)));
             standing.agent = bank.name;
             let entry = DfDescription { agent: Some(bank), ..DfDescription::offering("bank", "forged") };
             (standing.entry, standing.expires_ms) = (Some(entry), Some(u64::MAX));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{Action, AdoptError, Ending, LEVEL, Nonce, Terms, YieldError};
-use whimbrel_platform::durable::{Arrears, Heard, Letter, Ticket, decode_frame};
+use whimbrel_platform::durable::{Heard, JournalReplay, Letter, Ticket, decode_frame};
 use whimbrel_platform::durable::{Resumed, Sent};
 use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, StoreError, Watched};
 use whimbrel_testkit::Random;
@@ -254,7 +254,7 @@ impl World {
 
     fn serve(&mut self, index: usize, partitions: &[(Partition, Epoch)]) {
         let all: Vec<Partition> = partitions.iter().map(|(partition, _)| *partition).collect();
-        let mut arrears = Arrears::of(PARTITIONS, &all);
+        let mut arrears = JournalReplay::of(PARTITIONS, &all);
         for partition in &all {
             self.store.frames(*partition).iter().for_each(|bytes| arrears.read(decode_frame(bytes).unwrap()));
         }
@@ -347,7 +347,7 @@ impl World {
         let node = &self.nodes[index];
         let served: Vec<(Partition, Epoch)> = node.servers.served().collect();
         let Some(&(partition, epoch)) = self.random.pick(&served).filter(|_| node.batch.is_none()) else { return };
-        let mut arrears = Arrears::of(PARTITIONS, &[partition]);
+        let mut arrears = JournalReplay::of(PARTITIONS, &[partition]);
         self.store.frames(partition).iter().for_each(|bytes| arrears.read(decode_frame(bytes).unwrap()));
         let pieces = arrears.condense(&node.ledger);
         let dies = self.random.one_in(20);

@@ -65,7 +65,7 @@ pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
 
 /// Agents whose states have arrived in part.
 #[derive(Default)]
-pub(crate) struct Luggage(Mutex<FxHashMap<Bearer, Offer>>);
+pub(crate) struct StateTransfer(Mutex<FxHashMap<Bearer, Offer>>);
 
 impl Node {
     /// Prepares for the rest of an agent's state.

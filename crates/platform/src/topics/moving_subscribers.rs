@@ -21,7 +21,7 @@ use crate::route::NodeId;
 
 /// Moving subscribers and members, as one node knows them; see the module.
 #[derive(Debug, Default)]
-pub(super) struct Roaming {
+pub(super) struct MovingSubscribers {
     leaving: FxHashMap<Symbol, Leaving>,
     arriving: FxHashMap<Symbol, Arriving>,
     /// Hops for whose agents this node has still to say that it publishes by the new way.
@@ -92,7 +92,7 @@ impl Arriving {
     }
 }
 
-impl Roaming {
+impl MovingSubscribers {
     /// Returns true if the audience of a message depends on where it comes from.
     pub fn is_about(&self, name: Symbol) -> bool {
         let Self { leaving, arriving, following, held, .. } = self;
@@ -383,7 +383,7 @@ impl Topics {
 
     /// Forgets a node that is lost: it sends nothing more, and agents that moved there are gone.
     pub(super) fn lose_roaming(&mut self, node: NodeId) {
-        let Roaming { following, arriving, .. } = &mut self.roaming;
+        let MovingSubscribers { following, arriving, .. } = &mut self.roaming;
         let stays = |hop: &HopId| arriving.get(&hop.agent).is_some_and(|one| one.hop == *hop);
         let lost: Vec<(HopId, Following)> =
             following.extract_if(|hop, one| one.source == node && !stays(hop)).collect();

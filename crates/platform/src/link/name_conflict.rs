@@ -8,7 +8,7 @@ use whimbrel_acl::compact::{Decode, Encode};
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[compact(name = "N")]
 #[non_exhaustive]
-pub enum Namesake {
+pub enum NameConflict {
     /// Question from the node whose name sorts first: it has this agent, of this life; does the receiving node have
     /// one, too?
     Asks(Symbol, u64),

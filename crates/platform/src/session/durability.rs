@@ -10,14 +10,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Symbol};
 
-use super::burden::Weight;
 use super::code_name::CodeName;
 use super::frames::{Code, CodePart, Fault, Keep, OnLeave, Save};
-use super::lodgers::Waiting;
-use super::shelf::Kept;
+use super::kept_agents::Kept;
+use super::memory_quota::Weight;
+use super::persisted::Change;
+use super::session_agents::Waiting;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
-use super::written::Change;
 use crate::Time;
 use crate::durable::Ticket;
 use crate::limits::{
@@ -36,7 +36,7 @@ pub struct SavedState {
 
 /// Record of a kept agent while it has a session.
 #[derive(Debug, Default)]
-pub(super) struct Keeping {
+pub(super) struct AgentDurability {
     pub on_leave: OnLeave,
     pub holds: bool,
     pub saved: Option<SavedState>,
@@ -108,7 +108,7 @@ impl Unsaved {
     }
 }
 
-impl Keeping {
+impl AgentDurability {
     /// Returns the record of an agent that was kept before. The node is asked for its code again: it may be another
     /// node by now.
     pub fn of(kept: Kept) -> Self {
@@ -217,7 +217,8 @@ impl Session {
             return self.refuse(number, code, text);
         }
         let keeping = lodger.keeping.get_or_insert_with(|| {
-            let mut keeping = Box::new(Keeping { weight: Weight::on(&self.burden), ..Keeping::default() });
+            let mut keeping =
+                Box::new(AgentDurability { weight: Weight::on(&self.burden), ..AgentDurability::default() });
             for (index, outgoing) in self.window.iter().enumerate() {
                 if let Outgoing::Message { agent: of, message, bytes } = outgoing
                     && *of == agent
@@ -266,7 +267,7 @@ impl Session {
         self.covered.remove(&agent).unwrap_or_default()
     }
 
-    pub(super) fn keeping(&mut self, agent: u32) -> Option<&mut Keeping> {
+    pub(super) fn keeping(&mut self, agent: u32) -> Option<&mut AgentDurability> {
         self.lodgers.get_mut(&agent)?.keeping.as_deref_mut()
     }
 
@@ -477,10 +478,10 @@ impl Session {
     /// this session.
     pub(super) fn handle_returned(&mut self, agent: u32, aid: Aid, kept: Kept) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
-        let mut keeping = Keeping { weight: Weight::on(&self.burden), ..Keeping::of(kept) };
+        let mut keeping = AgentDurability { weight: Weight::on(&self.burden), ..AgentDurability::of(kept) };
         // Newer requests of the client count.
         if let Some(said) = lodger.keeping.take() {
-            keeping = Keeping { saved: keeping.saved, is_given: keeping.is_given, ..*said };
+            keeping = AgentDurability { saved: keeping.saved, is_given: keeping.is_given, ..*said };
         }
         let (saved, from) = (keeping.saved.clone(), lodger.arrived);
         lodger.keeping = Some(Box::new(keeping));

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 /// Connection limit, in all and from each address; see the module.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct ConnectionLimit {
     all_max: usize,
     each_max: usize,
     there: Mutex<There>,
@@ -24,11 +24,11 @@ struct There {
 /// Place of one connection, released on drop.
 #[derive(Debug)]
 pub struct Place {
-    crowd: Arc<Crowd>,
+    crowd: Arc<ConnectionLimit>,
     address: IpAddr,
 }
 
-impl Crowd {
+impl ConnectionLimit {
     /// Returns a limit on all connections, and on those from one address.
     pub fn of(all_max: usize, each_max: usize) -> Arc<Self> {
         Arc::new(Self { all_max, each_max, there: Mutex::default() })
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn one_address_leaves_room_for_others() {
-        let crowd = Crowd::of(5, 3);
+        let crowd = ConnectionLimit::of(5, 3);
         let (one, other): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         let mut there: Vec<Place> = (0..3).map(|_| crowd.enter(one).expect("there is room")).collect();
         assert!(crowd.enter(one).is_none());

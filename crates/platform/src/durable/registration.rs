@@ -9,7 +9,7 @@ use crate::df::{DfDescription, NoticeForm};
 
 /// Registrations of an agent with the platform: DF entry, subscriptions, groups, and state in the AMS.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub struct Standing {
+pub struct Registration {
     /// Agent that is registered.
     pub agent: Symbol,
     /// Number of the last message that the agent had sent: tells it from others of its name, as in a
@@ -64,7 +64,7 @@ impl DfSubscription {
     }
 }
 
-impl Standing {
+impl Registration {
     /// Returns the registrations of an agent that has none.
     pub fn plain(agent: Symbol) -> Self {
         Self {
@@ -107,6 +107,6 @@ impl Standing {
     }
 
     fn can_be_written(&self) -> bool {
-        encode_frame(&vec![Record::Standing(self.clone())], &mut Vec::new()).is_ok()
+        encode_frame(&vec![Record::Registration(self.clone())], &mut Vec::new()).is_ok()
     }
 }

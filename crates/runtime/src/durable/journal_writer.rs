@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, sym};
 use whimbrel_platform::durable::creation::is_creation;
 use whimbrel_platform::durable::{
-    Facts, Layout, Ledger, Letter, Record, Resumed, Sent, Standing, Ticket, encode_frame, numbers_of_life,
+    Facts, Layout, Ledger, Letter, Record, Registration, Resumed, Sent, Ticket, encode_frame, numbers_of_life,
 };
 use whimbrel_platform::limits::{FRAME_BYTES, JOURNAL_GARBAGE_BYTES, JOURNAL_TIDY_BYTES};
 use whimbrel_platform::link::News;
@@ -22,7 +22,7 @@ use super::recover::{JournalSize, RecoverError, read_partition};
 use super::{Effect, Entrant, Kept};
 use crate::cluster::{Cluster, Created, Server};
 use crate::node::Node;
-use crate::parcel::Parcel;
+use crate::shard_command::ShardCommand;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Mutex, locked};
 
@@ -91,11 +91,11 @@ pub(crate) struct Takeover {
     /// Recovered agents and founders that begin.
     pub agents: Vec<Entrant>,
     /// Registrations of the recovered agents.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<Registration>,
 }
 
 /// Handle of the journal writer for the rest of the node.
-pub(crate) struct Scribe {
+pub(crate) struct JournalWriter {
     pub journal: Arc<dyn Journal>,
     jobs: Sender<Job>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -130,7 +130,7 @@ pub(crate) struct Pending {
     pub ended: FxHashSet<Symbol>,
     pub letters: Vec<(Ticket, Aid, Sent)>,
     /// Registrations of the recovered agents.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<Registration>,
 }
 
 /// Initial state of a journal writer.
@@ -158,7 +158,7 @@ fn is_never_durable(name: Symbol) -> bool {
     name == sym::AMS || name == sym::DF || Cast::of(name).is_some()
 }
 
-impl Scribe {
+impl JournalWriter {
     /// Creates a journal writer that is to be [started](Orders::start).
     pub fn new(kept: Kept) -> (Self, Orders) {
         let (jobs, waiting) = channel();
@@ -748,7 +748,7 @@ impl Desk {
             let ended = Aid::local(from);
             released.extend(entry.unhandled.into_iter().map(|body| Released::Unhandled(ended, body)));
         }
-        self.node.put(batch.shard, Parcel::Written(released));
+        self.node.put(batch.shard, ShardCommand::Written(released));
     }
 
     /// Compacts the journal of the partition that gains most for its cost, if garbage exceeds live bytes in all
@@ -819,7 +819,7 @@ impl Desk {
         {
             self.node.ending.ask(Duration::ZERO, FENCED);
         }
-        let answer = |batch: &Batch| self.node.put(batch.shard, Parcel::Written(Vec::new()));
+        let answer = |batch: &Batch| self.node.put(batch.shard, ShardCommand::Written(Vec::new()));
         batches.iter().for_each(answer);
         // Other waiting callers find the channel closed.
         while !ends && let Ok(job) = jobs.recv() {
@@ -847,7 +847,7 @@ fn bytes_of(record: &Record) -> usize {
             step.state.len() + sent + step.handled.len() * 8 + 16
         }
         Record::Settled { numbers, .. } => numbers.len() * 2 + 8,
-        Record::Standing(standing) => standing.size(),
+        Record::Registration(standing) => standing.size(),
         _ => 64,
     }
 }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
-use super::keeping::{SavedState, Unsaved};
+use super::durability::{SavedState, Unsaved};
+use super::kept_agents::{Kept, Shelf, Tenure};
 use super::kept_body::KeptBody;
 use super::port::Host;
-use super::shelf::{Kept, Shelf, Tenure};
 use crate::durable::Origin;
 use crate::mobility::{Hop, HopError, Wish};
 use crate::services::LogLevel;
 use crate::{AgentBody, Time, Turn};
 
 /// Record of an agent that came to a client.
-pub(super) struct WayBack {
+pub(super) struct Rollback {
     /// State of the agent when it came.
     pub saved: SavedState,
     /// Agent of the client to which it was sent.
@@ -28,7 +28,7 @@ pub(super) struct WayBack {
     pub wish: Option<(Wish, Time)>,
 }
 
-impl WayBack {
+impl Rollback {
     /// Returns the agent as the node had it, if its client has not saved another state since.
     fn remade(&self, name: Symbol, kept: &Kept, shelf: &Shelf) -> Option<Result<Box<dyn AgentBody>, String>> {
         let (host, origin) = self.node.as_ref()?;

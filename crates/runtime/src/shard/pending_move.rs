@@ -8,8 +8,8 @@ use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
 use super::Shard;
 use super::slot::{Slot, Status};
 use crate::durable::Effect;
-use crate::mobility::{Errand, HopOrder};
-use crate::parcel::{Bearer, Parcel};
+use crate::mobility::{HopJob, HopOrder};
+use crate::shard_command::{Bearer, ShardCommand};
 use crate::sync::Arc;
 
 /// Agent of this shard that waits for its partition to move.
@@ -31,7 +31,7 @@ impl Shard {
     }
 
     /// Begins the move of a durable agent, requested by the agent or by a caller.
-    pub(super) fn begin_journey(&mut self, index: u32, mut errand: Errand) {
+    pub(super) fn begin_journey(&mut self, index: u32, mut errand: HopJob) {
         let Some(slot) = self.slots.at(index) else { return };
         if self.bound.contains_key(&slot.name) {
             return errand.over(Err(HopError::NotMovable("it is leaving already".to_owned())));
@@ -52,7 +52,7 @@ impl Shard {
     /// Requests that a durable agent's partition moves, as soon as the wish is persisted.
     pub(super) fn set_out(&mut self, index: u32, request: HopRequest) {
         if let Err(why) = self.may_set_out(index, &request) {
-            return self.stay(index, *Errand::of(request), why);
+            return self.stay(index, *HopJob::of(request), why);
         }
         let Some(slot) = self.slots.at(index) else { return };
         self.delayed -= usize::from(slot.status == Status::Delayed);
@@ -66,7 +66,7 @@ impl Shard {
             let told = Arc::clone(&node);
             let then = move |outcome: Result<(), HopError>| {
                 if let Err(why) = outcome {
-                    told.put(shard, Parcel::Hop(Box::new(HopOrder::Unmoved(bearer, why))));
+                    told.put(shard, ShardCommand::Hop(Box::new(HopOrder::Unmoved(bearer, why))));
                 }
             };
             node.convey(bearer.name, to, Box::new(then));

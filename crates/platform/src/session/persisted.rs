@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
+use super::durability::SavedState;
 use super::frames::OnLeave;
-use super::keeping::SavedState;
-use super::shelf::Kept;
+use super::kept_agents::Kept;
 use crate::durable::State;
 use crate::limits::SESSION_MESSAGE_BUDGET_BYTES;
 

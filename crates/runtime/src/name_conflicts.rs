@@ -4,7 +4,7 @@
 //!
 //! An agent that moves between two nodes is never in conflict with itself. Its destination records the agent only
 //! after hearing that its source has no record any more, so conflicts are found by comparing records. The node whose
-//! name comes first asks ([`Namesake::Asks`]). If its record has not changed when the answer comes, two agents
+//! name comes first asks ([`NameConflict::Asks`]). If its record has not changed when the answer comes, two agents
 //! existed while the other node answered, however late the messages are. Ages are compared on that one node: clocks
 //! that differ do no harm, and both nodes act on one decision.
 //!
@@ -16,7 +16,7 @@ use std::time::Duration;
 use whimbrel_acl::{Aid, Symbol, sym};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::{AgentKind, Ams};
-use whimbrel_platform::link::{Namesake, News};
+use whimbrel_platform::link::{NameConflict, News};
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::services::LogLevel;
@@ -37,7 +37,7 @@ impl Node {
         self.with_ams(|ams| {
             let Some(life) = life_of(ams, agent) else { return };
             match (self.asks(there), ams.kind(Aid::local(agent))) {
-                (true, _) => links.tell(there, News::Namesake(Namesake::Asks(agent, life.0))),
+                (true, _) => links.tell(there, News::NameConflict(NameConflict::Asks(agent, life.0))),
                 (false, Some(kind)) => links.tell(there, News::Agents(vec![(agent.into(), kind)])),
                 (false, None) => {}
             }
@@ -50,21 +50,21 @@ impl Node {
     }
 
     /// Handles a message about an agent that both nodes have, or had.
-    pub fn hear_namesake(&self, from: NodeId, word: Namesake) {
+    pub fn hear_namesake(&self, from: NodeId, word: NameConflict) {
         match word {
-            Namesake::Asks(agent, asked) => self.with_ams(|ams| {
+            NameConflict::Asks(agent, asked) => self.with_ams(|ams| {
                 if let (Some(life), Some(links)) = (life_of(ams, agent), self.linked.links()) {
                     let age_ms = u64::try_from((self.now() - life).as_millis()).unwrap_or(u64::MAX);
-                    links.tell(from, News::Namesake(Namesake::Has { agent, asked, life: life.0, age_ms }));
+                    links.tell(from, News::NameConflict(NameConflict::Has { agent, asked, life: life.0, age_ms }));
                 }
             }),
-            Namesake::Has { agent, asked, life, age_ms } => {
+            NameConflict::Has { agent, asked, life, age_ms } => {
                 let mine = self.with_ams(|ams| life_of(ams, agent)).filter(|mine| mine.0 == asked);
                 if let Some(mine) = mine.filter(|_| self.asks(from)) {
                     self.decide_between(agent, mine, from, life, Duration::from_millis(age_ms));
                 }
             }
-            Namesake::Ends(agent, life) => {
+            NameConflict::Ends(agent, life) => {
                 self.give_up_name(agent, Time(life), from);
             }
             _ => {}
@@ -83,7 +83,7 @@ impl Node {
         );
         self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
         if let Some(links) = self.linked.links() {
-            links.tell(there, News::Namesake(Namesake::Ends(agent, life)));
+            links.tell(there, News::NameConflict(NameConflict::Ends(agent, life)));
         }
     }
 

@@ -21,13 +21,13 @@ use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Station, Time};
 
-use crate::linked::{NodeStation, without_lease};
 use crate::node::Node;
+use crate::peers::{NodeStation, without_lease};
 use crate::sync::locked;
 
 /// Location claims of all other nodes; see the module.
 #[derive(Default)]
-pub(crate) struct Hearsay {
+pub(crate) struct LocationClaims {
     /// Nodes that have introduced themselves completely: from then on they report each end of an agent.
     introduced: FxHashSet<NodeId>,
     /// Agents that are said to have gone to a node that has not introduced itself.
@@ -133,7 +133,7 @@ impl Ended {
     }
 }
 
-impl Hearsay {
+impl LocationClaims {
     /// Notes a report that an agent has gone to this node. Returns true if that has to be verified.
     fn gone(&mut self, agent: Symbol, to: NodeId) -> bool {
         if !self.introduced.contains(&to) {
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn oldest_end_report_is_forgotten() {
         let (node, name) = (NodeId(1), |at: usize| Symbol::from(format!("a{at}").as_str()));
-        let mut hearsay = Hearsay::default();
+        let mut hearsay = LocationClaims::default();
         (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at).into()));
         // After another report, the agent is the newest.
         hearsay.deny(node, name(0).into());

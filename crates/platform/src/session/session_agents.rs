@@ -6,10 +6,10 @@ use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 
 use super::frames::{Code, Fault, Frame, OnLeave, Save};
-use super::keeping::{Keeping, Unsaved};
+use super::durability::{AgentDurability, Unsaved};
 use super::moves::Departure;
 use super::oversize;
-use super::shelf::Kept;
+use super::kept_agents::Kept;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use super::written::Change;
@@ -24,7 +24,7 @@ use crate::{EndReason, Time};
 
 /// Agent of a session.
 #[derive(Debug)]
-pub(super) struct Lodger {
+pub(super) struct SessionAgent {
     pub name: Symbol,
     /// Number of the frame that created it.
     pub created_by: u64,
@@ -39,7 +39,7 @@ pub(super) struct Lodger {
     /// Reason of its end, if its body ended before its creation was told.
     gone: Option<String>,
     /// Record of the kept agent, if it is to be kept.
-    pub keeping: Option<Box<Keeping>>,
+    pub keeping: Option<Box<AgentDurability>>,
     /// Request of its client not to keep the agent, made before the agent existed.
     pub is_to_end: bool,
     /// Change of the kept state that is not written to the journal yet.
@@ -133,7 +133,7 @@ impl Session {
         } else {
             let name = Symbol::new(name);
             let to_send = VecDeque::new();
-            let lodger = Lodger {
+            let lodger = SessionAgent {
                 name,
                 created_by: number,
                 aid: None,
@@ -363,7 +363,7 @@ impl Session {
 
     /// Returns the next work of the agent.
     pub(super) fn next_to_do(&mut self, agent: u32) -> Option<Waiting> {
-        let ready = |lodger: &&mut Box<Lodger>| lodger.aid.is_some() && lodger.departing.is_none();
+        let ready = |lodger: &&mut Box<SessionAgent>| lodger.aid.is_some() && lodger.departing.is_none();
         let lodger = self.lodgers.get_mut(&agent).filter(ready)?;
         let waiting = lodger.to_send.pop_front()?;
         let (deliveries, bytes) = (waiting.deliveries(), waiting.bytes());
@@ -428,7 +428,7 @@ impl Session {
 
     /// Parts an agent from its session; the agent is kept.
     fn part(&mut self, agent: u32) -> Outlook {
-        let Some(Lodger { name, keeping: Some(mut keeping), .. }) = self.lodgers.remove(&agent).map(|lodger| *lodger)
+        let Some(SessionAgent { name, keeping: Some(mut keeping), .. }) = self.lodgers.remove(&agent).map(|lodger| *lodger)
         else {
             return Outlook::End(EndReason::Finished, Vec::new());
         };

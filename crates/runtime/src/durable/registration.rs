@@ -6,14 +6,14 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::{AgentState, LifecycleStep};
 use whimbrel_platform::df::{Df, DfDescription, Subscription};
-use whimbrel_platform::durable::{DfSubscription, Standing};
+use whimbrel_platform::durable::{DfSubscription, Registration};
 use whimbrel_platform::services::LogLevel;
 
 use crate::node::Node;
 
 impl Node {
     /// Returns the current registration of an agent that had sent messages up to the number `last`.
-    pub fn standing_of(&self, agent: Symbol, last: u64) -> Standing {
+    pub fn standing_of(&self, agent: Symbol, last: u64) -> Registration {
         let aid = Aid::local(agent);
         let (now, wall_ms) = (self.now(), self.clock.wall_ms());
         let written = |made: &Subscription| DfSubscription::of(&made.template, &made.form).ok();
@@ -25,13 +25,13 @@ impl Node {
         let (entry, expires_ms, subscriptions) = self.with_df(in_df);
         let places = self.with_topics(|topics| topics.places_of(agent));
         let state = self.with_ams(|ams| ams.state(aid)).unwrap_or(AgentState::Active);
-        Standing { agent, last, entry, expires_ms, subscriptions, places, state }.writable()
+        Registration { agent, last, entry, expires_ms, subscriptions, places, state }.writable()
     }
 
     /// Restores the registrations of recovered agents, which exist and have not begun yet. All entries come before
     /// all subscriptions: a subscriber is notified of every entry, because notifications on their way to it were
     /// lost.
-    pub fn restore_standings(&self, mut standings: Vec<Standing>) {
+    pub fn restore_standings(&self, mut standings: Vec<Registration>) {
         if standings.is_empty() {
             return;
         }
@@ -53,8 +53,8 @@ impl Node {
 
     /// Completes the registration of an agent that came from another node with what only that node knew: when the
     /// entry's lease ends, and the agent's subscriptions. The agent has been notified of every entry already.
-    pub fn take_over_entry(&self, standing: Standing) {
-        let Standing { agent, entry, expires_ms, subscriptions, .. } = standing;
+    pub fn take_over_entry(&self, standing: Registration) {
+        let Registration { agent, entry, expires_ms, subscriptions, .. } = standing;
         if let (Some(entry), Some(_)) = (entry, expires_ms)
             && let Some(entry) = on_lease(entry, expires_ms, self.clock.wall_ms())
         {
@@ -79,8 +79,8 @@ impl Node {
         }
     }
 
-    fn restore_standing(&self, standing: Standing, now: Time) {
-        let Standing { agent, subscriptions, places, state, .. } = standing;
+    fn restore_standing(&self, standing: Registration, now: Time) {
+        let Registration { agent, subscriptions, places, state, .. } = standing;
         let aid = Aid::local(agent);
         self.join_places(agent, places);
         for subscription in subscriptions {

@@ -9,7 +9,7 @@ use super::Layout;
 use super::account::Account;
 use super::ledger::Ledger;
 use super::record::{Born, Record, Sent, State, Step, Ticket};
-use super::standing::Standing;
+use super::registration::Registration;
 use crate::store::Partition;
 
 /// Estimated bytes in a journal: of an agent beside its state, a message beside its content, and a handled message.
@@ -22,16 +22,16 @@ pub type Letter = (Ticket, Aid, Sent);
 
 /// Journal replay of one or more partitions.
 ///
-/// Feed it every frame of each partition ([`Arrears::read`]), in the order of the journal; replays of other partitions
-/// can be merged ([`Arrears::absorb`]). [`Arrears::size`] and [`Arrears::condense`] serve the shortening of a journal.
-/// [`Arrears::finish`] returns the books, the agents to resume, and the messages to send again.
+/// Feed it every frame of each partition ([`JournalReplay::read`]), in the order of the journal; replays of other partitions
+/// can be merged ([`JournalReplay::absorb`]). [`JournalReplay::size`] and [`JournalReplay::condense`] serve the shortening of a journal.
+/// [`JournalReplay::finish`] returns the books, the agents to resume, and the messages to send again.
 #[derive(Debug)]
-pub struct Arrears {
+pub struct JournalReplay {
     ledger: Ledger,
     states: FxHashMap<Symbol, Written>,
     /// Milliseconds for which each partition was served, as far as its journal was read.
     served_ms: FxHashMap<Partition, i64>,
-    standings: FxHashMap<Symbol, Standing>,
+    standings: FxHashMap<Symbol, Registration>,
     letters: FxHashMap<Ticket, Sent>,
     stopped: Option<i32>,
 }
@@ -56,12 +56,12 @@ pub struct Resumed {
     /// much.
     pub age_ms: u64,
     /// Registrations of the agent with the platform, if any were written.
-    pub standing: Option<Standing>,
+    pub standing: Option<Registration>,
     /// Number of the last message that the agent sent.
     pub last: u64,
 }
 
-impl Arrears {
+impl JournalReplay {
     /// Starts a replay of all partitions of a store with this number of partitions.
     pub fn new(partitions: u16) -> Self {
         let all: Vec<Partition> = (0..partitions).map(Partition).collect();
@@ -73,7 +73,7 @@ impl Arrears {
         Self::with_layout(Arc::new(Layout::from(partitions)), read)
     }
 
-    /// Starts a replay as [`Arrears::of`] does, for a society with this layout.
+    /// Starts a replay as [`JournalReplay::of`] does, for a society with this layout.
     pub fn with_layout(layout: Arc<Layout>, read: &[Partition]) -> Self {
         let mut ledger = Ledger::with_layout(layout);
         ledger.serve(read);
@@ -95,7 +95,7 @@ impl Arrears {
                     }
                 }
                 Record::Step(step) => self.read_step(step),
-                Record::Standing(standing) => self.read_standing(standing),
+                Record::Registration(standing) => self.read_standing(standing),
                 Record::Settled { agent, numbers } => {
                     let account = self.ledger.accounts.entry(agent).or_default();
                     for &number in &numbers {
@@ -148,7 +148,7 @@ impl Arrears {
     pub fn size(&self) -> u64 {
         let states = self.states.values().flat_map(|written| &written.states).map(State::len).sum::<usize>();
         let letters = self.letters.values().map(|sent| sent.message.len() + LETTER_BYTES).sum::<usize>();
-        let standings = self.standings.values().map(Standing::size).sum::<usize>();
+        let standings = self.standings.values().map(Registration::size).sum::<usize>();
         let books = self.ledger.accounts.values().map(|account| ACCOUNT_BYTES + account.tickets.len() * TICKET_BYTES);
         (states + letters + standings + books.sum::<usize>()) as u64
     }
@@ -195,7 +195,7 @@ impl Arrears {
         }
     }
 
-    fn read_standing(&mut self, standing: Standing) {
+    fn read_standing(&mut self, standing: Registration) {
         let account = self.account(standing.agent);
         account.last = account.last.max(standing.last);
         // The registration of an earlier agent of this name may be written late.
@@ -282,7 +282,7 @@ impl Arrears {
         if age_ms > 0 {
             records.push(Record::Aged { agent, ms: age_ms });
         }
-        records.extend(self.standings.remove(&agent).map(Record::Standing));
+        records.extend(self.standings.remove(&agent).map(Record::Registration));
         if account.gone {
             records.push(Record::Gone { agent, last: account.last });
         }

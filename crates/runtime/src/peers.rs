@@ -17,9 +17,9 @@ use whimbrel_platform::{EndReason, Links, Station, Time};
 
 use crate::arrivals::Arrivals;
 use crate::cluster::{Cluster, Server};
-use crate::hearsay::Hearsay;
+use crate::location_claims::LocationClaims;
 use crate::node::Node;
-use crate::parcel::Parcel;
+use crate::shard_command::ShardCommand;
 use crate::sync::{Arc, Mutex, locked};
 
 /// Messages that may wait in a shard's inbox before links have to pause.
@@ -27,7 +27,7 @@ const INBOX_MESSAGES_MAX: usize = 1_024;
 
 /// Links of a node, if it has any.
 #[derive(Default)]
-pub(crate) struct Linked {
+pub(crate) struct PeerNodes {
     links: OnceLock<Arc<dyn Links>>,
     /// Counts of messages handed to links, and received from them.
     pub handed: AtomicU64,
@@ -35,10 +35,10 @@ pub(crate) struct Linked {
     /// True while links wait for shards to take their messages in.
     awaited: AtomicBool,
     arrivals: Mutex<Arrivals>,
-    pub hearsay: Mutex<Hearsay>,
+    pub hearsay: Mutex<LocationClaims>,
 }
 
-impl Linked {
+impl PeerNodes {
     pub fn links(&self) -> Option<&Arc<dyn Links>> {
         self.links.get()
     }
@@ -75,7 +75,7 @@ pub(crate) struct Gathering<'a> {
 impl Drop for Gathering<'_> {
     fn drop(&mut self) {
         if let Some(links) = self.links {
-            links.gather(self.before);
+            links.cork(self.before);
         }
     }
 }
@@ -83,9 +83,9 @@ impl Drop for Gathering<'_> {
 impl Node {
     /// Corks the links: announcements of this thread wait until the links are flushed. For workers, which flush after
     /// each round.
-    pub fn gather(&self) -> Gathering<'_> {
+    pub fn cork(&self) -> Gathering<'_> {
         let links = self.linked.links();
-        Gathering { links, before: links.is_some_and(|links| links.gather(true)) }
+        Gathering { links, before: links.is_some_and(|links| links.cork(true)) }
     }
 
     /// Announces changes to this node's agents.
@@ -150,8 +150,8 @@ impl Node {
     }
 
     fn bury_all(&self, messages: Vec<Envelope>, why: DeadReason) {
-        let mut parcels: Vec<Parcel> =
-            messages.into_iter().map(|envelope| Parcel::Undeliverable(envelope, why)).collect();
+        let mut parcels: Vec<ShardCommand> =
+            messages.into_iter().map(|envelope| ShardCommand::Undeliverable(envelope, why)).collect();
         self.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
@@ -285,13 +285,13 @@ impl Node {
 /// Routes a message for a lost node once more: its receiver may be served elsewhere, or its sender gets a `failure`.
 /// No message to many goes to the others again, and none to one of many goes to another one: the lost node may have
 /// handled it. None follows an agent that left the lost node, because that node may have forwarded it.
-fn lost_parcel(node: &Node, envelope: Envelope) -> Parcel {
+fn lost_parcel(node: &Node, envelope: Envelope) -> ShardCommand {
     let lives = || !matches!(node.routes.look_up(envelope.to.name).place(), Place::Unknown);
     match Cast::behind(&envelope) {
-        None if node.cluster.is_none() && lives() => Parcel::Undeliverable(envelope, DeadReason::Unreachable),
-        None => Parcel::Posted(envelope),
-        Some((Cast::Anycast, _)) => Parcel::Undeliverable(envelope, DeadReason::Unreachable),
-        Some(_) => Parcel::Undeliverable(envelope, DeadReason::AgentEnded),
+        None if node.cluster.is_none() && lives() => ShardCommand::Undeliverable(envelope, DeadReason::Unreachable),
+        None => ShardCommand::Posted(envelope),
+        Some((Cast::Anycast, _)) => ShardCommand::Undeliverable(envelope, DeadReason::Unreachable),
+        Some(_) => ShardCommand::Undeliverable(envelope, DeadReason::AgentEnded),
     }
 }
 
@@ -338,7 +338,7 @@ impl Station for NodeStation {
         };
         node.linked.came.fetch_add(row.len() as u64, Ordering::Relaxed);
         seat.copies.fetch_add(row.len(), Ordering::Relaxed);
-        node.fill(shard, |content| content.parcels.push(Parcel::ArrivedRow(to, row)));
+        node.fill(shard, |content| content.parcels.push(ShardCommand::ArrivedRow(to, row)));
     }
 
     fn arrive_forwarded(&self, from: NodeId, message: Envelope) {
@@ -413,7 +413,7 @@ impl Station for NodeStation {
             News::Ask { number, question } => self.0.hear_question(from, number, question),
             News::Answer { number, answer } => node.hear_answer(from, number, answer),
             News::Yields { partitions, agents } => node.hear_yields(from, &partitions, agents),
-            News::Namesake(word) => node.hear_namesake(from, word),
+            News::NameConflict(word) => node.hear_namesake(from, word),
             _ => {}
         }
     }
@@ -469,7 +469,7 @@ impl Station for NodeStation {
         let count = messages.len();
         let messages = node.unsaid(messages);
         node.count_copies(0, (count - messages.len()) as u64);
-        let mut parcels: Vec<Parcel> = messages.into_iter().map(|message| lost_parcel(node, message)).collect();
+        let mut parcels: Vec<ShardCommand> = messages.into_iter().map(|message| lost_parcel(node, message)).collect();
         node.fill(0, |content| content.parcels.append(&mut parcels));
     }
 
@@ -517,7 +517,7 @@ impl Station for NodeStation {
     }
 
     fn drained(&self, to: NodeId, shards: &[ShardIndex]) {
-        shards.iter().for_each(|shard| self.0.put(*shard, Parcel::Drained(to)));
+        shards.iter().for_each(|shard| self.0.put(*shard, ShardCommand::Drained(to)));
     }
 
     fn now(&self) -> Time {

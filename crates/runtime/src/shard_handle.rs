@@ -6,14 +6,14 @@ use whimbrel_platform::Time;
 use crate::cpu::Thread;
 use crate::handover::Desk;
 use crate::inbox::Inbox;
-use crate::parcel::{Newcomer, Parcel};
 use crate::shard::Shard;
+use crate::shard_command::{Newcomer, ShardCommand};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex};
 
 /// Public side of one shard.
-pub(crate) struct Seat {
-    pub inbox: Inbox<Parcel, Newcomer>,
+pub(crate) struct ShardHandle {
+    pub inbox: Inbox<ShardCommand, Newcomer>,
     /// Messages in parcels of the inbox that stand for several.
     pub copies: AtomicUsize,
     pub figures: CachePadded<Figures>,
@@ -29,7 +29,7 @@ pub(crate) struct Holder {
     pub thread: Thread,
 }
 
-impl Seat {
+impl ShardHandle {
     pub fn new() -> Self {
         let figures = CachePadded::new(Figures::default());
         Self { inbox: Inbox::new(), copies: AtomicUsize::new(0), figures, holder: Mutex::new(None) }

@@ -8,8 +8,8 @@ use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::route::{Place, ShardIndex};
 
 use crate::node::Node;
-use crate::parcel::Parcel;
 use crate::shard::Shard;
+use crate::shard_command::ShardCommand;
 use crate::sync::Arc;
 
 /// Statistics of an agent, as its worker sees them.
@@ -30,7 +30,7 @@ pub struct AgentFigures {
 
 /// Request to a shard for statistics of agents.
 #[derive(Clone)]
-pub(crate) struct Census {
+pub(crate) struct AgentStats {
     agents: Arc<[Symbol]>,
     answer: Answer,
 }
@@ -61,8 +61,8 @@ impl Node {
     }
 
     fn ask_shards(&self, agents: &[Symbol], answer: Answer) {
-        let census = Census { agents: agents.into(), answer };
-        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, Parcel::Census(census.clone())));
+        let census = AgentStats { agents: agents.into(), answer };
+        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, ShardCommand::AgentStats(census.clone())));
     }
 }
 
@@ -75,7 +75,7 @@ fn until<T>(at_most: Duration, answers: &Receiver<Vec<T>>) -> Vec<T> {
 
 impl Shard {
     /// Answers for the agents of this shard.
-    pub(crate) fn take_census(&mut self, census: &Census) {
+    pub(crate) fn take_census(&mut self, census: &AgentStats) {
         let (here, node) = (self.index, Arc::clone(&self.node));
         let slot_of = |name: Symbol| {
             let Place::Local(place) = node.routes.look_up(name).place() else { return None };

@@ -15,14 +15,14 @@ use crate::limits::{
     SESSION_WAITING_COUNTED_BYTES,
 };
 
-/// Burden: bytes that wait for one account, and for all together.
+/// MemoryQuota: bytes that wait for one account, and for all together.
 #[derive(Debug, Default)]
-pub(super) struct Burden {
+pub(super) struct MemoryQuota {
     bytes: AtomicUsize,
     all: Arc<AtomicUsize>,
 }
 
-impl Burden {
+impl MemoryQuota {
     /// Returns true if there is room for more. When all together have none left, accounts with little still have some.
     pub fn has_room(&self) -> bool {
         let (own, all) = (self.bytes.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed));
@@ -33,14 +33,14 @@ impl Burden {
 /// Burdens of all accounts that have any.
 #[derive(Debug, Default)]
 pub(super) struct Burdens {
-    by_account: FxHashMap<String, Weak<Burden>>,
+    by_account: FxHashMap<String, Weak<MemoryQuota>>,
     all: Arc<AtomicUsize>,
     /// Number of accounts at which those without burden are dropped.
     prune_at: usize,
 }
 
 impl Burdens {
-    pub fn of(&mut self, account: &str) -> Arc<Burden> {
+    pub fn of(&mut self, account: &str) -> Arc<MemoryQuota> {
         if let Some(burden) = self.by_account.get(account).and_then(Weak::upgrade) {
             return burden;
         }
@@ -48,7 +48,7 @@ impl Burdens {
             self.by_account.retain(|_, burden| burden.strong_count() > 0);
             self.prune_at = 2 * self.by_account.len() + 64;
         }
-        let burden = Arc::new(Burden { bytes: AtomicUsize::new(0), all: Arc::clone(&self.all) });
+        let burden = Arc::new(MemoryQuota { bytes: AtomicUsize::new(0), all: Arc::clone(&self.all) });
         self.by_account.insert(account.to_owned(), Arc::downgrade(&burden));
         burden
     }
@@ -57,12 +57,12 @@ impl Burdens {
 /// Part of a burden, released on drop.
 #[derive(Debug, Default)]
 pub(super) struct Weight {
-    burden: Option<Arc<Burden>>,
+    burden: Option<Arc<MemoryQuota>>,
     bytes: usize,
 }
 
 impl Weight {
-    pub fn on(burden: &Arc<Burden>) -> Self {
+    pub fn on(burden: &Arc<MemoryQuota>) -> Self {
         Self { burden: Some(Arc::clone(burden)), bytes: 0 }
     }
 
@@ -117,7 +117,7 @@ impl Backlog {
     }
 
     /// Charges the backlog to this account, if nothing was weighed yet.
-    pub fn begin(&mut self, burden: impl FnOnce() -> Option<Arc<Burden>>) {
+    pub fn begin(&mut self, burden: impl FnOnce() -> Option<Arc<MemoryQuota>>) {
         if !self.begun
             && let Some(burden) = burden()
         {

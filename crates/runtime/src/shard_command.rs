@@ -7,10 +7,10 @@ use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{EndReason, Time};
 
 use crate::advice::Weighing;
-use crate::census::Census;
+use crate::agent_stats::AgentStats;
 use crate::cluster::Yielding;
-use crate::durable::scribe::Released;
-use crate::mobility::{Errand, HopOrder, Passage};
+use crate::durable::journal_writer::Released;
+use crate::mobility::{HopJob, HopOrder, Passage};
 use crate::operate::Operation;
 use crate::sessions::Offered;
 use crate::shard::Slot;
@@ -18,7 +18,7 @@ use crate::sync::Arc;
 use crate::turn::LateTurn;
 
 /// Item for a shard, in the order in which its sender sent it.
-pub(crate) enum Parcel {
+pub(crate) enum ShardCommand {
     /// A message from another shard, to an agent that was in this one when it was sent.
     Message(Envelope),
     /// A message from outside, which this shard sends as if one of its agents had.
@@ -26,7 +26,7 @@ pub(crate) enum Parcel {
     /// A message from another node to an agent of this one. Sent like a posted message, but forwarded if the agent
     /// has left meanwhile.
     Arrived(Envelope),
-    /// A row of plain messages from another node to one agent; equivalent to as many that [arrived](Parcel::Arrived).
+    /// A row of plain messages from another node to one agent; equivalent to as many that [arrived](ShardCommand::Arrived).
     ArrivedRow(Aid, Vec<MessageBody>),
     /// Messages from another node to a topic or group, each for all these agents.
     Copies(Arc<[Symbol]>, Vec<Arc<AclMessage>>),
@@ -68,12 +68,12 @@ pub(crate) enum Parcel {
     /// A sender to drop once all turns that began are over and their messages handed over.
     TurnsEnd(std::sync::mpsc::Sender<()>),
     /// A request for statistics of agents.
-    Census(Census),
+    AgentStats(AgentStats),
     /// A request for an agent's origin and state.
     Weigh(Weighing),
 }
 
-impl Parcel {
+impl ShardCommand {
     /// Returns true for anything but messages and credit for senders.
     pub fn changes_something(&self) -> bool {
         !matches!(
@@ -114,7 +114,7 @@ pub(crate) enum Change {
     /// Move the agent to this shard.
     MoveTo(ShardIndex),
     /// Send the agent to another node, and report the outcome.
-    Hop(Box<Errand>),
+    Hop(Box<HopJob>),
     /// Resume a hop: a durable agent that was about to go to another node continues here, and still is.
     SetOut(Box<HopRequest>),
     /// Record the agent's changed registration.

@@ -36,7 +36,7 @@ pub enum AskError {
 type Questions = Arc<Mutex<FxHashMap<Text, SyncSender<MessageBody>>>>;
 
 /// Pending external calls, with the agent that receives their answers.
-pub(crate) struct Reception {
+pub(crate) struct ExternalCalls {
     desk: Option<Aid>,
     open: Questions,
 }
@@ -55,7 +55,7 @@ impl Agent for Desk {
     }
 }
 
-impl Reception {
+impl ExternalCalls {
     pub fn open(platform: &Platform) -> Self {
         let open = Questions::default();
         let desk = NativeBody::boxed(Desk { open: Arc::clone(&open) });

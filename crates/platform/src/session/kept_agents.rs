@@ -9,15 +9,15 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
 use super::body::{SessionBody, SharedSession};
-use super::burden::{Burden, Burdens};
 use super::code_name::CodeName;
+use super::durability::SavedState;
 use super::frames::{Code, Fault, OnLeave};
 use super::invitation::{Former, Invitation, InvitedBody};
-use super::keeping::SavedState;
 use super::kept_body::{Cell, KeptBody};
+use super::memory_quota::{Burdens, MemoryQuota};
+use super::persisted;
 use super::port::Host;
 use super::uploads::Allowances;
-use super::written;
 use crate::durable::{Origin, State};
 use crate::limits::{
     KEPT_AGENTS_MAX, KEPT_AGENTS_PER_PRINCIPAL_MAX, KEPT_BYTES_MAX, KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_BYTES_SPARE,
@@ -224,12 +224,12 @@ impl Shelf {
     }
 
     /// Returns the burden of this account.
-    pub(super) fn burden(&self, account: &str) -> Arc<Burden> {
+    pub(super) fn burden(&self, account: &str) -> Arc<MemoryQuota> {
         self.burdens.lock().unwrap_or_else(PoisonError::into_inner).of(account)
     }
 
     /// Returns the burden of the account for which this agent is kept.
-    pub(super) fn burden_of(&self, name: Symbol) -> Option<Arc<Burden>> {
+    pub(super) fn burden_of(&self, name: Symbol) -> Option<Arc<MemoryQuota>> {
         let account = self.books().entries.get(&name)?.account.clone();
         Some(self.burden(&account))
     }
@@ -252,7 +252,7 @@ impl Shelf {
         age: Duration,
     ) -> Result<Box<dyn AgentBody>, String> {
         let Origin::Kept { account } = origin else { return Err("it is no kept agent".to_owned()) };
-        let (kept, waits) = written::read(states)?;
+        let (kept, waits) = persisted::read(states)?;
         let bytes = kept.saved.as_ref().map_or(0, |saved| saved.state.len());
         self.books().enter(name, account, bytes, Place::Session);
         Ok(Box::new(KeptBody::resumed(name, kept, Arc::clone(self), origin.clone(), waits.then_some(age))))
