@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::durable::{
-    Born, Origin, Record, Resumed, Sent, Registration, State, Step, Ticket, encode_frame, numbers_of_life,
+    Born, Origin, Record, Registration, Resumed, Sent, State, Step, Ticket, encode_frame, numbers_of_life,
 };
 
 /// Agent that the society begins with: after its end it is remembered by name.
