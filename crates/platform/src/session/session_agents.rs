@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 
-use super::frames::{Code, Fault, Frame, OnLeave, Save};
 use super::durability::{AgentDurability, Unsaved};
+use super::frames::{Code, Fault, Frame, OnLeave, Save};
+use super::kept_agents::Kept;
 use super::moves::Departure;
 use super::oversize;
-use super::kept_agents::Kept;
+use super::persisted::Change;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
-use super::written::Change;
 use crate::ams::name_fault;
 use crate::dead_letters::{DeadReason, failure_for};
 use crate::limits::{
@@ -428,7 +428,8 @@ impl Session {
 
     /// Parts an agent from its session; the agent is kept.
     fn part(&mut self, agent: u32) -> Outlook {
-        let Some(SessionAgent { name, keeping: Some(mut keeping), .. }) = self.lodgers.remove(&agent).map(|lodger| *lodger)
+        let Some(SessionAgent { name, keeping: Some(mut keeping), .. }) =
+            self.lodgers.remove(&agent).map(|lodger| *lodger)
         else {
             return Outlook::End(EndReason::Finished, Vec::new());
         };
