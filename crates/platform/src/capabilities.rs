@@ -16,9 +16,9 @@ pub trait Durable {
     /// saved.
     fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
-    /// Appends the changes since the last save to `out`, between two turns; nothing, if nothing changed. False if no
-    /// save precedes it, or if the state cannot be saved as changes: then a whole save must follow, as it must if the
-    /// appended bytes are lost.
+    /// Appends the changes since the last save to `out`, between two turns; nothing, if nothing changed. Returns false
+    /// if no save precedes it, or if the state cannot be saved as changes. A whole save must follow then, as it must if
+    /// the appended bytes are lost.
     fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
     /// Returns why the last save failed, if this kind of agent cannot go on then.

@@ -62,8 +62,8 @@ impl Drop for Place {
     }
 }
 
-/// Returns the part of an address that counts as one: for IPv6 the network of 64 bits, because its holder has all of it
-/// (RFC 4291 2.5.4).
+/// Returns the part of an address that counts as one. For IPv6, this is the network of 64 bits, because its holder has
+/// all of it (RFC 4291 2.5.4).
 pub fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 /// Numbers of messages, by way. A message to several receivers counts once for each.
 ///
-/// The code that moves messages counts `sent`, `handled` and `dead` as they happen, and measures `queued` by counting
-/// those that wait in mailboxes and on links. The equation `sent = handled + dead + queued` then holds between any two
-/// turns, for a platform of one node and for the sum of all nodes. For one of several nodes, `sent + came = handled +
-/// dead + queued + left` does:
+/// The code that moves messages counts `sent`, `handled` and `dead` as they happen. It measures `queued` by counting
+/// the messages in mailboxes and on links. Between any two turns, `sent = handled + dead + queued` holds for a platform
+/// of one node, and for the sum of all nodes. For one of several nodes, `sent + came = handled + dead + queued + left`
+/// does:
 ///
 /// ```
 /// use whimbrel_platform::Counters;

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 static RESIDENT: AtomicU64 = AtomicU64::new(0);
 /// Bytes that agents may fill, if no policy says otherwise.
 static BOUND: AtomicU64 = AtomicU64::new(u64::MAX);
-/// True if the process has more than some agent may fill.
+/// Memory shortage: the process has more than some agent may fill.
 static SHORT: AtomicBool = AtomicBool::new(false);
 
-/// Notes the memory of the process, how much of it agents may fill if no policy says otherwise, and if that is more
-/// than some agent may fill.
+/// Notes the memory of the process, and the part of it that agents may fill if no policy says otherwise. The last
+/// argument is true if the process has more than some agent may fill.
 pub fn note_process(resident: u64, bound: u64, is_short: bool) {
     RESIDENT.store(resident, Ordering::Relaxed);
     BOUND.store(bound, Ordering::Relaxed);

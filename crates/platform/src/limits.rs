@@ -147,8 +147,8 @@ pub const SOURCE_BYTES_MAX: usize = 64 << 20;
 pub const INCLUDE_DEPTH_MAX: usize = 32;
 /// Levels of a term's tree in a program's text. Chains of `&`, `|`, `+`, `-`, `*`, `/`, `elif` and `;` are one level.
 pub const TERM_DEPTH_MAX: u32 = 400;
-/// Levels of a program's text quoted as data, where each part of a chain is a level deeper than the one before: as many
-/// as values may have.
+/// Levels of a program's text quoted as data, as many as values may have. Each part of a chain is a level deeper than
+/// the one before.
 pub const TERM_DATA_DEPTH_MAX: u32 = 5_000;
 /// Steps of one plan's body.
 pub const BODY_STEPS_MAX: usize = 10_000;
@@ -808,8 +808,8 @@ pub const GUEST_MESSAGE_BYTES: usize = 1 << 20;
 pub const GUEST_AWAY_MS: u64 = 60_000;
 /// Departed guests whose usage is remembered.
 pub const GUESTS_AWAY_MAX: usize = 100_000;
-/// Bytes that are added to the memory of a guest that waits in the middle of a call, for the variables of all functions
-/// on its stack: about as many as the host's stack has for it. Only used bytes take memory, and move with the agent.
+/// Bytes that are added to the memory of a guest that waits in the middle of a call, for the variables on its stack.
+/// The host's stack has about as many for it. Only used bytes take memory, and move with the agent.
 pub const GUEST_UNWOUND_BYTES: usize = 512 << 10;
 /// Timers of a WebAssembly agent.
 pub const GUEST_TIMERS_MAX: usize = 1_024;
@@ -817,15 +817,15 @@ pub const GUEST_TIMERS_MAX: usize = 1_024;
 pub const GUEST_NAME_BYTES: u64 = 64 << 10;
 /// Bytes of new names from all WebAssembly agents together: each that arrives, and each clone, has its own 64 KiB.
 pub const GUESTS_NAME_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of new names that a WebAssembly agent may still make when all together have reached their limit: one that
-/// makes many must not end those that make few.
+/// Bytes of new names that a WebAssembly agent may still make when all together have reached their limit. So an agent
+/// that makes many does not end those that make few.
 pub const GUEST_NAME_BYTES_FEW: u64 = 4 << 10;
 /// Bytes of new names of all WebAssembly agents beyond which none may make any.
 pub const GUESTS_NAME_BYTES_END: u64 = 256 << 20;
 /// Clones among the WebAssembly agents of one owner on one node, if no policy says otherwise.
 pub const GUEST_CLONES_MAX: u32 = 1_000;
-/// Owners of WebAssembly agents whose usage a node remembers, beyond twice those with agents there: their usage in the
-/// last second counts although their agents have left.
+/// Owners of WebAssembly agents whose usage a node remembers, beyond twice those with agents there. Usage in the last
+/// second counts even if the agents have left.
 pub const GUEST_OWNERS_SPARE: usize = 256;
 /// Bytes that a WebAssembly agent and its clones may store on a node beside their memory, if no policy says otherwise.
 pub const GUEST_STORAGE_BYTES: u64 = 1 << 20;
@@ -862,8 +862,8 @@ pub const DOCUMENTS_LISTED_MAX: usize = 1_000;
 pub const DOCUMENT_READ_BYTES_MAX: usize = 1 << 20;
 /// Time in which another node must answer an operator's query (milliseconds).
 pub const QUESTION_PATIENCE_MS: u64 = 4_000;
-/// Time for which a node tries to find out if an agent that it was told to end has ended, if the agent's node does not
-/// say so (milliseconds).
+/// Time in which a node tries to confirm that an agent ended as ordered, if the agent's node does not answer
+/// (milliseconds).
 pub const KILL_PATIENCE_MS: u64 = 30_000;
 /// Agents named in the answer to a bulk operation; the rest is only counted.
 pub const BULK_NAMED_MAX: usize = 1_000;
@@ -978,8 +978,8 @@ pub const WORK_HOLDERS_KEPT: usize = 64;
 pub const WORK_LOOKS_MS: u64 = 10;
 /// Unfinished parts of work of one customer.
 pub const WORK_PARTS_EACH_MAX: usize = 10_000;
-/// Unfinished parts of work of all agents with one payer: those whose clients show one token or certificate, of one
-/// owner, or of one other node.
+/// Unfinished parts of work of all agents with one payer. A payer is a client's token or certificate, an owner, or
+/// another node.
 pub const WORK_PARTS_PER_PAYER_MAX: usize = 25_000;
 /// Bytes of the unfinished parts of one payer, roughly.
 pub const WORK_BYTES_PER_PAYER_MAX: usize = 64 << 20;

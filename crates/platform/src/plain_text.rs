@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX};
 
-/// Returns true if a character can act on a terminal, or on a reader of lines: controls, line ends, changes of text
-/// direction, and characters without width. Joiners of emoji and scripts (U+200C, U+200D) act on neither.
+/// Returns true if a character can act on a terminal, or on a reader of lines. These are controls, line ends, changes
+/// of text direction, and characters without width. Joiners of emoji and scripts (U+200C, U+200D) act on neither.
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')

@@ -124,8 +124,8 @@ impl Route {
         }
     }
 
-    /// Returns the slot, if the agent is in the shard that is `here`, has arrived there, and is not crowded: the common
-    /// case, in one comparison.
+    /// Returns the slot, if the agent is in the shard that is `here`, has arrived there, and is not crowded. One
+    /// comparison decides this common case.
     #[inline]
     pub fn slot_at(self, here: Here) -> Option<u32> {
         const MASK: u64 = !(GENERATION_MASK << GENERATION_SHIFT | u32::MAX as u64);

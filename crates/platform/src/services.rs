@@ -128,8 +128,8 @@ pub trait Services: Send + Sync {
         Vec::new()
     }
 
-    /// Monitors `agent` for `watcher`, which gets an `inform` from the AMS when the agent ends, with the content
-    /// `ended(Name, Reason)`: at once if there is no such agent. Returns false if this platform cannot.
+    /// Monitors `agent` for `watcher`. When the agent ends, or at once if there is none, the watcher gets an `inform`
+    /// from the AMS with the content `ended(Name, Reason)`. Returns false if this platform cannot.
     fn monitor(&self, _watcher: Aid, _agent: Aid) -> bool {
         false
     }
@@ -168,8 +168,8 @@ pub trait Services: Send + Sync {
         sym::EMPTY
     }
 
-    /// Returns the nodes that are linked with this one, and this node itself, in the order of their names; none for a
-    /// platform of one node.
+    /// Returns the nodes that are linked with this one, and this node itself, in the order of their names. A platform
+    /// of one node returns none.
     fn nodes(&self) -> Vec<Symbol> {
         Vec::new()
     }
@@ -180,9 +180,8 @@ pub trait Services: Send + Sync {
         Principal::Agent { name: agent.name, node: self.node() }
     }
 
-    /// Returns the payer for what `agent` asks of agents that share out something scarce, whatever the names of the
-    /// payer's agents: a session's token or certificate, an agent's owner, or another node. `None` if only the agent
-    /// itself counts.
+    /// Returns the payer whose share of a scarce resource `agent` uses: a session's token or certificate, an agent's
+    /// owner, or another node. All agents of a payer share. Returns `None` if the agent pays for itself.
     fn payer(&self, _agent: Aid) -> Option<Text> {
         None
     }

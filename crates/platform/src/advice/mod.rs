@@ -1,5 +1,4 @@
-//! Advisor: for a job with documents on another node, is it faster to send the agent there, or to ask for the
-//! documents?
+//! Advisor for jobs with documents of another node: whether to send the agent there, or to ask for the documents.
 //!
 //! Pure arithmetic about the link, both nodes, the job and the agent. Unknown values are [assumed](assumed), and the
 //! advice says so.
@@ -10,8 +9,8 @@
 //! carries *Wo* bytes a second out and *Wb* back. An agent has a state of *s* bytes, and code of *c* bytes that the
 //! other node lacks (0 if it has it).
 //!
-//! - Latency: going takes *R* (1.5 times, and once more if other nodes have to follow) for each of two hops, and *R*
-//!   for each part of code. Asking takes *R* for each request.
+//! - Latency: going takes *R* for each of two hops, and *R* for each part of code. A hop takes 1.5 *R*, and one *R*
+//!   more, if other nodes have to follow. Asking takes *R* for each request.
 //! - Transfer: going takes (*s* + *c* + news) / *Wo* + (*s* + *z p n b* + news) / *Wb*. Asking takes requests ·
 //!   question / *Wo* + *y n b* / *Wb*.
 //! - Packing: going takes a hop's own time twice, and a time for each byte of states and of compiled code. Asking takes
@@ -19,14 +18,15 @@
 //! - Work: going takes *n b* at the agent's speed, there. Asking takes *n b* at the asker's speed, here (there, if the
 //!   node that is asked picks).
 //!
-//! *z* is the share to which documents are packed on the way. *y* is *z* if the node that is asked packs, times *p* if
-//! it picks the documents itself, else 1. Work takes longer where the processor is slower or busy: with *w* other
-//! threads on *k* cores, an agent gets the share min(1, *k* / (*w* + 1)) after its first time slice.
+//! *z* is the share to which documents are packed on the way. *y* is the share of all documents' bytes that asking
+//! transfers. It is *z* if the node that is asked packs, else 1, and times *p* if that node filters. Work takes longer
+//! where the processor is slower or busy. With *w* other threads on *k* cores, an agent gets the share min(1, *k* /
+//! (*w* + 1)) after its first time slice.
 //!
-//! If *m* clients do the same, the link and the other node are shared. A step of time *t* there, with *q* of it a
-//! second and client, takes *t* · min(*m*, 1 / (1 - (*m* - 1) *q t*)). This is the queue of processor sharing
-//! (Kleinrock, Queueing Systems II, 4.4), in which no client has more than one job at a time. If *q* is unknown,
-//! clients do the job all the time: *t* · *m*.
+//! If *m* clients do the same, the link and the other node are shared. A step takes the time *t* there, and each client
+//! does *q* of them a second. Under load, the step takes *t* · min(*m*, 1 / (1 - (*m* - 1) *q t*)). This is the queue
+//! of processor sharing (Kleinrock, Queueing Systems II, 4.4), in which no client has more than one job at a time. If
+//! *q* is unknown, clients do the job all the time: *t* · *m*.
 
 pub mod assumed;
 mod explain;

@@ -171,8 +171,8 @@ fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<
     Ok(())
 }
 
-/// Reads a request that `sender` may make: an agent or its owner may change or end it, and so may a principal that a
-/// rule of the policy permits, unless another rule forbids it.
+/// Reads a request that `sender` may make. An agent and its owner may change or end the agent, unless a rule of the
+/// policy forbids it. Others may if a rule permits it.
 //= fipa00023 4.2.1
 fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Result<AmsRequest, Refusal> {
     let may = |agent: Aid| {

@@ -276,9 +276,8 @@ impl Ams {
 
     /// Creates an agent: initiated, or active if it is `started` by its creator.
     ///
-    /// # Errors
-    /// The name is empty, too long, not local or taken; the node has as many agents, or as much memory, as it may; or
-    /// the platform is stopping.
+    /// # Errors The name is empty, too long, not local or taken. The node has as many agents, or as much memory, as it
+    /// may. The platform is stopping.
     pub fn create(&mut self, new: NewAgent, now: Time) -> Result<Aid, CreateError> {
         let name = self.free_name_for(new.name, new.unique, new.kind)?;
         let new = NewAgent { name, ..new };
@@ -646,8 +645,8 @@ impl Ams {
         left
     }
 
-    /// Returns the name that an agent would have if it were created now: this one or, if it is to be `unique` and this
-    /// one is taken, the next that is free.
+    /// Returns the name that an agent would have if it were created now. This is `name`, or, if `name` is taken and a
+    /// `unique` one is wanted, the next free name.
     ///
     /// # Errors
     /// As those of [`Ams::create`].

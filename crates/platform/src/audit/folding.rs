@@ -4,8 +4,8 @@
 //! A stranger's refusals are equal if reason and address are; another party's entries, if way, action and object are.
 //! After each entry the next one of its kind waits [`AUDIT_FOLD_MS`], then twice as long each time, up to
 //! [`AUDIT_FOLD_MS_MAX`]. Each [`Standing`] has room of its own for [`AUDIT_FOLDS_MAX`] kinds. Members and outside
-//! parties get new kinds more slowly once they have used that up, and one party has [`AUDIT_FOLDS_EACH_MAX`] at most;
-//! their further entries are folded by party and reason, or by reason alone. Different acts of operators are never put
+//! parties get new kinds more slowly once they have used that up. One party has [`AUDIT_FOLDS_EACH_MAX`] at most. Their
+//! further entries are folded by party and reason, or by reason alone. Different acts of operators are never put
 //! together. So no party can flood the record, or hide what parties of another standing did. Time is an input.
 
 use core::net::IpAddr;

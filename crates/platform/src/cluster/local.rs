@@ -8,7 +8,7 @@ use crate::store::{Epoch, Partition, StoreError};
 
 /// Agents, links and end of this node.
 ///
-/// Calls may take seconds. [`LocalNode::adopt`] comes from one thread, one call after the other; each
+/// Calls may take seconds. Calls of [`LocalNode::adopt`] come from one thread, one after the other. Each
 /// [`LocalNode::yield_up`] comes from a thread of its own, and all other calls from one more thread. No two calls at a
 /// time are about the same partition.
 pub trait LocalNode: Send + Sync {

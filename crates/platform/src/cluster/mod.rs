@@ -6,8 +6,8 @@
 //! state machines and functions without I/O: the runtime beats, watches and writes for them, and a [`LocalNode`] serves
 //! the agents.
 //!
-//! No mistake here endangers agents. Two nodes that both believe to be the placer, or a node that takes a living one
-//! for dead, cost moves, not messages: a partition's journal accepts nothing from an owner after the next one has
+//! No mistake here endangers agents. If two nodes both act as the placer, or a node suspects a living one, partitions
+//! move needlessly, but no message is lost. A partition's journal accepts nothing from an owner after the next one has
 //! opened it. `docs/design/cluster.md` describes the whole protocol.
 
 mod holdings;

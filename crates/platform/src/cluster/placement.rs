@@ -275,12 +275,12 @@ pub struct Candidate {
 /// Chooses the owner of each partition, given the current (or next) owners. Nodes that are no candidates lose all
 /// partitions.
 ///
-/// Partitions that some candidates may not have, and those of the sets `apart`, are given first: to the current owner
-/// if it may have them, else to the best candidate by score. No candidate gets two of a set as long as another one that
-/// may have them has none.
+/// Partitions that some candidates may not have, and those of the sets `apart`, are given first. They go to the current
+/// owner if it may have them, else to the best candidate by score. No candidate gets two of a set as long as another
+/// one that may have them has none.
 ///
-/// Then each candidate gets its share of all partitions, in proportion to its weight, rounded down or up, as far as the
-/// first step leaves it. As few partitions as possible change their owner. Partitions without an owner are given by
+/// Then each candidate gets its share of all partitions, in proportion to its weight, rounded down or up. The first
+/// step may leave it less. As few partitions as possible change their owner. Partitions without an owner are given by
 /// weighted rendezvous hashing with bounded loads (Thaler and Ravishankar 1998; Mirrokni et al. 2018). The result
 /// depends on the arguments only. Without candidates, no partition gets an owner.
 pub fn choose(

@@ -29,8 +29,8 @@ pub fn is_placer(roster: &Roster, me: Nonce, now: Time) -> bool {
 /// - A partition that its owner cannot read goes to a node that has not tried; if all have tried, it stays.
 /// - A node that takes no more partitions (it drains, or stands by) loses its own without delay.
 /// - For balance, nothing moves before the nodes have been unchanged since `settled` for [`SETTLE`].
-/// - A partition that moved because of load counts for the share of the node it came from, and stays as long as both
-///   may have it.
+/// - A partition that moved because of load counts for the share of its former node. It stays as long as both nodes may
+///   have it.
 /// - A partition with a wish moves at once, and stays as long as the wished node may have it. It may count for another
 ///   node's share, too.
 pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: Time, now: Time) -> Option<Placement> {

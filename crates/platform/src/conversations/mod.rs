@@ -2,9 +2,9 @@
 //!
 //! Each entry has the number after the one before it, as long as the log exists. A number is a cursor: a reader that
 //! asks for entries after it misses nothing and gets nothing twice. Entries that are gone, or never came into the log,
-//! are told as a number of messages. The log's frames hold some entries each ([`Passage`]): a layout byte, the number
-//! of the first entry, the number of entries, and the entries in the compact codec. Its readers go by the names of
-//! fields.
+//! are told as a number of messages. Each frame of the log is a [`Passage`] of some entries. It has a layout byte, the
+//! number of the first entry, the number of entries, and the entries. Entries are in the compact codec, whose readers
+//! go by the names of fields.
 //!
 //! Nothing here knows of files: `whimbrel_store` keeps the frames in a journal.
 

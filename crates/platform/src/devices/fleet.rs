@@ -1,8 +1,8 @@
 //! Fleet of devices, and the choice of the next one.
 //!
-//! A device states its own compute units. So they count up to a multiple of what the median of the others states
-//! ([`DEVICE_UNITS_OVER_MEDIAN_MAX`](crate::limits::DEVICE_UNITS_OVER_MEDIAN_MAX)), and for less if the device has
-//! shown less ([`Fleet::note_shown`]).
+//! A device states its own compute units, and may exaggerate. So they count up to a multiple of the median of the
+//! others' ([`DEVICE_UNITS_OVER_MEDIAN_MAX`](crate::limits::DEVICE_UNITS_OVER_MEDIAN_MAX)). They count for less if the
+//! device has shown less ([`Fleet::note_shown`]).
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;

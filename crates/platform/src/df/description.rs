@@ -109,8 +109,8 @@ impl DfDescription {
         self
     }
 
-    /// Returns true if `entry` has all that this template asks for: each parameter of the template is in the entry, and
-    /// so is each element of its lists and services (FIPA00023 6.2.4.1).
+    /// Returns true if `entry` matches this template: it has each parameter of the template, and each element of the
+    /// template's lists and services (FIPA00023 6.2.4.1).
     //= fipa00023 6.2.4.1
     pub fn matches(&self, entry: &Self) -> bool {
         (self.agent.is_none() || self.agent == entry.agent)

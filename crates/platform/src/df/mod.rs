@@ -316,8 +316,8 @@ impl Df {
         found.take(query.results_max.min(SEARCH_RESULTS_MAX)).map(|entry| &entry.description).collect()
     }
 
-    /// Subscribes `subscriber`, in this form, to the entries that match now, and to each that comes to match or (except
-    /// in [`NoticeForm::Provider`]) changes or ceases to.
+    /// Subscribes `subscriber`, in this form, to the entries that match now or later. It also gets notice of matching
+    /// entries that change or cease to match (except in [`NoticeForm::Provider`]).
     ///
     /// # Errors
     /// The subscriber has too many subscriptions.

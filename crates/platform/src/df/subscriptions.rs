@@ -12,7 +12,7 @@ use super::index::{Index, Number, keys};
 /// Form of a subscriber's notices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NoticeForm {
-    /// Notices as in FIPA00023 4.1.4: an `inform` in the subscription's conversation, whose content is `[result(Action,
+    /// Notices as in FIPA00023 4.1.4: an `inform` in the subscription's conversation. Its content is `[result(Action,
     /// set(Description, ...))]`, or `[Question = set(Description, ...)]` if the subscriber asked with an identifying
     /// expression. An entry that no longer matches comes with its name only.
     Fipa {

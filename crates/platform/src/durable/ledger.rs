@@ -130,9 +130,9 @@ impl Ledger {
         self.accounts.get(&message.sender).is_some_and(|account| account.unsettled.contains(&message.number))
     }
 
-    /// Returns the number of the previous message from its sender to its receiver, if the sender answered for that one
-    /// when this one was written; else 0. This holds as long as [`Ledger::answers_for`] this one, and messages [are
-    /// kept](Ledger::keep_letters).
+    /// Returns the number of the previous message between the same sender and receiver. Returns 0 if the sender no
+    /// longer answered for the previous message when this one was written. This holds as long as
+    /// [`Ledger::answers_for`] this one, and messages [are kept](Ledger::keep_letters).
     pub fn comes_after(&self, message: Ticket) -> u64 {
         self.letters.as_ref().and_then(|letters| letters.get(&message)).map_or(0, |kept| kept.after)
     }

@@ -21,8 +21,8 @@ use crate::store::{Epoch, Partition};
 /// epoch, then sends all that [`Ledger::say_again`](super::Ledger::say_again) returns, then new messages. A node that
 /// hears `Again` notes it ([`Servers::hear_again`]).
 ///
-/// Order of calls: [`Servers::serve`] and [`Servers::give_up`] as the node's own partitions change, the `hear_`
-/// functions as announcements arrive, [`Servers::unlinked`] when a link breaks, [`Servers::takes`] before each
+/// Order of calls: [`Servers::serve`] and [`Servers::give_up`] as the node's own partitions change, and the `hear_`
+/// functions as announcements arrive. Call [`Servers::unlinked`] when a link breaks, and [`Servers::takes`] before each
 /// delivery.
 #[derive(Debug)]
 pub struct Servers<N> {
@@ -124,7 +124,7 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
         self.complete.insert((node, partition), epoch);
     }
 
-    /// Returns true if a message from this node is to be accepted, sent by an agent of the one partition to an agent of
+    /// Returns true if this node accepts a message from that node, sent by an agent of the one partition to an agent of
     /// the other.
     pub fn takes(&self, node: N, sender: Partition, receiver: Partition) -> bool {
         let Some(Line { epoch, server: Server::Here }) = self.lines.get(usize::from(receiver.0)) else { return false };

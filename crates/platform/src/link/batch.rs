@@ -72,8 +72,7 @@ pub enum News {
     },
     /// End of all services of this agent of the sending node.
     NoService(Symbol),
-    /// Change of load: this agent of the sending node, or one of its agents in this topic or group, has too much to do,
-    /// or has not any more.
+    /// Start or end of an overload of this agent of the sending node, or of one of its agents in this topic or group.
     Crowded(Symbol, bool),
     /// Request to end this agent of the receiving node.
     Kill(Symbol),

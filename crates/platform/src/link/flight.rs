@@ -79,8 +79,8 @@ impl Flight {
 mod tests {
     use super::*;
 
-    /// Sends as much as allowed for a second, with a one-way delay of `way_us`, to a peer that deals with this number
-    /// of bytes a millisecond. Returns the largest window.
+    /// Sends as much as allowed for a second, with a one-way delay of `way_us`. The peer deals with this number of
+    /// bytes a millisecond. Returns the largest window.
     fn largest_window(way_us: u64, bytes_per_ms: u64) -> u64 {
         let mut flight = Flight::new();
         flight.handle_answer(Duration::from_micros(2 * way_us));

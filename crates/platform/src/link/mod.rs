@@ -1,4 +1,4 @@
-//! Links between the nodes of a platform, without their sockets: the bytes on the wire, and the state machine that
+//! Links between the nodes of a platform, without their sockets: the bytes on the wire, and the state machine. A link
 //! delivers every message once and in order although connections break.
 //!
 //! `docs/design/links.md` draws the bytes and gives the reasons.

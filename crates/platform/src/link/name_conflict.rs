@@ -4,7 +4,7 @@ use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
 
 /// Message about a name that two nodes have given to an agent each. A *life* is a number that tells a node's agents of
-/// one name apart, so a late message is never taken to be about another agent.
+/// one name apart. So a late message is never applied to another agent.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[compact(name = "N")]
 #[non_exhaustive]

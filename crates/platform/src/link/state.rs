@@ -370,8 +370,8 @@ enum Meeting {
 ///
 /// Each item has a number, counted from the beginning of the session between two processes. A sent item stays in the
 /// window until it is acknowledged. After a break both ends say what they received, and each resumes from there with a
-/// new encoder. Bytes are sent against credit: a busy receiver grants no more, and the window grows on the sender's
-/// side, where agents that send are slowed down.
+/// new encoder. Bytes are sent against credit. A busy receiver grants no more, so the window grows at the sender, where
+/// sending agents are slowed down.
 ///
 /// A session is between two incarnations, and no incarnation of an end has two sessions with one of the peer. The end
 /// that accepts hears its peer before it speaks, and increments its own incarnation when it begins anew.

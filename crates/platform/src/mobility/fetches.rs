@@ -94,9 +94,9 @@ pub enum FetchStep {
 /// Code fetches of a node, as a state machine; see the module.
 ///
 /// Inputs: [`Fetches::handle_wanted`] for each agent whose code is missing, [`Fetches::handle_cancelled`] and
-/// [`Fetches::handle_lost`] for agents that no longer arrive, [`Fetches::handle_timeout`] when
-/// [`Fetches::poll_timeout`] is due, and the outcomes that each [`FetchStep`] names. Outputs: [`Fetches::poll_step`].
-/// After each input, take all steps.
+/// [`Fetches::handle_lost`] for agents that no longer arrive, and the outcomes that each [`FetchStep`] names. Call
+/// [`Fetches::handle_timeout`] when [`Fetches::poll_timeout`] is due. Outputs: [`Fetches::poll_step`]. After each
+/// input, take all steps.
 #[derive(Clone, Debug, Default)]
 pub struct Fetches {
     /// Fetches in the order in which they were first wanted.

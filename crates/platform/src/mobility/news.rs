@@ -68,8 +68,8 @@ pub enum HopNews {
     Cancel(HopId),
     /// Source to every other node: an agent in these topics and groups is about to leave for this node.
     Roams(HopId, Symbol, Vec<Symbol>),
-    /// Any other node, and the source, to the destination: messages to these topics and groups from here come to you
-    /// for the agent from now on.
+    /// Source and other nodes to destination: from now on, the sender's messages to these topics and groups come to the
+    /// destination for the agent.
     Clear(HopId, Vec<Symbol>),
     /// Destination to every other node: the destination's own news of topics and groups include the agent, or it is in
     /// none any more.
@@ -85,12 +85,12 @@ pub enum HopNews {
     },
     /// Node that recalls an agent to the node that has it: send the agent home. The number is the asking node's.
     Recall(Symbol, u64),
-    /// Answer: the agent is home, or stays where it is. For an agent that was to go on to a client of the destination,
-    /// under its hop's number: it is with that client, or the reason why not.
+    /// Answer: the agent is home, or stays where it is. If the agent was to continue to a client of the destination,
+    /// the number is the hop's, and `None` says that the client has the agent.
     Recalled(u64, Option<HopError>),
     /// Source to every other node: the agent is at this node from now on.
     Departed(HopId, Symbol),
-    /// Any other node to the source: no more messages for the agent follow from here.
+    /// Other node to source: no more messages for the agent follow from the sender.
     Follow(HopId),
     /// Source to destination: no more messages for the agent follow from this node by way of the source.
     Followed(HopId, Symbol),

@@ -1,8 +1,8 @@
 //! Policy: the rules of who may do what on a platform, and the defaults where no rule applies.
 //!
-//! A policy is data. The code that carries something out asks it: the AMS and the DF before they do what a message
-//! requests, links and sessions before they take a message in, topics before they take a publication or a subscription.
-//! What an agent does on its own node by default is never checked: see [`Policy::restricts_agents`].
+//! A policy is data. The code that carries something out asks it. The AMS and the DF ask before they do what a message
+//! requests, links and sessions before they accept a message. Topics ask before they accept a publication or a
+//! subscription. What an agent does on its own node by default is never checked: see [`Policy::restricts_agents`].
 //!
 //! `docs/design/security.md` describes the file.
 
@@ -84,8 +84,8 @@ impl Action {
     }
 }
 
-/// Returns the act of sending a message to this local name: [`Action::Send`] to an agent, or to `group:NAME` for all
-/// members or one of them; [`Action::Publish`] on a topic.
+/// Returns the action of sending a message to this local name, and its object. The action is [`Action::Publish`] for a
+/// topic, else [`Action::Send`]. The object of a message to a group is `group:NAME`, for all members or one.
 pub fn act_of_sending(to: Symbol) -> (Action, Cow<'static, str>) {
     match Cast::split(to) {
         None => (Action::Send, to.as_str().into()),
@@ -230,9 +230,9 @@ impl Policy {
         }
     }
 
-    /// Returns true if `who` may do this, by the rules, or else by default. By default agents and nodes of the platform
-    /// may do anything, sessions may send, register, publish and subscribe, and strangers may write to `ams` and `df`.
-    /// But if there is any rule, code may be brought along only if a rule permits it.
+    /// Returns true if `who` may do this, by the rules, or else by default. By default, agents and nodes of the
+    /// platform may do anything. Sessions may send, register, publish and subscribe. Strangers may write to `ams` and
+    /// `df`. But if there is any rule, code may be brought along only if a rule permits it.
     pub fn allows(&self, who: Principal, action: Action, object: &str) -> bool {
         match self.verdict(who, action, object) {
             Verdict::Allowed => true,
@@ -258,8 +258,8 @@ impl Policy {
         self.deny.iter().any(restricts)
     }
 
-    /// Returns true if an agent of this node may do more as `name` than as `original`: a rule permits something to the
-    /// one and not to the other, or forbids something to the other only.
+    /// Returns true if an agent of this node may do more as `name` than as `original`. Then some rule permits something
+    /// to `name` only, or forbids something to `original` only.
     pub fn favours(&self, name: Symbol, original: Symbol, node: Symbol) -> bool {
         let [new, old] = [name, original].map(|name| Principal::Agent { name, node });
         let is_of = |rule: &Rule, who: Principal| rule.who.iter().any(|one| one.is(who));

@@ -48,7 +48,7 @@ impl Pattern {
 
     /// Returns true if a name fits.
     ///
-    /// At worst this takes time proportional to the product of both lengths: a star gives back one character at a time,
+    /// At worst this takes time proportional to the product of both lengths. A star gives back one character at a time,
     /// and only the last star does.
     pub fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());

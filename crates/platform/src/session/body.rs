@@ -39,8 +39,8 @@ impl SharedSession {
     }
 
     /// Claims a kept agent of this name and account for a session's agent, if one waits or runs on the node. The agent
-    /// is created then, perhaps later. An agent that was offered to the client and is no longer available is created
-    /// with a refusal, if the session may not give that name.
+    /// is created then, perhaps later. If an offered agent is no longer available, and the session may not give its
+    /// name, the agent is created with a refusal.
     pub fn claim(self: &Arc<Self>, agent: u32, name: Symbol) -> bool {
         let (shelf, account) = {
             let session = self.lock();

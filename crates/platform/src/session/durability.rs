@@ -247,8 +247,8 @@ impl Session {
         self.lodgers.get(&agent).is_some_and(|lodger| lodger.aid.is_some() && lodger.keeping.is_some())
     }
 
-    /// Returns the kept state of an agent, and the change that is not written yet; `None` if the agent does not exist
-    /// yet, or its former state is unknown.
+    /// Returns the kept state of an agent, and the change that is not written yet. Returns `None` if the agent does not
+    /// exist yet, or its former state is unknown.
     pub(super) fn kept(&mut self, agent: u32) -> Option<(Kept, &mut Change)> {
         let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_some())?;
         let kept = lodger.keeping.as_ref().map(|keeping| keeping.kept()).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Sessions: agents whose code is no part of any node. A program in any language connects to a node's agent port,
 //! speaks the session protocol, and its agents are agents like all others.
 //!
-//! This module has everything but sockets: the frames and their two forms, the node's end as a state machine, and the
-//! body that an agent of a session has in its slot. `docs/design/session-protocol.md` specifies the protocol.
+//! This module has everything but sockets. It has the frames in their two forms, the node's end as a state machine, and
+//! the body of a session's agent in its slot. `docs/design/session-protocol.md` specifies the protocol.
 
 mod body;
 mod code_name;

@@ -1,7 +1,8 @@
 //! Kept agents in the journal: see [`crate::durable`].
 //!
-//! A piece is a tag byte and its data: all, or the state alone if nothing else changed (the usual case), or that the
-//! agent waits from now on. A state is written as it is, so a save costs little more than its own bytes.
+//! A piece is a tag byte and its data. The data is everything, or the state alone if nothing else changed (the usual
+//! case), or the note that the agent waits from now on. A state is written as it is, so a save costs little more than
+//! its own bytes.
 
 use std::sync::Arc;
 

@@ -77,8 +77,8 @@ pub trait Host: Send + Sync {
     /// Gives an agent a turn, even without messages.
     fn wake(&self, agent: Aid);
 
-    /// Returns true if this node has this code and can run session agents with this name and code; `None` if it cannot
-    /// or may not run them.
+    /// Returns true if this node has this code and can run a session agent with this name and code. Returns `None` if
+    /// it cannot or may not run such an agent.
     fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
         None
     }

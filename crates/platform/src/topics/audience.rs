@@ -33,7 +33,7 @@ pub struct Listener {
 }
 
 impl Audience {
-    /// Returns the number of copies in which this node sends a message to all: one to each agent of this node, one to
+    /// Returns the number of copies that this node sends of a message to all. Each agent of this node gets one, and
     /// each other node.
     pub fn copies(&self) -> usize {
         self.local.len() + self.nodes.len()

@@ -3,8 +3,8 @@
 //! A topic or group is a receiver like any other, by a reserved name: `topic:weather` (every subscriber),
 //! `group:workers` (every member), `any:workers` (one member). So any agent that can send can publish, in any language.
 //! The path of a message to one agent is not affected: the router comes here only with a name that is no agent's. The
-//! delivered message is the one that was sent, with the topic or group as its `:receiver`. (JADE's topics are AIDs as
-//! well; groups are Erlang's `pg`, and anycast is what a NATS queue group does.)
+//! delivered message is the one that was sent, with the topic or group as its `:receiver`. JADE's topics are AIDs as
+//! well, groups are like Erlang's `pg`, and anycast is like a NATS queue group.
 //!
 //! [`Topics`] is one node's knowledge, without I/O. Inputs: [`Topics::join`], [`Topics::leave`], and what the node
 //! observes (`handle_*`). Outputs: [`Topics::audience`] for the router and [`Topics::poll_news`] for the other nodes.

@@ -1,4 +1,4 @@
-//! Moving subscribers and members: each message on their topics and to their groups reaches them once, in the order of
+//! Moving subscribers and members of groups. Each message to their topics and groups reaches them once, in the order of
 //! its sender, while they move from one node to another.
 //!
 //! A node that publishes does not know the subscribers on other nodes. So while a subscriber moves, three kinds of
@@ -238,8 +238,8 @@ impl Topics {
         self.roaming.following.get(&hop).map(|one| one.to)
     }
 
-    /// Switches to the new way: messages that are published here from now on go to the agent's node, if there is one
-    /// that may hear these topics. Without a link to it, they go there from [`Topics::handle_introduced`] on. Returns
+    /// Switches to the new way. Messages published here go to the agent's node from now on, if that node exists and may
+    /// get messages of these topics. Without a link to it, they go there from [`Topics::handle_introduced`] on. Returns
     /// the topics and groups, and the errors of an agent of this node.
     pub fn handle_switched(
         &mut self,

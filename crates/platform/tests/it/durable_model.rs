@@ -1,5 +1,5 @@
-//! The books of durable agents against a model: agents that send, handle, end and are born again; frames over several
-//! partitions, of which a crash leaves any number; and journals condensed at any time.
+//! Model-based tests of one node's ledger of durable agents. Agents send, handle, end and are created again. Frames
+//! span several partitions, of which a crash leaves any number. Journals are condensed at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -258,9 +258,9 @@ impl Platform {
     }
 
     /// Checks what each agent has handled so far: each sender's messages in order, nothing twice, and from agents that
-    /// live all along without a gap. The selective agent handles nothing twice and nothing that was refused. The last
-    /// messages that an ended agent handled may be lost while the next one of its name is written already: then they
-    /// come to that one, late.
+    /// live all along without a gap. The selective agent handles nothing twice and nothing that was refused. The record
+    /// of an ended agent's last messages may be lost although its successor of the same name is written. Then the
+    /// successor gets these messages, late.
     fn check(&self) {
         for actor in &self.actors {
             let (mut heard, mut all): (BTreeMap<(&str, u64), i64>, BTreeSet<_>) = Default::default();

@@ -1,5 +1,5 @@
-//! The books of durable agents on several nodes against a model: each node serves some partitions; nodes die or only
-//! believe that they serve, partitions move, frames are written in part, links break with what is on them.
+//! Model-based tests of the ledgers of durable agents on several nodes. Each node serves some partitions. Nodes die, or
+//! wrongly believe that they serve; partitions move; frames are written in part; links break with the messages on them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -643,8 +643,9 @@ impl Cluster {
     }
 
     /// Checks what each agent has handled so far: each sender's messages in order, nothing twice, and from agents that
-    /// live all along without a gap. The selective agent handles nothing twice. The last messages that an ended agent
-    /// handled may be lost while the next one of its name is written already: then they come to that one, late.
+    /// live all along without a gap. The selective agent handles nothing twice. The record of an ended agent's last
+    /// messages may be lost although its successor of the same name is written. Then the successor gets these messages,
+    /// late.
     fn check(&self) {
         for actor in self.nodes.iter().flat_map(|node| &node.actors) {
             let (mut heard, mut all): (BTreeMap<(&str, u64), i64>, BTreeSet<_>) = Default::default();
@@ -714,9 +715,9 @@ impl Cluster {
 /// Number of rounds in which everything comes to rest.
 const ROUNDS: usize = 12;
 
-/// A node that was held up, and believes that it still serves a sender, has never heard of the message that is said to
-/// have been handled. It does not answer that its sender knows. Otherwise the receiver would forget the message, and
-/// handle it once more when it comes from the rightful server.
+/// A paused node may wrongly believe that it still serves a sender, and not know a message that another node reports as
+/// handled. It must not confirm that the sender knows. Otherwise the receiver would forget the message, and handle it
+/// once more when it comes from the current server.
 #[test]
 fn former_server_confirms_no_settlement() {
     let mut cluster = Cluster::new();

@@ -1,5 +1,5 @@
-//! Numbered messages in a mailbox, compared with a model. In whatever order they are taken, handled, refused, lost,
-//! repeated or left to another node, each arrives once, in its sender's order, and none is missing.
+//! Numbered messages in a mailbox, compared with a model. They are taken, handled, refused, lost, repeated or left to
+//! another node in any order. Each arrives once, in its sender's order.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
