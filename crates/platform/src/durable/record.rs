@@ -53,6 +53,7 @@ pub enum Record {
         after: u64,
     },
     /// Registrations of an agent with the platform, from now on.
+    #[compact(name = "Standing")]
     Registration(Registration),
     /// Time for which a partition was served since the last record of this kind. The waits of its agents advance by it.
     Served {

@@ -9,6 +9,7 @@ use crate::df::{DfDescription, NoticeForm};
 
 /// Registrations of an agent with the platform: DF entry, subscriptions, groups, and state in the AMS.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
+#[compact(name = "Standing")]
 pub struct Registration {
     /// Agent that is registered.
     pub agent: Symbol,

@@ -159,6 +159,7 @@ pub enum News {
         answer: Vec<u8>,
     },
     /// Name conflict: both nodes have an agent of one name.
+    #[compact(name = "Namesake")]
     NameConflict(NameConflict),
 }
 
