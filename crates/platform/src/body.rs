@@ -29,8 +29,8 @@ pub trait AgentBody: Send {
     /// else is saved. The body puts messages back that it took and that the journal does not cover.
     fn yielded(&mut self, _mailbox: &mut Mailbox) {}
 
-    /// Returns the place of its code, so that another process can make it again from a [snapshot](AgentBody::snapshot);
-    /// `None` if none could.
+    /// Returns the place of the agent's code, so that another process can make the agent again from a
+    /// [snapshot](AgentBody::snapshot); `None` if none could.
     fn origin(&self) -> Option<Origin> {
         None
     }
@@ -82,7 +82,7 @@ pub struct Arrival<'a> {
     pub owner: Symbol,
     /// Node that offers it.
     pub from: Symbol,
-    /// Agent of which it is a clone, if it is one.
+    /// Original agent, if the arriving one is a clone.
     pub clone_of: Option<Symbol>,
     /// Services of this platform.
     pub services: &'a dyn Services,
@@ -96,9 +96,9 @@ pub struct Turn<'a> {
     pub now: Time,
     /// Messages of the agent, in order of arrival.
     pub mailbox: &'a mut Mailbox,
-    /// Messages that it sends; routed when the turn ends.
+    /// Messages that the agent sends; routed when the turn ends.
     pub outbox: &'a mut Outbox,
-    /// Steps that it may take in this turn: messages handled, reasoning cycles.
+    /// Steps that the agent may take in this turn: messages handled, reasoning cycles.
     pub budget: u32,
     /// Services of the platform.
     pub services: &'a dyn Services,
@@ -130,13 +130,13 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// End by its own choice.
+    /// End by the agent's own choice.
     Finished,
     /// End by order, or with the platform.
     Killed,
-    /// Failure (a panic or an error that it gave up on), for this reason.
+    /// Failure (a panic or an error that ended the agent), for this reason.
     Failed(String),
-    /// End of its lifetime.
+    /// End of the agent's lifetime.
     Expired,
     /// End of a session's lease: its page or program was silent for too long.
     LeaseOver {

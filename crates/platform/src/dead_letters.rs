@@ -66,7 +66,7 @@ impl fmt::Display for DeadReason {
 pub struct DeadLetter {
     /// Number of dead letters before it.
     pub number: u64,
-    /// Time when it was given up.
+    /// Time when the message was given up.
     pub at: Time,
     /// Receiver.
     pub to: Aid,

@@ -405,7 +405,7 @@ pub enum CreateError {
     UnknownKind {
         /// Name of the agent.
         name: Symbol,
-        /// Name of its type.
+        /// Name of the agent's type.
         kind: String,
     },
     /// Name that the policy does not let the creator give.

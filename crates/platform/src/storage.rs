@@ -52,17 +52,17 @@ pub enum StorageError {
     /// Too many bytes of the agent.
     #[error("it would keep {wanted} bytes here: {max} are the most (quota storage_bytes)")]
     Bytes {
-        /// Bytes that it would store.
+        /// Bytes that the agent would store.
         wanted: u64,
-        /// Bytes that it may store.
+        /// Bytes that the agent may store.
         max: u64,
     },
     /// Too many bytes of its owner's agents.
     #[error("the agents of its owner would keep {wanted} bytes here: {max} are the most (quota owner_storage_bytes)")]
     OwnerBytes {
-        /// Bytes that they would store.
+        /// Bytes that the owner's agents would store.
         wanted: u64,
-        /// Bytes that they may store.
+        /// Bytes that the owner's agents may store.
         max: u64,
     },
     /// Too many bytes of all agents.

@@ -107,7 +107,7 @@ impl Explanation<'_> {
         terms.chain(sums).collect()
     }
 
-    /// Returns the whole text: the verdict, the times, the values that they rest on, and the reasons.
+    /// Returns the whole text: the verdict, the times, the values behind them, and the reasons.
     pub fn text(&self) -> String {
         let mut text = self.verdict();
         let _ = write!(text, "\n\n  {:<28} {:>12} {:>12}\n", "", "going", "asking");

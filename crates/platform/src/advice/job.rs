@@ -13,7 +13,7 @@ pub struct Job {
     pub bytes: u64,
     /// Share of documents that passes and is wanted here, from 0 to 1.
     pub pass: Option<f64>,
-    /// Share of each such document that is wanted, from 0 to 1; all of it if unset.
+    /// Share of each such document that is wanted, from 0 to 1; 1 if unset.
     pub keeps: Option<f64>,
     /// Requests that a client makes, one after the other.
     pub requests: Option<u64>,
@@ -23,7 +23,7 @@ pub struct Job {
     pub picks: bool,
     /// Compression at the node that is asked: the node packs the documents that it sends.
     pub packed: bool,
-    /// Share of its bytes to which a document is packed.
+    /// Share of a document's bytes that remains after packing.
     pub packs_to: Option<f64>,
     /// Nanoseconds of work with a byte, by the asker.
     pub work_ns: Option<f64>,
@@ -33,11 +33,11 @@ pub struct Job {
     pub handling_ns: Option<f64>,
     /// Bytes of the agent's state as it travels.
     pub state: Option<u64>,
-    /// Bytes of its code, if the other node lacks it.
+    /// Bytes of the agent's code, if the other node lacks the code.
     pub code: Option<u64>,
     /// Clients that do such jobs over this link, this one included.
     pub clients: Option<u64>,
-    /// Number of jobs that each of them does in a second.
+    /// Number of jobs that each client does in a second.
     pub per_second: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ pub enum JobError {
          packed, packs_to(Share), work(Ns), agent_work(Ns), handling(Ns), state(Bytes), code(Bytes), clients(N) or per_second(N)"
     )]
     Unknown(String),
-    /// Part that is no number, or out of its range.
+    /// Part that is no number, or out of range.
     #[error("{part} must be {expected}")]
     OutOfRange {
         /// Part.

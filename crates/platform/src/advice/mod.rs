@@ -116,7 +116,7 @@ pub struct Advice {
     pub go: Estimate,
     /// Estimate for having the documents sent.
     pub ask: Estimate,
-    /// Values that it rests on.
+    /// Values that the advice rests on.
     pub known: Vec<Known>,
     /// Reasons, a sentence each.
     pub why: Vec<String>,

@@ -10,7 +10,7 @@ use crate::limits::CODE_PART_BYTES;
 pub struct Facts {
     /// Bytes of all documents.
     pub documents_bytes: f64,
-    /// Bytes of them that are wanted: those that pass, or what is kept of them.
+    /// Bytes of documents that are wanted: of those that pass, or of the part of each that is kept.
     pub wanted_bytes: f64,
     /// Bytes that the node that is asked sends, before they are packed.
     pub sent_bytes: f64,
@@ -32,7 +32,7 @@ pub struct Facts {
     pub handling_s: f64,
     /// Bytes of the agent's state.
     pub state_bytes: f64,
-    /// Bytes of its code that the other node lacks.
+    /// Bytes of the agent's code that the other node lacks.
     pub code_bytes: f64,
     /// Seconds of a round trip.
     pub round_trip_s: f64,

@@ -31,11 +31,11 @@ pub struct Condition {
     pub speed: Option<f64>,
     /// Number of cores.
     pub cores: Option<u32>,
-    /// Threads of its machine that want a core, on average of the last minute.
+    /// Threads of the node's machine that want a core, on average of the last minute.
     pub load: Option<f64>,
     /// Number of nodes that it is linked with.
     pub peers: u32,
-    /// Bytes a second that recently went from it to the asker, while the link was busy.
+    /// Bytes a second that recently went from the node to the asker, while the link was busy.
     pub sent_bytes_per_s: Option<f64>,
     /// Possession of the agent's code.
     pub has_code: Option<bool>,
@@ -53,9 +53,9 @@ impl Condition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Weight {
-    /// Bytes of its state, as it travels.
+    /// Bytes of the agent's state, as it travels.
     pub state: Option<u64>,
-    /// Bytes of its code, as it travels.
+    /// Bytes of the agent's code, as it travels.
     pub code: Option<u64>,
 }
 

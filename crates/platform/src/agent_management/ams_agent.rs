@@ -27,7 +27,7 @@ enum AmsRequest {
     Register,
     Deregister(Aid),
     Modify(Aid, AgentModification),
-    /// Search; `None` if it is for agents of another platform, so nothing is found.
+    /// Search; `None` if the search is for agents of another platform, so nothing is found.
     Search(Option<AgentQuery>),
     Describe,
 }

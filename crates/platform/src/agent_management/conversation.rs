@@ -68,7 +68,7 @@ impl Asked {
         self.function.as_str().to_ascii_lowercase()
     }
 
-    /// Returns the question that each [`finding`] of a subscription answers: in SL, if it was asked in SL.
+    /// Returns the question that each [`finding`] of a subscription answers: in SL, if the question was in SL.
     pub fn as_subscribed(&self, message: &AclMessage) -> Value {
         let asked = self.question.as_ref().unwrap_or(&self.action);
         match language_of(message) {

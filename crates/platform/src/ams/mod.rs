@@ -128,7 +128,7 @@ pub struct AmsChange {
     pub from: Option<AgentState>,
     /// State now; `None` if the agent ended.
     pub to: Option<AgentState>,
-    /// Reason of its end, if it ended.
+    /// Reason of the agent's end, if it ended.
     pub reason: Option<EndReason>,
 }
 

@@ -13,7 +13,7 @@ use crate::limits::SEARCH_RESULTS_MAX;
 //= fipa00023 6.1.5
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentDescription {
-    /// Identifier, with its home platform's name.
+    /// Identifier, with the name of the agent's home platform.
     pub aid: Aid,
     /// Owner (FIPA's `ownership`); empty if there is none.
     pub owner: Symbol,
@@ -21,9 +21,9 @@ pub struct AgentDescription {
     pub state: AgentState,
     /// Kind of body.
     pub kind: AgentKind,
-    /// Time of its creation, or of its arrival from another node.
+    /// Time of the agent's creation, or of its arrival from another node.
     pub created: Time,
-    /// Age when it arrived from another node.
+    /// Age of the agent when it arrived from another node.
     pub before: Duration,
     /// Pending end: the agent was told to end and has not ended yet.
     pub ending: bool,

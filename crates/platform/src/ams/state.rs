@@ -97,7 +97,7 @@ impl LifecycleStep {
     pub const ALL: [Self; 7] =
         [Self::Start, Self::Suspend, Self::Resume, Self::Wait, Self::Wake, Self::Depart, Self::Arrive];
 
-    /// Returns the state that the step leads from, and the one that it leads to.
+    /// Returns the states before and after the step.
     pub const fn ends(self) -> (AgentState, AgentState) {
         match self {
             Self::Start => (AgentState::Initiated, AgentState::Active),

@@ -10,9 +10,9 @@ use crate::Time;
 /// Ties of one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ties {
-    /// Node on which it was created; empty if that is this one.
+    /// Node on which the agent was created; empty if that is this one.
     pub home: Symbol,
-    /// End of its lifetime; [`Time::NEVER`] if it is not bounded.
+    /// End of the agent's lifetime; [`Time::NEVER`] if the lifetime is not bounded.
     pub until: Time,
 }
 

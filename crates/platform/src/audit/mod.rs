@@ -124,7 +124,7 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// Returns its name, if it has one.
+    /// Returns the party's name, if it has one.
     pub const fn name(self) -> Option<&'a str> {
         match self {
             Self::Stranger(_) => None,
@@ -213,7 +213,7 @@ pub struct Refused<'a> {
     pub reason: RefusalReason,
     /// Party that was refused.
     pub who: Party<'a>,
-    /// Action that it wanted, if known.
+    /// Action that the party wanted, if known.
     pub action: Option<Action>,
     /// Object of the action; empty if unknown.
     pub object: &'a str,

@@ -61,13 +61,13 @@ pub struct Member {
     /// let in.
     #[serde(default)]
     pub number: u64,
-    /// Term of its society: counts the societies that this store had one after the other. 0 while it asks to be let in.
+    /// Term of the society: counts the societies that this store had one after the other. 0 while it asks to be let in.
     #[serde(default)]
     pub term: u64,
-    /// Number of its agents.
+    /// Number of agents on the node.
     #[serde(default)]
     pub agents: u64,
-    /// Number of times that it wrote this entry, so that no two writes are alike.
+    /// Number of times that the node wrote this entry, so that no two writes are alike.
     pub beat: u64,
     /// Machine and process, for people.
     #[serde(default)]
@@ -120,7 +120,7 @@ pub enum MemberState {
     Joining,
     /// Serving the partitions that it is given.
     Running,
-    /// Handing over its partitions, and taking no more.
+    /// Handing over all partitions, and taking no more.
     Draining,
     /// Ended by itself.
     Left,
@@ -138,13 +138,13 @@ impl Member {
         unreadable.map(|trouble| Partition(trouble.partition))
     }
 
-    /// Returns true if it should hand this partition over and the agents do not stop.
+    /// Returns true if the node should hand this partition over and the agents do not stop.
     pub fn is_stuck_with(&self, partition: Partition) -> bool {
         let is_it = |trouble: &Trouble| trouble.kind == TroubleKind::Stuck && trouble.partition == partition.0;
         self.troubles.iter().any(is_it)
     }
 
-    /// Returns true if it has joined and not left.
+    /// Returns true if the node has joined and not left.
     pub fn takes_part(&self) -> bool {
         matches!(self.state, MemberState::Running | MemberState::Draining)
     }

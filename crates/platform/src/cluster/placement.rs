@@ -15,7 +15,7 @@ pub struct Part {
     pub owner: Option<Nonce>,
     /// Epoch of the owner; 0 if the partition was never served.
     pub epoch: Epoch,
-    /// Node to which it is to be handed over.
+    /// Node to which the owner is to hand over the partition.
     pub next: Option<Nonce>,
     /// Node whose share the partition counts for, wherever it is. Set if the partition moved because of load or of a
     /// wish.
@@ -268,7 +268,7 @@ pub struct Candidate {
     pub node: Nonce,
     /// Weight; 0 counts as 1.
     pub weight: u32,
-    /// Partitions that it may not own.
+    /// Partitions that the node may not own.
     pub without: BTreeSet<Partition>,
 }
 

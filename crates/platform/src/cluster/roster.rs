@@ -33,7 +33,7 @@ pub struct Roster {
     complete: bool,
     /// Time when the observer last looked.
     looked: Option<Time>,
-    /// Time when it last heard its own sign of life, if it gives any.
+    /// Time when the observer last heard its own sign of life, if it gives any.
     heard_self: Option<Time>,
 }
 

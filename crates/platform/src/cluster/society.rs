@@ -20,11 +20,12 @@ pub struct Society {
     pub level: u32,
     /// Number of this society among those that the store had one after the other.
     pub term: u64,
-    /// Placement hints of its project, in words ([`Layout::text`](crate::durable::Layout::text)). They decide the
+    /// Placement hints of the project, in words ([`Layout::text`](crate::durable::Layout::text)). They decide the
     /// agents' partitions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hints: String,
-    /// Fingerprints of the programs of its durable agents, by file. Empty if its first node did not state them.
+    /// Fingerprints of the programs of the society's durable agents, by file. Empty if its first node did not state
+    /// them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<String, String>,
     /// Number of names given to nodes: `n1`, `n2`, ... Names are never reused.

@@ -19,7 +19,7 @@ pub struct Battery {
 pub struct Condition {
     /// Visibility of the device's page. Browsers give hidden pages little time.
     pub visible: bool,
-    /// Battery, if it has one and tells.
+    /// Battery, if the device has one and tells.
     pub battery: Option<Battery>,
     /// Places: the number of parts of work at a time, which is that of the workers that its user allows.
     pub places: u32,

@@ -21,9 +21,9 @@ const DRAWS_MAX: usize = 8;
 /// Device of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Agent that speaks for it.
+    /// Agent that speaks for the device.
     pub agent: Symbol,
-    /// Compute units, as it measured when it joined or later: 1 to [`DEVICE_UNITS_MAX`].
+    /// Compute units, as the device measured when it joined or later: 1 to [`DEVICE_UNITS_MAX`].
     pub units: u32,
     /// Condition of the device.
     pub condition: Condition,
@@ -46,7 +46,7 @@ struct Place {
     device: Device,
     /// Number of places that are taken.
     taken: u32,
-    /// Record of its past work.
+    /// Record of the device's past work.
     record: Record,
     shown: Shown,
 }
@@ -79,7 +79,7 @@ impl Shown {
         self.times += (times - self.times) * share;
     }
 
-    /// Returns the part of these compute units that it has shown.
+    /// Returns the part of these compute units that the device has shown.
     fn of(self, units: u32) -> u32 {
         if self.answers < DEVICE_SHOWN_ANSWERS_MIN || self.times <= DEVICE_SHOWN_TOLERANCE {
             return units;
@@ -89,7 +89,7 @@ impl Shown {
 }
 
 impl Record {
-    /// Returns true if it gets no work any more.
+    /// Returns true if the device gets no work any more.
     fn is_shunned(&self) -> bool {
         self.wrong >= DEVICE_WRONG_MAX || self.overdue_in_a_row >= DEVICE_OVERDUE_MAX
     }

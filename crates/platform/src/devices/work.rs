@@ -21,14 +21,14 @@ pub type Part = u64;
 pub struct Terms {
     /// Time that a device has for a part before it is lent to another one.
     pub lease: Duration,
-    /// Number of devices that must give the same answer, each asked independently, before it is believed.
+    /// Number of devices that must give the same answer, each asked independently, before the answer is accepted.
     pub agreeing: u32,
     /// Number of times that a part is lent at most.
     pub attempts_max: u32,
     /// Factor by which a part must take longer than usual before it is lent once more, when nothing else is left to do.
     /// The first answer counts.
     pub dawdling: u32,
-    /// Time that the customer waits at most; `None` for as long as it takes, even if no device ever offers to do it.
+    /// Time that the customer waits at most; `None` for no limit, even if no device ever offers to do the work.
     pub within: Option<Duration>,
 }
 
@@ -51,7 +51,7 @@ pub struct Lease {
     pub part: Part,
     /// Device that is to do it.
     pub device: Symbol,
-    /// Time before which it is not lent again.
+    /// Time before which the part is not lent again.
     pub until: Time,
 }
 
@@ -84,7 +84,7 @@ pub enum Unfinished {
 pub struct Answered<A> {
     /// Answer.
     pub answer: A,
-    /// Devices that gave it, the first of them first.
+    /// Devices that gave the answer, the first of them first.
     pub by: Vec<Symbol>,
 }
 
@@ -108,7 +108,7 @@ struct Open<A> {
     /// Devices that had it and did not bring it back in time. Their answers still count, and they are asked again if no
     /// other device has room.
     overdue: Vec<Symbol>,
-    /// Devices that said that they cannot do it: they are asked again when all have said so.
+    /// Devices that said that they cannot do the part: they are asked again when all have said so.
     failed: Vec<Symbol>,
     attempts: u32,
     waits: bool,
@@ -354,7 +354,7 @@ impl<A: PartialEq> Work<A> {
         Lease { part, device, until }
     }
 
-    /// Queues the part if more devices are needed for it; gives it up if it was lent too often.
+    /// Queues the part if more devices are needed for it; gives the part up if it was lent too often.
     fn queue(&mut self, part: Part) {
         let Some(open) = self.open.get_mut(&part) else { return };
         if open.waits || open.lacking() == 0 {
@@ -476,8 +476,8 @@ impl<A: PartialEq> Work<A> {
         self.looks_at.map_or(end, |looks_at| end.min(looks_at))
     }
 
-    /// Returns when the next part begins to dawdle, so that it could be lent once more if devices are idle. Parts that
-    /// dawdle already are looked at whenever anything happens.
+    /// Returns the time when the next part begins to dawdle. From then on, it could be lent once more to an idle
+    /// device. Parts that dawdle already are looked at whenever anything happens.
     pub fn poll_dawdling(&self, now: Time) -> Option<Time> {
         let median = self.median()?;
         let dawdles_at = |(since, part, _): &(Time, Part, Symbol)| {

@@ -41,8 +41,8 @@ pub struct DfDescription {
     pub ontologies: Vec<Symbol>,
     /// Content languages of the agent.
     pub languages: Vec<Symbol>,
-    /// Lease in milliseconds, from its registration or last modification; `None` for as long as the agent lives.
-    /// Ignored in a template.
+    /// Lease in milliseconds, from the entry's registration or last modification; `None` for as long as the agent
+    /// lives. Ignored in a template.
     pub lease_ms: Option<u64>,
 }
 
@@ -120,7 +120,7 @@ impl DfDescription {
             && self.services.iter().all(|wanted| entry.services.iter().any(|service| wanted.matches(service)))
     }
 
-    /// Returns true if it says nothing beyond the agent's name.
+    /// Returns true if the description says nothing beyond the agent's name.
     pub fn is_bare(&self) -> bool {
         self.services.is_empty() && self.protocols.is_empty() && self.ontologies.is_empty() && self.languages.is_empty()
     }

@@ -63,7 +63,7 @@ pub enum RegisterError {
     /// Description without an agent.
     #[error("the description names no agent")]
     NoAgent,
-    /// Agent that has an entry, which it can modify.
+    /// Agent that has an entry already, which can be modified.
     #[error("agent {0} is registered already")]
     AlreadyRegistered(Aid),
     /// Description with too many services.
@@ -110,11 +110,11 @@ pub enum DfChangeKind {
     Registered,
     /// Modified description.
     Modified,
-    /// Removal by its agent, or one that may.
+    /// Removal by the entry's agent, or by another one that may.
     Deregistered,
-    /// End of its lease.
+    /// End of the entry's lease.
     Expired,
-    /// End of its agent.
+    /// End of the entry's agent.
     AgentEnded,
 }
 
@@ -125,7 +125,7 @@ pub struct DfChange {
     pub agent: Aid,
     /// Kind of change.
     pub kind: DfChangeKind,
-    /// Number of services before the change, if it only added further ones behind them.
+    /// Number of services before the change, if the change only added further ones behind them.
     pub added_after: Option<usize>,
 }
 
@@ -230,8 +230,7 @@ impl Df {
         }
     }
 
-    /// Tells the DF what time it is outside, in milliseconds since 1970-01-01 UTC, so that it can say when a lease
-    /// ends.
+    /// Tells the DF the wall-clock time in milliseconds since 1970-01-01 UTC, in which it states the ends of leases.
     pub fn handle_wall_clock(&mut self, now: Time, wall_ms: u64) {
         self.start_wall_ms = Some(wall_ms.saturating_sub(now.as_ms()));
     }

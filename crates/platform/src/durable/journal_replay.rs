@@ -22,9 +22,10 @@ pub type Letter = (Ticket, Aid, Sent);
 
 /// Journal replay of one or more partitions.
 ///
-/// Feed it every frame of each partition ([`JournalReplay::read`]), in the order of the journal; replays of other partitions
-/// can be merged ([`JournalReplay::absorb`]). [`JournalReplay::size`] and [`JournalReplay::condense`] serve the shortening of a journal.
-/// [`JournalReplay::finish`] returns the books, the agents to resume, and the messages to send again.
+/// Feed it every frame of each partition ([`JournalReplay::read`]), in the order of the journal; replays of other
+/// partitions can be merged ([`JournalReplay::absorb`]). [`JournalReplay::size`] and [`JournalReplay::condense`] serve
+/// the shortening of a journal. [`JournalReplay::finish`] returns the books, the agents to resume, and the messages to
+/// send again.
 #[derive(Debug)]
 pub struct JournalReplay {
     ledger: Ledger,

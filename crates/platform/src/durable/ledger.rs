@@ -382,8 +382,9 @@ impl Ledger {
 
 /// Handover of partitions between nodes.
 impl Ledger {
-    /// Takes over the books of partitions that were read ([`JournalReplay::finish`](super::JournalReplay::finish)), with the
-    /// unsettled messages of their agents. The node serves these partitions from now on. The next life may change.
+    /// Takes over the books of partitions that were read ([`JournalReplay::finish`](super::JournalReplay::finish)),
+    /// with the unsettled messages of their agents. The node serves these partitions from now on. The next life may
+    /// change.
     pub fn take_over(&mut self, books: Self, letters: &[Letter]) {
         let taken = books.served;
         self.give_up(&taken.iter().copied().collect::<Vec<_>>());

@@ -128,7 +128,7 @@ pub enum Origin {
         on_leave: OnLeave,
         /// True if the agent's messages were withheld while it was with its client.
         holds: bool,
-        /// Place of its code.
+        /// Place of the agent's code.
         code: Box<Origin>,
     },
 }
@@ -144,7 +144,7 @@ pub struct Step {
     pub handled: Vec<Ticket>,
     /// Number of the first message that it sent.
     pub first: u64,
-    /// Messages that it sent, numbered in order.
+    /// Messages that the agent sent, numbered in order.
     pub sent: Vec<Sent>,
 }
 

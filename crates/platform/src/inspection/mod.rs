@@ -40,7 +40,7 @@ pub struct Inspection {
     /// True while a step that was ordered is not over.
     #[serde(skip_serializing_if = "is_false")]
     pub stepping: bool,
-    /// File of its program, as the project names it.
+    /// File of the agent's program, as the project names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_file: Option<String>,
     /// Beliefs and rules.
@@ -55,7 +55,7 @@ pub struct Inspection {
     pub mailbox: Vec<MessageSeen>,
     /// Number of waiting messages.
     pub mailbox_total: u64,
-    /// Events that are not handled yet, in the order in which they will be.
+    /// Events that are not handled yet, in the order of handling.
     pub events: Vec<EventSeen>,
     /// Recent cycles, the newest last: only while the agent is followed or debugged.
     pub recent: Vec<CycleSeen>,
@@ -75,7 +75,7 @@ fn is_false(value: &bool) -> bool {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BeliefSeen {
-    /// Literal without its annotations; for a rule, all of it.
+    /// Literal without annotations; for a rule, the complete text.
     pub text: String,
     /// Namespace.
     pub namespace: String,
@@ -94,7 +94,7 @@ pub struct BeliefSeen {
 pub struct GoalSeen {
     /// Text, as `!serve(amy)`.
     pub text: String,
-    /// State: `pending` before a plan is chosen, then that of its intention.
+    /// State: `pending` before a plan is chosen, then the state of its intention.
     pub state: String,
     /// Number of the intention that pursues it.
     pub intention: Option<u64>,
@@ -111,7 +111,7 @@ pub struct IntentionSeen {
     pub id: u64,
     /// State: `running`, `atomic` (no other runs), `waiting`, `suspended`.
     pub state: String,
-    /// Event that it waits for.
+    /// Event that the intention waits for.
     pub waits_for: Option<String>,
     /// Plans in progress, the innermost first.
     pub frames: Vec<FrameSeen>,
@@ -122,15 +122,15 @@ pub struct IntentionSeen {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FrameSeen {
-    /// Event that it handles, with the values that are known by now.
+    /// Event that the frame handles, with the values that are known by now.
     pub trigger: String,
     /// Label of the plan.
     pub plan: String,
     /// File of the plan.
     pub file: String,
-    /// Line where the plan begins; 0 if it was no text.
+    /// Line where the plan begins; 0 if the plan has no text.
     pub line: u32,
-    /// Present step, as it is written; `None` at the end.
+    /// Present step, as the program writes it; `None` at the end.
     pub step: Option<String>,
     /// Line of the step.
     pub step_line: Option<u32>,
@@ -147,16 +147,16 @@ pub struct PlanSeen {
     pub label: String,
     /// Triggering event.
     pub trigger: String,
-    /// Context; empty if it always holds.
+    /// Context; empty if the plan has none.
     pub context: String,
     /// Body; empty if there is none.
     pub body: String,
-    /// Source from which it was acquired, if not the program: `self`, an agent.
+    /// Source from which the plan was acquired, if not the program: `self`, an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// File of the plan.
     pub file: String,
-    /// Line where it begins; 0 if it was no text.
+    /// Line where the plan begins; 0 if the plan has no text.
     pub line: u32,
     /// Breakpoint: the agent pauses when the plan is chosen.
     pub breakpoint: bool,
@@ -182,7 +182,7 @@ pub struct MessageSeen {
 pub struct EventSeen {
     /// Text, as `+!serve(amy)[source(bob)]`.
     pub text: String,
-    /// Number of the intention that waits for it to be handled.
+    /// Number of the intention that waits until the event is handled.
     pub intention: Option<u64>,
 }
 

@@ -8,15 +8,15 @@ use crate::storage::{Holder, Room};
 /// Upkeep of an agent: its code, and its usage of its quotas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upkeep {
-    /// Hash of its code, if it has one.
+    /// Hash of the agent's code, if it has one.
     pub code: Option<CodeHash>,
     /// Kind of body that runs it on this node, if its code tells.
     pub kind: Option<AgentKind>,
-    /// Owner for whom quotas are counted, for people; empty if they are not counted.
+    /// Owner for whom quotas are counted, for people; empty if no quota is counted.
     pub owner: String,
     /// Quotas that are limited, or counted.
     pub quotas: Vec<QuotaSeen>,
-    /// Holder under which it stores data on the node, and the room that it has, if it may store any.
+    /// Holder under which the agent stores data on the node, and the room for it; `None` if the agent may store none.
     pub storage: Option<(Holder, Room)>,
 }
 
@@ -36,7 +36,7 @@ impl Upkeep {
 pub struct QuotaSeen {
     /// Name of the quota in policies: `memory_bytes`, `cpu_ms_per_s`.
     pub name: &'static str,
-    /// Usage, if it is counted; for a quota per second, in the present one.
+    /// Usage, if it is counted. For a quota per second, this is the usage in the present second.
     pub used: Option<u64>,
     /// Limit, if there is one.
     pub max: Option<u64>,

@@ -131,7 +131,7 @@ pub enum News {
     /// News of an agent's move from one node to another.
     #[compact(name = "H")]
     Hop(HopNews),
-    /// End of the introduction: news after it are of later events.
+    /// End of the introduction: later news are of later events.
     Introduced,
     /// Question: which of these agents does the receiving node have?
     Asks(Vec<Symbol>),
@@ -139,7 +139,7 @@ pub enum News {
     Has {
         /// Agents that the sending node has.
         agents: Vec<(Symbol, AgentKind)>,
-        /// Agents that it does not have.
+        /// Agents that the sending node does not have.
         not: Vec<Symbol>,
     },
     /// Question or answer about a node's capacity, for placement advice.
@@ -168,7 +168,7 @@ pub enum News {
 pub struct Member {
     /// Name of the node.
     pub node: String,
-    /// Address at which it listens.
+    /// Address at which the node listens.
     pub address: String,
 }
 

@@ -335,7 +335,7 @@ fn smoothed(known: Option<Duration>, took: Duration, begins: bool) -> Duration {
 #[derive(Clone, Copy)]
 struct Session {
     incarnation: u64,
-    /// Number of items received in it.
+    /// Number of items received in the session.
     received: u64,
     /// Incarnation of this end in the session before, if this end began the session anew: the peer may not have heard
     /// of it.
@@ -385,9 +385,9 @@ pub struct Link {
     patience: Duration,
     /// Items from the oldest unacknowledged one on.
     window: VecDeque<Item>,
-    /// Number of them that were sent on the present connection.
+    /// Number of items of the window that were sent on the present connection.
     sent: usize,
-    /// Number of the first of them.
+    /// Number of the first item of the window.
     first: u64,
     session: Option<Session>,
     connection: Option<Connection>,

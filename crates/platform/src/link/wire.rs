@@ -105,7 +105,7 @@ pub struct Ping {
     pub next: u64,
     /// Time of a question, by the sending node's clock and more than 0, if the peer is to answer at once.
     pub question: u64,
-    /// Question that this answers, if it is more than 0.
+    /// Number of the question that this answers; 0: none.
     pub answer: u64,
 }
 
@@ -248,7 +248,7 @@ impl Content for Refuse {
 pub struct Train {
     /// Time of the question, by the sending node's clock and more than 0, if the peer is to answer at once.
     pub question: u64,
-    /// Question that this answers, if it is more than 0.
+    /// Number of the question that this answers; 0: none.
     pub answer: u64,
     /// Bytes that the answer should have.
     pub wanted: u64,

@@ -29,7 +29,7 @@ pub struct Bearer {
 pub struct Part {
     /// Offset of the part, in bytes.
     pub at: u64,
-    /// Bytes of the whole; 0 if it is not available.
+    /// Bytes of the whole; 0 if the whole is not available.
     pub of: u64,
     /// Bytes of the part.
     pub bytes: Vec<u8>,
@@ -118,7 +118,7 @@ enum Stage {
     Queued,
     Looking,
     Coming(Coming),
-    /// Being checked, after it came from that node.
+    /// Check of code that came from that node.
     Admitting(NodeId),
 }
 

@@ -79,12 +79,12 @@ impl Drop for Wish {
 pub enum Hop {
     /// Arrival, told to the agent that moved: it is on another node now.
     Arrived {
-        /// Node that it left.
+        /// Node that the agent left.
         from: Symbol,
     },
     /// Failure, told to the agent that was to move or to be cloned: nothing happened.
     Stayed {
-        /// Node where it, or its clone, was to be.
+        /// Node where the agent, or its clone, was to be.
         to: Symbol,
         /// Reason.
         why: HopError,
@@ -124,7 +124,7 @@ pub enum HopError {
     /// State too large to move.
     #[error("its state is too large to move: {bytes} bytes, {bytes_max} are the most")]
     TooLarge {
-        /// Bytes of its state and its mailbox.
+        /// Bytes of the agent's state and mailbox.
         bytes: u64,
         /// Most bytes that may move.
         bytes_max: u64,

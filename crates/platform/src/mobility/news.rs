@@ -107,20 +107,20 @@ pub struct Offer {
     pub owner: Symbol,
     /// Root agent of its family; the agent itself if nobody created it.
     pub root: Symbol,
-    /// Place of its code.
+    /// Place of the agent's code.
     pub origin: Whence,
     /// State of the agent as it travels, or the first piece of it.
     pub state: Vec<u8>,
     /// Bytes of all pieces.
     pub of: u64,
-    /// Bytes of the unpacked state (LZ4); 0 if it is not packed.
+    /// Bytes of the unpacked state (LZ4); 0 if the state is not packed.
     pub unpacked: u64,
-    /// Name of the clone, if it is one; an empty name is made from the agent's. A clone belongs to the destination as
-    /// soon as it is made.
+    /// Name of the clone, if the agent is one; an empty name is made from the agent's. A clone belongs to the
+    /// destination as soon as it is made.
     pub clone: Option<Symbol>,
-    /// Node on which it was created; for a clone, the node of its original.
+    /// Node on which the agent was created; for a clone, the node of its original.
     pub home: Symbol,
-    /// Remaining lifetime in milliseconds, if it is bounded.
+    /// Remaining lifetime in milliseconds, if the lifetime is bounded.
     pub lifetime_ms: Option<u64>,
     /// Age in milliseconds; 0 for a clone, which begins.
     pub age_ms: u64,
@@ -147,7 +147,7 @@ impl Offer {
         self.state.len() as u64 == self.of
     }
 
-    /// Takes the next piece of its state. Returns false if the piece is not the next.
+    /// Takes the next piece of the agent's state. Returns false if the piece is not the next.
     pub fn take_piece(&mut self, piece: &Part) -> bool {
         let due = piece.at == self.state.len() as u64 && piece.of == self.of && !piece.bytes.is_empty();
         let fits = due && piece.bytes.len() as u64 <= self.of.saturating_sub(piece.at);

@@ -39,7 +39,7 @@ struct Leaving {
     to: NodeId,
     door: ShardIndex,
     stage: Leave,
-    /// Code that the destination may be given if it lacks it.
+    /// Code that the destination may be given, if it lacks the code.
     code: Option<CodeHash>,
     /// Offset of the next part of the code, once one was given.
     code_at: Option<u64>,
@@ -103,9 +103,9 @@ impl Coming {
 /// Barrier that has to pass through all shards of this node, so that nothing under way in them is overtaken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
-    /// Destination, before it is ready: messages of its agents to the one that arrives are on the link.
+    /// Destination, before it is ready: its agents' messages to the arriving agent are on the link.
     Prepare(HopId, NodeId),
-    /// Source, after it committed: messages of its agents to the one that left are in that one's mailbox.
+    /// Source, after it committed: its agents' messages to the departed agent are in that agent's mailbox.
     Depart(HopId),
     /// Source, after a node has followed: messages of that node are at the entry shard.
     Pass(HopId, NodeId),
@@ -146,7 +146,7 @@ pub enum Step {
     Drop {
         /// Hop.
         hop: HopId,
-        /// Node where it stays.
+        /// Node where the agent stays.
         from: NodeId,
         /// True if that node is lost.
         lost: bool,

@@ -116,7 +116,7 @@ pub enum Principal {
     Session {
         /// Local name of its agent.
         name: Symbol,
-        /// Node that it is connected to, as for agents.
+        /// Node that the program is connected to, as for agents.
         node: Symbol,
     },
     /// Any other party: an agent of another platform, or one that has not proven a name.

@@ -99,27 +99,27 @@ pub struct Terms {
     pub storage: bool,
     /// Room for stored data.
     pub room: Room,
-    /// Environments on which it may act.
+    /// Environments on which the agent may act.
     pub environments: Vec<Pattern>,
-    /// Topics on which it may publish.
+    /// Topics on which the agent may publish.
     pub topics: Vec<Pattern>,
     /// Processor time of one call, in milliseconds.
     pub call_cpu_ms: u32,
     /// Processor time in any second, in milliseconds.
     pub cpu_ms_per_s: Option<u32>,
-    /// Bytes of its memory.
+    /// Bytes of the agent's memory.
     pub memory_bytes: usize,
     /// Bytes of the mind of an AgentSpeak agent.
     pub mind_memory_bytes: usize,
     /// Bytes of memory of the process up to which the agent may fill it; `None` stands for the default limit.
     pub node_memory_bytes: Option<u64>,
-    /// Messages that it may send in any second.
+    /// Messages that the agent may send in any second.
     pub messages_per_s: Option<u32>,
     /// Bytes of one message that it sends, as it hands it to the node.
     pub message_bytes: usize,
     /// Longest stay on the node.
     pub lifetime: Option<Duration>,
-    /// Timers that it may have set.
+    /// Timers that the agent may have set.
     pub timers: usize,
     /// Bytes of new names, which a process keeps for ever.
     pub name_bytes: u64,
@@ -141,9 +141,9 @@ pub struct OutputTerms {
 pub struct OwnerTerms {
     /// Processor time in any second, in milliseconds.
     pub cpu_ms_per_s: Option<u32>,
-    /// Bytes of their memories.
+    /// Bytes of the memories of the owner's agents, together.
     pub memory_bytes: Option<u64>,
-    /// Messages that they may send in any second.
+    /// Messages that the owner's agents may send in any second.
     pub messages_per_s: Option<u32>,
     /// Bytes of one message that any of them sends. This is no sum: the lower of it and [`Terms::message_bytes`]
     /// applies.

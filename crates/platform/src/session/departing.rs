@@ -11,7 +11,7 @@ use crate::{AgentBody, Mailbox, Next, Time, Turn};
 /// Body of an agent that moves in its first turn; see the module.
 pub struct DepartingBody {
     body: Box<dyn AgentBody>,
-    /// Destination of its first turn.
+    /// Destination of the agent.
     to: Option<Symbol>,
     /// Wish that the agent move there, until it sets off.
     wish: Option<Wish>,

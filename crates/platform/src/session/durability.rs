@@ -28,7 +28,7 @@ use crate::limits::{
 /// Last saved state of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
-    /// Name of its code.
+    /// Name of the agent's code.
     pub code: Arc<CodeName>,
     /// State.
     pub state: Arc<[u8]>,
@@ -51,7 +51,7 @@ pub(super) struct AgentDurability {
     held_bytes: usize,
     held_deliveries: u64,
     held_memory: usize,
-    /// Bytes of both, charged to its client's account.
+    /// Bytes of unsaved and held messages, charged to its client's account.
     unsaved_bytes: usize,
     pub weight: Weight,
     /// Code that the node asked for, as far as it has arrived.
@@ -78,7 +78,7 @@ struct Coming {
 /// Message that an agent was given and no state covers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unsaved {
-    /// Number of its frame.
+    /// Number of the message's frame.
     frame: u64,
     message: Arc<AclMessage>,
     bytes: usize,

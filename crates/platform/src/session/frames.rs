@@ -111,7 +111,7 @@ pub struct Hello {
 pub struct Resume {
     /// Identifier of the session.
     pub session: String,
-    /// Secret from its welcome.
+    /// Secret from the session's welcome.
     pub secret: String,
     /// Number of the last numbered frame received from the node.
     pub received: u64,
@@ -315,7 +315,7 @@ pub struct StateFrame {
     pub number: u64,
     /// Agent.
     pub agent: u32,
-    /// Name of its code, as saved.
+    /// Name of the agent's code, as saved.
     pub code: String,
     /// State, as saved.
     #[serde(with = "super::octets")]
@@ -332,7 +332,7 @@ pub struct Lacks {
     pub number: u64,
     /// Agent.
     pub agent: u32,
-    /// Name of its code.
+    /// Name of the agent's code.
     pub code: String,
 }
 
@@ -343,7 +343,7 @@ pub struct CodePart {
     pub number: u64,
     /// Agent.
     pub agent: u32,
-    /// Name of its code.
+    /// Name of the agent's code.
     pub code: String,
     /// Offset of this part: the end of the one before.
     pub at: u64,
@@ -372,7 +372,7 @@ pub struct OfferFrame {
     pub number: u64,
     /// Local name of the agent.
     pub name: String,
-    /// Name of its code.
+    /// Name of the agent's code.
     pub code: String,
 }
 

@@ -122,7 +122,7 @@ pub(super) struct InvitedBody {
     client: Arc<SharedSession>,
     former: Option<Former>,
     next: Option<Box<dyn AgentBody>>,
-    /// Reason why it cannot return to its former body.
+    /// Reason why the agent cannot return to its former body.
     stuck: Option<String>,
 }
 

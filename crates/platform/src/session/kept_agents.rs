@@ -111,14 +111,14 @@ pub(super) struct Tenure {
 /// Place of a kept agent.
 #[derive(Debug)]
 enum Place {
-    /// Session of its client.
+    /// Session of the agent's client.
     Session,
-    /// Slot where it waits for its client.
+    /// Slot where the agent waits for its client.
     Waiting(Arc<Cell>),
     /// Passage from a waiting body to a session.
     Passing(Arc<Cell>),
-    /// Node that runs it, in this life of its name, with its kept state but for the state proper. The life is unknown
-    /// while an agent from before a restart [is not there yet](Shelf::note_life).
+    /// Node that runs the agent, in this life of the name; with the kept state but for the state proper. The life is
+    /// unknown while an agent from before a restart [is not there yet](Shelf::note_life).
     GoneOn(Option<u32>, Kept),
 }
 

@@ -68,7 +68,7 @@ pub(super) struct KeptBody {
     name: Symbol,
     cell: Arc<Cell>,
     shelf: Arc<Shelf>,
-    /// End of its wait, known from its first turn on, and the time it had waited before that.
+    /// End of the agent's wait, known from the first turn on, and the time that the agent had waited before.
     until: Time,
     waited: Duration,
     /// True if the agent should continue on its node without its client, if possible.

@@ -27,7 +27,7 @@ use crate::mobility::{HopError, Wish};
 pub(super) struct Moves {
     /// Support for moves by the client.
     pub known: bool,
-    /// Agents that are offered to it.
+    /// Agents that are offered to the client.
     offers: Vec<Arc<Invitation>>,
     /// Time when the first wait for the client ends: for an answer to a wish, or for code.
     due: Option<Time>,
@@ -56,11 +56,11 @@ struct Gone {
 /// Progress of an agent that leaves its client.
 #[derive(Debug)]
 pub(super) enum Departure {
-    /// Ready: it leaves in its next turn, if it can. True if its client was asked for its code.
+    /// Ready: the agent leaves in its next turn, if it can. True if its client was asked for its code.
     Ready(Box<Save>, bool),
     /// Leaving in its present turn: frames that arrive meanwhile are too late.
     Going,
-    /// Waiting for its code, until this time for the next part.
+    /// Waiting for the agent's code, until this time for the next part.
     Code(Box<Save>, Time),
     /// Offered to another client.
     Offered(Box<Save>),
@@ -79,13 +79,13 @@ impl Departure {
 
 /// Agent that left its client.
 pub(super) struct Departed {
-    /// Number of the save by which it left.
+    /// Number of the save by which the agent left.
     pub save: u64,
-    /// Messages that it had withheld.
+    /// Messages that the agent had withheld.
     pub held: Vec<Waiting>,
     /// Messages that its state does not cover.
     pub unsaved: Vec<Unsaved>,
-    /// Wish that it move, if there was one.
+    /// Wish that the agent move, if there was one.
     pub wish: Option<Wish>,
 }
 

@@ -21,12 +21,12 @@ const WAITS: u8 = 3;
 /// Change of a kept agent that is not written yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Anything: nothing may be written of it yet.
+    /// Any part of the agent: nothing may be written yet.
     #[default]
     All,
     /// State alone.
     State,
-    /// Start of the wait for its client.
+    /// Start of the wait for the agent's client.
     Waits,
     /// No change.
     None,
@@ -37,7 +37,7 @@ pub(super) enum Change {
 struct Form {
     on_leave: OnLeave,
     holds: bool,
-    /// Name of its code; `None` if the agent never saved a state.
+    /// Name of the agent's code; `None` if the agent never saved a state.
     code: Option<String>,
     state: Vec<u8>,
     /// True if the code came to the client from this node, or to the node from the client.

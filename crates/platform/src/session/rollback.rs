@@ -20,7 +20,7 @@ pub(super) struct Rollback {
     pub saved: SavedState,
     /// Agent of the client to which it was sent.
     pub to: Symbol,
-    /// Host and origin that make it again, if it was the node's.
+    /// Host and origin that make the agent again, if it was the node's.
     pub node: Option<(Arc<dyn Host>, Origin)>,
     /// Former tenure of the agent, if it was kept.
     pub before: Option<Tenure>,

@@ -36,21 +36,21 @@ pub(super) struct SessionAgent {
     /// True if the agent was woken, and had no turn since.
     woken: bool,
     pub ending: Option<EndReason>,
-    /// Reason of its end, if its body ended before its creation was told.
+    /// Reason of the agent's end, if the body ended before the creation was reported.
     gone: Option<String>,
     /// Record of the kept agent, if it is to be kept.
     pub keeping: Option<Box<AgentDurability>>,
-    /// Request of its client not to keep the agent, made before the agent existed.
+    /// Request of the client not to keep the agent, made before the agent existed.
     pub is_to_end: bool,
     /// Change of the kept state that is not written to the journal yet.
     pub change: Change,
     /// End of the agent's session. If the agent is to be kept, it waits from now on.
     parts: bool,
-    /// Departure from its client, if it is leaving.
+    /// Departure from the client, if the agent is leaving.
     pub departing: Option<Departure>,
-    /// Wish that it move elsewhere, and the end of the client's time to answer.
+    /// Wish that the agent move elsewhere, and the end of the client's time to answer.
     pub wish: Option<(Wish, Time)>,
-    /// Former place, if it was offered to the client.
+    /// Former place, if the agent was offered to the client.
     pub arrived: Option<Symbol>,
 }
 
@@ -111,12 +111,12 @@ pub(super) enum Outlook {
     More,
     /// End, with the messages that the client did not acknowledge, each for this agent.
     End(EndReason, Vec<Arc<AclMessage>>),
-    /// Wait for its client, with the messages that its kept state does not cover.
+    /// Wait for the agent's client, with the messages that the kept state does not cover.
     Part(Symbol, Kept, Vec<Unsaved>),
 }
 
 impl Session {
-    /// Returns its agents by their numbers, without those that are being created.
+    /// Returns the session's agents by their numbers, without those that are being created.
     pub fn agents(&self) -> impl Iterator<Item = (u32, Aid)> + '_ {
         self.lodgers.iter().filter_map(|(agent, lodger)| Some((*agent, lodger.aid?)))
     }

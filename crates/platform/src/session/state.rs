@@ -70,7 +70,7 @@ pub enum SessionEvent {
         agent: u32,
         /// Local name of the agent.
         name: Symbol,
-        /// Name of its code.
+        /// Name of the agent's code.
         code: Arc<CodeName>,
     },
     /// Admit code of an agent, then call [`Session::handle_code`]; if it was admitted, call [`Session::note_brought`]
@@ -82,7 +82,7 @@ pub enum SessionEvent {
         agent: u32,
         /// Local name of the agent.
         name: Symbol,
-        /// Name of its code.
+        /// Name of the agent's code.
         code: Arc<CodeName>,
         /// Bytes that the client sent as that code.
         bytes: Vec<u8>,
@@ -97,7 +97,7 @@ pub enum SessionEvent {
         agent: u32,
         /// Local name of the agent.
         name: Symbol,
-        /// Name of its code.
+        /// Name of the agent's code.
         code: Arc<CodeName>,
         /// True if the code came to the client from this node, or to the node from the client.
         is_given: bool,
@@ -113,7 +113,7 @@ pub enum SessionEvent {
     Forged {
         /// Agent that sent it.
         agent: Symbol,
-        /// Sender that it named.
+        /// Sender that the agent named.
         sender: Aid,
     },
 }

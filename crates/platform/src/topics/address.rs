@@ -131,7 +131,7 @@ pub enum TopicError {
     TooManyOfAgent {
         /// Agent.
         agent: Symbol,
-        /// Number of topics and groups that it may be in.
+        /// Number of topics and groups that the agent may be in.
         most: usize,
     },
     /// Too many topics and groups.
@@ -142,7 +142,7 @@ pub enum TopicError {
     Full {
         /// Topic or group.
         name: Symbol,
-        /// Number that it may have.
+        /// Number that the topic or group may have.
         most: usize,
     },
     /// Policy that does not let the agent subscribe.

@@ -66,7 +66,7 @@ pub struct Topics {
 struct Entry {
     /// Agents of this node, in the order in which they joined.
     local: BTreeMap<u64, Symbol>,
-    /// Number of them that have too much to do.
+    /// Number of these agents that have too much to do.
     crowded: usize,
     remote: BTreeMap<NodeId, Remote>,
     turn: Arc<AtomicU32>,
@@ -83,7 +83,7 @@ struct Agent {
 }
 
 impl Agent {
-    /// Returns its topics and groups, the oldest first, so that news does not depend on how names are hashed.
+    /// Returns the agent's topics and groups, the oldest first, so that news does not depend on how names are hashed.
     fn places_in_order(&self) -> Vec<(u64, Symbol)> {
         let mut places: Vec<(u64, Symbol)> = self.places.iter().map(|(name, place)| (*place, *name)).collect();
         places.sort_unstable_by_key(|(place, _)| *place);

@@ -53,7 +53,7 @@ struct Leaving {
     own: bool,
     /// Nodes that may still publish by the old way.
     links: FxHashSet<NodeId>,
-    /// Hop by which it came, with the nodes whose change to this node is not over yet.
+    /// Hop by which the agent came, with the nodes whose change to this node is not over yet.
     earlier: Option<(HopId, FxHashSet<NodeId>)>,
 }
 

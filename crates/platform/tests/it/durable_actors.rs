@@ -88,7 +88,7 @@ impl Actor {
         Some((ticket, Deed::Handled { from: message.sender.name.to_string(), life, number }))
     }
 
-    /// Returns its step as records, and the messages that leave when they are written.
+    /// Returns the actor's step as records, and the messages that leave when they are written.
     pub fn capture(&mut self) -> (Vec<Record>, Vec<(Ticket, Symbol, AclMessage)>) {
         let born = self.born.take();
         let whole = born.is_some() || self.deeds.len().is_multiple_of(5);

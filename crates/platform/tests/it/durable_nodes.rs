@@ -680,8 +680,8 @@ impl Cluster {
         }
     }
 
-    /// Lets everything on its way arrive, be handled and written, this number of times; but nothing of one node, or to
-    /// it.
+    /// Lets everything on its way arrive, be handled and written, this number of times. Nothing from or to the stalled
+    /// node arrives.
     fn settle_down(&mut self, rounds: usize, stalled: Option<usize>) {
         let moving: Vec<usize> = (0..NODES).filter(|node| Some(*node) != stalled).collect();
         for node in &moving {

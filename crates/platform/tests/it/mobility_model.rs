@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// Asks the source for its code.
+    /// Sends node `asks` the part of the code from this byte on, if the source may.
     fn give(&mut self, asks: usize, hop: HopId, at: u64) {
         let code = self.ask(SOURCE, |transits| transits.code_for(NodeId(asks as u32), hop, at));
         if code.flatten() != Some(CODE) {

@@ -68,7 +68,7 @@ pub struct Terms {
     pub patience: Duration,
     /// Project that the society runs.
     pub project: String,
-    /// Fingerprints of the programs of its durable agents, by file.
+    /// Fingerprints of the programs of the project's durable agents, by file.
     pub programs: BTreeMap<String, String>,
     /// Token for links, used if this is the first node.
     pub token: String,
@@ -124,7 +124,7 @@ pub enum Action {
 /// Ending of a node's part in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Departure by its own choice.
+    /// Voluntary departure.
     Left,
     /// Deposition: other nodes took it for dead.
     Deposed,
@@ -237,7 +237,7 @@ pub struct Participant {
     seen_self: bool,
     /// Number of the node, while it is being written.
     numbering: Option<u64>,
-    /// Node that may be alive, with the revision of its key when it was first looked at.
+    /// Node that may be alive, with the revision of its key at the first look.
     rival: Option<(Nonce, Revision)>,
 }
 

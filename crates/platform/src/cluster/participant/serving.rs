@@ -25,9 +25,9 @@ pub struct NodeView {
     pub placer: bool,
     /// Number of partitions that it owns.
     pub partitions: usize,
-    /// Number of those that it is to hand over.
+    /// Number of those that the node is to hand over.
     pub leaving: usize,
-    /// Partitions that it owns and cannot serve.
+    /// Partitions that the node owns and cannot serve.
     pub unserved: Vec<Partition>,
 }
 
