@@ -46,7 +46,7 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
     // Owner, or next owner.
     let carrier =
         |partition: Partition, part: &Part| part.next.filter(|node| may_have(*node, partition)).or(part.owner);
-    // Node for whose share it counts; a place that is due to load does not count.
+    // Node for whose share the partition counts. A place that is due to load does not count.
     let bearer = |(partition, part): (Partition, &Part)| {
         let home = part.home.filter(|node| may_have(*node, partition));
         home.or(carrier(partition, part)).filter(|node| lives(*node))
@@ -65,7 +65,7 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
             None => part.home.filter(|home| to == Some(*home) && elsewhere.is_some()),
         };
         match (owner, part.wish.or(part.home.and(elsewhere)).or(to)) {
-            // No living node may have it: it waits.
+            // No living node may have the partition: it waits.
             (_, None) => part.next = part.next.filter(|node| may_have(*node, Partition(index))),
             (None, Some(to)) => {
                 (part.owner, part.next) = (Some(to), None);
@@ -76,7 +76,7 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
                 match part.next {
                     // A partition whose agents do not stop delays no others.
                     Some(_) => moving += usize::from(!is_stuck(part.owner, Partition(index))),
-                    // A caller waits for it.
+                    // A caller waits for this move.
                     None if part.owner != Some(to) && part.wish.is_some() => part.next = Some(to),
                     None if part.owner != Some(to) => waiting.push((Partition(index), to)),
                     None => {}

@@ -185,7 +185,7 @@ impl Fleet {
         if before == most {
             return;
         }
-        // The others' weights do not depend on it.
+        // The others' weights do not depend on this device.
         let least = before.min(most);
         for at in 0..self.places.len() {
             if self.places.get(at).and_then(Option::as_ref).is_some_and(|place| place.device.units > least) {

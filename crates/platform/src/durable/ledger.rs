@@ -260,7 +260,7 @@ impl Ledger {
             self.settled.entry(partition).or_default().push(ticket);
             self.confirming.insert(ticket, by);
         } else if !self.confirming.contains_key(&ticket) && self.is_past(ticket) {
-            // Its sender has written the settlement already.
+            // The message's sender has written the settlement already.
             self.release(ticket, by);
         }
     }
@@ -395,7 +395,7 @@ impl Ledger {
             self.settled.entry(partition).or_default().append(&mut tickets);
         }
         if let Some(kept) = &mut self.letters {
-            // They are in each sender's order.
+            // The messages are in each sender's order.
             for (ticket, to, sent) in letters {
                 let sender = self.accounts.get_mut(&ticket.sender);
                 let after = sender.map_or(0, |sender| sender.note_sent(to.name, ticket.number));

@@ -24,7 +24,7 @@ impl Upkeep {
     /// Returns the upkeep of an agent with this origin, of which nothing is counted.
     pub fn of(origin: &Origin) -> Self {
         match origin {
-            // The way by which it came here does not matter.
+            // The way by which the agent came here does not matter.
             Origin::GoneOn { code, .. } => Self::of(code),
             _ => Self { code: origin.code(), kind: origin.kind(), ..Self::default() },
         }

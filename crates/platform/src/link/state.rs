@@ -470,7 +470,7 @@ impl Link {
 
     /// Puts items on the link, in order; `items` is empty afterwards.
     pub fn offer(&mut self, items: &mut Vec<Item>) {
-        // As one run of memory, not one by one.
+        // Appended as one run of memory, not one by one.
         let mut fresh = VecDeque::from(std::mem::take(items));
         self.window.append(&mut fresh);
         *items = fresh.into();

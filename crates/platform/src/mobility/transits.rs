@@ -273,7 +273,7 @@ impl Transits {
     fn handle_followed(&mut self, hop: HopId, node: NodeId, name: Symbol) {
         let Some(departed) = self.departed_of(hop) else { return };
         match departed.others.iter_mut().find(|(other, _)| *other == node) {
-            // Its messages may be among those that wait.
+            // Messages of that node may be among those that wait.
             Some((_, other)) if !departed.emptied => *other = Other::Followed,
             Some(_) => {
                 self.pass(hop, node, name);

@@ -341,7 +341,7 @@ impl Session {
         // Naming code does not entitle a client to it.
         keeping.is_given &= !is_new;
         let is_asked = (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some();
-        // If that is too often, the node is asked with a later save.
+        // If the account asks too often, the node is asked with a later save.
         if is_asked && self.opening.shelf.count_lookup(&self.opening.grant.account, self.heard_at) {
             self.looking += 1;
             self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });

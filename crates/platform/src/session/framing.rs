@@ -439,7 +439,7 @@ impl FrameWriter {
                 if self.remember == 0 {
                     out.extend_from_slice(self.scratch.get(1..).unwrap_or_default());
                 } else {
-                    // It was written by itself already, so this cannot fail.
+                    // The message was encoded by itself already, so this cannot fail.
                     let _ = self.encoder.encode_message(message, out);
                 }
             }

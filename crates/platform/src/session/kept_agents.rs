@@ -301,7 +301,7 @@ impl Shelf {
             _ => None,
         };
         let mut books = self.books();
-        // Its state is the node's own now.
+        // The agent's state is the node's own now.
         let _ = books.weigh(name, 0);
         if let Some(entry) = books.entries.get_mut(&name) {
             entry.place = Place::GoneOn(Some(life), Kept { saved: None, ..kept.clone() });
@@ -458,7 +458,7 @@ impl Shelf {
                 entry.place = Place::Session;
                 return Ok(());
             }
-            // That agent of the name ended; this is another.
+            // The kept agent ended; this is another one of its name.
             Some(_) => books.strike(name),
             None => {}
         }
@@ -560,7 +560,7 @@ impl Shelf {
         {
             entry.place = Place::Session;
             if kept.is_none() {
-                // It ended meanwhile.
+                // The agent ended meanwhile.
                 books.strike(name);
             }
         }
@@ -732,7 +732,7 @@ mod tests {
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));
         assert_eq!(session.lock().agents().count(), 1, "it is told that it has it");
-        // Its node stops serving its partition before its first turn with the new body.
+        // The node stops serving the partition before the agent's first turn with the new body.
         waiting.yielded(&mut Mailbox::default());
         assert!(ends(&session).is_empty(), "its name is not free yet");
         drop(waiting);
@@ -770,7 +770,7 @@ mod tests {
         }
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));
-        // It ends before it is asked.
+        // The agent ends before it is asked.
         node.life.store(1, Ordering::Relaxed);
         let (_, with) = node.asked.lock().unwrap().pop().unwrap();
         assert!(with(None).is_none());

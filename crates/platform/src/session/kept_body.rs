@@ -108,7 +108,7 @@ impl KeptBody {
     /// waited, if it had.
     pub fn resumed(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Origin, waited: Option<Duration>) -> Self {
         let mut body = Self::new(name, kept, shelf, Some(written));
-        // From now on the journal says that it waits.
+        // From now on the journal says that the agent waits.
         body.change = if waited.is_some() { Change::None } else { Change::Waits };
         (body.waited, body.grace) = (waited.unwrap_or_default(), None);
         body

@@ -191,7 +191,7 @@ impl Session {
                         self.handle_agent_gone(agent, &reason);
                         self.handle_agent_left(agent);
                     }
-                    // Its first turns may have been before.
+                    // The agent may have had its first turns before.
                     None => self.wake(agent),
                 }
             }
@@ -461,7 +461,7 @@ impl Session {
     /// only this receiver.
     pub(super) fn handle_agent_gone(&mut self, agent: u32, reason: &str) -> Vec<Arc<AclMessage>> {
         if let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_none()) {
-            // Its creation may still fail; the outcome is told later.
+            // The agent's creation may still fail. The outcome is told later.
             lodger.gone = Some(reason.to_owned());
             return Vec::new();
         }

@@ -288,7 +288,7 @@ impl Session {
     /// Returns true if this is the secret that the client was told.
     pub fn knows(&self, secret: &str) -> bool {
         let (ours, theirs) = (self.opening.secret.as_bytes(), secret.as_bytes());
-        // In a time that does not depend on where they differ.
+        // The time of the comparison does not depend on where they differ.
         ours.len() == theirs.len() && ours.iter().zip(theirs).fold(0, |all, (one, other)| all | (one ^ other)) == 0
     }
 
@@ -983,7 +983,7 @@ mod tests {
         hear(&mut session, certify(4, BOB)).unwrap();
         session.handle_certified(4, BOB, Err(Fault::new(Code::BadRequest, "no")));
         assert_eq!(said(&mut session), ["certified 2 one", "refused 3 3 NoAgent", "refused 4 4 BadRequest"]);
-        // As many at once as there may be agents, then one a second.
+        // A client may request as many at once as it may have agents, then one a second.
         let now = Time::ZERO;
         let most = u64::from(session.grant().agents);
         for number in 5..=most + 10 {

@@ -277,7 +277,7 @@ impl Topics {
             && *earlier == hop
         {
             if !missing.remove(&node) {
-                // That node is late, and nothing waits for it.
+                // The node is late, and nothing waits for its answer.
                 self.roaming.settled.push(hop);
             }
             let places = leaving.places.clone();
@@ -355,7 +355,7 @@ impl Topics {
         }
         let mut errors = Vec::new();
         for name in places {
-            // It is an ordinary subscriber now.
+            // The agent is an ordinary subscriber now.
             errors.extend(is_settled.then(|| self.join(hop.agent, name, false).err()).flatten());
             self.note_unheard(name);
         }

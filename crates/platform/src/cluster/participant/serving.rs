@@ -114,7 +114,7 @@ impl Participant {
         if hand_over.is_empty() {
             return self.to_do.pop_front();
         }
-        // Due until that is written.
+        // The look stays due until the table is written.
         self.is_due = true;
         let mut table = self.table.as_ref()?.value.clone();
         table.hand_over(self.terms.me, &hand_over);
