@@ -31,7 +31,7 @@ pub struct LocalRoute {
     pub shard: ShardIndex,
     /// Slot in the shard; `None` while the agent is on its way there (new, or moving).
     pub slot: Option<u32>,
-    /// Generation: number of the name's bearer, modulo 2^19.
+    /// Generation: number of the agent among those of its name, modulo 2^19.
     pub generation: u32,
     /// Overload: the agent's mailbox is so full that senders should slow down.
     pub crowded: bool,
@@ -78,7 +78,7 @@ const NO_SLOT: u32 = u32::MAX;
 impl Route {
     /// Route to an unknown agent.
     pub const UNKNOWN: Self = Self(0);
-    /// Number of a name's bearers, one after the other, that are told apart.
+    /// Number of successive agents of one name that are told apart.
     pub const GENERATIONS: u32 = GENERATION_MASK as u32 + 1;
     /// Number of shards that a node can have.
     pub const SHARDS: usize = SHARD_MASK as usize + 1;

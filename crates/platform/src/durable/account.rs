@@ -1,4 +1,4 @@
-//! Books about one agent.
+//! Account of one agent in the ledger.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use whimbrel_acl::Symbol;
 
 use super::record::{Born, Ticket};
 
-/// Books about one agent: its life, the messages it answers for, and the messages it handled.
+/// Account of one agent: its life, the messages it answers for, and the messages it handled.
 #[derive(Debug, Default)]
 pub(super) struct Account {
     pub born: Option<Born>,

@@ -1,4 +1,4 @@
-//! Journal replay: rebuilds books, agents and unsettled messages from the records of partitions.
+//! Journal replay: rebuilds the ledger, agents and unsettled messages from the records of partitions.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub type Letter = (Ticket, Aid, Sent);
 ///
 /// Feed it every frame of each partition ([`JournalReplay::read`]), in the order of the journal; replays of other
 /// partitions can be merged ([`JournalReplay::absorb`]). [`JournalReplay::size`] and [`JournalReplay::condense`] serve
-/// the shortening of a journal. [`JournalReplay::finish`] returns the books, the agents to resume, and the messages to
+/// the shortening of a journal. [`JournalReplay::finish`] returns the ledger, the agents to resume, and the messages to
 /// send again.
 #[derive(Debug)]
 pub struct JournalReplay {
@@ -210,7 +210,7 @@ impl JournalReplay {
         self.stopped
     }
 
-    /// Finishes the replay. Returns the books, the agents to resume, and the messages to send again, in each sender's
+    /// Finishes the replay. Returns the ledger, the agents to resume, and the messages to send again, in each sender's
     /// order. Messages to agents of partitions that were not read are among them, because only other nodes know if
     /// those were handled.
     pub fn finish(mut self) -> (Ledger, Vec<Resumed>, Vec<Letter>) {
@@ -253,7 +253,7 @@ impl JournalReplay {
         names.sort_unstable_by_key(|name| name.as_str().to_owned());
         let mut pieces: Vec<Vec<Record>> = self.ledger.lives_until_now().into_iter().map(|lives| vec![lives]).collect();
         for agent in names {
-            // Agents that the books have closed are left out.
+            // Agents whose account the ledger has closed are left out.
             let Some(account) = books.accounts.get(&agent) else { continue };
             pieces.push(self.condense_agent(agent, account));
             let mut numbers: Vec<u64> = account.unsettled.iter().copied().collect();

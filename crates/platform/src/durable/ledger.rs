@@ -14,7 +14,7 @@ use super::refusals::Refusals;
 use super::{Layout, numbers_of_life};
 use crate::store::Partition;
 
-/// Books of one node about the agents of the partitions that it serves; see the [module](super).
+/// Ledger of one node about the agents of the partitions that it serves; see the [module](super).
 ///
 /// Inputs: each record once the journal has acknowledged it ([`Ledger::note`]); messages that will not be handled
 /// ([`Ledger::write_off`], [`Ledger::refuse`]); facts from other nodes ([`Ledger::hear`]).
@@ -56,12 +56,12 @@ struct Unsettled {
 }
 
 impl Ledger {
-    /// Returns the books of a node that serves nothing yet, for a store with this number of partitions.
+    /// Returns the ledger of a node that serves nothing yet, for a store with this number of partitions.
     pub fn new(partitions: u16) -> Self {
         Self::with_layout(Arc::new(Layout::from(partitions)))
     }
 
-    /// Returns empty books as [`Ledger::new`] does, for a society with this layout.
+    /// Returns an empty ledger as [`Ledger::new`] does, for a society with this layout.
     pub fn with_layout(layout: Arc<Layout>) -> Self {
         Self {
             layout,
@@ -273,7 +273,7 @@ impl Ledger {
         }
     }
 
-    /// Returns true if a message was sent, as far as these books know. A message with a higher number was sent in a
+    /// Returns true if a message was sent, as far as this ledger knows. A message with a higher number was sent in a
     /// later epoch: another node serves its sender by now, and decides about it.
     fn is_past(&self, ticket: Ticket) -> bool {
         match self.accounts.get(&ticket.sender) {
@@ -368,7 +368,7 @@ impl Ledger {
         self.lives = self.lives.max(record.life() + 1);
     }
 
-    /// Merges the books of other partitions that were read and not settled yet.
+    /// Merges the ledger of other partitions that was read and not settled yet.
     pub(super) fn absorb(&mut self, other: Self) {
         self.served.extend(other.served);
         self.accounts.extend(other.accounts);
@@ -382,7 +382,7 @@ impl Ledger {
 
 /// Handover of partitions between nodes.
 impl Ledger {
-    /// Takes over the books of partitions that were read ([`JournalReplay::finish`](super::JournalReplay::finish)),
+    /// Takes over the ledger of partitions that were read ([`JournalReplay::finish`](super::JournalReplay::finish)),
     /// with the unsettled messages of their agents. The node serves these partitions from now on. The next life may
     /// change.
     pub fn take_over(&mut self, books: Self, letters: &[Letter]) {

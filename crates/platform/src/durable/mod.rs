@@ -13,10 +13,11 @@
 //! receiver's journal                 Step { handled: sender #7, state, sent: #1 "propose" }
 //! ```
 //!
-//! The sender writes `Settled` when it is told of the ticket; only then does the receiver forget the ticket. [`Ledger`]
-//! keeps these books as a state machine: records go in, records and facts to pass on come out. If the two agents live
-//! on two nodes, each node has its own books, and [`Facts`] travel between them. [`Servers`] says which messages a node
-//! accepts from links. `docs/design/cluster.md` describes the whole protocol. A message's life on two nodes:
+//! The sender writes `Settled` when it is told of the ticket. Only then does the receiver forget the ticket. [`Ledger`]
+//! keeps these accounts as a state machine: records go in, records and facts to pass on come out. If the two agents
+//! live on two nodes, each node has a ledger of its own, and [`Facts`] travel between them. [`Servers`] says which
+//! messages a node accepts from links. `docs/design/cluster.md` describes the whole protocol. A message's life on two
+//! nodes:
 //!
 //! ```
 //! use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};

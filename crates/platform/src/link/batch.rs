@@ -118,7 +118,7 @@ pub enum News {
         /// Number of the round: see [`Numbered::telling`].
         telling: u64,
     },
-    /// Facts about messages, for the books of the receiving node.
+    /// Facts about messages, for the ledger of the receiving node.
     Facts(Facts),
     /// Partitions that the sending node stops serving: messages to these agents wait until another node serves them.
     /// Other agents stay.

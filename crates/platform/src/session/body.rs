@@ -193,7 +193,7 @@ pub struct SessionBody {
     listed: Option<(Symbol, bool)>,
     /// True once another body replaces this one.
     pub(super) passed_on: bool,
-    /// Way back, if the agent came from elsewhere.
+    /// Rollback of the agent's arrival, if it came from elsewhere.
     pub(super) back: Option<Box<Rollback>>,
     /// Backlog: messages that its client has not taken from the mailbox.
     backlog: Backlog,

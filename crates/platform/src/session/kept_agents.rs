@@ -1,4 +1,4 @@
-//! Shelf: the kept agents of a node. Agents whose session is over wait here for their client.
+//! Kept agents of a node: agents whose session is over, and which wait for their client.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,7 @@ pub struct Shelf {
     uploads: Mutex<Allowances>,
     /// Allowances for searches for code.
     lookups: Mutex<Allowances>,
-    /// Burdens of accounts: bytes that wait for clients.
+    /// Memory quotas of accounts: bytes that wait for clients.
     burdens: Mutex<Burdens>,
 }
 
@@ -223,12 +223,12 @@ impl Shelf {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).take(account, 1, now)
     }
 
-    /// Returns the burden of this account.
+    /// Returns the memory quota of this account.
     pub(super) fn burden(&self, account: &str) -> Arc<MemoryQuota> {
         self.burdens.lock().unwrap_or_else(PoisonError::into_inner).of(account)
     }
 
-    /// Returns the burden of the account for which this agent is kept.
+    /// Returns the memory quota of the account for which this agent is kept.
     pub(super) fn burden_of(&self, name: Symbol) -> Option<Arc<MemoryQuota>> {
         let account = self.books().entries.get(&name)?.account.clone();
         Some(self.burden(&account))
@@ -552,7 +552,7 @@ impl Shelf {
             entry.place = Place::Passing(Arc::clone(&cell));
             cell
         };
-        // Not under the lock of the books, which the cell's holder may want.
+        // Not under the lock of the entries, which the cell's holder may want.
         let kept = cell.pass_on(|| SessionBody::new(Arc::clone(session), agent));
         let mut books = self.books();
         if let Some(entry) = books.entries.get_mut(&name)
@@ -637,7 +637,7 @@ mod tests {
         }
     }
 
-    /// Returns a shelf on which bob, an agent of ann's account, continued at the node.
+    /// Returns kept agents of which bob, an agent of ann's account, continued at the node.
     fn gone_on() -> (Arc<Node>, Arc<Shelf>) {
         let node = Arc::new(Node::default());
         let shelf = Arc::<Shelf>::default();

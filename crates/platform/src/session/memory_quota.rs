@@ -15,7 +15,7 @@ use crate::limits::{
     SESSION_WAITING_COUNTED_BYTES,
 };
 
-/// MemoryQuota: bytes that wait for one account, and for all together.
+/// Memory quota of one account: bytes that wait for it, and for all accounts together.
 #[derive(Debug, Default)]
 pub(super) struct MemoryQuota {
     bytes: AtomicUsize,
@@ -30,12 +30,12 @@ impl MemoryQuota {
     }
 }
 
-/// Burdens of all accounts that have any.
+/// Memory quotas of all accounts for which bytes wait.
 #[derive(Debug, Default)]
 pub(super) struct Burdens {
     by_account: FxHashMap<String, Weak<MemoryQuota>>,
     all: Arc<AtomicUsize>,
-    /// Number of accounts at which those without burden are dropped.
+    /// Number of accounts at which those without waiting bytes are dropped.
     prune_at: usize,
 }
 
@@ -54,7 +54,7 @@ impl Burdens {
     }
 }
 
-/// Part of a burden, released on drop.
+/// Part of the bytes of a memory quota, released on drop.
 #[derive(Debug, Default)]
 pub(super) struct Weight {
     burden: Option<Arc<MemoryQuota>>,

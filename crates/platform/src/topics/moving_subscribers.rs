@@ -2,11 +2,11 @@
 //! its sender, while they move from one node to another.
 //!
 //! A node that publishes does not know the subscribers on other nodes. So while a subscriber moves, three kinds of
-//! nodes have to agree, message by message, by which way it gets a copy. For each node there is one moment at which it
-//! changes from the old way to the new one. Messages that it publishes before go to the source, which passes them on.
-//! Messages that it publishes after go to the destination, where they wait.
+//! nodes have to agree, message by message, by which path it gets a copy. Each node changes from the old path to the
+//! new one at one moment. Messages that it publishes before go to the source, which passes them on. Messages that it
+//! publishes after go to the destination, where they wait.
 //!
-//! A node tells both of them, on the links on which its messages come, behind the last message of the old way. So both
+//! A node tells both of them, on the links on which its messages come, behind the last message of the old path. So both
 //! know for each message over that link if the agent gets a copy from them. The node's scheduler must publish no
 //! message while the node tells it.
 
@@ -24,7 +24,7 @@ use crate::route::NodeId;
 pub(super) struct MovingSubscribers {
     leaving: FxHashMap<Symbol, Leaving>,
     arriving: FxHashMap<Symbol, Arriving>,
-    /// Hops for whose agents this node has still to say that it publishes by the new way.
+    /// Hops for whose agents this node has still to say that it publishes by the new path.
     following: FxHashMap<HopId, Following>,
     /// Nodes that get these topics for an agent that moved there, until they say that it is one of their subscribers.
     /// Their news of other agents meanwhile may be older than its arrival.
@@ -43,15 +43,15 @@ struct Following {
     places: Vec<Symbol>,
 }
 
-/// Agent that this node let go: the node still passes on messages by the old way.
+/// Agent that this node let go: the node still passes on messages by the old path.
 #[derive(Debug)]
 struct Leaving {
     hop: HopId,
     to: NodeId,
     places: Vec<Symbol>,
-    /// True while this node itself publishes by the old way.
+    /// True while this node itself publishes by the old path.
     own: bool,
-    /// Nodes that may still publish by the old way.
+    /// Nodes that may still publish by the old path.
     links: FxHashSet<NodeId>,
     /// Hop by which the agent came, with the nodes whose change to this node is not over yet.
     earlier: Option<(HopId, FxHashSet<NodeId>)>,
@@ -63,9 +63,9 @@ struct Arriving {
     hop: HopId,
     source: NodeId,
     places: Vec<Symbol>,
-    /// True once this node itself publishes by the new way.
+    /// True once this node itself publishes by the new path.
     own: bool,
-    /// Nodes that publish by the new way.
+    /// Nodes that publish by the new path.
     links: FxHashSet<NodeId>,
     /// Nodes that do not yet, once the agent belongs to this node.
     missing: Option<FxHashSet<NodeId>>,
@@ -179,14 +179,14 @@ impl Topics {
         places.into_iter().for_each(|name| self.note_change(name));
     }
 
-    /// Notes that a node publishes by the new way from now on.
+    /// Notes that a node publishes by the new path from now on.
     pub fn handle_followed(&mut self, hop: HopId, node: NodeId) {
         self.change_leaving(hop, |leaving| {
             leaving.links.remove(&node);
         });
     }
 
-    /// Notes that this node itself publishes by the new way: its agents' messages go to the destination directly.
+    /// Notes that this node itself publishes by the new path: its agents' messages go to the destination directly.
     /// Returns the topics and groups.
     pub fn handle_own_followed(&mut self, hop: HopId) -> Vec<Symbol> {
         let leaving = self.roaming.leaving.get(&hop.agent).filter(|leaving| leaving.hop == hop);
@@ -233,12 +233,12 @@ impl Topics {
         places.into_iter().for_each(|name| self.note_change(name));
     }
 
-    /// Returns the destination of an agent, if this node has still to say that it publishes by the new way.
+    /// Returns the destination of an agent, if this node has still to say that it publishes by the new path.
     pub fn destination_of(&self, hop: HopId) -> Option<Symbol> {
         self.roaming.following.get(&hop).map(|one| one.to)
     }
 
-    /// Switches to the new way. Messages published here go to the agent's node from now on, if that node exists and may
+    /// Switches to the new path. Messages published here go to the agent's node from now on, if that node exists and may
     /// get messages of these topics. Without a link to it, they go there from [`Topics::handle_introduced`] on. Returns
     /// the topics and groups, and the errors of an agent of this node.
     pub fn handle_switched(
@@ -260,7 +260,7 @@ impl Topics {
         (places, errors)
     }
 
-    /// Notes that a node publishes by the new way for an agent that arrives here from `source`.
+    /// Notes that a node publishes by the new path for an agent that arrives here from `source`.
     pub fn handle_cleared(&mut self, hop: HopId, source: NodeId, node: NodeId, places: Vec<Symbol>) -> Vec<TopicError> {
         if self.roaming.arriving.get(&hop.agent).is_none_or(|arriving| arriving.hop != hop) {
             let links = FxHashSet::default();
@@ -328,7 +328,7 @@ impl Topics {
     }
 
     /// Notes that the agent belongs to this node, `me`, from now on, and is in these topics and groups. These nodes
-    /// publish by the old way until they say otherwise, and so does this one until [`Topics::handle_switched`].
+    /// publish by the old path until they say otherwise, and so does this one until [`Topics::handle_switched`].
     pub fn handle_owned(
         &mut self,
         hop: HopId,

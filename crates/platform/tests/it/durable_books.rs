@@ -1,4 +1,4 @@
-//! The books of several nodes: what they must not say too early, nor forget.
+//! Ledgers of several nodes: facts that they must not state too early, nor forget.
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;

@@ -280,7 +280,7 @@ impl Platform {
         }
     }
 
-    /// Continues until all is handled and all books are settled.
+    /// Continues until all is handled and all accounts are settled.
     fn drain(&mut self) {
         for _ in 0..6 {
             self.actors.iter_mut().for_each(|actor| (0..actor.mailbox.len()).for_each(|_| actor.handle()));

@@ -192,7 +192,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// Books on all agents that wait, and on what was asked.
+/// Expected state: the agents that wait, and the requests that were made.
 #[derive(Default)]
 struct Books {
     fetches: Fetches,
