@@ -32,9 +32,9 @@ pub struct Measured {
 /// Gauge of a link's throughput.
 ///
 /// The gauge sends trains of bytes. The peer answers when a whole train has arrived, or answers with such a train. The
-/// time that a train takes beyond an empty one is that of its bytes (packet dispersion: Jain and Dovrolis, SIGCOMM
-/// 2002). Each train is four times as long as the one before, until one takes long enough. Then the fastest of a few
-/// counts, because disturbances only slow trains down.
+/// time that a train takes beyond an empty one is that of its bytes (packet dispersion, Jain and Dovrolis 2002). Each
+/// train is four times as long as the one before, until one takes long enough. Then the fastest of a few counts,
+/// because disturbances only slow trains down.
 ///
 /// Order: [`Gauge::begin`], then [`Gauge::next_train`] whenever the link is idle, and [`Gauge::handle_answer`] for each
 /// answer; [`Gauge::take_news`] returns the findings.
