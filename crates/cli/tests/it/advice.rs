@@ -26,7 +26,7 @@ fn a_link_that_is_none_yet_is_told() {
 }
 
 #[test]
-fn it_is_explained() {
+fn advice_is_explained() {
     let job = ["--requests", "2", "--clients", "5", "--per-second", "0.5", "--code", "40000", "--agent-work", "9"];
     let Seen { out, .. } = advise(&[&["--mbit", "10", "--rtt", "2ms", "--explain"], &job[..]].concat());
     insta::assert_snapshot!(out);

@@ -238,9 +238,9 @@ impl Topics {
         self.roaming.following.get(&hop).map(|one| one.to)
     }
 
-    /// Switches to the new path. Messages published here go to the agent's node from now on, if that node exists and may
-    /// get messages of these topics. Without a link to it, they go there from [`Topics::handle_introduced`] on. Returns
-    /// the topics and groups, and the errors of an agent of this node.
+    /// Switches to the new path. Messages published here go to the agent's node from now on, if that node exists and
+    /// may get messages of these topics. Without a link to it, they go there from [`Topics::handle_introduced`] on.
+    /// Returns the topics and groups, and the errors of an agent of this node.
     pub fn handle_switched(
         &mut self,
         hop: HopId,

@@ -79,7 +79,7 @@ fn advice_names_basis_of_values() {
 }
 
 #[test]
-fn it_is_explained() {
+fn advice_is_explained() {
     let advice = Advice::of(&study(0.05), &link(10.0, 2_000));
     let text = Explanation(&advice).text();
     assert!(text.starts_with("go: 17 ms; asking would take 200 ms (12.1x)\n"), "{text}");
