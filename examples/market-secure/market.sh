@@ -10,6 +10,7 @@ whimbrel=$(realpath "$whimbrel")
 cd "$(dirname "$0")"
 
 work=$(mktemp -d)
+: >"$work/n1.log"
 market=
 customers=
 end() {

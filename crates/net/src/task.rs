@@ -404,6 +404,12 @@ impl Task {
                 }
             };
             connection.incoming.use_up(used);
+            if self.link.has_events() {
+                // In the order of the frames: a peer's last items come before its good-bye, and it is introduced before
+                // its first ones, since a receiver may reply.
+                self.hand_on();
+                self.react_to_all();
+            }
         };
         self.hand_on();
         // Note the lack of room first: if there is room only after this question, the task is woken.
@@ -459,8 +465,6 @@ impl Task {
         if self.arrived.is_empty() {
             return;
         }
-        // Introductions come before messages: a receiver may reply, and is heard only when introduced.
-        self.react_to_all();
         let (count, mut all) = self.arrived.take();
         let mut known = LastAnswers::default();
         for came in all.drain(..) {

@@ -57,6 +57,22 @@ fn joining_node_finds_all_others() {
     }
 }
 
+/// A node that leaves writes its last messages and the good-bye at once, so its peer may read them at once.
+#[test]
+fn last_messages_precede_loss() {
+    for _ in 0..20 {
+        let [stays, leaves] = ["stays", "leaves"].map(|name| TestNode::start(name, Setting::default()));
+        let to = leaves.hub.connect_to("stays", stays.address());
+        until("both are introduced", || {
+            [&stays, &leaves].iter().all(|node| node.hub.has_links(1) && !node.desk.agents.lock().unwrap().is_empty())
+        });
+        leaves.send(to, "agent-of-leaves", 7);
+        leaves.hub.leave(Duration::from_secs(5));
+        until("the peer hears of the end", || !stays.desk.heard_at_loss.lock().unwrap().is_empty());
+        assert_eq!((stays.numbers(), stays.desk.heard_at_loss.lock().unwrap()[0]), (vec![7], 1));
+    }
+}
+
 /// Of two connections that cross, one stays.
 #[test]
 fn simultaneous_connections_make_one_link() {

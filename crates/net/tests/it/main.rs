@@ -26,6 +26,8 @@ struct Desk {
     messages: Mutex<Vec<AclMessage>>,
     forged: Mutex<Vec<AclMessage>>,
     lost: Mutex<Vec<AclMessage>>,
+    /// Number of messages that had arrived when a node was lost, for each such node.
+    heard_at_loss: Mutex<Vec<usize>>,
     agents: Mutex<Vec<(NodeId, String)>>,
     busy: std::sync::atomic::AtomicBool,
     /// Number of times that senders were told to go on.
@@ -97,6 +99,7 @@ impl Station for Desk {
     }
 
     fn lose(&self, _node: NodeId, messages: Vec<Envelope>) {
+        self.heard_at_loss.lock().unwrap().push(self.messages.lock().unwrap().len());
         self.lost.lock().unwrap().extend(messages_of(messages));
     }
 
@@ -158,6 +161,7 @@ impl TestNode {
             messages: Mutex::default(),
             forged: Mutex::default(),
             lost: Mutex::default(),
+            heard_at_loss: Mutex::default(),
             agents: Mutex::default(),
             busy: false.into(),
             drained: 0.into(),

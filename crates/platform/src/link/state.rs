@@ -1008,6 +1008,11 @@ impl Link {
         self.events.push_back(LinkEvent::Unsendable(refused));
     }
 
+    /// Returns true if [`Link::poll_event`] has an event.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
