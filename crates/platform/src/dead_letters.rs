@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn no_failure_for_a_failure() {
+    fn dead_failure_gets_no_failure() {
         let mut letters = DeadLetters::new();
         for (performative, sender) in
             [(Performative::Failure, "amy"), (Performative::NotUnderstood, "amy"), (Performative::Inform, "ams")]

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_template_matches_all() {
+    fn empty_template_matches_all() {
         assert!(DfDescription::default().matches(&translator()));
         assert!(DfDescription::offering("", "").matches(&translator()));
         assert!(!DfDescription::offering("", "").matches(&DfDescription::of(Aid::local("eve"))));

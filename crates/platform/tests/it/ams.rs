@@ -206,7 +206,7 @@ fn stopping_platform_creates_no_agents() {
 }
 
 #[test]
-fn the_state_is_data() {
+fn snapshot_restores_whole_state() {
     let mut ams = Ams::new("home");
     ams.create_population(running("p"), 3, Time::from_ms(1)).unwrap();
     ams.step(Aid::local("p2"), LifecycleStep::Suspend).unwrap();

@@ -198,7 +198,7 @@ fn services_and_subscriptions_are_limited() {
 }
 
 #[test]
-fn the_state_is_data() {
+fn snapshot_restores_whole_state() {
     let mut df = Df::new("home");
     df.register(entry("bob", "sell", "market").leased(100), NOW).unwrap();
     df.subscribe_providers(Aid::local("amy"), "buy", "", NOW).unwrap();
