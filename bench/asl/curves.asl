@@ -136,3 +136,106 @@ known(I, J) :- rule_only(I, J).
 +!goals_dropped_each(N)
   <- for (.range(I, 1, N)) { !!stay(I); }
      for (.range(I, 1, N)) { .drop_desire(stay(I)); }.
+
+
+// A list of N different variables.
+free(f(_)).
++!variables(N, L) <- .findall(V, .range(_, 1, N) & free(V), L).
+same(L, L).
+
++!variables_copied(N)
+  <- !variables(N, L);
+     .copy_term(L, K);
+     ?same(L, K);
+     .findall(M, same(L, M), [_]);
+     .member(f(1), L).
+
++!variables_of_goal(N)
+  <- !variables(N, L);
+     !pass_on(L, M);
+     !pass_back(M).
++!pass_on(L, M) <- !take_on(L, M).
++!take_on(L, L).
++!pass_back(L) <- .member(f(1), L).
+
++!variables_of_belief(N)
+  <- !variables(N, L);
+     +kept(L);
+     ?kept(M);
+     -kept(M).
+
++!variables_listed(N)
+  <- !variables(N, L);
+     .findall(X, .member(X, L), K);
+     .length(K, N).
+
+// `clause(1, V1, .., VN)` and a plan for it with as many variables are written before the program.
++!clauses_of_variables(_)
+  <- ?clause(_, _);
+     !clause(_).
+
++!annotation_pairs(N)
+  <- for (.range(I, 1, N)) { +b[t(I), u(I)]; }
+     for (.range(I, 1, N)) { ?b[t(I), u(J)]; }
+     for (.range(I, 1, N)) { ?b[u(I), t(J)]; }
+     .findall(X, b[t(X), u(X)], L);
+     .length(L, N).
+
++!missing_annotation_pairs(N)
+  <- for (.range(I, 1, N)) { +b[t(I)]; }
+     if (b[t(X), u(Y)]) { .fail }
+     if (b[t(X), t(X)]) { .fail }.
+
++!events_dropped(N)
+  <- !many_events(N).
+@e1[atomic] +!many_events(N)
+  <- for (.range(I, 1, N)) { !!nothing(I); }
+     for (.range(I, 1, N)) { .drop_event(nothing(N + 1 - I)); }.
++!nothing(_).
+
++!desires_dropped(N)
+  <- !many_desires(N).
+@e2[atomic] +!many_desires(N)
+  <- for (.range(I, 1, N)) { !!nothing(I); }
+     for (.range(I, 1, N)) { .drop_desire(nothing((I * 7919) mod N + 1)); }.
+
++!events_ended(N)
+  <- !many_ends(N).
+@e3[atomic] +!many_ends(N)
+  <- for (.range(I, 1, N)) { !!nothing(I); }
+     for (.range(I, 1, N)) { if (I mod 2 == 0) { .fail_goal(nothing(I)) } else { .succeed_goal(nothing(I)) } }.
+
++!events_suspended(N)
+  <- !many_suspended(N).
+@e4[atomic] +!many_suspended(N)
+  <- for (.range(I, 1, N)) { !!nothing(I); }
+     for (.range(I, 1, N)) { .suspend(nothing(N + 1 - I)); }
+     for (.range(I, 1, N)) { .resume(nothing(N + 1 - I)); }.
+
++!youngest_dropped(N)
+  <- !resting(N);
+     for (.range(I, 1, N)) { .drop_intention(rest(N + 1 - I)); }.
+
++!youngest_ready_dropped(N)
+  <- for (.range(I, 1, N)) { !!until_go(I); }
+     .wait(1);
+     !many_ready(N).
+@r1[atomic] +!many_ready(N)
+  <- +go;
+     for (.range(I, 1, N)) { .drop_intention(until_go(N + 1 - I)); }.
++!until_go(_) <- .wait({+go}); .wait(1000000).
+
++!youngest_ready_ended(N)
+  <- for (.range(I, 1, N)) { !!until_go(I); }
+     .wait(1);
+     !many_ready_ended(N).
+@r2[atomic] +!many_ready_ended(N)
+  <- +go;
+     for (.range(I, 1, N)) { .succeed_goal(until_go(N + 1 - I)); }.
+
+// Goals without arguments.
++!propositions_asked(N)
+  <- for (.range(I, 1, N)) { !!rest; }
+     .wait(1);
+     for (.range(I, 1, N)) { .intend(propositions_asked(_)); .desire(propositions_asked(_)); }.
++!rest <- .wait(1000000).

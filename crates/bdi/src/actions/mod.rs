@@ -15,7 +15,7 @@ use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::Time;
 
 use crate::code::{CallExpr, Formula};
-use crate::logic::{Bindings, Found, Solver};
+use crate::logic::{Bindings, Found, Numbering, Solver};
 use crate::mind::IntentionId;
 use crate::reason::Cycle;
 
@@ -63,7 +63,7 @@ impl Effect {
         if !acts_in_formulas(name) {
             return None;
         }
-        let mut vars = Vec::new();
+        let mut vars = Numbering::default();
         let args: Vec<Value> = args.iter().map(|arg| bindings.close(arg, &mut vars)).collect();
         // Answers of these actions would arrive when no step waits for them any more.
         let answers =
@@ -81,8 +81,10 @@ pub enum Answer {
     Yes,
     /// Failure.
     No,
-    /// Each of these values that unifies with the target.
+    /// Each of these values that unifies with the target. Variables in a value are its own, numbered from 0.
     Each(Value, Box<dyn Iterator<Item = Value>>),
+    /// Each of these values that unifies with the target. Variables in the values are the caller's.
+    Parts(Value, Box<dyn Iterator<Item = Value>>),
 }
 
 impl From<bool> for Answer {
@@ -231,7 +233,7 @@ impl Call<'_, '_> {
         let mut found = Vec::new();
         let solver = self.solver;
         self.each_solution(place, |bindings| {
-            let value = bindings.close(template, &mut Vec::new());
+            let value = bindings.closed(template);
             found.push(solver.compute(bindings, value));
             if found.len() < limit { Found::More } else { Found::Enough }
         });

@@ -13,7 +13,7 @@ use super::{
     PlainStep, Plan, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
 };
 use crate::actions::{self, Action};
-use crate::logic::map_vars;
+use crate::logic::{Numbering, map_vars};
 use crate::mind::PlanRef;
 use crate::syntax::ast::{self, StepKind, TriggerOp};
 use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
@@ -75,7 +75,7 @@ impl<'a> Functions<'a> {
 /// Variables of one clause and their slots.
 #[derive(Default)]
 struct Scope {
-    names: Vec<Symbol>,
+    names: Numbering<Symbol>,
     /// Number subtracted from the slot in a variable's name.
     base: u32,
 }
@@ -93,15 +93,11 @@ impl Scope {
         if let Some(slot) = slot_in_name(name) {
             return slot.saturating_sub(self.base);
         }
-        let known = self.names.iter().position(|other| *other == name);
-        known.unwrap_or_else(|| {
-            self.names.push(name);
-            self.names.len() - 1
-        }) as u32
+        self.names.number(name)
     }
 
     fn known(&self, name: Symbol) -> bool {
-        self.names.contains(&name)
+        self.names.find(name).is_some()
     }
 }
 
@@ -198,7 +194,7 @@ pub fn compile_rule(rule: &ast::Rule, functions: Functions<'_>) -> Rule {
         annots,
         body,
         slots: compiler.scope.names.len() as u32,
-        names: compiler.scope.names.into(),
+        names: Arc::from(&*compiler.scope.names),
         source: Arc::new(rule.clone()),
     }
 }
@@ -251,7 +247,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
         });
     }
     let atomic = has_annot(&label, "atomic");
-    let names: Arc<[Symbol]> = compiler.scope.names.into();
+    let names: Arc<[Symbol]> = Arc::from(&*compiler.scope.names);
     let shared = shared_slots(&names, outer);
     let sub_plans = plan.sub_plans.iter().enumerate().map(|(number, sub)| {
         let outer = label.functor().unwrap_or_default();
@@ -291,8 +287,8 @@ impl Plan {
 }
 
 fn shared_slots(names: &[Symbol], outer: &[Symbol]) -> Vec<(u32, u32)> {
-    let place = |name: &Symbol| outer.iter().position(|other| other == name);
-    let shared = names.iter().enumerate().filter_map(|(own, name)| Some((own as u32, place(name)? as u32)));
+    let outer: Numbering<Symbol> = outer.iter().copied().collect();
+    let shared = names.iter().enumerate().filter_map(|(own, name)| Some((own as u32, outer.find(*name)?)));
     shared.filter(|(own, _)| names.get(*own as usize).is_some_and(|name| !name.as_str().starts_with('_'))).collect()
 }
 
@@ -354,15 +350,17 @@ impl<'a> Compiler<'a> {
     fn rule_args(&mut self, args: &[ast::Term]) -> Vec<Option<Expr>> {
         // No program can write such a name.
         let nobodys = |place| Symbol::new(&format!("_{SLOT_PREFIX}{place}"));
-        self.scope.names.extend((0..args.len()).map(nobodys));
+        (0..args.len()).map(nobodys).for_each(|name| {
+            self.scope.names.push(name);
+        });
         let compiled = args.iter().enumerate().map(|(place, arg)| {
             let new = plain_variable(arg).filter(|name| !self.scope.known(*name));
-            match (new, self.scope.names.get_mut(place)) {
-                (Some(name), Some(own)) => {
-                    *own = name;
+            match new {
+                Some(name) => {
+                    self.scope.names.replace(place as u32, name);
                     None
                 }
-                _ => Some(self.expr(arg)),
+                None => Some(self.expr(arg)),
             }
         });
         compiled.collect()

@@ -59,7 +59,7 @@ impl Inspector<'_> {
 
     fn event_of(&self, intention: &Intention) -> Option<&Event> {
         let mind = self.mind;
-        let others = mind.atomic_event.as_deref().into_iter().chain(&mind.suspended_events);
+        let others = mind.atomic_event.as_deref().into_iter().chain(mind.suspended_events.iter());
         mind.events.of_intentions().chain(others).find(|event| event.intention == Some(intention.id))
     }
 

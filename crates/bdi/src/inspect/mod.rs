@@ -6,7 +6,7 @@ mod intentions;
 mod plans;
 mod source_form;
 
-use whimbrel_acl::{Annot, Annots, Structure, Symbol, sym};
+use whimbrel_acl::{Annot, Annots, Structure, sym};
 use whimbrel_platform::Time;
 use whimbrel_platform::inspection::{EventSeen, Inspection, Texts};
 use whimbrel_platform::limits::INSPECTION_EVENTS_MAX;
@@ -51,16 +51,6 @@ impl Inspector<'_> {
             seen.events.push(EventSeen { text: texts.of(event_text(&event)), intention });
         }
     }
-}
-
-/// Returns the number of a variable's name; the first is 0.
-pub(crate) fn number_of(names: &mut Vec<Symbol>, name: Symbol) -> u32 {
-    let known = names.iter().position(|other| *other == name);
-    let number = known.unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    });
-    number as u32
 }
 
 /// Writes an event for display, without marks of the agent itself as source.

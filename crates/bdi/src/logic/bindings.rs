@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
 use whimbrel_platform::limits;
 
-use super::{arith, levels};
+use super::{Numbering, arith, levels};
 use crate::actions::Effect;
 use crate::mind::IntentionId;
 
@@ -476,12 +476,17 @@ impl Bindings {
     }
 
     /// Closes a resolved value: its unbound variables are numbered 0, 1, .. in `vars`, which lists their slots.
-    pub fn close(&self, value: &Value, vars: &mut Vec<u32>) -> Value {
+    pub fn close(&self, value: &Value, vars: &mut Numbering) -> Value {
         let resolved = self.resolve(value);
         if resolved.is_ground() {
             return resolved;
         }
-        map_vars(&resolved, &mut |var| Value::Var(Var { slot: number_of(vars, var.slot), name: var.name }))
+        map_vars(&resolved, &mut |var| Value::Var(Var { slot: vars.number(var.slot), name: var.name }))
+    }
+
+    /// Closes one resolved value: its unbound variables are numbered 0, 1, ..
+    pub fn closed(&self, value: &Value) -> Value {
+        self.close(value, &mut Numbering::default())
     }
 }
 
@@ -506,15 +511,6 @@ pub fn shift(values: &mut [Value], from: u32, to: u32) {
             Value::Var(Var { slot, name: var.name })
         });
     }
-}
-
-/// Returns the number of `slot` in the list, and adds it if it is new.
-pub fn number_of(vars: &mut Vec<u32>, slot: u32) -> u32 {
-    let known = vars.iter().position(|other| *other == slot);
-    known.unwrap_or_else(|| {
-        vars.push(slot);
-        vars.len() - 1
-    }) as u32
 }
 
 /// Copies `value`, replacing each variable by the result of `replace`.

@@ -13,7 +13,7 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::bindings::{map_annots, variables};
 use super::shallow::{Shallow, ShallowProof};
-use super::{AnnotSubsets, Bindings, Mark, arith, decorated, find_annot, levels, match_annots, namespaced};
+use super::{AnnotWays, Bindings, Mark, arith, decorated, levels, match_annots, match_ground_annots, namespaced};
 use crate::actions::{Action, Answer, Call, Effect, Failure};
 use crate::code::{
     CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
@@ -94,11 +94,17 @@ struct Choice<'f> {
     pending: u32,
 }
 
+/// Values for a target, one after another.
+type Values<'f> = Box<dyn Iterator<Item = Value> + 'f>;
+
+/// Makes a value one that may be unified: its variables are to be slots.
+type Opened = fn(Value, &mut Bindings) -> Value;
+
 enum Alternatives<'f> {
     Formulas(&'f [Formula]),
     Entries { query: Query<'f>, first: &'f Entry, rest: Candidates<'f> },
-    Annots { ways: Box<AnnotSubsets<'f>>, own: Annots },
-    Values { target: Value, values: Box<dyn Iterator<Item = Value> + 'f> },
+    Annots(Box<AnnotWays<'f>>),
+    Values { target: Value, values: Values<'f>, opened: Opened },
 }
 
 /// Query in progress.
@@ -395,14 +401,14 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         if !self.spend(1) {
             return None;
         }
-        if let Choice { alternatives: Alternatives::Values { target, values }, mark, pending, next, .. } =
+        if let Choice { alternatives: Alternatives::Values { target, values, opened }, mark, pending, next, .. } =
             self.choices.last_mut()?
         {
             // The choice point stays where it is: there may be many values.
             bindings.undo(*mark);
             self.pending.truncate(*pending as usize);
             let next = *next;
-            if bindings.unify_next(target, values.as_mut()) {
+            if bindings.unify_next(target, values.as_mut(), *opened) {
                 return Some(Next::Proceed(next));
             }
             self.choices.pop();
@@ -422,7 +428,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             Alternatives::Entries { query, first, rest } => {
                 self.entries(query, Some(first), rest, scope, next, bindings)
             }
-            Alternatives::Annots { ways, own } => self.annots(ways, own, scope, next, bindings),
+            Alternatives::Annots(ways) => self.annots(ways, scope, next, bindings),
             Alternatives::Values { .. } => Next::Fail,
         })
     }
@@ -579,38 +585,31 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         let wanted = build_annots(self.solver, bindings, scope.base, scope.names, query.term);
         if query.term.annots_tail.is_some() || wanted.iter().all(Annot::is_ground) {
             // Only annotations with variables of their own are a copy.
-            let found = match (&fact, wanted.as_slice()) {
-                (Cow::Borrowed(fact), [annot]) => find_annot(bindings, annot, fact),
-                _ => None,
+            let matched = match fact {
+                Cow::Borrowed(fact) => match_ground_annots(bindings, &wanted, fact),
+                Cow::Owned(fact) => match_annots(bindings, &wanted, &fact),
             };
-            let matched = found.unwrap_or_else(|| match_annots(bindings, &wanted, &fact));
             return if matched { Next::Proceed(next) } else { Next::Fail };
         }
-        let ways = Box::new(AnnotSubsets::new(fact, wanted.len()));
-        self.annots(ways, wanted, scope, next, bindings)
+        self.annots(Box::new(AnnotWays::new(wanted, fact)), scope, next, bindings)
     }
 
     /// Tries the ways in which a query's annotations may match a belief's.
     fn annots(
         &mut self,
-        mut ways: Box<AnnotSubsets<'f>>,
-        own: Annots,
+        mut ways: Box<AnnotWays<'f>>,
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
         let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
-        while let Some(way) = ways.next() {
-            if match_annots(bindings, &own, &way) {
-                if !ways.is_empty() {
-                    let alternatives = Alternatives::Annots { ways, own };
-                    self.choices.push(Choice { alternatives, scope, next, mark, pending });
-                }
-                return Next::Proceed(next);
-            }
-            bindings.undo(mark);
+        if !ways.match_next(bindings, &|| self.spend(1)) {
+            return Next::Fail;
         }
-        Next::Fail
+        if !ways.is_over() {
+            self.choices.push(Choice { alternatives: Alternatives::Annots(ways), scope, next, mark, pending });
+        }
+        Next::Proceed(next)
     }
 
     fn rule(
@@ -739,7 +738,8 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 bindings.unbind(mark);
                 Next::Fail
             }
-            Ok(Answer::Each(target, values)) => self.values(target, values, scope, next, bindings),
+            Ok(Answer::Each(target, values)) => self.values((target, values, open_value), scope, next, bindings),
+            Ok(Answer::Parts(target, values)) => self.values((target, values, |part, _| part), scope, next, bindings),
             Err(failure) => {
                 self.solver.log_failure(&format!("{}: {}", call.name, failure.message()));
                 Next::Fail
@@ -772,17 +772,16 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     /// Tries values for a target in turn.
     fn values(
         &mut self,
-        target: Value,
-        mut values: Box<dyn Iterator<Item = Value> + 'f>,
+        (target, mut values, opened): (Value, Values<'f>, Opened),
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
     ) -> Next<'f> {
         let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
-        if !bindings.unify_next(&target, values.as_mut()) {
+        if !bindings.unify_next(&target, values.as_mut(), opened) {
             return Next::Fail;
         }
-        let alternatives = Alternatives::Values { target, values };
+        let alternatives = Alternatives::Values { target, values, opened };
         self.choices.push(Choice { alternatives, scope, next, mark, pending });
         Next::Proceed(next)
     }
@@ -792,7 +791,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         if unbound(&goal) {
             let all: Vec<Value> =
                 self.solver.known.mind.beliefs.facts().map(|fact| Value::Term(fact.clone())).collect();
-            return self.values(goal, Box::new(all.into_iter()), scope, next, bindings);
+            return self.values((goal, Box::new(all.into_iter()), open_value), scope, next, bindings);
         }
         if !goal.is_literal() {
             return Next::Fail;
@@ -802,11 +801,11 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         let mut solutions: Vec<Value> = Vec::new();
         let mark = bindings.mark();
         self.solver.each(&formula, bindings, 0, &[], &mut |bindings| {
-            solutions.push(bindings.close(&target, &mut Vec::new()));
+            solutions.push(bindings.closed(&target));
             Found::More
         });
         bindings.undo(mark);
-        self.values(target, Box::new(solutions.into_iter()), scope, next, bindings)
+        self.values((target, Box::new(solutions.into_iter()), open_value), scope, next, bindings)
     }
 }
 
@@ -893,12 +892,12 @@ fn unbound(goal: &Value) -> bool {
 }
 
 impl Bindings {
-    /// Unifies a target with the next value that unifies; the values' variables are numbered from 0. Returns false,
-    /// with nothing bound, if there is none.
-    pub fn unify_next(&mut self, target: &Value, values: &mut dyn Iterator<Item = Value>) -> bool {
+    /// Unifies a target with the next value that unifies, once `opened` has made slots of the value's variables.
+    /// Returns false, with nothing bound, if there is none.
+    pub fn unify_next(&mut self, target: &Value, values: &mut dyn Iterator<Item = Value>, opened: Opened) -> bool {
         let mark = self.mark();
         for value in values {
-            let value = open_value(value, self);
+            let value = opened(value, self);
             if self.unify(target, &value) {
                 return true;
             }

@@ -1,12 +1,11 @@
 //! Unification (Jason's): annotations of the left side must be among those of the right.
 
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use rustc_hash::FxBuildHasher;
-use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
+use whimbrel_acl::{Annot, Structure, Value, sym};
 
-use super::{Bindings, arith};
+use super::{Bindings, arith, match_ground_annots};
 use crate::code::reserved;
 
 impl Bindings {
@@ -117,7 +116,12 @@ impl Bindings {
                 return false;
             }
             let args = a.args.iter().zip(&b.args).all(|(x, y)| self.unify(x, y));
-            return args && (a.annots.is_empty() || match_annots(self, &a.annots, &b.annots));
+            return args
+                && (a.annots.is_empty()
+                    || match b.is_ground() {
+                        true => match_ground_annots(self, &a.annots, &b.annots),
+                        false => match_annots(self, &a.annots, &b.annots),
+                    });
         }
         self.unify_special(a, b)
     }
@@ -191,12 +195,12 @@ fn open(annots: &[Annot]) -> bool {
 }
 
 /// Returns true for a simple constant.
-fn is_simple(value: &Value) -> bool {
+pub(super) fn is_simple(value: &Value) -> bool {
     matches!(value, Value::Atom(_) | Value::Num(_) | Value::Str(_))
 }
 
 /// Returns true for a constant, or a structure of constants: it unifies with no other such value.
-fn is_flat(value: &Value) -> bool {
+pub(super) fn is_flat(value: &Value) -> bool {
     match value {
         Value::Term(term) => {
             let computed = arith::is_operation(term.functor, term.args.len());
@@ -262,7 +266,7 @@ pub fn match_annots(bindings: &mut Bindings, left: &[Annot], right: &[Annot]) ->
     }
 }
 
-fn unify_annot(bindings: &mut Bindings, left: &Annot, right: &Annot) -> bool {
+pub(super) fn unify_annot(bindings: &mut Bindings, left: &Annot, right: &Annot) -> bool {
     match (left, right) {
         (Annot::Source(a), Annot::Source(b)) => a == b,
         (_, Annot::Tail(_)) => false,
@@ -280,72 +284,6 @@ fn unify_annot(bindings: &mut Bindings, left: &Annot, right: &Annot) -> bool {
             }
             unified
         }
-    }
-}
-
-/// Number of annotations from which a binary search is used.
-const SEARCHED_FROM: usize = 8;
-
-/// Searches a belief's ground, sorted annotations for one that unifies. Returns `None` if each has to be examined:
-/// there are few, or the annotation is more than a structure of constants.
-pub fn find_annot(bindings: &mut Bindings, annot: &Annot, belief: &[Annot]) -> Option<bool> {
-    let flat = match annot {
-        Annot::Source(_) => true,
-        Annot::Term(value) => is_flat(value),
-        Annot::Tail(_) => false,
-    };
-    if belief.len() < SEARCHED_FROM || !flat {
-        return None;
-    }
-    // Annotations that it unifies with, which have annotations or annotated arguments themselves, follow its own
-    // place.
-    let first = belief.partition_point(|other| other < annot);
-    let mut rest = belief.get(first..)?.iter().take_while(|other| begins_alike(annot, other));
-    Some(rest.any(|other| unify_annot(bindings, annot, other)))
-}
-
-/// Returns true if a flat annotation and another one have the same name, and first arguments of the same name.
-fn begins_alike(annot: &Annot, other: &Annot) -> bool {
-    let alike = |a: &Value, b: &Value| if a.is_literal() { a.functor() == b.functor() } else { a == b };
-    let (a, b) = (annot.to_value(), other.to_value());
-    alike(&a, &b) && a.args().first().zip(b.args().first()).is_none_or(|(a, b)| alike(a, b))
-}
-
-/// Ways in which the annotations of a query may match those of a belief. There is one for each subset of the belief's
-/// annotations of the query's size, in their order (Jason backtracks over these subsets). Each is made on demand.
-pub struct AnnotSubsets<'a> {
-    belief: Cow<'a, [Annot]>,
-    /// Places of the next subset; `None` after the last one.
-    next: Option<Vec<usize>>,
-}
-
-impl<'a> AnnotSubsets<'a> {
-    /// Creates the subsets of this size.
-    pub fn new(belief: Cow<'a, [Annot]>, size: usize) -> Self {
-        let next = (size <= belief.len()).then(|| (0..size).collect());
-        Self { belief, next }
-    }
-
-    /// Returns true if no subset is left.
-    pub fn is_empty(&self) -> bool {
-        self.next.is_none()
-    }
-
-    /// Returns the places that follow these in lexicographic order.
-    fn after(&self, places: &[usize]) -> Option<Vec<usize>> {
-        let free = self.belief.len() - places.len();
-        let (at, place) = places.iter().enumerate().rev().find(|(at, place)| **place < free + at)?;
-        Some(places.iter().take(at).copied().chain((place + 1..).take(places.len() - at)).collect())
-    }
-}
-
-impl Iterator for AnnotSubsets<'_> {
-    type Item = Annots;
-
-    fn next(&mut self) -> Option<Annots> {
-        let places = self.next.take()?;
-        self.next = self.after(&places);
-        Some(places.iter().filter_map(|place| self.belief.get(*place).cloned()).collect())
     }
 }
 
@@ -392,18 +330,5 @@ mod tests {
         assert!(!bindings.unify(&var(0), &Value::list([var(0)])));
         assert!(bindings.unify(&var(1), &Value::term("f", [var(0)])));
         assert!(!bindings.unify(&var(0), &Value::term("g", [Value::Num(1.0), var(1)])));
-    }
-
-    #[test]
-    fn subsets_come_in_order() {
-        let annots: Vec<Annot> = ["a", "b", "c"].iter().map(|a| Annot::new(Value::atom(*a))).collect();
-        let subsets = |size: usize, of: &[Annot]| {
-            let named = |subset: Annots| subset.iter().map(|annot| annot.to_value().to_string()).collect::<String>();
-            AnnotSubsets::new(Cow::Borrowed(of), size).map(named).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(subsets(2, &annots), "ab ac bc");
-        assert_eq!(subsets(1, &annots), "a b c");
-        assert_eq!(subsets(3, &annots), "abc");
-        assert_eq!(subsets(3, &annots[..2]), "");
     }
 }

@@ -13,7 +13,9 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::Subject;
 use crate::code::{Expr, Hint, Image, Key, Rule};
-use crate::logic::{Bindings, decorated, map_annots, match_annots, namespaced, open_slots};
+use crate::logic::{
+    Bindings, Numbering, decorated, map_annots, match_annots, match_ground_annots, namespaced, open_slots,
+};
 use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
@@ -813,6 +815,9 @@ fn has_annots(pattern: &Structure, fact: &Structure, bindings: &mut Bindings) ->
     if pattern.annots.iter().all(Annot::is_ground) {
         return pattern.annots.iter().all(|annot| fact.has_annot(annot));
     }
+    if fact.is_ground() {
+        return match_ground_annots(bindings, &pattern.annots, &fact.annots);
+    }
     let base = bindings.extend(open_slots(fact));
     let theirs = map_annots(&fact.annots, &mut |var| Value::Var(Var { slot: var.slot + base, name: var.name }));
     match_annots(bindings, &pattern.annots, &theirs)
@@ -827,7 +832,7 @@ fn matches_head(pattern: &Value, rule: &Rule, bindings: &mut Bindings) -> bool {
 
 /// Returns a rule's head, its variables numbered from 0. The agent is its source if it states no other.
 fn head_of(rule: &Rule) -> Structure {
-    let mut names = Vec::new();
+    let mut names = Numbering::default();
     let head = quote(&ast::Term::Literal(rule.source.head.clone()), &mut |name| numbered(&mut names, name));
     let key = rule.key;
     let own = [Annot::Source(sym::SELF)];

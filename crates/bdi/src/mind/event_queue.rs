@@ -2,18 +2,22 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
+use rustc_hash::FxBuildHasher;
 use whimbrel_acl::{AclMessage, Annot, Annots, Structure, Symbol, Value};
 
-use super::{Event, IntentionId};
-use crate::code::{TriggerKind, TriggerOp};
+use super::goal_index::predicate;
+use super::{Event, Indexed, IntentionId, PlacedQueue};
+use crate::code::{Key, TriggerKind, TriggerOp};
+use crate::logic::constant_hash;
 
 /// Waiting events, oldest first. The newest may be requests of other agents in their original form. Most requests
 /// find the agent idle at their turn, and never need to be written out as events.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    events: VecDeque<Event>,
+    events: PlacedQueue<Event>,
     /// Requests, all younger than `events`.
     requests: VecDeque<Request>,
     /// Number of events taken since the last save.
@@ -102,10 +106,6 @@ impl EventQueue {
     /// Puts an event behind all others.
     pub fn push(&mut self, event: Event) {
         self.write_out();
-        if self.events.capacity() == 0 {
-            // Most agents hold one event at a time: room for one, not the usual four.
-            self.events.reserve_exact(1);
-        }
         self.events.push_back(event);
     }
 
@@ -162,23 +162,58 @@ impl EventQueue {
     }
 
     /// Takes all events, oldest first.
-    pub fn take_all(&mut self) -> VecDeque<Event> {
+    pub fn take_all(&mut self) -> impl Iterator<Item = Event> + use<> {
         self.write_out();
         self.disturbed = true;
-        std::mem::take(&mut self.events)
+        self.events.take_all()
     }
 
-    /// Iterates over the intentions that wait for an event to be handled.
-    pub fn intentions(&self) -> impl Iterator<Item = IntentionId> + '_ {
-        self.events.iter().filter_map(|event| event.intention)
+    /// Returns the places of the events that may be for a goal, and perhaps of others, oldest first.
+    pub fn for_goal(&mut self, goal: &Value) -> Vec<u64> {
+        self.write_out();
+        self.events.close_gaps();
+        self.events.for_goal(goal)
     }
 
-    /// Drops the event that an intention waits for. Returns false if there is none. The search starts at the oldest,
-    /// because many events are mostly dropped in order.
+    /// Iterates over the events that may be for a goal, and perhaps others, oldest first.
+    pub fn pending_for_goal(&self, goal: &Value) -> impl Iterator<Item = Pending<'_>> {
+        let places = self.events.for_goal(goal).into_iter();
+        let written = places.filter_map(|place| self.events.get(place)).map(Pending::Written);
+        written.chain(self.requests.iter().map(Pending::Asked))
+    }
+
+    /// Returns the place of the event that an intention waits for.
+    pub fn place_of(&self, intention: IntentionId) -> Option<u64> {
+        self.events.place_of(intention)
+    }
+
+    /// Returns the event in a place.
+    pub fn get(&self, place: u64) -> Option<&Event> {
+        self.events.get(place)
+    }
+
+    /// Takes the event in a place.
+    pub fn take(&mut self, place: u64) -> Option<Event> {
+        self.disturbed = true;
+        self.events.take(place)
+    }
+
+    /// Puts an event in the place from which another one was taken.
+    pub fn put_back(&mut self, place: u64, event: Event) {
+        self.events.put_back(place, event);
+    }
+
+    /// Returns the memory of the event index in bytes, roughly.
+    pub fn index_bytes(&self) -> usize {
+        self.events.index_bytes()
+    }
+
+    /// Drops the event that an intention waits for. Returns false if there is none.
     pub fn withdraw(&mut self, intention: IntentionId) -> bool {
-        let place = self.events.iter().position(|event| event.intention == Some(intention));
+        self.events.close_gaps();
+        let place = self.events.place_of(intention);
         self.disturbed |= place.is_some();
-        place.and_then(|place| self.events.remove(place)).is_some()
+        place.and_then(|place| self.events.take(place)).is_some()
     }
 
     /// Returns the number of waiting events.
@@ -200,12 +235,76 @@ impl EventQueue {
     /// Applies a change that was noted elsewhere.
     pub(crate) fn change(&mut self, gone: u32, new: impl IntoIterator<Item = Event>) {
         self.write_out();
-        self.events.drain(..self.events.len().min(gone as usize));
+        self.events.remove_first(gone as usize);
         self.events.extend(new);
     }
 
     fn write_out(&mut self) {
         self.events.extend(self.requests.drain(..).map(|request| request.event()));
+    }
+}
+
+/// Key of the event index.
+#[derive(Hash)]
+enum EventKey {
+    /// Intention that waits for the event.
+    Intention(IntentionId),
+    /// Goal of this predicate.
+    Goal(Key),
+    /// Goal with this constant as its first argument.
+    First(Key, u64),
+    /// Goal without a constant as its first argument.
+    Open(Key),
+}
+
+impl EventKey {
+    fn hash(self) -> u64 {
+        FxBuildHasher.hash_one(self)
+    }
+}
+
+impl Indexed for Event {
+    fn hashes(&self, each: &mut dyn FnMut(u64)) {
+        if let Some(id) = self.intention {
+            each(EventKey::Intention(id).hash());
+        }
+        if self.op == TriggerOp::Add && self.kind == TriggerKind::Achieve {
+            let key = Key::of(&self.literal);
+            let first = self.literal.args.first().and_then(constant_hash);
+            each(EventKey::Goal(key).hash());
+            each(first.map_or(EventKey::Open(key), |first| EventKey::First(key, first)).hash());
+        }
+    }
+}
+
+impl PlacedQueue<Event> {
+    /// Returns the places of the events that may be for a goal, and perhaps of others, oldest first.
+    pub fn for_goal(&self, goal: &Value) -> Vec<u64> {
+        let Some(key) = predicate(goal) else { return self.about(None) };
+        match goal.args().first().and_then(constant_hash) {
+            Some(first) => self.about(Some(&[EventKey::First(key, first).hash(), EventKey::Open(key).hash()])),
+            None => self.about(Some(&[EventKey::Goal(key).hash()])),
+        }
+    }
+
+    /// Returns the place of the event that an intention waits for.
+    pub fn place_of(&self, intention: IntentionId) -> Option<u64> {
+        let mut places = self.about(Some(&[EventKey::Intention(intention).hash()])).into_iter();
+        places.find(|place| self.get(*place).is_some_and(|event| event.intention == Some(intention)))
+    }
+}
+
+impl Indexed for IntentionId {
+    fn hashes(&self, each: &mut dyn FnMut(u64)) {
+        each(FxBuildHasher.hash_one(self));
+    }
+}
+
+impl PlacedQueue<IntentionId> {
+    /// Returns the place of an intention.
+    pub fn place_of(&self, id: IntentionId) -> Option<u64> {
+        let mut places = self.about(Some(&[FxBuildHasher.hash_one(id)])).into_iter();
+        places.find(|place| self.get(*place) == Some(&id))
     }
 }
 
@@ -251,7 +350,7 @@ mod tests {
         assert_eq!(names(&queue), ["e", "b", "c"]);
         assert!(queue.pop_request().is_none());
         let first = queue.pop().map(|event| event.literal.functor.to_string());
-        assert_eq!((first.as_deref(), queue.take_all().len(), queue.is_empty()), (Some("e"), 2, true));
+        assert_eq!((first.as_deref(), queue.take_all().count(), queue.is_empty()), (Some("e"), 2, true));
     }
 
     #[test]

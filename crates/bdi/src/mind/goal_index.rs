@@ -18,6 +18,9 @@ pub(super) const INDEXED_FROM: usize = 32;
 /// Number of outdated entries that are allowed, beside as many as there were entries at first.
 const OUTDATED_MAX: usize = 256;
 
+/// Bytes of an entry and of its list, roughly: many lists have one entry.
+const ENTRY_BYTES: usize = 48;
+
 /// Index of some intentions, once it is made. Copies of intentions get a new one.
 #[derive(Debug, Default)]
 pub(super) struct ByGoal(pub(super) RefCell<Option<Box<GoalIndex>>>);
@@ -63,9 +66,13 @@ impl GoalIndex {
         self.changed.len() <= self.entries_max
     }
 
-    /// Enters intentions that began or changed; all if the index is new. With an intention `in_hand`, those without
-    /// variables of their own may be that one: they are entered later, and returned.
-    pub(super) fn refresh(&mut self, all: &[Option<Box<Intention>>], in_hand: bool) -> Vec<IntentionId> {
+    /// Enters intentions that began or changed; all if the index is new. An intention without variables of its own that
+    /// `is_in_hand` is entered later, and returned: its variables may be elsewhere.
+    pub(super) fn refresh(
+        &mut self,
+        all: &[Option<Box<Intention>>],
+        is_in_hand: impl Fn(&Intention) -> bool,
+    ) -> Vec<IntentionId> {
         if self.entries >= self.entries_max {
             *self = Self { changed: (0..all.len() as u32).collect(), ..Self::default() };
             all.iter().flatten().for_each(|intention| intention.is_indexed.0.set(false));
@@ -74,7 +81,7 @@ impl GoalIndex {
         let mut unknown = Vec::new();
         for place in std::mem::take(&mut self.changed) {
             let Some(intention) = all.get(place as usize).and_then(Option::as_deref) else { continue };
-            if in_hand && intention.slots.is_empty() {
+            if intention.slots.is_empty() && is_in_hand(intention) {
                 self.changed.push(place);
                 unknown.push(intention.id);
             } else if !intention.is_indexed.0.replace(true) {
@@ -85,6 +92,11 @@ impl GoalIndex {
             self.entries_max = 2 * self.entries.max(all.len()) + OUTDATED_MAX;
         }
         unknown
+    }
+
+    /// Returns the memory of the index in bytes, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.entries * ENTRY_BYTES + self.changed.capacity() * size_of::<u32>()
     }
 
     fn enter(&mut self, intention: &Intention) {
@@ -144,7 +156,7 @@ mod tests {
     use proptest::{prop_assert, proptest};
     use whimbrel_acl::Structure;
 
-    use super::super::{Frame, Intentions, PlanRef, TriggerKey};
+    use super::super::{Event, Frame, Intentions, Mind, PlanRef, TriggerKey};
     use super::*;
 
     /// Number of different first arguments; the one after them is a variable.
@@ -204,13 +216,58 @@ mod tests {
                     }
                     _ => {
                         let (wanted, expected) = (goal(argument), scan(&intentions, &goal(argument)));
-                        let found = intentions.pursuing(&wanted, false);
+                        let found = intentions.pursuing(&wanted, |_| false);
                         prop_assert!(expected.iter().all(|id| found.contains(id)), "{wanted}");
                         prop_assert!(found.is_sorted_by_key(|id| id.number));
                     }
                 }
             }
         }
+    }
+
+    #[test]
+    fn indexes_count_in_footprint() {
+        let mut mind = Mind::default();
+        for number in 0..1_000 {
+            let id = mind.intentions.begin();
+            pursue(&mut mind.intentions, id, number as u8 % ARGUMENTS);
+            let goal = Structure::new("goal".into(), [Value::Num(f64::from(number))].into_iter().collect());
+            mind.events.push(Event::external(TriggerOp::Add, TriggerKind::Achieve, goal));
+        }
+        let mut before = mind.footprint(usize::MAX);
+        // Two numbers of 8 bytes at least for each entry, of which there are two for each intention or event.
+        let least = 1_000 * 2 * 16;
+        mind.intentions.pursuing(&goal(2), |_| false);
+        let with_goals = mind.footprint(usize::MAX);
+        assert!(with_goals >= before + least, "{before} {with_goals}");
+        before = with_goals;
+        mind.events.for_goal(&Value::term("goal", [Value::Num(7.0)]));
+        let with_events = mind.footprint(usize::MAX);
+        assert!(with_events >= before + least, "{before} {with_events}");
+    }
+
+    #[test]
+    fn index_omits_intention_in_hand() {
+        let mut intentions = Intentions::default();
+        let trigger = |name| {
+            let key = Key::of_value(&Value::atom(name)).unwrap();
+            TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key }
+        };
+        let ids: Vec<IntentionId> = (0..200).map(|_| intentions.begin()).collect();
+        for (number, id) in ids.iter().enumerate() {
+            let name = if number < 100 { "rest" } else { "work" };
+            intentions.find_mut(*id).unwrap().frames.push(Frame::new(PlanRef(0), trigger(name)));
+        }
+        let asked = Cell::new(0);
+        let in_hand = |intention: &Intention| {
+            asked.set(asked.get() + 1);
+            intention.id == ids[0]
+        };
+        for _ in 0..10 {
+            assert_eq!(intentions.pursuing(&Value::atom("work"), in_hand).len(), 101);
+        }
+        // Each is asked for once, and the one in hand each time.
+        assert_eq!(asked.get(), 200 + 9);
     }
 
     #[test]
@@ -221,9 +278,9 @@ mod tests {
             pursue(&mut intentions, id, number % ARGUMENTS);
         }
         for _ in 0..3 {
-            assert_eq!(intentions.pursuing(&goal(2), false), scan(&intentions, &goal(2)));
-            assert_eq!(intentions.pursuing(&goal(2), false).len(), 40);
-            assert_eq!(intentions.pursuing(&Value::Null, false).len(), 200);
+            assert_eq!(intentions.pursuing(&goal(2), |_| false), scan(&intentions, &goal(2)));
+            assert_eq!(intentions.pursuing(&goal(2), |_| false).len(), 40);
+            assert_eq!(intentions.pursuing(&Value::Null, |_| false).len(), 200);
         }
         // An index without lookups is given up.
         for _ in 0..10_000 {
@@ -231,6 +288,6 @@ mod tests {
             intentions.end(id);
         }
         let clone = intentions.clone();
-        assert_eq!(clone.pursuing(&goal(3), true), scan(&intentions, &goal(3)));
+        assert_eq!(clone.pursuing(&goal(3), |_| true), scan(&intentions, &goal(3)));
     }
 }

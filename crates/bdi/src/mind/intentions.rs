@@ -276,14 +276,14 @@ impl Intentions {
         }
     }
 
-    /// Returns the intentions that may pursue this goal, oldest first, and perhaps others. With `has_one_in_hand`,
-    /// the variables of one may be elsewhere.
-    pub fn pursuing(&self, goal: &Value, has_one_in_hand: bool) -> Vec<IntentionId> {
+    /// Returns the intentions that may pursue this goal, oldest first, and perhaps others. The variables of an
+    /// intention that `is_in_hand` may be elsewhere.
+    pub fn pursuing(&self, goal: &Value, is_in_hand: impl Fn(&Intention) -> bool) -> Vec<IntentionId> {
         let is_many = self.all.len() - self.free.len() >= INDEXED_FROM;
         let Some(predicate) = predicate(goal).filter(|_| is_many) else { return self.ids() };
         let mut by_goal = self.by_goal.0.borrow_mut();
         let by_goal = by_goal.get_or_insert_default();
-        let mut found = by_goal.refresh(&self.all, has_one_in_hand);
+        let mut found = by_goal.refresh(&self.all, is_in_hand);
         found.extend(by_goal.candidates(predicate, goal));
         found.sort_unstable_by_key(|id| id.number);
         found.dedup();
@@ -364,6 +364,11 @@ impl Intentions {
         let mut ids: Vec<IntentionId> = self.iter().map(|intention| intention.id).collect();
         ids.sort_by_key(|id| id.number);
         ids
+    }
+
+    /// Returns the memory of the goal index in bytes, roughly.
+    pub fn index_bytes(&self) -> usize {
+        self.by_goal.0.borrow().as_ref().map_or(0, |by_goal| by_goal.bytes())
     }
 
     /// Returns true if there is no intention.

@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 use whimbrel_acl::value::Scale;
 
-use super::{Deferred, Event, Frame, Intention, Mind, Pending, Place, Timer, TimerWhat, Wait, WaitFor};
+use super::{Deferred, Event, Frame, Intention, IntentionId, Mind, Pending, Place, Timer, TimerWhat, Wait, WaitFor};
 
 /// Bytes beside each allocation: reference counts, and the allocator's rounding.
 const ALLOCATION_BYTES: usize = 32;
@@ -41,6 +41,9 @@ impl Mind {
         self.intentions.iter().for_each(|intention| weigh_intention(intention, &mut scale));
         self.namespace_properties.iter().for_each(|(_, _, value)| weigh(value, &mut scale));
         scale.add(self.waits.as_ref().map_or(0, |waits| waits.count() * WAIT_BYTES));
+        let indexes = [self.events.index_bytes(), self.suspended_events.index_bytes(), self.ready.index_bytes()];
+        scale.add(self.ready.len() * size_of::<IntentionId>() + indexes.into_iter().sum::<usize>());
+        scale.add(self.intentions.index_bytes());
         scale.add(size_of_val(self.forks.as_slice()) + self.feedback.len() * size_of::<super::Feedback>());
         scale.bytes()
     }

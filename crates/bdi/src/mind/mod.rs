@@ -6,6 +6,7 @@ mod event_queue;
 mod goal_index;
 mod intentions;
 mod memory;
+mod placed_queue;
 mod plan_index;
 mod plans;
 mod rare_queue;
@@ -13,7 +14,6 @@ mod timers;
 mod wait_index;
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -28,6 +28,7 @@ pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
     WaitFor,
 };
+pub use placed_queue::{Indexed, PlacedQueue};
 pub use plan_index::{PlanIndex, PlanList};
 pub(crate) use plans::PlanChange;
 pub use plans::{ImageNames, PlanHold, PlanLibrary, PlanRef, PlansHeld, TriggerKey, namespace_of};
@@ -188,7 +189,7 @@ pub struct Mind {
     /// Waiting events, oldest first.
     pub events: EventQueue,
     /// Intentions that are ready, in the order of their turns.
-    pub ready: VecDeque<IntentionId>,
+    pub ready: PlacedQueue<IntentionId>,
     /// Atomic intention: while there is one no other runs.
     pub atomic: Option<IntentionId>,
     /// Number of frames that have a goal condition or sub-plans.
@@ -222,7 +223,7 @@ pub struct Mind {
     /// Event that a plan is being selected for, if the program queries such events.
     pub selected_event: Option<Box<Event>>,
     /// Events of suspended intentions.
-    pub suspended_events: Vec<Event>,
+    pub suspended_events: PlacedQueue<Event>,
     /// Properties of namespaces: namespace, key, value.
     pub namespace_properties: Vec<(Symbol, Symbol, Value)>,
     /// Forks in progress.

@@ -4,6 +4,7 @@ use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::duration;
 
 use crate::AgentConfig;
+use crate::logic::Numbering;
 use crate::syntax::ast::Term;
 use crate::syntax::parse_term;
 use crate::syntax::quote::{numbered, quote};
@@ -49,7 +50,7 @@ fn passivate(text: &str) -> Result<i64, String> {
 
 /// Builds a term as a value, its variables numbered in the order of their appearance.
 pub fn value_of(term: &Term) -> Value {
-    let mut names = Vec::new();
+    let mut names = Numbering::default();
     quote(term, &mut |name| numbered(&mut names, name))
 }
 

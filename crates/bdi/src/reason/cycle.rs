@@ -285,7 +285,7 @@ impl<'m> Cycle<'m> {
             let Some(intention) = self.mind.intentions.find_mut(id) else { return };
             intention.place = Place::InEvent;
             if intention.suspended.is_some() {
-                self.mind.suspended_events.push(event);
+                self.mind.suspended_events.push_back(event);
                 return;
             }
             if intention.is_atomic() {

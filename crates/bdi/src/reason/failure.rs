@@ -8,7 +8,7 @@ use super::Cycle;
 use super::step::TERM_TOO_DEEP;
 use crate::actions::Failure;
 use crate::code::{Key, TriggerKind, TriggerOp};
-use crate::logic::{Bindings, levels, map_annots, map_vars};
+use crate::logic::{Bindings, Numbering, levels, map_annots, map_vars};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId, TriggerKey};
 use crate::syntax::ast;
 
@@ -76,7 +76,7 @@ impl Cycle<'_> {
     pub(super) fn step_failed(&mut self, id: IntentionId, failure: Failure) {
         let reason = failure.error.to_string();
         let told = failure.message();
-        let mut vars = Vec::new();
+        let mut vars = Numbering::default();
         let code = self.code_annots(id, &mut vars);
         let mut annots = vec![Value::term(sym::ERROR, [Value::atom(failure.error)])];
         let (message, more) = failure.into_message();
@@ -140,7 +140,7 @@ impl Cycle<'_> {
     }
 
     /// Numbers the variables of a step's annotations: `vars` are those that have numbers.
-    fn close_annots(&self, id: IntentionId, annots: &mut [Value], vars: &mut Vec<u32>) {
+    fn close_annots(&self, id: IntentionId, annots: &mut [Value], vars: &mut Numbering) {
         if annots.iter().all(Value::is_ground) {
             return;
         }
@@ -155,7 +155,7 @@ impl Cycle<'_> {
     }
 
     /// Returns `code(..)`, `code_src(..)`, `code_line(..)` of the current step.
-    fn code_annots(&self, id: IntentionId, vars: &mut Vec<u32>) -> Vec<Value> {
+    fn code_annots(&self, id: IntentionId, vars: &mut Numbering) -> Vec<Value> {
         let place = self.current_source(id).map(|(_, line, file)| (file, line));
         let code = self.step_value(id).unwrap_or(Value::Atom(no_code()));
         let code = map_vars(&self.bindings_of(id).close(&code, vars), &mut |var| {

@@ -6,7 +6,7 @@ use super::cycle::is_scoped;
 use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{Key, TriggerKind, TriggerOp, reserved};
-use crate::logic::{Bindings, are_apart, levels, map_vars, number_of};
+use crate::logic::{Bindings, Numbering, are_apart, levels, map_vars};
 use crate::mind::{Deferred, Event, Frame, IntentionId, Mind, Place, Resumption, WaitFor};
 
 /// Fate of a goal by command.
@@ -21,12 +21,20 @@ pub enum Doomed {
 }
 
 impl Mind {
-    /// Takes an intention out of the ready ones. Returns its place among them. Many intentions are mostly dropped in
-    /// their order, so the search starts at the front.
-    pub(crate) fn leave_ready(&mut self, id: IntentionId) -> Option<usize> {
-        let turn = self.ready.iter().position(|other| *other == id)?;
-        self.ready.remove(turn);
+    /// Takes an intention out of the ready ones. Returns its place among them.
+    pub(crate) fn leave_ready(&mut self, id: IntentionId) -> Option<u64> {
+        self.ready.close_gaps();
+        let turn = self.ready.place_of(id)?;
+        self.ready.take(turn);
         Some(turn)
+    }
+
+    /// Takes the event that an intention waits for out of the suspended ones.
+    fn leave_suspended_events(&mut self, id: IntentionId) {
+        self.suspended_events.close_gaps();
+        if let Some(place) = self.suspended_events.place_of(id) {
+            self.suspended_events.take(place);
+        }
     }
 }
 
@@ -201,13 +209,12 @@ impl Cycle<'_> {
     }
 
     /// Puts an intention back at its place among the ready ones.
-    fn keep_turn(&mut self, id: IntentionId, turn: Option<usize>) {
+    fn keep_turn(&mut self, id: IntentionId, turn: Option<u64>) {
         if let Some(turn) = turn
             && self.mind.ready.back() == Some(&id)
-            && turn < self.mind.ready.len()
         {
             self.mind.ready.pop_back();
-            self.mind.ready.insert(turn, id);
+            self.mind.ready.put_back(turn, id);
         }
     }
 
@@ -224,7 +231,7 @@ impl Cycle<'_> {
     }
 
     /// Takes an intention out of an event, a wait, or the queue of ready ones. Returns its place in that queue.
-    pub fn withdraw(&mut self, id: IntentionId) -> Option<usize> {
+    pub fn withdraw(&mut self, id: IntentionId) -> Option<u64> {
         let mind = &mut *self.mind;
         match mind.intentions.find(id)?.place {
             Place::Ready => return mind.leave_ready(id),
@@ -237,7 +244,7 @@ impl Cycle<'_> {
             Place::InEvent => {
                 let resumes = |deferred: &Deferred| matches!(deferred, Deferred::Resume(other, _) if *other == id);
                 mind.deferred.remove_first(resumes);
-                mind.suspended_events.retain(|event| event.intention != Some(id));
+                mind.leave_suspended_events(id);
                 if mind.atomic_event.as_ref().is_some_and(|event| event.intention == Some(id)) {
                     mind.atomic_event = None;
                 }
@@ -369,7 +376,7 @@ impl Results {
         }
         let mut bindings = Bindings::default();
         bindings.resume(std::mem::take(slots));
-        let mut fresh = Vec::new();
+        let mut fresh = Numbering::default();
         let mut values = Vec::new();
         for (var, caller_slot) in &frame.caller {
             let own = Value::Var(Var { slot: frame.base + frame.slots + var, name: sym::ANY });
@@ -381,7 +388,7 @@ impl Results {
                 if var.slot < new_top {
                     return Value::Var(var);
                 }
-                let number = number_of(&mut fresh, var.slot);
+                let number = fresh.number(var.slot);
                 Value::Var(Var { slot: new_top + number, name: var.name })
             });
             values.push((*caller_slot, value));

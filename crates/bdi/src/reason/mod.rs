@@ -61,7 +61,7 @@ fn step_event(literal: Structure, kind: TriggerKind) -> Event {
 pub(crate) fn step_event_of(op: TriggerOp, literal: Structure, kind: TriggerKind) -> Event {
     let mut event = Event::external(op, kind, literal);
     if !event.literal.is_ground() {
-        let mut vars = Vec::new();
+        let mut vars = crate::logic::Numbering::default();
         event.literal = step::close_literal(&crate::logic::Bindings::default(), &event.literal, &mut vars);
         event.open = vars.len() as u32;
     }

@@ -11,6 +11,7 @@ use super::watch::Watch;
 use super::{Agent, Cycle, own_source, step_event_of};
 use crate::code::{Key, TriggerKind, TriggerOp};
 use crate::inspect::{Inspector, PlanName, plan_names};
+use crate::logic::Numbering;
 use crate::mind::{TriggerKey, is_source};
 use crate::syntax::{self, Diagnostic, ast, quote};
 
@@ -205,8 +206,8 @@ fn literal(text: &str, what: &str) -> Result<(Structure, u32), String> {
     let text = bounded(text)?.trim();
     let text = text.strip_suffix('.').unwrap_or(text);
     let parsed = syntax::parse_literal(text).map_err(|wrong| unreadable(what, text, &wrong))?;
-    let mut names = Vec::new();
-    let value = quote::quote(&parsed, &mut |name| Var { slot: crate::inspect::number_of(&mut names, name), name });
+    let mut names = Numbering::default();
+    let value = quote::quote(&parsed, &mut |name| Var { slot: names.number(name), name });
     match (&parsed, super::structure(value)) {
         (ast::Term::Literal(literal), Some(structure)) if !literal.functor.as_str().contains('.') => {
             Ok((structure, names.len() as u32))

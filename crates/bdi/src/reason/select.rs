@@ -585,7 +585,7 @@ fn drop_above(bindings: &mut Bindings, top: u32) {
         bindings.forget_trail();
         return;
     }
-    let mut kept: Vec<u32> = Vec::new();
+    let mut kept = crate::logic::Numbering::default();
     let trail = bindings.take_trail();
     for slot in trail.iter().copied() {
         if slot >= top || bindings.slot(slot).is_ground() {
@@ -596,7 +596,7 @@ fn drop_above(bindings: &mut Bindings, top: u32) {
             if var.slot < top {
                 return Value::Var(var);
             }
-            let place = crate::logic::number_of(&mut kept, var.slot);
+            let place = kept.number(var.slot);
             Value::Var(Var { slot: top + place, name: var.name })
         });
         bindings.set(slot, value);

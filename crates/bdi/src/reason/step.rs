@@ -13,7 +13,7 @@ use crate::code::{
     AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, Site, TriggerKind, TriggerOp, build, build_args,
     calls_nothing,
 };
-use crate::logic::{Bindings, Found, levels};
+use crate::logic::{Bindings, Found, Numbering, levels, open_value};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId, Loop, Place, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
@@ -279,7 +279,7 @@ impl<'m> Cycle<'m> {
     fn event(&mut self, op: TriggerOp, kind: TriggerKind, literal: Structure) -> Event {
         let mut event = Event::external(op, kind, literal);
         if !event.literal.is_ground() {
-            let mut vars = Vec::new();
+            let mut vars = Numbering::default();
             event.literal = close_literal(self.bindings, &event.literal, &mut vars);
             event.open = vars.len() as u32;
             event.caller = vars.iter().enumerate().map(|(number, slot)| (number as u32, *slot)).collect();
@@ -577,12 +577,12 @@ impl<'m> Cycle<'m> {
         let frame = self.mind.intentions.find(id).and_then(|i| i.frames.last());
         let plan = frame.and_then(|frame| self.mind.plans.plan_at(self.image, frame.plan, &frame.path));
         let base = frame.map_or(0, |frame| frame.base);
+        let names: Numbering<Symbol> = plan.iter().flat_map(|plan| plan.names.iter().copied()).collect();
         crate::syntax::quote::quote(term, &mut |name| {
             if let Some(slot) = crate::code::compile::slot_in_name(name) {
                 return whimbrel_acl::Var { slot, name: Symbol::new(&format!("_{slot}")) };
             }
-            let place = plan.as_ref().and_then(|plan| plan.names.iter().position(|other| *other == name));
-            whimbrel_acl::Var { slot: place.map_or(u32::MAX, |place| base + place as u32), name }
+            whimbrel_acl::Var { slot: names.find(name).map_or(u32::MAX, |place| base + place), name }
         })
     }
 
@@ -651,11 +651,10 @@ impl<'m> Cycle<'m> {
             Ok(Answer::Yes) => Stepped::Next,
             Ok(Answer::No) => Stepped::Failed(Failure::said_no()),
             Ok(Answer::Each(target, mut values)) => {
-                if self.bindings.unify_next(&target, values.as_mut()) {
-                    Stepped::Next
-                } else {
-                    Stepped::Failed(Failure::said_no())
-                }
+                either(self.bindings.unify_next(&target, values.as_mut(), open_value))
+            }
+            Ok(Answer::Parts(target, mut values)) => {
+                either(self.bindings.unify_next(&target, values.as_mut(), |part, _| part))
             }
             Err(failure) => Stepped::Failed(failure),
         }
@@ -779,7 +778,7 @@ impl<'m> Cycle<'m> {
         let solver = solver!(self);
         solver.each(condition, self.bindings, at.base, at.names, &mut |bindings| {
             let bound = bindings.bound_since(mark).iter().filter(|slot| **slot < top);
-            let mut beyond: Vec<u32> = Vec::new();
+            let mut beyond = Numbering::default();
             let solution = bound.map(|slot| (*slot, keep_value(bindings, *slot, top, &mut beyond))).collect();
             solutions.push(solution);
             Found::More
@@ -932,6 +931,10 @@ pub(super) fn unfit() -> Stepped {
     Stepped::Failed(Failure::said_no())
 }
 
+fn either(holds: bool) -> Stepped {
+    if holds { Stepped::Next } else { Stepped::Failed(Failure::said_no()) }
+}
+
 fn not_a_literal(expr: &Expr) -> Stepped {
     Stepped::Failed(Failure::new("body_var_not_literal", format!("{expr:?} is no literal")))
 }
@@ -941,7 +944,7 @@ fn highest_slot(value: &Value) -> u32 {
 }
 
 /// Returns the present value of a slot, variables above `top` moved to just above it.
-fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &mut Vec<u32>) -> Value {
+fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &mut Numbering) -> Value {
     let value = bindings.resolve(bindings.slot(slot));
     if value.is_ground() {
         return value;
@@ -950,7 +953,7 @@ fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &m
         if var.slot < top {
             return Value::Var(var);
         }
-        let place = crate::logic::number_of(beyond, var.slot);
+        let place = beyond.number(var.slot);
         Value::Var(whimbrel_acl::Var { slot: top + place, name: var.name })
     })
 }
@@ -963,9 +966,9 @@ pub(super) fn anonymous(number: u32) -> Symbol {
 }
 
 /// Closes a literal: its variables are numbered from 0, and `vars` holds their slots.
-pub(super) fn close_literal(bindings: &crate::logic::Bindings, literal: &Structure, vars: &mut Vec<u32>) -> Structure {
+pub(super) fn close_literal(bindings: &crate::logic::Bindings, literal: &Structure, vars: &mut Numbering) -> Structure {
     let mut renamed = |var: whimbrel_acl::Var| {
-        let slot = crate::logic::number_of(vars, var.slot);
+        let slot = vars.number(var.slot);
         Value::Var(whimbrel_acl::Var { slot, name: anonymous(slot) })
     };
     let args = literal.args.iter().map(|arg| crate::logic::map_vars(&bindings.resolve(arg), &mut renamed)).collect();

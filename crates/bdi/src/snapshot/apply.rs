@@ -48,7 +48,7 @@ pub(super) fn apply(
         restore_intention(mind, intention.into_owned(), image)?;
     }
     let Queue { gone, new } = record.ready;
-    mind.ready.drain(..mind.ready.len().min(gone as usize));
+    mind.ready.remove_first(gone as usize);
     mind.ready.extend(new);
     record.timers_gone.into_iter().for_each(|key| mind.timers.remove(key));
     record.timers.into_iter().for_each(|timer| mind.timers.set(timer.into_owned()));
@@ -74,7 +74,7 @@ fn check_program(program: &Program<'_>, image: &Image) -> Result<(), SnapshotErr
 fn restore_rare(mind: &mut Mind, rare: Rare<'static>) -> Option<super::record::First> {
     mind.options = rare.options.into_owned();
     mind.atomic_event = rare.atomic_event.map(|event| Box::new(event.into_owned()));
-    mind.suspended_events = rare.suspended_events.into_owned();
+    mind.suspended_events = rare.suspended_events.into_iter().map(std::borrow::Cow::into_owned).collect();
     mind.deferred = rare.deferred.into_iter().map(std::borrow::Cow::into_owned).collect();
     mind.namespace_properties = rare.namespace_properties.into_owned();
     mind.feedback = rare.feedback.into_iter().map(std::borrow::Cow::into_owned).collect();

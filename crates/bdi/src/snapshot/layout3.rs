@@ -62,7 +62,7 @@ impl Snapshot {
         let rare = Rare {
             options: Cow::Owned(self.options),
             atomic_event: self.atomic_event.map(|event| Cow::Owned(*event)),
-            suspended_events: Cow::Owned(self.suspended_events),
+            suspended_events: self.suspended_events.into_iter().map(Cow::Owned).collect(),
             deferred: self.deferred.into_iter().map(Cow::Owned).collect(),
             namespace_properties: Cow::Owned(self.namespace_properties),
             feedback: self.feedback.into_iter().map(Cow::Owned).collect(),

@@ -122,7 +122,7 @@ pub(super) struct Numbers {
 pub(super) struct Rare<'a> {
     pub(super) options: Cow<'a, Options>,
     pub(super) atomic_event: Option<Cow<'a, Event>>,
-    pub(super) suspended_events: Cow<'a, [Event]>,
+    pub(super) suspended_events: Vec<Cow<'a, Event>>,
     pub(super) deferred: Vec<Cow<'a, Deferred>>,
     pub(super) namespace_properties: Cow<'a, [(Symbol, Symbol, Value)]>,
     pub(super) feedback: Vec<Cow<'a, Feedback>>,

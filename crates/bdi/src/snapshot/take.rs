@@ -9,6 +9,7 @@ use whimbrel_platform::Time;
 use super::record::{Acquired, EntryData, FactData, Numbers, PlanData, Plans, Program, Queue, Rare, Record, TableData};
 use super::{Begin, LAYOUT};
 use crate::code::{Image, Plan};
+use crate::logic::Numbering;
 use crate::mind::{Entry, IntentionId, Mind, PlanChange, RuleRef, TableChange};
 use crate::syntax::{ast, quote};
 
@@ -55,7 +56,7 @@ impl Saves {
         self.number = number;
         self.events = mind.events.len() as u32;
         self.ready.clear();
-        self.ready.extend(&mind.ready);
+        self.ready.extend(mind.ready.iter());
         self.serial = mind.serial;
         self.ahead = 0;
         mind.mark_saved();
@@ -207,7 +208,7 @@ fn rare<'a>(mind: &'a Mind, begin: Option<&'a Begin>) -> Rare<'a> {
     Rare {
         options: Cow::Borrowed(&mind.options),
         atomic_event: mind.atomic_event.as_deref().map(Cow::Borrowed),
-        suspended_events: Cow::Borrowed(&mind.suspended_events),
+        suspended_events: mind.suspended_events.iter().map(Cow::Borrowed).collect(),
         deferred: mind.deferred.iter().map(Cow::Borrowed).collect(),
         namespace_properties: Cow::Borrowed(&mind.namespace_properties),
         feedback: mind.feedback.iter().map(Cow::Borrowed).collect(),
@@ -251,7 +252,7 @@ fn entry_data(entry: &Entry) -> EntryData<'_> {
 }
 
 fn quoted(term: &ast::Term) -> Value {
-    let mut names = Vec::new();
+    let mut names = Numbering::default();
     quote::quote(term, &mut |name| quote::numbered(&mut names, name))
 }
 

@@ -32,6 +32,7 @@ use super::ast::{
 pub use super::unquote::{
     QuoteError, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term, unquote_trigger,
 };
+use crate::logic::Numbering;
 
 /// Functors that no program can write: code and special variables as data.
 pub mod reserved {
@@ -60,13 +61,8 @@ fn structure(functor: Symbol, args: impl IntoIterator<Item = Value>) -> Value {
 }
 
 /// Returns the variable of that name, numbered in the order of appearance.
-pub fn numbered(names: &mut Vec<Symbol>, name: Symbol) -> Var {
-    let known = names.iter().position(|other| *other == name);
-    let slot = known.unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    });
-    Var { slot: slot as u32, name }
+pub fn numbered(names: &mut Numbering<Symbol>, name: Symbol) -> Var {
+    Var { slot: names.number(name), name }
 }
 
 /// Quotes a term as a value; `var` gives the slot of each variable.
@@ -381,7 +377,7 @@ fn essence(plan: &Plan) -> (Value, Option<Value>, Value) {
 /// Returns true if two rules differ at most in their places and in the names of their variables.
 pub fn same_rule(a: &Rule, b: &Rule) -> bool {
     let nameless = |rule: &Rule| {
-        let mut names = Vec::new();
+        let mut names = Numbering::default();
         quote_rule(rule, &mut |name| Var { name: sym::ANY, ..numbered(&mut names, name) })
     };
     nameless(a) == nameless(b)

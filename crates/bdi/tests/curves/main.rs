@@ -57,6 +57,21 @@ const CURVES: &[(&str, usize)] = &[
     ("intentions_asked", 1_000),
     ("goals_dropped", 5_000),
     ("goals_dropped_each", 1_000),
+    ("variables_copied", 2_000),
+    ("variables_of_goal", 2_000),
+    ("variables_of_belief", 2_000),
+    ("variables_listed", 2_000),
+    ("clauses_of_variables", 2_000),
+    ("annotation_pairs", 1_000),
+    ("missing_annotation_pairs", 1_000),
+    ("events_dropped", 1_000),
+    ("desires_dropped", 1_000),
+    ("events_ended", 1_000),
+    ("events_suspended", 1_000),
+    ("youngest_dropped", 1_000),
+    ("youngest_ready_dropped", 1_000),
+    ("youngest_ready_ended", 1_000),
+    ("propositions_asked", 1_000),
 ];
 
 #[test]
@@ -105,18 +120,27 @@ fn fastest(name: &str, n: usize) -> Duration {
     best
 }
 
-/// Returns the time that an operation takes for this number of things, once its program is loaded.
+/// Returns the time that an operation takes for this number of things, once its program is loaded. The time for a long
+/// clause includes that of loading it.
 fn time(name: &str, n: usize) -> Duration {
     let plans = match name {
         "plans_by_first_argument" => (1..=n).map(|number| format!("+!plan({number}) <- true.\n")).collect(),
         "plans_by_second_argument" => (1..=n).map(|number| format!("+!plan(a, {number}) <- true.\n")).collect(),
+        "clauses_of_variables" => {
+            let variables = (1..n).map(|number| format!("V{number}")).collect::<Vec<_>>().join(", ");
+            format!(
+                "clause(1, [{variables}]). clause(2, L) :- L = [{variables}] & same(L, _).\n\
+                     +!clause(L) : same(L, [{variables}]) <- M = [{variables}]; !pass_on(M, _).\n"
+            )
+        }
         _ => String::new(),
     };
     let text = format!("{plans}{PROGRAM}\n!main.\n+!main <- !{name}({n}); .print(done).");
+    let loading = processor_time();
     let (image, _) = whimbrel_bdi::load(&text, &Text::from("curves.asl"), &mut NoFiles).expect("the program is right");
     let mut simulation = Simulation::new(1);
     simulation.spawn("agent", Box::new(Agent::new(AgentConfig::new(image))));
-    let began = processor_time();
+    let began = if name == "clauses_of_variables" { loading } else { processor_time() };
     simulation.run_for(1_000);
     let took = processor_time() - began;
     assert_eq!(simulation.output(), ["[agent] done"], "{name}: {}", simulation.log().join("\n"));

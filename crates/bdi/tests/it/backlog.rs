@@ -9,7 +9,8 @@ use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::capabilities::Inspectable;
 use whimbrel_platform::inspection::Look;
-use whimbrel_platform::{AgentBody, Mailbox, Next, Outbox, Time, Turn};
+use whimbrel_platform::limits::{MIND_COUNTED_EVERY_BYTES, TURN_STEPS_AFTER_SENDING};
+use whimbrel_platform::{AgentBody, Mailbox, Next, Outbox, Time, Turn, growth};
 use whimbrel_testkit::Simulation;
 
 /// Busy agent with its mailbox.
@@ -117,6 +118,45 @@ fn waiting_atomic_plan_hears_behind_backlog() {
         busy.send(Performative::Inform, Value::atom("go"));
         busy.rest(1_000);
         assert_eq!(busy.simulation.output(), ["[busy] went"], "followed: {followed}");
+    }
+}
+
+/// A request that may make the mind too large ends the turn, also when it comes while an atomic plan takes its last cycle.
+#[test]
+fn bulky_request_ends_turn() {
+    let steps = "; +x; -x".repeat(20);
+    let mut busy = Busy::new(&format!("@p[atomic] +!go(_) <- +y{steps}; .print(done). +!bulky(_)."));
+    busy.send(Performative::Request, Value::term("go", [Value::Num(0.0)]));
+    let text = Value::from("x".repeat(MIND_COUNTED_EVERY_BYTES as usize));
+    busy.send(Performative::Request, Value::term("bulky", [Value::list([text])]));
+    // As an allocator does that counts: without one, messages have no weight.
+    growth::note(1);
+    busy.turn();
+    assert_eq!(busy.simulation.output(), [""; 0], "the turn goes on");
+    busy.rest(10);
+    assert_eq!(busy.simulation.output(), ["[busy] done"]);
+}
+
+#[test]
+fn intentions_continue_after_sending() {
+    let steps = "; .print(step)".repeat(100);
+    for others in 0..4 {
+        let goals = "!other. ".repeat(others);
+        let mut busy = Busy::new(&format!(
+            "!one. {goals} +!one <- .send(bob, tell, a); .print(sent){steps}. +!other <- .print(step){steps}."
+        ));
+        busy.simulation.spawn("bob", Box::new(Agent::new(AgentConfig::new(image("k.")))));
+        busy.simulation.run_for(1);
+        let sent = |busy: &Busy| busy.simulation.output().iter().position(|line| line == "[busy] sent");
+        for _ in 0..10 {
+            if sent(&busy).is_none() {
+                busy.turn();
+            }
+        }
+        let after = busy.simulation.output().len() - sent(&busy).unwrap_or_default();
+        // Others take steps between the sending and the line, and their goals' events take cycles without a step.
+        let most = TURN_STEPS_AFTER_SENDING as usize;
+        assert!((most - 1 - 2 * others..=most).contains(&after), "{after} steps beside {others} intentions");
     }
 }
 

@@ -5,6 +5,7 @@ use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
 use super::{Outcome, is_variable, nonsense, open};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Key, Rule};
+use crate::logic::Numbering;
 use crate::mind::{Entry, Table, is_source};
 use crate::syntax::quote;
 
@@ -13,7 +14,7 @@ const KQML: &str = "kqml";
 
 /// Builds a rule as a term, its variables numbered from 0.
 fn rule_term(rule: &Rule) -> Value {
-    let mut names = Vec::new();
+    let mut names = Numbering::default();
     quote::quote_rule(&rule.source, &mut |name| quote::numbered(&mut names, name))
 }
 

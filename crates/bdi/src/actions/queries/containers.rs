@@ -73,9 +73,7 @@ fn object_or_new(call: &mut Call<'_, '_>, empty: fn() -> Contents) -> Result<Arc
 
 /// Closes argument `place` to be put into `target`.
 fn closed(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Value, Failure> {
-    let value = call
-        .bindings
-        .close(call.args.get(place).ok_or_else(|| nonsense("what to put in is missing"))?, &mut Vec::new());
+    let value = call.bindings.closed(call.args.get(place).ok_or_else(|| nonsense("what to put in is missing"))?);
     if holds(&value, target) { Err(cyclic()) } else { Ok(value) }
 }
 
@@ -103,7 +101,7 @@ fn closed_items(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Resu
     let items: Vec<Value> = match call.arg(place) {
         Value::Object(object) if Arc::ptr_eq(object, target) => return Ok(values(&target.contents())),
         Value::Object(object) => values(&object.contents()),
-        list if list.is_list() => list.items().map(|item| call.bindings.close(item, &mut Vec::new())).collect(),
+        list if list.is_list() => list.items().map(|item| call.bindings.closed(item)).collect(),
         other => return Err(nonsense(format!("{other} is neither a list nor a container"))),
     };
     if items.iter().any(|item| holds(item, target)) { Err(cyclic()) } else { Ok(items) }
@@ -178,7 +176,7 @@ pub fn map_put(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn key(call: &Call<'_, '_>) -> Value {
-    call.bindings.close(call.arg(1), &mut Vec::new())
+    call.bindings.closed(call.arg(1))
 }
 
 /// `.map.get(M, Key, Value [, Default])`

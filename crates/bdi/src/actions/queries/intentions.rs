@@ -7,8 +7,8 @@ use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 use super::{Outcome, is_variable, plans};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Body, Plan, TriggerKind, TriggerOp, reserved};
-use crate::logic::Bindings;
-use crate::mind::{Event, Frame, Intention, Place, WaitFor, namespace_of};
+use crate::logic::{Bindings, Numbering};
+use crate::mind::{Event, Frame, Intention, Pending, Place, WaitFor, namespace_of};
 use crate::reason::current_literal;
 use crate::syntax::{ast, quote};
 
@@ -17,11 +17,11 @@ use crate::syntax::{ast, quote};
 fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
     let mind = call.solver.known.mind;
     match intention.place {
-        Place::Ready => !mind.ready.contains(&intention.id),
+        Place::Ready => mind.ready.place_of(intention.id).is_none(),
         Place::InEvent => {
-            let mut others = mind.atomic_event.as_deref().into_iter().chain(&mind.suspended_events);
-            let queued = mind.events.intentions().any(|id| id == intention.id);
-            !queued && !others.any(|event| event.intention == Some(intention.id))
+            let atomic = mind.atomic_event.as_ref().and_then(|event| event.intention);
+            let queued = mind.events.place_of(intention.id).or_else(|| mind.suspended_events.place_of(intention.id));
+            queued.is_none() && atomic != Some(intention.id)
         }
         _ => false,
     }
@@ -38,8 +38,8 @@ fn intentions<'c>(call: &Call<'c, '_>, goal: &Value) -> Vec<&'c Intention> {
         _ => 3,
     };
     let known = &call.solver.known.mind.intentions;
-    let goal = call.bindings.close(goal, &mut Vec::new());
-    let ids = known.pursuing(&goal, true).into_iter();
+    let goal = call.bindings.closed(goal);
+    let ids = known.pursuing(&goal, |intention| is_current(call, intention)).into_iter();
     let mut all: Vec<&Intention> = ids.filter_map(|id| known.find(id)).collect();
     all.sort_by_key(|intention| (rank(intention), intention.id.number));
     all
@@ -55,7 +55,7 @@ fn is_goal(op: TriggerOp, kind: TriggerKind) -> bool {
 }
 
 fn closed(value: &Value) -> Value {
-    Bindings::default().close(value, &mut Vec::new())
+    Bindings::default().closed(value)
 }
 
 /// Returns the goals of an intention, innermost first.
@@ -101,8 +101,12 @@ pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
     check(call)?;
     let mind = call.solver.known.mind;
     let selected = mind.selected_event.as_deref().into_iter().map(Cow::Borrowed);
-    let others = mind.atomic_event.as_deref().into_iter().chain(&mind.suspended_events);
-    let events = selected.chain(mind.events.iter()).chain(others.map(Cow::Borrowed));
+    let goal = call.bindings.closed(call.arg(0));
+    let queued = mind.events.pending_for_goal(&goal).map(Pending::event);
+    let suspended = mind.suspended_events.for_goal(&goal).into_iter();
+    let suspended = suspended.filter_map(|place| mind.suspended_events.get(place));
+    let others = mind.atomic_event.as_deref().into_iter().chain(suspended);
+    let events = selected.chain(queued).chain(others.map(Cow::Borrowed));
     let wanted = events.filter(|event| is_goal(event.op, event.kind));
     let mut found: Vec<(Value, Value)> =
         wanted.map(|event| (event.literal.clone().into_value(), owner(&event))).collect();
@@ -139,8 +143,11 @@ pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
             found.extend(goals(call, intention).into_iter().map(|goal| (goal, reason.clone())));
         }
     }
-    let events = call.solver.known.mind.suspended_events.iter();
-    let events = events.filter(|event| event.intention.is_none() && is_goal(event.op, event.kind));
+    let suspended = &call.solver.known.mind.suspended_events;
+    let places = suspended.for_goal(&call.bindings.closed(goal)).into_iter();
+    let events = places
+        .filter_map(|place| suspended.get(place))
+        .filter(|event| event.intention.is_none() && is_goal(event.op, event.kind));
     found.extend(events.map(|event| (event.literal.clone().into_value(), Value::atom("suspend_ia"))));
     Ok(answer(call, found))
 }
@@ -219,7 +226,7 @@ fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
     let code: &Body = splice.map_or(&plan.body, |splice| &splice.body);
     let steps = remaining(code, frame.pc, splice.is_none().then_some(&plan.source.body));
     // The body's variables are no longer those of the plan.
-    let mut names = Vec::new();
+    let mut names = Numbering::default();
     let body = quote::quote_body(&ast::Body { steps }, &mut |name| Var {
         slot: BODY_VARIABLES + quote::numbered(&mut names, name).slot,
         name: sym::ANY,

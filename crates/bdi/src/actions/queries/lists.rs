@@ -189,7 +189,7 @@ pub fn nth(call: &mut Call<'_, '_>) -> Outcome {
                     let letters = text.chars().map(|letter| Value::from(letter.to_string())).collect::<Vec<_>>();
                     Answer::Each(target, Box::new((0_u32..).zip(letters).map(numbered)))
                 }
-                list => each_part(&target, list, (0_u32..).zip(Elements(list.clone())).map(numbered)),
+                list => each_part(&target, (0_u32..).zip(Elements(list.clone())).map(numbered)),
             })
         }
     }
@@ -212,7 +212,7 @@ pub fn member(call: &mut Call<'_, '_>) -> Outcome {
     let (wanted, whole) = (call.arg(0), call.arg(1));
     match whole {
         Value::Nil => Ok(Answer::No),
-        Value::List(_) => Ok(each_part(wanted, whole, Elements(whole.clone()))),
+        Value::List(_) => Ok(each_part(wanted, Elements(whole.clone()))),
         Value::Object(object) => super::containers::member(wanted, object)
             .ok_or_else(|| call.wrong("second argument must be a list or a set")),
         _ => Err(call.wrong("second argument must be a list or a set")),

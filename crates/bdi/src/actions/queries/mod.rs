@@ -26,11 +26,11 @@ pub use terms::without_sources;
 
 use std::borrow::Cow;
 
-use whimbrel_acl::{Value, Var};
+use whimbrel_acl::Value;
 
 use super::{Answer, Call, Failure, NativeFunction, QueryAction, Reason};
 use crate::code::{Formula, reserved};
-use crate::logic::{Bindings, arith, map_vars, number_of, open_value, variables};
+use crate::logic::{Bindings, arith, open_value};
 
 /// All query actions by name.
 pub const ACTIONS: &[(&str, QueryAction)] = &[
@@ -229,26 +229,9 @@ fn open(bindings: &mut Bindings, value: &Value) -> Value {
     open_value(value.clone(), bindings)
 }
 
-/// Answers each of the values that unifies with the target. The values are parts of `source`, whose variables are the
-/// caller's.
-fn each_part(target: &Value, source: &Value, values: impl Iterator<Item = Value> + 'static) -> Answer {
-    if source.is_ground() {
-        return Answer::Each(target.clone(), Box::new(values));
-    }
-    // The variables of an answer are its own. So each value comes with the caller's variables, to be unified with
-    // them.
-    let vars = variables(source);
-    let mut slots: Vec<u32> = vars.iter().map(|var| var.slot).collect();
-    let own: Vec<Value> = (0..).zip(&vars).map(|(slot, var)| Value::Var(Var { slot, name: var.name })).collect();
-    let own = Value::list(own);
-    let target =
-        Value::list_with_tail([target.clone()], Value::list(vars.into_iter().map(Value::Var).collect::<Vec<_>>()));
-    let values = values.map(move |value| {
-        let closed =
-            map_vars(&value, &mut |var| Value::Var(Var { slot: number_of(&mut slots, var.slot), name: var.name }));
-        Value::list_with_tail([closed], own.clone())
-    });
-    Answer::Each(target, Box::new(values))
+/// Answers each of the values that unifies with the target. Their variables are the caller's.
+fn each_part(target: &Value, values: impl Iterator<Item = Value> + 'static) -> Answer {
+    Answer::Parts(target.clone(), Box::new(values))
 }
 
 /// Elements of a list, one after another, the list shared.

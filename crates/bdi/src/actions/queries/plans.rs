@@ -5,24 +5,10 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use super::{Outcome, is_variable, nonsense, open};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Key, Plan, TriggerKind, TriggerOp};
-use crate::logic::Bindings;
+use crate::logic::{Bindings, Numbering};
 use crate::mind::{PlanHold, TriggerKey, is_source};
 use crate::reason::is_library;
 use crate::syntax::{self, ast, quote};
-
-/// Numbers variables by their names, in the order of appearance.
-#[derive(Default)]
-struct Numbered(Vec<Symbol>);
-
-impl Numbered {
-    fn slot(&mut self, name: Symbol) -> u32 {
-        let known = self.0.iter().position(|other| *other == name);
-        known.unwrap_or_else(|| {
-            self.0.push(name);
-            self.0.len() - 1
-        }) as u32
-    }
-}
 
 /// Returns the annotation of plans and rules for their file.
 fn url(file: &str) -> Option<Value> {
@@ -56,8 +42,8 @@ fn annotated(literal: &Value, annots: Annots) -> Value {
 
 /// Builds a plan as a term, its variables numbered from 0, with their own names or without.
 fn plan_term(plan: &Plan, named: bool) -> Value {
-    let mut numbered = Numbered::default();
-    let mut var = |name: Symbol| Var { slot: numbered.slot(name), name: if named { name } else { sym::ANY } };
+    let mut numbered = Numbering::default();
+    let mut var = |name: Symbol| Var { slot: numbered.number(name), name: if named { name } else { sym::ANY } };
     let code = quote::quote_plan(&plan.source, &mut var);
     let label = crate::logic::map_vars(&label(plan), &mut |label_var| Value::Var(var(label_var.name)));
     let args = std::iter::once(label).chain(code.args().iter().skip(1).cloned()).collect();
@@ -143,7 +129,7 @@ fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, liter
         let term = open(call.bindings, &plan_term(&plan, true));
         let head = term.args().get(1).and_then(quote::trigger_parts).map(|(_, _, head)| head);
         if head.is_some_and(|head| call.bindings.unify(&head, literal)) {
-            let instance = call.bindings.close(&Value::list([literal.clone(), term]), &mut Vec::new());
+            let instance = call.bindings.closed(&Value::list([literal.clone(), term]));
             relevant.push(Relevant { plan, instance });
         }
         call.bindings.undo(mark);
@@ -229,7 +215,7 @@ pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
     if !term.is_literal() || is_variable(term) {
         return Ok(Answer::No);
     }
-    let wanted = call.bindings.close(term, &mut Vec::new());
+    let wanted = call.bindings.closed(term);
     let place = all(call).find_map(|plan| {
         let line = line_of(&plan.source.body, &wanted)?;
         Some((line, url(&plan.source.file)?))
@@ -245,9 +231,9 @@ pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
 /// Returns the line of the first step that equals `wanted` except for the names of variables.
 fn line_of(body: &ast::Body, wanted: &Value) -> Option<u32> {
     body.steps.iter().find_map(|step| {
-        let mut numbered = Numbered::default();
-        let term = quote::quote(&step.term, &mut |name| Var { slot: numbered.slot(name), name });
-        if Bindings::default().close(&term, &mut Vec::new()).to_string() == wanted.to_string() {
+        let mut numbered = Numbering::default();
+        let term = quote::quote(&step.term, &mut |name| Var { slot: numbered.number(name), name });
+        if Bindings::default().closed(&term).to_string() == wanted.to_string() {
             return Some(step.span.line);
         }
         let ast::Term::Literal(literal) = &step.term else { return None };

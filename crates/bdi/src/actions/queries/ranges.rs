@@ -56,7 +56,7 @@ fn random_elements(call: &Call<'_, '_>, list: &Value) -> Outcome {
     }
     let mut state = Random::seeded(call);
     let pick = move || items.get((state.next() * items.len() as f64) as usize).cloned().unwrap_or_default();
-    Ok(super::each_part(element, list, times(count, pick)))
+    Ok(super::each_part(element, times(count, pick)))
 }
 
 fn how_many(call: &Call<'_, '_>, place: usize, what: &str) -> Result<usize, Failure> {

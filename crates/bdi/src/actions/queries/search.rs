@@ -6,7 +6,7 @@ use whimbrel_acl::{Value, Var, sym};
 use super::{Outcome, is_formula, nonsense};
 use crate::actions::{Answer, Call, Failure};
 use crate::code::{Expr, Formula, TermExpr};
-use crate::logic::{Found, map_vars, number_of};
+use crate::logic::{Found, Numbering, map_vars};
 use whimbrel_platform::limits::PROOF_STEPS_KEPT;
 
 /// Collects the values of a template in each solution of argument `place`. A variable that a solution leaves open is
@@ -20,9 +20,9 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
         let value = bindings.resolve(template);
         let mut value = solver.compute(bindings, value);
         if !value.is_ground() {
-            let mut beyond = Vec::new();
+            let mut beyond = Numbering::default();
             value = map_vars(&value, &mut |var| {
-                let slot = if var.slot < top { var.slot } else { top + fresh + number_of(&mut beyond, var.slot) };
+                let slot = if var.slot < top { var.slot } else { top + fresh + beyond.number(var.slot) };
                 Value::Var(Var { slot, name: var.name })
             });
             fresh += beyond.len() as u32;

@@ -50,9 +50,8 @@ pub fn prefix(call: &mut Call<'_, '_>) -> Outcome {
     }
     let (list, length) = closed(whole);
     let lengths = lengths_to_try(part, length);
-    let source = list.clone();
     let prefixes = lengths.map(move |count| if count == length { list.clone() } else { first_of(&list, count) });
-    Ok(each_part(part, &source, prefixes))
+    Ok(each_part(part, prefixes))
 }
 
 /// `.suffix(S, ListOrString)`, longest first, down to the empty one.
@@ -69,13 +68,13 @@ pub fn suffix(call: &mut Call<'_, '_>) -> Outcome {
     let (list, length) = closed(whole);
     let lengths = lengths_to_try(part, length);
     // Each suffix is the rest of the one before.
-    let (source, mut rest, mut have) = (list.clone(), list, length);
+    let (mut rest, mut have) = (list, length);
     let suffixes = lengths.map(move |count| {
         rest = rest_of(&rest, have - count);
         have = count;
         rest.clone()
     });
-    Ok(each_part(part, &source, suffixes))
+    Ok(each_part(part, suffixes))
 }
 
 /// Returns the possible lengths of a part of a list of `length` elements, greatest first.
@@ -109,7 +108,7 @@ pub fn sublist(call: &mut Call<'_, '_>) -> Outcome {
     let whole = call.list(1, "second argument must be a list")?;
     let (list, length) = closed(whole);
     let first: Vec<Value> = part.items().cloned().collect();
-    Ok(each_part(part, whole, Sublists { rest: Some(list), length, next: length, wanted: known_length(part), first }))
+    Ok(each_part(part, Sublists { rest: Some(list), length, next: length, wanted: known_length(part), first }))
 }
 
 /// Sublists of a list: from each place the longest first.

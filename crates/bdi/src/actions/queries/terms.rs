@@ -6,7 +6,7 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
 use crate::actions::{Action, Answer, Call, lookup};
 use crate::code::compile::is_internal_action;
-use crate::logic::{map_vars, number_of};
+use crate::logic::{Numbering, map_vars};
 use crate::mind::is_source;
 use crate::reason::nest_sources;
 use crate::syntax::quote;
@@ -119,10 +119,9 @@ pub fn copy_term(call: &mut Call<'_, '_>) -> Outcome {
     if matches!(term, Value::Var(_)) {
         return call.unify(1, &term.clone());
     }
-    let mut slots = Vec::new();
+    let mut slots = Numbering::default();
     let base = call.bindings.len();
-    let copy =
-        map_vars(term, &mut |var| Value::Var(Var { slot: base + number_of(&mut slots, var.slot), name: sym::ANY }));
+    let copy = map_vars(term, &mut |var| Value::Var(Var { slot: base + slots.number(var.slot), name: sym::ANY }));
     call.bindings.extend(slots.len() as u32);
     call.unify(1, &copy)
 }

@@ -88,7 +88,7 @@ pub fn set_namespace_property(call: &mut StepCall<'_, '_>) -> Result<Progress, F
         .arg(1)
         .functor()
         .ok_or_else(|| Failure::new("unknown", format!("the property's name must be an atom, not {}", call.arg(1))))?;
-    let value = call.cycle.bindings.close(call.arg(2), &mut Vec::new());
+    let value = call.cycle.bindings.closed(call.arg(2));
     let properties = &mut call.cycle.mind.namespace_properties;
     properties.retain(|(of, known, _)| (*of, *known) != (namespace, key));
     properties.push((namespace, key, value));

@@ -1,10 +1,11 @@
 //! Goals, intentions and events: dropped, ended, suspended, resumed.
 
 use rustc_hash::FxHashSet;
-use whimbrel_acl::{Structure, Symbol, Value};
+use whimbrel_acl::{Structure, Value};
 
 use crate::actions::{Failure, Progress, StepCall, is_open_arithmetic};
-use crate::mind::{Event, IntentionId, Place, TimerWhat, WaitFor};
+use crate::logic::Numbering;
+use crate::mind::{Event, IntentionId, Place, PlacedQueue, TimerWhat, WaitFor};
 use crate::reason::{Cycle, Doomed, unify_apart};
 use crate::syntax::quote::numbered;
 use crate::syntax::{ast, quote};
@@ -18,14 +19,14 @@ fn goal(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     if !goal.is_literal() || is_open_arithmetic(goal) {
         return Err(Failure::wrong_argument(call.call, "first argument must be a literal"));
     }
-    Ok(call.cycle.bindings.close(goal, &mut Vec::new()))
+    Ok(call.cycle.bindings.closed(goal))
 }
 
 /// Returns the goal in the first argument; a variable stands for any goal.
 fn goal_or_any(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
     match call.arg(0) {
         Value::Null => Err(Failure::new("unknown", "the goal to drop is missing")),
-        Value::Var(_) => Ok(call.cycle.bindings.close(call.arg(0), &mut Vec::new())),
+        Value::Var(_) => Ok(call.cycle.bindings.closed(call.arg(0))),
         other if other.is_literal() && !is_open_arithmetic(other) => goal(call),
         other => {
             let what = format!("first argument '{other}' must be a literal or variable");
@@ -61,7 +62,7 @@ fn drop_current(cycle: &mut Cycle<'_>, current: IntentionId) -> Progress {
 
 fn drop_intentions(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value) -> Progress {
     let mut progress = Progress::Done;
-    for id in cycle.mind.intentions.pursuing(goal, false) {
+    for id in cycle.mind.intentions.pursuing(goal, |_| false) {
         if let Some(place) = cycle.find_goal(id, goal) {
             cycle.finish_goal(id, place, Doomed::Dropped, Vec::new());
             if id == current {
@@ -92,13 +93,14 @@ pub fn drop_event(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     Ok(Progress::Done)
 }
 
+/// Drops all events for a goal, and ends the intentions that wait in them.
 fn drop_goal_events(cycle: &mut Cycle<'_>, goal: &Value) {
-    drop_events(cycle, |cycle, event| cycle.event_matches(event, goal));
+    drop_events(cycle, |cycle| take_goal_events(cycle, goal));
 }
 
-/// Takes out all events that `wanted` picks, and ends the intentions that wait in them.
-fn drop_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> bool) {
-    for event in take_events(cycle, wanted) {
+/// Drops all events that `take` takes out, and ends the intentions that wait in them.
+fn drop_events(cycle: &mut Cycle<'_>, take: impl FnOnce(&mut Cycle<'_>) -> Vec<Event>) {
+    for event in take(cycle) {
         if let Some(id) = event.intention {
             cycle.is_out_of_event(id);
             cycle.finish_goal(id, 0, Doomed::Dropped, Vec::new());
@@ -106,42 +108,60 @@ fn drop_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> boo
     }
 }
 
-/// Takes out all events that `wanted` picks: those of the queue in its order, then those of suspended intentions.
-fn take_events(cycle: &mut Cycle<'_>, wanted: impl Fn(&Cycle<'_>, &Event) -> bool) -> Vec<Event> {
-    let mut taken = Vec::new();
-    if !has_event(cycle, &wanted) {
-        return taken;
-    }
-    let mut pick = |cycle: &Cycle<'_>, event: Event| {
-        if wanted(cycle, &event) {
-            taken.push(event);
-            None
-        } else {
-            Some(event)
+/// Takes all events for a goal: those of the queue in order, then those of suspended intentions.
+fn take_goal_events(cycle: &mut Cycle<'_>, goal: &Value) -> Vec<Event> {
+    let mut taken = take_queued_events(cycle, goal, &FxHashSet::default());
+    cycle.mind.suspended_events.close_gaps();
+    for place in cycle.mind.suspended_events.for_goal(goal) {
+        if cycle.mind.suspended_events.get(place).is_some_and(|event| cycle.event_matches(event, goal)) {
+            taken.extend(cycle.mind.suspended_events.take(place));
         }
-    };
-    let events = cycle.mind.events.take_all();
-    let kept = events.into_iter().filter_map(|event| pick(cycle, event)).collect();
-    cycle.mind.events = kept;
-    let atomic = cycle.mind.atomic_event.take().and_then(|event| pick(cycle, *event));
-    cycle.mind.atomic_event = atomic.map(Box::new);
-    let suspended = std::mem::take(&mut cycle.mind.suspended_events);
-    let kept = suspended.into_iter().filter_map(|event| pick(cycle, event)).collect();
-    cycle.mind.suspended_events = kept;
+    }
     taken
 }
 
-/// Returns true if `wanted` picks any event. Mostly it picks none, and all may stay where they are.
-fn has_event(cycle: &Cycle<'_>, wanted: &impl Fn(&Cycle<'_>, &Event) -> bool) -> bool {
-    let mind = &cycle.mind;
-    mind.events.iter().any(|event| wanted(cycle, &event))
-        || mind.atomic_event.iter().any(|event| wanted(cycle, event))
-        || mind.suspended_events.iter().any(|event| wanted(cycle, event))
+/// Takes all events for a goal from the queue, and those in which one of the `waiting` intentions waits.
+fn take_queued_events(cycle: &mut Cycle<'_>, goal: &Value, waiting: &FxHashSet<IntentionId>) -> Vec<Event> {
+    let mut taken = Vec::new();
+    let mut places = cycle.mind.events.for_goal(goal);
+    places.extend(waiting.iter().filter_map(|id| cycle.mind.events.place_of(*id)));
+    places.sort_unstable();
+    places.dedup();
+    let wanted = |cycle: &Cycle<'_>, event: &Event| {
+        event.intention.is_some_and(|id| waiting.contains(&id)) || cycle.event_matches(event, goal)
+    };
+    for place in places {
+        if cycle.mind.events.get(place).is_some_and(|event| wanted(cycle, event)) {
+            taken.extend(cycle.mind.events.take(place));
+        }
+    }
+    if cycle.mind.atomic_event.as_ref().is_some_and(|event| wanted(cycle, event)) {
+        taken.extend(cycle.mind.atomic_event.take().map(|event| *event));
+    }
+    taken
+}
+
+/// Takes all events, or all for goals: those of the queue in order, then those of suspended intentions.
+fn take_all_events(cycle: &mut Cycle<'_>, only_goals: bool) -> Vec<Event> {
+    let mind = &mut *cycle.mind;
+    let (mut taken, mut kept) = (Vec::new(), Vec::new());
+    let mut sort = |event: Event, kept: &mut Vec<Event>| match !only_goals || event.is_goal() {
+        true => taken.push(event),
+        false => kept.push(event),
+    };
+    mind.events.take_all().for_each(|event| sort(event, &mut kept));
+    mind.events = kept.into_iter().collect();
+    let mut kept = Vec::new();
+    mind.atomic_event.take().into_iter().for_each(|event| sort(*event, &mut kept));
+    mind.atomic_event = kept.pop().map(Box::new);
+    mind.suspended_events.take_all().for_each(|event| sort(event, &mut kept));
+    mind.suspended_events = kept.into_iter().collect();
+    taken
 }
 
 /// `.drop_all_events`: drops all events, with the intentions that wait in them.
 pub fn drop_all_events(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    drop_events(call.cycle, |_, _| true);
+    drop_events(call.cycle, |cycle| take_all_events(cycle, false));
     Ok(Progress::Done)
 }
 
@@ -164,8 +184,8 @@ fn drop_other_intentions(cycle: &mut Cycle<'_>, current: IntentionId) {
 /// `.drop_all_desires`: like `.drop_all_intentions`, and drops events for goals.
 pub fn drop_all_desires(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     drop_other_intentions(call.cycle, call.intention);
-    drop_events(call.cycle, |_, event| event.is_goal());
-    call.cycle.mind.suspended_events.clear();
+    drop_events(call.cycle, |cycle| take_all_events(cycle, true));
+    call.cycle.mind.suspended_events = PlacedQueue::default();
     Ok(Progress::Done)
 }
 
@@ -198,7 +218,7 @@ fn will_achieve(cycle: &Cycle<'_>, id: IntentionId, goal: &Value) -> bool {
     let Some(plan) = cycle.plan_of(id, top) else { return false };
     plan.source.body.steps.iter().any(|step| {
         let achieves = matches!(step.kind, ast::StepKind::Achieve | ast::StepKind::AchieveNewFocus);
-        let mut names: Vec<Symbol> = Vec::new();
+        let mut names = Numbering::default();
         achieves && unify_apart(&quote::quote(&step.term, &mut |name| numbered(&mut names, name)), goal)
     })
 }
@@ -208,7 +228,7 @@ pub fn succeed_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
         let progress = finish_goals(cycle, current, &goal, Doomed::Succeeds);
-        for event in take_events(cycle, |cycle, event| cycle.event_matches(event, &goal)) {
+        for event in take_goal_events(cycle, &goal) {
             cycle.event_achieved(&event);
         }
         progress
@@ -228,10 +248,10 @@ pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 /// Ends a goal in all intentions: first those that wait in an event, then the ready ones, the current one, and those
 /// that wait for something else.
 fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: Doomed) -> Progress {
-    let mut ids = cycle.mind.intentions.pursuing(goal, false);
+    let mut ids = cycle.mind.intentions.pursuing(goal, |_| false);
     ids.retain(|id| cycle.find_goal(*id, goal).is_some());
     if ids.len() > 1 {
-        ids = in_order_of_ends(cycle, current, &ids);
+        ids = in_order_of_ends(cycle, current, ids);
     }
     let mut progress = Progress::Done;
     for id in ids {
@@ -246,30 +266,35 @@ fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: 
 }
 
 /// Orders intentions as [`finish_goals`] ends their goals.
-fn in_order_of_ends(cycle: &Cycle<'_>, current: IntentionId, ids: &[IntentionId]) -> Vec<IntentionId> {
-    let mut left: FxHashSet<IntentionId> = ids.iter().copied().collect();
-    let suspended = cycle.mind.suspended_events.iter().filter_map(|event| event.intention);
-    let first = cycle.mind.events.intentions().chain(suspended).chain(cycle.mind.ready.iter().copied());
-    let all = first.chain([current]).chain(ids.iter().copied());
-    all.filter(|id| left.remove(id)).collect()
+fn in_order_of_ends(cycle: &Cycle<'_>, current: IntentionId, mut ids: Vec<IntentionId>) -> Vec<IntentionId> {
+    let mind = &*cycle.mind;
+    ids.sort_by_cached_key(|id| {
+        let queues = [mind.events.place_of(*id), mind.suspended_events.place_of(*id), mind.ready.place_of(*id)];
+        let place = queues.into_iter().enumerate().find_map(|(rank, place)| Some((rank, place?)));
+        place.unwrap_or(if *id == current { (queues.len(), 0) } else { (queues.len() + 1, 0) })
+    });
+    ids
 }
 
 /// Makes goals fail for which no plan was chosen yet: failure events take the places of their events.
 fn fail_events(cycle: &mut Cycle<'_>, goal: &Value) {
-    if !has_event(cycle, &|cycle, event| cycle.event_matches(event, goal)) {
-        return;
-    }
-    let fail = |cycle: &mut Cycle<'_>, event: Event| {
-        if cycle.event_matches(&event, goal) { cycle.fail_waiting_goal(event) } else { Some(event) }
-    };
-    for event in cycle.mind.events.take_all() {
-        if let Some(event) = fail(cycle, event) {
-            cycle.mind.events.push(event);
+    for place in cycle.mind.events.for_goal(goal) {
+        if cycle.mind.events.get(place).is_some_and(|event| cycle.event_matches(event, goal))
+            && let Some(event) = cycle.mind.events.take(place)
+            && let Some(event) = cycle.fail_waiting_goal(event)
+        {
+            cycle.mind.events.put_back(place, event);
         }
     }
-    let suspended = std::mem::take(&mut cycle.mind.suspended_events);
-    let kept: Vec<Event> = suspended.into_iter().filter_map(|event| fail(cycle, event)).collect();
-    cycle.mind.suspended_events.extend(kept);
+    cycle.mind.suspended_events.close_gaps();
+    for place in cycle.mind.suspended_events.for_goal(goal) {
+        if cycle.mind.suspended_events.get(place).is_some_and(|event| cycle.event_matches(event, goal))
+            && let Some(event) = cycle.mind.suspended_events.take(place)
+            && let Some(event) = cycle.fail_waiting_goal(event)
+        {
+            cycle.mind.suspended_events.put_back(place, event);
+        }
+    }
 }
 
 /// `.suspend(Goal)`: stops intentions with the goal until `.resume`; without an argument the current one.
@@ -285,8 +310,10 @@ pub fn suspend(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
         let mut progress = Progress::Done;
-        for id in cycle.mind.intentions.pursuing(&goal, false) {
+        let mut stopped = FxHashSet::default();
+        for id in cycle.mind.intentions.pursuing(&goal, |_| false) {
             let Some(place) = cycle.find_goal(id, &goal) else { continue };
+            stopped.insert(id);
             if id == current {
                 suspend_current(cycle, id);
                 progress = Progress::Waiting;
@@ -295,25 +322,20 @@ pub fn suspend(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
             }
             cycle.tell_state(id, place, "suspended", SUSPENDED);
         }
-        suspend_events(cycle, &goal);
+        suspend_events(cycle, &goal, &stopped);
         progress
     }))
 }
 
-/// Suspends events for the goal, and those in which suspended intentions wait, until `.resume`.
-fn suspend_events(cycle: &mut Cycle<'_>, goal: &Value) {
-    let already = std::mem::take(&mut cycle.mind.suspended_events);
-    let stopped = take_events(cycle, |cycle, event| {
-        let intention = event.intention.and_then(|id| cycle.mind.intentions.find(id));
-        intention.is_some_and(|intention| intention.suspended.is_some()) || cycle.event_matches(event, goal)
-    });
+/// Suspends events for the goal, and those in which the `suspended` intentions wait, until `.resume`.
+fn suspend_events(cycle: &mut Cycle<'_>, goal: &Value, suspended: &FxHashSet<IntentionId>) {
+    let stopped = take_queued_events(cycle, goal, suspended);
     for event in &stopped {
         cycle.tell_event_state(event, "suspended", SUSPENDED);
         if let Some(intention) = event.intention.and_then(|id| cycle.mind.intentions.find_mut(id)) {
             intention.suspended = Some(Value::atom(SUSPENDED));
         }
     }
-    cycle.mind.suspended_events = already;
     cycle.mind.suspended_events.extend(stopped);
 }
 
@@ -338,35 +360,42 @@ fn suspend_other(cycle: &mut Cycle<'_>, id: IntentionId) {
 pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let mut goal = goal(call)?;
     Ok(among_all(call, |cycle, _| {
-        for id in cycle.mind.intentions.pursuing(&goal, false) {
+        let mut resumed = FxHashSet::default();
+        for id in cycle.mind.intentions.pursuing(&goal, |_| false) {
             let suspended = cycle.mind.intentions.find(id).is_some_and(|i| i.suspended.is_some());
             if let Some(place) = cycle.find_goal(id, &goal).filter(|_| suspended) {
                 goal = bound_to(goal, cycle.goal_literal(id, place));
                 resume_intention(cycle, id);
+                resumed.insert(id);
             }
         }
-        let waiting = std::mem::take(&mut cycle.mind.suspended_events);
-        for event in waiting {
-            let resumed = match event.intention.and_then(|id| cycle.mind.intentions.find(id)) {
-                Some(intention) => intention.suspended.is_none() || cycle.event_matches(&event, &goal),
-                None => cycle.event_matches(&event, &goal),
-            };
-            if resumed {
-                match event.intention.and_then(|id| cycle.mind.intentions.find(id)).map(|i| (i.id, i.frames.len())) {
-                    Some((id, depth)) => cycle.tell_state(id, depth.saturating_sub(1), "resumed", "resume_ia"),
-                    None => cycle.tell_event_state(&event, "resumed", "resume_ia"),
-                }
-                if let Some(intention) = event.intention.and_then(|id| cycle.mind.intentions.find_mut(id)) {
-                    intention.suspended = None;
-                }
-                cycle.tell_pending(&event);
-                cycle.add_event(event);
-            } else {
-                cycle.mind.suspended_events.push(event);
-            }
-        }
+        resume_events(cycle, &goal, &resumed);
         Progress::Done
     }))
+}
+
+/// Resumes events for the goal, and those in which the `resumed` intentions wait.
+fn resume_events(cycle: &mut Cycle<'_>, goal: &Value, resumed: &FxHashSet<IntentionId>) {
+    cycle.mind.suspended_events.close_gaps();
+    let mut places = cycle.mind.suspended_events.for_goal(goal);
+    places.extend(resumed.iter().filter_map(|id| cycle.mind.suspended_events.place_of(*id)));
+    places.sort_unstable();
+    places.dedup();
+    for place in places {
+        let goes_on = cycle.mind.suspended_events.get(place).is_some_and(|event| {
+            event.intention.is_some_and(|id| resumed.contains(&id)) || cycle.event_matches(event, goal)
+        });
+        let Some(event) = goes_on.then(|| cycle.mind.suspended_events.take(place)).flatten() else { continue };
+        match event.intention.and_then(|id| cycle.mind.intentions.find(id)).map(|i| (i.id, i.frames.len())) {
+            Some((id, depth)) => cycle.tell_state(id, depth.saturating_sub(1), "resumed", "resume_ia"),
+            None => cycle.tell_event_state(&event, "resumed", "resume_ia"),
+        }
+        if let Some(intention) = event.intention.and_then(|id| cycle.mind.intentions.find_mut(id)) {
+            intention.suspended = None;
+        }
+        cycle.tell_pending(&event);
+        cycle.add_event(event);
+    }
 }
 
 /// Binds a goal with variables to the first goal found: it stands for that one and those like it.
@@ -378,7 +407,7 @@ fn bound_to(goal: Value, found: Option<Value>) -> Value {
             let args = found.args().iter().cloned().collect();
             let functor = found.functor().unwrap_or_default();
             let bound = Structure::full(namespace, false, functor, args, annots).into_value();
-            crate::logic::Bindings::default().close(&bound, &mut Vec::new())
+            crate::logic::Bindings::default().closed(&bound)
         }
         _ => goal,
     }
@@ -441,7 +470,7 @@ pub fn done(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 /// Returns the outermost frame with the same goal as the one at `place`.
 fn lowest_like(cycle: &Cycle<'_>, id: IntentionId, place: usize) -> Option<usize> {
     let goal = cycle.goal_literal(id, place)?;
-    let goal = crate::logic::Bindings::default().close(&goal, &mut Vec::new());
+    let goal = crate::logic::Bindings::default().closed(&goal);
     cycle.find_goal(id, &goal).or(Some(place))
 }
 

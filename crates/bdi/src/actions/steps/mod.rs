@@ -15,6 +15,7 @@ use whimbrel_acl::{Symbol, Value};
 
 use super::{Failure, StepAction, StepCall};
 use crate::code::{TriggerKind, TriggerOp};
+use crate::logic::Numbering;
 use crate::syntax::{Diagnostic, quote};
 
 /// All step actions by name. The compiler checks the number of arguments, by the parser's table of signatures.
@@ -81,7 +82,7 @@ pub const ACTIONS: &[(&str, StepAction)] = &[
 fn event_of(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     let Value::Str(text) = value else { return quote::trigger_parts(value) };
     let trigger = crate::syntax::parse_trigger(text).ok()?;
-    let mut names = Vec::new();
+    let mut names = Numbering::default();
     let literal = quote::quote(&trigger.term, &mut |name| quote::numbered(&mut names, name));
     Some((trigger.op, trigger.kind, literal))
 }
