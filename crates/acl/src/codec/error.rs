@@ -132,6 +132,9 @@ pub enum EncodeError {
     /// An agent's name that would be read as another's.
     #[error("{0:?} cannot be written as an agent's name")]
     AgentName(String),
+    /// A performative that would be read as another.
+    #[error("{0:?} cannot be written as a performative: readers ignore white space around it")]
+    Performative(String),
     /// The name of an agent identifier's parameter cannot be written.
     #[error("{0:?} cannot be written as the name of an agent identifier's parameter")]
     ParameterName(String),

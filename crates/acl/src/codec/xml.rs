@@ -39,9 +39,13 @@ struct Writer {
 //= fipa00071 2.2
 pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     let outgoing = Outgoing::of(message, NATIVELY)?;
+    let act = message.performative.as_str();
+    if act.trim() != act {
+        return Err(EncodeError::Performative(act.to_owned()));
+    }
     let mut writer = Writer { out: String::with_capacity(512) };
     writer.out.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fipa-message");
-    writer.attribute("act", message.performative.as_str())?;
+    writer.attribute("act", act)?;
     writer.out.push('>');
     if let Some(sender) = outgoing.sender() {
         writer.out.push_str("<sender>");

@@ -188,4 +188,8 @@ fn unwritable_message_is_refused() {
         let to_nobody = AclMessage { receivers: [Aid::NOBODY].into_iter().collect(), ..message.clone() };
         assert_eq!(encoding.encode(&to_nobody), Err(EncodeError::AgentName(String::new())), "{encoding}");
     }
+    for act in [" ask", "ask\n", "\u{a0}ask"] {
+        let asking = AclMessage { performative: Performative::Other(act.into()), ..message.clone() };
+        assert_eq!(Encoding::Xml.encode(&asking), Err(EncodeError::Performative(act.into())));
+    }
 }
