@@ -7,7 +7,7 @@ import { WebSocketServer, type WebSocket } from "ws";
 import type { Answer, Event, LogLine, LogWanted, MemberInfo, Request, SniffWanted, SubscriptionInfo, Watch } from "../src/live/vocabulary.js";
 import { compareNames } from "../src/model/agents.js";
 import { patternFits } from "../src/model/pattern.js";
-import { EVERYTHING, takes } from "../src/model/recording.js";
+import { ALL_EVENTS, takes } from "../src/model/recording.js";
 import { MockSociety, SMALL, type SocietyOptions } from "./society.js";
 
 export const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
@@ -121,7 +121,7 @@ export class MockNode {
       return;
     }
     const wanted: SniffWanted = watch.what === "events" || watch.what === "log" ? watch.wanted : {};
-    const filter = { ...EVERYTHING, agents: (wanted.agents ?? []).join(" "), performatives: wanted.performatives ?? [], conversation: wanted.conversation ?? "" };
+    const filter = { ...ALL_EVENTS, agents: (wanted.agents ?? []).join(" "), performatives: wanted.performatives ?? [], conversation: wanted.conversation ?? "" };
     if (watches.size >= WATCHES_MAX) {
       socket.send(JSON.stringify({ type: "refused", id, reason: "busy", text: `a socket watches ${WATCHES_MAX} things at most` }));
       return;

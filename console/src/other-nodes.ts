@@ -1,11 +1,11 @@
 /** Messages of agents on other nodes. The logs of those nodes are polled for new lines. */
 import { signal } from "@preact/signals";
 import type { LiveError } from "./live/client.js";
-import { askInTurns } from "./live/polling.js";
+import { pollAll } from "./live/polling.js";
 import { browserClock } from "./live/socket.js";
 import type { LogLine, LogWanted } from "./live/vocabulary.js";
-import { silence, turns } from "./parts/all-nodes.js";
-import { live, society, talk } from "./session.js";
+import { silenceReason, queryLimit } from "./parts/all-nodes.js";
+import { live, society, recording } from "./session.js";
 
 const EVERY_MS = 1_000;
 const LINES = 256;
@@ -13,10 +13,10 @@ const LINES = 256;
 const PAGES_MAX = 40;
 
 /** Selection from other nodes' logs. */
-export type Elsewhere = Pick<LogWanted, "conversation" | "performatives" | "since_us">;
+export type LogSelection = Pick<LogWanted, "conversation" | "performatives" | "since_us">;
 
 /** Reasons why messages of some nodes are missing, by node. */
-export const deaf = signal<ReadonlyMap<string, string>>(new Map());
+export const unheard = signal<ReadonlyMap<string, string>>(new Map());
 
 interface Part {
   readonly lines: readonly LogLine[];
@@ -24,7 +24,7 @@ interface Part {
 }
 
 /** Reads all lines of a node's log after entry `since`. */
-async function ask(node: string, wanted: Elsewhere, since: number): Promise<Part> {
+async function ask(node: string, wanted: LogSelection, since: number): Promise<Part> {
   const lines: LogLine[] = [];
   let next = since;
   for (let page = 0; page < PAGES_MAX; page++) {
@@ -38,41 +38,41 @@ async function ask(node: string, wanted: Elsewhere, since: number): Promise<Part
 }
 
 /** Returns the reason why messages of a node are missing, as text. */
-function deafness(node: string, { reason, message }: LiveError): string {
-  return reason === "no_log" ? `What agents of ${node} say is not heard here: it keeps no log (run --log)` : silence(node, { reason, text: message });
+function unheardReason(node: string, { reason, message }: LiveError): string {
+  return reason === "no_log" ? `No messages from ${node}: it keeps no log. Start it with --log.` : silenceReason(node, { reason, text: message });
 }
 
 /** Polls all other nodes, new ones included, until the returned function is called. */
-export function hearElsewhere(wanted: Elsewhere): () => void {
+export function pollOtherNodes(wanted: LogSelection): () => void {
   const heard = new Map<string, number>();
   const say = (node: string, fault: string | undefined): void => {
-    const faults = new Map(deaf.value);
+    const faults = new Map(unheard.value);
     if (fault === undefined) faults.delete(node);
     else faults.set(node, fault);
-    deaf.value = faults;
+    unheard.value = faults;
   };
   const begin = (nodes: readonly string[]): (() => void) =>
-    askInTurns(nodes, {
+    pollAll(nodes, {
       everyMs: EVERY_MS,
-      turns,
+      queryLimit,
       clock: browserClock,
       ask: (node) => ask(node, wanted, heard.get(node) ?? 0),
       told: (node, { lines, next }) => {
         heard.set(node, next);
-        talk.insert(lines);
-        if (deaf.value.has(node)) say(node, undefined);
+        recording.insert(lines);
+        if (unheard.value.has(node)) say(node, undefined);
       },
-      failed: (node, error) => say(node, deafness(node, error as LiveError)),
+      failed: (node, error) => say(node, unheardReason(node, error as LiveError)),
     });
   let stop = (): void => {};
   const forget = society.others.subscribe((others) => {
     stop();
-    deaf.value = new Map();
+    unheard.value = new Map();
     stop = begin(others === "" ? [] : others.split("\n"));
   });
   return () => {
     forget();
     stop();
-    deaf.value = new Map();
+    unheard.value = new Map();
   };
 }

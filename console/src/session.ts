@@ -1,38 +1,38 @@
 /** The console of this page: its connection and its data. */
 import { signal } from "@preact/signals";
-import { keep, kept } from "./storage.js";
+import { readStored, writeStored } from "./storage.js";
 import { LiveClient, LiveError } from "./live/client.js";
 import { browserClock, dialOrigin } from "./live/socket.js";
 import type { Answer, Request } from "./live/vocabulary.js";
 import { Agents } from "./model/agents.js";
 import { Devices } from "./model/devices.js";
 import { Health } from "./model/health.js";
-import { Journeys } from "./model/moves.js";
+import { AgentMoves } from "./model/moves.js";
 import { Keys } from "./model/keys.js";
 import { Mind } from "./model/mind.js";
 import { HOME, readRoute, tokenIn, writeRoute, type Route, type View } from "./model/route.js";
 import { Society } from "./model/society.js";
-import { Talk } from "./model/recording.js";
-import { Whole } from "./model/totals.js";
+import { Recording } from "./model/recording.js";
+import { Totals } from "./model/totals.js";
 
 const TOKEN_KEY = "whimbrel.token";
 
 /** Returns the token in the address, which it removes, or the stored one. */
 function findToken(): string {
   const token = tokenIn(location.hash);
-  if (token === null) return kept("tab", TOKEN_KEY) ?? "";
-  keep("tab", TOKEN_KEY, token);
+  if (token === null) return readStored("tab", TOKEN_KEY) ?? "";
+  writeStored("tab", TOKEN_KEY, token);
   history.replaceState(null, "", `${location.pathname}${location.search}#/`);
   return token;
 }
 
 export const live = new LiveClient(dialOrigin(location), findToken(), browserClock);
 export const society = new Society();
-export const whole = new Whole();
+export const totals = new Totals();
 export const agents = new Agents();
 export const devices = new Devices();
-export const journeys = new Journeys();
-export const talk = new Talk();
+export const agentMoves = new AgentMoves();
+export const recording = new Recording();
 export const health = new Health();
 export const mind = new Mind();
 export const keys = new Keys();
@@ -45,7 +45,7 @@ export const AGENTS_MAX = 20_000;
 export const DEVICES_MAX = 200;
 
 export function useToken(token: string): void {
-  keep("tab", TOKEN_KEY, token);
+  writeStored("tab", TOKEN_KEY, token);
   live.connect(token);
 }
 

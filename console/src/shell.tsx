@@ -7,7 +7,7 @@ import { writeRoute, type View } from "./model/route.js";
 import { Dialogs } from "./parts/dialog.js";
 import { useKeys } from "./parts/hooks.js";
 import { Bird, Icon } from "./parts/icons.js";
-import { dismiss, go, health, live, route, society, whole, toasts, useToken } from "./session.js";
+import { dismiss, go, health, live, route, society, totals, toasts, useToken } from "./session.js";
 import { toggleTheme } from "./theme.js";
 import { ComposeView } from "./views/compose.js";
 import { ConversationsView } from "./views/conversations.js";
@@ -115,10 +115,10 @@ function useTotals(): void {
   useEffect(() => {
     const stop = live.watch({ what: "answer", request: { request: "totals" }, every_ms: TOTALS_MS }, (frame) => {
       if (frame.type !== "answer" || frame.answer.answer !== "totals") return;
-      whole.hear(frame.answer, performance.now());
-      health.hear(whole.nodes.value, society.node.value?.node ?? "", Date.now() / 1000);
+      totals.hear(frame.answer, performance.now());
+      health.hear(totals.nodes.value, society.node.value?.node ?? "", Date.now() / 1000);
     });
-    const timer = setInterval(() => whole.look(performance.now()), TOTALS_MS);
+    const timer = setInterval(() => totals.look(performance.now()), TOTALS_MS);
     return () => {
       clearInterval(timer);
       stop();
@@ -129,8 +129,8 @@ function useTotals(): void {
 function Bar({ title }: { readonly title: string }) {
   useTotals();
   const node = society.node.value;
-  const rate = whole.messagesPerS.value;
-  const { agents: many, queued, dead } = whole.sum.value ?? node ?? { agents: 0, queued: 0, dead: 0 };
+  const rate = totals.messagesPerS.value;
+  const { agents: many, queued, dead } = totals.sum.value ?? node ?? { agents: 0, queued: 0, dead: 0 };
   return (
     <header class="bar">
       <h1>{title}</h1>
@@ -146,10 +146,10 @@ function Bar({ title }: { readonly title: string }) {
             <li title="Messages a second on all nodes">
               <b>{rate === null ? "–" : short(rate)}</b> msg/s
             </li>
-            <li title="Messages that wait">
+            <li title="Messages in mailboxes">
               <b>{short(queued)}</b> waiting
             </li>
-            <li title="Messages that reached nobody" class={dead > 0 ? "is-fault" : ""}>
+            <li title="Undeliverable messages" class={dead > 0 ? "is-fault" : ""}>
               <a href="#/health">
                 <b>{short(dead)}</b> dead
               </a>
@@ -179,7 +179,7 @@ function Connection() {
   const left = phase.is === "broken" ? Math.max(0, Math.ceil((phase.againAt - now.value) / 1000)) : 0;
   return (
     <div class="connection is-broken" role="status">
-      <span>The connection to the node broke. What is shown is as it was{phase.is === "broken" ? `; next attempt in ${left} s.` : "; connecting…"}</span>
+      <span>Connection to the node lost: the page shows the last known state{phase.is === "broken" ? `; next attempt in ${left} s.` : "; connecting…"}</span>
       <button type="button" class="button" onClick={() => live.connect()}>
         Try now
       </button>
@@ -192,7 +192,7 @@ function Quiet() {
   return (
     <div class="connection" role="status">
       <span>
-        Nothing heard from the node for <span aria-live="off">{live.quietS.value} s</span>
+        No data from the node for <span aria-live="off">{live.quietS.value} s</span>
       </span>
     </div>
   );
@@ -219,7 +219,7 @@ function Refused() {
         <button type="submit" class="button is-main" disabled={token.value.trim() === ""}>
           Connect
         </button>
-        <small>The node prints an address with its token when it starts: open that one, or paste what stands after “token=”.</small>
+        <small>The node prints an address with its token when it starts. Open that address, or paste the text after “token=”.</small>
       </form>
     </main>
   );
@@ -231,12 +231,12 @@ function Help({ entries, onClose }: { readonly entries: readonly Entry[]; readon
     ...entries.map(({ key, label }) => [`g ${key}`, label] as const),
     ["/", "Search or filter"],
     ["j k", "Next, previous"],
-    ["Enter", "Open what is chosen"],
+    ["Enter", "Open the selection"],
     ["Esc", "Close, step back"],
-    ["Space", "Pause or go on (Conversations, Mind)"],
+    ["Space", "Pause or continue (Conversations, Mind)"],
     ["n", "New agents (Society), one reasoning cycle (Mind, paused)"],
     ["m", "Map, list or both (Society)"],
-    ["v", "Move the agent that is chosen (Society)"],
+    ["v", "Move the chosen agent (Society)"],
     ["t", "Light or dark"],
     ["?", "These keys"],
   ];

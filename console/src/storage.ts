@@ -1,9 +1,9 @@
 /** Lifetime of a page's stored texts. Some browsers store nothing, or have no room, and throw. */
 
-export type Lasting = "tab" | "browser";
+export type StorageLifetime = "tab" | "browser";
 
 /** Returns the browser's storage for a tab or for good; null where the browser refuses storage. */
-function storage(lasting: Lasting): Storage | null {
+function storage(lasting: StorageLifetime): Storage | null {
   try {
     return lasting === "tab" ? sessionStorage : localStorage;
   } catch {
@@ -12,7 +12,7 @@ function storage(lasting: Lasting): Storage | null {
 }
 
 /** Returns the stored text of a key; null if there is none. */
-export function kept(lasting: Lasting, key: string): string | null {
+export function readStored(lasting: StorageLifetime, key: string): string | null {
   try {
     return storage(lasting)?.getItem(key) ?? null;
   } catch {
@@ -21,7 +21,7 @@ export function kept(lasting: Lasting, key: string): string | null {
 }
 
 /** Stores or (null) removes the text of a key. Returns false if the browser refuses. */
-export function keep(lasting: Lasting, key: string, text: string | null): boolean {
+export function writeStored(lasting: StorageLifetime, key: string, text: string | null): boolean {
   try {
     const where = storage(lasting);
     if (where === null) return false;

@@ -1,13 +1,13 @@
 /** Light or dark theme, from the system or chosen, and the colours for canvases. */
 import { signal } from "@preact/signals";
-import { keep, kept } from "./storage.js";
+import { readStored, writeStored } from "./storage.js";
 
 export type Theme = "auto" | "light" | "dark";
 const KEY = "whimbrel.theme";
 const COLOURS = ["bg", "surface", "sunken", "ink", "ink-2", "ink-3", "line", "line-2", "accent", "accent-soft", "ask", "offer", "tell", "refuse", "fail", "other"] as const;
 export type Palette = Readonly<Record<(typeof COLOURS)[number], string>>;
 
-const stored = kept("browser", KEY);
+const stored = readStored("browser", KEY);
 export const theme = signal<Theme>(stored === "light" || stored === "dark" ? stored : "auto");
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -29,6 +29,6 @@ export function startTheme(): void {
 export function toggleTheme(): void {
   const next = document.documentElement.dataset["theme"] === "dark" ? "light" : "dark";
   theme.value = (next === "dark") === systemIsDark.matches ? "auto" : next;
-  keep("browser", KEY, theme.value === "auto" ? null : theme.value);
+  writeStored("browser", KEY, theme.value === "auto" ? null : theme.value);
   apply();
 }

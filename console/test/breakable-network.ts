@@ -1,7 +1,7 @@
 /** Network between a page and its node that can break. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-export class Wire {
+export class BreakableNetwork {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isDown = false;

@@ -91,10 +91,10 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByRole("menuitem", { name: "n3" }).click();
       await pane.locator("dd").getByText("n3").waitFor();
       await option(page, "contractor2").dragTo(page.locator('[data-node="n2"]'));
-      await page.getByText("contractor2 is on n2 now").waitFor();
+      await page.getByText("contractor2 moved to n2").waitFor();
       // Moves are recorded though the view was not open.
       await there.go("o", "Mobility");
-      await page.getByText("contractor2 went from n1 to n2").waitFor();
+      await page.getByText("contractor2 moved from n1 to n2").waitFor();
       await there.open("society/contractor1");
       await pane.getByRole("button", { name: "Clone" }).click();
       await page.getByRole("dialog").getByRole("textbox").fill("twin");
@@ -105,7 +105,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       assert.ok(!node.orders.some(({ request }) => request === "kill"));
       await pane.getByRole("button", { name: "Kill" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
-      await pane.getByText("There is no agent of this name now").waitFor();
+      await pane.getByText("No agent has this name").waitFor();
       const did = node.orders.map((order) => ("step" in order ? order.step : "to" in order ? `${order.request} ${order.to}` : order.request));
       assert.deepEqual(did, ["suspend", "resume", "move n3", "move n2", "clone", "kill"]);
     }));
@@ -115,40 +115,40 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       const { page } = there;
       const tab1 = page.locator('[data-device="tab1"]');
       await page.getByRole("heading", { name: "4 devices" }).waitFor();
-      await page.locator('[data-device="tab2"]').getByText("its page is hidden").waitFor();
-      await page.locator('[data-device="tab3"]').getByText("its battery is low: 12 %").waitFor();
+      await page.locator('[data-device="tab2"]').getByText("page hidden").waitFor();
+      await page.locator('[data-device="tab3"]').getByText("battery low: 12 %").waitFor();
       await tab1.getByText(/^1.200 units$/).waitFor();
       await option(page, "contractor1").dragTo(tab1);
-      await page.getByText("contractor1 is on its way to tab1…").waitFor();
+      await page.getByText("Moving contractor1 to tab1…").waitFor();
       await option(page, "contractor1").getByText("to tab1").waitFor();
-      await page.getByText("contractor1 is on tab1 now").waitFor();
+      await page.getByText("contractor1 moved to tab1").waitFor();
       await tab1.getByRole("button", { name: "1 agent" }).click();
       await page.waitForFunction(() => document.querySelectorAll("[role=option]").length === 1);
       await option(page, "contractor1").dragTo(page.locator('[data-node="n2"]'));
-      await page.getByText("contractor1 is on n2 now").waitFor();
-      await page.getByText("Nobody fits").waitFor();
+      await page.getByText("contractor1 moved to n2").waitFor();
+      await page.getByText("No agent matches the filter").waitFor();
       await page.keyboard.press("Escape");
       await option(page, "contractor2").focus();
       await option(page, "contractor2").click();
       await page.keyboard.press("v");
       const places = page.getByRole("dialog").getByRole("option");
       await places.filter({ hasText: "tab1" }).getByText(/^device, 1.200 units$/).waitFor();
-      await places.filter({ hasText: "tab3" }).getByText("its battery is low").waitFor();
+      await places.filter({ hasText: "tab3" }).getByText("battery low").waitFor();
       await places.filter({ hasText: "n2" }).getByText("node").waitFor();
       await page.getByRole("dialog").getByLabel("To").fill("tab");
       assert.equal(await places.count(), 4, "those that fit what is written");
       await page.keyboard.press("ArrowUp");
       assert.equal(await page.getByRole("dialog").getByLabel("To").inputValue(), "tab4");
       await page.keyboard.press("Enter");
-      await page.getByText("contractor2 is on tab4 now").waitFor();
+      await page.getByText("contractor2 moved to tab4").waitFor();
       await page.getByRole("complementary", { name: "Agent" }).getByText("tab4", { exact: true }).waitFor();
       await page.getByLabel("Search agents").fill("courier1");
       await option(page, "courier1").dragTo(tab1);
       await page.getByText("courier1 stays: no client could find its code").waitFor();
       await option(page, "courier1").click();
-      await page.getByRole("complementary", { name: "Agent" }).getByText(/It did not go to tab1: courier1 stays: no client could find its code/).waitFor();
+      await page.getByRole("complementary", { name: "Agent" }).getByText(/The move to tab1 failed: courier1 stays: no client could find its code/).waitFor();
       await there.go("o", "Mobility");
-      await page.getByText("contractor2 went from n1 to tab4").waitFor();
+      await page.getByText("contractor2 moved from n1 to tab4").waitFor();
       const moves = node.orders.map((order) => ("to" in order ? `${order.agent} ${order.to}` : order.request));
       assert.deepEqual(moves, ["contractor1 tab1", "contractor1 n2", "contractor2 tab4", "courier1 tab1"]);
     }));
@@ -165,10 +165,10 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       // The form keeps its values.
       assert.equal(await dialog.getByLabel("Name").inputValue(), "aaclerk");
       await dialog.getByLabel("Program of the project").fill("clerk.asl");
-      await dialog.getByLabel("How many").fill("3");
-      await dialog.getByLabel("Goals at first").fill("serve(amy)");
-      await dialog.getByRole("button", { name: "Make" }).click();
-      await page.getByText("3 agents live").waitFor();
+      await dialog.getByLabel("Number of agents").fill("3");
+      await dialog.getByLabel("Initial goals").fill("serve(amy)");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await page.getByText("3 agents were created").waitFor();
       await option(page, "aaclerk3").waitFor();
       const asked = node.orders.map(({ request }) => request);
       assert.deepEqual(asked, ["spawn", "spawn"]);
@@ -213,8 +213,8 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
     visit(browser, { messagesPerS: 100 }, async (there) => {
       const { page } = there;
       await there.go("c", "Conversations");
-      await page.getByLabel("Of which node").selectOption("n1");
-      await page.locator(".tools-note").getByText(/^[1-9]\d* kept/).waitFor();
+      await page.getByLabel("Node", { exact: true }).selectOption("n1");
+      await page.locator(".tools-note").getByText(/^[1-9]\d* recorded/).waitFor();
       await page.keyboard.press("Space");
       await page.getByRole("button", { name: /^Live/ }).waitFor();
       await page.keyboard.press("j");
@@ -248,7 +248,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
     visit(browser, { messagesPerS: 200 }, async (there) => {
       const { page } = there;
       await page.goto(`${page.url().split("#")[0]}#/conversations`);
-      await page.waitForFunction(() => parseInt(document.querySelector(".tools-note")?.textContent ?? "") > 100);
+      await page.waitForFunction(() => parseInt((document.querySelector(".tools-note")?.textContent ?? "").replaceAll(/\s/g, "")) > 100);
       const line = page.getByRole("slider", { name: "Time" });
       const latest = await line.getAttribute("aria-valuetext");
       await line.click({ position: { x: 40, y: 20 } });
@@ -392,11 +392,11 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByRole("button", { name: "Lines" }).click();
       await page.locator(".line-row.virtual-row").nth(3).waitFor();
       node.cut();
-      await page.getByText(/connection to the node broke/).waitFor();
-      await page.getByText(/connection to the node broke/).waitFor({ state: "detached" });
+      await page.getByText(/Connection to the node lost/).waitFor();
+      await page.getByText(/Connection to the node lost/).waitFor({ state: "detached" });
       await page.waitForFunction(() => document.querySelectorAll(".line-row.virtual-row").length > 0);
       await page.getByLabel("Content").fill("nobody says this");
-      await page.getByText(/there was no connection to the node/).waitFor();
+      await page.getByText(/no connection to the node/).waitFor();
       await page.getByRole("button", { name: "Show all" }).click();
       await page.getByRole("button", { name: "Diagram" }).click();
       await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
@@ -412,20 +412,20 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       try {
         await there.go("w", "Compose");
         await page.getByRole("button", { name: "Send" }).click();
-        await page.getByRole("alert").getByText("Name a receiver").waitFor();
+        await page.getByRole("alert").getByText("Enter a receiver").waitFor();
         await page.getByLabel("Receivers").fill("sensor1");
         await page.getByLabel("Content", { exact: true }).fill("price(tea, 5");
         await page.getByText(/\) expected at the end/).waitFor();
         await page.getByLabel("Content", { exact: true }).fill("price(tea, 5)");
         await page.keyboard.press("Control+Enter");
         await page.getByText("heard(price(tea,5))").waitFor();
-        await page.getByRole("button", { name: "Keep" }).click();
+        await page.getByRole("button", { name: "Store" }).click();
         await page.getByRole("dialog").getByRole("textbox").fill("ask for tea");
         await page.keyboard.press("Enter");
         const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save file" }).click()]);
         assert.deepEqual(JSON.parse(await textOf(download)), { performative: "inform", receivers: ["sensor1"], content: { term: "price", args: [{ atom: "tea" }, 5] } });
-        await page.getByRole("button", { name: "Blank" }).click();
-        await page.getByLabel("Kept messages").selectOption("ask for tea");
+        await page.getByRole("button", { name: "Clear" }).click();
+        await page.getByLabel("Stored messages").selectOption("ask for tea");
         assert.equal(await page.getByLabel("Receivers").inputValue(), "sensor1");
         const file = join(folder, "message.json");
         writeFileSync(file, JSON.stringify({ performative: "cfp", receivers: ["nobody"], content: { atom: "tea" }, conversation_id: "c9" }));
@@ -435,7 +435,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
         await page.getByText("undelivered(nobody,unknown_agent)").waitFor();
         writeFileSync(file, "no message");
         await page.locator("input[type=file]").setInputFiles(file);
-        await page.getByText(/message\.json is no message/).waitFor();
+        await page.getByText(/Cannot load message\.json/).waitFor();
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }
@@ -448,9 +448,9 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByText("courier1 came from n2").waitFor();
       await page.getByRole("button", { name: "Code", exact: true }).click();
       const rows = page.locator(".code-row[role=option]");
-      await rows.filter({ hasText: "sensor.wasm" }).filter({ hasText: "from elsewhere" }).filter({ hasText: "compiled" }).filter({ hasText: "n2" }).waitFor();
+      await rows.filter({ hasText: "sensor.wasm" }).filter({ hasText: "arrived" }).filter({ hasText: "compiled" }).filter({ hasText: "n2" }).waitFor();
       await page.getByText("n3 did not answer: it is busy with something else").waitFor();
-      await page.getByText(/n1: 1.2.MB of 268.MB kept on disk/).waitFor();
+      await page.getByText(/n1: 1.2.MB of 268.MB on disk/).waitFor();
       await page.keyboard.press("/");
       await page.keyboard.type("contractor");
       await page.waitForFunction(() => document.querySelectorAll(".code-row[role=option]").length === 2);
@@ -458,7 +458,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Quotas", exact: true }).click();
       await page.locator(".quota-row").filter({ hasText: "sensor1" }).filter({ hasText: "96 ms of 100 ms" }).first().waitFor();
-      await page.locator(".quota-row").filter({ hasText: "all of initiator1 of node n2" }).filter({ hasText: "no limit" }).first().waitFor();
+      await page.locator(".quota-row").filter({ hasText: "all agents of initiator1 of node n2" }).filter({ hasText: "no limit" }).first().waitFor();
     }));
 
   test("refusals, reasons and certificates are listed", () =>
@@ -476,20 +476,20 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByRole("button", { name: "Earlier" }).click();
       await page.getByText("400 lines").waitFor();
       await page.getByRole("button", { name: "Earlier" }).click();
-      await page.getByText("450 lines, all that there are").waitFor();
+      await page.getByText("450 lines, complete").waitFor();
       await page.keyboard.press("j");
       await page.keyboard.press("End");
       await page.getByRole("complementary", { name: "Details" }).getByText("agent:visitor450").first().waitFor();
       await page.keyboard.press("Escape");
-      await page.getByLabel("Whose audit log").selectOption("n3");
+      await page.getByLabel("Node of the audit log").selectOption("n3");
       await page.getByText("it is busy with something else").waitFor();
       await page.getByRole("button", { name: "By reason" }).click();
       await page.locator(".reason-row").filter({ hasText: "bad token" }).filter({ hasText: "3" }).first().waitFor();
       await page.getByText("n1: recorded in /var/log/whimbrel/audit.jsonl").waitFor();
       await page.getByRole("button", { name: "Certificates" }).click();
       const rows = page.locator(".certificate-row[role=option]");
-      await rows.first().getByText(/^over for 1d/).waitFor();
-      await rows.filter({ hasText: "sensor1" }).getByText("taken back").first().waitFor();
+      await rows.first().getByText(/^expired 1d/).waitFor();
+      await rows.filter({ hasText: "sensor1" }).getByText("revoked").first().waitFor();
       await page.keyboard.press("/");
       await page.keyboard.type("n1.node");
       await page.waitForFunction(() => document.querySelectorAll(".certificate-row[role=option]").length === 2);
@@ -516,9 +516,9 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByRole("button", { name: "From now" }).click();
       await page.getByRole("button", { name: "Clear" }).click();
       await lines.filter({ hasText: "ferry-n2" }).first().waitFor();
-      await page.getByLabel("Of which node").selectOption("n1");
-      await page.getByText("Nothing that fits was heard here yet").waitFor();
-      await page.getByLabel("Of which node").selectOption("n2");
+      await page.getByLabel("Node", { exact: true }).selectOption("n1");
+      await page.getByText("No message from the nodes that answer matches the filter").waitFor();
+      await page.getByLabel("Node", { exact: true }).selectOption("n2");
       await page.getByLabel("Agents", { exact: true }).fill("");
       await lines.nth(3).waitFor();
       const names = new Set(await lines.locator(".name").allTextContents());
@@ -531,15 +531,15 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
     visit(browser, {}, async (there, node) => {
       const { page } = there;
       await option(page, "contractor1").dragTo(page.locator('[data-device="tab1"]'));
-      await page.getByText("contractor1 is on tab1 now").waitFor();
+      await page.getByText("contractor1 moved to tab1").waitFor();
       await page.evaluate(() => (location.hash = "#/mind/contractor1"));
-      await page.getByText("Its mind is in a page").waitFor();
-      await page.getByText(/runs in a tab, on the device tab1/).waitFor();
+      await page.getByText("The mind is in a web page").waitFor();
+      await page.getByText(/runs in a tab on the device tab1/).waitFor();
       await page.getByRole("button", { name: "Move to n2" }).click();
-      await page.getByText("Goals", { exact: true }).or(page.getByText(/no mind that can be read/)).first().waitFor();
+      await page.getByText("Goals", { exact: true }).or(page.getByText(/has no readable mind/)).first().waitFor();
       assert.deepEqual(node.orders.flatMap((order) => ("to" in order ? [`${order.agent} ${order.to}`] : [])), ["contractor1 tab1", "contractor1 n2"]);
       await page.evaluate(() => (location.hash = "#/mind/tab1"));
-      await page.getByText("Its mind is in its own program").waitFor();
+      await page.getByText("The mind is in a client program").waitFor();
     }));
 
   test("health shows charts, faults and dead letters", () =>
@@ -547,12 +547,12 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       const { page } = there;
       await there.go("h", "Health");
       await page.locator(".plot canvas").nth(3).waitFor();
-      await page.getByRole("alert").getByText("n3 does not answer: the figures are without it").waitFor();
+      await page.getByRole("alert").getByText("n3 does not answer: the figures exclude it").waitFor();
       await page.locator(".plot").filter({ hasText: "Messages a second all nodes" }).waitFor();
-      await page.locator(".plot").filter({ hasText: "Time in mailboxes until handled n1" }).waitFor();
+      await page.locator(".plot").filter({ hasText: "Time in mailboxes n1" }).waitFor();
       await page.locator(".nodes-health").getByRole("button", { name: "n2" }).click();
       await page.locator(".plot").filter({ hasText: "Messages a second n2" }).waitFor();
-      await page.getByText("How long messages wait in mailboxes is told by n2 to consoles of its own only.").waitFor();
+      await page.getByText("The time in mailboxes is available only in the console of n2.").waitFor();
       await page.locator(".nodes-health").getByRole("button", { name: "all nodes" }).click();
       await page.getByText("no such agent").first().waitFor();
       await page.getByText(/is suspended, and \d+ messages wait for it/).waitFor();
@@ -564,7 +564,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await there.go("h", "Health");
       // The sum, and each node but the one that never answers.
       await page.waitForFunction(() => document.querySelectorAll(".nodes-health tbody tr").length === 90);
-      await page.getByText("n3 does not answer: the figures are without it").waitFor();
+      await page.getByText("n3 does not answer: the figures exclude it").waitFor();
       await there.go("o", "Mobility");
       await page.getByRole("button", { name: "Code", exact: true }).click();
       await page.getByText("n3 did not answer: it is busy with something else", { exact: true }).waitFor();
@@ -588,16 +588,16 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
 
   test("quiet node is reported before it is given up", () =>
     visit(browser, {}, async ({ page }, node) => {
-      const quiet = page.getByText(/^Nothing heard from the node for \d+ s$/);
+      const quiet = page.getByText(/^No data from the node for \d+ s$/);
       await option(page, "contractor1").waitFor();
       await page.waitForTimeout(7_000);
       assert.equal(await quiet.count(), 0, "it says something all the time");
       node.isMute = true;
       await quiet.waitFor({ timeout: 12_000 });
-      assert.equal(await page.getByText(/connection to the node broke/).count(), 0);
+      assert.equal(await page.getByText(/Connection to the node lost/).count(), 0);
       node.isMute = false;
       await quiet.waitFor({ state: "detached" });
-      assert.equal(await page.getByText(/connection to the node broke/).count(), 0);
+      assert.equal(await page.getByText(/Connection to the node lost/).count(), 0);
     }));
 
   test("broken connection is reported and restored", () =>
@@ -605,12 +605,12 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       const { page } = there;
       await option(page, "contractor1").waitFor();
       node.cut();
-      await page.getByText(/connection to the node broke/).waitFor();
-      await page.getByText(/connection to the node broke/).waitFor({ state: "detached" });
+      await page.getByText(/Connection to the node lost/).waitFor();
+      await page.getByText(/Connection to the node lost/).waitFor({ state: "detached" });
       await option(page, "contractor1").waitFor();
       // After the break, the last verdict no longer applies.
       await there.go("h", "Health");
-      const [known, unknown] = [page.locator(".verdict:is(.is-well, .is-wrong)"), page.getByText("How it is now nobody knows")];
+      const [known, unknown] = [page.locator(".verdict:is(.is-well, .is-wrong)"), page.getByText("Health unknown")];
       await known.waitFor();
       node.cut();
       await unknown.waitFor();

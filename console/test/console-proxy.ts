@@ -5,7 +5,7 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { extname, join } from "node:path";
 import { POLICY, TYPES } from "../mock/server.js";
 
-export class Door {
+export class ConsoleProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Door } from "./console-proxy.js";
+import { ConsoleProxy } from "./console-proxy.js";
 import { dist, WHIMBREL } from "./page.js";
 
 export const TOKEN = "a-token-for-tests";
@@ -14,7 +14,7 @@ export class Market {
   private constructor(
     readonly folder: string,
     readonly process: ChildProcess,
-    readonly door: Door,
+    readonly door: ConsoleProxy,
     readonly url: string,
   ) {}
 
@@ -36,7 +36,7 @@ export class Market {
         if (found !== undefined) resolve(Number(found));
       });
     });
-    const door = new Door(dist, { host: "127.0.0.1", port });
+    const door = new ConsoleProxy(dist, { host: "127.0.0.1", port });
     return new Market(folder, process_, door, await door.listen());
   }
 

@@ -115,8 +115,8 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
       await row.waitFor({ state: "detached" });
       await there.go("h", "Health");
       await page.locator(".plot canvas").first().waitFor();
-      await page.getByText("Every message reached its receiver").waitFor();
-      await page.getByText("Time in mailboxes until handled").waitFor();
+      await page.getByText("No dead letters").waitFor();
+      await page.getByText("Time in mailboxes").waitFor();
       await page.evaluate(() => (location.hash = "#/society/buyer3"));
       const agent = page.getByRole("complementary", { name: "Agent" });
       await agent.getByRole("button", { name: "Suspend" }).click();
@@ -124,7 +124,7 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
       await agent.getByRole("button", { name: "Write" }).click();
       await page.getByRole("checkbox").uncheck();
       await page.getByRole("button", { name: "Send" }).click();
-      await page.getByText("no answer is waited for").waitFor();
+      await page.getByText("sent without waiting for an answer").waitFor();
       await page.evaluate(() => (location.hash = "#/society/buyer3"));
       await agent.getByRole("button", { name: "Kill" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
@@ -148,7 +148,7 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
       await page.locator(".beliefs li").filter({ hasText: "served(amy)" }).waitFor();
       await page.locator(".plan").filter({ has: page.locator("summary", { hasText: "+!order" }) }).getByRole("button", { name: /^Breakpoint/ }).click();
       await page.getByRole("button", { name: "Continue" }).waitFor();
-      await page.getByRole("button", { name: "No breakpoints" }).click();
+      await page.getByRole("button", { name: "Remove breakpoints" }).click();
       await page.getByRole("button", { name: "Pause" }).waitFor();
     }));
 

@@ -44,14 +44,14 @@ describe("console on two nodes", { skip: withoutNode(), timeout: 300_000 }, () =
       await page.locator('[data-node="n2"]').getByRole("button", { name: "2 agents" }).waitFor();
       await row(page, "master").getByText("n2").waitFor();
       await row(page, "mate").dragTo(page.locator('[data-node="n1"]'));
-      await page.getByText("mate is on n1 now").waitFor();
+      await page.getByText("mate moved to n1").waitFor();
       await row(page, "mate").getByText("n1").waitFor();
       await row(page, "mate").click();
       const pane = page.getByRole("complementary", { name: "Agent" });
-      await pane.getByText("It went to n1.").waitFor();
+      await pane.getByText("Moved to n1.").waitFor();
       await pane.getByRole("button", { name: "Move to" }).click();
       await page.getByRole("menuitem", { name: "n2" }).click();
-      await pane.getByText("It went to n2.").waitFor();
+      await pane.getByText("Moved to n2.").waitFor();
       await row(page, "mate").getByText("n2").waitFor();
     }));
 
@@ -67,18 +67,18 @@ describe("console on two nodes", { skip: withoutNode(), timeout: 300_000 }, () =
       await page.getByRole("button", { name: "Clear" }).click();
       await lines.filter({ hasText: "depth(" }).first().waitFor();
       await page.getByRole("button", { name: "Show all" }).click();
-      await page.getByLabel("Of which node").selectOption("n1");
+      await page.getByLabel("Node", { exact: true }).selectOption("n1");
       await lines.filter({ hasText: "tide(high)" }).first().waitFor();
       const said = new Set(await lines.locator(".parties").allTextContents());
       assert.deepEqual([...said], ["pilot→master"]);
-      await page.getByLabel("Of which node").selectOption("n2");
+      await page.getByLabel("Node", { exact: true }).selectOption("n2");
       await lines.filter({ hasText: "sound(" }).first().waitFor();
     }));
 
   test("health covers all nodes and each", () =>
     see(async (there, page) => {
       await there.go("h", "Health");
-      await page.getByText(/All is well: [1-9]/).waitFor();
+      await page.getByText(/Healthy: [1-9]/).waitFor();
       const figures = page.locator(".nodes-health tbody tr");
       await figures.filter({ hasText: "all nodes" }).waitFor();
       assert.equal(await figures.count(), 3);
@@ -108,9 +108,9 @@ describe("console on nodes without logs", { skip: withoutNode(), timeout: 120_00
       await there.go("c", "Conversations");
       await there.page.getByRole("button", { name: "Lines" }).click();
       await there.page.locator(".line-row.virtual-row").filter({ hasText: "tide(high)" }).first().waitFor();
-      await there.page.getByText("What agents of n2 say is not heard here: it keeps no log (run --log)").waitFor();
+      await there.page.getByText("No messages from n2: it keeps no log. Start it with --log.").waitFor();
       await there.page.getByLabel("Agents", { exact: true }).fill("mate");
-      await there.page.getByText("Nothing that fits was heard here yet").waitFor();
+      await there.page.getByText("No message from the nodes that answer matches the filter").waitFor();
       assert.deepEqual(there.faults, []);
     } finally {
       await browser.close();

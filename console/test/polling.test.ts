@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Clock } from "../src/live/client.js";
-import { askInTurns, Turns } from "../src/live/polling.js";
+import { pollAll, QueryLimit } from "../src/live/polling.js";
 
 /** Clock that the test advances. */
 class Time implements Clock {
@@ -38,9 +38,9 @@ function begin(time: Time, answerMs: number, silentMs: number) {
   const failed = new Map<string, number>();
   let [asking, most] = [0, 0];
   const count = (of: Map<string, number>, who: string): void => void of.set(who, (of.get(who) ?? 0) + 1);
-  const end = askInTurns(NAMES, {
+  const end = pollAll(NAMES, {
     everyMs: 100,
-    turns: new Turns(8),
+    queryLimit: new QueryLimit(8),
     clock: time,
     ask: async (who) => {
       most = Math.max(most, ++asking);

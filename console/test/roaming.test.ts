@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { Door } from "./console-proxy.js";
+import { ConsoleProxy } from "./console-proxy.js";
 import { addressOf, console_, dist, launch, PATIENCE_MS, Visit as Look, WHIMBREL, withoutNode } from "./page.js";
-import { Wire } from "./breakable-network.js";
+import { BreakableNetwork } from "./breakable-network.js";
 
 const TOKEN = "a token for tests";
 const ADMIN = "a-token-for-the-console";
@@ -164,7 +164,7 @@ test("tab rejoins after a long network outage", { skip: without(), timeout: 300_
   const run = await Run.begin();
   const browser = await launch();
   const { hostname: host, port } = new URL(run.address);
-  const wire = new Wire({ host, port: Number(port) });
+  const wire = new BreakableNetwork({ host, port: Number(port) });
   try {
     const away = await Tab.open(browser, run, "tab_kite", { address: await wire.listen() });
     const stays = await Tab.open(browser, run, "tab_wren");
@@ -235,7 +235,7 @@ test("console drags an agent between tab and node", { skip: without(), timeout: 
   const run = await Run.begin();
   const browser = await launch();
   const { hostname: host, port } = new URL(run.address);
-  const door = new Door(dist, { host, port: Number(port) });
+  const door = new ConsoleProxy(dist, { host, port: Number(port) });
   try {
     const url = await door.listen();
     const address = url.replace(/\/$/, "");
@@ -252,19 +252,19 @@ test("console drags an agent between tab and node", { skip: without(), timeout: 
     await scout.getByText("tab_kite").waitFor();
     // Its mind is visible in the tab, and read-only there.
     await page.evaluate(() => (location.hash = "#/mind/scout"));
-    await page.getByText(/^As the page of tab_kite tells it/).waitFor();
+    await page.getByText(/^Reported by the page of tab_kite/).waitFor();
     await page.locator(".plan").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /Pause|Continue|Believe|Pursue|Forget/ }).count(), 0);
     await page.evaluate(() => (location.hash = "#/society"));
     await scout.dragTo(page.locator('[data-node="n1"]'));
-    await page.getByText("scout is on n1 now").waitFor();
+    await page.getByText("scout moved to n1").waitFor();
     await page.evaluate(() => (location.hash = "#/mind/scout"));
     await page.getByRole("button", { name: "Pause" }).waitFor();
     await page.evaluate(() => (location.hash = "#/society"));
     await scout.getByText("n1").waitFor();
     await device("tab_kite").getByRole("button", { name: "0 agents" }).waitFor();
     await scout.dragTo(device("tab_wren"));
-    await page.getByText("scout is on tab_wren now").waitFor();
+    await page.getByText("scout moved to tab_wren").waitFor();
     await scout.getByText("tab_wren").waitFor();
     // By keys, and by choice from the list of places.
     await scout.click();
@@ -274,7 +274,7 @@ test("console drags an agent between tab and node", { skip: without(), timeout: 
     await dialog.getByRole("option").filter({ hasText: "n2" }).getByText("node").waitFor();
     await dialog.getByRole("option").filter({ hasText: "tab_kite" }).filter({ hasText: "device" }).click();
     await dialog.getByRole("button", { name: "Move" }).click();
-    await page.getByText("scout is on tab_kite now").waitFor();
+    await page.getByText("scout moved to tab_kite").waitFor();
     await page.keyboard.press("Escape");
     await scout.dragTo(device("tab_wren"));
     await scout.getByText("tab_wren").waitFor();

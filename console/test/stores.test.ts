@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { AgentInfo, CertificateInfo, DeviceInfo, Event, MindInfo, NodeInfo } from "../src/live/vocabulary.js";
-import { keep, kept } from "../src/storage.js";
-import { Agents, EVERYBODY } from "../src/model/agents.js";
-import { byConcern, standing, standingInWords } from "../src/model/certificate.js";
+import { readStored, writeStored } from "../src/storage.js";
+import { Agents, ALL_AGENTS } from "../src/model/agents.js";
+import { byUrgency, validity, validityText } from "../src/model/certificate.js";
 import { hindrance } from "../src/model/devices.js";
 import { Health, wrongsOf } from "../src/model/health.js";
 import { Keys } from "../src/model/keys.js";
@@ -18,9 +18,9 @@ import { Ring } from "../src/model/ring.js";
 import { NodeRates } from "../src/model/rates.js";
 import { readRoute, tokenIn, writeRoute } from "../src/model/route.js";
 import { Society } from "../src/model/society.js";
-import { density, EVERYTHING, indexAt, isMessage, related, sniffWanted, Talk, takes } from "../src/model/recording.js";
+import { density, ALL_EVENTS, indexAt, isMessage, related, sniffWanted, Recording, takes } from "../src/model/recording.js";
 import { Traffic } from "../src/model/traffic.js";
-import { Pairs, Whole } from "../src/model/totals.js";
+import { Pairs, Totals } from "../src/model/totals.js";
 
 const agent = (name: string, more: Partial<AgentInfo> = {}): AgentInfo => ({ name, kind: "agentspeak", state: "active", ending: false, node: "n1", owner: null, age_ms: 1, mailbox: 0, handled: 0, ...more });
 const sent = (from: string, to: string, more: object = {}): Event => ({ at_us: 1, node: "n1", event: "sent", from, to, performative: "tell", conversation: null, protocol: null, reply_with: null, in_reply_to: null, content: "", ...more });
@@ -51,11 +51,11 @@ test("patterns equal regular expressions", () => {
 test("agents are updated and listed in order", () => {
   const agents = new Agents();
   agents.hear({ type: "agents", total: 3, agents: [agent("b10", { mailbox: 5 }), agent("b2"), agent("a", { state: "suspended", mailbox: 5 })] });
-  const names = (filter = EVERYBODY, by: "name" | "mailbox" = "name", descending = false) => agents.list(filter, { by, descending }).map(({ name }) => name);
+  const names = (filter = ALL_AGENTS, by: "name" | "mailbox" = "name", descending = false) => agents.list(filter, { by, descending }).map(({ name }) => name);
   assert.deepEqual(names(), ["a", "b2", "b10"]);
-  assert.deepEqual(names(EVERYBODY, "mailbox", true), ["a", "b10", "b2"], "among equals by name");
-  assert.deepEqual(names({ ...EVERYBODY, search: "b" }), ["b2", "b10"]);
-  assert.deepEqual(names({ ...EVERYBODY, state: "suspended" }), ["a"]);
+  assert.deepEqual(names(ALL_AGENTS, "mailbox", true), ["a", "b10", "b2"], "among equals by name");
+  assert.deepEqual(names({ ...ALL_AGENTS, search: "b" }), ["b2", "b10"]);
+  assert.deepEqual(names({ ...ALL_AGENTS, state: "suspended" }), ["a"]);
   agents.hear({ type: "agents_changed", total: 3, changed: [agent("b3"), agent("b2", { node: "n2" })], gone: ["b10"] });
   assert.deepEqual(names(), ["a", "b2", "b3"]);
   assert.deepEqual(agents.counts("node"), [["n1", 2], ["n2", 1]]);
@@ -87,8 +87,8 @@ test("agent of a device is at the device", () => {
   const agents = new Agents();
   agents.hear({ type: "agents", total: 3, agents: [agent("a"), agent("b", { kind: "session", device: "tab1" }), agent("tab1", { kind: "session" })] });
   assert.deepEqual(agents.counts("node"), [["n1", 2], ["tab1", 1]]);
-  assert.deepEqual(agents.list({ ...EVERYBODY, node: "tab1" }, { by: "name", descending: false }).map(({ name }) => name), ["b"]);
-  assert.deepEqual(agents.list(EVERYBODY, { by: "node", descending: true }).map(({ name }) => name), ["b", "a", "tab1"]);
+  assert.deepEqual(agents.list({ ...ALL_AGENTS, node: "tab1" }, { by: "name", descending: false }).map(({ name }) => name), ["b"]);
+  assert.deepEqual(agents.list(ALL_AGENTS, { by: "node", descending: true }).map(({ name }) => name), ["b", "a", "tab1"]);
 });
 
 test("quota is shown in its unit", () => {
@@ -105,19 +105,19 @@ test("certificates are judged and sorted by urgency", () => {
   const hour = 3_600_000;
   const all = [of(0, 100 * hour), of(0, 51 * hour), of(60 * hour, 90 * hour), of(0, 100 * hour, true), of(0, 20 * hour)];
   const now = 50 * hour;
-  assert.deepEqual(all.map((one) => standing(one, now)), ["good", "soon", "early", "revoked", "over"]);
-  assert.equal(standingInWords(of(0, 20 * hour), now), "over for 1d 6h");
-  assert.equal(standingInWords(of(0, 51 * hour), now), "1h 0m left");
-  assert.deepEqual([...all].sort(byConcern(now)).map((one) => standing(one, now)), ["over", "revoked", "early", "soon", "good"]);
+  assert.deepEqual(all.map((one) => validity(one, now)), ["good", "soon", "early", "revoked", "over"]);
+  assert.equal(validityText(of(0, 20 * hour), now), "expired 1d 6h ago");
+  assert.equal(validityText(of(0, 51 * hour), now), "1h 0m left");
+  assert.deepEqual([...all].sort(byUrgency(now)).map((one) => validity(one, now)), ["over", "revoked", "early", "soon", "good"]);
 });
 
 test("hindrance of a device is named", () => {
   const device: DeviceInfo = { name: "tab1", node: "n1", units: 80, units_now: 80, workers: 2, taken: 0, visible: true, battery: null, kinds: [], agents: 0, shunned: false };
   assert.equal(hindrance(device), "");
   assert.match(hindrance({ ...device, visible: false, units_now: 10 }), /hidden/);
-  assert.equal(hindrance({ ...device, units_now: 0, battery: { percent: 9, charging: false } }), "its battery is low: 9 %");
+  assert.equal(hindrance({ ...device, units_now: 0, battery: { percent: 9, charging: false } }), "battery low: 9 %");
   assert.match(hindrance({ ...device, workers: 0, units_now: 0 }), /no workers/);
-  assert.match(hindrance({ ...device, shunned: true, visible: false }), /wrong/);
+  assert.match(hindrance({ ...device, shunned: true, visible: false }), /excluded/);
 });
 
 const node = (more: Partial<NodeInfo>): NodeInfo => ({ platform: "p", node: "n1", society: "s", pid: 1, version: "0", started_ms: 0, up_us: 0, agents: 2, sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0, memory_bytes: 1, security: null, address: null, peers: [], ...more });
@@ -130,13 +130,13 @@ test("linked nodes have cards", () => {
 });
 
 test("filter takes matches and gaps", () => {
-  const fits = takes({ ...EVERYTHING, agents: "bob, sell*", performatives: ["tell"] });
+  const fits = takes({ ...ALL_EVENTS, agents: "bob, sell*", performatives: ["tell"] });
   assert.ok(fits(sent("bob", "x")) && fits(sent("x", "seller1")) && !fits(sent("x", "y")));
   assert.ok(!fits(sent("bob", "x", { performative: "ask" })));
   assert.ok(fits({ at_us: 1, node: "n", event: "skipped", count: 3 }));
   assert.ok(!fits({ at_us: 1, node: "n", event: "agent", agent: "bob", text: "" }), "performatives are of messages");
-  assert.ok(takes({ ...EVERYTHING, agents: "bob" })({ at_us: 1, node: "n", event: "agent", agent: "bob", text: "" }));
-  const conversation = takes({ ...EVERYTHING, conversation: "job-*", content: "TEA" });
+  assert.ok(takes({ ...ALL_EVENTS, agents: "bob" })({ at_us: 1, node: "n", event: "agent", agent: "bob", text: "" }));
+  const conversation = takes({ ...ALL_EVENTS, conversation: "job-*", content: "TEA" });
   assert.ok(conversation(sent("a", "b", { conversation: "job-1", content: "price(tea)" })));
   assert.ok(!conversation(sent("a", "b", { content: "price(tea)" })));
 });
@@ -144,72 +144,72 @@ test("filter takes matches and gaps", () => {
 test("quoted names are neither split nor patterns", () => {
   for (const name of ["a, b", "*", "x?", 'say "hi"', "back\\slash, too", "plain"]) {
     assert.deepEqual(namesOf(`${quote(name)} other`), [name, "other"], name);
-    const fits = takes({ ...EVERYTHING, agents: quote(name) });
+    const fits = takes({ ...ALL_EVENTS, agents: quote(name) });
     assert.ok(fits(sent(name, "x")) && !fits(sent("a", "b")) && !fits(sent("xy", "say")), name);
     assert.deepEqual(plainNames(`${quote(name)} any*`), [name]);
   }
   assert.deepEqual(namesOf('bob, "a, b" sell* "unfinished'), ["bob", "a, b", "sell*", "unfinished"]);
-  assert.deepEqual(sniffWanted({ ...EVERYTHING, agents: '"a, b" c' }).agents, ["a, b", "c"]);
+  assert.deepEqual(sniffWanted({ ...ALL_EVENTS, agents: '"a, b" c' }).agents, ["a, b", "c"]);
   fc.assert(fc.property(fc.string({ minLength: 1 }), (name) => assert.deepEqual(namesOf(quote(name)), [name])));
-  assert.ok(takes({ ...EVERYTHING, agents: "bob" })({ at_us: 1, node: "", event: "missed" }), "what was missed is told");
+  assert.ok(takes({ ...ALL_EVENTS, agents: "bob" })({ at_us: 1, node: "", event: "missed" }), "what was missed is told");
 });
 
 test("shown events match any filter", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.constantFrom("a", "b", "c"), fc.constant(null)), { maxLength: 80 }), (turns) => {
-      const talk = new Talk(16);
+      const recording = new Recording(16);
       for (const turn of turns) {
-        if (turn === null) talk.want({ ...EVERYTHING, agents: talk.filter.value.agents === "a" ? "" : "a" });
-        else talk.hear([sent(turn, "z")]);
+        if (turn === null) recording.want({ ...ALL_EVENTS, agents: recording.filter.value.agents === "a" ? "" : "a" });
+        else recording.hear([sent(turn, "z")]);
       }
-      const wanted = takes(talk.filter.value);
-      const kept = talk.all.slice().filter(wanted);
+      const wanted = takes(recording.filter.value);
+      const kept = recording.all.slice().filter(wanted);
       // The ring of shown events may hold matches that the other ring has dropped already.
-      assert.deepEqual(talk.shown.slice().slice(-kept.length || talk.shown.size), kept);
-      assert.ok(talk.shown.slice().every(wanted));
+      assert.deepEqual(recording.shown.slice().slice(-kept.length || recording.shown.size), kept);
+      assert.ok(recording.shown.slice().every(wanted));
     }),
   );
 });
 
 test("late events are inserted at their time", () => {
-  const talk = new Talk(8);
+  const recording = new Recording(8);
   const said = (at_us: number, node: string): Event => ({ at_us, node, event: "sent", from: "a", to: "b", via: null, performative: "inform", conversation: "c", protocol: null, reply_with: null, in_reply_to: null, reply_by_ms: null, ontology: null, language: null, content: `${at_us}`, bytes: null, is_cut: false }) as unknown as Event;
-  talk.hearLog([1, 5, 9].map((at_us, index) => ({ number: index + 1, ...said(at_us, "n1") })));
-  talk.insert([said(7, "n2"), { at_us: 8, node: "n2", event: "tick" } as Event, said(3, "n2")]);
-  talk.insert([]);
-  assert.deepEqual(talk.shown.slice().map(({ at_us, node }) => [at_us, node]), [[1, "n1"], [3, "n2"], [5, "n1"], [7, "n2"], [9, "n1"]]);
-  assert.deepEqual([talk.logNumber, talk.performatives.get("inform")], [3, 5]);
+  recording.hearLog([1, 5, 9].map((at_us, index) => ({ number: index + 1, ...said(at_us, "n1") })));
+  recording.insert([said(7, "n2"), { at_us: 8, node: "n2", event: "tick" } as Event, said(3, "n2")]);
+  recording.insert([]);
+  assert.deepEqual(recording.shown.slice().map(({ at_us, node }) => [at_us, node]), [[1, "n1"], [3, "n2"], [5, "n1"], [7, "n2"], [9, "n1"]]);
+  assert.deepEqual([recording.logNumber, recording.performatives.get("inform")], [3, 5]);
 });
 
 test("late events keep the ring sorted and new", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(50)), fc.array(fc.array(fc.nat(60), { maxLength: 9 })), fc.integer({ min: 1, max: 40 }), (own, parts, capacity) => {
-      const talk = new Talk(capacity);
+      const recording = new Recording(capacity);
       const at = (at_us: number, name: string): Event => ({ ...sent(name, "z"), at_us });
-      talk.want({ ...EVERYTHING, agents: "b" });
-      talk.hear(own.sort((one, other) => one - other).map((at_us, index) => at(at_us, index % 2 === 0 ? "a" : "b")));
-      for (const part of parts) talk.insert(part.map((at_us) => at(at_us, "b")));
-      const [kept, all] = [talk.all.slice().map(({ at_us }) => at_us), [...own, ...parts.flat()].sort((one, other) => one - other)];
+      recording.want({ ...ALL_EVENTS, agents: "b" });
+      recording.hear(own.sort((one, other) => one - other).map((at_us, index) => at(at_us, index % 2 === 0 ? "a" : "b")));
+      for (const part of parts) recording.insert(part.map((at_us) => at(at_us, "b")));
+      const [kept, all] = [recording.all.slice().map(({ at_us }) => at_us), [...own, ...parts.flat()].sort((one, other) => one - other)];
       assert.deepEqual(kept, [...kept].sort((one, other) => one - other));
       assert.equal(kept.length, Math.min(capacity, all.length));
       assert.deepEqual(kept, all.slice(-capacity));
-      assert.ok(talk.shown.slice().every((event) => isMessage(event) && event.from === "b"));
+      assert.ok(recording.shown.slice().every((event) => isMessage(event) && event.from === "b"));
     }),
   );
 });
 
 test("node filter takes its events and gaps", () => {
-  const wanted = takes({ ...EVERYTHING, node: "n2" });
+  const wanted = takes({ ...ALL_EVENTS, node: "n2" });
   const gap = (node: string): Event => ({ event: "missed", at_us: 1, node });
   assert.deepEqual([sent("a", "b"), { ...sent("a", "b"), node: "n2" }, gap("n1"), gap("n2"), gap("")].map((event) => wanted(event as Event)), [false, true, false, true, true]);
 });
 
 test("messages and gaps are counted, log number grows", () => {
-  const talk = new Talk(4);
-  talk.hearLog([{ ...sent("a", "b"), number: 7 }, { at_us: 2, node: "n", event: "skipped", count: 5, number: 7 }, { at_us: 2, node: "n", event: "tick", number: 9 }]);
-  assert.deepEqual([talk.logNumber, talk.skipped, talk.shown.size, talk.performatives.get("tell")], [9, 5, 2, 1]);
-  talk.clear();
-  assert.deepEqual([talk.logNumber, talk.shown.size, talk.performatives.size], [0, 0, 0]);
+  const recording = new Recording(4);
+  recording.hearLog([{ ...sent("a", "b"), number: 7 }, { at_us: 2, node: "n", event: "skipped", count: 5, number: 7 }, { at_us: 2, node: "n", event: "tick", number: 9 }]);
+  assert.deepEqual([recording.logNumber, recording.skipped, recording.shown.size, recording.performatives.get("tell")], [9, 5, 2, 1]);
+  recording.clear();
+  assert.deepEqual([recording.logNumber, recording.shown.size, recording.performatives.size], [0, 0, 0]);
 });
 
 test("timeline counts each event, time finds its index", () => {
@@ -336,19 +336,19 @@ test("fullest mailboxes of a node or all", () => {
 });
 
 test("rates cover the last moments and restarts", () => {
-  const whole = new Whole();
+  const totals = new Totals();
   const sum = (sent: number) => ({ sum: { agents: 3, sent, handled: sent, dead: 0, queued: 0, memory_bytes: 1 }, nodes: [], silent: [] });
-  whole.hear(sum(1000), 0);
-  assert.equal(whole.messagesPerS.value, null);
-  whole.hear(sum(1010), 1000);
-  assert.equal(whole.messagesPerS.value, 10);
-  whole.look(2000);
-  assert.equal(whole.messagesPerS.value, 5, "what is not told of did not change");
-  whole.look(4000);
-  assert.equal(whole.messagesPerS.value, 0);
-  whole.hear(sum(100), 5000);
-  whole.hear(sum(130), 6000);
-  assert.equal(whole.messagesPerS.value, 30);
+  totals.hear(sum(1000), 0);
+  assert.equal(totals.messagesPerS.value, null);
+  totals.hear(sum(1010), 1000);
+  assert.equal(totals.messagesPerS.value, 10);
+  totals.look(2000);
+  assert.equal(totals.messagesPerS.value, 5, "what is not told of did not change");
+  totals.look(4000);
+  assert.equal(totals.messagesPerS.value, 0);
+  totals.hear(sum(100), 5000);
+  totals.hear(sum(130), 6000);
+  assert.equal(totals.messagesPerS.value, 30);
 });
 
 test("pairs take growth of counters", () => {
@@ -403,15 +403,15 @@ test("refused storage does no harm", () => {
     be(() => {
       throw new DOMException("denied", "SecurityError");
     });
-    assert.deepEqual([kept("tab", "k"), keep("tab", "k", "x"), keep("browser", "k", null)], [null, false, false]);
+    assert.deepEqual([readStored("tab", "k"), writeStored("tab", "k", "x"), writeStored("browser", "k", null)], [null, false, false]);
     const full = () => {
       throw new DOMException("full", "QuotaExceededError");
     };
     be(() => ({ getItem: full, setItem: full, removeItem: full }));
-    assert.deepEqual([kept("browser", "k"), keep("browser", "k", "x")], [null, false]);
+    assert.deepEqual([readStored("browser", "k"), writeStored("browser", "k", "x")], [null, false]);
     const held = new Map<string, string>();
     be(() => ({ getItem: (key: string) => held.get(key) ?? null, setItem: (key: string, text: string) => held.set(key, text), removeItem: (key: string) => held.delete(key) }));
-    assert.deepEqual([keep("tab", "k", "x"), kept("tab", "k"), keep("tab", "k", null), kept("tab", "k")], [true, "x", true, null]);
+    assert.deepEqual([writeStored("tab", "k", "x"), readStored("tab", "k"), writeStored("tab", "k", null), readStored("tab", "k")], [true, "x", true, null]);
   } finally {
     names.forEach((name, at) => Object.defineProperty(globalThis, name, before[at] ?? { configurable: true, value: undefined }));
   }

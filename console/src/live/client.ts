@@ -145,7 +145,7 @@ export class LiveClient {
   ask(request: Request): Promise<Answer> {
     return new Promise((answered, failed) => {
       if (this.#questions.size >= WAITING_MAX) {
-        failed(new LiveError({ reason: "busy", text: "too many questions wait for an answer" }));
+        failed(new LiveError({ reason: "busy", text: "too many requests are pending: try again later" }));
         return;
       }
       const id = ++this.#lastId;
@@ -256,7 +256,7 @@ export class LiveClient {
 
   #lost(): void {
     this.#leave();
-    if (this.phase.value.is === "live") this.#failAll("lost", "the connection broke: nobody knows whether it was done");
+    if (this.phase.value.is === "live") this.#failAll("lost", "connection lost: the request may or may not have been carried out");
     const attempt = ++this.#attempt;
     const most = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (attempt - 1));
     // A random half spreads the reconnections of many consoles.

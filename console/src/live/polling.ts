@@ -8,7 +8,7 @@ import type { Clock } from "./client.js";
 const PATIENCE = 4;
 
 /** Semaphore for a limited number of queries at a time, first come, first served. */
-export class Turns {
+export class QueryLimit {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -29,9 +29,9 @@ export class Turns {
 }
 
 /** Query, and the callbacks for its results. */
-export interface Asking<Answer> {
+export interface Poll<Answer> {
   readonly everyMs: number;
-  readonly turns: Turns;
+  readonly queryLimit: QueryLimit;
   readonly clock: Clock;
   ask(who: string): Promise<Answer>;
   told(who: string, answer: Answer): void;
@@ -39,11 +39,11 @@ export interface Asking<Answer> {
 }
 
 /** Asks all nodes repeatedly, at the interval or when its turn comes. The returned function ends that. */
-export function askInTurns<Answer>(all: readonly string[], { everyMs, turns, clock, ask, told, failed }: Asking<Answer>): () => void {
+export function pollAll<Answer>(all: readonly string[], { everyMs, queryLimit, clock, ask, told, failed }: Poll<Answer>): () => void {
   const cancels = new Map<string, () => void>();
   let isOver = false;
   const once = async (who: string): Promise<void> => {
-    await turns.take();
+    await queryLimit.take();
     const since = clock.now();
     let wait = everyMs;
     try {
@@ -54,7 +54,7 @@ export function askInTurns<Answer>(all: readonly string[], { everyMs, turns, clo
       wait *= PATIENCE;
       if (!isOver) failed(who, error);
     } finally {
-      turns.leave();
+      queryLimit.leave();
     }
     if (!isOver) cancels.set(who, clock.after(Math.max(0, since + wait - clock.now()), () => void once(who)));
   };

@@ -18,7 +18,7 @@ export interface AgentSort {
   readonly descending: boolean;
 }
 
-export const EVERYBODY: AgentFilter = { search: "", kind: "", state: "", node: "" };
+export const ALL_AGENTS: AgentFilter = { search: "", kind: "", state: "", node: "" };
 
 const collator = new Intl.Collator("en", { numeric: true });
 

@@ -5,10 +5,10 @@ import { duration } from "./format.js";
 /** Fraction of a certificate's lifetime below which it expires soon. Nodes renew theirs earlier. */
 const SOON = 0.1;
 
-export type Standing = "good" | "soon" | "over" | "early" | "revoked";
+export type Validity = "good" | "soon" | "over" | "early" | "revoked";
 
 /** Returns the validity at the time `now`. */
-export function standing({ from_ms, until_ms, revoked }: CertificateInfo, now: number): Standing {
+export function validity({ from_ms, until_ms, revoked }: CertificateInfo, now: number): Validity {
   if (revoked) return "revoked";
   if (now >= until_ms) return "over";
   if (now < from_ms) return "early";
@@ -22,23 +22,23 @@ function left(ms: number): string {
 }
 
 /** Returns the validity as text. */
-export function standingInWords(certificate: CertificateInfo, now: number): string {
-  switch (standing(certificate, now)) {
+export function validityText(certificate: CertificateInfo, now: number): string {
+  switch (validity(certificate, now)) {
     case "revoked":
-      return "taken back";
+      return "revoked";
     case "over":
-      return `over for ${duration(now - certificate.until_ms)}`;
+      return `expired ${duration(now - certificate.until_ms)} ago`;
     case "early":
-      return `good in ${duration(certificate.from_ms - now)}`;
+      return `valid in ${duration(certificate.from_ms - now)}`;
     default:
       return `${left(certificate.until_ms - now)} left`;
   }
 }
 
 /** Orders certificates by urgency, then by holder. */
-export function byConcern(now: number): (a: CertificateInfo, b: CertificateInfo) => number {
+export function byUrgency(now: number): (a: CertificateInfo, b: CertificateInfo) => number {
   const concern = ["over", "revoked", "early", "soon", "good"];
-  const rank = (one: CertificateInfo) => concern.indexOf(standing(one, now));
+  const rank = (one: CertificateInfo) => concern.indexOf(validity(one, now));
   const whose = ["node", "authority", "certifier", "session", "agent"];
   return (a, b) => rank(a) - rank(b) || whose.indexOf(a.of) - whose.indexOf(b.of) || (a.subject < b.subject ? -1 : 1);
 }

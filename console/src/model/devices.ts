@@ -17,9 +17,9 @@ export class Devices {
 
 /** Returns the reason why a device gets less work than it could do; empty if there is none. */
 export function hindrance({ units, units_now, visible, battery, workers, shunned }: DeviceInfo): string {
-  if (shunned) return "given no work any more: it was wrong, or brought nothing back";
-  if (workers === 0) return "its user allows no workers";
-  if (units_now === 0 && battery) return `its battery is low: ${battery.percent} %`;
-  if (!visible) return "its page is hidden: browsers give it little time";
-  return units_now < units ? "it can do less than usual" : "";
+  if (shunned) return "excluded: it returned wrong results or none";
+  if (workers === 0) return "the user allows no workers";
+  if (units_now === 0 && battery) return `battery low: ${battery.percent} %`;
+  if (!visible) return "page hidden: browsers slow it down";
+  return units_now < units ? "slower than usual" : "";
 }

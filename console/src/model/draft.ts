@@ -1,7 +1,7 @@
 /** A message that a person writes, and its form for the node (the JSON of conformance/acl/README.md). */
 import { namesOf } from "./pattern.js";
 
-export interface Letter {
+export interface MessageDraft {
   readonly sender: string;
   readonly receivers: string;
   readonly performative: string;
@@ -18,7 +18,7 @@ export interface Letter {
   readonly replyByS: string;
 }
 
-export const BLANK: Letter = {
+export const BLANK: MessageDraft = {
   sender: "", receivers: "", performative: "inform", content: "", contentIs: "term", language: "", ontology: "", protocol: "",
   conversation: "", replyWith: "", inReplyTo: "", replyByS: "",
 };
@@ -26,41 +26,41 @@ export const BLANK: Letter = {
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
 /** Returns the fault of a message for people; null if there is none. */
-export function fault(letter: Letter): string | null {
-  if (letter.receivers.trim() === "") return "Name a receiver.";
-  if (!/^[A-Za-z][\w-]*$/.test(letter.performative)) return "A performative is one word, such as inform or askOne.";
-  if (letter.replyByS !== "" && !(Number(letter.replyByS) > 0)) return "Reply by: seconds from now, more than 0.";
+export function fault(draft: MessageDraft): string | null {
+  if (draft.receivers.trim() === "") return "Enter a receiver.";
+  if (!/^[A-Za-z][\w-]*$/.test(draft.performative)) return "A performative is one word, such as inform or askOne.";
+  if (draft.replyByS !== "" && !(Number(draft.replyByS) > 0)) return "Reply by must be a number of seconds above 0.";
   try {
-    contentOf(letter);
+    contentOf(draft);
   } catch (error) {
-    return `The content cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    return `The content is invalid: ${error instanceof Error ? error.message : String(error)}`;
   }
   return null;
 }
 
 /** @throws {Error} If the message has a fault ({@link fault}). */
-export function messageOf(letter: Letter, nowMs: number): { [member: string]: Json } {
+export function messageOf(draft: MessageDraft, nowMs: number): { [member: string]: Json } {
   const optional: [string, string][] = [
-    ["sender", letter.sender], ["language", letter.language], ["ontology", letter.ontology], ["protocol", letter.protocol],
-    ["conversation_id", letter.conversation], ["reply_with", letter.replyWith], ["in_reply_to", letter.inReplyTo],
+    ["sender", draft.sender], ["language", draft.language], ["ontology", draft.ontology], ["protocol", draft.protocol],
+    ["conversation_id", draft.conversation], ["reply_with", draft.replyWith], ["in_reply_to", draft.inReplyTo],
   ];
-  const message: { [member: string]: Json } = { performative: letter.performative, receivers: namesOf(letter.receivers) };
-  const content = contentOf(letter);
+  const message: { [member: string]: Json } = { performative: draft.performative, receivers: namesOf(draft.receivers) };
+  const content = contentOf(draft);
   if (content !== undefined) message["content"] = content;
   for (const [member, text] of optional) if (text.trim() !== "") message[member] = text.trim();
-  if (letter.replyByS !== "") message["reply_by_ms"] = Math.round(nowMs + Number(letter.replyByS) * 1000);
+  if (draft.replyByS !== "") message["reply_by_ms"] = Math.round(nowMs + Number(draft.replyByS) * 1000);
   return message;
 }
 
-function contentOf(letter: Letter): Json | undefined {
-  if (letter.content.trim() === "") return undefined;
-  if (letter.contentIs === "text") return letter.content;
-  if (letter.contentIs === "json") return JSON.parse(letter.content) as Json;
-  return readTerm(letter.content);
+function contentOf(draft: MessageDraft): Json | undefined {
+  if (draft.content.trim() === "") return undefined;
+  if (draft.contentIs === "text") return draft.content;
+  if (draft.contentIs === "json") return JSON.parse(draft.content) as Json;
+  return readTerm(draft.content);
 }
 
 /** Converts a message's JSON to a form, so that saved and received messages can be edited. */
-export function letterOf(message: { readonly [member: string]: unknown }): Letter {
+export function draftOf(message: { readonly [member: string]: unknown }): MessageDraft {
   const text = (member: string) => (typeof message[member] === "string" ? (message[member] as string) : "");
   const name = (agent: unknown) => (typeof agent === "string" ? agent : String((agent as { name?: unknown } | null)?.name ?? ""));
   const receivers = Array.isArray(message["receivers"]) ? message["receivers"].map(name) : [];
@@ -100,7 +100,7 @@ function canonical(value: Json, slots = new Map<Json, number>()): string {
 }
 
 /** Returns the content as text or as a term if that is lossless, else as JSON. */
-function contentFor(content: Json): [string, Letter["contentIs"]] {
+function contentFor(content: Json): [string, MessageDraft["contentIs"]] {
   if (typeof content === "string") return [content, "text"];
   try {
     const term = writeTerm(content);
@@ -152,7 +152,7 @@ class TermReader {
 
   #value(): Json {
     this.#space();
-    if (++this.#level > LEVELS_MAX) throw new Error(`more than ${LEVELS_MAX} levels`);
+    if (++this.#level > LEVELS_MAX) throw new Error(`nested deeper than ${LEVELS_MAX} levels`);
     try {
       return this.#string() ?? this.#number() ?? this.#list() ?? this.#variable() ?? this.#structure();
     } finally {

@@ -3,19 +3,19 @@ import type { Event } from "../live/vocabulary.js";
 import { count } from "./format.js";
 
 /** Returns the text; empty for a message. */
-export function aside(event: Event): string {
+export function eventText(event: Event): string {
   switch (event.event) {
     case "agent":
     case "service":
       return event.text;
     case "skipped":
-      return `${count(event.count)} more, not shown: they came faster than they could be`;
+      return `${count(event.count)} more not shown: too many to display`;
     case "dropped":
-      return `${count(event.count)} entries before this are not kept any more`;
+      return `${count(event.count)} earlier entries were deleted`;
     case "cut_short":
-      return "the node was cut short here: the last that was said may be missing";
+      return "the node stopped abruptly here: its last messages may be missing";
     case "missed":
-      return "there was no connection to the node: what was said meanwhile is not shown";
+      return "no connection to the node: messages of this time are missing";
     case "refused":
       return `refused ${event.who}: ${event.text || event.reason}`;
     case "allowed":

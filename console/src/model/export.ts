@@ -34,10 +34,10 @@ export function toMermaid(events: readonly Event[]): string {
       lines.push(`  ${participant(event.from)}${arrow}${participant(event.to)}: ${mermaidText(`${event.performative} ${event.content}`.trim())}`);
     } else if (event.event === "skipped" || event.event === "dropped") {
       const [first] = numbers.values();
-      if (first !== undefined) lines.push(`  Note over ${first}: ${event.count} more, not shown`);
+      if (first !== undefined) lines.push(`  Note over ${first}: ${event.count} more not shown`);
     } else if (event.event === "missed") {
       const [first] = numbers.values();
-      if (first !== undefined) lines.push(`  Note over ${first}: some are missing here`);
+      if (first !== undefined) lines.push(`  Note over ${first}: messages are missing here`);
     }
   }
   const participants = [...numbers].map(([name, id]) => `  participant ${id} as ${mermaidText(name)}`);
@@ -99,7 +99,7 @@ interface Frame {
 function svgRow(event: Event, y: number, { x, laneOf, right }: Frame): string {
   const at = `<text x="8" y="${y + 4}" class="at">${clock(event.at_us)}</text>`;
   if (!isMessage(event)) {
-    const text = "text" in event ? event.text : "count" in event ? `${event.count} more, not shown` : "cut short here";
+    const text = "text" in event ? event.text : "count" in event ? `${event.count} more not shown` : "node stopped abruptly";
     return `${at}<text x="${right + 8}" y="${y + 4}" class="gap">${shown(text, 60)}</text>`;
   }
   const colour = COLOURS[family(event.performative)];

@@ -1,7 +1,7 @@
 /** History of nodes' figures, of each and of all, in columns for charts. */
 import { signal } from "@preact/signals";
 import type { HealthFrame } from "../live/vocabulary.js";
-import type { Told } from "./totals.js";
+import type { NodeReport } from "./totals.js";
 
 /** Ten minutes, one row a second. */
 const ROWS_MAX = 600;
@@ -30,7 +30,7 @@ export class History {
 }
 
 /** Returns the faults of all nodes but `here`. */
-export function wrongsOf(told: readonly Told[], here: string): string[] {
+export function wrongsOf(told: readonly NodeReport[], here: string): string[] {
   return told.flatMap(({ info }) => (info.node === here ? [] : (info.wrong ?? []).map((what) => `${info.node}: ${what}`)));
 }
 
@@ -51,7 +51,7 @@ export class Health {
   }
 
   /** Adds a row for each node that answered. Only the asked node, `here`, reports latencies. */
-  hear(told: readonly Told[], here: string, atS: number): void {
+  hear(told: readonly NodeReport[], here: string, atS: number): void {
     const rows = told.flatMap(({ info, rates }): [string, Row][] => {
       const latency = info.node === here ? (this.now.value?.latency_us ?? NONE) : NONE;
       return [[info.node, { sent: rates?.sent ?? null, handled: rates?.handled ?? null, dead: rates?.dead ?? null, queued: info.queued, p50: latency.p50, p90: latency.p90, p99: latency.p99, memory: info.memory_bytes }]];

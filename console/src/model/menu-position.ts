@@ -9,7 +9,7 @@ interface Extent {
 const GAP_PX = 4;
 
 /** Returns a position below the button, or above it if there is more room, and inside the window. */
-export function placeBeside(button: { readonly left: number; readonly top: number; readonly bottom: number }, list: Extent, window: Extent): { readonly left: number; readonly top: number } {
+export function menuPosition(button: { readonly left: number; readonly top: number; readonly bottom: number }, list: Extent, window: Extent): { readonly left: number; readonly top: number } {
   const below = window.height - button.bottom - 2 * GAP_PX;
   const isAbove = list.height > below && button.top > window.height - button.bottom;
   const top = isAbove ? button.top - GAP_PX - list.height : button.bottom + GAP_PX;

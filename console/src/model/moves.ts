@@ -1,7 +1,7 @@
 /** Moves of agents that this console ordered, with their outcomes. */
 import { signal } from "@preact/signals";
 
-export interface Journey {
+export interface AgentMove {
   readonly to: string;
   readonly is: "under way" | "done" | "refused";
   /** Start of the move, in milliseconds since 1970. */
@@ -11,27 +11,27 @@ export interface Journey {
 }
 
 /** Maximum number of moves. The oldest is dropped. */
-const JOURNEYS_MAX = 200;
+const MOVES_MAX = 200;
 
-export class Journeys {
-  readonly all = signal<ReadonlyMap<string, Journey>>(new Map());
+export class AgentMoves {
+  readonly all = signal<ReadonlyMap<string, AgentMove>>(new Map());
 
-  of(agent: string): Journey | undefined {
+  of(agent: string): AgentMove | undefined {
     return this.all.value.get(agent);
   }
 
-  note(agent: string, to: string, is: Journey["is"], sinceMs: number, why = ""): void {
+  note(agent: string, to: string, is: AgentMove["is"], sinceMs: number, why = ""): void {
     const all = new Map(this.all.value);
     // Re-inserted, because the newest comes last.
     all.delete(agent);
     all.set(agent, { to, is, sinceMs, why });
-    for (const oldest of all.keys()) if (all.size > JOURNEYS_MAX) all.delete(oldest);
+    for (const oldest of all.keys()) if (all.size > MOVES_MAX) all.delete(oldest);
     this.all.value = all;
   }
 }
 
 /** Returns the outcome as text. */
-export function inWords({ to, is, why }: Journey): string {
-  if (is === "under way") return `On its way to ${to}…`;
-  return is === "done" ? `It went to ${to}.` : `It did not go to ${to}: ${why}`;
+export function moveText({ to, is, why }: AgentMove): string {
+  if (is === "under way") return `Moving to ${to}…`;
+  return is === "done" ? `Moved to ${to}.` : `The move to ${to} failed: ${why}`;
 }

@@ -6,9 +6,9 @@ import { bytes, count } from "./format.js";
 const WORDS: Readonly<Record<string, string>> = {
   memory_bytes: "memory",
   name_bytes: "new names",
-  cpu_ms_per_s: "CPU in this second",
-  messages_per_s: "messages in this second",
-  lifetime_s: "time here",
+  cpu_ms_per_s: "CPU per second",
+  messages_per_s: "messages per second",
+  lifetime_s: "lifetime",
   storage_bytes: "storage",
   clones: "clones",
 };

@@ -8,7 +8,7 @@ import { Ring } from "./ring.js";
 /** Maximum events: twenty seconds of 5,000 messages a second. */
 export const EVENTS_MAX = 100_000;
 
-export interface TalkFilter {
+export interface EventFilter {
   /**
    * Names and patterns, separated by spaces or commas; quote names that contain these. Sender or receiver must match.
    */
@@ -21,7 +21,7 @@ export interface TalkFilter {
   /** Node that reported the event. */
   readonly node: string;
 }
-export const EVERYTHING: TalkFilter = { agents: "", performatives: [], conversation: "", content: "", node: "" };
+export const ALL_EVENTS: EventFilter = { agents: "", performatives: [], conversation: "", content: "", node: "" };
 
 export function isMessage(event: Event): event is MessageEvent {
   return event.event === "sent" || event.event === "died";
@@ -33,7 +33,7 @@ function isGap(event: Event): boolean {
 }
 
 /** Returns a matcher of events for a filter. */
-export function takes(filter: TalkFilter): (event: Event) => boolean {
+export function takes(filter: EventFilter): (event: Event) => boolean {
   const isAnybody = namesOf(filter.agents).length === 0;
   const fits = named(filter.agents);
   const performatives = new Set(filter.performatives);
@@ -57,7 +57,7 @@ export function takes(filter: TalkFilter): (event: Event) => boolean {
 }
 
 /** Returns the part of a filter that the node applies, so that it does not send hidden events. */
-export function sniffWanted(filter: TalkFilter): SniffWanted {
+export function sniffWanted(filter: EventFilter): SniffWanted {
   return {
     // The node treats all words as patterns. A quoted name matches itself; other matches are removed here.
     agents: namesOf(filter.agents),
@@ -66,9 +66,9 @@ export function sniffWanted(filter: TalkFilter): SniffWanted {
   };
 }
 
-export class Talk {
+export class Recording {
   readonly pulse = new Pulse();
-  readonly filter = signal<TalkFilter>(EVERYTHING);
+  readonly filter = signal<EventFilter>(ALL_EVENTS);
   /** All recorded events. */
   readonly all: Ring<Event>;
   /** Events that match the filter. */
@@ -78,7 +78,7 @@ export class Talk {
   /** Number of the last received log entry. */
   logNumber = 0;
   skipped = 0;
-  #takes = takes(EVERYTHING);
+  #takes = takes(ALL_EVENTS);
 
   constructor(capacity = EVENTS_MAX) {
     this.all = new Ring(capacity);
@@ -116,7 +116,7 @@ export class Talk {
     this.hear(lines);
   }
 
-  want(filter: TalkFilter): void {
+  want(filter: EventFilter): void {
     this.filter.value = filter;
     this.#takes = takes(filter);
     this.shown.clear();

@@ -7,17 +7,17 @@ import { NodeRates, type Rates } from "./rates.js";
 const RATE_MS = 2_000;
 
 /** A node's report, with its rates since the previous one. */
-export interface Told {
+export interface NodeReport {
   readonly info: NodeInfo;
   readonly rates: Rates | null;
 }
 
 /** Figures of all nodes together and of each. */
-export class Whole {
+export class Totals {
   readonly sum = signal<Sum | null>(null);
   readonly messagesPerS = signal<number | null>(null);
   /** Nodes that answered. */
-  readonly nodes = signal<readonly Told[]>([]);
+  readonly nodes = signal<readonly NodeReport[]>([]);
   /** Names of silent nodes. */
   readonly silent = signal<readonly string[]>([]);
   readonly #rates = new NodeRates();

@@ -5,7 +5,7 @@ import { agents } from "../session.js";
 const OFFERED_MAX = 40;
 
 /** Agents whose names begin with the last typed word, for inputs with `list="agents-known"`. */
-export function AgentsKnown({ typed }: { readonly typed: string }) {
+export function AgentSuggestions({ typed }: { readonly typed: string }) {
   const last = /[^\s,]*$/.exec(typed)?.[0] ?? "";
   const before = typed.slice(0, typed.length - last.length);
   const offered: string[] = [];

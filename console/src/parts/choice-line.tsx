@@ -39,7 +39,7 @@ export function ChoiceLine({ label, choices }: { readonly label: string; readonl
           </li>
         ))}
         {fitting.length > shown.length ? <li class="is-quiet">and {fitting.length - shown.length} more</li> : null}
-        {fitting.length === 0 ? <li class="is-quiet">No known place is called so.</li> : null}
+        {fitting.length === 0 ? <li class="is-quiet">No place matches.</li> : null}
       </ul>
     </div>
   );

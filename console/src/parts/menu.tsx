@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { placeBeside } from "../model/menu-position.js";
+import { menuPosition } from "../model/menu-position.js";
 
 export interface Choice {
   readonly label: string;
@@ -19,7 +19,7 @@ export function Menu({ label, title, choices, disabled }: { readonly label: Comp
   useLayoutEffect(() => {
     const button = box.current?.querySelector("button")?.getBoundingClientRect();
     if (!list.current || !button) return;
-    const { left, top } = placeBeside(button, list.current.getBoundingClientRect(), { width: innerWidth, height: innerHeight });
+    const { left, top } = menuPosition(button, list.current.getBoundingClientRect(), { width: innerWidth, height: innerHeight });
     list.current.style.left = `${left}px`;
     list.current.style.top = `${top}px`;
   }, [isOpen.value]);

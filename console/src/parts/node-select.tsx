@@ -8,11 +8,11 @@ interface Props {
   readonly onPick: (node: string) => void;
 }
 
-export function WhichNode({ at, onPick }: Props) {
+export function NodeSelect({ at, onPick }: Props) {
   const names = society.cards.value.map(({ name }) => name);
   if (names.length < 2 && at === "") return null;
   return (
-    <select class="field" aria-label="Of which node" value={at} onChange={(event) => onPick(event.currentTarget.value)}>
+    <select class="field" aria-label="Node" value={at} onChange={(event) => onPick(event.currentTarget.value)}>
       <option value="">all nodes</option>
       {(names.includes(at) || at === "" ? names : [...names, at]).map((name) => (
         <option key={name} value={name}>

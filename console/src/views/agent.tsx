@@ -13,14 +13,14 @@ import { Name, State } from "../parts/text.js";
 import { useTraffic } from "../parts/traffic.js";
 import { Traffic } from "../model/traffic.js";
 import { agents, go, live, order } from "../session.js";
-import { JourneyOf, movesOf } from "./places.js";
+import { LastMove, movesOf } from "./places.js";
 
 export function AgentPane({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   agents.pulse.version.value;
   const agent = agents.named(name);
   return (
     <Pane title={<Name of={name} />} label="Agent" onClose={onClose}>
-      {agent ? <Living agent={agent} /> : <p class="is-quiet">There is no agent of this name now.</p>}
+      {agent ? <Living agent={agent} /> : <p class="is-quiet">No agent has this name.</p>}
     </Pane>
   );
 }
@@ -52,15 +52,15 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
           ["Mailbox", agent.mailbox === null ? null : `${count(agent.mailbox)} waiting`],
           ["Handled", agent.handled === null ? null : count(agent.handled)],
           ["Age", age === null ? null : duration(age)],
-          ["Memory", agent.passive ? "left it: its next message brings it back" : null],
+          ["Memory", agent.passive ? "passive: its next message restores it" : null],
         ]}
       />
       {agent.state === null ? (
-        <p class="is-quiet">It lives on another node than the one that was asked: what it does, and what can be done with it, is known there.</p>
+        <p class="is-quiet">The agent's node does not report its state, so the agent cannot be controlled from here.</p>
       ) : live.mayAct && agent.kind !== "service" ? (
         <Actions agent={agent} />
       ) : null}
-      <JourneyOf agent={agent.name} />
+      <LastMove agent={agent.name} />
       <Partners of={agent.name} />
     </>
   );
@@ -78,21 +78,21 @@ function Actions({ agent }: { readonly agent: AgentInfo }) {
   const { name } = agent;
   const step = ([step, , done]: readonly [LifecycleStep, string, string]) => void order({ request: "step", agent: name, step }, `${name} ${done}`);
   const kill = async () => {
-    if (await confirm("End this agent?", `${visible(name, 60)} ends, and what waits in its mailbox becomes dead letters.`, "Kill")) await order({ request: "kill", agent: name }, `${name} ended`);
+    if (await confirm("Kill this agent?", `${visible(name, 60)} ends. The messages in its mailbox become dead letters.`, "Kill")) await order({ request: "kill", agent: name }, `${name} ended`);
   };
   const clone = async () => {
-    const other = await prompt("Clone", `Another agent that goes on as ${visible(name, 60)} does, under this name:`, "Clone", `${name}_1`);
+    const other = await prompt("Clone", `Name of the new agent, which continues from the state of ${visible(name, 60)}:`, "Clone", `${name}_1`);
     if (other !== null && other !== "") await order({ request: "clone", agent: name, name: other }, `${other} is a clone of ${name}`);
   };
   const places = movesOf(name, placeOf(agent));
   return (
-    <div class="actions" role="group" aria-label="What can be done">
+    <div class="actions" role="group" aria-label="Actions">
       {(STEPS[agent.state ?? ""] ?? []).map((one) => (
         <button type="button" class="button" onClick={() => step(one)}>
           {one[1]}
         </button>
       ))}
-      {places.length > 0 ? <Menu label="Move to" title="Has it go on elsewhere (v)" choices={places} /> : null}
+      {places.length > 0 ? <Menu label="Move to" title="Move to another node or device (v)" choices={places} /> : null}
       {live.offers("clone") ? (
         <button type="button" class="button" onClick={() => void clone()}>
           Clone

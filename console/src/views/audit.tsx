@@ -27,7 +27,7 @@ async function page(node: string, before: string | null): Promise<Read> {
   const ask: Request = { request: "audit", before, limit: PAGE };
   try {
     const answer = await live.ask(node === "" ? ask : { request: "at", node, ask });
-    return answer.answer === "audit" ? { lines: answer.refusals, next: answer.next, fault: "" } : { ...NOTHING, fault: "the node answers something else" };
+    return answer.answer === "audit" ? { lines: answer.refusals, next: answer.next, fault: "" } : { ...NOTHING, fault: "unexpected answer from the node" };
   } catch (error) {
     return { ...NOTHING, fault: error instanceof LiveError ? error.message : String(error) };
   }
@@ -59,12 +59,12 @@ export function AuditLog({ tools }: { readonly tools: ComponentChildren }) {
     <NoticeList
       items={lines}
       label="audit log"
-      empty={read.value === null ? <Empty title="Asking…" /> : <Empty title={fault ? "It cannot be read" : "Nothing is in the audit log"}>{fault ? visible(fault, 200) : "What is refused is recorded there, and what is done to agents and nodes."}</Empty>}
+      empty={read.value === null ? <Empty title="Loading…" /> : <Empty title={fault ? "The audit log cannot be read" : "The audit log is empty"}>{fault ? visible(fault, 200) : "It records refusals, and actions on agents and nodes."}</Empty>}
       above={
         <>
           {tools}
           <div class="tools">
-            <select class="field" aria-label="Whose audit log" value={node} onChange={(event) => (whose.value = event.currentTarget.value)}>
+            <select class="field" aria-label="Node of the audit log" value={node} onChange={(event) => (whose.value = event.currentTarget.value)}>
               <option value="">{visible(here, 40)}</option>
               {others.map((name) => (
                 <option value={name}>{visible(name, 40)}</option>
@@ -77,7 +77,7 @@ export function AuditLog({ tools }: { readonly tools: ComponentChildren }) {
               Earlier
             </button>
             <span class="is-quiet" role="status">
-              {count(lines.length)} lines{next === null && read.value !== null ? ", all that there are" : ""}
+              {count(lines.length)} lines{next === null && read.value !== null ? ", complete" : ""}
             </span>
           </div>
           {fault !== "" && lines.length > 0 ? <p class="remark is-fault">{visible(fault, 200)}</p> : null}

@@ -3,12 +3,12 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { LiveError } from "../live/client.js";
 import { clock, visible, visibleLines } from "../model/format.js";
-import { keep, kept } from "../storage.js";
-import { BLANK, fault, letterOf, messageOf, writeTerm, type Json, type Letter } from "../model/draft.js";
+import { readStored, writeStored } from "../storage.js";
+import { BLANK, fault, draftOf, messageOf, writeTerm, type Json, type MessageDraft } from "../model/draft.js";
 import { FIPA_PERFORMATIVES, KQML_PERFORMATIVES } from "../model/performative.js";
 import { pretty } from "../model/term.js";
 import { prompt } from "../parts/dialog.js";
-import { AgentsKnown } from "../parts/agent-suggestions.js";
+import { AgentSuggestions } from "../parts/agent-suggestions.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Name, Performative } from "../parts/text.js";
@@ -17,12 +17,12 @@ import { live, route, say } from "../session.js";
 interface Correspondence {
   readonly id: number;
   readonly atUs: number;
-  readonly sent: Letter;
+  readonly sent: MessageDraft;
   readonly answer: { readonly [member: string]: unknown } | null;
   readonly state: "waits" | "sent" | "answered" | "failed";
   readonly fault: string;
 }
-const letter = signal<Letter>(BLANK);
+const draft = signal<MessageDraft>(BLANK);
 const waits = signal(true);
 const past = signal<readonly Correspondence[]>([]);
 const PAST_MAX = 50;
@@ -30,22 +30,22 @@ const WAIT_MS = 10_000;
 const KEY = "whimbrel.letters";
 let lastId = 0;
 
-function readSaved(): Readonly<Record<string, Letter>> {
+function readSaved(): Readonly<Record<string, MessageDraft>> {
   try {
-    return JSON.parse(kept("browser", KEY) ?? "{}") as Record<string, Letter>;
+    return JSON.parse(readStored("browser", KEY) ?? "{}") as Record<string, MessageDraft>;
   } catch {
     return {};
   }
 }
 const saved = signal(readSaved());
 
-function keepLetters(letters: Readonly<Record<string, Letter>>): void {
+function storeDrafts(letters: Readonly<Record<string, MessageDraft>>): void {
   saved.value = letters;
-  if (!keep("browser", KEY, JSON.stringify(letters))) say("There is no room to keep messages in this browser", true);
+  if (!writeStored("browser", KEY, JSON.stringify(letters))) say("Cannot store the message: the browser's storage is full or disabled", true);
 }
 
 async function send(): Promise<void> {
-  const written = letter.value;
+  const written = draft.value;
   const id = ++lastId;
   const put = (part: Partial<Correspondence>) => (past.value = past.value.map((one) => (one.id === id ? { ...one, ...part } : one)));
   const begun: Correspondence = { id, atUs: Date.now() * 1000, sent: written, answer: null, state: waits.value ? "waits" : "sent", fault: "" };
@@ -64,18 +64,18 @@ export function ComposeView() {
   useEffect(() => {
     const to = query.get("to");
     if (to === undefined) return;
-    letter.value = { ...BLANK, receivers: to, conversation: query.get("conversation") ?? "", inReplyTo: query.get("reply") ?? "", protocol: query.get("protocol") ?? "" };
+    draft.value = { ...BLANK, receivers: to, conversation: query.get("conversation") ?? "", inReplyTo: query.get("reply") ?? "", protocol: query.get("protocol") ?? "" };
   }, [query]);
   return (
     <div class="compose">
-      <LetterForm />
+      <DraftForm />
       <section class="panel is-fill past">
         <div class="tools">
           <h2>Sent from here</h2>
           <span class="tools-note">{past.value.length === 0 ? "" : past.value.length}</span>
         </div>
         <div class="past-body">
-          {past.value.length === 0 ? <Empty title="Nothing was sent yet">Answers stand here, beside what they answer.</Empty> : null}
+          {past.value.length === 0 ? <Empty title="No messages sent yet">Sent messages appear here with their answers.</Empty> : null}
           {past.value.map((one) => (
             <Past key={one.id} one={one} />
           ))}
@@ -85,18 +85,18 @@ export function ComposeView() {
   );
 }
 
-function LetterForm() {
-  const value = letter.value;
+function DraftForm() {
+  const value = draft.value;
   const tried = useSignal(false);
   const form = useRef<HTMLFormElement>(null);
   useKeys({ "/": () => form.current?.querySelector<HTMLInputElement>("input")?.focus() });
-  const set = (part: Partial<Letter>) => (letter.value = { ...letter.value, ...part });
+  const set = (part: Partial<MessageDraft>) => (draft.value = { ...draft.value, ...part });
   const wrong = fault(value);
   const submit = () => {
     tried.value = wrong !== null;
     if (wrong === null) void send();
   };
-  const line = (member: keyof Letter, label: string, placeholder = "", list?: string) => (
+  const line = (member: keyof MessageDraft, label: string, placeholder = "", list?: string) => (
     <label>
       {label}
       <input class="field" placeholder={placeholder} list={list} value={value[member]} onInput={(event) => set({ [member]: event.currentTarget.value })} />
@@ -104,7 +104,7 @@ function LetterForm() {
   );
   return (
     <section class="panel letter">
-      <LetterTools />
+      <DraftTools />
       <form
         class="form"
         ref={form}
@@ -127,10 +127,10 @@ function LetterForm() {
         </div>
         <div class="content-line">
           <label for="letter-content">Content</label>
-          <select class="field" aria-label="What the content is" value={value.contentIs} onChange={(event) => set({ contentIs: event.currentTarget.value as Letter["contentIs"] })}>
-            <option value="term">a term</option>
+          <select class="field" aria-label="Form of the content" value={value.contentIs} onChange={(event) => set({ contentIs: event.currentTarget.value as MessageDraft["contentIs"] })}>
+            <option value="term">term</option>
             <option value="text">text</option>
-            <option value="json">JSON of values</option>
+            <option value="json">JSON</option>
           </select>
           <textarea id="letter-content" class="field" rows={5} spellcheck={false} placeholder={value.contentIs === "term" ? "price(tea, 5)" : ""} value={value.content} onInput={(event) => set({ content: event.currentTarget.value })} />
         </div>
@@ -147,7 +147,7 @@ function LetterForm() {
           {line("ontology", "Ontology")}
         </div>
         <div class="form-row">
-          {line("sender", "Sender", "cli, the console's own")}
+          {line("sender", "Sender", "cli (the console)")}
           {line("replyByS", "Reply by, seconds from now")}
         </div>
         {tried.value && wrong !== null ? (
@@ -168,21 +168,21 @@ function LetterForm() {
             <option value={one} />
           ))}
         </datalist>
-        <AgentsKnown typed={value.receivers} />
+        <AgentSuggestions typed={value.receivers} />
       </form>
     </section>
   );
 }
 
-function LetterTools() {
+function DraftTools() {
   const file = useRef<HTMLInputElement>(null);
   const store = async () => {
-    const name = await prompt("Keep this message", "In this browser, under this name:", "Keep", letter.value.conversation || `${letter.value.performative} to ${letter.value.receivers}`);
-    if (name) keepLetters({ ...saved.value, [name]: letter.value });
+    const name = await prompt("Store this message", "Name in the browser's storage:", "Store", draft.value.conversation || `${draft.value.performative} to ${draft.value.receivers}`);
+    if (name) storeDrafts({ ...saved.value, [name]: draft.value });
   };
   const save = () => {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([`${JSON.stringify(messageOf(letter.value, Date.now()), null, 2)}\n`], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([`${JSON.stringify(messageOf(draft.value, Date.now()), null, 2)}\n`], { type: "application/json" }));
     link.download = "message.json";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
@@ -190,9 +190,9 @@ function LetterTools() {
   const load = async (chosen: File | undefined) => {
     if (!chosen) return;
     try {
-      letter.value = letterOf(JSON.parse(await chosen.text()) as { [member: string]: unknown });
+      draft.value = draftOf(JSON.parse(await chosen.text()) as { [member: string]: unknown });
     } catch (error) {
-      say(`${chosen.name} is no message: ${error instanceof Error ? error.message : String(error)}`, true);
+      say(`Cannot load ${chosen.name}: not a message: ${error instanceof Error ? error.message : String(error)}`, true);
     }
   };
   const names = Object.keys(saved.value);
@@ -201,23 +201,23 @@ function LetterTools() {
       {names.length === 0 ? null : (
         <select
           class="field"
-          aria-label="Kept messages"
+          aria-label="Stored messages"
           value=""
           onChange={(event) => {
             const one = saved.value[event.currentTarget.value];
-            if (one) letter.value = { ...BLANK, ...one };
+            if (one) draft.value = { ...BLANK, ...one };
           }}
         >
-          <option value="">Kept ({names.length})</option>
+          <option value="">Stored ({names.length})</option>
           {names.map((name) => (
             <option value={name}>{visible(name, 60)}</option>
           ))}
         </select>
       )}
       <button type="button" class="button" onClick={() => void store()}>
-        Keep
+        Store
       </button>
-      <button type="button" class="button" onClick={() => (fault(letter.value) === null ? save() : say(fault(letter.value) ?? "", true))}>
+      <button type="button" class="button" onClick={() => (fault(draft.value) === null ? save() : say(fault(draft.value) ?? "", true))}>
         Save file
       </button>
       <button type="button" class="button" onClick={() => file.current?.click()}>
@@ -229,8 +229,8 @@ function LetterTools() {
           void load(input.files?.[0]).then(() => (input.value = ""));
         }}
       />
-      <button type="button" class="button" onClick={() => (letter.value = BLANK)}>
-        Blank
+      <button type="button" class="button" onClick={() => (draft.value = BLANK)}>
+        Clear
       </button>
     </div>
   );
@@ -245,7 +245,7 @@ function Past({ one }: { readonly one: Correspondence }) {
         <time>{clock(one.atUs)}</time>
         <Performative of={one.sent.performative} />
         <span class="is-quiet">to</span> <Name of={one.sent.receivers} />
-        <button type="button" class="button is-bare" title="Write it again" onClick={() => (letter.value = one.sent)}>
+        <button type="button" class="button is-bare" title="Copy to the form" onClick={() => (draft.value = one.sent)}>
           <Icon of="copy" />
         </button>
       </header>
@@ -256,7 +256,7 @@ function Past({ one }: { readonly one: Correspondence }) {
           <pre class="content">{content === undefined ? "no content" : visibleLines(pretty(typeof content === "string" ? content : writeTerm(content), 60))}</pre>
         </div>
       ) : (
-        <p class={one.state === "failed" ? "is-fault" : "is-quiet"}>{one.state === "waits" ? "waits for an answer…" : one.state === "failed" ? visible(one.fault, 400) : "sent; no answer is waited for"}</p>
+        <p class={one.state === "failed" ? "is-fault" : "is-quiet"}>{one.state === "waits" ? "waiting for an answer…" : one.state === "failed" ? visible(one.fault, 400) : "sent without waiting for an answer"}</p>
       )}
     </article>
   );

@@ -2,20 +2,20 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Event, SniffWanted, Watch } from "../live/vocabulary.js";
-import { aside } from "../model/event-text.js";
+import { eventText } from "../model/event-text.js";
 import { toJson, toMermaid, toSvg } from "../model/export.js";
 import { clock, count, visible } from "../model/format.js";
 import { Lanes } from "../model/lanes.js";
-import { EVERYTHING, indexAt, isMessage, sniffWanted, type TalkFilter } from "../model/recording.js";
+import { ALL_EVENTS, indexAt, isMessage, sniffWanted, type EventFilter } from "../model/recording.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { deaf, hearElsewhere } from "../other-nodes.js";
-import { WhoIsSilent } from "../parts/all-nodes.js";
-import { WhichNode } from "../parts/node-select.js";
-import { go, live, route, say, talk } from "../session.js";
+import { unheard, pollOtherNodes } from "../other-nodes.js";
+import { SilentNodes } from "../parts/all-nodes.js";
+import { NodeSelect } from "../parts/node-select.js";
+import { go, live, route, say, recording } from "../session.js";
 import { Diagram } from "./diagram.js";
 import { MessagePane } from "./message.js";
 import { Filters, isAny } from "./talk-filters.js";
@@ -51,7 +51,7 @@ let hearsElsewhere = "";
 const ELSEWHERE_AGO_MS = 600_000;
 
 /** Starts listening. It continues after the view is left, so that nothing is missed. */
-function listen(filter: TalkFilter): void {
+function listen(filter: EventFilter): void {
   const isLog = source.value === "log" && live.offers("log");
   const key = `${isLog ? "log" : "live"} ${JSON.stringify(sniffWanted(filter))}`;
   if (key === listensTo) return;
@@ -61,21 +61,21 @@ function listen(filter: TalkFilter): void {
   stopListening?.();
   const { agents, ...wanted } = sniffWanted(filter);
   const begin = () => {
-    if (isStale) talk.clear();
+    if (isStale) recording.clear();
     // Messages of other nodes were cleared, too.
     listenElsewhere(wanted, isLog, isStale);
     isStale = false;
   };
   if (!isLog) begin();
   // The log filters senders and receivers separately, so agents are filtered here.
-  const watch = (): Watch => (isLog ? { what: "log", wanted: { since: isStale ? 0 : talk.logNumber, follow: true, ...wanted } } : { what: "events", wanted: { agents: agents ?? [], ...wanted } });
+  const watch = (): Watch => (isLog ? { what: "log", wanted: { since: isStale ? 0 : recording.logNumber, follow: true, ...wanted } } : { what: "events", wanted: { agents: agents ?? [], ...wanted } });
   stopListening = live.watch(
     watch,
     (frame) => {
-      if (frame.type === "events") talk.hear(frame.events);
+      if (frame.type === "events") recording.hear(frame.events);
       if (frame.type !== "log") return;
       begin();
-      talk.hearLog(frame.lines);
+      recording.hearLog(frame.lines);
     },
     ({ reason, text }) => {
       if (isLog && reason === "no_log") hasLog.value = false;
@@ -94,19 +94,19 @@ function listenElsewhere(wanted: Pick<SniffWanted, "conversation" | "performativ
   stopElsewhere?.();
   const { conversation = null, performatives = [] } = wanted;
   const sinceMs = isLog ? (conversation === null ? Date.now() - ELSEWHERE_AGO_MS : 0) : Date.now();
-  stopElsewhere = hearElsewhere({ conversation, performatives, since_us: sinceMs * 1000 });
+  stopElsewhere = pollOtherNodes({ conversation, performatives, since_us: sinceMs * 1000 });
 }
 
 // After a broken connection, mark the gap. The log continues without one.
 let wasLive = false;
 live.phase.subscribe(({ is }) => {
   if (is !== "live") return;
-  if (wasLive && listensTo.startsWith("live ")) talk.hear([{ event: "missed", at_us: Date.now() * 1000, node: "" }]);
+  if (wasLive && listensTo.startsWith("live ")) recording.hear([{ event: "missed", at_us: Date.now() * 1000, node: "" }]);
   wasLive = true;
 });
 
 function pause(events: readonly Event[]): void {
-  still.value = { events, endNumber: talk.shown.end };
+  still.value = { events, endNumber: recording.shown.end };
 }
 
 function resume(): void {
@@ -122,29 +122,29 @@ function useRoute(): void {
     if (wanted === "\n") return;
     // Show a conversation from its first message, if there is a log.
     if (conversation !== "" && live.offers("log") && hasLog.value) source.value = "log";
-    talk.want({ ...EVERYTHING, agents, conversation });
+    recording.want({ ...ALL_EVENTS, agents, conversation });
     resume();
   }, [wanted]);
 }
 
 export function ConversationsView() {
   useRoute();
-  const filter = talk.filter.value;
+  const filter = recording.filter.value;
   useEffect(() => {
     const timer = setTimeout(() => listen(filter), 250);
     return () => clearTimeout(timer);
   }, [filter, source.value, live.welcome.value]);
   // A new filter applies to paused messages, too.
   useEffect(() => {
-    if (still.peek()) pause(talk.shown.slice());
+    if (still.peek()) pause(recording.shown.slice());
   }, [filter]);
-  const version = talk.pulse.version.value;
+  const version = recording.pulse.version.value;
   const stopped = still.value;
-  const events = useMemo(() => stopped?.events ?? talk.shown.slice(talk.shown.end - LIVE_ROWS_MAX), [stopped, stopped ? 0 : version]);
-  const whole = () => stopped?.events ?? talk.shown.slice();
-  const toggle = () => (stopped ? resume() : pause(talk.shown.slice()));
+  const events = useMemo(() => stopped?.events ?? recording.shown.slice(recording.shown.end - LIVE_ROWS_MAX), [stopped, stopped ? 0 : version]);
+  const whole = () => stopped?.events ?? recording.shown.slice();
+  const toggle = () => (stopped ? resume() : pause(recording.shown.slice()));
   const step = (by: number) => {
-    if (!still.value) pause(talk.shown.slice());
+    if (!still.value) pause(recording.shown.slice());
     const all = still.value?.events ?? [];
     const at = chosen.value ? all.indexOf(chosen.value) : -1;
     let next = at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by;
@@ -166,16 +166,16 @@ export function ConversationsView() {
         <Timeline
           still={stopped?.events ?? null}
           onScrub={(atUs) => {
-            if (!still.value) pause(talk.shown.slice());
+            if (!still.value) pause(recording.shown.slice());
             goal.value = { index: indexAt(still.value?.events ?? [], atUs) };
           }}
         />
         {shape.value === "diagram" ? (
-          <Diagram events={events} lanes={lanes} filter={filter} chosen={chosen.value} goal={goal.value} isStill={stopped !== null} onChoose={choose} onStop={() => pause(talk.shown.slice())} />
+          <Diagram events={events} lanes={lanes} filter={filter} chosen={chosen.value} goal={goal.value} isStill={stopped !== null} onChoose={choose} onStop={() => pause(recording.shown.slice())} />
         ) : (
-          <LinesList events={events} isStill={stopped !== null} onStop={() => pause(talk.shown.slice())} />
+          <LinesList events={events} isStill={stopped !== null} onStop={() => pause(recording.shown.slice())} />
         )}
-        <WhoIsSilent of={[...deaf.value.values()]} />
+        <SilentNodes of={[...unheard.value.values()]} />
       </section>
       {message ? <MessagePane message={message} events={events} onClose={() => (chosen.value = null)} onChoose={choose} /> : null}
     </div>
@@ -183,13 +183,13 @@ export function ConversationsView() {
 }
 
 function choose(event: Event): void {
-  if (!still.value) pause(talk.shown.slice());
+  if (!still.value) pause(recording.shown.slice());
   chosen.value = event;
 }
 
 function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly toggle: () => void; readonly whole: () => readonly Event[] }) {
-  const missed = still.value ? talk.shown.end - still.value.endNumber : 0;
-  talk.pulse.version.value;
+  const missed = still.value ? recording.shown.end - still.value.endNumber : 0;
+  recording.pulse.version.value;
   const save = (name: string, type: string, text: string) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type }));
@@ -200,7 +200,7 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
   const picture = () => {
     const events = whole().slice(-500);
     const drawn = new Lanes();
-    drawn.update(talk.filter.value.agents, events, 10);
+    drawn.update(recording.filter.value.agents, events, 10);
     return toSvg(events, drawn.names);
   };
   return (
@@ -215,21 +215,21 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
           </button>
         ))}
       </div>
-      <button type="button" class="button only-phone" aria-expanded={showsMore.value} aria-pressed={!isAny(talk.filter.value)} onClick={() => (showsMore.value = !showsMore.value)}>
+      <button type="button" class="button only-phone" aria-expanded={showsMore.value} aria-pressed={!isAny(recording.filter.value)} onClick={() => (showsMore.value = !showsMore.value)}>
         <Icon of="filter" /> Filters
       </button>
-      <WhichNode at={talk.filter.value.node} onPick={(node) => talk.want({ ...talk.filter.value, node })} />
+      <NodeSelect at={recording.filter.value.node} onPick={(node) => recording.want({ ...recording.filter.value, node })} />
       {live.offers("log") && hasLog.value ? (
-        <div class="choice" role="group" aria-label="From where">
+        <div class="choice" role="group" aria-label="Source">
           {(["live", "log"] as const).map((one) => (
-            <button type="button" class="button" aria-pressed={source.value === one} title={one === "log" ? "From the first message that the node's log has; of other nodes, what was said in the last ten minutes" : "From now on"} onClick={() => ((source.value = one), resume())}>
+            <button type="button" class="button" aria-pressed={source.value === one} title={one === "log" ? "From the first message in the node's log, with the last ten minutes of other nodes" : "New messages only"} onClick={() => ((source.value = one), resume())}>
               {one === "live" ? "From now" : "From the log"}
             </button>
           ))}
         </div>
       ) : null}
       <span class="tools-note is-wide">
-        {count(talk.shown.size)} kept{talk.skipped > 0 ? `, ${count(talk.skipped)} left out` : ""}
+        {count(recording.shown.size)} recorded{recording.skipped > 0 ? `, ${count(recording.skipped)} skipped` : ""}
       </span>
       <Menu
         label={
@@ -237,15 +237,15 @@ function Tools({ isStill, toggle, whole }: { readonly isStill: boolean; readonly
             <Icon of="export" /> Export
           </>
         }
-        title="Take away what is shown"
-        disabled={talk.shown.size === 0}
+        title="Download the shown messages"
+        disabled={recording.shown.size === 0}
         choices={[
           { label: "SVG, the newest 500", run: () => save("conversation.svg", "image/svg+xml", picture()) },
           { label: "Mermaid, the newest 500", run: () => save("conversation.mmd", "text/plain", toMermaid(whole().slice(-500))) },
-          { label: "JSON, all of it", run: () => save("conversation.json", "application/json", toJson(whole())) },
+          { label: "JSON, all messages", run: () => save("conversation.json", "application/json", toJson(whole())) },
         ]}
       />
-      <button type="button" class="button" title="Forget what was kept" onClick={() => (talk.clear(), resume(), (chosen.value = null))}>
+      <button type="button" class="button" title="Delete the recorded messages" onClick={() => (recording.clear(), resume(), (chosen.value = null))}>
         Clear
       </button>
     </div>
@@ -290,7 +290,7 @@ function LinesList({ events, isStill, onStop }: { readonly events: readonly Even
         ) : (
           <>
             <time>{clock(event.at_us)}</time>
-            <span class="aside cut">{visible(aside(event), 300)}</span>
+            <span class="aside cut">{visible(eventText(event), 300)}</span>
           </>
         )
       }
@@ -299,10 +299,10 @@ function LinesList({ events, isStill, onStop }: { readonly events: readonly Even
 }
 
 export function NothingSaid() {
-  const isFiltered = Object.values(talk.filter.value).some((part) => part.length > 0);
+  const isFiltered = Object.values(recording.filter.value).some((part) => part.length > 0);
   // If some nodes are not heard, silence here does not mean that nothing was sent.
-  const was = deaf.value.size > 0 ? "heard here" : "said";
-  return isFiltered ? <Empty title={`Nothing that fits was ${was} yet`}>What comes and fits stands here.</Empty> : <Empty title={`Nothing was ${was} yet`}>Messages stand here as they are sent.</Empty>;
+  const from = unheard.value.size > 0 ? " from the nodes that answer" : "";
+  return isFiltered ? <Empty title={`No message${from} matches the filter`}>New matching messages appear here.</Empty> : <Empty title={`No messages${from} yet`}>Messages appear here as they are sent.</Empty>;
 }
 
 export function showConversation(conversation: string): void {

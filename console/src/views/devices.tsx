@@ -33,18 +33,18 @@ function Card({ device }: { readonly device: DeviceInfo }) {
   return (
     <li class={`device ${state} ${isOver.value ? "is-over" : ""}`} data-device={device.name} {...dropsOn(device.name, isOver)}>
       <header>
-        <i class="node-light" title={why || "It takes part"} />
-        <button type="button" class="there" title="The agent that speaks for it" onClick={() => go("society", device.name)}>
+        <i class="node-light" title={why || "Active"} />
+        <button type="button" class="there" title="The device's agent" onClick={() => go("society", device.name)}>
           <b>{visible(device.name, 28)}</b>
         </button>
         {battery ? <small title={battery.charging ? "Battery, charging" : "Battery"}>{`${battery.percent} %${battery.charging ? ", charging" : ""}`}</small> : null}
       </header>
       <div class="node-figures">
         <AgentsThere place={device.name} agents={device.agents} />
-        <span title={units_now < units ? `Compute units; ${count(units_now)} are counted on now` : "Compute units"}>
+        <span title={units_now < units ? `Compute units; ${count(units_now)} are usable now` : "Compute units"}>
           <b>{short(units_now)}</b> {units_now < units ? `of ${short(units)} units` : "units"}
         </span>
-        <span title="Workers that do work for others, of those that its user allows">
+        <span title="Workers busy with work, of those that the user allows">
           <b>{taken}</b> of {workers} {workers === 1 ? "worker" : "workers"}
         </span>
       </div>

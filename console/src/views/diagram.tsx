@@ -5,12 +5,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Event, MessageEvent } from "../live/vocabulary.js";
-import { aside } from "../model/event-text.js";
+import { eventText } from "../model/event-text.js";
 import { clock, visible } from "../model/format.js";
 import { hashOf } from "../model/layout.js";
 import type { Lanes } from "../model/lanes.js";
 import { family } from "../model/performative.js";
-import { isMessage, type TalkFilter } from "../model/recording.js";
+import { isMessage, type EventFilter } from "../model/recording.js";
 import { prepare, useSize, type Size } from "../parts/hooks.js";
 import { Name } from "../parts/text.js";
 import { palette, type Palette } from "../theme.js";
@@ -32,7 +32,7 @@ const RECENT = 400;
 interface Props {
   readonly events: readonly Event[];
   readonly lanes: Lanes;
-  readonly filter: TalkFilter;
+  readonly filter: EventFilter;
   readonly chosen: Event | null;
   readonly goal: { readonly index: number } | null;
   readonly isStill: boolean;
@@ -220,7 +220,7 @@ function paintRow(context: CanvasRenderingContext2D, event: Event, y: number, wi
     const isGap = "count" in event || event.event === "cut_short" || event.event === "missed";
     context.font = `12px ${SANS}`;
     context.fillStyle = isGap ? colours.refuse : colours["ink-3"];
-    clipped(context, visible(aside(event), 200), columns.right + 10, y, width - columns.right - 16);
+    clipped(context, visible(eventText(event), 200), columns.right + 10, y, width - columns.right - 16);
     return;
   }
   const others = columns.names.length;

@@ -18,7 +18,7 @@ import { Subscriptions } from "./subscriptions.js";
 type Tab = "df" | "ams" | "subscriptions" | "topics";
 const tab = signal<Tab>("df");
 const entries = signal<readonly EntryInfo[] | null>(null);
-const white = signal<{ readonly agents: readonly AgentInfo[]; readonly total: number } | null>(null);
+const amsAgents = signal<{ readonly agents: readonly AgentInfo[]; readonly total: number } | null>(null);
 const topics = signal<readonly TopicInfo[] | null>(null);
 const wanted = signal("");
 
@@ -40,7 +40,7 @@ async function ask(): Promise<void> {
       if (answer.answer === "services") entries.value = [...answer.entries].sort((one, other) => compareNames(one.agent, other.agent));
     } else if (tab.value === "ams") {
       const answer = await live.ask({ request: "agents", services: true, limit: AMS_MAX, elsewhere_but: [] });
-      if (answer.answer === "agents") white.value = answer;
+      if (answer.answer === "agents") amsAgents.value = answer;
     } else if (tab.value === "topics") {
       const answer = await live.ask({ request: "topics" });
       if (answer.answer === "topics") topics.value = answer.topics;
@@ -75,7 +75,7 @@ export function DirectoryView() {
     <div class="split">
       <section class="panel is-fill">
         <div class="tools">
-          <div class="choice" role="group" aria-label="What">
+          <div class="choice" role="group" aria-label="Part of the directory">
             {TABS.filter(([one]) => one !== "subscriptions" || live.offers("subscriptions")).map(([one, label]) => (
               <button type="button" class="button" aria-pressed={tab.value === one} onClick={() => pick(one)}>
                 {label}
@@ -93,7 +93,7 @@ export function DirectoryView() {
             </button>
           ) : null}
         </div>
-        {tab.value === "df" ? <Entries chosen={chosen.value} onChoose={(entry) => ((chosen.value = entry), (registers.value = null))} /> : tab.value === "ams" ? <White /> : tab.value === "topics" ? <Topics /> : <Subscriptions wanted={wanted.value.trim()} />}
+        {tab.value === "df" ? <Entries chosen={chosen.value} onChoose={(entry) => ((chosen.value = entry), (registers.value = null))} /> : tab.value === "ams" ? <AmsAgents /> : tab.value === "topics" ? <Topics /> : <Subscriptions wanted={wanted.value.trim()} />}
       </section>
       {registers.value ? <Register of={registers.value} onClose={() => (registers.value = null)} /> : chosen.value ? <EntryPane entry={chosen.value} onChange={(of) => ((registers.value = of), (chosen.value = null))} onClose={() => (chosen.value = null)} /> : null}
     </div>
@@ -127,7 +127,7 @@ function Entries({ chosen, onChoose }: { readonly chosen: EntryInfo | null; read
         selected={chosen ? `${chosen.agent} ${chosen.node}` : null}
         onSelect={onChoose}
         rowClass="entry-row"
-        empty={all === null ? <Empty title="Asking…" /> : all.length === 0 ? <Empty title="Nobody registered a service">Agents do so with .df_register, or by a request to df; Register does it by hand.</Empty> : <Empty title="No entry fits" />}
+        empty={all === null ? <Empty title="Loading…" /> : all.length === 0 ? <Empty title="No registered services">Agents register with .df_register or a request to df. The button Register adds an entry.</Empty> : <Empty title="No entry matches the search" />}
         row={(entry) => (
           <>
             <Name of={entry.agent} />
@@ -151,7 +151,7 @@ function EntryPane({ entry, onChange, onClose }: { readonly entry: EntryInfo; re
     if (now) onChange({ entry: now, ...(at !== undefined && now.services[at] && { service: now.services[at] }) });
   };
   const deregister = async () => {
-    if (await order({ request: "deregister", agent: entry.agent }, "Taken out of the directory")) onClose();
+    if (await order({ request: "deregister", agent: entry.agent }, "Deregistered")) onClose();
     void ask();
   };
   return (
@@ -174,7 +174,7 @@ function EntryPane({ entry, onChange, onClose }: { readonly entry: EntryInfo; re
           </>
         ) : null}
       </div>
-      <Facts of={[["Node", visible(entry.node, 60)], ["Lease", entry.lease_left_ms === null ? "as long as the agent lives" : duration(entry.lease_left_ms)], ["Protocols", list(entry.protocols)], ["Ontologies", list(entry.ontologies)], ["Languages", list(entry.languages)]]} />
+      <Facts of={[["Node", visible(entry.node, 60)], ["Lease", entry.lease_left_ms === null ? "until the agent ends" : duration(entry.lease_left_ms)], ["Protocols", list(entry.protocols)], ["Ontologies", list(entry.ontologies)], ["Languages", list(entry.languages)]]} />
       {entry.services.map((service, at) => (
         <section class="service">
           <h3>{visible(service.name, 80)}</h3>
@@ -199,8 +199,8 @@ function EntryPane({ entry, onChange, onClose }: { readonly entry: EntryInfo; re
   );
 }
 
-function White() {
-  const found = white.value;
+function AmsAgents() {
+  const found = amsAgents.value;
   const list = (found?.agents ?? []).filter((agent) => searchFits(wanted.value.trim(), agent.name));
   return (
     <>
@@ -214,11 +214,11 @@ function White() {
       <VirtualList
         items={list}
         rowHeight={28}
-        label="Agents that the AMS knows"
+        label="Agents in the AMS"
         keyOf={(agent) => agent.name}
         onOpen={(agent) => go("society", agent.name)}
         rowClass="ams-row"
-        empty={found === null ? <Empty title="Asking…" /> : <Empty title="Nobody fits" />}
+        empty={found === null ? <Empty title="Loading…" /> : <Empty title="No agent matches the search" />}
         row={(agent) => (
           <>
             <Name of={agent.name} />
@@ -251,7 +251,7 @@ function Topics() {
         keyOf={(topic) => topic.name}
         onOpen={(topic) => go("compose", "", { to: quote(topic.name) })}
         rowClass="topic-row"
-        empty={all === null ? <Empty title="Asking…" /> : all.length === 0 ? <Empty title="Nobody is in a topic or group">Agents join by .subscribe and .join_group.</Empty> : <Empty title="None fits" />}
+        empty={all === null ? <Empty title="Loading…" /> : all.length === 0 ? <Empty title="No topics or groups">Agents join with .subscribe and .join_group.</Empty> : <Empty title="No topic or group matches the search" />}
         row={(topic) => (
           <>
             <Name of={topic.name} />
@@ -278,7 +278,7 @@ function Register({ of: { entry, service }, onClose }: { readonly of: Registerin
     void ask();
   };
   return (
-    <Pane title={entry ? (service ? "Modify by hand" : "Add a service") : "Register by hand"} label="Register" onClose={onClose}>
+    <Pane title={entry ? (service ? "Modify a service" : "Add a service") : "Register a service"} label="Register" onClose={onClose}>
       <form
         class="form"
         onSubmit={(event) => {
@@ -292,7 +292,7 @@ function Register({ of: { entry, service }, onClose }: { readonly of: Registerin
         {field("protocols", "Protocols", "fipa-request")}
         {field("ontologies", "Ontologies")}
         {field("properties", "Properties", "price=5 colour=green")}
-        {field("lease", "Lease, in seconds", "as long as the agent lives")}
+        {field("lease", "Lease, in seconds", "until the agent ends")}
         <div class="links">
           <button type="submit" class="button is-main">
             {entry ? "Modify" : "Register"}

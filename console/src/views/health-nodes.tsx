@@ -1,7 +1,7 @@
 /** Table of all nodes' figures, and the choice of the charts' node. */
 import type { Sum } from "../live/vocabulary.js";
 import { bytes, count, duration, short, visible } from "../model/format.js";
-import { society, whole } from "../session.js";
+import { society, totals } from "../session.js";
 
 interface Row extends Sum {
   /** Name of the node; empty for the sum. */
@@ -16,11 +16,11 @@ interface Props {
 }
 
 export function HealthOfNodes({ at, onPick }: Props) {
-  const sum = whole.sum.value;
+  const sum = totals.sum.value;
   if (society.others.value === "" || !sum) return null;
   const rows: Row[] = [
-    { ...sum, name: "", perS: whole.messagesPerS.value, up_us: null },
-    ...whole.nodes.value.map(({ info, rates }) => ({ ...info, memory_bytes: info.memory_bytes ?? 0, name: info.node, perS: rates?.sent ?? null })),
+    { ...sum, name: "", perS: totals.messagesPerS.value, up_us: null },
+    ...totals.nodes.value.map(({ info, rates }) => ({ ...info, memory_bytes: info.memory_bytes ?? 0, name: info.node, perS: rates?.sent ?? null })),
   ];
   return (
     <section class="panel nodes-health">

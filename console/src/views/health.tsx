@@ -6,11 +6,11 @@ import { quote } from "../model/pattern.js";
 import { bytes, clock, count, micros, short, visible } from "../model/format.js";
 import { wrongsOf, type Column, type History } from "../model/health.js";
 import { isMessage } from "../model/recording.js";
-import { useElsewhere, useEverywhere, WhoIsSilent } from "../parts/all-nodes.js";
+import { useOtherNodes, useAllNodes, SilentNodes } from "../parts/all-nodes.js";
 import { useSize, useWatch } from "../parts/hooks.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, health, live, society, whole } from "../session.js";
+import { agents, go, health, live, society, totals } from "../session.js";
 import { palette, type Palette } from "../theme.js";
 import { HealthOfNodes } from "./health-nodes.js";
 
@@ -31,11 +31,11 @@ interface Plot {
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
 }
-const LATENCY: Plot = { title: "Time in mailboxes until handled", format: micros, series: [{ column: "p50", label: "half", colour: "tell" }, { column: "p90", label: "90 %", colour: "refuse" }, { column: "p99", label: "99 %", colour: "fail" }] };
+const LATENCY: Plot = { title: "Time in mailboxes", format: micros, series: [{ column: "p50", label: "median", colour: "tell" }, { column: "p90", label: "90 %", colour: "refuse" }, { column: "p99", label: "99 %", colour: "fail" }] };
 const PLOTS: readonly Plot[] = [
   { title: "Messages a second", format: short, series: [{ column: "sent", label: "sent", colour: "ask" }, { column: "handled", label: "handled", colour: "tell" }, { column: "dead", label: "dead", colour: "fail" }] },
   LATENCY,
-  { title: "Messages that wait", format: short, series: [{ column: "queued", label: "waiting", colour: "offer" }] },
+  { title: "Messages in mailboxes", format: short, series: [{ column: "queued", label: "waiting", colour: "offer" }] },
   { title: "Memory", format: bytes, series: [{ column: "memory", label: "in use", colour: "other" }] },
 ];
 
@@ -62,7 +62,7 @@ export function HealthView() {
         {plots.map(({ plot, of }) => (
           <PlotPanel key={`${plot.title} ${at}`} plot={plot} of={of} whose={others === "" ? "" : plot === LATENCY ? latencyOf : at === "" ? "all nodes" : at} />
         ))}
-        {at !== "" && at !== here ? <p class="panel plot-none">How long messages wait in mailboxes is told by {visible(at, 40)} to consoles of its own only.</p> : null}
+        {at !== "" && at !== here ? <p class="panel plot-none">The time in mailboxes is available only in the console of {visible(at, 40)}.</p> : null}
       </div>
       <div class="health-lists">
         <section class="panel">
@@ -79,23 +79,23 @@ export function HealthView() {
 
 /** Returns the faults of all nodes, as texts. */
 function useWrongs(): readonly string[] {
-  const { told } = useElsewhere({ request: "links" }, LINKS_MS, true);
+  const { told } = useOtherNodes({ request: "links" }, LINKS_MS, true);
   const here = health.now.value?.wrong ?? [];
-  const elsewhere = wrongsOf(whole.nodes.value, society.node.value?.node ?? "");
-  const silent = whole.silent.value.map((name) => `${name} does not answer: the figures are without it`);
+  const elsewhere = wrongsOf(totals.nodes.value, society.node.value?.node ?? "");
+  const silent = totals.silent.value.map((name) => `${name} does not answer: the figures exclude it`);
   const cut = told.flatMap(([name, answer]) => (answer.answer === "links" ? answer.links.filter(({ up }) => !up).map(({ peer, address }) => `${name} has no connection to ${peer ?? address ?? "another node"}`) : []));
   return [...here, ...elsewhere, ...silent, ...cut];
 }
 
 function Verdict() {
   const wrongs = useWrongs();
-  const figures = whole.sum.value ?? society.node.value;
-  if (live.phase.value.is !== "live" && figures) return <p class="verdict is-quiet">How it is now nobody knows: there is no connection to the node.</p>;
-  if (!health.now.value || !figures) return <p class="verdict is-quiet">Asking the node…</p>;
+  const figures = totals.sum.value ?? society.node.value;
+  if (live.phase.value.is !== "live" && figures) return <p class="verdict is-quiet">Health unknown: no connection to the node.</p>;
+  if (!health.now.value || !figures) return <p class="verdict is-quiet">Loading…</p>;
   if (wrongs.length === 0) {
     return (
       <p class="verdict is-well">
-        <i /> All is well: {count(figures.handled)} messages handled, {count(figures.queued)} waiting{figures.dead > 0 ? `, ${count(figures.dead)} reached nobody` : ""}.
+        <i /> Healthy: {count(figures.handled)} messages handled, {count(figures.queued)} waiting{figures.dead > 0 ? `, ${count(figures.dead)} undeliverable` : ""}.
       </p>
     );
   }
@@ -111,7 +111,7 @@ function Verdict() {
 function Mailboxes({ at }: { readonly at: string }) {
   const version = agents.pulse.version.value;
   const fullest = useMemo(() => agents.fullest(at, MAILBOXES_MAX), [version, at]);
-  return fullest.length === 0 ? <Empty title="No mailbox has messages that wait" /> : <Bars of={fullest} />;
+  return fullest.length === 0 ? <Empty title="All mailboxes are empty" /> : <Bars of={fullest} />;
 }
 
 function Bars({ of }: { readonly of: readonly (readonly [string, number])[] }) {
@@ -193,10 +193,10 @@ function options(plot: Plot, colours: Palette, width: number, height: number): u
 }
 
 function DeadLetters({ at }: { readonly at: string }) {
-  const { told: all, silent } = useEverywhere({ request: "dead_letters", limit: LETTERS_MAX }, LETTERS_MS);
+  const { told: all, silent } = useAllNodes({ request: "dead_letters", limit: LETTERS_MAX }, LETTERS_MS);
   const told = all.filter(([name]) => at === "" || name === at);
   // Silent nodes are reported at the top.
-  const isSilent = (line: string) => whole.silent.value.some((name) => line.startsWith(`${visible(name, 40)} `));
+  const isSilent = (line: string) => totals.silent.value.some((name) => line.startsWith(`${visible(name, 40)} `));
   const found = told.flatMap(([, answer]) => (answer.answer === "dead_letters" ? [answer] : []));
   const total = found.reduce((sum, answer) => sum + answer.total, 0);
   const newestFirst = found.flatMap(({ letters }) => letters.filter(isMessage)).sort((a, b) => b.at_us - a.at_us);
@@ -206,7 +206,7 @@ function DeadLetters({ at }: { readonly at: string }) {
         <h2>Dead letters</h2>
         <span class="tools-note">{found.length === 0 ? "" : `${count(total)} since the ${found.length === 1 ? "node" : "nodes"} started`}</span>
       </div>
-      <WhoIsSilent of={silent.filter((line) => !isSilent(line))} />
+      <SilentNodes of={silent.filter((line) => !isSilent(line))} />
       <VirtualList
         items={newestFirst}
         rowHeight={28}
@@ -215,7 +215,7 @@ function DeadLetters({ at }: { readonly at: string }) {
         isAside
         onOpen={(event) => go("conversations", "", { agents: `${quote(event.from)} ${quote(event.to)}` })}
         rowClass="dead-row"
-        empty={found.length === 0 ? <Empty title="Asking…" /> : <Empty title="Every message reached its receiver" />}
+        empty={found.length === 0 ? <Empty title="Loading…" /> : <Empty title="No dead letters" />}
         row={(event) => (
           <>
             <time>{clock(event.at_us).slice(0, 8)}</time>

@@ -82,9 +82,9 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
   return (
     <section class="panel is-fill map">
       <div class="tools">
-        <h2>Who talks to whom</h2>
-        <span class="tools-note">{shown.value === 0 ? "nobody yet" : `${shown.value} agents that talk most`}</span>
-        <button type="button" class="button is-bare" title="All of it" aria-label="Show all of the map" onClick={() => ((camera.isOwn = false), (state.current.dirty = true))}>
+        <h2>Traffic</h2>
+        <span class="tools-note">{shown.value === 0 ? "no traffic yet" : `${shown.value} busiest agents`}</span>
+        <button type="button" class="button is-bare" title="Show the whole map" aria-label="Show the whole map" onClick={() => ((camera.isOwn = false), (state.current.dirty = true))}>
           <Icon of="target" />
         </button>
         <button type="button" class="button" onClick={onLayout}>
@@ -92,7 +92,7 @@ export function SocietyMap({ chosen, onChoose, onLayout, isWhole }: Props) {
         </button>
       </div>
       <div class="map-box" ref={box}>
-        <canvas ref={canvas} tabIndex={0} role="img" aria-label={`Map of ${shown.value} agents and whom they talk to`} aria-description="Arrow keys go from agent to agent, Enter chooses one" />
+        <canvas ref={canvas} tabIndex={0} role="img" aria-label={`Map of ${shown.value} agents and their traffic`} aria-description="Arrow keys go from agent to agent, Enter chooses one" />
         {hovered.value === null ? null : (
           <p class="map-tip" role="status" style={tipPlace(hovered.value, size.value)}>
             {tip(hovered.value)}

@@ -32,7 +32,7 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
         of={[
           ["From", agent(message.from)],
           ["To", agent(message.to)],
-          ["By", message.via === undefined ? null : visible(message.via, 200)],
+          ["Via", message.via === undefined ? null : visible(message.via, 200)],
           ["Conversation", conversation === null ? null : <code>{visible(conversation, 300)}</code>],
           ["Protocol", message.protocol === null ? null : visible(message.protocol, 200)],
           ["Reply with", message.reply_with === null ? null : <code>{visible(message.reply_with, 300)}</code>],

@@ -10,9 +10,9 @@ import { Icon } from "../parts/icons.js";
 import { Facts } from "../parts/pane.js";
 import { Empty, Name, Performative, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, journeys, live, mind, order, route } from "../session.js";
+import { agents, go, agentMoves, live, mind, order, route } from "../session.js";
 import { usePageMind } from "../page-mind.js";
-import { JourneyOf, move, nodesBut } from "./places.js";
+import { LastMove, move, nodesBut } from "./places.js";
 
 const search = signal("");
 
@@ -36,15 +36,15 @@ export function MindView() {
       <Chooser chosen={of} />
       <div class="mind-body">
         {of === "" ? (
-          <Empty title="Whose mind?">Choose an agent. AgentSpeak programs show their beliefs, goals, intentions and plans.</Empty>
+          <Empty title="No agent chosen">Choose an AgentSpeak agent to see its beliefs, goals, intentions and plans.</Empty>
         ) : mind.refusal.value !== null ? (
-          <Empty title="This mind cannot be shown">{visible(mind.refusal.value, 300)}</Empty>
+          <Empty title="Cannot show this mind">{visible(mind.refusal.value, 300)}</Empty>
         ) : info === null ? (
-          <Empty title={`Asking ${visible(of, 60)}…`} />
+          <Empty title={`Loading the mind of ${visible(of, 60)}…`} />
         ) : !isReadable(info) ? (
           <Opaque info={info} />
         ) : (
-          <Whole info={info} />
+          <MindPanels info={info} />
         )}
       </div>
     </div>
@@ -92,7 +92,7 @@ function Chooser({ chosen }: { readonly chosen: string }) {
         selected={chosen === "" ? null : chosen}
         onSelect={(agent) => go("mind", agent.name)}
         rowClass="chooser-row"
-        empty={<Empty title="Nobody fits" />}
+        empty={<Empty title="No agent matches the search" />}
         row={(agent) => (
           <>
             <Name of={agent.name} />
@@ -116,7 +116,7 @@ function Opaque({ info }: { readonly info: MindInfo }) {
       {info.kind === "session" ? (
         <Outside name={localName(info.agent)} />
       ) : (info.details ?? []).length > 0 ? null : (
-        <Empty title={`A ${visible(info.kind, 20)} agent has no mind that can be read`}>What it says is in Conversations. Beliefs, goals and plans are what AgentSpeak programs have.</Empty>
+        <Empty title={`A ${visible(info.kind, 20)} agent has no readable mind`}>Only AgentSpeak agents have beliefs, goals and plans. Its messages are in Conversations.</Empty>
       )}
     </section>
   );
@@ -126,21 +126,21 @@ function Opaque({ info }: { readonly info: MindInfo }) {
 function Outside({ name }: { readonly name: string }) {
   agents.pulse.version.value;
   const agent = agents.named(name);
-  const isMoving = journeys.of(name)?.is === "under way";
+  const isMoving = agentMoves.of(name)?.is === "under way";
   if (agent?.device === undefined) {
     return (
-      <Empty title="Its mind is in its own program">
-        {visible(name, 60)} is connected from outside: what it believes and wants is known to its program, and what it says is in Conversations.
+      <Empty title="The mind is in a client program">
+        {visible(name, 60)} belongs to a client, so only that program knows its beliefs and goals. Its messages are in Conversations.
       </Empty>
     );
   }
   const device = visible(agent.device, 40);
   return (
     <div class="empty outside">
-      <strong>Its mind is in a page</strong>
+      <strong>The mind is in a web page</strong>
       <span>
-        {visible(name, 60)} runs in a tab, on the device {device}, and no node has its mind. The page tells it to consoles that it lets look (lookers), if it is an AgentSpeak agent; on a node it is seen: if its page keeps it,
-        it goes there in the middle of its plans.
+        {visible(name, 60)} runs in a tab on the device {device}, so no node has its mind. The page shows the mind of an AgentSpeak agent to permitted consoles (option lookers). On a node the mind is
+        visible: a durable agent moves there within its plans.
       </span>
       {live.mayAct ? (
         <span class="links">
@@ -151,7 +151,7 @@ function Outside({ name }: { readonly name: string }) {
           ))}
         </span>
       ) : null}
-      <JourneyOf agent={name} />
+      <LastMove agent={name} />
     </div>
   );
 }
@@ -161,7 +161,7 @@ function maySteer(info: MindInfo): boolean {
   return live.mayAct && info.page === undefined;
 }
 
-function Whole({ info }: { readonly info: MindInfo }) {
+function MindPanels({ info }: { readonly info: MindInfo }) {
   const isPaused = info.paused === true;
   const debug = (what: "pause" | "continue" | "step" | "end") => void order({ request: "debug", agent: localName(info.agent), order: what }, null);
   useKeys(maySteer(info) ? { " ": () => debug(isPaused ? "continue" : "pause"), n: () => (isPaused ? debug("step") : undefined) } : {});
@@ -178,8 +178,8 @@ function Whole({ info }: { readonly info: MindInfo }) {
                 <Icon of={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
               </button>
               {(info.plans ?? []).some((plan) => plan.breakpoint) ? (
-                <button type="button" class="button" title="Takes all breakpoints back and goes on" onClick={() => debug("end")}>
-                  No breakpoints
+                <button type="button" class="button" title="Remove all breakpoints and continue" onClick={() => debug("end")}>
+                  Remove breakpoints
                 </button>
               ) : null}
               <button type="button" class="button" title="One reasoning cycle (n)" disabled={!isPaused} onClick={() => debug("step")}>
@@ -188,7 +188,7 @@ function Whole({ info }: { readonly info: MindInfo }) {
             </div>
           ) : null}
         </MindHead>
-        {info.page === undefined ? null : <p class="remark">As the page of {visible(info.page, 40)} tells it. Where minds are to be stopped or changed they have to be on a node.</p>}
+        {info.page === undefined ? null : <p class="remark">Reported by the page of {visible(info.page, 40)}, and read-only. Move the agent to a node to pause or change its mind.</p>}
       </section>
       <div class="mind-columns">
         <Beliefs key={info.agent} info={info} />
@@ -227,7 +227,7 @@ function Part({ title, many, cut, children }: { readonly title: string; readonly
       <header class="part-head">
         <h2>{title}</h2>
         <span class="is-quiet">{count(many)}</span>
-        {cut !== undefined && cut > 0 ? <span class="is-quiet">and {count(cut)} more that are not shown</span> : null}
+        {cut !== undefined && cut > 0 ? <span class="is-quiet">and {count(cut)} more not shown</span> : null}
       </header>
       <div class="part-body">{children}</div>
     </section>
@@ -240,7 +240,7 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
   const { beliefs: fresh, lost } = mind.changes.value;
   const line = useSignal("");
   const changing = useSignal<Belief | null>(null);
-  const believe = (belief: string, add: boolean) => order({ request: "believe", agent: localName(info.agent), belief, add }, add ? "Believed" : "No longer believed");
+  const believe = (belief: string, add: boolean) => order({ request: "believe", agent: localName(info.agent), belief, add }, add ? "Belief added" : "Belief removed");
   const change = (belief: Belief) => {
     changing.value = belief;
     line.value = writtenOut(belief);
@@ -386,13 +386,13 @@ function Goals({ info }: { readonly info: MindInfo }) {
             <li key={`event ${event.text}`}>
               <code>{visible(event.text, 300)}</code>
               <span class="notes">
-                <i>event, not taken up yet</i>
+                <i>pending event</i>
               </span>
             </li>
           ))}
         </ul>
       </div>
-      {maySteer(info) ? <Line label="Post a goal" placeholder="serve(amy)" does="Pursue" onDone={(text) => order({ request: "pursue", agent: localName(info.agent), goal: text.replace(/^!/, "") }, "Pursued")} /> : null}
+      {maySteer(info) ? <Line label="Post a goal" placeholder="serve(amy)" does="Pursue" onDone={(text) => order({ request: "pursue", agent: localName(info.agent), goal: text.replace(/^!/, "") }, "Goal added")} /> : null}
     </section>
   );
 }
@@ -402,7 +402,7 @@ function Intentions({ info }: { readonly info: MindInfo }) {
   const plans = new Map((info.plans ?? []).map((plan) => [plan.label, plan]));
   return (
     <Part title="Intentions" many={intentions.length} cut={info.cut?.["intentions"]}>
-      {intentions.length === 0 ? <p class="none">It intends nothing now.</p> : null}
+      {intentions.length === 0 ? <p class="none">No intentions.</p> : null}
       {intentions.map((intention) => (
         <Intention key={intention.id} intention={intention} plans={plans} isFresh={mind.changes.value.intentions.has(intentionKey(intention))} />
       ))}
@@ -472,7 +472,7 @@ function Plans({ info }: { readonly info: MindInfo }) {
               class="breakpoint"
               aria-pressed={plan.breakpoint}
               aria-label={`Breakpoint at ${plan.label}`}
-              title={plan.breakpoint ? "Take the breakpoint back" : "Stop the agent when it comes to this plan"}
+              title={plan.breakpoint ? "Remove the breakpoint" : "Pause the agent when it chooses this plan"}
               disabled={!maySteer(info)}
               onClick={(event) => {
                 event.preventDefault();
@@ -495,7 +495,7 @@ function Recent({ info }: { readonly info: MindInfo }) {
   return (
     <>
       <Part title="Mailbox" many={info.mailbox_total ?? mailbox.length}>
-        {mailbox.length === 0 ? <p class="none">Nothing waits.</p> : null}
+        {mailbox.length === 0 ? <p class="none">Empty.</p> : null}
         <ul class="terms">
           {mailbox.map((message) => (
             <li>

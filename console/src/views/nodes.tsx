@@ -6,7 +6,7 @@ import type { NodeCard } from "../model/society.js";
 import { confirm } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
 import { Spark } from "../parts/spark.js";
-import { agents, health, live, order, society, whole } from "../session.js";
+import { agents, health, live, order, society, totals } from "../session.js";
 import { AgentsThere, dropsOn } from "./places.js";
 
 export function Nodes() {
@@ -25,13 +25,13 @@ export function Nodes() {
 
 function Card({ card }: { readonly card: NodeCard }) {
   const isOver = useSignal(false);
-  const told = whole.nodes.value.find(({ info }) => info.node === card.name);
+  const told = totals.nodes.value.find(({ info }) => info.node === card.name);
   const { memory_bytes = null } = told?.info ?? {};
   const rates = told?.rates;
   const isCluster = card.load !== null || card.state === "draining";
   const drain = async (drains: boolean) => {
-    const isMeant = !drains || (await confirm(`Drain ${card.name}?`, "It hands over all it serves to other nodes, and takes nothing more.", "Drain"));
-    if (isMeant) await order({ request: "drain", node: card.name, drains }, drains ? `${card.name} drains` : `${card.name} takes its share again`);
+    const isMeant = !drains || (await confirm(`Drain ${card.name}?`, "It hands over its partitions to other nodes, and accepts no new ones.", "Drain"));
+    if (isMeant) await order({ request: "drain", node: card.name, drains }, drains ? `Draining ${card.name}` : `${card.name} serves its share again`);
   };
   return (
     <li
@@ -42,11 +42,11 @@ function Card({ card }: { readonly card: NodeCard }) {
       <header>
         <i class="node-light" title={card.state} />
         <b>{visible(card.name, 24)}</b>
-        {card.isHere ? <small>asked</small> : card.roundTripUs === null ? null : <small title="Round trip">{micros(card.roundTripUs)}</small>}
-        {card.isPlacer ? <small title="Writes who serves what">placer</small> : null}
+        {card.isHere ? <small>this node</small> : card.roundTripUs === null ? null : <small title="Round trip">{micros(card.roundTripUs)}</small>}
+        {card.isPlacer ? <small title="Assigns partitions to nodes">placer</small> : null}
         {card.state === "running" ? null : <small class="is-fault">{visible(card.state, 20)}</small>}
         {isCluster && live.mayAct ? (
-          <Menu label="···" title={`What can be done with ${card.name}`} choices={[card.state === "draining" ? { label: "Take its share again", run: () => void drain(false) } : { label: "Drain", run: () => void drain(true) }]} />
+          <Menu label="···" title={`Actions on ${card.name}`} choices={[card.state === "draining" ? { label: "Undo drain", run: () => void drain(false) } : { label: "Drain", run: () => void drain(true) }]} />
         ) : null}
       </header>
       <div class="node-figures">
@@ -64,7 +64,7 @@ function Card({ card }: { readonly card: NodeCard }) {
       </div>
       <Spark of={health.of(card.name).column("sent").map((sent) => sent ?? 0)} label="Messages a second" />
       {card.load === null ? null : (
-        <div class="load" title="How busy its agents keep it">
+        <div class="load" title="Load by its agents">
           <span style={{ width: `${(card.load * 100).toFixed(0)}%` }} />
           <em>{(card.load * 100).toFixed(0)} %</em>
         </div>

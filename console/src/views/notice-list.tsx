@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Event } from "../live/vocabulary.js";
-import { aside } from "../model/event-text.js";
+import { eventText } from "../model/event-text.js";
 import { clock, count, date, visible } from "../model/format.js";
 import { useKeys } from "../parts/hooks.js";
 import { Facts, Pane } from "../parts/pane.js";
@@ -28,7 +28,7 @@ function wordsOf(event: Event): string {
     const times = event.count === undefined ? "" : `${count(event.count)} times`;
     return [times, first, event.action, event.object, event.text].filter((part) => part !== null && part !== undefined && part !== "").join(" · ");
   }
-  return aside(event);
+  return eventText(event);
 }
 
 interface Props {
@@ -49,9 +49,9 @@ export function NoticeList({ items, label, empty, above, below }: Props) {
         {above}
         <div class="table-head notice-row">
           <span>Time, UTC</span>
-          <span class="is-wide">What</span>
-          <span>Who</span>
-          <span>In words</span>
+          <span class="is-wide">Event</span>
+          <span>Subject</span>
+          <span>Description</span>
           <span class="is-wide">Node</span>
         </div>
         <VirtualList
@@ -84,7 +84,7 @@ export function NoticeList({ items, label, empty, above, below }: Props) {
             of={[
               ["Time", date(notice.at_us)],
               ["Node", visible(notice.node)],
-              ["Who", whoOf(notice) === "" ? null : <Name of={whoOf(notice)} />],
+              ["Subject", whoOf(notice) === "" ? null : <Name of={whoOf(notice)} />],
               ...Object.entries(notice).flatMap(([name, value]) => (SHOWN.has(name) || value === null ? [] : [[name.replaceAll("_", " "), visible(typeof value === "string" ? value : JSON.stringify(value))] as const])),
             ]}
           />

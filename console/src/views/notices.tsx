@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Event } from "../live/vocabulary.js";
 import { placeOf } from "../model/agents.js";
-import { useElsewhere, WhoIsSilent } from "../parts/all-nodes.js";
+import { useOtherNodes, SilentNodes } from "../parts/all-nodes.js";
 import { useKeys, useWatch } from "../parts/hooks.js";
 import { Search } from "../parts/search.js";
 import { Tabs } from "../parts/tabs.js";
@@ -30,7 +30,7 @@ agents.onMove = (before, now) => {
   const sinceMs = Date.now() - toldSinceMs;
   const isTold = () => moves.value.some((event) => "agent" in event && event.agent === now.name && event.at_us > toldSinceMs * 1000);
   if (hasPart && (sinceMs > LATE_MS || (sinceMs >= 0 && isTold()))) return;
-  const seen: Event = { at_us: Date.now() * 1000, node: now.node, event: "agent", agent: now.name, text: `${now.name} went from ${placeOf(before)} to ${placeOf(now)}` };
+  const seen: Event = { at_us: Date.now() * 1000, node: now.node, event: "agent", agent: now.name, text: `${now.name} moved from ${placeOf(before)} to ${placeOf(now)}` };
   moves.value = [...moves.value, seen].slice(-NOTICES_MAX);
 };
 /** Interval of queries for other nodes' refusals. */
@@ -63,18 +63,18 @@ function Notices({ what, kept, none, tools }: Props) {
     toldSinceMs = Date.now();
     return () => (toldSinceMs = Infinity);
   }, [what]);
-  const elsewhere = useElsewhere({ request: "refusals", limit: NOTICES_MAX / 4 }, AGAIN_MS, what === "security" && live.offers("certificates"));
+  const elsewhere = useOtherNodes({ request: "refusals", limit: NOTICES_MAX / 4 }, AGAIN_MS, what === "security" && live.offers("certificates"));
   const theirs = elsewhere.told.flatMap(([, answer]) => (answer.answer === "refusals" ? answer.refusals : []));
   const newestFirst = [...kept.value, ...theirs].sort((a, b) => b.at_us - a.at_us);
   return (
     <NoticeList
       items={newestFirst}
       label={what}
-      empty={<Empty title={refusal.value ? "The node does not tell" : none.title}>{refusal.value || none.why}</Empty>}
+      empty={<Empty title={refusal.value ? "Not available" : none.title}>{refusal.value || none.why}</Empty>}
       above={
         <>
           {tools}
-          <WhoIsSilent of={elsewhere.silent} />
+          <SilentNodes of={elsewhere.silent} />
         </>
       }
     />
@@ -104,7 +104,7 @@ export function MobilityView() {
       {tab === "hops" ? null : <Search of={wanted} placeholder={tab === "code" ? "File, hash or node" : "Agent, owner or node"} />}
     </div>
   );
-  if (tab === "hops") return <Notices what="mobility" kept={moves} tools={tools} none={{ title: "No agent moved yet", why: "Hops of agents between nodes stand here as they happen, since this page was opened." }} />;
+  if (tab === "hops") return <Notices what="mobility" kept={moves} tools={tools} none={{ title: "No moves yet", why: "Moves of agents between nodes appear here while this page is open." }} />;
   return (
     <div class="split">
       <section class="panel is-fill">
@@ -136,7 +136,7 @@ export function SecurityView() {
       {tab === "certificates" ? <Search of={wanted} placeholder="Name, issuer, number or node" /> : null}
     </div>
   ) : null;
-  if (tab === "refusals") return <Notices what="security" kept={refusals} tools={tools} none={{ title: "Nothing was refused yet", why: "What the policy or the links refuse stands here as it happens, with what was refused lately." }} />;
+  if (tab === "refusals") return <Notices what="security" kept={refusals} tools={tools} none={{ title: "No refusals yet", why: "Refusals by the policy and the links appear here, recent ones included." }} />;
   if (tab === "audit") return <AuditLog tools={tools} />;
   return (
     <div class="split">

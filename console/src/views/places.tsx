@@ -1,16 +1,16 @@
 /** Places of agents, nodes and devices, and moves between them. */
 import { signal } from "@preact/signals";
-import { EVERYBODY, placeOf, type AgentFilter } from "../model/agents.js";
+import { ALL_AGENTS, placeOf, type AgentFilter } from "../model/agents.js";
 import { hindrance } from "../model/devices.js";
 import { clock, count, short, visible } from "../model/format.js";
-import { inWords } from "../model/moves.js";
+import { moveText } from "../model/moves.js";
 import { ask } from "../parts/dialog.js";
 import type { Option } from "../parts/choice-line.js";
 import type { Choice } from "../parts/menu.js";
-import { agents, devices, journeys, live, say, sayMeanwhile, society } from "../session.js";
+import { agents, devices, agentMoves, live, say, sayMeanwhile, society } from "../session.js";
 
 /** Filter of the agent list. */
-export const filter = signal<AgentFilter>(EVERYBODY);
+export const filter = signal<AgentFilter>(ALL_AGENTS);
 
 /** Maximum places in a menu. For more, a dialog asks for the name. */
 const IN_MENU_MAX = 12;
@@ -26,28 +26,28 @@ function placesBut(here: string): Option[] {
 export async function move(name: string, to: string): Promise<void> {
   const agent = agents.named(name);
   if (agent && placeOf(agent) === to) return;
-  const before = journeys.of(name);
-  if (before?.is === "under way") return say(`${name} is on its way to ${before.to} already`);
-  const tell = sayMeanwhile(`${name} is on its way to ${to}…`);
-  journeys.note(name, to, "under way", Date.now());
+  const before = agentMoves.of(name);
+  if (before?.is === "under way") return say(`${name} is already moving to ${before.to}`);
+  const tell = sayMeanwhile(`Moving ${name} to ${to}…`);
+  agentMoves.note(name, to, "under way", Date.now());
   try {
     await live.ask({ request: "move", agent: name, to });
-    journeys.note(name, to, "done", Date.now());
-    tell(`${name} is on ${to} now`);
+    agentMoves.note(name, to, "done", Date.now());
+    tell(`${name} moved to ${to}`);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    journeys.note(name, to, "refused", Date.now(), why);
+    agentMoves.note(name, to, "refused", Date.now(), why);
     tell(why, true);
   }
 }
 
 /** The last move of an agent that this console ordered. */
-export function JourneyOf({ agent }: { readonly agent: string }) {
-  const journey = journeys.of(agent);
-  if (!journey) return null;
+export function LastMove({ agent }: { readonly agent: string }) {
+  const last = agentMoves.of(agent);
+  if (!last) return null;
   return (
-    <p class={`journey is-${journey.is.replace(" ", "-")}`} role="status">
-      {visible(inWords(journey), 400)} <time>{clock(journey.sinceMs * 1000).slice(0, 8)}</time>
+    <p class={`journey is-${last.is.replace(" ", "-")}`} role="status">
+      {visible(moveText(last), 400)} <time>{clock(last.sinceMs * 1000).slice(0, 8)}</time>
     </p>
   );
 }
@@ -56,7 +56,7 @@ export function JourneyOf({ agent }: { readonly agent: string }) {
 export async function moveByName(name: string): Promise<void> {
   const agent = agents.named(name);
   if (!agent || agent.kind === "service") return;
-  const lines = await ask("Move", `Where ${visible(name, 60)} is to go on: a node, or a device.`, "Move", [{ label: "To", choices: placesBut(placeOf(agent)) }]);
+  const lines = await ask("Move", `Destination of ${visible(name, 60)}: a node or a device.`, "Move", [{ label: "To", choices: placesBut(placeOf(agent)) }]);
   if (lines?.[0]) await move(name, lines[0]);
 }
 
@@ -69,7 +69,7 @@ export function nodesBut(here: string): string[] {
 export function movesOf(name: string, here: string): Choice[] {
   const places = placesBut(here);
   const choices = places.slice(0, IN_MENU_MAX).map(({ value: place, note }) => ({ label: visible(place, 40), note: note.replace(/[,:].*/, ""), run: () => void move(name, place) }));
-  return places.length > IN_MENU_MAX ? [...choices, { label: `One of ${places.length}…`, run: () => void moveByName(name) }] : choices;
+  return places.length > IN_MENU_MAX ? [...choices, { label: `All ${places.length} places…`, run: () => void moveByName(name) }] : choices;
 }
 
 /** Returns event handlers that accept dropped agents. */

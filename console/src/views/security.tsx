@@ -1,10 +1,10 @@
 /** Certificates, trust and refusals of nodes. */
 import { useSignal } from "@preact/signals";
 import type { CertificateInfo } from "../live/vocabulary.js";
-import { byConcern, standing, standingInWords } from "../model/certificate.js";
+import { byUrgency, validity, validityText } from "../model/certificate.js";
 import { count, date, visible } from "../model/format.js";
 import { searchFits } from "../model/pattern.js";
-import { useEverywhere, WhoIsSilent } from "../parts/all-nodes.js";
+import { useAllNodes, SilentNodes } from "../parts/all-nodes.js";
 import { useKeys } from "../parts/hooks.js";
 import { Facts, Pane } from "../parts/pane.js";
 import { Empty, Name } from "../parts/text.js";
@@ -15,8 +15,8 @@ const EVERY_MS = 2_000;
 const WHOSE: Readonly<Record<string, string>> = {
   node: "the node",
   authority: "the authority",
-  certifier: "its agents' certifier",
-  session: "an agent outside",
+  certifier: "the agents' certifier",
+  session: "an agent of a client",
   agent: "an agent",
 };
 
@@ -26,25 +26,25 @@ interface Shown {
 }
 
 export function Certificates({ wanted }: { readonly wanted: string }) {
-  const { told, silent } = useEverywhere({ request: "security" }, EVERY_MS);
+  const { told, silent } = useAllNodes({ request: "security" }, EVERY_MS);
   const chosen = useSignal<Shown | null>(null);
   useKeys({ Escape: () => (chosen.value = null) });
   const now = Date.now();
   const answers = told.flatMap(([node, answer]) => (answer.answer === "security" ? [[node, answer] as const] : []));
   const all: Shown[] = answers.flatMap(([node, { certificates }]) => certificates.map((certificate) => ({ node, certificate })));
-  const order = byConcern(now);
+  const order = byUrgency(now);
   const list = all.filter(({ node, certificate }) => [certificate.subject, certificate.issuer, certificate.serial, node].some((text) => searchFits(wanted, text))).sort((a, b) => order(a.certificate, b.certificate));
   const keyOf = ({ node, certificate }: Shown) => `${node} ${certificate.of} ${certificate.serial}`;
-  const levels = answers.map(([node, { level, revoked }]) => `${node}: ${level ?? "no links"}${revoked.length > 0 ? `, ${count(revoked.length)} taken back` : ""}`);
+  const levels = answers.map(([node, { level, revoked }]) => `${node}: ${level ?? "no links"}${revoked.length > 0 ? `, ${count(revoked.length)} revoked` : ""}`);
   return (
     <div class="beside">
       <div class="beside-list">
-        <WhoIsSilent of={silent} />
+        <SilentNodes of={silent} />
         {levels.length > 0 ? <p class="remark">{visible(levels.join(" · "), 300)}</p> : null}
         <div class="table-head certificate-row">
           <span>Names</span>
-          <span>Of</span>
-          <span>Good</span>
+          <span>Holder</span>
+          <span>Validity</span>
           <span class="is-wide">Issued by</span>
           <span class="is-wide">Node</span>
         </div>
@@ -56,14 +56,14 @@ export function Certificates({ wanted }: { readonly wanted: string }) {
           selected={chosen.value ? keyOf(chosen.value) : null}
           onSelect={(one) => (chosen.value = one)}
           rowClass="certificate-row"
-          empty={told.length === 0 ? <Empty title="Asking…" /> : all.length > 0 ? <Empty title="Nothing fits">Esc takes the search back.</Empty> : <Empty title="No certificates">Links are open, or there are none: `--security` says how they are to be.</Empty>}
+          empty={told.length === 0 ? <Empty title="Loading…" /> : all.length > 0 ? <Empty title="No certificate matches the search">Press Esc to clear the search.</Empty> : <Empty title="No certificates">Links are open, or there are none. The option --security sets how links are secured.</Empty>}
           row={({ node, certificate }) => {
-            const how = standing(certificate, now);
+            const how = validity(certificate, now);
             return (
               <>
                 <Name of={certificate.subject} />
                 <span class="cut">{WHOSE[certificate.of] ?? visible(certificate.of, 20)}</span>
-                <span class={`cut ${how === "good" ? "" : "is-fault"}`}>{standingInWords(certificate, now)}</span>
+                <span class={`cut ${how === "good" ? "" : "is-fault"}`}>{validityText(certificate, now)}</span>
                 <span class="is-wide cut">{visible(certificate.issuer, 120)}</span>
                 <span class="is-wide is-quiet cut">{visible(node, 24)}</span>
               </>
@@ -83,7 +83,7 @@ function CertificatePane({ shown: { node, certificate }, now, onClose }: { reado
         of={[
           ["Names", visible(certificate.subject, 400)],
           ["Issued by", visible(certificate.issuer, 400)],
-          ["Good", standingInWords(certificate, now)],
+          ["Validity", validityText(certificate, now)],
           ["From", date(certificate.from_ms * 1000)],
           ["Until", date(certificate.until_ms * 1000)],
           ["Serial number", <code>{visible(certificate.serial, 100)}</code>],
@@ -95,14 +95,14 @@ function CertificatePane({ shown: { node, certificate }, now, onClose }: { reado
 }
 
 export function Reasons() {
-  const { told, silent } = useEverywhere({ request: "security" }, EVERY_MS);
+  const { told, silent } = useAllNodes({ request: "security" }, EVERY_MS);
   const answers = told.flatMap(([node, answer]) => (answer.answer === "security" ? [[node, answer] as const] : []));
   const rows = answers.flatMap(([node, { refusals }]) => refusals.map(({ reason, count }) => ({ node, reason, count }))).sort((a, b) => b.count - a.count);
   const most = Math.max(1, ...rows.map((row) => row.count));
   const files = answers.map(([node, { audit }]) => `${node}: ${audit === null ? "in memory only" : `recorded in ${audit}`}`);
   return (
     <>
-      <WhoIsSilent of={silent} />
+      <SilentNodes of={silent} />
       {files.length > 0 ? <p class="remark">{visible(files.join(" · "), 400)}</p> : null}
       <div class="table-head reason-row">
         <span>Reason</span>
@@ -116,7 +116,7 @@ export function Reasons() {
         label="Refusals by reason"
         keyOf={({ node, reason }) => `${node} ${reason}`}
         rowClass="reason-row"
-        empty={told.length === 0 ? <Empty title="Asking…" /> : <Empty title="Nothing was refused yet">How often what was refused, since each node began, stands here.</Empty>}
+        empty={told.length === 0 ? <Empty title="Loading…" /> : <Empty title="No refusals yet">Counts since the start of each node appear here.</Empty>}
         row={({ node, reason, count: many }) => (
           <>
             <span>{visible(reason, 40).replaceAll("_", " ")}</span>

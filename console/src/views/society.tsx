@@ -2,14 +2,14 @@
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { AgentInfo } from "../live/vocabulary.js";
-import { EVERYBODY, placeOf, type AgentColumn, type AgentSort } from "../model/agents.js";
+import { ALL_AGENTS, placeOf, type AgentColumn, type AgentSort } from "../model/agents.js";
 import { count, short, visible } from "../model/format.js";
 import { ask } from "../parts/dialog.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, journeys, live, route, say } from "../session.js";
+import { agents, go, agentMoves, live, route, say } from "../session.js";
 import { AgentPane } from "./agent.js";
 import { Devices } from "./devices.js";
 import { SocietyMap } from "./map.js";
@@ -36,7 +36,7 @@ export function choose(agent: string): void {
 export function SocietyView() {
   const chosen = route.value.of;
   useKeys({
-    Escape: () => (chosen === "" ? (filter.value = EVERYBODY) : go("society")),
+    Escape: () => (chosen === "" ? (filter.value = ALL_AGENTS) : go("society")),
     n: () => void (live.mayAct && live.offers("spawn") && spawn()),
     v: () => void (live.mayAct && chosen !== "" && moveByName(chosen)),
     m: () => (layout.value = layout.value === "both" ? "map" : layout.value === "map" ? "list" : "both"),
@@ -65,14 +65,14 @@ async function spawn(): Promise<void> {
   for (;;) {
     const lines = await ask(
       "New agents",
-      "Of several, the name is followed by a number: bidder1, bidder2.",
-      "Make",
+      "Several agents are numbered: bidder1, bidder2.",
+      "Create",
       [
         { label: "Name", placeholder: "bidder" },
         { label: "Program of the project", placeholder: "bidder.asl" },
-        { label: "How many", max: SPAWNED_MAX },
-        { label: "Beliefs at first", placeholder: "price(tea, 5), rich", isOptional: true },
-        { label: "Goals at first", placeholder: "serve(amy)", isOptional: true },
+        { label: "Number of agents", max: SPAWNED_MAX },
+        { label: "Initial beliefs", placeholder: "price(tea, 5), rich", isOptional: true },
+        { label: "Initial goals", placeholder: "serve(amy)", isOptional: true },
       ].map((line, index) => ({ ...line, value: written[index] ?? "" })),
       fault,
     );
@@ -81,7 +81,7 @@ async function spawn(): Promise<void> {
     const count = Number(many);
     try {
       const answer = await live.ask({ request: "spawn", name, program, count: count === 1 ? null : count, beliefs: beliefs || null, goals: goals || null });
-      if (answer.answer === "spawned") say(answer.agents.length === 1 ? `${answer.agents[0]} lives` : `${answer.agents.length} agents live`);
+      if (answer.answer === "spawned") say(answer.agents.length === 1 ? `${answer.agents[0]} was created` : `${answer.agents.length} agents were created`);
       return;
     } catch (error) {
       fault = visible(error instanceof Error ? error.message : String(error), 400);
@@ -98,7 +98,7 @@ function AgentList({ chosen }: { readonly chosen: string }) {
       <Filters shown={list.length} />
       {agents.silent.value.length > 0 ? (
         <p class="remark is-fault" role="status">
-          {visible(agents.silent.value.join(", "), 200)} {agents.silent.value.length === 1 ? "does" : "do"} not answer: of the agents there only names are known.
+          {visible(agents.silent.value.join(", "), 200)} {agents.silent.value.length === 1 ? "does" : "do"} not answer: only the names of agents there are known.
         </p>
       ) : null}
       <div class="table-head agent-row" role="row">
@@ -122,7 +122,7 @@ function AgentList({ chosen }: { readonly chosen: string }) {
         onOpen={(agent) => (live.offers("mind") ? go("mind", agent.name) : choose(agent.name))}
         rowClass="agent-row"
         draggable={(agent) => agent.name}
-        empty={agents.known === 0 ? <Empty title="No agents yet">They stand here as soon as the node has some.</Empty> : <Empty title="Nobody fits">Esc takes the filters back.</Empty>}
+        empty={agents.known === 0 ? <Empty title="No agents yet">Agents appear here as soon as the node has some.</Empty> : <Empty title="No agent matches the filter">Press Esc to clear the filters.</Empty>}
         row={(agent) => <AgentRow agent={agent} />}
       />
     </section>
@@ -130,13 +130,13 @@ function AgentList({ chosen }: { readonly chosen: string }) {
 }
 
 function AgentRow({ agent }: { readonly agent: AgentInfo }) {
-  const isMoving = journeys.of(agent.name)?.is === "under way";
+  const isMoving = agentMoves.of(agent.name)?.is === "under way";
   return (
     <>
       <Name of={agent.name} />
       <span class="is-wide is-quiet">{visible(agent.kind, 12)}</span>
       <State of={agent.ending ? "ending" : isMoving ? "transit" : agent.passive ? "passive" : agent.state} />
-      <span class="is-wide is-quiet cut">{visible(isMoving ? `to ${journeys.of(agent.name)?.to}` : placeOf(agent), 24)}</span>
+      <span class="is-wide is-quiet cut">{visible(isMoving ? `to ${agentMoves.of(agent.name)?.to}` : placeOf(agent), 24)}</span>
       <span class={`is-number ${(agent.mailbox ?? 0) > 0 ? "" : "is-quiet"}`}>{agent.mailbox === null ? "–" : short(agent.mailbox)}</span>
       <span class="is-number">{agent.handled === null ? "–" : short(agent.handled)}</span>
     </>
@@ -153,7 +153,7 @@ function Head() {
         Map
       </button>
       {live.mayAct && live.offers("spawn") ? (
-        <button type="button" class="button" title="Make agents of a program (n)" onClick={() => void spawn()}>
+        <button type="button" class="button" title="Create agents from a program (n)" onClick={() => void spawn()}>
           <Icon of="plus" /> New agents
         </button>
       ) : null}
@@ -166,7 +166,7 @@ function Filters({ shown }: { readonly shown: number }) {
   const version = agents.pulse.version.value;
   // Counting ten thousand agents three times is too slow for each frame.
   const options = useMemo(() => (["kind", "state", "node"] as const).map((by) => [by, agents.counts(by)] as const), [Math.floor(version / 5), agents.known]);
-  const isAll = useComputed(() => filter.value === EVERYBODY);
+  const isAll = useComputed(() => filter.value === ALL_AGENTS);
   const total = useSignal(0);
   total.value = agents.total;
   return (
@@ -176,7 +176,7 @@ function Filters({ shown }: { readonly shown: number }) {
         <input data-search placeholder="Search: bob, seller*" aria-label="Search agents" value={value.search} onInput={(event) => (filter.value = { ...value, search: event.currentTarget.value })} />
         <span class="search-note" aria-live="polite">
           {isAll.value ? "" : `${count(shown)} of ${count(total.value)}`}
-          {agents.total > agents.known ? ` (the first ${count(agents.known)} are known here)` : ""}
+          {agents.total > agents.known ? ` (only the first ${count(agents.known)} are loaded)` : ""}
         </span>
         <kbd>/</kbd>
       </label>

@@ -2,7 +2,7 @@
 import type { SubscriptionInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
 import { count, visible } from "../model/format.js";
-import { useEverywhere, WhoIsSilent } from "../parts/all-nodes.js";
+import { useAllNodes, SilentNodes } from "../parts/all-nodes.js";
 import { Empty, Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { go } from "../session.js";
@@ -22,18 +22,18 @@ function wantedBy({ agent, services, protocols, ontologies, languages }: Subscri
 }
 
 export function Subscriptions({ wanted }: { readonly wanted: string }) {
-  const { told, silent } = useEverywhere({ request: "subscriptions", limit: SHOWN_MAX }, EVERY_MS);
+  const { told, silent } = useAllNodes({ request: "subscriptions", limit: SHOWN_MAX }, EVERY_MS);
   const all = told.flatMap(([node, answer]) => (answer.answer === "subscriptions" ? answer.subscriptions.map((subscription, at) => ({ node, at, subscription, words: wantedBy(subscription) })) : []));
   const list = all.filter(({ node, subscription, words }) => [subscription.subscriber, words, node].some((text) => searchFits(wanted, text)));
   const more = told.reduce((sum, [, answer]) => sum + (answer.answer === "subscriptions" ? answer.total - answer.subscriptions.length : 0), 0);
   return (
     <>
-      <WhoIsSilent of={silent} />
-      {more > 0 ? <p class="remark">There are {count(more)} more.</p> : null}
+      <SilentNodes of={silent} />
+      {more > 0 ? <p class="remark">{count(more)} more not shown.</p> : null}
       <div class="table-head subscription-row">
-        <span>Who is told</span>
-        <span>Of entries with</span>
-        <span class="is-wide">In FIPA's words</span>
+        <span>Subscriber</span>
+        <span>Search</span>
+        <span class="is-wide">FIPA conversation</span>
         <span class="is-wide">Node</span>
       </div>
       <VirtualList
@@ -43,14 +43,14 @@ export function Subscriptions({ wanted }: { readonly wanted: string }) {
         keyOf={({ node, at }) => `${node} ${at}`}
         onOpen={({ subscription }) => go("society", subscription.subscriber)}
         rowClass="subscription-row"
-        empty={told.length === 0 ? <Empty title="Asking…" /> : all.length > 0 ? <Empty title="Nothing fits" /> : <Empty title="Nobody has subscribed">Agents do so with .df_subscribe, or by a subscribe to df.</Empty>}
+        empty={told.length === 0 ? <Empty title="Loading…" /> : all.length > 0 ? <Empty title="No subscription matches the search" /> : <Empty title="No subscriptions">Agents subscribe with .df_subscribe or a subscribe to df.</Empty>}
         row={({ node, subscription, words }) => (
           <>
             <Name of={subscription.subscriber} />
             <span class="cut" title={visible(words, 400)}>
               {visible(words, 200)}
             </span>
-            <span class="is-wide is-quiet cut">{subscription.conversation === null ? "no" : visible(subscription.conversation, 60)}</span>
+            <span class="is-wide is-quiet cut">{subscription.conversation === null ? "none" : visible(subscription.conversation, 60)}</span>
             <span class="is-wide is-quiet cut">{visible(node, 24)}</span>
           </>
         )}

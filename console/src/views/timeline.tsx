@@ -5,7 +5,7 @@ import type { Event } from "../live/vocabulary.js";
 import { clock } from "../model/format.js";
 import { density } from "../model/recording.js";
 import { prepare, useSize } from "../parts/hooks.js";
-import { talk } from "../session.js";
+import { recording } from "../session.js";
 import { palette } from "../theme.js";
 
 /** Time span of the visible rows, set by the view that draws them. */
@@ -34,7 +34,7 @@ export function Timeline({ still, onScrub }: { readonly still: readonly Event[] 
       const context = prepare(element, size.value);
       if (!context) return;
       const { width, height } = size.value;
-      const told = density(talk.shown, Math.max(1, Math.floor(width / BAR)));
+      const told = density(recording.shown, Math.max(1, Math.floor(width / BAR)));
       span.current = told;
       const colours = palette.value;
       context.clearRect(0, 0, width, height);
@@ -46,7 +46,7 @@ export function Timeline({ still, onScrub }: { readonly still: readonly Event[] 
         context.fillRect(part * BAR, height - tall, BAR - 1, tall);
       });
       const sight = inSight.value;
-      if (sight && talk.shown.size > 0) {
+      if (sight && recording.shown.size > 0) {
         const x = (atUs: number) => ((atUs - told.fromUs) / (told.toUs - told.fromUs)) * width;
         const [from, to] = [Math.max(0, x(sight.fromUs)), Math.min(width, x(sight.toUs))];
         context.fillStyle = colours.accent;
@@ -55,7 +55,7 @@ export function Timeline({ still, onScrub }: { readonly still: readonly Event[] 
         context.globalAlpha = 1;
         context.fillRect(from, 0, Math.max(3, to - from), 2);
       }
-      if (talk.shown.size === 0) return;
+      if (recording.shown.size === 0) return;
       context.fillStyle = colours["ink-3"];
       context.font = '10.5px "IBM Plex Mono", monospace';
       context.textBaseline = "top";
@@ -64,7 +64,7 @@ export function Timeline({ still, onScrub }: { readonly still: readonly Event[] 
       context.textAlign = "right";
       context.fillText(clock(told.toUs), width - 4, 3);
     };
-    const undo = [talk.pulse.version, size, inSight, palette].map((signal) => signal.subscribe(soon));
+    const undo = [recording.pulse.version, size, inSight, palette].map((signal) => signal.subscribe(soon));
     return () => {
       clearTimeout(due);
       undo.forEach((unsubscribe) => unsubscribe());
@@ -74,7 +74,7 @@ export function Timeline({ still, onScrub }: { readonly still: readonly Event[] 
     if (event.buttons === 0 && event.type === "pointermove") return;
     const { fromUs, toUs } = span.current;
     const part = Math.max(0, Math.min(1, event.offsetX / Math.max(1, size.value.width)));
-    if (talk.shown.size > 0) onScrub(fromUs + part * (toUs - fromUs));
+    if (recording.shown.size > 0) onScrub(fromUs + part * (toUs - fromUs));
   };
   const nudge = (by: number) => {
     const { fromUs, toUs } = span.current;
@@ -91,7 +91,7 @@ export function Timeline({ still, onScrub }: { readonly still: readonly Event[] 
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={still ? 50 : 100}
-      aria-valuetext={inSight.value ? clock(inSight.value.fromUs) : "nothing"}
+      aria-valuetext={inSight.value ? clock(inSight.value.fromUs) : "no messages"}
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
         scrub(event);

@@ -3,7 +3,7 @@ import type { CodeInfo, UsageInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
 import { bytes, count, visible } from "../model/format.js";
 import { gaugeOf } from "../model/quota.js";
-import { useEverywhere, WhoIsSilent } from "../parts/all-nodes.js";
+import { useAllNodes, SilentNodes } from "../parts/all-nodes.js";
 import { Empty, Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { go } from "../session.js";
@@ -15,17 +15,17 @@ const QUOTAS_MAX = 500;
 /** Returns the state of code on a node. */
 function stateOf({ form, loaded, compiled_bytes }: CodeInfo): string {
   if (loaded) return form === "wasm" ? "compiled" : "in memory";
-  return compiled_bytes === null ? "kept" : "kept, compiled";
+  return compiled_bytes === null ? "on disk" : "on disk, compiled";
 }
 
 export function Codes({ wanted }: { readonly wanted: string }) {
-  const { told, silent } = useEverywhere({ request: "codes" }, EVERY_MS);
+  const { told, silent } = useAllNodes({ request: "codes" }, EVERY_MS);
   const rows = told.flatMap(([node, answer]) => (answer.answer === "codes" ? answer.codes.map((code) => ({ node, code })) : []));
   const list = rows.filter(({ node, code }) => [code.name ?? "", code.code, node].some((text) => searchFits(wanted, text)));
-  const kept = told.flatMap(([node, answer]) => (answer.answer === "codes" && answer.kept_bytes !== null ? [`${node}: ${bytes(answer.kept_bytes)} of ${bytes(answer.kept_bytes_max ?? 0)} kept on disk`] : []));
+  const kept = told.flatMap(([node, answer]) => (answer.answer === "codes" && answer.kept_bytes !== null ? [`${node}: ${bytes(answer.kept_bytes)} of ${bytes(answer.kept_bytes_max ?? 0)} on disk`] : []));
   return (
     <>
-      <WhoIsSilent of={silent} />
+      <SilentNodes of={silent} />
       {kept.length > 0 ? <p class="remark">{visible(kept.join(" · "), 300)}</p> : null}
       <div class="table-head code-row">
         <span>Code</span>
@@ -42,11 +42,11 @@ export function Codes({ wanted }: { readonly wanted: string }) {
         label="Code"
         keyOf={({ node, code }) => `${node} ${code.code}`}
         rowClass="code-row"
-        empty={told.length === 0 ? <Empty title="Asking…" /> : rows.length > 0 ? <Empty title="Nothing fits">Esc takes the search back.</Empty> : <Empty title="No code yet">Programs of the project stand here, and what came with agents from other nodes.</Empty>}
+        empty={told.length === 0 ? <Empty title="Loading…" /> : rows.length > 0 ? <Empty title="No code matches the search">Press Esc to clear the search.</Empty> : <Empty title="No code yet">Programs of the project, and code that arrived with agents, appear here.</Empty>}
         row={({ node, code }) => (
           <>
-            <span class="cut" title={code.own ? "of this node's project" : "came with an agent, or is kept on disk"}>
-              {code.name === null ? <i class="is-quiet">only kept</i> : <Name of={code.name} />} <small class="is-quiet">{code.own ? "" : code.loaded ? "from elsewhere" : ""}</small>
+            <span class="cut" title={code.own ? "part of this node's project" : "arrived with an agent, or is stored on disk"}>
+              {code.name === null ? <i class="is-quiet">on disk only</i> : <Name of={code.name} />} <small class="is-quiet">{code.own ? "" : code.loaded ? "arrived" : ""}</small>
             </span>
             <span class="cut">{stateOf(code)}</span>
             <span class="is-number">{count(code.agents)}</span>
@@ -64,17 +64,17 @@ export function Codes({ wanted }: { readonly wanted: string }) {
 }
 
 export function Quotas({ wanted }: { readonly wanted: string }) {
-  const { told, silent } = useEverywhere({ request: "quotas", limit: QUOTAS_MAX }, EVERY_MS);
+  const { told, silent } = useAllNodes({ request: "quotas", limit: QUOTAS_MAX }, EVERY_MS);
   const all = told.flatMap(([node, answer]) => (answer.answer === "quotas" ? [...answer.owners.map((usage) => ({ node, usage, isOwner: true })), ...answer.agents.map((usage) => ({ node, usage, isOwner: false }))] : []));
   const list = all.filter(({ usage, node }) => [usage.name, usage.owner ?? "", node].some((text) => searchFits(wanted, text)));
   const more = told.reduce((sum, [, answer]) => sum + (answer.answer === "quotas" ? answer.total - answer.agents.length : 0), 0);
   return (
     <>
-      <WhoIsSilent of={silent} />
-      {more > 0 ? <p class="remark">{count(more)} more agents are further from their limits.</p> : null}
+      <SilentNodes of={silent} />
+      {more > 0 ? <p class="remark">{count(more)} more agents use less of their quotas.</p> : null}
       <div class="table-head quota-row">
-        <span>Who</span>
-        <span>Uses</span>
+        <span>Agent or owner</span>
+        <span>Use</span>
         <span class="is-wide">Node</span>
       </div>
       <VirtualList
@@ -84,11 +84,11 @@ export function Quotas({ wanted }: { readonly wanted: string }) {
         keyOf={({ node, usage, isOwner }) => `${node} ${isOwner} ${usage.name}`}
         onOpen={({ usage, isOwner }) => (isOwner ? undefined : go("society", usage.name))}
         rowClass="quota-row"
-        empty={told.length === 0 ? <Empty title="Asking…" /> : all.length > 0 ? <Empty title="Nobody fits">Esc takes the search back.</Empty> : <Empty title="Nobody has quotas">What WebAssembly agents, and all of one owner, use of what the policy grants them stands here.</Empty>}
+        empty={told.length === 0 ? <Empty title="Loading…" /> : all.length > 0 ? <Empty title="No agent or owner matches the search">Press Esc to clear the search.</Empty> : <Empty title="No quotas">The use of quotas by WebAssembly agents and by owners appears here.</Empty>}
         row={({ node, usage, isOwner }) => (
           <>
             <span class="cut">
-              {isOwner ? <b>all of {visible(usage.name, 60)}</b> : <Name of={usage.name} />}
+              {isOwner ? <b>all agents of {visible(usage.name, 60)}</b> : <Name of={usage.name} />}
               {usage.owner === undefined ? null : <small class="is-quiet"> of {visible(usage.owner, 60)}</small>}
             </span>
             <Gauges of={usage} />
