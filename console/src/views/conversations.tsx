@@ -18,7 +18,7 @@ import { NodeSelect } from "../parts/node-select.js";
 import { go, live, route, say, recording } from "../session.js";
 import { Diagram } from "./diagram.js";
 import { MessagePane } from "./message.js";
-import { Filters, isAny } from "./talk-filters.js";
+import { Filters, isAny } from "./event-filters.js";
 import { Timeline } from "./timeline.js";
 
 /** Events at the moment of the pause. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Device } from "../src/device/device.js";
 import { WorkerPool, type PoolOwner } from "../src/device/worker-pool.js";
-import { Pace } from "../src/device/pace.js";
+import { Pace } from "../src/device/duration-trend.js";
 import { again } from "../src/device/page.js";
 import type { JoinOrder, WorkerReport, Order } from "../src/device/protocol.js";
 import type { WorkerLike } from "../src/device/worker-channel.js";

@@ -11,7 +11,7 @@ import type { Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
 import type { DeviceAgent } from "./agent.js";
 import { WorkerPool, isFinal, DEVICE_LEFT } from "./worker-pool.js";
-import { Pace } from "./pace.js";
+import { Pace } from "./duration-trend.js";
 import { credentials } from "./protocol.js";
 import { again, battery, isHidden, within, type BatteryManager } from "./page.js";
 import type { WorkerLike } from "./worker-channel.js";
