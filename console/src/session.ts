@@ -78,7 +78,7 @@ export function say(text: string, isFault = false): void {
 }
 
 /** Shows a message about work in progress. The returned function replaces it with the outcome. */
-export function sayMeanwhile(text: string): (text: string, isFault?: boolean) => void {
+export function sayProgress(text: string): (text: string, isFault?: boolean) => void {
   const begun = put(text, false);
   return (text, isFault = false) => {
     dismiss(begun);

@@ -6,7 +6,7 @@ import { count, duration, short, visible } from "./model/format.js";
 import { writeRoute, type View } from "./model/route.js";
 import { Dialogs } from "./parts/dialog.js";
 import { useKeys } from "./parts/hooks.js";
-import { Bird, Icon } from "./parts/icons.js";
+import { Logo, Icon } from "./parts/icons.js";
 import { dismiss, go, health, live, route, society, totals, toasts, useToken } from "./session.js";
 import { toggleTheme } from "./theme.js";
 import { ComposeView } from "./views/compose.js";
@@ -78,7 +78,7 @@ function Rail({ entries, view, onHelp }: { readonly entries: readonly Entry[]; r
   return (
     <nav class="rail" aria-label="Views">
       <a class="sign" href="#/society" title="Whimbrel">
-        <Bird />
+        <Logo />
         <span>whimbrel</span>
       </a>
       <ul>
@@ -209,7 +209,7 @@ function Refused() {
           useToken(token.value.trim());
         }}
       >
-        <Bird />
+        <Logo />
         <h1>whimbrel</h1>
         <p>{phase.is === "refused" ? visible(phase.text, 300) : ""}</p>
         <label>

@@ -6,8 +6,8 @@ import type { AgentInfo, CertificateInfo, DeviceInfo, Event, MindInfo, NodeInfo 
 import { readStored, writeStored } from "../src/storage.js";
 import { Agents, ALL_AGENTS } from "../src/model/agents.js";
 import { byUrgency, validity, validityText } from "../src/model/certificate.js";
-import { hindrance } from "../src/model/devices.js";
-import { Health, wrongsOf } from "../src/model/health.js";
+import { restriction } from "../src/model/devices.js";
+import { Health, faultsOfOthers } from "../src/model/health.js";
 import { Keys } from "../src/model/keys.js";
 import { Lanes } from "../src/model/lanes.js";
 import { Layout, SPOTS_MAX } from "../src/model/layout.js";
@@ -111,13 +111,13 @@ test("certificates are judged and sorted by urgency", () => {
   assert.deepEqual([...all].sort(byUrgency(now)).map((one) => validity(one, now)), ["over", "revoked", "early", "soon", "good"]);
 });
 
-test("hindrance of a device is named", () => {
+test("restriction of a device is named", () => {
   const device: DeviceInfo = { name: "tab1", node: "n1", units: 80, units_now: 80, workers: 2, taken: 0, visible: true, battery: null, kinds: [], agents: 0, shunned: false };
-  assert.equal(hindrance(device), "");
-  assert.match(hindrance({ ...device, visible: false, units_now: 10 }), /hidden/);
-  assert.equal(hindrance({ ...device, units_now: 0, battery: { percent: 9, charging: false } }), "battery low: 9 %");
-  assert.match(hindrance({ ...device, workers: 0, units_now: 0 }), /no workers/);
-  assert.match(hindrance({ ...device, shunned: true, visible: false }), /excluded/);
+  assert.equal(restriction(device), "");
+  assert.match(restriction({ ...device, visible: false, units_now: 10 }), /hidden/);
+  assert.equal(restriction({ ...device, units_now: 0, battery: { percent: 9, charging: false } }), "battery low: 9 %");
+  assert.match(restriction({ ...device, workers: 0, units_now: 0 }), /no workers/);
+  assert.match(restriction({ ...device, shunned: true, visible: false }), /excluded/);
 });
 
 const node = (more: Partial<NodeInfo>): NodeInfo => ({ platform: "p", node: "n1", society: "s", pid: 1, version: "0", started_ms: 0, up_us: 0, agents: 2, sent: 0, handled: 0, dead: 0, queued: 0, came: 0, left: 0, memory_bytes: 1, security: null, address: null, peers: [], ...more });
@@ -324,7 +324,7 @@ test("health covers each node and all", () => {
 
 test("faults of other nodes are listed", () => {
   const told = [{ info: node({ node: "n1", wrong: ["it is told beside"] }), rates: null }, { info: node({ node: "n2", wrong: ["agents wait 5s for their turns"] }), rates: null }, { info: node({ node: "n3" }), rates: null }];
-  assert.deepEqual(wrongsOf(told, "n1"), ["n2: agents wait 5s for their turns"]);
+  assert.deepEqual(faultsOfOthers(told, "n1"), ["n2: agents wait 5s for their turns"]);
 });
 
 test("fullest mailboxes of a node or all", () => {

@@ -16,7 +16,7 @@ export class Devices {
 }
 
 /** Returns the reason why a device gets less work than it could do; empty if there is none. */
-export function hindrance({ units, units_now, visible, battery, workers, shunned }: DeviceInfo): string {
+export function restriction({ units, units_now, visible, battery, workers, shunned }: DeviceInfo): string {
   if (shunned) return "excluded: it returned wrong results or none";
   if (workers === 0) return "the user allows no workers";
   if (units_now === 0 && battery) return `battery low: ${battery.percent} %`;

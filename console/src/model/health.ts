@@ -30,7 +30,7 @@ export class History {
 }
 
 /** Returns the faults of all nodes but `here`. */
-export function wrongsOf(told: readonly NodeReport[], here: string): string[] {
+export function faultsOfOthers(told: readonly NodeReport[], here: string): string[] {
   return told.flatMap(({ info }) => (info.node === here ? [] : (info.wrong ?? []).map((what) => `${info.node}: ${what}`)));
 }
 

@@ -41,7 +41,7 @@ export function Icon({ of }: { readonly of: IconName }) {
 }
 
 /** The logo: head, bill, back and belly, two legs. */
-export function Bird() {
+export function Logo() {
   return (
     <svg class="bird" viewBox="0 0 32 32" aria-hidden="true">
       <path d="M11.5 7.6C7.4 7 4 9.6 2.4 15.2" />

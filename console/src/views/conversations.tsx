@@ -274,7 +274,7 @@ function LinesList({ events, isStill, onStop }: { readonly events: readonly Even
       follows={!isStill}
       onScrollUp={onStop}
       rowClass="line-row"
-      empty={<NothingSaid />}
+      empty={<NoMessages />}
       row={(event) =>
         isMessage(event) ? (
           <>
@@ -298,7 +298,7 @@ function LinesList({ events, isStill, onStop }: { readonly events: readonly Even
   );
 }
 
-export function NothingSaid() {
+export function NoMessages() {
   const isFiltered = Object.values(recording.filter.value).some((part) => part.length > 0);
   // If some nodes are not heard, silence here does not mean that nothing was sent.
   const from = unheard.value.size > 0 ? " from the nodes that answer" : "";

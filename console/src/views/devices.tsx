@@ -1,10 +1,10 @@
 /** The devices as cards. Dropping an agent on a card moves it there. */
 import { useSignal } from "@preact/signals";
 import type { DeviceInfo } from "../live/vocabulary.js";
-import { hindrance } from "../model/devices.js";
+import { restriction } from "../model/devices.js";
 import { count, short, visible } from "../model/format.js";
 import { devices, go } from "../session.js";
-import { AgentsThere, dropsOn } from "./places.js";
+import { AgentCount, dropsOn } from "./places.js";
 
 export function Devices() {
   const all = devices.all.value;
@@ -27,7 +27,7 @@ export function Devices() {
 
 function Card({ device }: { readonly device: DeviceInfo }) {
   const isOver = useSignal(false);
-  const why = hindrance(device);
+  const why = restriction(device);
   const state = device.shunned ? "is-shunned" : why === "" ? "" : "is-slow";
   const { units, units_now, taken, workers, battery } = device;
   return (
@@ -40,7 +40,7 @@ function Card({ device }: { readonly device: DeviceInfo }) {
         {battery ? <small title={battery.charging ? "Battery, charging" : "Battery"}>{`${battery.percent} %${battery.charging ? ", charging" : ""}`}</small> : null}
       </header>
       <div class="node-figures">
-        <AgentsThere place={device.name} agents={device.agents} />
+        <AgentCount place={device.name} agents={device.agents} />
         <span title={units_now < units ? `Compute units; ${count(units_now)} are usable now` : "Compute units"}>
           <b>{short(units_now)}</b> {units_now < units ? `of ${short(units)} units` : "units"}
         </span>

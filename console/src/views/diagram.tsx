@@ -14,7 +14,7 @@ import { isMessage, type EventFilter } from "../model/recording.js";
 import { prepare, useSize, type Size } from "../parts/hooks.js";
 import { Name } from "../parts/text.js";
 import { palette, type Palette } from "../theme.js";
-import { NothingSaid } from "./conversations.js";
+import { NoMessages } from "./conversations.js";
 import { inSight } from "./timeline.js";
 
 const ROW = 26;
@@ -151,7 +151,7 @@ export function Diagram(props: Props) {
           if (picked && isMessage(picked)) newest.current.onChoose(picked);
         }}
       >
-        {events.length === 0 ? <NothingSaid /> : null}
+        {events.length === 0 ? <NoMessages /> : null}
         <canvas ref={canvas} aria-hidden="true" style={{ marginBottom: `${-size.value.height}px` }} />
         <div style={{ height: `${events.length * ROW}px` }} />
       </div>

@@ -15,7 +15,7 @@ interface Props {
   readonly onPick: (node: string) => void;
 }
 
-export function HealthOfNodes({ at, onPick }: Props) {
+export function NodeHealth({ at, onPick }: Props) {
   const sum = totals.sum.value;
   if (society.others.value === "" || !sum) return null;
   const rows: Row[] = [

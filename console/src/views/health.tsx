@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { quote } from "../model/pattern.js";
 import { bytes, clock, count, micros, short, visible } from "../model/format.js";
-import { wrongsOf, type Column, type History } from "../model/health.js";
+import { faultsOfOthers, type Column, type History } from "../model/health.js";
 import { isMessage } from "../model/recording.js";
 import { useOtherNodes, useAllNodes, SilentNodes } from "../parts/all-nodes.js";
 import { useSize, useWatch } from "../parts/hooks.js";
@@ -12,7 +12,7 @@ import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { agents, go, health, live, society, totals } from "../session.js";
 import { palette, type Palette } from "../theme.js";
-import { HealthOfNodes } from "./health-nodes.js";
+import { NodeHealth } from "./health-nodes.js";
 
 const LETTERS_MAX = 500;
 const LETTERS_MS = 2_000;
@@ -57,7 +57,7 @@ export function HealthView() {
   return (
     <div class="health">
       <Verdict />
-      <HealthOfNodes at={at} onPick={(name) => (node.value = name)} />
+      <NodeHealth at={at} onPick={(name) => (node.value = name)} />
       <div class="plots">
         {plots.map(({ plot, of }) => (
           <PlotPanel key={`${plot.title} ${at}`} plot={plot} of={of} whose={others === "" ? "" : plot === LATENCY ? latencyOf : at === "" ? "all nodes" : at} />
@@ -81,7 +81,7 @@ export function HealthView() {
 function useWrongs(): readonly string[] {
   const { told } = useOtherNodes({ request: "links" }, LINKS_MS, true);
   const here = health.now.value?.wrong ?? [];
-  const elsewhere = wrongsOf(totals.nodes.value, society.node.value?.node ?? "");
+  const elsewhere = faultsOfOthers(totals.nodes.value, society.node.value?.node ?? "");
   const silent = totals.silent.value.map((name) => `${name} does not answer: the figures exclude it`);
   const cut = told.flatMap(([name, answer]) => (answer.answer === "links" ? answer.links.filter(({ up }) => !up).map(({ peer, address }) => `${name} has no connection to ${peer ?? address ?? "another node"}`) : []));
   return [...here, ...elsewhere, ...silent, ...cut];

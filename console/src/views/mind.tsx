@@ -12,7 +12,7 @@ import { Empty, Name, Performative, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { agents, go, agentMoves, live, mind, order, route } from "../session.js";
 import { usePageMind } from "../page-mind.js";
-import { LastMove, move, nodesBut } from "./places.js";
+import { LastMove, move, nodesExcept } from "./places.js";
 
 const search = signal("");
 
@@ -144,7 +144,7 @@ function Outside({ name }: { readonly name: string }) {
       </span>
       {live.mayAct ? (
         <span class="links">
-          {nodesBut("").map((node) => (
+          {nodesExcept("").map((node) => (
             <button type="button" key={node} class="button" disabled={isMoving} onClick={() => void move(name, node)}>
               <Icon of="move" /> Move to {visible(node, 30)}
             </button>

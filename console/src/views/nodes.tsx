@@ -7,7 +7,7 @@ import { confirm } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
 import { Spark } from "../parts/spark.js";
 import { agents, health, live, order, society, totals } from "../session.js";
-import { AgentsThere, dropsOn } from "./places.js";
+import { AgentCount, dropsOn } from "./places.js";
 
 export function Nodes() {
   const { value: cards } = society.cards;
@@ -50,7 +50,7 @@ function Card({ card }: { readonly card: NodeCard }) {
         ) : null}
       </header>
       <div class="node-figures">
-        <AgentsThere place={card.name} agents={card.agents} />
+        <AgentCount place={card.name} agents={card.agents} />
         {memory_bytes === null ? null : (
           <span>
             <b>{bytes(memory_bytes)}</b>

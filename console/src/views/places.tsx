@@ -1,13 +1,13 @@
 /** Places of agents, nodes and devices, and moves between them. */
 import { signal } from "@preact/signals";
 import { ALL_AGENTS, placeOf, type AgentFilter } from "../model/agents.js";
-import { hindrance } from "../model/devices.js";
+import { restriction } from "../model/devices.js";
 import { clock, count, short, visible } from "../model/format.js";
 import { moveText } from "../model/moves.js";
 import { ask } from "../parts/dialog.js";
 import type { Option } from "../parts/choice-line.js";
 import type { Choice } from "../parts/menu.js";
-import { agents, devices, agentMoves, live, say, sayMeanwhile, society } from "../session.js";
+import { agents, devices, agentMoves, live, say, sayProgress, society } from "../session.js";
 
 /** Filter of the agent list. */
 export const filter = signal<AgentFilter>(ALL_AGENTS);
@@ -18,7 +18,7 @@ const IN_MENU_MAX = 12;
 /** Returns all other places, with their descriptions. */
 function placesBut(here: string): Option[] {
   const nodes = society.cards.value.map(({ name, state }) => ({ value: name, note: state === "running" ? "node" : `node, ${state}` }));
-  const others = devices.all.value.map((device) => ({ value: device.name, note: hindrance(device) === "" ? `device, ${short(device.units)} units` : `device: ${hindrance(device)}` }));
+  const others = devices.all.value.map((device) => ({ value: device.name, note: restriction(device) === "" ? `device, ${short(device.units)} units` : `device: ${restriction(device)}` }));
   return [...nodes, ...others].filter(({ value }) => value !== here);
 }
 
@@ -28,7 +28,7 @@ export async function move(name: string, to: string): Promise<void> {
   if (agent && placeOf(agent) === to) return;
   const before = agentMoves.of(name);
   if (before?.is === "under way") return say(`${name} is already moving to ${before.to}`);
-  const tell = sayMeanwhile(`Moving ${name} to ${to}…`);
+  const tell = sayProgress(`Moving ${name} to ${to}…`);
   agentMoves.note(name, to, "under way", Date.now());
   try {
     await live.ask({ request: "move", agent: name, to });
@@ -61,7 +61,7 @@ export async function moveByName(name: string): Promise<void> {
 }
 
 /** Returns the nodes that an agent could move to. */
-export function nodesBut(here: string): string[] {
+export function nodesExcept(here: string): string[] {
   return society.cards.value.filter(({ name, state }) => name !== here && state === "running").map(({ name }) => name);
 }
 
@@ -92,7 +92,7 @@ export function dropsOn(place: string, over: { value: boolean }) {
 }
 
 /** Number of agents at a place. A click filters the list by it. */
-export function AgentsThere({ place, agents: many }: { readonly place: string; readonly agents: number | null }) {
+export function AgentCount({ place, agents: many }: { readonly place: string; readonly agents: number | null }) {
   const isIt = filter.value.node === place;
   return (
     <button type="button" class="there" aria-pressed={isIt} title={isIt ? "List all agents" : "List these agents only"} onClick={() => (filter.value = { ...filter.value, node: isIt ? "" : place })}>
