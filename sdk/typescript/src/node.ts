@@ -69,9 +69,9 @@ export async function agentSpeakEngine(): Promise<WebAssembly.Module> {
 
 /** Connects by TCP or TLS. Each frame follows its length. */
 export function tcp(address: URL, options: NodeConnectOptions = {}): Connect {
-  if (Number(address.port) === 0) throw new WhimbrelError(`${address.href} names no port`);
+  if (Number(address.port) === 0) throw new WhimbrelError(`${address.href} has no port: use tcp://HOST:PORT`);
   const { authority: ca, certificate: cert, key } = options;
-  if (key !== undefined && !isPem(key)) throw new WhimbrelError("over TLS the key is to be given as PEM");
+  if (key !== undefined && !isPem(key)) throw new WhimbrelError("over TLS, pass the key as PEM");
   const [caText, certText, keyText] = [textOf(ca), textOf(cert), textOf(key)];
   const frameBytesMax = (options.messageBytes ?? MESSAGE_BYTES) + FRAME_OVERHEAD_BYTES;
   return (events, place) => {
@@ -93,10 +93,10 @@ export function tcp(address: URL, options: NodeConnectOptions = {}): Connect {
 
 function framed(socket: Socket, opened: string, events: TransportEvents, frameBytesMax: number): ReturnType<Connect> {
   const frames = new FrameSplitter(frameBytesMax);
-  let why = "the connection was closed";
+  let why = "connection closed";
   let isOpen = true;
   socket.setNoDelay(true);
-  const patience = setTimeout(() => socket.destroy(new Error("nobody answers")), CONNECT_MS_MAX);
+  const patience = setTimeout(() => socket.destroy(new Error("no answer from the node")), CONNECT_MS_MAX);
   socket.on(opened, () => {
     clearTimeout(patience);
     if (isOpen) events.onOpen();
@@ -104,7 +104,7 @@ function framed(socket: Socket, opened: string, events: TransportEvents, frameBy
   socket.on("data", (data: Uint8Array) => {
     if (!isOpen) return;
     const isFine = frames.push(data, (frame) => isOpen && events.onFrame(frame));
-    if (!isFine) socket.destroy(new Error("the node sends a frame longer than was asked for"));
+    if (!isFine) socket.destroy(new Error("the node sent a frame longer than agreed"));
   });
   socket.on("error", (error: Error) => (why = error.message));
   socket.on("close", () => {

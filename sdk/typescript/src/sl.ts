@@ -173,7 +173,7 @@ class Parser {
     while (!this.#atClose()) expressions.push(this.#expression());
     this.#close();
     const token = this.#tokens.next();
-    if (token.kind !== "end") fail(token.at, "something follows the content");
+    if (token.kind !== "end") fail(token.at, "text follows the content");
     return expressions;
   }
 
@@ -568,12 +568,12 @@ function timeText(name: string, ms: bigint): string | undefined {
  */
 export function valueToSl(content: Value, profile: SlProfile = "fipa-sl"): string {
   const expressions = Array.isArray(content) ? (content as readonly Value[]) : [content];
-  if (expressions.length === 0) throw new EncodeError("a content without an expression");
+  if (expressions.length === 0) throw new EncodeError("content without an expression");
   const text = group(...expressions.map((value) => new Printer(1).expression(value)));
   try {
     slToValue(text, profile);
   } catch (error) {
-    throw new EncodeError(`${profile} has no expression for it: ${error instanceof Error ? error.message : String(error)}`);
+    throw new EncodeError(`cannot express the content in ${profile}: ${error instanceof Error ? error.message : String(error)}`);
   }
   return text;
 }

@@ -19,7 +19,7 @@ test("careless drafts are named errors", () => {
   const careless = (draft: object) => () => message(draft as Parameters<typeof message>[0]);
   assert.throws(careless({ receivers: "bob" }), (error) => error instanceof EncodeError && /without a performative/.test(error.message));
   assert.throws(careless({ performative: 7 }), EncodeError);
-  assert.throws(careless({ performative: "inform", conversationId: 7 }), /conversationId is no text/);
+  assert.throws(careless({ performative: "inform", conversationId: 7 }), /conversationId is not a text/);
   assert.throws(careless({ performative: "inform", receivers: 7 }), EncodeError);
   assert.throws(careless({ performative: "inform", receivers: [undefined] }), EncodeError);
   const bare = { ...message({ performative: "inform", receivers: "bob" }), performative: undefined } as unknown as Parameters<typeof messageToJson>[0];

@@ -16,12 +16,12 @@ const ADMIN = "an-operators-token-in-this-test";
 test("invalid keys are refused with a reason", async () => {
   const pem = (label: string, ...bytes: number[]): string => `-----BEGIN ${label}-----\n${Buffer.from(bytes).toString("base64")}\n-----END ${label}-----\n`;
   const refused: readonly (readonly [string, RegExp])[] = [
-    ["", /is no PEM/],
-    ["hello", /is no PEM/],
-    [pem("EC PRIVATE KEY", 1, 2), /PKCS #8.*this has BEGIN EC PRIVATE KEY/],
-    [pem("CERTIFICATE", 1, 2), /this has BEGIN CERTIFICATE/],
-    [pem("PRIVATE KEY", 1, 2), /cannot be used: it is to be one for Ed25519, or for ECDSA with P-256/],
-    [pem("PRIVATE KEY").replace("KEY-----\n", "KEY-----\n*"), /cannot be used/],
+    ["", /found no PEM/],
+    ["hello", /found no PEM/],
+    [pem("EC PRIVATE KEY", 1, 2), /PKCS #8.*found BEGIN EC PRIVATE KEY/],
+    [pem("CERTIFICATE", 1, 2), /found BEGIN CERTIFICATE/],
+    [pem("PRIVATE KEY", 1, 2), /cannot import the key: expected Ed25519, or ECDSA with P-256/],
+    [pem("PRIVATE KEY").replace("KEY-----\n", "KEY-----\n*"), /expected Ed25519/],
   ];
   for (const [text, message] of refused) await assert.rejects(importKey(text), { name: "WhimbrelError", message }, text);
   const { privateKey } = (await crypto.subtle.generateKey("Ed25519", true, ["sign"])) as CryptoKeyPair;

@@ -197,7 +197,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
       boss.send({ performative: "request", receivers: "wild", content: atom("spin") });
       assert.match(await brief.ended, /did not answer for 8 s/, "who is not kept ends");
       assert.match((await agents[1]?.ended) ?? "", /did not answer for 8 s/);
-      assert.ok(troubles.some((text) => text.startsWith("wild: it had its turn when a Worker did not answer")), troubles.join("; "));
+      assert.ok(troubles.some((text) => text.startsWith("wild: not restored on this device, because it had its turn when a Worker did not answer")), troubles.join("; "));
       assert.deepEqual(await Promise.all(["calm", "calmer"].map(count)), [2n, 2n]);
       assert.deepEqual(device.agents.map(({ name }) => name).sort(), ["calm", "calmer"]);
       assert.equal(threads.length, 3, "the second one told in whom it was stuck");
@@ -286,7 +286,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
     const device = await join_("tab-killed");
     await knows(boss, "tab-killed", places(1n));
     execFileSync(WHIMBREL, ["kill", "tab-killed"], { stdio: "pipe" });
-    assert.match((await device.closed).message, /its agent ended: killed/);
+    assert.match((await device.closed).message, /the device's agent ended: killed/);
     await device.leave();
     assert.equal(device.workers, 0);
     assert.equal((await devices(boss)).get("tab-killed"), undefined);

@@ -16,7 +16,7 @@ test("place is a port or host with port", () => {
   assert.equal(at("ws://[::1]:8420/session", ":40213"), "ws://[::1]:40213/session");
   assert.equal(at("tcp://127.0.0.1:7002", "[::2]:7003"), "tcp://[::2]:7003");
   assert.equal(at("ws://node.example/session"), "ws://node.example/session");
-  for (const place of ["", ":", "nowhere", "user@host:1", "host:1/path", "host:123456"]) assert.throws(() => at("ws://node.example", place), /is no place of a node/, place);
+  for (const place of ["", ":", "nowhere", "user@host:1", "host:1/path", "host:123456"]) assert.throws(() => at("ws://node.example", place), /invalid place of a node/, place);
 });
 
 const LEASE_MS = 3000;

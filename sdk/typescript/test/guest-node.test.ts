@@ -136,8 +136,8 @@ test("guests are found, asked and killed on a node", { skip: WITHOUT_GUESTS || W
       const villain = await platform.create(`villain-${language}`, new GuestAgent(await GuestModule.compile(failing())));
       villain.onError = () => undefined;
       boss.send({ performative: "request", receivers: villain.aid });
-      assert.match(await villain.ended, /^failed: it answered 7/);
-      await assert.rejects(platform.create("nobody", new GuestAgent(counter.module, { state: Uint8Array.of(9, 9) })), /no state/);
+      assert.match(await villain.ended, /^failed: its call returned 7/);
+      await assert.rejects(platform.create("nobody", new GuestAgent(counter.module, { state: Uint8Array.of(9, 9) })), /not a state/);
       await platform.create("nobody").then((agent) => agent.end());
 
       await boss.ams.kill(worker.aid).catch((error: unknown) => assert.ok(error instanceof Error));
@@ -180,7 +180,7 @@ test("durable guest handles each message once", { skip: WITHOUT_GUESTS || WITHOU
       assert.equal((await boss.df.search({ services: [{ name: "sums" }] })).length, isWorker ? 1 : 0);
       await second.close();
       const third = await begin();
-      await assert.rejects(third.create(name, new GuestAgent(await guestModule("traveller-c")), keep), /kept of it is of wasm/);
+      await assert.rejects(third.create(name, new GuestAgent(await guestModule("traveller-c")), keep), /its saved state belongs to wasm/);
       await third.close();
       // Nothing was lost.
       const fourth = await begin();

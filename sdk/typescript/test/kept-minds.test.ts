@@ -51,7 +51,7 @@ class Tab {
     society.putFiles({ "rover.asl": ROVER, "watch.asl": "!go. +!go <- .time(H, M, S)." });
     const { slots } = await attachSlots(society, platform, { onError: (_, error) => void troubles.push(String(error)) });
     const tab = new Tab(platform, society, slots, troubles);
-    if (wrong) await assert.rejects(slots.spawnKept("rover", wrong, {}, keep), /is kept, and is of asl:/);
+    if (wrong) await assert.rejects(slots.spawnKept("rover", wrong, {}, keep), /its saved state belongs to asl:/);
     else await slots.spawnKept("rover", "rover.asl", {}, keep);
     return tab;
   }
@@ -188,7 +188,7 @@ test("lost engine keeps the saved mind", { skip: SKIP }, async () => {
   const failed = new Promise((resolve) => first.society.on("failed", resolve));
   first.society.spawn("watch", "watch.asl");
   await failed;
-  assert.match(first.troubles[0] ?? "", /it waits for another session, as it was last saved: .*the clock fell down/);
+  assert.match(first.troubles[0] ?? "", /the AgentSpeak engine failed; the agent waits for another session in its last saved state: .*the clock fell down/);
   boss.tell("achieve", term("count"));
   await first.platform.close();
   const second = await Tab.open({ onLeave: "wait" }, clock.wall, "watch.asl");

@@ -50,7 +50,7 @@ test("resumed mailbox delivers everything in order", { timeout: 10_000 }, () => 
   const mailbox = new Mailbox({
     failed: (error) => void errors.push(String(error)),
     notUnderstood: ({ content }) => void unclear.push(content),
-    crowded: () => assert.fail("there is room"),
+    mailboxFull: () => assert.fail("there is room"),
   });
   mailbox.handle(({ content }) => {
     if (content === 2) throw new Error("no idea");
@@ -74,7 +74,7 @@ test("throwing matcher keeps no message from others", async () => {
   const mailbox = new Mailbox({
     failed: (error, { content }) => void errors.push(`${String(error)} ${String(content)}`),
     notUnderstood: ({ content }) => void unclear.push(content),
-    crowded: () => assert.fail("there is room"),
+    mailboxFull: () => assert.fail("there is room"),
   });
   const never = new AbortController().signal;
   const broken = (): boolean => {

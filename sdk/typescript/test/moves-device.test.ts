@@ -64,7 +64,7 @@ test("guest and script move between pages and node", { skip: WITHOUT_NODE || WIT
     const { content: there } = await order(boss, "tab-two", "list");
     assert.deepEqual((there as readonly [bigint, bigint, readonly string[]])[2].filter((name) => name === "fussy"), []);
     await order(boss, "tab-two", "spawn", "unwanted", "traveller-c.wasm", "kept");
-    await assert.rejects(order(boss, "tab-two", "move", "unwanted", "tab-one"), /StayedError.*tab-one does not take it in/);
+    await assert.rejects(order(boss, "tab-two", "move", "unwanted", "tab-one"), /StayedError.*tab-one does not accept it/);
     await assert.rejects(order(boss, "tab-two", "move", "unwanted", "nowhere"), /StayedError there is no node named nowhere/);
   } finally {
     await Promise.all(browsers.map((browser) => browser.close()));

@@ -184,7 +184,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
   test("refused client learns why", async () => {
     await assert.rejects(join_({ token: "guessed" }), { name: "SessionError", code: "unauthorised" });
     await assert.rejects(join_({ patienceMs: 300 }, "127.0.0.1:1"), { name: "SessionError", code: "unreachable" });
-    await assert.rejects(connect("ftp://host"), /no WebSocket/);
+    await assert.rejects(connect("ftp://host"), /cannot connect to ftp/);
     await assert.rejects(async () => connect("tcp://host"), /no port/);
   });
 
@@ -311,7 +311,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       const { outcomes } = await contractNet(boss, { participants: [quitter.aid, steady.aid], content: "mow", deadlineMs: 5000, resultMs: Infinity, select: (proposals) => proposals });
       const [left, stayed] = ["quitter", "steady"].map((name) => outcomes.find(({ proposal }) => proposal.agent.name === name));
       assert.ok(left?.error instanceof EndedError && left.result === undefined);
-      assert.equal(left.error.message, "quitter ended before it told a result");
+      assert.equal(left.error.message, "quitter ended before it sent a result");
       assert.equal(stayed?.result?.content, "done", "who takes its time is waited for");
     }));
 

@@ -252,7 +252,7 @@ test("silent node is dropped early enough to reconnect", () => {
   bench.until(1999);
   assert.deepEqual(bench.all(), []);
   bench.until(2000);
-  const why = "the node says nothing";
+  const why = "the node is silent";
   assert.deepEqual(bench.all(), [{ type: "disconnect", why }, { type: "lost", why }]);
   bench.until(bench.session.pollTimeout());
   assert.deepEqual(bench.all(), [{ type: "connect" }]);

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Device } from "../src/device/device.js";
 import { WorkerPool, type PoolOwner } from "../src/device/worker-pool.js";
-import { Pace } from "../src/device/duration-trend.js";
-import { again } from "../src/device/page.js";
+import { DurationTrend } from "../src/device/duration-trend.js";
+import { retryDelay } from "../src/device/page.js";
 import type { JoinOrder, WorkerReport, Order } from "../src/device/protocol.js";
 import type { WorkerLike } from "../src/device/worker-channel.js";
 
@@ -97,12 +97,12 @@ test("leave is quiet, lost Worker is reported", { timeout: 20_000 }, async () =>
     workers[0]?.close();
     while (pool.size < 2) await pause(1);
   }, options);
-  assert.deepEqual(told, ["no connection: bye: left", "bye: left"]);
+  assert.deepEqual(told, ["no connection to the node: bye: left", "bye: left"]);
 });
 
 test("device needs 1 to 256 Workers", async () => {
   for (const workers of [0, -3, 1.5, NaN, Infinity, 257, 1e9]) {
-    await assert.rejects(Device.join("ws://127.0.0.1:9", { workers }), { name: "WhimbrelError", message: `a device has 1 to 256 Workers, a whole number: workers is ${workers}` });
+    await assert.rejects(Device.join("ws://127.0.0.1:9", { workers }), { name: "WhimbrelError", message: `invalid number of Workers ${workers}: expected an integer from 1 to 256` });
   }
 });
 
@@ -130,7 +130,7 @@ test("replacement Worker inherits compute units", { timeout: 20_000 }, () =>
     workers[2]?.close();
     assert.deepEqual([pool.size, pool.units], [0, 1], "the least that can be said");
     assert.equal(pool.work("file:///x.js", null), undefined);
-    await assert.rejects(pool.assign({ type: "spawn", name: "bob", module: "file:///bob.js", data: null, keep: undefined }), /being replaced/);
+    await assert.rejects(pool.assign({ type: "spawn", name: "bob", module: "file:///bob.js", data: null, keep: undefined }), /replacing its Workers/);
     while (pool.size < 2) await pause(1);
     assert.equal(pool.units, 200);
   }));
@@ -164,9 +164,9 @@ test("busy measurement is repeated a few times", { timeout: 20_000 }, () =>
     { stuckMs: 200, weighBusyMs: 50 },
   ));
 
-test("pace notices marked changes", () => {
-  const pace = new Pace();
-  const noted = (kind: string, ms: number, count: number): number => Array.from({ length: count }, () => pace.note(kind, ms)).filter(Boolean).length;
+test("trend of durations notices marked changes", () => {
+  const trend = new DurationTrend();
+  const noted = (kind: string, ms: number, count: number): number => Array.from({ length: count }, () => trend.note(kind, ms)).filter(Boolean).length;
   assert.equal(noted("squares", 100, 200), 0);
   assert.equal(noted("cubes", 1000, 200), 0, "each kind has its time");
   assert.equal(noted("squares", 130, 200), 0);
@@ -175,7 +175,7 @@ test("pace notices marked changes", () => {
   // A single slow part is not a change.
   assert.equal(noted("cubes", 3000, 1), 0);
   assert.equal(noted("cubes", 1000, 200), 0);
-  const young = new Pace();
+  const young = new DurationTrend();
   assert.deepEqual([1, 900, 5, 400, 20, 90, 700, 3].filter((ms) => young.note("few", ms)), [], "a few say nothing");
 });
 
@@ -187,13 +187,13 @@ test("retry wakes by network or end", { timeout: 20_000 }, async () => {
   try {
     const ending = new AbortController();
     const began = performance.now();
-    const waits = again(20, ending.signal);
+    const waits = retryDelay(20, ending.signal);
     target.dispatchEvent(new Event("online"));
     await waits;
-    const last = again(20, ending.signal);
+    const last = retryDelay(20, ending.signal);
     ending.abort();
     await last;
-    await again(20, ending.signal);
+    await retryDelay(20, ending.signal);
     assert.ok(performance.now() - began < 10_000, "it would have been 15 s at least");
   } finally {
     [page["addEventListener"], page["removeEventListener"]] = before;

@@ -53,7 +53,7 @@ export class Aid {
     if (agent instanceof Aid) return agent;
     const aid = typeof agent === "string" ? Aid.parse(agent) : undefined;
     if (aid === undefined) {
-      throw new EncodeError(`${JSON.stringify(agent)} is no agent name: expected "name" or "name@platform"`);
+      throw new EncodeError(`invalid agent name ${JSON.stringify(agent)}: expected "name" or "name@platform"`);
     }
     return aid;
   }

@@ -68,7 +68,7 @@ const quote = (text: string): string => JSON.stringify(text.replace(/\p{Surrogat
  * @throws {@link EncodeError} if it is nested too deeply, or is not a value.
  */
 export function valueToJson(value: Value, level = 0): string {
-  if (level > VALUE_LEVELS_MAX) throw new EncodeError(`a value nested more than ${VALUE_LEVELS_MAX} levels deep`);
+  if (level > VALUE_LEVELS_MAX) throw new EncodeError(`value nested deeper than ${VALUE_LEVELS_MAX} levels`);
   const inner = (item: Value): string => valueToJson(item, level + 1);
   switch (kindOf(value)) {
     case "null":
@@ -107,12 +107,12 @@ export function valueToJson(value: Value, level = 0): string {
       return object({ object: quote(kind), items: array(items, inner) });
     }
     default:
-      throw new EncodeError(`${String(value)} is no value`);
+      throw new EncodeError(`${String(value)} is not a value`);
   }
 }
 
 function intToJson(n: bigint): string {
-  if (!isInt64(n)) throw new EncodeError(`${n} is a whole number of more than 64 bits`);
+  if (!isInt64(n)) throw new EncodeError(`${n} is an integer of more than 64 bits`);
   return n <= EXACT_MAX && n >= -EXACT_MAX ? String(n) : object({ int: `"${n}"` });
 }
 
@@ -144,8 +144,8 @@ const userToJson = (user: readonly (readonly [string, Value])[] | undefined): st
   some(user, ([name, value]) => `[${quote(name)},${valueToJson(value)}]`);
 
 function aidToJson(aid: Aid, level = 0): string {
-  if (level > RESOLVER_LEVELS_MAX) throw new EncodeError("resolvers that have resolvers too often");
-  if (aid.name + aid.platform === "") throw new EncodeError("an agent without a name");
+  if (level > RESOLVER_LEVELS_MAX) throw new EncodeError("resolvers nested too deeply");
+  if (aid.name + aid.platform === "") throw new EncodeError("agent without a name");
   const full = aid.toString();
   const isName = Aid.parse(full)?.equals(aid) === true;
   if (isName && aid.isPlain) return quote(full);
@@ -192,7 +192,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw malformed(`JSON that cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw malformed(`malformed JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -224,12 +224,12 @@ export function valueFromJson(source: unknown, level = 0): Value {
   if (Array.isArray(json)) return json.map(inner);
   const kind = Object.keys(json).find((name) => name in READERS);
   for (const name of Object.keys(json)) {
-    if (!(name in READERS) && !PARTS.has(name)) throw malformed(`no value has a member ${JSON.stringify(name)}`);
+    if (!(name in READERS) && !PARTS.has(name)) throw malformed(`unknown member ${JSON.stringify(name)} in a value`);
   }
   const reader = kind === undefined ? undefined : READERS[kind];
-  if (kind === undefined || reader === undefined) throw malformed("an object that says no value");
+  if (kind === undefined || reader === undefined) throw malformed("object is not a value");
   for (const name of Object.keys(json)) {
-    if (name !== kind && !reader.parts.includes(name)) throw malformed("members that do not go together");
+    if (name !== kind && !reader.parts.includes(name)) throw malformed("conflicting members in a value");
   }
   return reader.read(json, inner, level);
 }
@@ -309,7 +309,7 @@ function fieldsFrom(json: Json, level: number): (readonly [string, Value])[] {
 
 function termFrom(json: JsonObject, inner: (item: Json) => Value): Value {
   const { term, args, namespace, negated, annots, annot_tail: tail } = json;
-  if (negated !== undefined && typeof negated !== "boolean") throw malformed("expected whether it is negated");
+  if (negated !== undefined && typeof negated !== "boolean") throw malformed("expected a boolean for negated");
   const annotTail = tail === undefined ? undefined : variableOf(inner(tail));
   return structure({
     term: textFrom(term as Json, "a functor"),
@@ -322,34 +322,34 @@ function termFrom(json: JsonObject, inner: (item: Json) => Value): Value {
 }
 
 function variableOf(value: Value): Variable {
-  if (kindOf(value) !== "var") throw malformed("annotations end in a variable only");
+  if (kindOf(value) !== "var") throw malformed("annotation tail is not a variable");
   return value as Variable;
 }
 
 function variableFrom({ var: name, slot }: JsonObject): Variable {
   const number = slot ?? 0;
   if (typeof number !== "number" || !Number.isInteger(number) || number < 0 || number > 0xffff_ffff) {
-    throw malformed("a variable's slot beyond 32 bits");
+    throw malformed("variable slot beyond 32 bits");
   }
   return { var: textFrom(name as Json, "a variable's name"), slot: number };
 }
 
 function containerFrom(kind: Json, items: Value[]): Container {
   if (kind !== "map" && kind !== "set" && kind !== "queue" && kind !== "priority-queue") {
-    throw malformed(`${JSON.stringify(kind)} is no container`);
+    throw malformed(`unknown container ${JSON.stringify(kind)}`);
   }
-  if (kind === "map" && items.length % 2 !== 0) throw malformed("a key without its value");
+  if (kind === "map" && items.length % 2 !== 0) throw malformed("key without a value");
   return container(kind, items);
 }
 
 function aidFrom(json: Json, level = 0): Aid {
-  if (level > RESOLVER_LEVELS_MAX) throw new DecodeError("too-deep", "resolvers nested too deep");
+  if (level > RESOLVER_LEVELS_MAX) throw new DecodeError("too-deep", "resolvers nested too deeply");
   if (isText(json)) return named(json);
   if (!isObject(json)) throw malformed("expected an agent: its name, or an object");
   const { name, platform, addresses, resolvers, user, ...others } = json;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw malformed(`no agent has a member ${JSON.stringify(unknown)}`);
-  if (!isText(name)) throw malformed("an agent without a name");
+  if (unknown !== undefined) throw malformed(`unknown member ${JSON.stringify(unknown)} in an agent`);
+  if (!isText(name)) throw malformed("agent without a name");
   const contact = {
     addresses: arrayOf(addresses ?? [], "addresses", (address) => textFrom(address, "an address")),
     resolvers: arrayOf(resolvers ?? [], "agents", (resolver) => aidFrom(resolver, level + 1)),
@@ -363,7 +363,7 @@ function aidFrom(json: Json, level = 0): Aid {
 
 function named(text: string): Aid {
   const aid = Aid.parse(text);
-  if (aid === undefined) throw malformed(`${JSON.stringify(text)} is no agent name`);
+  if (aid === undefined) throw malformed(`invalid agent name ${JSON.stringify(text)}`);
   return aid;
 }
 
@@ -384,8 +384,8 @@ const TEXT_MEMBERS = {
  */
 export function messageFromJson(source: unknown): Message {
   const json = source as Json;
-  if (!isObject(json)) throw malformed("expected a message, as an object");
-  if (!isText(json["performative"])) throw malformed("a message without a performative");
+  if (!isObject(json)) throw malformed("expected a message object");
+  if (!isText(json["performative"])) throw malformed("message without a performative");
   const aids = (list: Json): Aid[] => arrayOf(list, "an array of agents", (aid) => aidFrom(aid));
   const message: { -readonly [Member in keyof Message]: Message[Member] } = {
     performative: json["performative"],
@@ -407,7 +407,7 @@ export function messageFromJson(source: unknown): Message {
       if (user.length > 0) message.user = user;
     } else if (Object.hasOwn(TEXT_MEMBERS, name)) {
       if (value !== null) message[TEXT_MEMBERS[name as keyof typeof TEXT_MEMBERS]] = textFrom(value, name);
-    } else throw malformed(`no message has a member ${JSON.stringify(name)}`);
+    } else throw malformed(`unknown member ${JSON.stringify(name)} in a message`);
   }
   return message;
 }
@@ -431,6 +431,6 @@ export function hex(bytes: Uint8Array): string {
  * @throws {@link DecodeError} if the text is not hexadecimal.
  */
 export function fromHex(digits: string): Uint8Array {
-  if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) throw malformed("bytes are pairs of hexadecimal digits");
+  if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) throw malformed("expected pairs of hexadecimal digits");
   return Uint8Array.from({ length: digits.length / 2 }, (_, at) => parseInt(digits.slice(2 * at, 2 * at + 2), 16));
 }

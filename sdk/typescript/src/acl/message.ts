@@ -97,8 +97,8 @@ const TEXTS = ["performative", "language", "encoding", "ontology", "protocol", "
  * @throws {@link EncodeError} otherwise.
  */
 export function checkTexts(message: { readonly [name in (typeof TEXTS)[number]]?: unknown }): void {
-  if (typeof message.performative !== "string" || message.performative === "") throw new EncodeError("a message without a performative");
-  for (const name of TEXTS) if (message[name] !== undefined && typeof message[name] !== "string") throw new EncodeError(`a message whose ${name} is no text`);
+  if (typeof message.performative !== "string" || message.performative === "") throw new EncodeError("message without a performative");
+  for (const name of TEXTS) if (message[name] !== undefined && typeof message[name] !== "string") throw new EncodeError(`invalid message: ${name} is not a text`);
 }
 
 /**

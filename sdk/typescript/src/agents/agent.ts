@@ -6,7 +6,7 @@ import type { Value } from "../acl/value.js";
 import { whenAborted } from "./aborts.js";
 import { Ams } from "./ams.js";
 import { Df } from "./df.js";
-import { AnswerError, EndedError, errorOf, lateFrom, RefusedError, StayedError } from "./errors.js";
+import { AnswerError, EndedError, errorOf, deadlineErrorFrom, RefusedError, StayedError } from "./errors.js";
 import { Progress, type StateSaver, type Restored } from "./saver.js";
 import { ANSWER_MS, TIMER_MS_MAX } from "./limits.js";
 import { Inbox, Mailbox, type Matcher, type Waiting } from "./mailbox.js";
@@ -29,7 +29,7 @@ export interface SessionPort {
 }
 
 /** Reason in the `failure` answer of a full mailbox. */
-const CROWDED = "the mailbox is full";
+const MAILBOX_FULL = "mailbox full";
 
 /** Performatives whose senders expect an answer, with or without `reply-with`. */
 const ASKING: readonly string[] = ["request", "query-if", "query-ref", "cfp", "subscribe"];
@@ -62,7 +62,7 @@ export class Agent {
   readonly #mailbox = new Mailbox({
     failed: (error, message) => this.tell(error, message),
     notUnderstood: (message) => this.#answer(message, "not-understood", message.content),
-    crowded: (message) => this.#answer(message, "failure", CROWDED),
+    mailboxFull: (message) => this.#answer(message, "failure", MAILBOX_FULL),
   });
   readonly #ending = new AbortController();
   #port: SessionPort | undefined;
@@ -140,7 +140,7 @@ export class Agent {
 
   get #bound(): SessionPort {
     if (this.#ending.signal.aborted) throw this.#ending.signal.reason;
-    if (this.#port === undefined) throw new WhimbrelError("the agent is on no platform yet: give it to platform.create");
+    if (this.#port === undefined) throw new WhimbrelError("the agent has no platform yet: pass it to platform.create");
     return this.#port;
   }
 
@@ -170,7 +170,7 @@ export class Agent {
     const { saver } = this.#bound;
     if (!saver) return;
     const { restored } = saver;
-    if (restored && !restored.code.startsWith("ts:")) throw new WhimbrelError(`what was kept of it is of ${restored.code}, which is no TypeScript`);
+    if (restored && !restored.code.startsWith("ts:")) throw new WhimbrelError(`cannot restore the agent: its saved state belongs to ${restored.code}, which is not TypeScript`);
     if (restored) read(valueFromJson(parseJson(new TextDecoder().decode(restored.state))));
     saver.source = () => ({ state: new TextEncoder().encode(valueToJson(write())), ...this.#progress.covered });
     this.#hasState = true;
@@ -198,11 +198,11 @@ export class Agent {
    */
   async moveTo(place: string, handled?: Message): Promise<void> {
     const { saver } = this.#bound;
-    if (!saver) throw new StayedError("not_movable", "it is not kept: create says whether it is (`Keep`)");
-    if (!this.#hasState || !saver.source) throw new StayedError("not_movable", "it does not say what its state is (`Agent.state`)");
+    if (!saver) throw new StayedError("not_movable", "not durable: pass a `Keep` to create");
+    if (!this.#hasState || !saver.source) throw new StayedError("not_movable", "no state declared: call `Agent.state` in setup");
     if (handled) this.#open.get(handled)?.();
     const written = saver.source();
-    if (!written) throw new StayedError("not_movable", "it is not to be written out now");
+    if (!written) throw new StayedError("not_movable", "its state is unknown at the moment");
     const wasSuspended = this.isSuspended;
     const left = saver.leave(place, written);
     this.suspend();
@@ -293,7 +293,7 @@ export class Agent {
       }
     } catch (error) {
       if (!(error instanceof AnswerError)) conversation.giveUp();
-      throw lateFrom(error, draft.receivers, waiting.timeoutMs ?? ANSWER_MS);
+      throw deadlineErrorFrom(error, draft.receivers, waiting.timeoutMs ?? ANSWER_MS);
     } finally {
       conversation.close();
     }
@@ -451,7 +451,7 @@ export class Agent {
 
   /** Reserves the agent for one platform. @internal */
   claim(): void {
-    if (this.#isClaimed) throw new WhimbrelError("the agent is on a platform already");
+    if (this.#isClaimed) throw new WhimbrelError("the agent already belongs to a platform: create another object");
     this.#isClaimed = true;
   }
 
@@ -504,7 +504,7 @@ export class Agent {
     };
     if (this.#mailbox.deliver(message, bytes, done)) return;
     done();
-    this.#answer(message, "failure", CROWDED);
+    this.#answer(message, "failure", MAILBOX_FULL);
   }
 
   /** True if a taken message counts as handled only after the agent has finished or answered it. @internal */

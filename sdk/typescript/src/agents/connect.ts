@@ -43,7 +43,7 @@ function webSocketUrl(url: string | URL): string {
   const address = new URL(url);
   const protocol = address.protocol.replace(/^http/, "ws");
   if (protocol !== "ws:" && protocol !== "wss:") {
-    throw new WhimbrelError(`${address.protocol} is no WebSocket's address: tcp:// and tls:// are for whimbrel/node`);
+    throw new WhimbrelError(`cannot connect to ${address.protocol}//: use ws:// or wss://, or import whimbrel/node for tcp:// and tls://`);
   }
   address.protocol = protocol;
   address.hash = "";

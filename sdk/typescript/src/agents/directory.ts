@@ -64,7 +64,7 @@ export function resultOf(content: Value): Value | undefined {
 /** Searches `df` or `ams`. */
 export async function search(agent: Agent, service: string, what: Value, waiting: Waiting): Promise<readonly Value[]> {
   const result = await perform(agent, service, what, waiting);
-  if (result === undefined) throw new WhimbrelError(`${service} answers a search without a result`);
+  if (result === undefined) throw new WhimbrelError(`invalid answer of ${service}: a search without a result`);
   return elementsOf(result);
 }
 

@@ -57,7 +57,7 @@ export class DeadlineError extends WhimbrelError {
 }
 
 /** Returns a {@link DeadlineError} that names the other agent. Returns other errors unchanged. @internal */
-export function lateFrom(error: unknown, asked: Draft["receivers"], timeoutMs: number): unknown {
+export function deadlineErrorFrom(error: unknown, asked: Draft["receivers"], timeoutMs: number): unknown {
   if (!(error instanceof DeadlineError)) return error;
   const names = (Array.isArray(asked) ? asked : [asked]).map(String).join(", ");
   return new DeadlineError(`${names} did not answer within ${Math.round(timeoutMs)} ms`);

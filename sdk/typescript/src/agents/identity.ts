@@ -40,7 +40,7 @@ const ED25519_OID = "06032b6570";
 export async function importKey(pem: string): Promise<CryptoKey> {
   const [, label, body = ""] = /-----BEGIN ([^-]+)-----([^-]*)-----END \1-----/.exec(pem) ?? [];
   if (label !== "PRIVATE KEY") {
-    throw new WhimbrelError(`the key is to be PEM that begins with BEGIN PRIVATE KEY (PKCS #8, not encrypted): this ${label === undefined ? "is no PEM" : `has BEGIN ${label}`}`);
+    throw new WhimbrelError(`cannot import the key: expected PEM with BEGIN PRIVATE KEY (PKCS #8, not encrypted), found ${label === undefined ? "no PEM" : `BEGIN ${label}`}`);
   }
   try {
     const bytes = Uint8Array.from(atob(body.replace(/\s/g, "")), (character) => character.charCodeAt(0));
@@ -48,7 +48,7 @@ export async function importKey(pem: string): Promise<CryptoKey> {
     const algorithm = head.includes(ED25519_OID) ? ALGORITHM : { name: "ECDSA", namedCurve: "P-256" };
     return await crypto.subtle.importKey("pkcs8", bytes, algorithm, false, ["sign"]);
   } catch (cause) {
-    throw new WhimbrelError(`the key cannot be used: it is to be one for Ed25519, or for ECDSA with P-256 (${String(cause)})`, { cause });
+    throw new WhimbrelError(`cannot import the key: expected Ed25519, or ECDSA with P-256 (${String(cause)})`, { cause });
   }
 }
 

@@ -23,7 +23,7 @@ interface Receiver {
 }
 
 /** Handles a message. Returns a promise if the work goes on. */
-export type Take = (message: Message) => Promise<void> | undefined;
+export type TakeMessage = (message: Message) => Promise<void> | undefined;
 
 type Done = (isTaken?: true) => void;
 
@@ -73,10 +73,10 @@ export interface MailboxOwner {
   /** Nothing took the message, and a matcher threw. The message is dropped. */
   notUnderstood(message: Message): void;
   /** A message that arrived while the agent was suspended has no room. */
-  crowded(message: Message): void;
+  mailboxFull(message: Message): void;
 }
 
-const NOBODY: MailboxOwner = { failed: nothing, notUnderstood: nothing, crowded: nothing };
+const NOBODY: MailboxOwner = { failed: nothing, notUnderstood: nothing, mailboxFull: nothing };
 
 /** An agent's mailbox. */
 export class Mailbox {
@@ -109,7 +109,7 @@ export class Mailbox {
       this.#room.leave(held);
       if (this.#take(held)) continue;
       held.done();
-      this.#owner.crowded(held.message);
+      this.#owner.mailboxFull(held.message);
     }
   }
 
@@ -165,7 +165,7 @@ export class Mailbox {
   }
 
   /** Adds a handler, also for waiting messages. The returned function removes it. */
-  handle(matcher: Matcher, take: Take): () => void {
+  handle(matcher: Matcher, take: TakeMessage): () => void {
     const begin = (held: MailboxEntry): boolean => {
       if (!this.#room.take(held)) return false;
       const done = (): void => {
@@ -356,7 +356,7 @@ export class Inbox implements AsyncIterable<Message> {
       };
       const late = (): void => {
         const left = until - performance.now();
-        if (left <= 0) waiter.fail(new DeadlineError(`no message came within ${Math.round(timeoutMs)} ms`));
+        if (left <= 0) waiter.fail(new DeadlineError(`no message within ${Math.round(timeoutMs)} ms`));
         else if (left < Infinity) timer = setTimeout(late, Math.min(Math.ceil(left), TIMER_MS_MAX));
       };
       this.#waiters.add(waiter);

@@ -374,7 +374,7 @@ export class Platform {
     // A repeated offer: the agent is here already.
     for (const entry of this.#entries.values()) if (entry.name === name && !entry.isLeft) return;
     try {
-      if (!this.#take) throw new WhimbrelError("its client takes in nobody");
+      if (!this.#take) throw new WhimbrelError("its client accepts no agents");
       await this.#take({ name, code });
     } catch (error) {
       this.#stays(name, error);
@@ -386,7 +386,7 @@ export class Platform {
     const entry = this.#entries.get(agent);
     if (!entry) return;
     try {
-      if (!entry.saver?.yields || entry.isLeft) throw new WhimbrelError("its client keeps it");
+      if (!entry.saver?.yields || entry.isLeft) throw new WhimbrelError("its client does not let it move");
       await entry.agent.yieldTo(to);
     } catch (error) {
       // A refusal by the node was reported already.
@@ -417,7 +417,7 @@ export class Platform {
     if (isNext && coming.bytes < of) return;
     entry.coming = undefined;
     this.#pending.delete(coming.frame);
-    if (!isNext) return coming.failed(new WhimbrelError(of === 0 ? `its node has not got ${code}` : `this is not the next part of ${code}`));
+    if (!isNext) return coming.failed(new WhimbrelError(of === 0 ? `its node does not have the code ${code}` : `unexpected part of the code ${code}`));
     const whole = new Uint8Array(of);
     for (let place = 0, index = 0; index < coming.parts.length; place += coming.parts[index++]?.length ?? 0) whole.set(coming.parts[index] ?? [], place);
     coming.done(whole);
@@ -433,7 +433,7 @@ export class Platform {
 
   #freeNumber(): number {
     for (let number = 0; number < Math.max(1, this.agentsMax); number++) if (!this.#entries.has(number)) return number;
-    throw new RefusedError("too-many-agents", `a session may have ${this.agentsMax} agents`);
+    throw new RefusedError("too-many-agents", `the session has its maximum of ${this.agentsMax} agents`);
   }
 
   #happened(event: SessionEvent): void {
@@ -462,7 +462,7 @@ export class Platform {
         return;
       }
       case "unreadable":
-        return this.#entries.get(event.agent)?.agent.tell(new WhimbrelError(`a message that cannot be read: ${event.why}`));
+        return this.#entries.get(event.agent)?.agent.tell(new WhimbrelError(`cannot decode a received message: ${event.why}`));
       case "certified":
         return this.#certified(event.agent, event.certificates);
       case "refused":
@@ -493,7 +493,7 @@ export class Platform {
     this.#pending.delete(of);
     this.#sent.delete(of);
     if (pending) pending.refused(new RefusedError(code, text));
-    else if (sent) sent.agent.tell(new RefusedError(code, sent.to === "" ? text : `${text}, of a message to ${sent.to}`));
+    else if (sent) sent.agent.tell(new RefusedError(code, sent.to === "" ? text : `message to ${sent.to}: ${text}`));
     // A message to an agent here could not be delivered. Its sender knows.
     else if (of === 0) for (const { agent } of this.#entries.values()) agent.tell(new RefusedError(code, text));
   }
@@ -595,7 +595,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Checks a name and options. An invalid frame would end the session with all its agents. */
 function check(name: string, { onLeave = "wait", save = "no" }: Keep = {}): void {
-  if (typeof name !== "string" || /\p{Surrogate}/u.test(name)) throw new RefusedError("bad-name", `${JSON.stringify(name)} is no text`);
-  if (!ON_LEAVE.includes(onLeave)) throw new WhimbrelError(`onLeave is ${String(onLeave)}: it is one of ${ON_LEAVE.join(", ")}`);
-  if (!SAVES.includes(save)) throw new WhimbrelError(`save is ${String(save)}: it is one of ${SAVES.join(", ")}`);
+  if (typeof name !== "string" || /\p{Surrogate}/u.test(name)) throw new RefusedError("bad-name", `agent name ${JSON.stringify(name)}: not a text`);
+  if (!ON_LEAVE.includes(onLeave)) throw new WhimbrelError(`invalid onLeave ${String(onLeave)}: use one of ${ON_LEAVE.join(", ")}`);
+  if (!SAVES.includes(save)) throw new WhimbrelError(`invalid save ${String(save)}: use one of ${SAVES.join(", ")}`);
 }

@@ -10,7 +10,7 @@ import { isTerm, type Value } from "../acl/value.js";
 import { newId, type Agent } from "./agent.js";
 import { cancel } from "./cancel.js";
 import { agentOf } from "./directory.js";
-import { DeadlineError, EndedError, errorOf, lateFrom, type AnswerError } from "./errors.js";
+import { DeadlineError, EndedError, errorOf, deadlineErrorFrom, type AnswerError } from "./errors.js";
 import { ALIVE_LOOK_MS, ANSWER_MS, RECEIVERS_MAX } from "./limits.js";
 import type { Inbox, Waiting } from "./mailbox.js";
 
@@ -271,8 +271,8 @@ async function isGone(agent: Agent, other: Aid, signal: AbortSignal | undefined)
 }
 
 function outcomeOf(proposal: Proposal, result: Message | undefined, hasEnded: boolean): Outcome {
-  if (result === undefined && hasEnded) return { proposal, error: new EndedError(`${proposal.agent} ended before it told a result`) };
-  if (result === undefined) return { proposal, error: new DeadlineError(`${proposal.agent} told no result in time`) };
+  if (result === undefined && hasEnded) return { proposal, error: new EndedError(`${proposal.agent} ended before it sent a result`) };
+  if (result === undefined) return { proposal, error: new DeadlineError(`${proposal.agent} sent no result in time`) };
   const error = errorOf(result);
   return error ? { proposal, error } : { proposal, result };
 }
@@ -351,7 +351,7 @@ export async function subscribe(agent: Agent, to: AidLike, content: Value, quest
     inbox.close();
     // Cancel, because the other agent may still agree after the deadline.
     if (error instanceof DeadlineError || signal?.aborted) cancel(agent, conversationId, { ...head, content });
-    throw lateFrom(error, to, timeoutMs);
+    throw deadlineErrorFrom(error, to, timeoutMs);
   }
   return {
     next: (waiting) => inbox.next(waiting),

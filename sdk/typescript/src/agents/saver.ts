@@ -233,7 +233,7 @@ export class StateSaver {
    * EndedError} if the agent ends first.
    */
   async save(): Promise<void> {
-    if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere: nothing is saved of it any more");
+    if (this.#isOver) throw new EndedError("cannot save: the agent ended, or has moved away");
     const pending = this.#write();
     if (pending) await new Promise<void>((done, failed) => Object.assign(pending, { done, failed }));
   }
@@ -263,7 +263,7 @@ export class StateSaver {
 
   #say({ state, upto, also = [] }: Checkpoint, to: string | null): number {
     const most = Math.min(STATE_BYTES_MAX, this.#port.stateBytesMax ?? Infinity);
-    if (state.length > most) throw new WhimbrelError(`a state of ${state.length} bytes cannot be kept: ${most} are the most`);
+    if (state.length > most) throw new WhimbrelError(`state too long: ${state.length} bytes, the limit is ${most}`);
     this.upto = Math.max(this.upto, upto);
     return this.#port.say({ state, also, upto: this.upto, to });
   }
@@ -284,9 +284,9 @@ export class StateSaver {
    * @throws {@link StayedError} if the agent stays. {@link EndedError} if it ended first.
    */
   leave(to: string, checkpoint: Checkpoint): Promise<void> {
-    if (this.#isOver) throw new EndedError("the agent ended, or is elsewhere");
-    if (this.#departure) throw new StayedError("not_movable", "it is on its way already");
-    if (to === this.#port.place) throw new StayedError("already_there", `it is at ${to} already`);
+    if (this.#isOver) throw new EndedError("cannot move: the agent ended, or has moved away");
+    if (this.#departure) throw new StayedError("not_movable", "already moving");
+    if (to === this.#port.place) throw new StayedError("already_there", `already at ${to}`);
     clearTimeout(this.#timer);
     this.#timer = undefined;
     let number: number;
@@ -354,10 +354,10 @@ export class StateSaver {
     this.#isOver = true;
     this.#hasMoved = hasMoved;
     if (hasMoved) this.#departure?.done();
-    else this.#departure?.failed(new EndedError("the agent ended before it was elsewhere"));
+    else this.#departure?.failed(new EndedError("the agent ended before it had moved"));
     this.#departure = undefined;
     clearTimeout(this.#timer);
-    for (const { failed } of this.#pending.values()) failed?.(new EndedError("the agent ended before its node said that it has its state"));
+    for (const { failed } of this.#pending.values()) failed?.(new EndedError("the agent ended before its node confirmed the save"));
     this.#pending.clear();
   }
 }

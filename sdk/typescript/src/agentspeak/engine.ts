@@ -148,7 +148,7 @@ export async function compileEngine(source: EngineSource): Promise<WebAssembly.M
   if (source instanceof WebAssembly.Module) return source;
   if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer) return WebAssembly.compile(source);
   const response = await (typeof source === "string" || source instanceof URL ? fetch(source) : (source as Response | PromiseLike<Response>));
-  if (!response.ok) throw new WhimbrelError(`the engine is not to be had: ${response.url} answers ${response.status}`);
+  if (!response.ok) throw new WhimbrelError(`cannot load the AgentSpeak engine: ${response.url} answered ${response.status}`);
   // Some servers do not know the type of WebAssembly. They must still work.
   if (response.headers.get("content-type")?.startsWith("application/wasm")) return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());
@@ -189,14 +189,14 @@ export class Engine {
     if (this.#fault) throw this.#fault;
     const input = encodeOrder(order);
     const length = input.length + bytes.length;
-    if (length > ORDER_BYTES_MAX) throw new WhimbrelError(`an order of ${length} bytes is too long: ${ORDER_BYTES_MAX} are the most`);
+    if (length > ORDER_BYTES_MAX) throw new WhimbrelError(`order too long: ${length} bytes, the limit is ${ORDER_BYTES_MAX}`);
     try {
       const text = this.#exports.whim_order(this.#write(input, bytes));
       const output = new Uint8Array(this.#exports.memory.buffer, this.#exports.whim_output(), this.#exports.whim_output_bytes());
       const reply = JSON.parse(decoder.decode(output.subarray(0, text))) as Omit<Reply, "bytes">;
       return { ...reply, bytes: output.slice(text) };
     } catch (error) {
-      this.#fault = error instanceof EngineError ? error : new EngineError(`the engine stopped: ${error instanceof Error ? error.message : String(error)}`);
+      this.#fault = error instanceof EngineError ? error : new EngineError(`the AgentSpeak engine failed: ${error instanceof Error ? error.message : String(error)}`);
       throw this.#fault;
     }
   }
@@ -204,7 +204,7 @@ export class Engine {
   /** Writes an order into the engine's memory. Returns the length of its text. */
   #write(text: Uint8Array, bytes: Uint8Array = new Uint8Array()): number {
     const at = this.#exports.whim_input(text.length + bytes.length);
-    if (at === 0) throw new EngineError(`an order of ${text.length + bytes.length} bytes is too long`);
+    if (at === 0) throw new EngineError(`order too long for the engine: ${text.length + bytes.length} bytes`);
     const input = new Uint8Array(this.#exports.memory.buffer, at, text.length + bytes.length);
     input.set(text);
     input.set(bytes, text.length);

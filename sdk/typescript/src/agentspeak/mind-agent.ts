@@ -53,8 +53,8 @@ export class MindAgent extends Agent {
    */
   override async moveTo(place: string): Promise<void> {
     const { saver } = this;
-    if (!saver || this.#early) throw new StayedError("not_movable", "it is not kept, or not there yet");
-    if (saver.isLeaving) throw new StayedError("not_movable", "it is on its way already");
+    if (!saver || this.#early) throw new StayedError("not_movable", "not durable, or not set up yet");
+    if (saver.isLeaving) throw new StayedError("not_movable", "already moving");
     try {
       await saver.leave(place, { state: this.#society.leave(this.#mind), upto: this.#upto });
     } catch (error) {
@@ -109,6 +109,6 @@ export class MindAgent extends Agent {
       throw error;
     }
     if (missing.length === 0) this.#waiting.push(number);
-    else if (message.performative !== "failure") this.reply(message, "failure", "the mailbox is full, or the agent ended");
+    else if (message.performative !== "failure") this.reply(message, "failure", "mailbox full, or agent ended");
   }
 }

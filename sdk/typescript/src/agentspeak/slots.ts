@@ -140,8 +140,8 @@ export class Slots {
   /** Creates the mind, restored or new. */
   #begin(agent: MindAgent, { name, path, code, options, isComing }: PendingAgent): void {
     const { restored } = agent;
-    if (restored && restored.code !== code) throw new WhimbrelError(`${name} is kept, and is of ${restored.code}, not of ${code}`);
-    if (!restored && isComing) throw new WhimbrelError(`${name} is to come here, and did not`);
+    if (restored && restored.code !== code) throw new WhimbrelError(`cannot restore ${name}: its saved state belongs to ${restored.code}, not to ${code}`);
+    if (!restored && isComing) throw new WhimbrelError(`cannot accept ${name}: its node sent no state`);
     const slot: Slot = { agent, waiting: [], services: [], requests: Promise.resolve() };
     this.#slots.set(name, slot);
     try {
@@ -194,7 +194,7 @@ export class Slots {
   /** Delivers a message from the platform to the society. */
   #deliver(agent: Agent, name: string, message: Message): void {
     const missing = this.society.isOver ? [name] : this.society.deliver({ ...message, receivers: [agent.aid] });
-    if (missing.length > 0 && message.performative !== "failure") agent.reply(message, "failure", "the mailbox is full, or the agent ended");
+    if (missing.length > 0 && message.performative !== "failure") agent.reply(message, "failure", "mailbox full, or agent ended");
   }
 
   /** Sends an agent's message to an agent outside. Messages of the society's AMS are sent by any agent with a slot. */
@@ -290,7 +290,7 @@ export class Slots {
       if (!(agent instanceof MindAgent) || agent.saver?.onLeave === "end") continue;
       this.#slots.delete(name);
       agent.lose();
-      this.onError(name, new WhimbrelError(`it waits for another session, as it was last saved: ${String(error)}`));
+      this.onError(name, new WhimbrelError(`the AgentSpeak engine failed; the agent waits for another session in its last saved state: ${String(error)}`));
     }
     await this.leaveAll();
   }

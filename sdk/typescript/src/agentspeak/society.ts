@@ -320,15 +320,15 @@ export class Society {
 
   /** The agents, in the order of their creation. */
   get agents(): readonly Member[] {
-    return this.#census().agents.map(([name, state]) => ({ name, state }));
+    return this.#agentStats().agents.map(([name, state]) => ({ name, state }));
   }
 
   /** Message counts by outcome. */
   get counters(): Counters {
-    return this.#census().counters;
+    return this.#agentStats().counters;
   }
 
-  #census(): { readonly agents: readonly (readonly [string, string])[]; readonly counters: Counters } {
+  #agentStats(): { readonly agents: readonly (readonly [string, string])[]; readonly counters: Counters } {
     const { answer } = this.#order("agents");
     if (typeof answer === "string" || !("agents" in answer)) throw unexpected(answer);
     return answer.agents;
@@ -439,7 +439,7 @@ export class Society {
   }
 
   #order(order: unknown, bytes?: Uint8Array): Reply {
-    if (this.#isOver) throw new WhimbrelError("the society was stopped");
+    if (this.#isOver) throw new WhimbrelError("the society has ended: load another one");
     const reply = this.#engineOrder(order, bytes);
     this.#follow(reply);
     return reply;
@@ -498,5 +498,5 @@ export class Society {
 }
 
 function unexpected(answer: Reply["answer"]): WhimbrelError {
-  return new WhimbrelError(typeof answer === "object" && "refused" in answer ? answer.refused.reason : "the engine answers something else than it was asked");
+  return new WhimbrelError(typeof answer === "object" && "refused" in answer ? answer.refused.reason : "unexpected answer of the AgentSpeak engine");
 }

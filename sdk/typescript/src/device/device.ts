@@ -11,9 +11,9 @@ import type { Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
 import type { DeviceAgent } from "./agent.js";
 import { WorkerPool, isFinal, DEVICE_LEFT } from "./worker-pool.js";
-import { Pace } from "./duration-trend.js";
+import { DurationTrend } from "./duration-trend.js";
 import { credentials } from "./protocol.js";
-import { again, battery, isHidden, within, type BatteryManager } from "./page.js";
+import { retryDelay, battery, isHidden, waitAtMost, type BatteryManager } from "./page.js";
 import type { WorkerLike } from "./worker-channel.js";
 
 /** Options of a device. */
@@ -127,7 +127,7 @@ export class Device {
   readonly #url: string;
   readonly #pool: WorkerPool;
   readonly #ending = new AbortController();
-  readonly #pace = new Pace();
+  readonly #durations = new DurationTrend();
   /** Set-up functions of the agents in the page itself, by name. */
   readonly #setups = new Map<string, Setup>();
   #platform: Platform | undefined;
@@ -172,7 +172,7 @@ export class Device {
    */
   static async join(url: string | URL, options: DeviceOptions = {}): Promise<Device> {
     const { workers = 1 } = options;
-    if (!Number.isInteger(workers) || workers < 1 || workers > WORKERS_MAX) throw new WhimbrelError(`a device has 1 to ${WORKERS_MAX} Workers, a whole number: workers is ${workers}`);
+    if (!Number.isInteger(workers) || workers < 1 || workers > WORKERS_MAX) throw new WhimbrelError(`invalid number of Workers ${workers}: expected an integer from 1 to ${WORKERS_MAX}`);
     const device = new Device(new URL(url).href, options);
     try {
       await device.#begin();
@@ -259,7 +259,7 @@ export class Device {
    * Errors of `setup`.
    */
   async create(name: string, setup: Setup): Promise<Agent> {
-    if (!this.#platform) throw new WhimbrelError("the device is part of no platform");
+    if (!this.#platform) throw new WhimbrelError("the device has not joined a platform");
     return this.#settle(this.#platform, name, setup);
   }
 
@@ -276,8 +276,8 @@ export class Device {
     const [kind, file = ""] = [code.slice(0, code.indexOf(":")), code.slice(code.indexOf(":") + 1)];
     const module = kind === "ts" && Object.hasOwn(modules, file) ? modules[file] : undefined;
     const isKnown = kind === "asl" || kind === "wasm" || module !== undefined;
-    if (!(typeof accepts === "function" ? accepts(name, code) : accepts)) throw new WhimbrelError(`the device ${this.name} does not take it in`);
-    if (!isKnown) throw new WhimbrelError(`the device ${this.name} does not know ${code}`);
+    if (!(typeof accepts === "function" ? accepts(name, code) : accepts)) throw new WhimbrelError(`the device ${this.name} does not accept it`);
+    if (!isKnown) throw new WhimbrelError(`the device ${this.name} does not have the code ${code}`);
     const agent = await this.#pool.assign({ type: "accept", name, code, module: module && absolute(module) });
     this.#options.onArrival?.(agent);
   }
@@ -297,7 +297,7 @@ export class Device {
       agent.onMessage({ performative: "failure", sender: "ams" }, () => undefined);
       agent.onMessage({ performative: "request", sender: "devices" }, (message) => this.#work(agent, message));
       agent.onMessage({ performative: ["confirm", "refuse", "inform"], sender: "devices" }, (message) => {
-        if (message.performative === "refuse") this.#trouble("", new WhimbrelError(`devices refuses: ${String(message.content)}`));
+        if (message.performative === "refuse") this.#trouble("", new WhimbrelError(`the agent devices refused a status report: ${String(message.content)}`));
       });
     });
     steward.onMessage({ performative: "query-ref", ontology: "whimbrel-mind" }, (message) => this.#show(steward, message));
@@ -309,7 +309,7 @@ export class Device {
     platform.onConnection((isConnected, why) => this.#connected(isConnected, why));
     void platform.closed.then((error) => this.#rejoin(error));
     void endedAlone(steward, platform).then(async (isAlone) => {
-      if (isAlone) await this.#end(new WhimbrelError(`its agent ended: ${await steward.ended}`));
+      if (isAlone) await this.#end(new WhimbrelError(`the device's agent ended: ${await steward.ended}`));
     });
     this.#connected(platform.isConnected);
     this.#tellHow();
@@ -321,7 +321,7 @@ export class Device {
     this.#connected(false, error.message);
     this.#trouble("", error);
     for (let failures = 1; !this.#isOver; failures++) {
-      await again(failures, this.#ending.signal);
+      await retryDelay(failures, this.#ending.signal);
       try {
         if (!this.#isOver) return await this.#joinAgain();
       } catch (why) {
@@ -392,7 +392,7 @@ export class Device {
     if (!working) return steward.reply(message, "refuse", content);
     try {
       const answer = await working;
-      if (!isHidden() && this.#pace.note(kind, performance.now() - since)) this.#pool.weighSoon();
+      if (!isHidden() && this.#durations.note(kind, performance.now() - since)) this.#pool.weighSoon();
       steward.reply(message, "inform", answer);
       onWork?.(kind, true);
     } catch (error) {
@@ -408,7 +408,7 @@ export class Device {
     const name = isTerm(content, "mind", 1) ? textOf(content.args[0]) : undefined;
     try {
       const agent = this.agents.find((one) => one.name === name);
-      if (!agent) throw new WhimbrelError(`there is no agent ${name} here`);
+      if (!agent) throw new WhimbrelError(`no agent ${name} on this device`);
       steward.reply(message, "inform", JSON.stringify(await agent.mind()));
     } catch (error) {
       if (!steward.signal.aborted) steward.reply(message, "failure", error instanceof Error ? error.message : String(error));
@@ -461,7 +461,7 @@ export class Device {
  */
 async function endedAlone(agent: Agent, platform: Platform): Promise<boolean> {
   if ((await agent.ended) === "finished") return true;
-  await within(OVER_MS, platform.closed);
+  await waitAtMost(OVER_MS, platform.closed);
   return platform.over === undefined;
 }
 

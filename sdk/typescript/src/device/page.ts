@@ -1,5 +1,5 @@
 /** The page of a device: battery, visibility, and the moments at which it wakes. */
-import { WAKING } from "../session/driver.js";
+import { WAKE_EVENTS } from "../session/driver.js";
 
 /** The browser's battery interface; few browsers have it. */
 export interface BatteryManager extends EventTarget {
@@ -24,7 +24,7 @@ export function isHidden(): boolean {
 }
 
 /** Waits for a promise, but at most `ms` milliseconds. */
-export async function within(ms: number, what: Promise<unknown>): Promise<void> {
+export async function waitAtMost(ms: number, what: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   await Promise.race([what, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
   clearTimeout(timer);
@@ -34,17 +34,17 @@ export async function within(ms: number, what: Promise<unknown>): Promise<void> 
  * Waits before a retry. The delay grows with the number of failures and has a random part, so that devices do not all
  * return at once. It ends early when the network returns, when the page wakes, and when `over` is aborted.
  */
-export function again(failures: number, over: AbortSignal): Promise<void> {
+export function retryDelay(failures: number, over: AbortSignal): Promise<void> {
   const most = Math.min(AGAIN_MS_MIN * 2 ** (failures - 1), AGAIN_MS_MAX);
   return new Promise((resolve) => {
     const goOn = (): void => {
       clearTimeout(timer);
-      for (const type of WAKING) globalThis.removeEventListener?.(type, goOn);
+      for (const type of WAKE_EVENTS) globalThis.removeEventListener?.(type, goOn);
       over.removeEventListener("abort", goOn);
       resolve();
     };
     const timer = setTimeout(goOn, most * (0.5 + Math.random() / 2));
-    for (const type of WAKING) globalThis.addEventListener?.(type, goOn);
+    for (const type of WAKE_EVENTS) globalThis.addEventListener?.(type, goOn);
     over.addEventListener("abort", goOn);
     if (over.aborted) goOn();
   });

@@ -65,7 +65,7 @@ export function measure(now: () => number = () => performance.now()): Weight {
     at += spent;
   }
   // Keeps the compiler from dropping the computation.
-  if (Number.isNaN(sum)) throw new Error("the benchmark went wrong");
+  if (Number.isNaN(sum)) throw new Error("the benchmark failed");
   rates.sort((one, other) => other - one);
   const [best = 1, rate = best] = [rates[0], rates[Math.floor(rates.length * QUICKER)]];
   return { units: Math.max(1, Math.round(rate / STEPS_PER_MS_OF_UNIT)), isBusy: done / (at - since) < best * STEADY };

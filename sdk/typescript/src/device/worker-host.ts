@@ -11,7 +11,7 @@ import type { Slots } from "../agentspeak/slots.js";
 import type { Society } from "../agentspeak/society.js";
 import type { GuestAgent, GuestModule, GuestStorage } from "../guest.js";
 import { credentials, faultOf, type JoinOrder, type WorkerReport, type Order, type Port } from "./protocol.js";
-import { within } from "./page.js";
+import { waitAtMost } from "./page.js";
 import { measure } from "./weigh.js";
 
 /**
@@ -147,14 +147,14 @@ export class WorkerHost {
 
   async #move(id: number, agent: number, to: string): Promise<void> {
     const hosted = this.#hosted.get(agent);
-    if (!hosted) throw new WhimbrelError("the agent ended, or is elsewhere");
+    if (!hosted) throw new WhimbrelError("the agent ended, or has moved away");
     await hosted.moveTo(to);
     this.#tell({ type: "done", id, value: null });
   }
 
   #mind(id: number, agent: number): void {
     const mind = this.#hosted.get(agent)?.mind?.();
-    if (!mind) throw new WhimbrelError("it is no AgentSpeak agent, or is not here");
+    if (!mind) throw new WhimbrelError("no mind to show: the agent is not written in AgentSpeak, or not here");
     this.#tell({ type: "done", id, value: mind });
   }
 
@@ -177,7 +177,7 @@ export class WorkerHost {
       const make = (isArriving: boolean): Promise<GuestAgent> => this.#guestOf(name, (one) => this.#fetched(one, code), {}, isArriving);
       return this.#createAgent(id, name, await make(true), { ...GUEST_KEEP, code, again: () => make(false) });
     }
-    if (module === undefined) throw new WhimbrelError(`nobody here knows ${code}`);
+    if (module === undefined) throw new WhimbrelError(`the device does not have the code ${code}`);
     return this.#spawnScript({ ...order, module, data: undefined, keep: { ...SCRIPT_KEEP, code } });
   }
 
@@ -244,7 +244,7 @@ export class WorkerHost {
     const { GuestModule } = await import("../guest.js");
     const loaded = await this.#moduleOf(module, async () => {
       const response = await fetch(module);
-      if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
+      if (!response.ok) throw new WhimbrelError(`cannot load ${module}: status ${response.status}`);
       return GuestModule.compile(await response.arrayBuffer());
     });
     const make = (): Promise<GuestAgent> => this.#guestOf(name, loaded, (data ?? {}) as Readonly<Record<string, Value>>);
@@ -298,7 +298,7 @@ export class WorkerHost {
   async #ended(id: number, reason: string): Promise<void> {
     const hosted = this.#hosted.get(id);
     // A stopping node reports the end of the session a moment later.
-    if (hosted?.isKept && !hosted.isToEnd && reason === KILLED) await within(OVER_MS, this.#here.closed);
+    if (hosted?.isKept && !hosted.isToEnd && reason === KILLED) await waitAtMost(OVER_MS, this.#here.closed);
     // If the session is over, the page learns that, and handles its agents itself.
     if (this.#hosted.get(id) === hosted && this.#hosted.delete(id) && !this.#platform?.over) this.#tell({ type: "ended", id, reason });
   }
@@ -307,14 +307,14 @@ export class WorkerHost {
   async #spawnMind({ id, name, module, data, keep }: SpawnOrder): Promise<void> {
     const { society, slots } = await this.#attached();
     const response = await fetch(module);
-    if (!response.ok) throw new WhimbrelError(`${module} is not to be had: ${response.status}`);
+    if (!response.ok) throw new WhimbrelError(`cannot load ${module}: status ${response.status}`);
     society.putFiles({ [module]: await response.text() });
     const { diagnostics } = await society.check(module);
     const first = diagnostics.find(({ severity }) => severity === "error");
     if (first) throw new WhimbrelError(withSlashes(first.rendered));
     const options = (data ?? {}) as Record<string, string>;
     if (keep) return this.#registerMind(id, society, await slots.spawnKept(name, module, options, { yields: this.#yields, ...keep }));
-    const hosted = hostedMind(society, name, () => Promise.reject(new StayedError("not_movable", "it is not kept: spawn says whether it is (`onLeave`)")));
+    const hosted = hostedMind(society, name, () => Promise.reject(new StayedError("not_movable", "not durable: pass `onLeave` to spawn")));
     const joined = new Promise<string>((resolve, reject) => this.#joining.set(name, { resolve, reject }));
     this.#take(id, hosted);
     try {
@@ -414,11 +414,11 @@ function hostedMind(society: Society, name: string, moveTo: HostedAgent["moveTo"
 }
 
 function isAgentClass(given: AgentModule["default"]): given is new (data: unknown) => Agent {
-  if (typeof given !== "function") throw new WhimbrelError("an agent's module exports a function or a class as its default");
+  if (typeof given !== "function") throw new WhimbrelError("invalid agent module: its default export must be a function or a class");
   const prototype: unknown = given.prototype;
   if (prototype instanceof Agent) return true;
   if (Object.getOwnPropertyDescriptor(given, "prototype")?.writable === false) {
-    throw new WhimbrelError("the class extends no Agent of this copy of the library: export a function, or load the library as one file");
+    throw new WhimbrelError("the exported class extends the Agent of another copy of the library: export a function, or bundle the library once");
   }
   return false;
 }

@@ -6,7 +6,7 @@ import { TIMER_MS_MAX } from "../agents/limits.js";
 import type { Code } from "../session/frames.js";
 import { SessionError } from "../session/session.js";
 import { DeviceAgent } from "./agent.js";
-import { again, isHidden, within } from "./page.js";
+import { retryDelay, isHidden, waitAtMost } from "./page.js";
 import type { WorkerFault, JoinOrder } from "./protocol.js";
 import type { Weight } from "./weigh.js";
 import { errorOf, WorkerChannel, type WorkerQuery, type WorkerLike } from "./worker-channel.js";
@@ -133,7 +133,7 @@ export class WorkerPool {
       } else if (report.type === "trouble") this.#owner.trouble(report.agent, errorOf(report.fault));
       else if (report.type === "printed") this.#owner.printed(report.agent, report.text);
       else if (report.type === "closed") this.#lost(worker, report.fault);
-      else if (report.type === "connection" && !report.isConnected && !this.#isOver) this.#owner.trouble("", new WhimbrelError(`no connection: ${report.why ?? ""}`));
+      else if (report.type === "connection" && !report.isConnected && !this.#isOver) this.#owner.trouble("", new WhimbrelError(`no connection to the node: ${report.why ?? ""}`));
     }) };
     const { channel } = worker;
     const late = setTimeout(() => channel.terminate(`a Worker did not join within ${JOIN_MS / 1000} s`), JOIN_MS);
@@ -141,7 +141,7 @@ export class WorkerPool {
       await channel.join({ ...this.#owner.order, isWatched });
       if (this.#isOver) throw new WhimbrelError(DEVICE_LEFT);
     } catch (error) {
-      channel.terminate("it could not join");
+      channel.terminate("the Worker could not join");
       throw error;
     } finally {
       clearTimeout(late);
@@ -168,7 +168,7 @@ export class WorkerPool {
     this.#workers.splice(place, 1);
     this.#owner.changed();
     this.#owner.trouble("", error);
-    for (const { name } of guilty) this.#owner.trouble(name, new WhimbrelError(`it had its turn when ${error.message}: it is not brought back here`));
+    for (const { name } of guilty) this.#owner.trouble(name, new WhimbrelError(`not restored on this device, because it had its turn when ${error.message}`));
     void this.#replace(worker.units, isStuck).then((other) => {
       for (const agent of waiting) if (other) void this.#restore(agent, reason, isStuck ? other : undefined);
       else agent.over(reason);
@@ -200,7 +200,7 @@ export class WorkerPool {
         if (this.#isOver) break;
         if (failures++ === 0) this.#owner.trouble("", error instanceof Error ? error : new WhimbrelError(String(error)));
         if (isFinal(error)) break;
-        await again(failures, this.#ending.signal);
+        await retryDelay(failures, this.#ending.signal);
       }
     }
     return undefined;
@@ -216,7 +216,7 @@ export class WorkerPool {
 
   async #close({ channel, agents }: PooledWorker): Promise<void> {
     channel.say({ type: "leave" });
-    await within(LEAVE_MS, channel.closed);
+    await waitAtMost(LEAVE_MS, channel.closed);
     channel.terminate(DEVICE_LEFT);
     for (const agent of agents.values()) agent.over(DEVICE_LEFT);
   }
@@ -323,7 +323,7 @@ export class WorkerPool {
     const free = this.#workers.filter((worker) => load(worker) < worker.channel.agentsMax).sort((one, other) => load(one) - load(other));
     if (free.length > 0) return free;
     if (this.#isOver) throw new WhimbrelError(DEVICE_LEFT);
-    throw new WhimbrelError(this.size === 0 ? "the device's Workers are gone, and are being replaced" : "the device has as many agents as it may have");
+    throw new WhimbrelError(this.size === 0 ? "no Worker available: the device is replacing its Workers" : "the device has its maximum number of agents");
   }
 
   /** Executes a part of work in the least busy Worker; undefined without Workers. */

@@ -85,7 +85,7 @@ export class GuestAgent extends Agent {
 
   /** The module. */
   get module(): GuestModule {
-    if (!this.#module) throw new WhimbrelError("its code is not there yet");
+    if (!this.#module) throw new WhimbrelError("the agent's module is not loaded yet");
     return this.#module;
   }
 
@@ -114,7 +114,7 @@ export class GuestAgent extends Agent {
 
   /** Returns the state in the format of nodes. During a call, it is the state before the call. */
   snapshot(): Uint8Array<ArrayBuffer> {
-    if (!this.#guest) throw new Error("the agent is on no platform yet");
+    if (!this.#guest) throw new WhimbrelError("the agent has no platform yet: pass it to platform.create");
     return this.#guest.snapshot();
   }
 
@@ -123,7 +123,7 @@ export class GuestAgent extends Agent {
     const { restored } = this;
     if (!restored) return undefined;
     const hash = await this.module.hash();
-    if (!restored.code.startsWith(`wasm:${hash}/`)) throw new WhimbrelError(`what was kept of it is of ${restored.code}, not of wasm:${hash}`);
+    if (!restored.code.startsWith(`wasm:${hash}/`)) throw new WhimbrelError(`cannot restore the agent: its saved state belongs to ${restored.code}, not to wasm:${hash}`);
     // An agent that was saved before its first call has no state.
     return new TextDecoder().decode(restored.state) === "null" ? undefined : restored.state;
   }
@@ -198,7 +198,7 @@ export class GuestAgent extends Agent {
       this.#untaken.add(taken);
       if (this.#guest?.deliver(message, taken)) return void this.#work();
       taken();
-      if (message.performative !== "failure") this.reply(message, "failure", "the mailbox is full");
+      if (message.performative !== "failure") this.reply(message, "failure", "mailbox full");
     });
   }
 
@@ -268,13 +268,13 @@ export class GuestAgent extends Agent {
     const { travel } = this.#options;
     if (travel) return travel(hop, this);
     if (hop.clone === undefined && this.saver) return this.#depart(hop.to, guest).catch((error: unknown) => stayed(hop.to, error));
-    return Promise.resolve({ type: "stayed", to: hop.to, why: `there is no way to ${hop.to} from here` });
+    return Promise.resolve({ type: "stayed", to: hop.to, why: `no way to ${hop.to} from here: the agent is not durable, or a clone` });
   }
 
   /** Leaves through its node. Afterwards there is nothing to report here. */
   async #depart(to: string, guest: Guest): Promise<undefined> {
     const { saver } = this;
-    if (!saver) throw new StayedError("not_movable", "it is not kept");
+    if (!saver) throw new StayedError("not_movable", "not durable");
     await saver.leave(to, { state: guest.departure(), ...this.#progress.covered });
     return undefined;
   }
@@ -297,9 +297,9 @@ export class GuestAgent extends Agent {
 
   /** Moves between two calls, or in a call that waits. */
   override moveTo(place: string): Promise<void> {
-    if (!this.saver || !this.#guest) return Promise.reject(new StayedError("not_movable", "it is not kept, or not there yet"));
-    if (this.isSuspended) return Promise.reject(new StayedError("not_movable", "it is suspended"));
-    if (this.#wanted || this.saver.isLeaving) return Promise.reject(new StayedError("not_movable", "it is on its way already"));
+    if (!this.saver || !this.#guest) return Promise.reject(new StayedError("not_movable", "not durable, or not set up yet"));
+    if (this.isSuspended) return Promise.reject(new StayedError("not_movable", "suspended: resume it first"));
+    if (this.#wanted || this.saver.isLeaving) return Promise.reject(new StayedError("not_movable", "already moving"));
     const moved = new Promise<void>((done, failed) => (this.#wanted = { place, done, failed }));
     void this.#work();
     return moved;
@@ -421,7 +421,7 @@ export class GuestAgent extends Agent {
     const others = own.filter(({ name, type }) => name !== service.name || type !== service.type);
     const isKnown = others.length < own.length;
     this.#services = own;
-    if (!isOffered && !isKnown) return { code: UNKNOWN, reason: "it offers no such service" };
+    if (!isOffered && !isKnown) return { code: UNKNOWN, reason: "no such service registered" };
     if (isOffered && isKnown) return { code: 0 };
     const services = isOffered ? [...own, service] : others;
     await this.#asked(services.length === 0 ? this.df.deregister() : own.length === 0 ? this.df.register({ services }) : this.df.modify({ services }));

@@ -64,7 +64,7 @@ export class ModuleReader {
    */
   many<T>(one: (index: number) => T): T[] {
     const count = this.u32();
-    if (count > this.bytes.length - this.at) throw new ModuleError("no module that can run here: more is announced than there is");
+    if (count > this.bytes.length - this.at) throw new ModuleError("unsupported module: truncated vector");
     return Array.from({ length: count }, (_, index) => one(index));
   }
 }
@@ -116,14 +116,14 @@ function skipImmediates(opcode: number, reader: ModuleReader): void {
   if (opcode === 0x44) return reader.skip(8);
   if (opcode === 0xfc) return skipBulk(reader.u32(), reader);
   if (opcode === 0xfd) return skipVector(reader.u32(), reader);
-  throw new ModuleError(`no module that can run here: it has an instruction 0x${opcode.toString(16)}`);
+  throw new ModuleError(`unsupported module: unknown instruction 0x${opcode.toString(16)}`);
 }
 
 function skipBulk(opcode: number, reader: ModuleReader): void {
   if (opcode < 8) return;
   if (opcode === 9 || opcode === 13) throw uncapturable("drops a segment");
   if ([12, 14, 15, 17].includes(opcode)) throw uncapturable("changes a table");
-  if (opcode > 17) throw new ModuleError(`no module that can run here: it has an instruction 0xfc ${opcode}`);
+  if (opcode > 17) throw new ModuleError(`unsupported module: unknown instruction 0xfc ${opcode}`);
   reader.leb();
   if (opcode === 8 || opcode === 10) reader.leb();
 }
@@ -134,5 +134,5 @@ function skipVector(opcode: number, reader: ModuleReader): void {
   if (opcode === 12 || opcode === 13) reader.skip(16);
   if (hasPlace) reader.leb(), reader.leb();
   if (hasLane) reader.skip(1);
-  if (opcode > 255) throw new ModuleError(`no module that can run here: it has an instruction 0xfd ${opcode}`);
+  if (opcode > 255) throw new ModuleError(`unsupported module: unknown instruction 0xfd ${opcode}`);
 }

@@ -77,7 +77,7 @@ export class Output {
 
 /** Error for an invalid state. */
 export function badState(): DecodeError {
-  return new DecodeError("malformed", "the bytes are no state of such an agent");
+  return new DecodeError("malformed", "not a state of this agent");
 }
 
 /** Reader of a state's bytes. */

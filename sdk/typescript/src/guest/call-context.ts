@@ -143,7 +143,7 @@ export class CallContext {
     try {
       return this.hold(valueBytes(value));
     } catch (error) {
-      return this.refuse(MALFORMED, `the answer cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      return this.refuse(MALFORMED, `the answer cannot be encoded: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
@@ -185,9 +185,9 @@ export class CallContext {
   /** Returns the answer to a query. If there is none yet, aborts the call. */
   ask(question: Question): number {
     const { inputs } = this;
-    if (!inputs) return this.refuse(DENIED, "the platform cannot be asked now");
+    if (!inputs) return this.refuse(DENIED, "queries are not permitted in this call");
     const at = inputs.asked++;
-    if (at >= CALL_QUESTIONS_MAX) return this.refuse(QUOTA, `${CALL_QUESTIONS_MAX} questions in one call are the most`);
+    if (at >= CALL_QUESTIONS_MAX) return this.refuse(QUOTA, `too many queries in one call: the limit is ${CALL_QUESTIONS_MAX}`);
     const [known, answer] = inputs.answers[at] ?? [];
     const isSame = known?.what === question.what && known.about.every((text, index) => text === question.about[index]);
     if (!isSame || !answer) {

@@ -111,10 +111,10 @@ export function readMessage(bytes: Uint8Array, sender: Aid): Message {
     else if (field === Field.ReplyBy) message.replyByMs = replyBy(at, reader);
     else if (field === Field.User) user.push(userParameter(at));
     // Ignored, because the sender is known.
-    else if (field !== Field.Sender) throw reader.error("a field that no message has");
+    else if (field !== Field.Sender) throw reader.error("unknown field in a message");
   }
-  if (performative === undefined) throw reader.error("no number of a performative", 0);
-  if (receivers.length === 0) throw reader.error("a message without a receiver");
+  if (performative === undefined) throw reader.error("invalid number of a performative", 0);
+  if (receivers.length === 0) throw reader.error("message without a receiver");
   message.performative = performative;
   if (replyTo.length > 0) message.replyTo = replyTo;
   if (user.length > 0) message.user = user;
@@ -122,7 +122,7 @@ export function readMessage(bytes: Uint8Array, sender: Aid): Message {
 }
 
 function replyBy(bytes: Uint8Array, reader: Reader): number {
-  if (bytes.length !== 8) throw reader.error("a reply-by that has not eight bytes");
+  if (bytes.length !== 8) throw reader.error("reply-by is not eight bytes long");
   return Number(BigInt.asUintN(64, new Reader(bytes).i64()));
 }
 
@@ -141,7 +141,7 @@ export function agentNamed(name: string): Aid | undefined {
 
 function agent(bytes: Uint8Array, reader: Reader): Aid {
   const aid = agentNamed(reader.utf8(bytes));
-  if (!aid) throw reader.error("no agent's name");
+  if (!aid) throw reader.error("invalid agent name");
   return aid;
 }
 
@@ -156,15 +156,15 @@ export type MessageMatcher = (message: Message) => boolean;
 export function readTemplate(bytes: Uint8Array, platform: string): MessageMatcher {
   if (bytes.length === 0) return () => true;
   const reader = new Reader(bytes);
-  if (bytes.length > TEMPLATE_BYTES_MAX) throw reader.error("a template that is too long");
+  if (bytes.length > TEMPLATE_BYTES_MAX) throw reader.error("template too long");
   const number = reader.byte();
   const performative = PERFORMATIVES[number];
-  if (performative === undefined && number !== NAMED && number !== ANY) throw reader.error("no number of a performative", 0);
+  if (performative === undefined && number !== NAMED && number !== ANY) throw reader.error("invalid number of a performative", 0);
   const parts: MessageMatcher[] = performative === undefined ? [] : [(message) => message.performative === performative];
   for (let count = 1; !reader.isDone; count++) {
     const field = reader.byte() as Field;
     const at = reader.bytes();
-    if (count > TEMPLATE_PARTS_MAX) throw reader.error("a template of too many parts");
+    if (count > TEMPLATE_PARTS_MAX) throw reader.error("template with too many parts");
     parts.push(part(field, at, reader, platform));
   }
   return (message) => parts.every((fits) => fits(message));
@@ -179,6 +179,6 @@ function part(field: Field, bytes: Uint8Array, reader: Reader, platform: string)
   const wanted = reader.utf8(bytes);
   if (field === Field.Performative) return ({ performative }) => performative === wanted;
   const name = TEXTS.find(([number]) => number === field)?.[1];
-  if (name === undefined || field === Field.ReplyWith || field === Field.Encoding) throw reader.error("a field that no template has");
+  if (name === undefined || field === Field.ReplyWith || field === Field.Encoding) throw reader.error("unknown field in a template");
   return (message) => message[name] === wanted;
 }

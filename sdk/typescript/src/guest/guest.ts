@@ -102,7 +102,7 @@ export class Guest {
     try {
       if (morePages > 0) this.#exports.memory.grow(morePages);
     } catch {
-      throw new GuestError("it has more memory than it may have here (quota memory_bytes)");
+      throw new GuestError("its state needs more memory than permitted here (quota memory_bytes)");
     }
     if (changes.length === 0) return;
     const input = new Input(changes);
@@ -382,7 +382,7 @@ export class Guest {
     if (wait.type === "until") return wait.until <= context.now ? this.#goOn(0) : REST;
     const length = context.takeMatching(readTemplate(wait.template, context.surroundings.platform));
     if (length !== undefined) return this.#goOn(length);
-    return wait.until <= context.now ? this.#goOn(context.refuse(TIMEOUT, "no such message came in time")) : REST;
+    return wait.until <= context.now ? this.#goOn(context.refuse(TIMEOUT, "no matching message in time")) : REST;
   }
 
   /** Continues a suspended call with this answer. */
@@ -390,7 +390,7 @@ export class Guest {
     const { callState } = this.#context;
     const call = callState.suspended?.call;
     const { asyncify_start_rewind: rewind } = this.#exports;
-    if (!call || !rewind) throw new GuestError("it cannot be suspended here: it was not prepared");
+    if (!call || !rewind) throw new GuestError("it cannot be suspended here: its module was not prepared");
     callState.suspended = undefined;
     // binaryen's `Asyncify` stores the end of the used area there.
     const bytes = this.#bytes();
@@ -406,7 +406,7 @@ export class Guest {
     if (this.#buffer.room < bytes.length || this.#buffer.at === 0) {
       const room = Math.max(bytes.length, INBOX_BYTES_MIN);
       const at = this.#exports.whim_inbox(room) >>> 0;
-      if (at === 0) throw new GuestError("it has no room for what it is handed");
+      if (at === 0) throw new GuestError("it returned no buffer for its input (whim_inbox)");
       this.#buffer = { at, room, used: 0 };
     }
     const { at, room, used } = this.#buffer;
@@ -439,9 +439,9 @@ export class Guest {
       // An earlier request to move after the call is void, because the call continues.
       if (phase.wait.type !== "hop") context.requests.hop = undefined;
       context.callState.suspended = { call, wait: phase.wait };
-    } else if (phase.type === "rewinding") throw new GuestError("it cannot be suspended here: it did not come back to where it waited");
+    } else if (phase.type === "rewinding") throw new GuestError("it cannot be resumed: it did not return to the import where it waited");
     else if (wasWaiting) this.#clearUnwound();
-    if (code !== 0 && !context.callState.suspended) throw new GuestError(`it answered ${code}`);
+    if (code !== 0 && !context.callState.suspended) throw new GuestError(`its call returned ${code}`);
     return this.#outcome();
   }
 

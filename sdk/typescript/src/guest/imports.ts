@@ -41,7 +41,7 @@ function withTexts(context: CallContext, places: readonly number[], work: (...te
   const texts: string[] = [];
   for (let at = 0; at + 1 < places.length; at += 2) {
     const found = text(context, places[at] as number, places[at + 1] as number);
-    if (found === undefined) return context.refuse(MALFORMED, "text that is not UTF-8, or too long");
+    if (found === undefined) return context.refuse(MALFORMED, "text not UTF-8, or too long");
     texts.push(found);
   }
   return work(...texts);
@@ -63,7 +63,7 @@ const later = (now: number, ms: bigint): number => (ms < 0n ? Infinity : timeAt(
 
 /** Ends a guest that sends or prints too much at once, as nodes do. */
 function checkLength(bytes: number): void {
-  if (bytes > MESSAGE_BYTES) throw new GuestError(`it sends or prints ${bytes} bytes at once: ${MESSAGE_BYTES} are the most (quota message_bytes)`);
+  if (bytes > MESSAGE_BYTES) throw new GuestError(`it sends or prints ${bytes} bytes at once, the limit is ${MESSAGE_BYTES} (quota message_bytes)`);
 }
 
 function messages(context: CallContext): Functions {
@@ -80,7 +80,7 @@ function messages(context: CallContext): Functions {
       const { requests, surroundings } = context;
       requests.messages += message.receivers.length;
       if (requests.messages > CALL_MESSAGES_MAX || !context.maySay(bytes.length)) {
-        return context.refuse(FULL, `${CALL_MESSAGES_MAX} messages of ${CALL_BYTES_MAX} bytes in one call are the most`);
+        return context.refuse(FULL, `too many messages in one call: the limits are ${CALL_MESSAGES_MAX} messages and ${CALL_BYTES_MAX} bytes`);
       }
       context.later(() => surroundings.send(message));
       return 0;
@@ -88,7 +88,7 @@ function messages(context: CallContext): Functions {
     on_failure: (ptr: number, len: number) => {
       const bytes = context.region(ptr, len).slice();
       checkLength(bytes.length);
-      if (bytes.length > LAST_WORDS_BYTES_MAX) return context.refuse(MALFORMED, `a message of ${bytes.length} bytes: ${LAST_WORDS_BYTES_MAX} are the most`);
+      if (bytes.length > LAST_WORDS_BYTES_MAX) return context.refuse(MALFORMED, `last words too long: ${bytes.length} bytes, the limit is ${LAST_WORDS_BYTES_MAX}`);
       try {
         const receivers = bytes.length > 0 ? readMessage(bytes, Aid.NOBODY).receivers : [];
         if (!receivers.every(isAgent)) return context.refuse(DENIED, "last words go to agents, not to topics and groups");
@@ -101,7 +101,7 @@ function messages(context: CallContext): Functions {
     take: (ptr: number, len: number) => {
       const fits = template(context, ptr, len);
       if (typeof fits === "string") return context.refuse(MALFORMED, fits);
-      return context.takeMatching(fits) ?? context.refuse(UNKNOWN, "no such message waits");
+      return context.takeMatching(fits) ?? context.refuse(UNKNOWN, "no matching message");
     },
     read: (ptr: number, cap: number) => {
       const { held } = context.callState;
@@ -126,7 +126,7 @@ function platform(context: CallContext): Functions {
     node: (ptr: number, cap: number) => context.copyOut(ptr, cap, encoder.encode(surroundings.node)),
     timer: (ms: bigint, tag: bigint) => {
       const { callState } = context;
-      if (callState.timers.filter((one) => one.tag !== tag).length >= TIMERS_MAX) return context.refuse(FULL, `${TIMERS_MAX} timers are the most`);
+      if (callState.timers.filter((one) => one.tag !== tag).length >= TIMERS_MAX) return context.refuse(FULL, `too many timers: the limit is ${TIMERS_MAX}`);
       callState.timers = withTimer(callState.timers, later(context.now, ms < 0n ? 0n : ms), tag);
       return 0;
     },
@@ -134,17 +134,17 @@ function platform(context: CallContext): Functions {
       const { callState } = context;
       const before = callState.timers.length;
       callState.timers = callState.timers.filter((one) => one.tag !== tag);
-      return callState.timers.length < before ? 0 : context.refuse(UNKNOWN, "no such timer is set");
+      return callState.timers.length < before ? 0 : context.refuse(UNKNOWN, "no such timer");
     },
     timer_left: (tag: bigint) => {
       const timer = context.callState.timers.find((one) => one.tag === tag);
-      if (!timer) return BigInt(context.refuse(UNKNOWN, "no such timer is set"));
+      if (!timer) return BigInt(context.refuse(UNKNOWN, "no such timer"));
       return BigInt(Math.ceil(Math.max(0, Math.min(timer.at, TIME_END) - context.now) / 1000));
     },
     now: () => BigInt(Math.floor(context.wall)),
     random: (ptr: number, len: number) => {
       const room = context.region(ptr, len);
-      if (room.length > RANDOM_BYTES_MAX) return context.refuse(MALFORMED, `${RANDOM_BYTES_MAX} random bytes are the most at a time`);
+      if (room.length > RANDOM_BYTES_MAX) return context.refuse(MALFORMED, `too many random bytes: the limit is ${RANDOM_BYTES_MAX}`);
       context.random(room);
       return 0;
     },
@@ -158,8 +158,8 @@ function line(context: CallContext, ptr: number, len: number, write: (text: stri
   checkLength(context.region(ptr, len).length);
   const said = text(context, ptr, len);
   context.requests.lines++;
-  if (said === undefined) context.refuse(MALFORMED, "text that is not UTF-8, or too long");
-  else if (context.requests.lines > CALL_MESSAGES_MAX || !context.maySay(said.length)) context.refuse(FULL, `${CALL_MESSAGES_MAX} lines in one call are the most`);
+  if (said === undefined) context.refuse(MALFORMED, "text not UTF-8, or too long");
+  else if (context.requests.lines > CALL_MESSAGES_MAX || !context.maySay(said.length)) context.refuse(FULL, `too many lines in one call: the limit is ${CALL_MESSAGES_MAX}`);
   else context.later(() => write(said));
 }
 
@@ -170,7 +170,7 @@ function directories(context: CallContext): Functions {
     withTexts(context, [ptr, len, kind, kindLen], (...about) => context.ask({ what, about }));
   const named = (what: Question["what"]) => (ptr: number, len: number) => {
     const name = text(context, ptr, len);
-    if (name === undefined || !agentNamed(name)) return context.refuse(MALFORMED, "no name");
+    if (name === undefined || !agentNamed(name)) return context.refuse(MALFORMED, "invalid name");
     return context.ask({ what, about: [name] });
   };
   return {
@@ -180,7 +180,7 @@ function directories(context: CallContext): Functions {
     exists: named("exists"),
     join: named("join"),
     leave: named("leave"),
-    act: (ptr: number, len: number) => withTexts(context, [ptr, len], (name) => context.refuse(UNKNOWN, `there is no environment ${name} here`)),
+    act: (ptr: number, len: number) => withTexts(context, [ptr, len], (name) => context.refuse(UNKNOWN, `no environment ${name} here`)),
   };
 }
 
@@ -191,7 +191,7 @@ const REFUSALS: Readonly<Record<Exclude<StorageRefusal, "quota">, number>> = { m
 function storage(context: CallContext): Functions {
   const { storage } = context.surroundings;
   const denied = (): number => context.refuse(DENIED, "the policy does not grant storage");
-  const nothing = (): number => context.refuse(UNKNOWN, "nothing is kept under this key");
+  const nothing = (): number => context.refuse(UNKNOWN, "no value for this key");
   return {
     storage_get: (ptr: number, len: number) =>
       withTexts(context, [ptr, len], (key) => {
@@ -264,7 +264,7 @@ function places(context: CallContext): Functions {
 function hopTo(context: CallContext, where: readonly number[]): Hop | number {
   let hop: Hop | undefined;
   const code = withTexts(context, where, (to, clone) => {
-    if (to === "" || to === undefined) return context.refuse(MALFORMED, "a node without a name");
+    if (to === "" || to === undefined) return context.refuse(MALFORMED, "destination without a name");
     hop = { to, ...(clone !== undefined && { clone }) };
     return 0;
   });
@@ -277,7 +277,7 @@ function waits(context: CallContext, exports: () => Suspendable): Functions {
   const suspend = (wait: () => Wait | number): number => {
     const { phase } = context;
     const { asyncify_start_unwind: unwind, asyncify_stop_rewind: stop } = exports();
-    if (!unwind || !stop) throw new GuestError("it cannot be suspended here: it was prepared in an unknown way");
+    if (!unwind || !stop) throw new GuestError("it cannot be suspended here: its module was prepared in an unknown way");
     if (phase.type === "rewinding") {
       context.phase = { type: "straight" };
       stop();
@@ -285,7 +285,7 @@ function waits(context: CallContext, exports: () => Suspendable): Functions {
     }
     const wanted = wait();
     if (typeof wanted === "number") return wanted;
-    if (!context.maySuspend) throw new GuestError("it cannot be suspended here: nothing waits in whim_before_move, whim_stop and when it is instantiated");
+    if (!context.maySuspend) throw new GuestError("it cannot wait in whim_before_move, in whim_stop, or during instantiation");
     const at = unwindArea(context, exports().memory);
     context.phase = { type: "unwinding", wait: wanted };
     unwind(at);

@@ -83,11 +83,11 @@ export class GuestModule {
    */
   static async compile(source: BufferSource, { memoryBytes = MEMORY_BYTES }: { readonly memoryBytes?: number } = {}): Promise<GuestModule> {
     const bytes = ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice() : new Uint8Array(source).slice();
-    if (bytes.length > MODULE_BYTES_MAX) throw new ModuleError(`a module of ${bytes.length} bytes: ${MODULE_BYTES_MAX} are the most`);
+    if (bytes.length > MODULE_BYTES_MAX) throw new ModuleError(`module too long: ${bytes.length} bytes, the limit is ${MODULE_BYTES_MAX}`);
     try {
       await WebAssembly.compile(bytes);
     } catch (error) {
-      throw new ModuleError(`no module that can run here: ${error instanceof Error ? error.message : String(error)}`);
+      throw new ModuleError(`unsupported module: ${error instanceof Error ? error.message : String(error)}`);
     }
     const parts = sections(bytes);
     const { found, wants } = look(bytes, parts);
@@ -113,7 +113,7 @@ export class GuestModule {
    */
   async hash(): Promise<string> {
     const { subtle } = globalThis.crypto as { readonly subtle?: SubtleCrypto };
-    if (!subtle) throw new ModuleError("what a module is known by can be told only in pages from a secure origin: HTTPS, or this machine");
+    if (!subtle) throw new ModuleError("cannot hash a module in this page: a secure origin is required (HTTPS, or localhost)");
     const digest = new Uint8Array(await subtle.digest("SHA-256", this.bytes));
     return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   }
@@ -138,13 +138,13 @@ function look(bytes: Uint8Array, parts: readonly Section[]): { readonly found: M
     return reader.many(one);
   };
   const types = inSection(SECTION.type, (): FunctionType => {
-    if (reader.byte() !== FUNCTION_TYPE) throw new ModuleError("no module that can run here: it has a type that is no function's");
+    if (reader.byte() !== FUNCTION_TYPE) throw new ModuleError("unsupported module: it has a type that is not a function's");
     return { params: reader.many(() => reader.byte()), results: reader.many(() => reader.byte()) };
   });
   const imported = inSection(SECTION.import, () => {
     const [module, name, kind] = [reader.text(), reader.text(), reader.byte()];
     if (module !== "whim" || kind !== FUNCTION || !IMPORTS.has(name)) {
-      throw new ModuleError(`it imports \`${module}.${name}\`, which is not offered: see docs/design/wasm-agents.md for what is`);
+      throw new ModuleError(`it imports \`${module}.${name}\`, which does not exist: see docs/design/wasm-agents.md`);
     }
     return { name, type: reader.u32() };
   });
@@ -152,7 +152,7 @@ function look(bytes: Uint8Array, parts: readonly Section[]): { readonly found: M
   const globals = inSection(SECTION.global, () => {
     const [type, isMutable] = [reader.byte(), reader.byte() === 1];
     skipInitial(reader);
-    if (isMutable && !([I32, I64, F32, F64] as readonly number[]).includes(type)) throw new ModuleError("its state cannot be captured: it has a mutable global that is no number");
+    if (isMutable && !([I32, I64, F32, F64] as readonly number[]).includes(type)) throw new ModuleError("its state cannot be captured: it has a mutable global that is not a number");
     return isMutable ? type : undefined;
   });
   const exports = inSection(SECTION.export, () => ({ name: reader.text(), kind: reader.byte(), index: reader.u32() }));
@@ -185,7 +185,7 @@ function mutableGlobals({ globals, exports }: ModuleContents): { readonly global
     mutable.push({ name: exported?.name ?? nameOfGlobal(index), type });
   });
   if (mutable.length > MODULE_GLOBALS_MAX) {
-    throw new ModuleError(`its state cannot be captured: it has ${mutable.length} mutable globals, ${MODULE_GLOBALS_MAX} are the most`);
+    throw new ModuleError(`its state cannot be captured: it has ${mutable.length} mutable globals, the limit is ${MODULE_GLOBALS_MAX}`);
   }
   const taken = unexported.map(nameOfGlobal).find((name) => exports.some((one) => one.name === name));
   if (taken !== undefined) throw new ModuleError(`its state cannot be captured: it exports something as \`${taken}\``);
@@ -226,8 +226,8 @@ function boundedMemory(reader: ModuleReader, memoryBytes: number): number[] {
   const most = Math.floor(memoryBytes / PAGE);
   const [count, flags, least] = [reader.u32(), reader.byte(), reader.u32()];
   const wanted = flags & 1 ? reader.u32() : most;
-  if (count !== 1 || flags > 1) throw new ModuleError("no module that can run here: it has other than one memory of its own");
-  if (least > most) throw new ModuleError(`it wants ${least * PAGE} bytes of memory: ${memoryBytes} are the most (quota memory_bytes)`);
+  if (count !== 1 || flags > 1) throw new ModuleError("unsupported module: it must have exactly one memory of its own");
+  if (least > most) throw new ModuleError(`it wants ${least * PAGE} bytes of memory, the limit is ${memoryBytes} (quota memory_bytes)`);
   return [1, 1, ...unsigned(least), ...unsigned(Math.min(wanted, most))];
 }
 
@@ -237,7 +237,7 @@ function firstState(code: WebAssembly.Module, globals: readonly MutableGlobal[])
     [...IMPORTS].map((name) => [
       name,
       () => {
-        throw new ModuleError("it cannot be instantiated: it calls before it is an agent");
+        throw new ModuleError("it cannot be instantiated: it calls an import during instantiation");
       },
     ]),
   );

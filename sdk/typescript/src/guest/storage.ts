@@ -18,12 +18,12 @@ export class GuestStorage {
   /** Stores bytes under a key. Returns the reason of a refusal. */
   put(key: string, value: Uint8Array): { readonly why: StorageRefusal; readonly text: string } | undefined {
     const length = encoder.encode(key).length;
-    if (length < 1 || length > STORAGE_KEY_BYTES_MAX) return { why: "malformed", text: `a key of ${length} bytes: it has 1 to ${STORAGE_KEY_BYTES_MAX}` };
-    if (value.length > STORAGE_VALUE_BYTES_MAX) return { why: "malformed", text: `a value of ${value.length} bytes: ${STORAGE_VALUE_BYTES_MAX} are the most` };
+    if (length < 1 || length > STORAGE_KEY_BYTES_MAX) return { why: "malformed", text: `invalid storage key of ${length} bytes: expected 1 to ${STORAGE_KEY_BYTES_MAX}` };
+    if (value.length > STORAGE_VALUE_BYTES_MAX) return { why: "malformed", text: `storage value too long: ${value.length} bytes, the limit is ${STORAGE_VALUE_BYTES_MAX}` };
     const before = this.#values.get(key);
-    if (!before && this.#values.size >= STORAGE_KEYS_MAX) return { why: "full", text: `${STORAGE_KEYS_MAX} keys are the most` };
+    if (!before && this.#values.size >= STORAGE_KEYS_MAX) return { why: "full", text: `storage full: the limit is ${STORAGE_KEYS_MAX} keys` };
     const bytes = this.#bytes + value.length - (before?.length ?? -length);
-    if (bytes > STORAGE_BYTES) return { why: "quota", text: `it would keep ${bytes} bytes: ${STORAGE_BYTES} are the most (quota storage_bytes)` };
+    if (bytes > STORAGE_BYTES) return { why: "quota", text: `its storage would have ${bytes} bytes, the limit is ${STORAGE_BYTES} (quota storage_bytes)` };
     this.#bytes = bytes;
     this.#values.set(key, value);
     return undefined;

@@ -22,7 +22,7 @@ function text(said: string, out: Output): void {
  * @throws {@link EncodeError} if it nests too deeply for guests, or an integer exceeds 64 bits.
  */
 export function writeValue(value: Value, out: Output, levels = VALUE_LEVELS_MAX): void {
-  if (levels === 0) throw new EncodeError(`it nests deeper than ${VALUE_LEVELS_MAX}`);
+  if (levels === 0) throw new EncodeError(`value nested deeper than ${VALUE_LEVELS_MAX} levels`);
   const within = levels - 1;
   switch (kindOf(value)) {
     case "null":
@@ -30,7 +30,7 @@ export function writeValue(value: Value, out: Output, levels = VALUE_LEVELS_MAX)
     case "bool":
       return void out.byte(value === true ? TRUE : FALSE);
     case "int":
-      if (!isInt64(value as bigint)) throw new EncodeError(`${String(value)} is no whole number of 64 bits`);
+      if (!isInt64(value as bigint)) throw new EncodeError(`${String(value)} is not an integer of 64 bits`);
       return void out.byte(INT).u64(value as bigint);
     case "num":
       return void out.byte(NUM).f64(value as number);
@@ -57,7 +57,7 @@ export function writeValue(value: Value, out: Output, levels = VALUE_LEVELS_MAX)
     case "object":
       return writeContainer(value as Container, out, within);
     default:
-      throw new EncodeError("that is no value");
+      throw new EncodeError("not a value");
   }
 }
 
@@ -132,7 +132,7 @@ export class Reader {
   }
 
   take(count: number): Uint8Array {
-    if (count > this.left) throw this.error("it ends too early");
+    if (count > this.left) throw this.error("truncated");
     this.#at += count;
     return this.#bytes.subarray(this.#at - count, this.#at);
   }
@@ -176,7 +176,7 @@ export class Reader {
   /** Reads a vector: a count, and elements of at least `least` bytes each. Reserves no memory for missing elements. */
   many<T>(least: number, one: () => T): T[] {
     const count = this.u32();
-    if (count > this.left / least) throw this.error("more is announced than there is");
+    if (count > this.left / least) throw this.error("truncated vector");
     const all: T[] = [];
     while (all.length < count) all.push(one());
     return all;
@@ -196,7 +196,7 @@ export function readValue(bytes: Uint8Array): Value {
 }
 
 function read(reader: Reader, levels: number): Value {
-  if (levels === 0) throw reader.error("a value that nests too deeply");
+  if (levels === 0) throw reader.error("value nested too deeply");
   const within = levels - 1;
   switch (reader.byte()) {
     case NULL:
@@ -226,7 +226,7 @@ function read(reader: Reader, levels: number): Value {
     case VAR:
       return { var: reader.text(), slot: 0 };
     default:
-      throw reader.error("a byte that begins no value");
+      throw reader.error("unknown kind of value");
   }
 }
 
@@ -236,7 +236,7 @@ function readMany(reader: Reader, within: number): Value[] {
 
 function readTerm(reader: Reader, within: number): Value {
   const flags = reader.byte();
-  if ((flags & ~(NEGATED | NAMESPACE | ANNOTATED)) !== 0) throw reader.error("flags that no term has");
+  if ((flags & ~(NEGATED | NAMESPACE | ANNOTATED)) !== 0) throw reader.error("unknown flags of a term");
   const term = reader.text();
   const namespace = flags & NAMESPACE ? reader.text() : undefined;
   const args = readMany(reader, within);

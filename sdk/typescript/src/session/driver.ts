@@ -13,7 +13,7 @@ export type Sign = (challenge: string, place: string | undefined) => Promise<Uin
  * Events of pages and Workers that end a silence: `online` for the network, `pageshow` for a page from the cache,
  * `resume` for a page that was frozen.
  */
-export const WAKING = ["online", "pageshow", "resume"] as const;
+export const WAKE_EVENTS = ["online", "pageshow", "resume"] as const;
 
 /** A running session. Call {@link Driver.pump} after changes to `session`. */
 export class Driver {
@@ -32,7 +32,7 @@ export class Driver {
     this.#sign = sign;
     this.#handle = handle;
     this.session = new Session(options, now(), Math.random, beginning);
-    for (const type of WAKING) globalThis.addEventListener?.(type, this.#online);
+    for (const type of WAKE_EVENTS) globalThis.addEventListener?.(type, this.#online);
     this.pump();
   }
 
@@ -83,13 +83,13 @@ export class Driver {
     else if (event.type === "challenge") void this.#prove(event.text);
     else this.#tell(event);
     if (event.type !== "over") return;
-    for (const type of WAKING) globalThis.removeEventListener?.(type, this.#online);
+    for (const type of WAKE_EVENTS) globalThis.removeEventListener?.(type, this.#online);
     this.#close();
   }
 
   async #prove(challenge: string): Promise<void> {
     try {
-      if (!this.#sign) throw new Error("the key of the certificate is not here");
+      if (!this.#sign) throw new Error("the certificate has no key: pass `key` to connect");
       this.session.prove(challenge, await this.#sign(challenge, this.#place));
     } catch (error) {
       this.session.cannotProve(error instanceof Error ? error.message : String(error));

@@ -151,7 +151,7 @@ export interface MessageFrame extends Numbered<"message"> {
   readonly bytes?: number;
 }
 /** Placeholder for a message that cannot be decoded. Its number counts. */
-export interface Unreadable extends Numbered<"unreadable"> {
+export interface UnreadableMessage extends Numbered<"unreadable"> {
   readonly why: string;
 }
 /** Refusal of the frame `of`. If `of` is 0, a message to an agent of the session could not be delivered. */
@@ -258,7 +258,7 @@ export type Frame =
   | End
   | Ended
   | MessageFrame
-  | Unreadable
+  | UnreadableMessage
   | Refused
   | Fault
   | Bye
@@ -351,7 +351,7 @@ const RESUME: readonly Field[] = [["session", "text"], ["secret", "text"], ["rec
 const HELLO = 1;
 const MESSAGE = 8;
 
-const unreadable = (why: string): DecodeError => new DecodeError("malformed", `a frame that cannot be read: ${why}`);
+const unreadable = (why: string): DecodeError => new DecodeError("malformed", `frame cannot be read: ${why}`);
 
 /** A message with its parts encoded that do not depend on earlier messages. */
 export interface EncodedMessage {
@@ -369,7 +369,7 @@ export interface EncodedMessage {
  */
 export function seal(form: Form, message: Message, messageBytesMax: number): EncodedMessage {
   const check = (bytes: number): void => {
-    if (bytes > messageBytesMax) throw new EncodeError(`a message of ${bytes} bytes: ${messageBytesMax} are the most (--session-message-bytes)`);
+    if (bytes > messageBytesMax) throw new EncodeError(`message too long: ${bytes} bytes, the limit is ${messageBytesMax} (--session-message-bytes)`);
   };
   if (form === "json") {
     const json = messageToJson(message);
@@ -389,7 +389,7 @@ export function sealedBytes({ json = "", bytes }: EncodedMessage): number {
 }
 
 /** A frame to send, with an encoded message. */
-export type Outgoing = Exclude<Frame, MessageFrame | Unreadable> | (Omit<MessageFrame, "message"> & { readonly message: EncodedMessage });
+export type Outgoing = Exclude<Frame, MessageFrame | UnreadableMessage> | (Omit<MessageFrame, "message"> & { readonly message: EncodedMessage });
 
 /** Writer of the frames of a connection, in order. */
 export class FrameWriter {
@@ -477,16 +477,16 @@ export class FrameReader {
    * @throws {@link DecodeError} if it is invalid. The connection cannot be used any more.
    */
   read(frame: string | Uint8Array): Frame {
-    if (frame.length === 0) throw new DecodeError("truncated", "an empty frame");
+    if (frame.length === 0) throw new DecodeError("truncated", "empty frame");
     const isJson = typeof frame === "string" || frame[0] === 0x7b;
-    if (isJson === (this.#decoder !== undefined)) throw new DecodeError("other-framing", "a frame in another form than the hello");
+    if (isJson === (this.#decoder !== undefined)) throw new DecodeError("other-framing", "frame in another form than the hello");
     if (this.#decoder) return this.#compact(frame as Uint8Array, this.#decoder);
     return readJson(typeof frame === "string" ? frame : textOf(frame));
   }
 
   #compact(bytes: Uint8Array, messages: ReturnType<Compact["decoder"]>): Frame {
     const [name, fields] = KINDS[bytes[0] ?? 0] ?? ["", []];
-    if (name === "" || (name === "bye" && bytes.length > 1)) throw new DecodeError("unknown-kind", `a frame of the unknown kind ${bytes[0]}`);
+    if (name === "" || (name === "bye" && bytes.length > 1)) throw new DecodeError("unknown-kind", `frame of unknown kind ${bytes[0]}`);
     const r = new FieldReader(bytes);
     const frame = { type: name, ...r.fields(fields) };
     if (bytes[0] !== MESSAGE) {
@@ -499,7 +499,7 @@ export class FrameReader {
       return { ...frame, message, bytes: messages.spentBytes } as unknown as Frame;
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      throw new DecodeError(error.code, `a message that cannot be read: ${error.message}`);
+      throw new DecodeError(error.code, `message cannot be read: ${error.message}`);
     }
   }
 }
@@ -548,7 +548,7 @@ class FieldReader {
 
   #isThere(): boolean {
     const byte = this.#byte();
-    if (byte > 1) throw unreadable("neither there nor not there");
+    if (byte > 1) throw unreadable("invalid boolean");
     return byte === 1;
   }
 
@@ -565,7 +565,7 @@ class FieldReader {
       case "versions":
       case "numbers": {
         const count = this.#number(2 ** 32);
-        if (count > this.bytes.length - this.at) throw unreadable("it ends too early");
+        if (count > this.bytes.length - this.at) throw unreadable("truncated");
         return Array.from({ length: count }, () => this.#number(type === "versions" ? 2 ** 32 : 2 ** 64));
       }
       case "resume":
@@ -579,13 +579,13 @@ class FieldReader {
 
   #bytes(): Uint8Array {
     const length = this.#number(2 ** 32);
-    if (length > this.bytes.length - this.at) throw unreadable("it ends too early");
+    if (length > this.bytes.length - this.at) throw unreadable("truncated");
     return this.bytes.subarray(this.at, (this.at += length));
   }
 
   #byte(): number {
     const byte = this.bytes[this.at++];
-    if (byte === undefined) throw unreadable("it ends too early");
+    if (byte === undefined) throw unreadable("truncated");
     return byte;
   }
 
@@ -596,13 +596,13 @@ class FieldReader {
       const byte = this.#byte();
       number += (byte & 0x7f) * scale;
       if (byte < 0x80) {
-        if (byte === 0 && scale > 1) throw unreadable("a number that is not in its shortest form");
+        if (byte === 0 && scale > 1) throw unreadable("number not in its shortest form");
         break;
       }
       scale *= 128;
-      if (scale > 2 ** 63) throw unreadable("a number of more than 64 bits");
+      if (scale > 2 ** 63) throw unreadable("number of more than 64 bits");
     }
-    if (end < 2 ** 64 ? number >= end : number > end) throw unreadable(`a number that is too large`);
+    if (end < 2 ** 64 ? number >= end : number > end) throw unreadable("number too large");
     return Math.min(number, Number.MAX_SAFE_INTEGER);
   }
 }
@@ -616,12 +616,12 @@ function readJson(text: string): Frame {
   }
   const given = json as Record<string, unknown> | null;
   const type = typeof given === "object" && given !== null ? given["type"] : undefined;
-  if (given === null || typeof type !== "string") throw unreadable("it has no type");
+  if (given === null || typeof type !== "string") throw unreadable("no type");
   const [name, fields] = KINDS.find(([kind]) => kind !== "" && kind === type) ?? [];
-  if (name === undefined || fields === undefined) throw new DecodeError("unknown-kind", `a frame of the unknown kind ${JSON.stringify(type)}`);
+  if (name === undefined || fields === undefined) throw new DecodeError("unknown-kind", `frame of unknown kind ${JSON.stringify(type)}`);
   const frame = { type: name, ...readJsonFields(fields, given, name === "hello") };
   if (name !== "message") return frame as unknown as Frame;
-  if (given["message"] === undefined) throw unreadable("it has no message");
+  if (given["message"] === undefined) throw unreadable("no message");
   try {
     const message = messageFromJson(given["message"]);
     return { ...frame, message, bytes: text.length * MEMORY_BYTES_PER_CHARACTER } as unknown as Frame;
@@ -642,13 +642,13 @@ function readJsonFields(fields: readonly Field[], from: Record<string, unknown>,
     } else if (value !== null) read[name] = readJsonField(name, type, value);
     else if (optional) read[name] = null;
     else if (areDefaulted) read[name] = type === "versions" ? [] : 0;
-    else throw unreadable(`it has no ${name}`);
+    else throw unreadable(`no ${name}`);
   }
   return read;
 }
 
 function readJsonField(name: string, type: FieldType, value: unknown): unknown {
-  const wrong = (): DecodeError => unreadable(`${name} is not what it should be`);
+  const wrong = (): DecodeError => unreadable(`invalid ${name}`);
   const number = (of: unknown, end: number): number => {
     if (typeof of !== "number" || !Number.isInteger(of) || of < 0 || of > end || (of === end && end < 2 ** 64)) throw wrong();
     return Math.min(of, Number.MAX_SAFE_INTEGER);

@@ -196,7 +196,7 @@ export class Session {
   #sendings = 0;
   #misses = 0;
   /** Reason for the missing connection. */
-  #why = "there was never a connection";
+  #why = "no connection was ever made";
 
   /** `random` returns numbers from 0 to 1. It spreads the reconnections of many clients. */
   constructor(options: SessionOptions, now: number, random: () => number, { place, stays = false }: SessionStart = {}) {
@@ -348,7 +348,7 @@ export class Session {
   }
 
   /** The connection is closed, or could not be opened. */
-  handleClosed(now: number, why = "the connection broke"): void {
+  handleClosed(now: number, why = "connection lost"): void {
     if (this.#over) return;
     const connection = this.#connection;
     this.#connection = undefined;
@@ -373,7 +373,7 @@ export class Session {
   /** The time of {@link Session.pollTimeout} has come. */
   handleTimeout(now: number): void {
     if (this.#over || this.#giveUpIfLate(now)) return;
-    if (now >= this.#dropAt) return this.#drop(now, this.#connection ? "the node says nothing" : "nobody answers");
+    if (now >= this.#dropAt) return this.#drop(now, this.#connection ? "the node is silent" : "no answer from the node");
     if (this.#connection || now < this.#connectAt) return;
     this.#connectAt = Infinity;
     this.#openingSince = now;
@@ -418,17 +418,17 @@ export class Session {
     if (frame.type === "welcome") this.#welcomed(frame, connection, now);
     else if (frame.type === "challenge") this.#challenged(frame.text, connection, now);
     else if (frame.type === "error") this.#failed(frame.code, frame.text, now);
-    else if (!connection.isWelcome) this.#fault(now, "protocol", `a ${frame.type} before the welcome`);
+    else if (!connection.isWelcome) this.#fault(now, "protocol", `${frame.type} before the welcome`);
     else if (frame.type === "ack") this.#acknowledged(frame.received, frame.credit, now);
     else if (frame.type === "bye") this.#end("bye", this.#leaving ? "the client left" : "the node left");
     else if ("number" in frame) this.#numbered(frame, now);
-    else this.#fault(now, "protocol", `a ${frame.type} from a node`);
+    else this.#fault(now, "protocol", `unexpected ${frame.type} from a node`);
   }
 
   #welcomed(welcome: Welcome, connection: Connection, now: number): void {
     const resumed = this.#welcome !== undefined;
     const fits = welcome.version === SESSION_VERSION && !connection.isWelcome && welcome.remember <= this.#remember;
-    if (!fits || (resumed && welcome.session !== this.#welcome?.session)) return this.#fault(now, "protocol", "an unexpected welcome");
+    if (!fits || (resumed && welcome.session !== this.#welcome?.session)) return this.#fault(now, "protocol", "unexpected welcome");
     this.#welcome = welcome;
     this.#heardAt = now;
     connection.isWelcome = true;
@@ -446,7 +446,7 @@ export class Session {
   /** Handles the one challenge that a node sends before its welcome to a client with a certificate. */
   #challenged(text: string, connection: Connection, now: number): void {
     const isDue = this.#options.certificate !== undefined && !this.#welcome && connection.challenge === undefined;
-    if (!isDue) return this.#fault(now, "protocol", "an unexpected challenge");
+    if (!isDue) return this.#fault(now, "protocol", "unexpected challenge");
     connection.challenge = text;
     this.#events.push({ type: "challenge", text });
   }
@@ -454,7 +454,7 @@ export class Session {
   /** Handles an acknowledgement of all numbers up to `received`. */
   #acknowledged(received: number, credit: number | null, now: number): void {
     const first = this.#last - this.unacknowledged;
-    if (received > this.#last || received < first) return this.#fault(now, "protocol", `an acknowledgement of ${received}`);
+    if (received > this.#last || received < first) return this.#fault(now, "protocol", `unexpected acknowledgement of ${received}`);
     const done = received - first;
     this.#keptFrom += done;
     if (this.#connection) this.#connection.written = Math.max(0, this.#connection.written - done);
@@ -468,10 +468,10 @@ export class Session {
 
   #numbered(frame: Extract<Frame, { number: number }>, now: number): void {
     if (frame.number !== this.#received + 1) {
-      return this.#fault(now, "protocol", `number ${frame.number} after ${this.#received}`);
+      return this.#fault(now, "protocol", `unexpected frame number ${frame.number}, expected ${this.#received + 1}`);
     }
     const event = eventOf(frame);
-    if (!event) return this.#fault(now, "protocol", `a ${frame.type} from a node`);
+    if (!event) return this.#fault(now, "protocol", `unexpected ${frame.type} from a node`);
     this.#received = frame.number;
     this.isStale = true;
     this.#events.push(event);
@@ -507,9 +507,9 @@ export class Session {
    * tried.
    */
   #sent(place: string, now: number): void {
-    if (++this.#sendings > SENDINGS_MAX) return this.#end("elsewhere", `it was sent from node to node ${SENDINGS_MAX} times`);
+    if (++this.#sendings > SENDINGS_MAX) return this.#end("elsewhere", `redirected ${SENDINGS_MAX} times in a row`);
     this.#place = undefined;
-    this.#drop(now, `the session is elsewhere: ${place || "nobody knows where"}`);
+    this.#drop(now, `the session is at another node: ${place || "unknown"}`);
     if (place === "" || this.#misses >= MISSES_MAX) return;
     this.#place = place;
     if (this.#sendings <= SENDINGS_AT_ONCE) this.#connectAt = now;
@@ -529,7 +529,7 @@ export class Session {
   #giveUpIfLate(now: number): boolean {
     if (now < this.#giveUpAt) return false;
     const isNew = this.#welcome === undefined;
-    this.#end(isNew ? "unreachable" : "lease-over", isNew ? this.#why : `there was no connection for as long as the lease: ${this.#why}`);
+    this.#end(isNew ? "unreachable" : "lease-over", isNew ? this.#why : `no connection for the whole lease: ${this.#why}`);
     return true;
   }
 

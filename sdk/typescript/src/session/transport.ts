@@ -31,7 +31,7 @@ export function addressAt(url: string | URL, place: string | undefined): URL {
   const address = new URL(url);
   if (place === undefined) return address;
   const [, host = "", port] = /^([\w.-]*|\[[\da-f:.]+\]):(\d{1,5})$/i.exec(place) ?? [];
-  if (port === undefined) throw new WhimbrelError(`${place} is no place of a node`);
+  if (port === undefined) throw new WhimbrelError(`invalid place of a node: ${place}`);
   address.host = `${host || address.hostname}:${port}`;
   return address;
 }
@@ -60,7 +60,7 @@ export const SUBPROTOCOL = "whimbrel.v1";
 export function webSocket(url: string, given?: WebSocketClass): Connect {
   const found = given ?? (globalThis as { readonly WebSocket?: WebSocketClass }).WebSocket;
   if (found === undefined) {
-    throw new WhimbrelError("this Node has no WebSocket: take Node 22, pass the class of package ws as `WebSocket`, or connect to tcp:// with whimbrel/node");
+    throw new WhimbrelError("no WebSocket in this version of Node: use Node 22, pass the class of package ws as `WebSocket`, or connect to tcp:// with whimbrel/node");
   }
   return (events, place) => {
     const socket = new found(addressAt(url, place).href, SUBPROTOCOL);
@@ -76,7 +76,7 @@ export function webSocket(url: string, given?: WebSocketClass): Connect {
       events.onFrame(typeof data === "string" ? data : new Uint8Array(data as ArrayBuffer));
     });
     socket.addEventListener("error", () => undefined);
-    socket.addEventListener("close", ({ code, reason }) => close(reason || `the WebSocket closed (${code})`));
+    socket.addEventListener("close", ({ code, reason }) => close(reason || `WebSocket closed (${code})`));
     return {
       send: (frame) => socket.send(frame),
       close: () => {

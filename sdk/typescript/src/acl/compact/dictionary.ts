@@ -50,14 +50,14 @@ export class ReceiverTable<T> {
   /** Returns the item of a number. */
   recall(number: number, at: number): T {
     const found = this.#places[number];
-    if (found === undefined) throw new DecodeError("malformed", "a number this connection never gave", at);
+    if (found === undefined) throw new DecodeError("malformed", "unknown number in the connection's dictionary", at);
     return found;
   }
 
   /** Stores an item under a number. */
   remember(number: number, thing: T, bytes: number, at: number): void {
-    if (number >= this.itemsMax) throw new DecodeError("malformed", "a number beyond what a connection remembers", at);
-    if (bytes > REMEMBERED_BYTES_MAX) throw new DecodeError("malformed", "a longer thing than a connection remembers", at);
+    if (number >= this.itemsMax) throw new DecodeError("malformed", "number beyond the connection's dictionary", at);
+    if (bytes > REMEMBERED_BYTES_MAX) throw new DecodeError("malformed", "item too long for the connection's dictionary", at);
     this.#places[number] = thing;
   }
 }

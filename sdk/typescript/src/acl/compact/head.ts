@@ -125,7 +125,7 @@ export class ReceiverDictionary {
     const { at } = r;
     const item = this.item(r);
     if ("text" in item) return item.text;
-    throw new DecodeError("malformed", "a shape in a text's place", at);
+    throw new DecodeError("malformed", "shape instead of a text", at);
   }
 
   /** Reads an item. */
@@ -138,7 +138,7 @@ export class ReceiverDictionary {
         return number % 8 === 4 ? { text: r.knownText((place - 1) / 2) } : this.#items.recall(place / 2, at);
       case ITEM.REMEMBER: {
         const inner = r.number();
-        if (inner % 4 !== ITEM.TEXT && inner % 4 !== ITEM.STRUCTURE) throw new DecodeError("malformed", "to remember what is known", at);
+        if (inner % 4 !== ITEM.TEXT && inner % 4 !== ITEM.STRUCTURE) throw new DecodeError("malformed", "dictionary entry for a known item", at);
         const told = readTold(r, inner);
         this.#items.remember(place, told.item, told.bytes, at);
         return told.item;
@@ -191,7 +191,7 @@ export function writeHead(out: Bytes, message: Message, said: SenderDictionary):
 }
 
 function wholeMs(ms: number): number {
-  if (!Number.isSafeInteger(ms) || ms < 0) throw new EncodeError(`${ms} is no moment: expected whole milliseconds since 1970`);
+  if (!Number.isSafeInteger(ms) || ms < 0) throw new EncodeError(`invalid time ${ms}: expected whole milliseconds since 1970`);
   return ms;
 }
 
@@ -206,7 +206,7 @@ function writeUserValue(out: Bytes, value: Value): void {
 export function readHead(r: Reader, heard: ReceiverDictionary): Message {
   const act = r.byte();
   const code = act & NAMED;
-  const performative = code === NAMED ? heard.text(r) : (CODES[code] ?? r.fail("an unknown performative"));
+  const performative = code === NAMED ? heard.text(r) : (CODES[code] ?? r.fail("unknown performative"));
   const sender = heard.agent(r);
   const receivers = act & RECEIVERS ? readAgents(r, heard) : [heard.agent(r)];
   const parameters = act & MASK ? readParameters(r, heard) : {};
@@ -221,7 +221,7 @@ function readAgents(r: Reader, heard: ReceiverDictionary): Aid[] {
 
 function readParameters(r: Reader, heard: ReceiverDictionary): Partial<Message> {
   const mask = r.number();
-  if (mask === 0 || mask >= 2 * BITS.user) r.fail("parameters nobody knows");
+  if (mask === 0 || mask >= 2 * BITS.user) r.fail("unknown parameters");
   const read: { -readonly [Member in keyof Message]?: Message[Member] } = {};
   for (const name of TEXTS) if (mask & BITS[name]) read[name] = heard.text(r);
   if (mask & BITS.replyBy) read.replyByMs = r.number();
@@ -299,17 +299,17 @@ function agentOf(r: Reader, number: number): Aid {
     const text = r.text(length);
     const at = text.lastIndexOf("@");
     if (at < 0) return new Aid(text, "");
-    if (at === text.length - 1) r.fail("an agent's name that ends in @");
+    if (at === text.length - 1) r.fail("agent name ends in @");
     return new Aid(text.slice(0, at), text.slice(at + 1));
   }
-  if (number % 4 !== ITEM.STRUCTURE) r.fail("to remember what is known");
+  if (number % 4 !== ITEM.STRUCTURE) r.fail("dictionary entry for a known item");
   const end = r.at + length;
   const agent = readParts(r, 0);
-  return r.at === end ? agent : r.fail("an agent of the wrong length");
+  return r.at === end ? agent : r.fail("agent of the wrong length");
 }
 
 function readParts(r: Reader, level: number): Aid {
-  if (level > RESOLVER_LEVELS_MAX) r.fail("resolvers that have resolvers too often");
+  if (level > RESOLVER_LEVELS_MAX) r.fail("resolvers nested too deeply");
   const [name, platform] = [r.plainText(), r.plainText()];
   const list = <T>(leastBytes: number, read: () => T): T[] => {
     const count = r.count(leastBytes);

@@ -87,8 +87,8 @@ function marked(mark: number, bytes: Uint8Array): Uint8Array {
 /** Returns the bytes after a document's mark. */
 function document(bytes: Uint8Array, mark: number): Uint8Array {
   const [first] = bytes;
-  if (first === undefined) throw new DecodeError("truncated", "the bytes end too early", 0);
-  if (first !== mark) throw new DecodeError("version", `not what was expected, or of a newer version: it begins with ${first}, not ${mark}`, 0);
+  if (first === undefined) throw new DecodeError("truncated", "truncated", 0);
+  if (first !== mark) throw new DecodeError("version", `wrong document, or newer version: it begins with ${first}, expected ${mark}`, 0);
   return bytes.subarray(1);
 }
 

@@ -9,7 +9,7 @@ import { COLUMN, ROWS, SERIES_DIGITS_MAX } from "./tags.js";
 /** Reads the number of rows of a list or map, and charges their memory. */
 export function rowCount(r: Reader): number {
   const count = r.number();
-  if (Math.ceil(count / ROWS) > r.remaining) throw new DecodeError("truncated", "the bytes end too early", r.at);
+  if (Math.ceil(count / ROWS) > r.remaining) throw new DecodeError("truncated", "truncated", r.at);
   r.charge(count * CELL_BYTES);
   return count;
 }
@@ -42,7 +42,7 @@ function spread<T>(present: readonly boolean[], values: readonly Value[], none: 
 function presence(r: Reader, count: number): boolean[] {
   const present = bools(r, count);
   const there = countOf(present);
-  if (there === 0 || there === count) r.fail("a column said to have gaps that has none, or nothing else");
+  if (there === 0 || there === count) r.fail("column with gaps has none, or only gaps");
   return present;
 }
 
@@ -112,7 +112,7 @@ function intsTagged(r: Reader, tag: number, count: number): bigint[] {
     const steps = packed(r, count - 1, tag - COLUMN.STEPS);
     return [value, ...steps.map((more) => (value = BigInt.asIntN(64, value + least + more)))];
   }
-  return r.fail("an unknown kind of column");
+  return r.fail("unknown kind of column");
 }
 
 function packed(r: Reader, count: number, width: number): bigint[] {
@@ -128,7 +128,7 @@ function lengths(r: Reader, count: number, sumMax: number): { readonly each: num
   let sum = 0;
   for (const length of each) {
     sum += length < 0 ? Infinity : length;
-    if (sum > sumMax) throw new DecodeError("malformed", "lengths beyond what there is", at);
+    if (sum > sumMax) throw new DecodeError("malformed", "lengths exceed the bytes", at);
   }
   return { each, sum };
 }
@@ -147,9 +147,9 @@ function run(r: Reader, count: number): string[] {
 function series(r: Reader, count: number): Value[] {
   const digits = r.byte();
   const [before, after] = [r.name(), r.name()];
-  if (digits > SERIES_DIGITS_MAX) r.fail("a series of too many digits");
+  if (digits > SERIES_DIGITS_MAX) r.fail("series with too many digits");
   const numbers = ints(r, count);
-  if (numbers.some((number) => number < 0n)) r.fail("a series with a negative number");
+  if (numbers.some((number) => number < 0n)) r.fail("series with a negative number");
   r.charge(count * (before.length + after.length + 20));
   return numbers.map((number) => before + String(number).padStart(digits, "0") + after);
 }
@@ -182,7 +182,7 @@ function maps(r: Reader, count: number): Value[] {
 function table(r: Reader, count: number): Value[] {
   const shape = r.shapeNumbered(r.number());
   const { width } = shape;
-  if (width > r.remaining) throw new DecodeError("truncated", "the bytes end too early", r.at);
+  if (width > r.remaining) throw new DecodeError("truncated", "truncated", r.at);
   r.charge(count * (COMPOUND_BYTES + width * PAIR_BYTES));
   const columns = Array.from({ length: width }, () => cells(r, count));
   return Array.from({ length: count }, (_, row) => assemble(shape, columns.map((column) => column[row])));

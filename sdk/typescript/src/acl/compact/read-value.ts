@@ -76,7 +76,7 @@ function rarer(r: Reader, tag: number): Value {
       return label(r);
     default:
       if (tag === TAG.LONG_OBJECT || (tag >= TAG.SHORT_MAP && tag <= TAG.OBJECT_IN_PLACE)) return object(r, tag);
-      return r.fail("an unknown kind of value");
+      return r.fail("unknown kind of value");
   }
 }
 
@@ -101,13 +101,13 @@ function open(r: Reader): Value {
   const items = values(r, count);
   const tail = r.nested(() => readValue(r));
   const isList = Array.isArray(tail) || (typeof tail === "object" && tail !== null && "list" in tail);
-  if (count === 0 || isList) r.fail("an open list that is empty or ends in a list");
+  if (count === 0 || isList) r.fail("open list is empty, or ends in a list");
   return openList(items, tail);
 }
 
 function array(r: Reader): Value {
   const count = rowCount(r);
-  if (count === 0) r.fail("an empty array");
+  if (count === 0) r.fail("empty array");
   return readColumns(r, count);
 }
 
@@ -123,7 +123,7 @@ function wholeMap(r: Reader): Value {
 function object(r: Reader, tag: number): Value {
   const shape = r.objectShape(tag);
   const count = shape.width;
-  if (count > r.remaining) throw new DecodeError("truncated", "the bytes end too early", r.at);
+  if (count > r.remaining) throw new DecodeError("truncated", "truncated", r.at);
   r.charge(COMPOUND_BYTES + count * PAIR_BYTES);
   return r.nested(() => {
     const fields: Value[] = [];
@@ -155,7 +155,7 @@ function plainTerm(r: Reader, count: number): Value {
 
 function fullTerm(r: Reader): Value {
   const flags = r.byte();
-  if (flags & ~TERM.ALL) r.fail("a term with unknown parts");
+  if (flags & ~TERM.ALL) r.fail("term with unknown parts");
   const functor = r.name();
   const namespace = flags & TERM.NAMESPACE ? r.name() : "default";
   r.charge(COMPOUND_BYTES);
@@ -174,13 +174,13 @@ function fullTerm(r: Reader): Value {
 
 function variable(r: Reader): Variable {
   const slot = r.number();
-  if (slot > 0xffff_ffff) r.fail("a variable's slot beyond 32 bits");
+  if (slot > 0xffff_ffff) r.fail("variable slot beyond 32 bits");
   return { slot, var: r.name() };
 }
 
 /** Reads a mutable container. Its label is assigned first, because the contents may refer to it. */
 function mutable(r: Reader): Value {
-  const kind = CONTAINERS[r.byte()] ?? r.fail("an unknown kind of container");
+  const kind = CONTAINERS[r.byte()] ?? r.fail("unknown kind of container");
   const value: Container = { object: kind, items: [] };
   r.charge(CELL_BYTES);
   const number = r.labelled.push({ value, open: true }) - 1;
@@ -194,8 +194,8 @@ function mutable(r: Reader): Value {
 function reference(r: Reader): Value {
   const { at } = r;
   const found = r.labelled[r.number()];
-  if (found === undefined) throw new DecodeError("malformed", "a reference to a label there is not, or a circle", at);
-  if (found.open && !r.limits.circles) throw new DecodeError("malformed", "a container that holds itself", at);
+  if (found === undefined) throw new DecodeError("malformed", "reference to an unknown label, or a cycle", at);
+  if (found.open && !r.limits.circles) throw new DecodeError("malformed", "container contains itself", at);
   return found.value;
 }
 
@@ -224,7 +224,7 @@ export function readDouble(r: Reader, tag: number): number {
 /** Reads a power of ten. */
 export function powerOfTen(r: Reader): number {
   const power = r.byte();
-  return power < 10 ? 10 ** power : r.fail("a power of ten beyond nine");
+  return power < 10 ? 10 ** power : r.fail("power of ten above nine");
 }
 
 /** Reads `count` doubles of `bytes` bytes. */
@@ -250,7 +250,7 @@ function packedBytes(r: Reader): Uint8Array {
   const length = r.number();
   const stride = r.byte();
   if (Math.ceil(length / (2 * BLOCK)) > r.remaining || stride < 1 || stride > 4) {
-    r.fail("packed bytes that are too many, or packed in an unknown way");
+    r.fail("too many packed bytes, or unknown packing");
   }
   r.charge(length);
   const out = new Uint8Array(length);
@@ -265,7 +265,7 @@ function packedBytes(r: Reader): Uint8Array {
 
 function unpackBlock(r: Reader, width: number, stride: number, out: Uint8Array, from: number): number {
   const count = Math.min(out.length - from, BLOCK);
-  if (width > 8 || (count === 0 && width > 0)) r.fail("a byte of more than eight bits, or a block of no bytes");
+  if (width > 8 || (count === 0 && width > 0)) r.fail("packed width above eight bits, or empty block");
   const packed = r.take(Math.ceil((count * width) / 8));
   for (let place = 0; place < count; place++) {
     const bit = place * width;

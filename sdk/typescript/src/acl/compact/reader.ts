@@ -65,7 +65,7 @@ export class Reader {
     if (tag < TAG.LONG_DICTIONARY) return tag - TAG.DICTIONARY;
     const count = this.number();
     if (count < TAG.LONG_DICTIONARY - TAG.DICTIONARY || count > 0xffff_ffff) {
-      throw new DecodeError("malformed", "a dictionary's count is not in its shortest form", at);
+      throw new DecodeError("malformed", "dictionary count not in its shortest form", at);
     }
     return count;
   }
@@ -75,13 +75,13 @@ export class Reader {
     const head = this.number();
     if (head % 4 === ITEM.TEXT) return this.addText(this.text(Math.floor(head / 4)));
     if (head % 4 === ITEM.STRUCTURE) return this.addShape(this.take(Math.floor(head / 4)));
-    if (head % 8 !== 4) throw new DecodeError("malformed", "an item that only a link has", at);
+    if (head % 8 !== 4) throw new DecodeError("malformed", "item that only links may have", at);
     this.addText(this.knownText(Math.floor(head / 8)));
   }
 
   /** Returns a text of the static dictionary. */
   knownText(number: number): string {
-    return KNOWN_TEXTS[number] ?? this.fail("a text nobody knows");
+    return KNOWN_TEXTS[number] ?? this.fail("unknown text");
   }
 
   addText(text: string): void {
@@ -97,7 +97,7 @@ export class Reader {
       shape = inner.shape(inner.number());
       inner.end();
     } catch {
-      this.fail("a malformed shape");
+      this.fail("malformed shape");
     }
     this.shapes.push(shape);
   }
@@ -107,11 +107,11 @@ export class Reader {
     const [kind, count] = [head % 4, Math.floor(head / 4)];
     if (kind === SHAPE.KNOWN) return this.#knownShape(count);
     if (kind === SHAPE.TERM) {
-      if (count > TERM_ARGS_MAX) this.fail("a shape of too many fields");
+      if (count > TERM_ARGS_MAX) this.fail("shape with too many fields");
       return { kind: "term", name: this.plainText(), fields: [], width: count };
     }
     const name = kind === SHAPE.RECORD ? this.plainText() : "";
-    if (count > this.remaining) this.fail("a shape of too many fields");
+    if (count > this.remaining) this.fail("shape with too many fields");
     const fields: string[] = [];
     for (let field = 0; field < count; field++) fields.push(this.plainText());
     return { kind: kind === SHAPE.RECORD ? "record" : "map", name, fields, width: count };
@@ -119,8 +119,8 @@ export class Reader {
 
   #knownShape(number: number): Shape {
     const mask = this.number();
-    const known = KNOWN_SHAPES[number] ?? this.fail("a shape nobody knows");
-    if (mask >= 2 ** known.fields.length) this.fail("fields that the shape does not have");
+    const known = KNOWN_SHAPES[number] ?? this.fail("unknown shape");
+    if (mask >= 2 ** known.fields.length) this.fail("fields that the shape lacks");
     const fields = known.fields.filter((_, place) => (mask >> place) & 1);
     return { kind: "record", name: known.name, fields, width: fields.length };
   }
@@ -138,7 +138,7 @@ export class Reader {
   }
 
   shapeNumbered(number: number): Shape {
-    return this.shapes[number] ?? this.fail("a shape the dictionary does not have");
+    return this.shapes[number] ?? this.fail("shape not in the dictionary");
   }
 
   get remaining(): number {
@@ -147,7 +147,7 @@ export class Reader {
 
   /** Checks that no bytes are left. */
   end(): void {
-    if (this.remaining > 0) throw new DecodeError("trailing", "there are bytes after the end", this.at);
+    if (this.remaining > 0) throw new DecodeError("trailing", "bytes after the end", this.at);
   }
 
   /** Throws an error about the bytes. */
@@ -156,7 +156,7 @@ export class Reader {
   }
 
   #truncated(at: number): never {
-    throw new DecodeError("truncated", "the bytes end too early", at);
+    throw new DecodeError("truncated", "truncated", at);
   }
 
   /** Charges memory to the budget before it is allocated. */
@@ -171,7 +171,7 @@ export class Reader {
   /** Reads a nested value. */
   nested<T>(read: () => T): T {
     if (this.#depth >= VALUE_LEVELS_MAX) {
-      throw new DecodeError("too-deep", `nested more than ${VALUE_LEVELS_MAX} levels deep`, this.at);
+      throw new DecodeError("too-deep", `nested deeper than ${VALUE_LEVELS_MAX} levels`, this.at);
     }
     this.#depth++;
     const result = read();
@@ -213,7 +213,7 @@ export class Reader {
       }
       this.at = start + length;
       const least = first === 0 ? 1n << 56n : 1n << BigInt(7 * (length - 1));
-      if (n < least) throw new DecodeError("malformed", "a number that is not in its shortest form", start);
+      if (n < least) throw new DecodeError("malformed", "number not in its shortest form", start);
     }
     return n;
   }
@@ -267,7 +267,7 @@ export class Reader {
 
   /** Returns a text of the dictionary. Each use counts towards the budget. */
   dictionaryText(number: number): string {
-    return this.texts[number] ?? this.fail("a text the dictionary does not have");
+    return this.texts[number] ?? this.fail("text not in the dictionary");
   }
 
   /** Reads a name. */

@@ -260,7 +260,7 @@ function intsPay(values: readonly bigint[]): boolean {
 
 function writeInts(w: Writer, values: readonly bigint[], plan: Plan = planInts(values)): void {
   const { form, least, width } = plan;
-  if (!values.every(isInt64)) throw new EncodeError("a whole number of more than 64 bits");
+  if (!values.every(isInt64)) throw new EncodeError("integer of more than 64 bits");
   const distances = (from: readonly bigint[]): bigint[] => from.map((value) => BigInt.asUintN(64, value - least));
   if (form === "varints") {
     w.out.byte(COLUMN.VARINTS);

@@ -64,7 +64,7 @@ export function writeValue(w: Writer, value: Value): void {
     case "bool":
       return w.out.byte(value === true ? TAG.TRUE : TAG.FALSE);
     case "int":
-      if (!isInt64(value as bigint)) throw new EncodeError(`${String(value)} is a whole number of more than 64 bits`);
+      if (!isInt64(value as bigint)) throw new EncodeError(`${String(value)} is an integer of more than 64 bits`);
       return w.int(value as bigint);
     case "num":
       return writeDouble(w, value as number);
@@ -92,7 +92,7 @@ export function writeValue(w: Writer, value: Value): void {
     case "object":
       return w.nested(() => writeContainer(w, value as Container));
     default:
-      throw new EncodeError(`${String(value)} is no value`);
+      throw new EncodeError(`${String(value)} is not a value`);
   }
 }
 

@@ -169,7 +169,7 @@ export class Writer {
 
   /** Writes a nested value. */
   nested(write: () => void): void {
-    if (this.#depth === VALUE_LEVELS_MAX) throw new EncodeError(`a value nested more than ${VALUE_LEVELS_MAX} levels deep`);
+    if (this.#depth === VALUE_LEVELS_MAX) throw new EncodeError(`value nested deeper than ${VALUE_LEVELS_MAX} levels`);
     this.#depth++;
     write();
     this.#depth--;
