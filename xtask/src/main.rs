@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+mod limits;
 mod mask;
 mod repo;
 mod second_try;
@@ -13,8 +14,9 @@ mod times;
 use repo::Repo;
 use tidy::ratchets::Ratchets;
 
-const USAGE: &str = "usage: cargo xtask tidy [--figures [FIGURE] | --tighten] | test
+const USAGE: &str = "usage: cargo xtask tidy [--figures [FIGURE] | --tighten] | limits | test
 
+  limits             write docs/reference/limits.md from the constants
   test               run all tests; those with real processes that fail are tried once more, one at a time;
                      then the slowest tests and test programs are listed
   tidy               check the repository against its own rules; exit status 1 if one is broken
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
             Ratchets::of(repo).tighten(repo)?;
             Ok(ExitCode::SUCCESS)
         }),
+        ["limits"] => in_repo(|repo| limits::write(repo).map(|()| ExitCode::SUCCESS)),
         ["test"] => second_try::run().unwrap_or_else(|error| {
             eprintln!("error: cannot run cargo test: {error}");
             ExitCode::from(2)

@@ -11,6 +11,7 @@ mod figures;
 mod files;
 mod forwarding;
 mod functions;
+mod limits_page;
 mod names;
 mod numbers;
 mod output;
@@ -52,6 +53,7 @@ pub fn check(repo: &Repo) -> (Vec<Finding>, Vec<String>) {
         files::check,
         forwarding::check,
         functions::check,
+        limits_page::check,
         names::check,
         numbers::check,
         output::check,

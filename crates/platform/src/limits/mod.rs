@@ -1,0 +1,30 @@
+//! Limits of all layers, by name: one file for each layer, all reachable as `limits::NAME`.
+//! `cargo xtask limits` writes docs/reference/limits.md from these files.
+
+mod agentspeak;
+mod clusters;
+mod devices;
+mod directory;
+mod documents;
+mod guests;
+mod links;
+mod mobility;
+mod operators;
+mod scheduler;
+mod security;
+mod sessions;
+mod stores;
+
+pub use self::agentspeak::*;
+pub use self::clusters::*;
+pub use self::devices::*;
+pub use self::directory::*;
+pub use self::documents::*;
+pub use self::guests::*;
+pub use self::links::*;
+pub use self::mobility::*;
+pub use self::operators::*;
+pub use self::scheduler::*;
+pub use self::security::*;
+pub use self::sessions::*;
+pub use self::stores::*;
