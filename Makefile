@@ -15,7 +15,7 @@ GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust 
             counter-assemblyscript keeper-assemblyscript scout-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
             counter-c keeper-c scout-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
-          examples/library-search/searcher.wasm
+          examples/library-search/searcher.wasm examples/library-search/collections/gardens
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps
@@ -164,6 +164,11 @@ guest/examples/%-c.wasm: guest/examples/c/%.c guest/c/whimbrel.h | $(WHIMBREL) w
 examples/library-search/searcher.wasm: $(wildcard examples/library-search/searcher/src/*.rs guest/rust/src/*.rs) \
         | $(WHIMBREL) wasm-tools
 	@$(WHIMBREL) agent build examples/library-search/searcher -o $@
+
+# Texts for the searcher to search.
+examples/library-search/collections/gardens: examples/library-search/write_books.py | python
+	@$(PYTHON) $<
+	@touch $@
 
 guest/test/%-assemblyscript.wasm: guest/test/%.ts guest/assemblyscript/whimbrel.ts | $(WHIMBREL) wasm-tools
 	@$(WHIMBREL) agent build $< -o $@

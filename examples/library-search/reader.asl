@@ -1,8 +1,8 @@
 // Looks for the same twice: by sending the searcher to the libraries, and by having all their documents sent to it.
 
-looks_for("ownership and lifetimes of borrowed data").
-looks_for("asynchronous iteration without blocking").
-looks_for("signed message replay attack").
+looks_for("grafting apple trees in winter").
+looks_for("repairing sluice gates in a storm").
+looks_for("tuning church organs before a feast").
 
 +open : .count(open[source(_)], 3) <- !read.
 
@@ -13,7 +13,7 @@ looks_for("signed message replay attack").
         for (.member(hit(Where, Name, Title, _), Hits)) {
             .print("  ", Title, " (", Name, " on ", Where, ")")
         };
-        !ask(fetch(Words, 3, [peps, eips, rfcs]), Same, Documents, Sent);
+        !ask(fetch(Words, 3, [gardens, harbours, workshops]), Same, Documents, Sent);
         !compare(Hits, Same);
         .print("  In ", Documents, " documents: the agent went, ", Went, " ms; the documents came, ", Sent, " ms.")
     };
