@@ -10,6 +10,7 @@ use crate::ams::NameFault;
 use crate::audit::{Act, Party, Refused};
 use crate::df::RegisterError;
 use crate::environment::{ActError, Environment};
+use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use crate::policy::{Action, Policy, Principal, Verdict};
 use crate::storage::Shelves;
 
@@ -344,7 +345,13 @@ pub enum CreateError {
     /// Name whose owner is not known yet: its node is still resuming agents.
     #[error("whether there is an agent named {0} is not known yet: try again")]
     NotYet(Symbol),
-    /// Name that no new agent can have.
+    /// Another node would have the agent, and has more already than can be known here.
+    #[error(
+        "no room for {0}: what is known of the agents of one other node may take {AGENTS_ELSEWHERE_BYTES_MAX} bytes \
+         here; end some of that node's agents, or use more nodes"
+    )]
+    NoRoomElsewhere(Symbol),
+    /// The name is none that a new agent can have.
     #[error("{name:?} is no name for an agent: {why}")]
     BadName {
         /// Name.

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Envelope, Name, Symbol, sym};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, ElsewhereError};
 use whimbrel_platform::limits::{
     LINK_CLAIMED_AGENTS_MAX, LINK_DENIED_AGENTS_MAX, LINK_DOUBTFUL_BYTES_MAX, LINK_DOUBTFUL_MESSAGES_MAX,
     LINK_LAST_WORDS_AGENTS_MAX, LINK_LAST_WORDS_MS, LINK_NEWS_AGENTS,
 };
 use whimbrel_platform::link::News;
-use whimbrel_platform::route::{NodeId, Route};
+use whimbrel_platform::route::NodeId;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Station, Time};
 
@@ -31,14 +31,14 @@ pub(crate) struct LocationClaims {
     /// Nodes that have introduced themselves completely: from then on they report each end of an agent.
     introduced: FxHashSet<NodeId>,
     /// Agents that are said to have gone to a node that has not introduced itself.
-    gone_to: FxHashMap<NodeId, FxHashSet<Symbol>>,
+    gone_to: FxHashMap<NodeId, FxHashSet<Name>>,
     /// Agents of other nodes whose end a node reported, by that node: each node's reports have a limit of their own.
     denied: FxHashMap<NodeId, Denied>,
     /// Questions to each node without an answer yet, in order. An answer to any other question is ignored.
-    asked: FxHashMap<NodeId, VecDeque<FxHashSet<Symbol>>>,
+    asked: FxHashMap<NodeId, VecDeque<FxHashSet<Name>>>,
     /// Agents claimed by a node while their known node is asked. If the known node denies having the agent, the
     /// claimant is asked once more, because its claim may have come late.
-    claims: FxHashMap<Symbol, NodeId>,
+    claims: FxHashMap<Name, NodeId>,
     doubtful: FxHashMap<NodeId, Doubtful>,
     /// Agents whose last messages may still arrive, by node: no node's agents displace another's.
     ended: FxHashMap<NodeId, Ended>,
@@ -64,8 +64,8 @@ impl Doubtful {
     }
 
     /// Takes out the messages of this agent, in order.
-    fn take(&mut self, agent: Symbol) -> Vec<Envelope> {
-        let taken: Vec<Envelope> = self.messages.extract_if(.., |message| message.body.sender.name == agent).collect();
+    fn take(&mut self, agent: &Name) -> Vec<Envelope> {
+        let taken: Vec<Envelope> = self.messages.extract_if(.., |message| *agent == message.body.sender.name).collect();
         self.bytes -= taken.iter().map(|it| it.body.footprint(LINK_DOUBTFUL_BYTES_MAX)).sum::<usize>().min(self.bytes);
         taken
     }
@@ -135,11 +135,11 @@ impl Ended {
 
 impl LocationClaims {
     /// Notes a report that an agent has gone to this node. Returns true if that has to be verified.
-    fn gone(&mut self, agent: Symbol, to: NodeId) -> bool {
+    fn gone(&mut self, agent: &Name, to: NodeId) -> bool {
         if !self.introduced.contains(&to) {
-            self.gone_to.entry(to).or_default().insert(agent);
+            self.gone_to.entry(to).or_default().insert(agent.clone());
         }
-        self.denied.get_mut(&to).is_some_and(|denied| denied.remove(&agent.into()))
+        self.denied.get_mut(&to).is_some_and(|denied| denied.remove(agent))
     }
 
     fn deny(&mut self, node: NodeId, agent: Name) {
@@ -147,18 +147,24 @@ impl LocationClaims {
     }
 
     /// Returns the agents of the question that a node's next answer belongs to.
-    fn answered(&mut self, node: NodeId) -> FxHashSet<Symbol> {
+    fn answered(&mut self, node: NodeId) -> FxHashSet<Name> {
         self.asked.get_mut(&node).and_then(VecDeque::pop_front).unwrap_or_default()
     }
 
+    /// Returns the number of agents that this node claims, and that are being verified.
+    fn looked_into(&self, claimant: NodeId) -> usize {
+        let claimed = self.claims.values().filter(|other| **other == claimant).count();
+        claimed + self.asked.get(&claimant).into_iter().flatten().map(FxHashSet::len).sum::<usize>()
+    }
+
     /// Returns true while a question is pending whether this node has this agent.
-    fn is_asking(&self, node: NodeId, agent: Symbol) -> bool {
-        let asked = || self.asked.get(&node).is_some_and(|asked| asked.iter().any(|agents| agents.contains(&agent)));
-        self.claims.get(&agent) == Some(&node) || asked()
+    fn is_asking(&self, node: NodeId, agent: &Name) -> bool {
+        let asked = || self.asked.get(&node).is_some_and(|asked| asked.iter().any(|agents| agents.contains(agent)));
+        self.claims.get(agent) == Some(&node) || asked()
     }
 
     /// Takes out these agents' waiting messages from this node's link.
-    fn take_doubtful(&mut self, node: NodeId, agents: impl IntoIterator<Item = Symbol>) -> Vec<Envelope> {
+    fn take_doubtful<'a>(&mut self, node: NodeId, agents: impl IntoIterator<Item = &'a Name>) -> Vec<Envelope> {
         let Some(doubtful) = self.doubtful.get_mut(&node) else { return Vec::new() };
         let taken = agents.into_iter().flat_map(|agent| doubtful.take(agent)).collect();
         if doubtful.messages.is_empty() {
@@ -182,9 +188,9 @@ impl LocationClaims {
 
 impl Node {
     /// Handles a report that an agent has gone to this node.
-    pub fn hear_gone(&self, agent: Symbol, to: NodeId) {
+    pub fn hear_gone(&self, agent: &Name, to: NodeId) {
         if locked(&self.linked.hearsay).gone(agent, to) {
-            self.ask_for(to, &[agent]);
+            self.ask_for(to, std::slice::from_ref(agent));
         }
     }
 
@@ -221,19 +227,16 @@ impl Node {
 
     /// Verifies claims to agents that other nodes claim themselves. Those nodes are asked first: no node takes an
     /// agent away from another by a mere claim.
-    pub fn look_into(&self, claimant: NodeId, agents: Vec<Symbol>) {
+    pub fn look_into(&self, claimant: NodeId, agents: Vec<Name>) {
         if agents.is_empty() {
             return;
         }
-        let mut questions: BTreeMap<NodeId, Vec<Symbol>> = BTreeMap::new();
-        let claimed = locked(&self.linked.hearsay).claims.values().filter(|other| **other == claimant).count();
-        let mut room = LINK_CLAIMED_AGENTS_MAX.saturating_sub(claimed);
-        for agent in agents {
-            let known = self.rival(agent, claimant);
+        let mut questions: BTreeMap<NodeId, Vec<Name>> = BTreeMap::new();
+        let room = LINK_CLAIMED_AGENTS_MAX.saturating_sub(locked(&self.linked.hearsay).looked_into(claimant));
+        for agent in agents.into_iter().take(room) {
+            let known = self.rival(&agent, claimant);
             if known.is_some() {
-                let Some(left) = room.checked_sub(1) else { continue };
-                room = left;
-                locked(&self.linked.hearsay).claims.insert(agent, claimant);
+                locked(&self.linked.hearsay).claims.insert(agent.clone(), claimant);
             }
             questions.entry(known.unwrap_or(claimant)).or_default().push(agent);
         }
@@ -241,11 +244,11 @@ impl Node {
     }
 
     /// Asks the claimants of these agents, whose known node is lost.
-    pub fn ask_claimants(&self, agents: impl IntoIterator<Item = Symbol>) {
-        let mut claims: BTreeMap<NodeId, Vec<Symbol>> = BTreeMap::new();
+    pub fn ask_claimants(&self, agents: &[Name]) {
+        let mut claims: BTreeMap<NodeId, Vec<Name>> = BTreeMap::new();
         for agent in agents {
-            if let Some(claimant) = locked(&self.linked.hearsay).claims.get(&agent) {
-                claims.entry(*claimant).or_default().push(agent);
+            if let Some(claimant) = locked(&self.linked.hearsay).claims.get(agent) {
+                claims.entry(*claimant).or_default().push(agent.clone());
             }
         }
         for (claimant, agents) in claims {
@@ -258,15 +261,15 @@ impl Node {
     }
 
     /// Returns the node that claims this agent itself, if it is another one and can be asked.
-    fn rival(&self, agent: Symbol, claimant: NodeId) -> Option<NodeId> {
-        let known = self.with_ams(|ams| ams.node_of(agent)).filter(|_| self.doubts(&agent.into(), claimant))?;
+    fn rival(&self, agent: &Name, claimant: NodeId) -> Option<NodeId> {
+        let known = self.with_ams(|ams| ams.node_of(agent)).filter(|_| self.doubts(agent, claimant))?;
         self.linked.links().is_some_and(|links| links.nodes().contains(&known)).then_some(known)
     }
 
     /// Retains a message whose sender's location is being verified. Returns any other message.
     pub fn keep_doubtful(&self, from: NodeId, message: Envelope) -> Option<Envelope> {
         let mut hearsay = locked(&self.linked.hearsay);
-        match hearsay.is_asking(from, message.body.sender.name) {
+        match hearsay.is_asking(from, &message.body.sender.name.into()) {
             true => hearsay.doubtful.entry(from).or_default().keep(message),
             false => Some(message),
         }
@@ -288,8 +291,8 @@ impl Node {
             hearsay.introduced.insert(node);
             hearsay.gone_to.remove(&node).unwrap_or_default()
         };
-        let there: Vec<Symbol> =
-            self.with_ams(|ams| gone.into_iter().filter(|agent| ams.node_of(*agent) == Some(node)).collect());
+        let there: Vec<Name> =
+            self.with_ams(|ams| gone.into_iter().filter(|agent| ams.node_of(agent) == Some(node)).collect());
         self.ask_for(node, &there);
         self.follow_late(node);
     }
@@ -307,19 +310,19 @@ impl Node {
     }
 
     /// Asks a node which of these agents it has.
-    pub fn ask_for(&self, node: NodeId, agents: &[Symbol]) {
+    pub fn ask_for(&self, node: NodeId, agents: &[Name]) {
         let Some(links) = self.linked.links() else { return };
         for agents in agents.chunks(LINK_NEWS_AGENTS) {
             // A node answers in the order in which it is asked.
             let mut hearsay = locked(&self.linked.hearsay);
-            hearsay.asked.entry(node).or_default().push_back(agents.iter().copied().collect());
+            hearsay.asked.entry(node).or_default().push_back(agents.iter().cloned().collect());
             links.tell(node, News::Asks(agents.to_vec()));
         }
     }
 
     /// Answers another node's question which of these agents are here. Agents on their way here are left out: all
     /// nodes hear of them when they begin. A question that exceeds the limit gets no answer.
-    pub fn answer_asks(&self, from: NodeId, mut agents: Vec<Symbol>) {
+    pub fn answer_asks(&self, from: NodeId, mut agents: Vec<Name>) {
         let Some(links) = self.linked.links() else { return };
         if agents.len() > LINK_NEWS_AGENTS {
             let text = format!("another node asks for {} agents at once: {LINK_NEWS_AGENTS} may be", agents.len());
@@ -327,20 +330,24 @@ impl Node {
             return;
         }
         let mut named = FxHashSet::default();
-        agents.retain(|name| named.insert(*name));
+        agents.retain(|name| named.insert(name.clone()));
         // The answer is sent under the locks, as ends and beginnings are: no answer may follow the report of a later
         // event.
         self.with_coming(|is_coming| {
             self.with_ams(|ams| {
-                let (mut here, mut gone) = (Vec::new(), Vec::new());
+                let (mut here, mut gone, mut names) = (Vec::new(), Vec::new(), FxHashSet::default());
                 for name in agents {
-                    match ams.kind(Aid::local(name)) {
-                        Some(kind) => here.push((name, kind)),
-                        None if is_coming(name) => {}
+                    // No agent that is here, or on its way here, has a name that is no symbol.
+                    let symbol = name.known();
+                    match symbol.and_then(|symbol| ams.kind(Aid::local(symbol))) {
+                        Some(kind) => {
+                            names.extend(symbol);
+                            here.push((name, kind));
+                        }
+                        None if symbol.is_some_and(is_coming) => {}
                         None => gone.push(name),
                     }
                 }
-                let names: FxHashSet<Symbol> = here.iter().map(|(name, _)| *name).collect();
                 links.tell(from, News::Has { agents: here, not: gone });
                 self.tell_standing(&names, &mut |news| links.tell(from, news));
             });
@@ -368,14 +375,14 @@ impl Node {
     fn believable(
         &self,
         from: NodeId,
-        asked: &FxHashSet<Symbol>,
-        mut agents: Vec<(Symbol, AgentKind)>,
-        mut not: Vec<Symbol>,
-    ) -> (Vec<(Symbol, AgentKind)>, Vec<Symbol>) {
+        asked: &FxHashSet<Name>,
+        mut agents: Vec<(Name, AgentKind)>,
+        mut not: Vec<Name>,
+    ) -> (Vec<(Name, AgentKind)>, Vec<Name>) {
         not.retain(|name| asked.contains(name));
         agents.retain(|(name, _)| asked.contains(name));
-        let doubtful: Vec<Symbol> =
-            agents.iter().map(|(name, _)| *name).filter(|name| self.rival(*name, from).is_some()).collect();
+        let doubtful: Vec<Name> =
+            agents.iter().map(|(name, _)| name).filter(|name| self.rival(name, from).is_some()).cloned().collect();
         agents.retain(|(name, _)| !doubtful.contains(name));
         self.look_into(from, doubtful);
         (agents, not)
@@ -383,16 +390,16 @@ impl Node {
 
     /// Settles other nodes' claims after an answer. If this node denies an agent, the agent's claimant is asked
     /// again; otherwise the claimant is wrong.
-    fn decide_claims(&self, from: NodeId, asked: &FxHashSet<Symbol>, not: &[Symbol]) {
-        self.ask_claimants(not.iter().copied());
+    fn decide_claims(&self, from: NodeId, asked: &FxHashSet<Name>, not: &[Name]) {
+        self.ask_claimants(not);
         let forged: Vec<Envelope> = {
             let mut hearsay = locked(&self.linked.hearsay);
-            let claims = asked.iter().filter_map(|agent| Some((*agent, *hearsay.claims.get(agent)?)));
-            let wrong: Vec<(Symbol, NodeId)> = claims.filter(|(_, claimant)| *claimant != from).collect();
+            let claims = asked.iter().filter_map(|agent| Some((agent, *hearsay.claims.get(agent)?)));
+            let wrong: Vec<(&Name, NodeId)> = claims.filter(|(_, claimant)| *claimant != from).collect();
             wrong
                 .iter()
                 .flat_map(|(agent, claimant)| {
-                    hearsay.claims.remove(agent);
+                    hearsay.claims.remove(*agent);
                     hearsay.take_doubtful(*claimant, [*agent])
                 })
                 .collect()
@@ -402,36 +409,41 @@ impl Node {
         }
     }
 
-    fn take_in_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: &[Symbol]) {
-        self.with_coming(|is_coming| {
-            for (name, kind) in agents.into_iter().filter(|(name, _)| !is_coming(*name)) {
-                if self.with_ams(|ams| ams.handle_elsewhere(name, from, kind)) {
-                    self.routes.set(name, Route::node(from));
-                    self.relieved(name);
-                } else {
-                    self.meet_namesake(name, from);
+    fn take_in_answer(&self, from: NodeId, agents: Vec<(Name, AgentKind)>, not: &[Name]) {
+        let left_out = self.with_coming(|is_coming| {
+            let mut left_out = 0;
+            for (name, kind) in agents.into_iter().filter(|(name, _)| !name.known().is_some_and(is_coming)) {
+                let entered = self.with_ams(|ams| self.enter_elsewhere(ams, &name, from, kind, true));
+                // No sender waits for an agent whose name is no symbol, and no agent here has such a name.
+                match (entered, name.known()) {
+                    (Ok(()), Some(name)) => self.relieved(name),
+                    (Err(ElsewhereError::NameTaken), Some(name)) => self.meet_namesake(name, from),
+                    (Err(ElsewhereError::NoRoom), _) => left_out += 1,
+                    _ => {}
                 }
             }
+            left_out
         });
+        self.note_left_out(from, left_out);
         let reason = EndReason::Failed("it ended when its node was not linked with this one".to_owned());
-        not.iter().for_each(|name| self.agent_ended_elsewhere(&Name::from(*name), from, &reason));
+        not.iter().for_each(|name| self.agent_ended_elsewhere(name, from, &reason));
     }
 }
 
 impl NodeStation {
     /// Handles a node's answer which agents it has. An agent that moves here meanwhile has a place here already.
-    pub fn hear_answer(&self, from: NodeId, agents: Vec<(Symbol, AgentKind)>, not: Vec<Symbol>) {
+    pub fn hear_answer(&self, from: NodeId, agents: Vec<(Name, AgentKind)>, not: Vec<Name>) {
         let node = &*self.0;
         let asked = locked(&node.linked.hearsay).answered(from);
         let (agents, not) = node.believable(from, &asked, agents, not);
-        not.iter().for_each(|name| node.hear_denied(&Name::from(*name), from));
+        not.iter().for_each(|name| node.hear_denied(name, from));
         node.take_in_answer(from, agents, &not);
         node.decide_claims(from, &asked, &not);
         // Messages that its agents sent meanwhile come before their next ones.
         let waited = {
             let mut hearsay = locked(&node.linked.hearsay);
-            let decided: Vec<Symbol> = asked.into_iter().filter(|agent| !hearsay.is_asking(from, *agent)).collect();
-            hearsay.take_doubtful(from, decided)
+            let decided: Vec<Name> = asked.into_iter().filter(|agent| !hearsay.is_asking(from, agent)).collect();
+            hearsay.take_doubtful(from, &decided)
         };
         let (mut messages, forged): (Vec<Envelope>, Vec<Envelope>) =
             waited.into_iter().partition(|message| self.speaks_for(from, message.body.sender));
@@ -449,25 +461,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn oldest_end_report_is_forgotten() {
-        let (node, name) = (NodeId(1), |at: usize| Symbol::from(format!("a{at}").as_str()));
+    fn of_too_many_ends_the_oldest_is_forgotten() {
+        let (node, name) = (NodeId(1), |at: usize| Name::new(&format!("a{at}")));
         let mut hearsay = LocationClaims::default();
-        (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at).into()));
+        (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at)));
         // After another report, the agent is the newest.
-        hearsay.deny(node, name(0).into());
-        hearsay.deny(NodeId(2), name(0).into());
-        hearsay.deny(node, name(LINK_DENIED_AGENTS_MAX).into());
-        assert!(!hearsay.gone(name(1), node), "the oldest");
-        assert!((2..=LINK_DENIED_AGENTS_MAX).all(|at| hearsay.gone(name(at), node)));
-        assert!(hearsay.gone(name(0), node) && !hearsay.gone(name(0), node), "it is asked about once");
+        hearsay.deny(node, name(0));
+        hearsay.deny(NodeId(2), name(0));
+        hearsay.deny(node, name(LINK_DENIED_AGENTS_MAX));
+        assert!(!hearsay.gone(&name(1), node), "the oldest");
+        assert!((2..=LINK_DENIED_AGENTS_MAX).all(|at| hearsay.gone(&name(at), node)));
+        assert!(hearsay.gone(&name(0), node) && !hearsay.gone(&name(0), node), "it is asked about once");
         hearsay.forget(NodeId(2));
-        assert!(!hearsay.gone(name(0), NodeId(2)));
+        assert!(!hearsay.gone(&name(0), NodeId(2)));
         let denied = &hearsay.denied[&node];
         assert!(denied.by_word.is_empty() && denied.in_order.is_empty());
         // Each node has a limit of its own for denials.
-        hearsay.deny(node, name(0).into());
-        (0..=LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(NodeId(2), name(at).into()));
-        assert!(hearsay.gone(name(0), node));
+        hearsay.deny(node, name(0));
+        (0..=LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(NodeId(2), name(at)));
+        assert!(hearsay.gone(&name(0), node));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{Aid, Envelope, Symbol, sym};
+use whimbrel_acl::{Aid, Envelope, Name, Symbol, sym};
 use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties, name_fault};
 use whimbrel_platform::durable::{Registration, State};
 use whimbrel_platform::limits::{HOP_LIVED_MAX, HOP_MADE_AT_ONCE_BYTES};
@@ -252,14 +252,21 @@ impl Node {
             let reason = EndReason::Failed("it left for an unknown node".to_owned());
             return self.agent_ended_elsewhere(&agent.into(), from, &reason);
         };
-        let moved = self.with_ams(|ams| {
-            let kind = ams.kind_anywhere(Aid::local(agent)).filter(|_| ams.node_of(agent) == Some(from));
-            kind.is_some_and(|kind| ams.handle_elsewhere(agent, to, kind))
+        let name = Name::from(agent);
+        let entered = self.with_ams(|ams| {
+            let (_, kind) = ams.elsewhere(&name).filter(|(there, _)| *there == from)?;
+            Some(self.enter_elsewhere(ams, &name, to, kind, true))
         });
-        if moved {
-            self.routes.set(agent, Route::node(to));
-            self.relieved(agent);
-            self.hear_gone(agent, to);
+        match entered {
+            None => {}
+            Some(Ok(())) => {
+                self.relieved(agent);
+                self.hear_gone(&name, to);
+            }
+            Some(Err(error)) => {
+                self.note_left_out(to, 1);
+                self.agent_ended_elsewhere(&name, from, &EndReason::Failed(error.to_string()));
+            }
         }
     }
 
@@ -596,10 +603,13 @@ impl Node {
         let (name, generation) = (hop.agent, slot.generation);
         self.leave_all(name);
         self.monitors.moved(name, Some(generation), None);
-        let is_there = !lost && self.with_ams(|ams| ams.node_of(name)) == Some(from);
         let on_its_way = Route::local(LocalRoute { shard, slot: None, generation, crowded: false });
-        // The agent may have ended there, and another one of its name may be here.
-        let _ = self.routes.replace(name, on_its_way, if is_there { Route::node(from) } else { Route::UNKNOWN });
+        let is_there = self.with_ams(|ams| {
+            let is_there = !lost && ams.node_of(name) == Some(from);
+            // The agent may have ended there, and another one of its name may be here.
+            let _ = self.routes.replace(name, on_its_way, if is_there { Route::node(from) } else { Route::UNKNOWN });
+            is_there
+        });
         if let Some(links) = self.linked.links().filter(|_| lost) {
             // Another node may have heard that the agent is here, which is wrong.
             links.tell_all(News::AgentEnded(name.into(), EndReason::Failed("its node is lost".to_owned())));

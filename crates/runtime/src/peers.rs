@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Name, Symbol, sym};
-use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, is_everywhere};
+use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, ElsewhereError, is_everywhere};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{Df, DfChange, DfChangeKind, DfDescription, ServiceDescription};
 use whimbrel_platform::limits::{AGENTS_ELSEWHERE_BYTES_MAX, LINK_NEWS_AGENTS, LINK_NEWS_ENTRIES};
@@ -162,57 +162,88 @@ impl Node {
     }
 
     fn agents_came(&self, from: NodeId, agents: Vec<(Name, AgentKind)>) {
-        let (mut doubtful, mut left_out) = (Vec::new(), 0_usize);
+        let (mut doubtful, mut left_out) = (Vec::new(), 0);
         // Names of topics and groups belong to no agent.
         for (name, kind) in agents.into_iter().filter(|(name, _)| Cast::split_text(name.as_str()).is_none()) {
             if self.doubts(&name, from) {
-                doubtful.push(name.symbol());
+                doubtful.push(name);
                 continue;
             }
-            if !self.agent_came(&name, from, kind) {
-                // No agent of this node has a name without a symbol.
-                match name.known() {
-                    Some(name) => self.meet_namesake(name, from),
-                    None => left_out += 1,
-                }
+            match self.agent_came(&name, from, kind) {
+                Ok(()) => {}
+                Err(ElsewhereError::NameTaken) => name.known().into_iter().for_each(|it| self.meet_namesake(it, from)),
+                Err(_) => left_out += 1,
             }
         }
-        if left_out > 0 {
-            let text = format!(
-                "{} has more agents than can be known here (names of {AGENTS_ELSEWHERE_BYTES_MAX} bytes): {left_out} of \
-                 them cannot be reached from here; have agents live on more nodes, or give them shorter names",
-                self.name_of(from)
-            );
-            self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
-        }
+        self.note_left_out(from, left_out);
         self.look_into(from, doubtful);
     }
 
-    /// Enters an agent of another node. Does nothing and returns false if this node has an agent of that name, or if
-    /// that node has too many.
-    fn agent_came(&self, name: &Name, from: NodeId, kind: AgentKind) -> bool {
+    /// Logs that so many agents of another node are not known here, because that node has too many.
+    pub fn note_left_out(&self, node: NodeId, count: usize) {
+        if count > 0 {
+            let text = format!(
+                "{} has more agents than can be known here ({AGENTS_ELSEWHERE_BYTES_MAX} bytes of them): {count} of \
+                 them cannot be reached from here; have agents live on more nodes, or give them shorter names",
+                self.name_of(node)
+            );
+            self.output.log(Aid::local(sym::AMS), LogLevel::Warning, &text);
+        }
+    }
+
+    /// Enters an agent that another node reports.
+    fn agent_came(&self, name: &Name, from: NodeId, kind: AgentKind) -> Result<(), ElsewhereError> {
         let mut parts = self.cluster.as_ref().map(|cluster| (cluster, cluster.lock()));
         self.with_ams(|ams| {
-            let known = ams.handle_elsewhere(name, from, kind);
+            let coming = parts.as_mut().and_then(|(cluster, parts)| parts.coming_to(cluster, name, from));
             // Messages that wait for the server of the agent's partition go first; then the agent gets a route.
-            let waits = known && parts.as_mut().is_some_and(|(cluster, parts)| parts.name_coming(cluster, name, from));
-            if known && !waits {
-                self.routes.set(name, Route::node(from));
-            }
-            known
+            self.enter_elsewhere(ams, name, from, kind, coming.is_none())?;
+            coming.into_iter().for_each(|coming| coming.push(name.clone()));
+            Ok(())
         })
+    }
+
+    /// Enters an agent of another node into the AMS. Messages to it go there from now on if the node `is_open`; else they
+    /// go nowhere until it is.
+    ///
+    /// All routes to other nodes change under the lock of the AMS: an agent has a route only to the node where the AMS knows
+    /// it. The AMS holds its name, so its number is not given to another name while it has a route.
+    pub fn enter_elsewhere(
+        &self,
+        ams: &mut Ams,
+        name: &Name,
+        node: NodeId,
+        kind: AgentKind,
+        is_open: bool,
+    ) -> Result<(), ElsewhereError> {
+        let before = ams.node_of(name).filter(|before| *before != node);
+        ams.handle_elsewhere(name, node, kind)?;
+        match before {
+            _ if is_open => self.routes.set(name, Route::node(node)),
+            Some(before) => self.routes.clear(name, before),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Removes an agent of another node, with its route, from the AMS; false if that node had none of this name.
+    pub fn remove_elsewhere(&self, ams: &mut Ams, name: &Name, node: NodeId) -> bool {
+        let is_removed = ams.handle_ended_elsewhere(name, node);
+        if is_removed {
+            self.routes.clear(name, node);
+        }
+        is_removed
     }
 
     /// Handles the end of another node's agent.
     pub fn agent_ended_elsewhere(&self, name: &Name, from: NodeId, reason: &EndReason) {
-        if self.with_ams(|ams| ams.handle_ended_elsewhere(name, from)) {
+        if self.with_ams(|ams| self.remove_elsewhere(ams, name, from)) {
             self.forget_elsewhere(name, from, reason);
         }
     }
 
-    /// Removes an agent of another node that has ended.
+    /// Tells the DF, topics and monitors of the end of another node's agent, which the AMS has removed.
     fn forget_elsewhere(&self, name: &Name, node: NodeId, reason: &EndReason) {
-        self.routes.clear(name, node);
         // A name without a symbol is known only to the router; a later symbol for it finds no route.
         let Some(symbol) = name.known() else { return };
         self.with_df(|df| df.handle_agent_ended(Aid::local(symbol)));
@@ -459,7 +490,7 @@ impl Station for NodeStation {
         node.forget_hearsay(lost);
         self.0.lose_hops(lost);
         let names = node.lose_agents(lost);
-        node.ask_claimants(names.iter().filter_map(Name::known));
+        node.ask_claimants(&names);
         let reason = EndReason::Failed("its node is lost".to_owned());
         for name in &names {
             node.forget_elsewhere(name, lost, &reason);

@@ -813,7 +813,7 @@ impl Platform {
         self.node().close(patience)
     }
 
-    fn node(&self) -> &Node {
+    pub(crate) fn node(&self) -> &Node {
         &self.inner.services.node
     }
 }

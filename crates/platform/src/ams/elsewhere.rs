@@ -4,9 +4,21 @@
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Name;
 
-use super::{AgentKind, name_fits};
+use super::{AgentKind, NOWHERE, name_fits};
 use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use crate::route::NodeId;
+
+/// Reason for which an agent of another node is not known here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ElsewhereError {
+    /// This node has an agent of that name.
+    #[error("this node has an agent of that name")]
+    NameTaken,
+    /// The other node has more agents than can be known here.
+    #[error("what is known of the agents of one other node may take {AGENTS_ELSEWHERE_BYTES_MAX} bytes")]
+    NoRoom,
+}
 
 /// Agents of other nodes, by name.
 #[derive(Debug)]
@@ -47,19 +59,31 @@ impl Elsewhere {
         self.agents.get(name).map(|(_, kind)| *kind)
     }
 
+    /// Bounds the bytes that the agents of one node may take.
+    pub fn limit(&mut self, bytes_max: u64) {
+        self.bytes_max = bytes_max;
+    }
+
     /// Adds an agent of this node. Returns false, and changes nothing, if that node has too many.
     pub fn add(&mut self, name: Name, node: NodeId, kind: AgentKind) -> bool {
+        let before = self.node_of(&name);
+        let has_room = || self.bytes.get(&node).copied().unwrap_or_default() + cost(&name) <= self.bytes_max;
+        // An agent that was on its way was this node's before, and its name is kept here in any case.
+        let may_be_added = before == Some(node) || before == Some(NOWHERE) || has_room();
+        if may_be_added {
+            self.add_own(name, node, kind);
+        }
+        may_be_added
+    }
+
+    /// Adds an agent that was one of this node itself, however many are at the other node.
+    pub fn add_own(&mut self, name: Name, node: NodeId, kind: AgentKind) {
         let (cost, before) = (cost(&name), self.node_of(&name));
         if before != Some(node) {
-            let bytes = self.bytes.entry(node).or_default();
-            if *bytes + cost > self.bytes_max {
-                return false;
-            }
-            *bytes += cost;
+            *self.bytes.entry(node).or_default() += cost;
             before.into_iter().for_each(|before| self.uncount(before, cost));
         }
         self.agents.insert(name, (node, kind));
-        true
     }
 
     /// Forgets an agent of this node. Returns false if that node has no such agent.
@@ -148,6 +172,12 @@ mod tests {
         assert_eq!((elsewhere.node_of(&name(2)), elsewhere.node_of(&name(5))), (Some(other), None));
         assert!(elsewhere.remove(&name(4), other) && !elsewhere.remove(&name(4), other));
         assert!(elsewhere.add(name(5), other, AgentKind::Native), "there is room again");
+        // An agent that was this node's is known wherever it goes.
+        elsewhere.add_own(name(6), one, AgentKind::Native);
+        elsewhere.add_own(name(7), NOWHERE, AgentKind::Native);
+        assert!(elsewhere.add(name(7), one, AgentKind::Native));
+        assert_eq!((elsewhere.node_of(&name(6)), elsewhere.node_of(&name(7))), (Some(one), Some(one)));
+        assert!(elsewhere.remove(&name(6), one) && elsewhere.remove(&name(7), one));
         elsewhere.remove_node(one);
         elsewhere.remove_node(other);
         assert!(elsewhere.agents.is_empty() && elsewhere.bytes.is_empty());

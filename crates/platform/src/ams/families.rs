@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
+use super::members::{FamilyNumber, Members};
 use crate::Time;
 use crate::limits::{FAMILY_CREATIONS_BURST, FAMILY_CREATIONS_PER_S, FAMILY_LATE_MS, FAMILY_REFUSALS_PER_S_MAX};
 use crate::policy::OwnerTerms;
@@ -19,8 +20,11 @@ use crate::services::CreateError;
 /// Families of agents, by their root. An agent that nobody created needs no entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Families {
-    roots: FxHashMap<Symbol, Symbol>,
-    families: FxHashMap<Symbol, Family>,
+    members: Members,
+    families: Vec<Family>,
+    /// Numbers of families that ended, for others.
+    free: Vec<FamilyNumber>,
+    by_root: FxHashMap<Symbol, FamilyNumber>,
     condemned: Vec<Symbol>,
     /// Time at which the creations of all families are paid for.
     all_paid: Time,
@@ -28,6 +32,7 @@ pub(super) struct Families {
 
 #[derive(Clone, Debug)]
 struct Family {
+    root: Symbol,
     agents_max: u32,
     creations_per_s: u32,
     /// Free creations by the root agent.
@@ -41,8 +46,9 @@ struct Family {
 }
 
 impl Family {
-    fn new(terms: &OwnerTerms) -> Self {
+    fn new(root: Symbol, terms: &OwnerTerms) -> Self {
         Self {
+            root,
             agents_max: terms.agents,
             creations_per_s: terms.creations_per_s.unwrap_or(FAMILY_CREATIONS_PER_S).max(1),
             is_first_free: terms.creations_per_s.is_none(),
@@ -59,12 +65,12 @@ impl Family {
     }
 
     /// Returns the reason why the family may not have one more agent now, if it may not.
-    fn objection(&self, root: Symbol, now: Time) -> Option<CreateError> {
+    fn objection(&self, now: Time) -> Option<CreateError> {
         if self.living >= self.agents_max || self.is_condemned {
-            return Some(CreateError::TooManyOfOwner { owner: root, agents_max: self.agents_max });
+            return Some(CreateError::TooManyOfOwner { owner: self.root, agents_max: self.agents_max });
         }
         let is_late = self.paid > now + Duration::from_millis(FAMILY_LATE_MS);
-        is_late.then_some(CreateError::TooFast { owner: root, creations_per_s: self.creations_per_s })
+        is_late.then_some(CreateError::TooFast { owner: self.root, creations_per_s: self.creations_per_s })
     }
 
     /// Charges one creation. Unused time is good for a burst.
@@ -87,7 +93,26 @@ impl Family {
 impl Families {
     /// Returns the root of the family in which this agent creates others.
     pub fn root_of(&self, agent: Symbol) -> Symbol {
-        self.roots.get(&agent).copied().unwrap_or(agent)
+        self.family_of(agent).map_or(agent, |family| family.root)
+    }
+
+    fn family_of(&self, agent: Symbol) -> Option<&Family> {
+        self.families.get(self.members.get(agent)? as usize)
+    }
+
+    /// Returns the number of this root's family, which begins with its first agent.
+    fn number_of(&mut self, root: Symbol, terms: impl FnOnce(Symbol) -> OwnerTerms) -> FamilyNumber {
+        if let Some(number) = self.by_root.get(&root) {
+            return *number;
+        }
+        let family = Family::new(root, &terms(root));
+        let number = self.free.pop().unwrap_or(self.families.len() as FamilyNumber);
+        match self.families.get_mut(number as usize) {
+            Some(ended) => *ended = family,
+            None => self.families.push(family),
+        }
+        self.by_root.insert(root, number);
+        number
     }
 
     /// Takes in an agent that `parent` creates, on the terms of the one from which both descend.
@@ -98,22 +123,22 @@ impl Families {
         now: Time,
         terms: impl FnOnce(Symbol) -> OwnerTerms,
     ) -> Result<(), CreateError> {
-        let root = self.root_of(parent);
-        let family = self.families.entry(root).or_insert_with(|| Family::new(&terms(root)));
-        if let Some(objection) = family.objection(root, now) {
+        let number = self.members.get(parent).unwrap_or_else(|| self.number_of(parent, terms));
+        let Some(family) = self.families.get_mut(number as usize) else { return Ok(()) };
+        if let Some(objection) = family.objection(now) {
             if family.refuse(now) {
-                self.condemned.push(root);
+                self.condemned.push(family.root);
             }
             return Err(objection);
         }
-        if parent != root || !family.is_first_free {
+        if parent != family.root || !family.is_first_free {
             family.pay(now);
             self.all_paid = self.all_paid.max(family.paid);
         }
         // An agent that has the name of its family's root is the root.
-        if root != name {
+        if family.root != name {
             family.living += 1;
-            self.roots.insert(name, root);
+            self.members.insert(name, number);
         }
         Ok(())
     }
@@ -128,7 +153,7 @@ impl Families {
         exists: impl Fn(Symbol) -> bool,
     ) {
         let root = self.root_of(parent);
-        let before = self.roots.get(&name).copied();
+        let before = self.family_of(name).map(|family| family.root);
         if before == Some(root) {
             return;
         }
@@ -136,8 +161,11 @@ impl Families {
             self.leave(name, exists);
         }
         if root != name {
-            self.families.entry(root).or_insert_with(|| Family::new(&terms(root))).living += 1;
-            self.roots.insert(name, root);
+            let number = self.number_of(root, terms);
+            if let Some(family) = self.families.get_mut(number as usize) {
+                family.living += 1;
+                self.members.insert(name, number);
+            }
         }
     }
 
@@ -146,23 +174,24 @@ impl Families {
         if self.all_paid <= now {
             return None;
         }
-        let family = self.families.get(self.roots.get(&name)?)?;
+        let family = self.family_of(name)?;
         (family.paid > now).then_some(family.paid)
     }
 
     /// Removes an agent that is gone. A family and its debts last as long as it has agents, or its root agent `exists`
     /// on some node.
     pub fn leave(&mut self, name: Symbol, exists: impl Fn(Symbol) -> bool) {
-        if self.families.is_empty() {
+        if self.by_root.is_empty() {
             return;
         }
-        let mut others = self.families.len();
-        if let Some(root) = self.roots.remove(&name)
-            && let Some(family) = self.families.get_mut(&root)
+        let mut others = self.by_root.len();
+        if let Some(number) = self.members.remove(name)
+            && let Some(family) = self.families.get_mut(number as usize)
         {
             others -= 1;
             family.living = family.living.saturating_sub(1);
             if family.living == 0 {
+                let root = family.root;
                 self.end_if_empty(root, &exists);
             }
         }
@@ -172,16 +201,19 @@ impl Families {
     }
 
     fn end_if_empty(&mut self, root: Symbol, exists: &impl Fn(Symbol) -> bool) {
-        if self.families.get(&root).is_some_and(|family| family.living == 0) && !exists(root) {
-            self.families.remove(&root);
+        let Some(number) = self.by_root.get(&root).copied() else { return };
+        let is_empty = self.families.get(number as usize).is_some_and(|family| family.living == 0);
+        if is_empty && !exists(root) {
+            self.by_root.remove(&root);
+            self.free.push(number);
         }
     }
 
     /// Takes a condemned family's root and agents, once.
     pub fn take_condemned(&mut self) -> Option<(Symbol, Vec<Symbol>)> {
         let root = self.condemned.pop()?;
-        let members = self.roots.iter().filter(|(_, of)| **of == root).map(|(name, _)| *name);
-        Some((root, members.collect()))
+        let members = self.by_root.get(&root).map(|number| self.members.of(*number).collect());
+        Some((root, members.unwrap_or_default()))
     }
 }
 
@@ -272,7 +304,7 @@ mod tests {
         assert!(families.due(name(3), now).is_some());
         families.leave(name(0), |_| false);
         families.leave(name(3), |_| false);
-        assert!(families.families.is_empty() && families.roots.is_empty());
+        assert!(families.by_root.is_empty() && families.members.is_empty());
     }
 
     #[test]
@@ -281,7 +313,13 @@ mod tests {
         families.join(name(1), name(0), Time::ZERO, &terms).unwrap();
         families.leave(name(1), |_| true);
         families.leave(name(0), |_| false);
-        assert!(families.families.is_empty(), "its root left last");
+        assert!(families.by_root.is_empty(), "its root left last");
+        assert!(families.join(name(4), name(3), Time::ZERO, &terms).is_ok());
+        assert_eq!(
+            (families.families.len(), families.root_of(name(4))),
+            (1, name(3)),
+            "its number is another family's"
+        );
     }
 
     #[test]
@@ -347,8 +385,7 @@ mod tests {
                     self.agents.remove(&number);
                 }
                 (4, Some(Walker { is_here: true, root, .. })) => {
-                    ams.handle_left(agent);
-                    ams.handle_elsewhere(agent, OTHER, AgentKind::Native);
+                    ams.handle_left(agent, Some(OTHER));
                     self.agents.insert(number, Walker { root, counts: false, is_here: false });
                 }
                 (5, Some(Walker { is_here: false, root, .. })) => {
@@ -374,12 +411,14 @@ mod tests {
             for agent in self.agents.values().filter(|agent| agent.counts) {
                 *living.entry(agent.root.as_str()).or_default() += 1;
             }
-            let families = &ams.families.families;
-            let found = families.iter().filter(|(_, family)| family.living > 0);
+            let Families { families, by_root, .. } = &ams.families;
+            let families = by_root.iter().map(|(root, number)| (*root, &families[*number as usize]));
+            let found = families.clone().filter(|(_, family)| family.living > 0);
             let found: BTreeMap<&str, u32> = found.map(|(root, family)| (root.as_str(), family.living)).collect();
             assert_eq!(found, living);
             for (root, family) in families {
-                assert!(family.living > 0 || ams.exists(Aid::local(*root)), "family of {root} stays");
+                assert_eq!(family.root, root);
+                assert!(family.living > 0 || ams.exists(Aid::local(root)), "family of {root} stays");
             }
         }
     }

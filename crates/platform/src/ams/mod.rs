@@ -18,6 +18,7 @@
 
 mod elsewhere;
 mod families;
+mod members;
 mod names;
 mod records;
 mod search;
@@ -34,6 +35,7 @@ use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Contact, Name, Performative, Symbol, Value, sym};
 
 use self::elsewhere::Elsewhere;
+pub use self::elsewhere::ElsewhereError;
 use self::families::Families;
 use self::names::is_reserved;
 pub use self::names::{NameFault, name_fault};
@@ -610,15 +612,22 @@ impl Ams {
         ams
     }
 
-    /// Notes that an agent of this node continues on another one, which will say so ([`Ams::handle_elsewhere`]). Its
+    /// Moves an agent of this node to another one: the node `to`, or one that will say so ([`Ams::handle_elsewhere`]). Its
     /// name stays taken.
-    pub fn handle_left(&mut self, name: Symbol) {
+    pub fn handle_left(&mut self, name: Symbol, to: Option<NodeId>) {
         if let Some(record) = self.records.remove(name) {
             self.ties.remove(name);
             self.before.remove(&name);
-            self.elsewhere.add(name.into(), NOWHERE, record.kind);
+            self.elsewhere.add_own(name.into(), to.unwrap_or(NOWHERE), record.kind);
             self.leave_family(name);
         }
+    }
+
+    /// Bounds the bytes that the agents of one other node may take here: [`AGENTS_ELSEWHERE_BYTES_MAX`], if nobody does.
+    ///
+    /// [`AGENTS_ELSEWHERE_BYTES_MAX`]: crate::limits::AGENTS_ELSEWHERE_BYTES_MAX
+    pub fn limit_elsewhere(&mut self, bytes_max: u64) {
+        self.elsewhere.limit(bytes_max);
     }
 
     /// Notes that an agent of another node continues on this one, in this state, with its age. Observers hear of no new
@@ -664,7 +673,8 @@ impl Ams {
     /// from now on. `is_paid` is true if the creation was charged before.
     ///
     /// # Errors
-    /// The name is taken, or the family may not have one more agent now.
+    /// The name is taken, the other node has more agents than can be known here, or the family may not have one more agent
+    /// now.
     pub fn handle_awaited(
         &mut self,
         new: NewAgent,
@@ -681,18 +691,27 @@ impl Ams {
         }
         if !self.elsewhere.add(new.name.into(), there.unwrap_or(NOWHERE), new.kind) {
             self.leave_family(new.name);
-            return Err(CreateError::NotYet(new.name));
+            return Err(CreateError::NoRoomElsewhere(new.name));
         }
         Ok(())
     }
 
-    /// Notes that another node has an agent of this name. Returns false, and changes nothing, if this node has one, or
-    /// that node has more than can be known here.
-    pub fn handle_elsewhere(&mut self, name: impl Into<Name>, node: NodeId, kind: AgentKind) -> bool {
+    /// Enters an agent of another node.
+    ///
+    /// # Errors
+    /// This node has an agent of this name, or that node has more than can be known here: then nothing changes.
+    pub fn handle_elsewhere(
+        &mut self,
+        name: impl Into<Name>,
+        node: NodeId,
+        kind: AgentKind,
+    ) -> Result<(), ElsewhereError> {
         let name = name.into();
         // Names of agents here are all symbols.
-        let free = !name.known().is_some_and(|name| self.records.contains(name));
-        free && self.elsewhere.add(name, node, kind)
+        if name.known().is_some_and(|name| self.records.contains(name)) {
+            return Err(ElsewhereError::NameTaken);
+        }
+        if self.elsewhere.add(name, node, kind) { Ok(()) } else { Err(ElsewhereError::NoRoom) }
     }
 
     /// Notes that an agent of another node ended. Returns false if that node had none of this name.

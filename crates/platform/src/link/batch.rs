@@ -134,13 +134,13 @@ pub enum News {
     /// End of the introduction: later news are of later events.
     Introduced,
     /// Question: which of these agents does the receiving node have?
-    Asks(Vec<Symbol>),
+    Asks(Vec<Name>),
     /// Answer to [`News::Asks`].
     Has {
         /// Agents that the sending node has.
-        agents: Vec<(Symbol, AgentKind)>,
-        /// Agents that the sending node does not have.
-        not: Vec<Symbol>,
+        agents: Vec<(Name, AgentKind)>,
+        /// Agents that it does not have.
+        not: Vec<Name>,
     },
     /// Question or answer about a node's capacity, for placement advice.
     Advice(AdviceNews),

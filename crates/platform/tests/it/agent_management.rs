@@ -443,7 +443,7 @@ fn ams_finds_agents_of_other_nodes() {
         let amy = Client::new(sim, "amy");
         sim.with_ams(|ams| {
             for name in ["bob", "bea", "eve"] {
-                assert!(ams.handle_elsewhere(name, NodeId(2), AgentKind::Native));
+                assert_eq!(ams.handle_elsewhere(name, NodeId(2), AgentKind::Native), Ok(()));
             }
         });
         let search = |sim: &mut Simulation, args: Vec<Value>| {

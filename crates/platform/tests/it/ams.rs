@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use whimbrel_acl::{Aid, Contact, sym};
 use whimbrel_platform::ams::{
-    AgentKind, AgentModification, AgentQuery, AgentState, Ams, AmsCommand, CloneError, LifecycleError, LifecycleStep,
-    NewAgent,
+    AgentKind, AgentModification, AgentQuery, AgentState, Ams, AmsCommand, CloneError, ElsewhereError, LifecycleError,
+    LifecycleStep, NewAgent,
 };
+use whimbrel_platform::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{EndReason, Time};
@@ -185,8 +186,9 @@ fn population_is_created_atomically() {
 fn agents_of_other_nodes_are_located() {
     let mut ams = Ams::new("home");
     ams.create(running("amy"), Time::ZERO).unwrap();
-    assert!(ams.handle_elsewhere("bob", NodeId(2), AgentKind::Native));
-    assert!(!ams.handle_elsewhere("amy", NodeId(2), AgentKind::Native), "she is here");
+    assert_eq!(ams.handle_elsewhere("bob", NodeId(2), AgentKind::Native), Ok(()));
+    let taken = ams.handle_elsewhere("amy", NodeId(2), AgentKind::Native);
+    assert_eq!(taken, Err(ElsewhereError::NameTaken), "she is here");
     let places = |ams: &Ams| ["amy", "bob", "eve"].map(|name| ams.node_of(name));
     assert_eq!(places(&ams), [None, Some(NodeId(2)), None]);
     assert!(
@@ -196,7 +198,31 @@ fn agents_of_other_nodes_are_located() {
 }
 
 #[test]
-fn stopping_platform_creates_no_agents() {
+fn node_with_too_many_agents_refuses_awaited_ones() {
+    let mut ams = Ams::new("home");
+    let there = NodeId(2);
+    for name in ["amy", "ann"] {
+        ams.create(running(name), Time::ZERO).unwrap();
+    }
+    ams.limit_elsewhere(0);
+    let awaited = ams.handle_awaited(running("bob"), Some(there), Time::ZERO, false);
+    assert_eq!(awaited, Err(CreateError::NoRoomElsewhere("bob".into())));
+    let shown = awaited.unwrap_err().to_string();
+    assert!(shown.contains(&AGENTS_ELSEWHERE_BYTES_MAX.to_string()), "{shown}");
+    assert_eq!(ams.handle_elsewhere("bea", there, AgentKind::Native), Err(ElsewhereError::NoRoom));
+    // Agents that were here are known wherever they are, until they end.
+    ams.handle_left("amy".into(), Some(there));
+    ams.handle_left("ann".into(), None);
+    assert_eq!(ams.handle_elsewhere("ann", there, AgentKind::Native), Ok(()));
+    for name in ["amy", "ann"] {
+        assert_eq!(ams.node_of(name), Some(there));
+        assert!(ams.handle_ended_elsewhere(&name.into(), there));
+        assert!(ams.create(running(name), Time::ZERO).is_ok(), "the name is free again");
+    }
+}
+
+#[test]
+fn a_stopping_platform_ends_its_agents_and_creates_none() {
     let mut ams = Ams::new("home");
     ams.create(NewAgent { started: true, ..NewAgent::new("df", AgentKind::Service) }, Time::ZERO).unwrap();
     let all = ams.create_population(running("p"), 2, Time::ZERO).unwrap();

@@ -214,7 +214,7 @@ impl Node {
             let new = agent.entry();
             let Entrant { name, kind, slot, .. } = agent;
             let created = self.with_ams(|ams| {
-                forget_elsewhere(ams, name);
+                self.forget_place(ams, name);
                 ams.create_again(new, now)
             });
             if let Err(error) = created {
@@ -248,11 +248,11 @@ impl Node {
             serves(&served, &agents).into_iter().for_each(|news| links.tell_all(news));
         });
     }
-}
 
-/// Removes an agent's entry from the AMS that says it lives on another node.
-pub(super) fn forget_elsewhere(ams: &mut Ams, name: Symbol) {
-    if let Some(node) = ams.node_of(name) {
-        ams.handle_ended_elsewhere(&name.into(), node);
+    /// Removes an agent's entry from the AMS that says it lives on another node.
+    pub(super) fn forget_place(&self, ams: &mut Ams, name: Symbol) {
+        if let Some(node) = ams.node_of(name) {
+            self.remove_elsewhere(ams, &name.into(), node);
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Value, sym};
-use whimbrel_platform::ams::{AgentKind, NewAgent};
+use whimbrel_platform::ams::{AgentKind, ElsewhereError, NewAgent};
 use whimbrel_platform::durable::creation::{creation as creation_of, is_creation, name_taken, not_created};
 use whimbrel_platform::durable::{Born, Origin, State, Ticket};
 use whimbrel_platform::limits::FRAME_MEMORY_BYTES_MAX;
@@ -14,7 +14,6 @@ use whimbrel_platform::route::{Route, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
-use super::adopt::forget_elsewhere;
 use super::{Cluster, Server};
 use crate::durable::{Effect, Unwritten, withheld_effects};
 use crate::node::{Introduction, Node, assign_name};
@@ -142,12 +141,10 @@ impl Node {
         let there = if let Server::Node(node) = cluster.server_of(new.name) { Some(node) } else { None };
         let due = self.with_ams(|ams| {
             self.check_creator(who)?;
-            let awaited = ams.handle_awaited(new, there, now, who.is_paid);
-            awaited.map(|()| ams.creation_due(new.name, now))
+            ams.handle_awaited(new, there, now, who.is_paid)?;
+            there.into_iter().for_each(|node| self.routes.set(new.name, Route::node(node)));
+            Ok(ams.creation_due(new.name, now))
         })?;
-        if let Some(node) = there {
-            self.routes.set(new.name, Route::node(node));
-        }
         Ok(due)
     }
 
@@ -170,7 +167,7 @@ impl Node {
         let now = self.now();
         let created = self.with_ams(|ams| {
             // The agent has no route because it does not live on any node yet.
-            forget_elsewhere(ams, name);
+            self.forget_place(ams, name);
             ams.create_again(new, now)
         });
         if created.is_err() {
@@ -205,12 +202,14 @@ impl Node {
 
     fn direct_to_server(&self, name: Symbol) {
         let Some(cluster) = &self.cluster else { return };
-        let _parts = cluster.lock();
+        let parts = cluster.lock();
         if let Server::Node(node) = cluster.server_of(name) {
-            let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(name))).unwrap_or(AgentKind::Native);
-            if self.with_ams(|ams| ams.handle_elsewhere(name, node, kind)) {
-                self.routes.set(name, Route::node(node));
-            }
+            let entered = self.with_ams(|ams| {
+                let kind = ams.kind_anywhere(Aid::local(name)).unwrap_or(AgentKind::Native);
+                self.enter_elsewhere(ams, &name.into(), node, kind, true)
+            });
+            drop(parts);
+            self.note_left_out(node, usize::from(entered == Err(ElsewhereError::NoRoom)));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Cluster messages: what other nodes announce about the partitions they serve, and this node's announcements.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Name, Numbered, Symbol};
-use whimbrel_platform::ams::AgentKind;
+use whimbrel_platform::ams::{AgentKind, ElsewhereError};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::creation::is_creation;
 use whimbrel_platform::durable::{Facts, Heard, Ticket};
@@ -25,19 +25,25 @@ impl Node {
         for &(index, epoch) in partitions {
             self.expect_server(cluster, &mut parts, Partition(index), Epoch(epoch), from);
         }
-        self.with_ams(|ams| {
+        let left_out = self.with_ams(|ams| {
+            let mut left_out = 0;
             for (name, kind) in agents {
                 let Some(part) = parts.part(cluster.partition_of(&name)) else { continue };
-                if let Some(coming) = part.coming.as_mut().filter(|coming| coming.node == from)
-                    && ams.handle_elsewhere(&name, from, kind)
-                {
-                    part.absent.remove(&name);
-                    coming.agents.push(name);
+                let Some(coming) = part.coming.as_mut().filter(|coming| coming.node == from) else { continue };
+                match self.enter_elsewhere(ams, &name, from, kind, false) {
+                    Ok(()) => {
+                        part.absent.remove(&name);
+                        coming.agents.push(name);
+                    }
+                    Err(ElsewhereError::NameTaken) => {}
+                    Err(_) => left_out += 1,
                 }
             }
+            left_out
         });
         if more {
-            return;
+            drop(parts);
+            return self.note_left_out(from, left_out);
         }
         let (mut ended, mut fresh) = (Vec::new(), Vec::new());
         for &(index, _) in partitions {
@@ -47,6 +53,7 @@ impl Node {
             }
         }
         drop(parts);
+        self.note_left_out(from, left_out);
         ended.into_iter().for_each(|name| self.absent_ended(&name));
         if let Some(scribe) = &self.scribe {
             scribe.say_again(from, fresh);
@@ -121,13 +128,13 @@ impl Node {
     /// first.
     fn opened(&self, cluster: &Cluster, to: NodeId, open: &[(u16, u64)], batch: &mut Vec<Envelope>) -> bool {
         let mut parts = cluster.lock();
-        let mut nobodys = Vec::new();
+        let (mut nobodys, mut left_out) = (Vec::new(), 0);
         for &(index, epoch) in open {
             let Some(part) = parts.part(Partition(index)) else { continue };
             if part.coming.as_ref().is_some_and(|coming| coming.node == to && coming.epoch == Epoch(epoch)) {
                 let Part { coming: Some(coming), waiting, .. } = part else { continue };
                 let created = waiting.iter().filter(|envelope| is_creation(&envelope.body));
-                created.for_each(|envelope| self.note_creation(coming, envelope.to.name, to));
+                left_out += created.filter(|envelope| !self.note_creation(coming, envelope.to.name, to)).count();
                 let there = |envelope: &Envelope| self.with_ams(|ams| ams.node_of(envelope.to.name)) == Some(to);
                 let (mut known, mut unknown) = std::mem::take(waiting).into_iter().partition(there);
                 batch.append(&mut known);
@@ -139,6 +146,7 @@ impl Node {
                 .for_each(|(index, epoch)| self.open_one(cluster, &mut parts, to, Partition(*index), Epoch(*epoch)));
         }
         drop(parts);
+        self.note_left_out(to, left_out);
         let dead = |envelope| ShardCommand::Undeliverable(envelope, DeadReason::UnknownAgent);
         let mut parcels: Vec<ShardCommand> = nobodys.into_iter().map(dead).collect();
         self.fill(0, |content| content.parcels.append(&mut parcels));
@@ -160,22 +168,28 @@ impl Node {
     /// Notes that agents which one of these messages creates live on that node for all messages behind it.
     fn note_creations(&self, letters: &[Envelope], to: NodeId) {
         let Some(cluster) = &self.cluster else { return };
+        let mut left_out = 0;
         for Envelope { to: Aid { name, .. }, .. } in letters.iter().filter(|letter| is_creation(&letter.body)) {
             let mut parts = cluster.lock();
             let Some(coming) = parts.part(cluster.partition_of(*name)).and_then(|part| part.coming.as_mut()) else {
                 continue;
             };
-            self.note_creation(coming, *name, to);
+            left_out += usize::from(!self.note_creation(coming, *name, to));
         }
+        self.note_left_out(to, left_out);
     }
 
-    fn note_creation(&self, coming: &mut Coming, name: Symbol, to: NodeId) {
-        self.with_ams(|ams| {
+    /// An agent will be on a node that begins to serve its partition. False if that node has more than can be known here.
+    fn note_creation(&self, coming: &mut Coming, name: Symbol, to: NodeId) -> bool {
+        let entered = self.with_ams(|ams| {
             let kind = ams.kind_anywhere(Aid::local(name)).unwrap_or(AgentKind::Native);
-            if ams.node_of(name) != Some(to) && ams.handle_elsewhere(name, to, kind) {
-                coming.agents.push(name.into());
-            }
+            let is_new = ams.node_of(name) != Some(to);
+            is_new.then(|| self.enter_elsewhere(ams, &name.into(), to, kind, false))
         });
+        if entered == Some(Ok(())) {
+            coming.agents.push(name.into());
+        }
+        !matches!(entered, Some(Err(ElsewhereError::NoRoom)))
     }
 
     /// Handles another node's announcement of a replay: all its messages to these partitions of this node follow.

@@ -12,7 +12,13 @@ use crate::node::Node;
 impl Node {
     /// Handles the loss of another node. Returns those of its agents that ended with it.
     pub fn lose_agents(&self, lost: NodeId) -> Vec<Name> {
-        let Some(cluster) = &self.cluster else { return self.with_ams(|ams| ams.handle_node_lost(lost)) };
+        let Some(cluster) = &self.cluster else {
+            return self.with_ams(|ams| {
+                let ended = ams.handle_node_lost(lost);
+                ended.iter().for_each(|name| self.routes.clear(name, lost));
+                ended
+            });
+        };
         let mut parts = cluster.lock();
         parts.servers.unlinked(lost);
         parts.tellings.retain(|(node, _), _| *node != lost);
@@ -26,7 +32,7 @@ impl Node {
         self.with_ams(|ams| {
             let mut ended = ams.agents_on(lost);
             ended.retain(|name| !parts.part(cluster.partition_of(name)).is_some_and(|part| part.absent.contains(name)));
-            ended.retain(|name| ams.handle_ended_elsewhere(name, lost));
+            ended.retain(|name| self.remove_elsewhere(ams, name, lost));
             ended
         })
     }

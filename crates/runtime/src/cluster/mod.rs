@@ -11,6 +11,8 @@ mod hear;
 mod kill;
 mod loss;
 mod moves;
+#[cfg(test)]
+mod tests;
 mod yields;
 
 use std::sync::OnceLock;
@@ -279,16 +281,11 @@ impl Parts {
         (0..).map(Partition).zip(&mut self.each)
     }
 
-    /// Adds an agent to those that will get a route to the new server of their partition. They get it once that node
-    /// has received its replay. Returns false if the node is not beginning to serve the partition.
-    pub fn name_coming(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> bool {
+    /// Returns the agents that get a route to the node that begins to serve an agent's partition, once that node has been
+    /// told what it may have missed. `None` if the node is not beginning to serve it.
+    pub fn coming_to(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> Option<&mut Vec<Name>> {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
-        let coming = coming.filter(|coming| coming.node == node);
-        if let Some(coming) = coming {
-            coming.agents.push(agent.clone());
-            return true;
-        }
-        false
+        coming.filter(|coming| coming.node == node).map(|coming| &mut coming.agents)
     }
 
     /// Returns the partitions that this node serves, with their epochs, in the form in which they are announced.

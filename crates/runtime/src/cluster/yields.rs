@@ -130,7 +130,7 @@ impl Node {
         if let Some(part) = parts.part(cluster.partition_of(name)) {
             part.absent.insert(name.into());
         }
-        self.with_ams(|ams| ams.handle_left(name));
+        self.with_ams(|ams| ams.handle_left(name, None));
         self.with_df(|df| df.handle_left(Aid::local(name)));
         self.monitors.moved(name, Some(generation), None);
         self.leave_all(name);

@@ -381,7 +381,7 @@ impl Shard {
                 return None;
             }
             let others = node.with_ams(|ams| {
-                let kind = ams.kind(Aid::local(name))?;
+                ams.kind(Aid::local(name))?;
                 // A node that is introduced from now on hears of the agent from its new node.
                 let others = node.linked.links().map(|links| links.nodes()).unwrap_or_default();
                 node.with_topics(|topics| topics.handle_leaving(hop, to, others.iter().copied()));
@@ -389,8 +389,7 @@ impl Shard {
                     return None;
                 }
                 standing.state = ams.state(Aid::local(name)).unwrap_or(standing.state);
-                ams.handle_left(name);
-                ams.handle_elsewhere(name, to, kind);
+                ams.handle_left(name, Some(to));
                 Some(others)
             });
             match others {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use whimbrel_platform::capabilities::Mobile;
 
 use serde::{Deserialize, Serialize};
-use whimbrel_acl::{Aid, Envelope, MessageBody, Performative, Symbol, Value};
+use whimbrel_acl::{Aid, Envelope, MessageBody, Name, Performative, Symbol, Value};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::DfDescription;
@@ -583,7 +583,7 @@ fn early_end_report_holds() {
 impl Nodes {
     /// Takes the items from one node to another off the wires. Returns the agents asked about, and the number of
     /// answers.
-    fn asked_and_answered(&self, from: usize, to: usize) -> (Vec<Vec<Symbol>>, usize) {
+    fn asked_and_answered(&self, from: usize, to: usize) -> (Vec<Vec<Name>>, usize) {
         self.idle();
         let items = std::mem::take(self.wires[from].queues.lock().unwrap()[to].as_mut().unwrap());
         let (mut asked, mut answers) = (Vec::new(), 0);
@@ -757,9 +757,9 @@ fn false_claim_moves_no_agent() {
     nodes.believe(0, walker, 1);
     let (liar, station) = (NodeId(2), nodes.at(0).station());
     let is_there = || station.speaks_for(NodeId(1), walker);
-    station.hear(liar, News::Has { agents: vec![(walker.name, AgentKind::Native)], not: Vec::new() });
+    station.hear(liar, News::Has { agents: vec![(walker.name.into(), AgentKind::Native)], not: Vec::new() });
     assert!(is_there(), "it was not asked");
-    station.hear(NodeId(1), News::Has { agents: Vec::new(), not: vec![walker.name] });
+    station.hear(NodeId(1), News::Has { agents: Vec::new(), not: vec![walker.name.into()] });
     assert!(is_there(), "nor was this");
     for _ in 0..3 {
         station.hear(liar, News::Agents(vec![(walker.name.into(), AgentKind::Native)]));
@@ -785,8 +785,8 @@ fn false_claim_moves_no_agent() {
 #[test]
 fn location_questions_are_batched_and_limited() {
     let nodes = Nodes::new(2, 1);
-    let names = |count: usize| (0..count).map(|at| Symbol::from(format!("w{at}").as_str())).collect::<Vec<_>>();
-    let named: Vec<_> = names(5).into_iter().map(|name| (name.into(), AgentKind::Native)).collect();
+    let names = |count: usize| (0..count).map(|at| Name::new(&format!("w{at}"))).collect::<Vec<_>>();
+    let named: Vec<_> = names(5).into_iter().map(|name| (name, AgentKind::Native)).collect();
     let nobody = NodeId(7);
     nodes.at(0).station().hear(nobody, News::Introduced);
     nodes.at(0).station().hear(nobody, News::Agents(named.clone()));
@@ -799,7 +799,7 @@ fn location_questions_are_batched_and_limited() {
     assert_eq!(asks([names(2), names(3), names(1)].concat()), 3, "each once");
     assert_eq!(asks(names(LINK_NEWS_AGENTS)), LINK_NEWS_AGENTS);
     assert_eq!(asks(names(LINK_NEWS_AGENTS + 1)), 0);
-    assert_eq!(asks(vec![Symbol::from("w1"); LINK_NEWS_AGENTS + 1]), 0, "however few they are");
+    assert_eq!(asks(vec![Name::new("w1"); LINK_NEWS_AGENTS + 1]), 0, "however few they are");
 }
 
 #[test]
@@ -1722,7 +1722,7 @@ fn agent_questioned_during_hop_survives() {
         // Both nodes are asked before each item between them.
         for _ in 0..20 {
             for (me, other) in [(0, NodeId(1)), (1, NodeId(0))] {
-                nodes.at(me).station().hear(other, News::Asks(vec![walker.name]));
+                nodes.at(me).station().hear(other, News::Asks(vec![walker.name.into()]));
             }
             for _ in 0..4 {
                 nodes.idle();

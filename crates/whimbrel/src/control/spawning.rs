@@ -61,6 +61,7 @@ fn refusal(error: &CreateError) -> Refusal {
         CreateError::BadName { .. } | CreateError::BadProgram { .. } => Reason::BadRequest,
         CreateError::Forbidden(_) => Reason::NotAllowed,
         CreateError::TooManyAgents { .. }
+        | CreateError::NoRoomElsewhere(_)
         | CreateError::TooLittleMemory { .. }
         | CreateError::TooManyOfOwner { .. }
         | CreateError::TooFast { .. } => Reason::Busy,
