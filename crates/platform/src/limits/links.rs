@@ -96,6 +96,8 @@ pub const LINK_CLAIM_MS_MAX: u64 = 4_000;
 pub const LINK_BACKOFF_MS: u64 = 50;
 /// Longest delay before a link connects again (milliseconds).
 pub const LINK_BACKOFF_MS_MAX: u64 = 2_000;
+/// Time without an item that cannot be read after which a link connects again as soon as at first (milliseconds).
+pub const LINK_UNREAD_FORGOTTEN_MS: u64 = 10_000;
 /// Time for which a link may be broken before its peer counts as lost (milliseconds).
 pub const LINK_GIVE_UP_MS: u64 = 30_000;
 /// Time after which a lost node that connects by itself is forgotten, as a multiple of how long its link may be broken.

@@ -23,7 +23,7 @@ use crate::Time;
 use crate::limits::{
     LINK_ACK_BYTES, LINK_ACK_DELAY_MS, LINK_BACKOFF_MS, LINK_BACKOFF_MS_MAX, LINK_BATCH_BYTES, LINK_CREDIT_BYTES,
     LINK_GIVE_UP_MS, LINK_NAME_BYTES_MAX, LINK_PING_MS, LINK_READ_ATTEMPTS, LINK_RECEIVER_BYTES, LINK_SILENCE_MS,
-    LINK_WRITE_BYTES,
+    LINK_UNREAD_FORGOTTEN_MS, LINK_WRITE_BYTES,
 };
 
 /// Identity of this end of a link.
@@ -395,6 +395,9 @@ pub struct Link {
     broken_since: Time,
     connect_at: Time,
     attempts: u32,
+    /// Number of connections in a row that ended because of an item that cannot be read, and the time of the last of them.
+    /// Many such items in a row bring ever rarer connections.
+    unread: (u32, Time),
     random: u64,
     events: VecDeque<LinkEvent>,
     released: usize,
@@ -439,6 +442,7 @@ impl Link {
             broken_since: now,
             connect_at: if dials { now } else { Time::NEVER },
             attempts: 0,
+            unread: (0, Time::ZERO),
             random,
             events: VecDeque::new(),
             released: 0,
@@ -577,7 +581,7 @@ impl Link {
     pub fn handle_disconnected(&mut self, now: Time) {
         if self.is_up() || self.broken_since == Time::NEVER {
             self.broken_since = now;
-            self.attempts = 0;
+            self.attempts = self.recently_unread(now);
         }
         self.connection = None;
         self.sent = 0;
@@ -601,10 +605,27 @@ impl Link {
     /// The connection has failed: close it, and call only what connects again.
     pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
         let outcome = self.take_frame(now, frame, items);
-        if outcome.is_err() {
+        if let Err(error) = &outcome {
             self.handle_disconnected(now);
+            let is_given_up = matches!(error, LinkError::Batch(_)) && self.unreadable.1 >= LINK_READ_ATTEMPTS;
+            if is_given_up || matches!(error, LinkError::TooManyNames(_)) {
+                self.note_unread(now);
+            }
         }
         outcome
+    }
+
+    /// Notes that a connection ended because of an item that cannot be read at its end. The other end learns that from
+    /// the next hello.
+    fn note_unread(&mut self, now: Time) {
+        self.unread = (self.recently_unread(now).saturating_add(1), now);
+    }
+
+    /// Returns the number of connections that ended because of such an item, each soon after the one before.
+    fn recently_unread(&self, now: Time) -> u32 {
+        let (count, last) = self.unread;
+        let is_recent = count > 0 && now - last < Duration::from_millis(LINK_UNREAD_FORGOTTEN_MS);
+        if is_recent { count } else { 0 }
     }
 
     fn take_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
@@ -623,7 +644,7 @@ impl Link {
         match frame.kind {
             FrameKind::Hello => {
                 let hello: Hello = frame.parse()?;
-                self.handle_hello(&hello)
+                self.handle_hello(now, &hello)
             }
             FrameKind::Batch => self.handle_batch(now, frame, items),
             FrameKind::Ack => {
@@ -667,7 +688,7 @@ impl Link {
         }
     }
 
-    fn handle_hello(&mut self, hello: &Hello) -> Result<(), LinkError> {
+    fn handle_hello(&mut self, now: Time, hello: &Hello) -> Result<(), LinkError> {
         self.me.admits(hello)?;
         let encoding = hello.encoding.parse().map_err(|_| LinkError::UnknownEncoding(hello.encoding.clone()))?;
         let dialled = self.connection.as_ref().is_some_and(|connection| connection.dialled);
@@ -682,11 +703,11 @@ impl Link {
                     self.give_up();
                 }
                 outcome?;
-                self.take_back(hello.unreadable);
+                self.take_back(now, hello.unreadable);
                 self.events.push_back(LinkEvent::Resumed);
             }
             Meeting::Known(received) if self.release_unsent(received).is_ok() => {
-                self.take_back(hello.unreadable);
+                self.take_back(now, hello.unreadable);
                 self.events.push_back(LinkEvent::Resumed);
             }
             Meeting::Unheard => self.events.push_back(LinkEvent::Resumed),
@@ -776,10 +797,11 @@ impl Link {
     }
 
     /// Takes back an item that the peer cannot read, for whatever reason: it is not sent again.
-    fn take_back(&mut self, number: Option<u64>) {
+    fn take_back(&mut self, now: Time, number: Option<u64>) {
         let Some(place) = number.and_then(|number| number.checked_sub(self.first)) else { return };
         let place = place as usize;
         if matches!(self.window.get(place), Some(Item::News(_))) {
+            self.note_unread(now);
             return self.void(&[place]);
         }
         let Some(item @ (Item::Message(Envelope { body, .. }) | Item::Forwarded(Envelope { body, .. }))) =
@@ -796,6 +818,7 @@ impl Link {
             };
             places.extend((place + 1..self.window.len()).take_while(|at| self.window.get(*at).is_some_and(same)));
         }
+        self.note_unread(now);
         self.void(&places);
     }
 

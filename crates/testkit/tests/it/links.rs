@@ -5,7 +5,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::limits::LINK_MESSAGE_BYTES_MAX;
 use whimbrel_platform::limits::{
-    LINK_BACKOFF_MS_MAX, LINK_CLAIM_MS, LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS,
+    LINK_BACKOFF_MS_MAX, LINK_CLAIM_MS, LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS, LINK_UNREAD_FORGOTTEN_MS,
 };
 use whimbrel_platform::link::{Frame, Item, LinkError, News};
 use whimbrel_testkit::{Faults, LinkContest, LinkEnd, LinkPair, Random};
@@ -279,19 +279,19 @@ fn new_names_over_bound_come_back() {
         pair.renamed = Some(("said-here", "said-away"));
         pair.ends[1].link.set_name_bytes_max(1_000);
         let name = |number: u64| Symbol::new(&format!("said-here-{encoding}-{number}-{}", "n".repeat(100)));
-        for number in 0..20 {
+        for number in 0..12 {
             pair.ends[0].send(2 * number);
             send_content(&mut pair.ends[0], Value::atom(name(number)));
             pair.ends[0].send(2 * number + 1);
         }
-        pair.run_for(5_000);
+        pair.run_for(15_000);
         let [speaker, hearer] = &mut pair.ends;
         // What comes back leaves an empty place.
         let messages = hearer.arrived.iter().filter(|item| matches!(item, Item::Message(_))).count();
-        let (heard, unsendable) = (messages - 40, speaker.unsendable.len());
-        assert!(heard > 2 && heard + unsendable == 20, "{encoding}: {heard} {unsendable}");
-        let plain: Vec<u64> = hearer.numbers().into_iter().filter(|number| *number < 40).collect();
-        assert_eq!(plain, count_to(40), "{encoding}: all others arrive, in order");
+        let (heard, unsendable) = (messages - 24, speaker.unsendable.len());
+        assert!(heard > 2 && unsendable > 2 && heard + unsendable == 12, "{encoding}: {heard} {unsendable}");
+        let plain: Vec<u64> = hearer.numbers().into_iter().filter(|number| *number < 24).collect();
+        assert_eq!(plain, count_to(24), "{encoding}: all others arrive, in order");
         assert_eq!(hearer.errors, vec![LinkError::TooManyNames(1_000); unsendable], "{encoding}: each is tried once");
         assert_eq!((speaker.began, speaker.lost.len(), speaker.link.waiting()), (1, 0, 0), "{encoding}");
         // What was said before may be said again.
@@ -302,6 +302,31 @@ fn new_names_over_bound_come_back() {
             |item: &Item| matches!(item, Item::Message(message) if message.body.content.to_string().contains("away"));
         assert!(pair.ends[1].arrived.iter().any(said), "{encoding}: {:?}", pair.ends[1].arrived);
     }
+}
+
+/// Each message that is refused for its names costs a connection: these become ever rarer, and come at once again when
+/// the peer has said no new names for a while.
+#[test]
+fn repeated_refused_names_back_off() {
+    const REFUSED: u64 = 30;
+    let mut pair = LinkPair::new(13);
+    pair.renamed = Some(("said-here", "said-away"));
+    pair.ends[1].link.set_name_bytes_max(0);
+    pair.run_for(100);
+    let say = |pair: &mut LinkPair, number: u64| {
+        send_content(&mut pair.ends[0], Value::atom(Symbol::new(&format!("said-here-and-refused-{number}"))));
+    };
+    (0..REFUSED).for_each(|number| say(&mut pair, number));
+    pair.run_for(10_000);
+    let refused = pair.ends[1].errors.len();
+    assert!((5..15).contains(&refused), "{refused} connections in 10 s");
+    pair.run_for(LINK_BACKOFF_MS_MAX * REFUSED);
+    assert_eq!((pair.ends[1].errors.len(), pair.ends[0].unsendable.len()), (REFUSED as usize, REFUSED as usize));
+    pair.run_for(LINK_UNREAD_FORGOTTEN_MS);
+    say(&mut pair, REFUSED);
+    pair.ends[0].send(0);
+    pair.run_for(200);
+    assert_eq!(pair.ends[1].numbers().last(), Some(&0), "one refusal after a while costs one short delay");
 }
 
 #[test]
