@@ -156,6 +156,20 @@ test("refusal finds the sender of a message", { timeout: 10_000 }, () =>
     assert.equal(errors.length, 1, "who does not wait any more hears nothing, nor do others");
   }));
 
+test("refused part of a creation reaches its agent alone", { timeout: 10_000 }, () =>
+  withPlatform(async (platform, node) => {
+    const errors: string[] = [];
+    const hears = (agent: Agent): void => {
+      agent.onError = (error) => errors.push(`${agent.aid.name}: ${(error as Error).message}`);
+    };
+    const [, bob] = [await platform.create("amy", hears), await platform.create("bob", hears)];
+    const created = node.of("create").map(({ number }) => number);
+    node.number({ type: "refused", of: created[1], code: "not-movable", text: "it could not go on at this node" });
+    while (errors.length === 0) await pause(5);
+    assert.deepEqual(errors, ["bob: not-movable: it could not go on at this node"]);
+    assert.ok(!bob.signal.aborted, "it is there all the same");
+  }));
+
 test("finished messages and agents free their memory", { timeout: 20_000 }, () =>
   withPlatform(async (platform, node) => {
     setFlagsFromString("--expose-gc");

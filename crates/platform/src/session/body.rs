@@ -54,7 +54,7 @@ impl SharedSession {
             session.handle_returned(agent, Aid::local(name), kept);
             if let Some(why) = stranded {
                 let text = format!("{name} was to go on at this node while its client was away, and could not: {why}");
-                session.refuse(0, Code::NotMovable, text);
+                session.refuse_creation(agent, Code::NotMovable, text);
             }
             return true;
         }

@@ -177,15 +177,16 @@ impl Session {
         match outcome {
             Ok(aid) => {
                 lodger.aid = Some(aid);
+                let name = aid.at(self.opening.platform).to_string();
+                self.window.push_back(Outgoing::Created { agent, name });
                 if lodger.keeping.is_some()
                     && let Err(Fault { code, text }) =
                         self.opening.shelf.admit(lodger.name, &self.opening.grant.account)
                 {
                     lodger.keeping = None;
+                    // Behind `created`: the agent is there, but is not kept.
                     self.window.push_back(Outgoing::Refused { of: lodger.created_by, code, text });
                 }
-                let name = aid.at(self.opening.platform).to_string();
-                self.window.push_back(Outgoing::Created { agent, name });
                 match lodger.gone.clone() {
                     Some(reason) => {
                         self.handle_agent_gone(agent, &reason);
@@ -297,6 +298,14 @@ impl Session {
         self.queued_bytes += waiting.bytes();
         lodger.to_send.push_back(waiting);
         self.wake(agent);
+    }
+
+    /// Says what an agent that was created cannot have. `of` is the frame that created it, so that its client knows whom
+    /// to tell.
+    pub(super) fn refuse_creation(&mut self, agent: u32, code: Code, text: String) {
+        if let Some(of) = self.lodgers.get(&agent).map(|lodger| lodger.created_by) {
+            self.refuse(of, code, text);
+        }
     }
 
     pub(super) fn refuse(&mut self, of: u64, code: Code, mut text: String) {

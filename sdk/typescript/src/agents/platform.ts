@@ -511,7 +511,8 @@ export class Platform {
   #created(number: number, name: string): void {
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
-    this.#pending.delete(entry.frame);
+    // From now on a refusal says what the agent cannot have. Its set-up may say who hears that.
+    this.#pending.set(entry.frame, { agent: number, refused: (error) => void pause(0).then(() => entry.agent.tell(error)) });
     entry.agent.bind(this.#portOf(Aid.of(name), number, entry));
     const { created } = entry;
     entry.created = entry.failed = undefined;
