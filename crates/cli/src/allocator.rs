@@ -15,6 +15,21 @@ const ALIGNED: usize = align_of::<usize>();
 /// See the module.
 pub(crate) struct Allocator;
 
+unsafe extern "C" {
+    /// Frees what other threads freed of this thread's memory and of that of threads which ended, and returns memory to the
+    /// system that has been free for a while; all that is free, if it is forced.
+    safe fn mi_collect(force: bool);
+}
+
+/// Returns memory to the system that has been free for a while.
+///
+/// When a thread ends, mimalloc leaves its memory to threads that ask for more. If none does, nothing of it is freed, though
+/// other threads free all that it gave out. Memory that is freed as a whole is returned 100 ms later, but only when somebody
+/// frees more then.
+pub(crate) fn give_back() {
+    mi_collect(false);
+}
+
 // SAFETY: mimalloc gives out memory as the trait wants it, of the size asked for, and aligned to a word or as asked for; what is
 // given back to it came from it.
 unsafe impl GlobalAlloc for Allocator {
@@ -66,6 +81,8 @@ unsafe impl GlobalAlloc for Allocator {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     /// Whether this is so many bytes of memory, aligned as it has to be, all of which can be written; they are all 7 then.
@@ -95,6 +112,32 @@ mod tests {
                 Allocator.dealloc(moved, larger);
                 Allocator.dealloc(zeroed, layout);
             }
+        }
+    }
+
+    /// Bytes of memory that this process takes, where the system tells.
+    fn resident_bytes() -> Option<u64> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    }
+
+    /// A thread asks for memory and ends, and another one frees it: as readers of a journal do, and shards.
+    #[test]
+    fn ended_threads_memory_is_returned() {
+        const BLOCKS: usize = 500_000;
+        let Some(before) = resident_bytes() else { return };
+        let ask = || (0..BLOCKS).map(|_| Box::new([7_u8; 200])).collect::<Vec<Box<[u8; 200]>>>();
+        let blocks = std::thread::spawn(ask).join().expect("it ends");
+        let most = resident_bytes().unwrap_or_default();
+        assert!(most > before + BLOCKS as u64 * 200, "{before} {most}");
+        drop(blocks);
+        let until = Instant::now() + Duration::from_secs(60);
+        let is_returned = || resident_bytes().is_some_and(|now| now < before + (most - before) / 4);
+        while !is_returned() {
+            assert!(Instant::now() < until, "of {most} bytes, {before} at first, there are {:?}", resident_bytes());
+            give_back();
+            std::thread::yield_now();
         }
     }
 }

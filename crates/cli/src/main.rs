@@ -19,6 +19,7 @@ use whimbrel_terminal as terminal;
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
+    whimbrel_platform::growth::set_give_back(allocator::give_back);
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut command = arguments::with_summary(CommandLine::command());
     let misplaced = arguments::faults::misplaced_value(&mut command, &words);

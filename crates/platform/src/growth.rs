@@ -3,6 +3,7 @@
 //! these are noted when the agent takes them in ([`take_in`]).
 
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Bytes of memory of the process at the last look.
@@ -30,6 +31,22 @@ pub fn is_short() -> bool {
 pub fn exceeded(bound: Option<u64>) -> Option<u64> {
     let bound = bound.unwrap_or_else(|| BOUND.load(Ordering::Relaxed));
     (is_short() && RESIDENT.load(Ordering::Relaxed) > bound).then_some(bound)
+}
+
+/// Returns freed memory to the system.
+static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
+
+/// Sets how the program's allocator returns freed memory to the system. The first setting counts.
+pub fn set_give_back(give_back: fn()) {
+    let _ = GIVE_BACK.set(give_back);
+}
+
+/// Has the program's allocator return freed memory to the system. An allocator may keep memory that a thread had which
+/// ended since, until somebody asks.
+pub fn give_back() {
+    if let Some(give_back) = GIVE_BACK.get() {
+        give_back();
+    }
 }
 
 thread_local! {

@@ -99,8 +99,11 @@ impl Health {
 }
 
 impl Node {
-    /// Looks how much memory the process has, so that agents which may not fill more of it are refused.
+    /// Gives freed memory back, and looks how much the process has, so that agents which may not fill more of it are
+    /// refused.
     pub fn look_at_memory(&self) {
+        // Readers of a journal have ended when their messages are handled: nobody else gives that memory back.
+        growth::give_back();
         let Some(resident) = resident_bytes() else { return };
         let bound = *self.health.memory_bound.get_or_init(|| {
             let percent = |bytes: u64| bytes / 100 * NODE_MEMORY_PERCENT;
