@@ -668,6 +668,7 @@ fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unser
 mod tests {
     use whimbrel_operator::Sending;
     use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
+    use whimbrel_platform::link::News;
 
     use super::*;
 
@@ -711,6 +712,20 @@ mod tests {
         let sending = Box::new(Sending { message, wait_ms: None });
         let Answer::Error(refusal) = panel.answer(Request::Send(sending), &|| false) else { panic!("it is sent") };
         assert!(refusal.text.contains("it names 1025 receivers: 1024 are the most"), "{}", refusal.text);
+    }
+
+    #[test]
+    fn mistyped_names_make_no_symbols() {
+        let platform = Platform::builder().build();
+        let panel = OperatorService::new(&platform, "garden".to_owned(), None);
+        let told = |number: u32| (format!("told-of-elsewhere-{number}").as_str().into(), AgentKind::Native);
+        platform.station().hear(NodeId(1), News::Agents((0..100).map(told).collect()));
+        let before = Symbol::bytes_made_here();
+        let refused = panel.known("told-of-elsewere-7").unwrap_err();
+        assert!(refused.text.ends_with("did you mean told-of-elsewhere-7?"), "{}", refused.text);
+        let refused = panel.known("quite another name").unwrap_err();
+        assert!(refused.text.ends_with("named quite another name"), "{}", refused.text);
+        assert_eq!(Symbol::bytes_made_here(), before);
     }
 
     #[test]
