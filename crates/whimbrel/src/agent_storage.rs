@@ -19,28 +19,28 @@ use whimbrel_platform::storage::{Holder, Keeper, RestoreError, Shelves};
 
 use crate::code_cache::is_private;
 
-/// How often what changed is written.
+/// Interval at which changes are written.
 pub const WRITE_EVERY: Duration = Duration::from_millis(500);
 
-/// What each file begins with; then the SHA-256 of the rest, and the rest.
+/// First bytes of each file; the SHA-256 of the rest follows, then the rest.
 const MARK: &[u8] = b"whimbrel kept 1\n";
 /// Bytes of a digest.
 const DIGEST_BYTES: usize = 32;
-/// How files end.
+/// Extension of files.
 const ENDING: &str = "kept";
 /// The file that is locked while a process uses the folder.
 const LOCK: &str = "lock";
 
-/// Why a folder is not used.
+/// Reasons not to use a folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageFolderError {
-    /// It cannot be made, read, or written to.
+    /// The folder cannot be made, read, or written to.
     #[error("cannot keep what agents leave in {}: {error}", folder.display())]
     Unusable {
         /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// Cause.
         error: io::Error,
     },
     /// Others than this process's user can get at it.
@@ -54,7 +54,7 @@ pub enum StorageFolderError {
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: String,
     },
 }
@@ -71,13 +71,14 @@ struct StorageWriter {
     shelves: Arc<Shelves>,
     /// Told when something cannot be written, once until it can be again.
     report: Box<dyn Fn(&str) + Send + Sync>,
-    /// Whether something could not be written the last time. Whoever writes holds it: an older state never takes a newer one's place.
+    /// True if the last write failed. A writer holds this lock, so that an older state never replaces a newer one.
     failed: Mutex<bool>,
     _lock: File,
 }
 
 impl StorageFolder {
-    /// What is kept in this folder, which is made if there is none. What cannot be written later is told to `report`, and tried again.
+    /// Opens the storage in this folder, which is made if it does not exist. Later failures to write go to `report`,
+    /// and are tried again.
     ///
     /// # Errors
     /// The folder cannot be used, or something in it cannot be read.
@@ -116,7 +117,7 @@ impl StorageFolder {
         Ok(Self { shelves, writer: Some((stop, thread)) })
     }
 
-    /// What is kept, for the platform.
+    /// Returns the entries, for the platform.
     pub fn shelves(&self) -> Arc<Shelves> {
         Arc::clone(&self.shelves)
     }
@@ -212,7 +213,7 @@ mod tests {
 
     const ROOM: Room = Room { bytes: 1_000, owner_bytes: 100_000 };
 
-    /// What counts of amy, who keeps three letters under a key of one.
+    /// Bytes charged to amy, who keeps three letters under a key of one.
     const AMY: u64 = STORAGE_SHELF_BYTES + STORAGE_ENTRY_BYTES + 4;
 
     struct StorageScratch(Scratch);

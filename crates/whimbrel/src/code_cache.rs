@@ -17,7 +17,7 @@ const KEY: &str = "key";
 /// Bytes of that.
 const KEY_BYTES: usize = 32;
 
-/// What is kept of a code.
+/// Forms of stored code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// An AgentSpeak program with all it includes.
@@ -40,7 +40,7 @@ impl Form {
     }
 }
 
-/// Why there is no cache.
+/// Reasons why there is no cache.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
@@ -88,14 +88,14 @@ impl CodeCache {
         key_in(&self.folder).map_err(unusable)
     }
 
-    /// Where a user's cache is: `whimbrel/code` in `$XDG_CACHE_HOME`, or in `~/.cache`.
+    /// Returns the folder of a user's cache: `whimbrel/code` in `$XDG_CACHE_HOME`, or in `~/.cache`.
     pub fn default_folder() -> Option<PathBuf> {
         let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
         let caches = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")))?;
         Some(caches.join("whimbrel").join("code"))
     }
 
-    /// What nobody knows who cannot read the folder; `None` if that cannot be used.
+    /// Returns a secret known only to readers of the folder; `None` if the folder cannot be used.
     pub fn key(&self) -> Option<&[u8; KEY_BYTES]> {
         self.key.get_or_init(|| self.prepare().ok()).as_ref()
     }
@@ -104,7 +104,7 @@ impl CodeCache {
         self.folder.join(format!("{code}.{}", form.ending()))
     }
 
-    /// What was kept, as it is: whoever uses it checks it.
+    /// Returns stored bytes unchecked; the caller checks them.
     pub fn find(&self, code: CodeHash, form: Form) -> Option<Vec<u8>> {
         self.key()?;
         let mut file = File::open(self.file(code, form)).ok()?;
@@ -115,7 +115,7 @@ impl CodeCache {
         Some(bytes)
     }
 
-    /// What is kept: which code, in which form, and bytes of each.
+    /// Lists the entries: code, form and bytes of each.
     pub fn list(&self) -> Vec<(CodeHash, Form, u64)> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let kept = |entry: fs::DirEntry| {
@@ -128,7 +128,7 @@ impl CodeCache {
         entries.filter_map(kept).collect()
     }
 
-    /// How many bytes are kept at most.
+    /// Returns the maximum number of stored bytes.
     pub fn bytes_max(&self) -> u64 {
         self.bytes_max
     }

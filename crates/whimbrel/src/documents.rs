@@ -16,14 +16,14 @@ use whimbrel_platform::limits::{
     DOCUMENTS_BYTES_MAX, DOCUMENTS_LISTED_MAX, DOCUMENTS_MAX,
 };
 
-/// Why a folder's documents cannot be offered.
+/// Reasons why a folder's documents cannot be offered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentsError {
     /// There is none of that name.
     #[error("there is no folder {}", .0.display())]
     Missing(PathBuf),
-    /// It is something else.
+    /// The path is no folder.
     #[error("{} is no folder", .0.display())]
     NoFolder(PathBuf),
     /// The operating system says no.
@@ -31,7 +31,7 @@ pub enum DocumentsError {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// There is a file whose name cannot be said.
@@ -89,12 +89,12 @@ impl Documents {
         Ok(Self { documents })
     }
 
-    /// How many there are.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no documents.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }

@@ -7,21 +7,22 @@ use whimbrel_platform::store::{Epoch, Journal, OpenError, Partition};
 use whimbrel_runtime::{Kept, RecoverError, erase, recover};
 use whimbrel_store::{Embedded, OpenStoreError, Options};
 
-/// Why a platform's agents cannot be kept in a folder.
+/// Reasons why a platform's agents cannot be kept in a folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeepError {
     /// The folder cannot be used: another process has it, or the disk fails.
     #[error(transparent)]
     Open(#[from] OpenStoreError),
-    /// What is kept in it cannot be gone on with.
+    /// The stored society cannot be recovered.
     #[error(transparent)]
     Recover(#[from] RecoverError),
 }
 
-/// What is kept in this folder of an earlier process's agents, for [`PlatformBuilder::durable`](crate::PlatformBuilder::durable).
-/// The folder is made if there is none, and is this process's alone until the platform has ended. If an agent had ended its
-/// whole society, nothing is left of that.
+/// Returns the agents that an earlier process kept in this folder, for
+/// [`PlatformBuilder::durable`](crate::PlatformBuilder::durable). The folder is made if it does not exist. It belongs
+/// to this process alone until the platform has ended. If an agent had ended its whole society, nothing is left of
+/// that.
 ///
 /// ```no_run
 /// use whimbrel::{Platform, kept_in};

@@ -19,7 +19,7 @@ pub fn parse_takeover(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
-/// How long a node may be out of reach: not so short that a moment without the processor counts.
+/// Parses a link timeout: not so short that a moment without the processor counts.
 pub fn parse_link_timeout(text: &str) -> Result<Duration, String> {
     let time = parse(text)?;
     if time < LINK_TIMEOUT_MIN {
@@ -38,7 +38,7 @@ pub fn readable(duration: Duration) -> String {
     }
 }
 
-/// How long something has lasted, roughly: `12s`, `5m`, `3h`, `2d`.
+/// Formats an age roughly: `12s`, `5m`, `3h`, `2d`.
 pub fn age(duration: Duration) -> String {
     match duration.as_secs() {
         s if s < 100 => format!("{s}s"),

@@ -7,8 +7,8 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_bdi::project::Class;
 use whimbrel_platform::{AgentBody, Next, Turn};
 
-/// What agents act on and see. The protocol is that of `docs/reference/environments.md`; an environment whose actions
-/// take time can be any agent that follows it.
+/// Environment: the object of agents' actions and percepts. The protocol is that of `docs/reference/environments.md`.
+/// If actions take time, any agent that follows the protocol can be the environment.
 ///
 /// ```
 /// use whimbrel::{Aid, Value, environment::Environment};
@@ -85,7 +85,7 @@ impl Environments {
 /// An environment as an agent.
 struct EnvironmentBody {
     environment: Box<dyn Environment>,
-    /// What each agent saw last.
+    /// Last percepts of each agent.
     seen: FxHashMap<Aid, Vec<Value>>,
     started: bool,
 }

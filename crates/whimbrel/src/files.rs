@@ -9,22 +9,22 @@ use whimbrel_bdi::syntax::ast::Span;
 use whimbrel_bdi::syntax::{Diagnostic, SourceText};
 use whimbrel_platform::limits;
 
-/// Why a file cannot be read as program text.
+/// Reasons why a file cannot be read as program text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// There is none of that name.
     #[error("there is no file {}{}", .path.display(), hint(.nearest))]
     Missing {
-        /// What was looked for.
+        /// Path of the missing file.
         path: PathBuf,
         /// A file beside it with a similar name.
         nearest: Option<String>,
     },
-    /// It is a folder.
+    /// The path is a folder.
     #[error("{} is a folder; expected a file", .0.display())]
     Folder(PathBuf),
-    /// It is not text.
+    /// The file is not text.
     #[error("{} is not UTF-8 text: line {line} is where it stops being so; save it as UTF-8", .path.display())]
     NotText {
         /// The file.
@@ -32,14 +32,14 @@ pub enum ReadError {
         /// The line of the first byte that does not fit, from 1.
         line: usize,
     },
-    /// It is longer than any program may be.
+    /// The file is longer than a program may be.
     #[error("{} has {bytes} bytes or more; a program may have {bytes_max}", .path.display())]
     TooBig {
         /// The file.
         path: PathBuf,
-        /// How long it is, at least.
+        /// Minimum length of the file.
         bytes: u64,
-        /// How long it may be.
+        /// Maximum length of a program.
         bytes_max: usize,
     },
     /// The operating system says no.
@@ -47,7 +47,7 @@ pub enum ReadError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
 }
@@ -121,10 +121,10 @@ fn has_extension(name: &str, extension: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// What paths within Jason's own archive begin with: `$jasonJar/test/jason/inc/tester_agent.asl`.
+/// Prefix of paths within Jason's own archive: `$jasonJar/test/jason/inc/tester_agent.asl`.
 const JASON_ARCHIVE: &str = "$jasonJar/";
 
-/// Where a checkout of Jason keeps what its archive has.
+/// Folders of a checkout of Jason with the contents of its archive.
 const JASON_FOLDERS: [&str; 4] =
     ["", "jason-interpreter/src", "jason-interpreter/src/main/resources", "src/main/resources"];
 
@@ -141,7 +141,7 @@ fn in_jason(path: &str, near: &Path) -> PathBuf {
     places.find(|place| place.exists()).unwrap_or_else(|| home.clone().unwrap_or_default().join(path))
 }
 
-/// Where the programs of a society are.
+/// Sources of a society's programs.
 #[derive(Clone, Debug)]
 pub enum Sources {
     /// In these folders, searched in order.
@@ -245,7 +245,7 @@ impl Default for Sources {
     }
 }
 
-/// What is wrong with a text, and where in it.
+/// Returns a diagnostic for a fault at a place of a text.
 pub fn wrong(text: &str, path: &Path, place: Range<usize>, message: &str) -> Box<Diagnostic> {
     let before = text.as_bytes().get(..place.start).unwrap_or_default();
     let line = before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1;

@@ -11,7 +11,7 @@ use crate::guests::GuestCode;
 /// Bytes that a program takes beside its text, however short that is: so there cannot be too many of them.
 const OVERHEAD_BYTES: usize = 64 << 10;
 
-/// What agents are made of.
+/// Compiled code of agents.
 #[derive(Clone, Debug)]
 pub enum Made {
     /// An AgentSpeak program.
@@ -21,7 +21,7 @@ pub enum Made {
 }
 
 impl Made {
-    /// Whether an agent has it.
+    /// Returns true if an agent uses this code.
     fn is_used(&self) -> bool {
         match self {
             Self::Program(image) => Arc::strong_count(image) > 1,
@@ -51,7 +51,7 @@ impl Foreign {
         self.entries.iter().find(|entry| entry.code == code)
     }
 
-    /// What agents of this code are made of.
+    /// Returns the compiled program of this code.
     pub fn find(&self, code: CodeHash) -> Option<&Made> {
         self.entry(code).map(|entry| &entry.made)
     }

@@ -7,7 +7,7 @@ use whimbrel_platform::durable::State;
 use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::{AgentBody, Time};
 
-/// Whether a program of this name is a WebAssembly module, and no AgentSpeak program.
+/// Returns true if a program of this name is a WebAssembly module, not an AgentSpeak program.
 pub fn is_module(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wasm"))
 }
@@ -23,7 +23,7 @@ mod hosted {
 
     use super::*;
 
-    /// What agents are made of that are a module's.
+    /// Compiled module of WebAssembly agents.
     #[derive(Clone)]
     pub struct GuestCode {
         module: Arc<Module>,
@@ -41,17 +41,17 @@ mod hosted {
             self.path
         }
 
-        /// Its SHA-256, in hexadecimal.
+        /// Returns the SHA-256 of the module, in hexadecimal.
         pub fn hash(&self) -> String {
             self.module.hash.to_string()
         }
 
-        /// Its SHA-256.
+        /// Returns the SHA-256 of the module.
         pub fn sha256(&self) -> [u8; 32] {
             self.module.hash.0
         }
 
-        /// Whether this is its SHA-256.
+        /// Returns true if this is the SHA-256 of the module.
         pub fn is(&self, hash: [u8; 32]) -> bool {
             self.module.hash.0 == hash
         }
@@ -61,7 +61,7 @@ mod hosted {
             Arc::clone(&self.module.bytes)
         }
 
-        /// Whether an agent has it.
+        /// Returns true if an agent uses the module.
         pub fn is_used(&self) -> bool {
             Arc::strong_count(&self.module) > 1
         }
@@ -102,7 +102,7 @@ mod hosted {
     }
 
     impl GuestModules {
-        /// Those that keep there what is compiled for them.
+        /// Returns an empty collection of modules, with a cache of compiled code.
         pub fn new(cache: Option<Arc<CodeCache>>) -> Self {
             Self { host: OnceLock::new(), cache }
         }
@@ -124,7 +124,7 @@ mod hosted {
             Ok(host)
         }
 
-        /// What each owner of agents uses here of what he may, by name.
+        /// Returns each owner's name, and usage of quotas on this node.
         pub fn owners(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
             let host = self.host.get().and_then(|host| host.as_ref().ok());
             host.map(|host| host.owners(now)).unwrap_or_default()
@@ -167,17 +167,17 @@ mod hosted {
             match self.0 {}
         }
 
-        /// Its SHA-256, in hexadecimal.
+        /// Returns the SHA-256 of the module, in hexadecimal.
         pub fn hash(&self) -> String {
             match self.0 {}
         }
 
-        /// Its SHA-256.
+        /// Returns the SHA-256 of the module.
         pub fn sha256(&self) -> [u8; 32] {
             match self.0 {}
         }
 
-        /// Whether this is its SHA-256.
+        /// Returns true if this is the SHA-256 of the module.
         pub fn is(&self, _hash: [u8; 32]) -> bool {
             match self.0 {}
         }
@@ -187,7 +187,7 @@ mod hosted {
             match self.0 {}
         }
 
-        /// Whether an agent has it.
+        /// Returns true if an agent uses the module.
         pub fn is_used(&self) -> bool {
             match self.0 {}
         }

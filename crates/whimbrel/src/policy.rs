@@ -11,14 +11,14 @@ use whimbrel_platform::policy::Policy;
 
 use crate::files::{ReadError, read, wrong};
 
-/// Why a file is no policy.
+/// Reasons why a file is no policy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is longer than any policy may be.
+    /// The file is longer than a policy may be.
     #[error("{} is longer than {POLICY_BYTES_MAX} bytes: that is no policy", .0.display())]
     TooLong(PathBuf),
     /// All that is wrong with it, and where.
@@ -95,7 +95,7 @@ fn errors_of(document: &DeTable<'_>) -> Vec<Error> {
 
 type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
-/// What is wrong with each thing that a rule says, or with the rule.
+/// Checks each entry of a rule, and the rule as a whole.
 fn errors_of_rule<'a>(
     list: &str,
     rule: &SpannedValue<'a>,
@@ -122,7 +122,7 @@ fn errors_of_rule<'a>(
     if errors.is_empty() { vec![whole] } else { errors }
 }
 
-/// What is in a list, as lists of one each; else the value itself.
+/// Returns the entries of a list, as lists of one each; else the value itself.
 fn parts_of<'a>(value: &SpannedValue<'a>) -> Vec<SpannedValue<'a>> {
     match value.get_ref() {
         DeValue::Array(list) if !list.is_empty() => list.iter().map(|one| array_of(value, one.clone())).collect(),

@@ -23,17 +23,17 @@ use crate::files::{ReadError, Sources};
 use crate::foreign_programs::{Foreign, Made};
 use crate::guests::{GuestCode, GuestModules, is_module};
 
-/// Why a program cannot be run.
+/// Reasons why a program cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// It cannot be read.
+    /// The program cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It has errors; all of them, and warnings.
+    /// The program has errors; contains all of them, and warnings.
     #[error("{}", first(.0))]
     Errors(Vec<Diagnostic>),
-    /// It is a module that cannot run here: why.
+    /// The module cannot run here; contains the reason.
     #[error("{0}")]
     Module(String),
 }
@@ -70,7 +70,7 @@ pub struct Programs {
     modules: Mutex<FxHashMap<PathBuf, GuestCode>>,
     foreign: Mutex<Foreign>,
     cache: Option<Arc<CodeCache>>,
-    /// How often each code was wanted, and here.
+    /// Number of times each code was wanted and present.
     hits: Mutex<FxHashMap<CodeHash, u64>>,
     /// True if a file that cannot be included is an error.
     is_strict: bool,
@@ -169,7 +169,7 @@ impl Programs {
         locked(&self.modules).values().find(|own| own.is(code.0)).cloned()
     }
 
-    /// Where the code is of an agent that comes, of what is in memory: whoever asks has no time.
+    /// Finds the code of an arriving agent in memory only, for the caller cannot wait.
     fn find(&self, origin: &Origin) -> CodeFound {
         let Some(code) = origin.code() else {
             let is_elsewhere = |path: &str| self.sources.find_inside(path).is_none();
@@ -185,7 +185,8 @@ impl Programs {
         found
     }
 
-    /// Whether a file of this node's own is that code, which nobody here has run yet. What is said of its name is believed only if it is so.
+    /// Returns true if a file of this node's own has this code, which no agent here has run yet. The file's name counts
+    /// only then.
     fn has_at(&self, origin: &Origin, code: CodeHash) -> bool {
         let (Origin::Program { path, .. } | Origin::Module { path, .. }) = origin else { return false };
         let Some(file) = self.sources.find_inside(path) else { return false };
@@ -260,7 +261,7 @@ impl Programs {
         own.or_else(|| locked(&self.foreign).bytes(code))
     }
 
-    /// What agents of an AgentSpeak program are made of: of this code, or else of what is at `path` here.
+    /// Returns the program of AgentSpeak agents: of this code, or else of the file at `path`.
     fn image_for(&self, path: &str, code: Option<CodeHash>) -> Result<Arc<Image>, CompileError> {
         let Some(code) = code else { return Ok(self.compile(path)?.0) };
         if let Some(own) = self.own_image(code) {
@@ -289,19 +290,19 @@ impl Programs {
 pub struct CodeSeen {
     /// By what it is known everywhere.
     pub code: CodeHash,
-    /// Its file's name, if that is known.
+    /// Name of the file, if known.
     pub name: Option<String>,
-    /// Whether it is a WebAssembly module; else an AgentSpeak program.
+    /// True for a WebAssembly module, false for an AgentSpeak program.
     pub is_module: bool,
-    /// Whether it is of this node's own project.
+    /// True for a program of this node's own project.
     pub is_own: bool,
-    /// Whether it is in memory: agents can be made of it at once.
+    /// True if the program is in memory, ready for agents.
     pub is_loaded: bool,
     /// Bytes by which it travels.
     pub bytes: u64,
     /// Bytes of its compiled form in the folder of the cache, if that is there.
     pub compiled_bytes: Option<u64>,
-    /// How often an agent that came, or was about to, wanted it and it was here.
+    /// Number of times an arriving agent wanted this code and found it.
     pub hits: u64,
 }
 
@@ -363,7 +364,7 @@ impl Programs {
 }
 
 impl CodeSeen {
-    /// What is in the folder, and nothing is known of.
+    /// Describes code in the folder of which nothing else is known.
     fn kept(code: CodeHash) -> Self {
         let (name, is_module, is_own, is_loaded) = (None, false, false, false);
         Self { code, name, is_module, is_own, is_loaded, bytes: 0, compiled_bytes: None, hits: 0 }
@@ -415,12 +416,12 @@ impl SocietyLoader {
         sources.find_inside(path).is_some_and(|file| file == sources.find(path))
     }
 
-    /// What code this node has: see [`Programs::codes`].
+    /// Returns the code of this node: see [`Programs::codes`].
     pub fn codes(&self) -> (Vec<CodeSeen>, Option<(u64, u64)>) {
         self.programs.codes()
     }
 
-    /// What each owner of WebAssembly agents uses here of what he may, by name.
+    /// Returns each owner's name, and usage of quotas on this node.
     pub fn owners(&self, now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
         self.programs.guests.owners(now)
     }

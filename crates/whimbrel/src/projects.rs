@@ -16,7 +16,7 @@ pub enum ProjectError {
     SeveralProjects {
         /// The folder.
         folder: PathBuf,
-        /// Its projects, by name.
+        /// Projects of the folder, by name.
         projects: Vec<PathBuf>,
     },
 }

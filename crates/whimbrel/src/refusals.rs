@@ -14,7 +14,7 @@ use crate::control::wall_us;
 
 /// See the module.
 pub struct Refusals {
-    /// Who keeps a record of them.
+    /// Auditor that records refusals.
     record: Option<Arc<dyn Auditor>>,
     /// The file of that.
     file: Option<PathBuf>,
@@ -121,12 +121,12 @@ impl Refusals {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many there were, by reason.
+    /// Returns the number of refusals by reason.
     pub fn counts(&self) -> Vec<(&'static str, u64)> {
         self.counts.all().map(|(reason, count)| (reason.as_str(), count)).collect()
     }
 
-    /// Those that are kept, and those that come.
+    /// Returns a feed of stored and new refusals.
     pub fn watch(self: &Arc<Self>, node: &str) -> RefusalFeed {
         let recent = self.recent();
         let read = recent.since(0).first().map_or(recent.next, |kept| kept.number);

@@ -28,7 +28,7 @@ use crate::programs::{CompileError, Programs, SocietyLoader};
 /// The name of the agent that is the environment.
 pub const ENVIRONMENT: &str = "environment";
 
-/// Why a society cannot be made from a file.
+/// Reasons why a society cannot be made from a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -38,10 +38,10 @@ pub enum OpenError {
     /// There is nothing in it.
     #[error("{} is empty: there is nothing to run", .0.display())]
     Empty(PathBuf),
-    /// It is neither a project nor a program.
+    /// The file is neither a project nor a program.
     #[error("{} is neither a project (.mas2j) nor a program (.asl, .wasm)", .0.display())]
     UnknownKind(PathBuf),
-    /// It is a WebAssembly module that cannot run here: why.
+    /// The WebAssembly module cannot run here; contains the reason.
     #[error("{0}")]
     Module(String),
     /// The project, or programs of it, have errors: all of them, and warnings.
@@ -67,14 +67,14 @@ struct Entry {
     names: Vec<Symbol>,
     /// `at "host"`.
     host: Option<Text>,
-    /// Where it is to live in a cluster.
+    /// Wishes for the agent's place in a cluster.
     hints: Hints,
     /// `lifetime`: how long each lives.
     lifetime: Option<Duration>,
     code: Code,
 }
 
-/// What agents run.
+/// Code of agents.
 #[derive(Clone, Debug)]
 enum Code {
     AgentSpeak(Box<AgentConfig>),
@@ -136,15 +136,15 @@ pub struct LeftOut {
 /// One agent of a society to be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seat {
-    /// Its name.
+    /// Name of the agent.
     pub name: Symbol,
-    /// What runs it.
+    /// Kind of the agent.
     pub kind: AgentKind,
-    /// Where it is to be: what `at "host"` says.
+    /// Host of the agent, from `at "host"`.
     pub host: Option<Text>,
 }
 
-/// What to do about a module that is not there.
+/// Advice for a missing module.
 const MODULES_ARE_MADE: &str =
     "`whimbrel agent build` makes it of a program; those of Whimbrel's own examples are made by `make guests`";
 
@@ -294,12 +294,12 @@ impl Society {
         &self.warnings
     }
 
-    /// What the project's nodes are to offer agents to act on; folders are those that the project names, beside its file.
+    /// Returns the project's offers to agents on its nodes. Folders are relative to the project's file.
     pub fn offers(&self) -> &[Offer] {
         &self.offers
     }
 
-    /// How many threads the project asks for, if it does.
+    /// Returns the number of threads that the project asks for.
     pub fn workers(&self) -> Option<usize> {
         self.workers
     }
@@ -332,7 +332,7 @@ impl Society {
         self.entries.iter().filter_map(kept).collect()
     }
 
-    /// What a platform needs so that agents can create others.
+    /// Returns the loader with which a platform's agents create others.
     pub fn loader(&self) -> SocietyLoader {
         SocietyLoader::new(Arc::clone(&self.programs), self.environment)
     }
@@ -366,8 +366,8 @@ impl Society {
         self.entries.iter().flat_map(|entry| entry.names().zip(entry.lifetime.into_iter().cycle()))
     }
 
-    /// Those agents as they begin, that `lives_here` says, for [`Platform::adopt`]. An environment that is written in Rust is
-    /// made once.
+    /// Returns the initial agents that `lives_here` selects, for [`Platform::adopt`]. An environment in Rust is made
+    /// only once.
     pub fn some(&mut self, lives_here: impl Fn(Symbol) -> bool) -> Vec<(Symbol, AgentKind, Box<dyn AgentBody>)> {
         let environment = Symbol::new(ENVIRONMENT);
         let made = if lives_here(environment) { self.host_environment.take() } else { None };
@@ -385,7 +385,7 @@ impl Society {
     }
 }
 
-/// What a project wants of where agents live in a cluster.
+/// Returns the project's wishes for an agent's place in a cluster.
 fn hints_of(agent: &AgentEntry) -> Hints {
     let value = |key| agent.option(key).map(str::to_owned);
     let pin = agent.node().map(|node| Pin::Node(node.to_string())).or(value("label").map(Pin::Label));
@@ -566,7 +566,7 @@ impl<'a> Opening<'a> {
         Some(Entry { name: agent.name, count, names, host: agent.host.clone(), hints: hints_of(agent), lifetime, code })
     }
 
-    /// How long an agent lives, if the project says so.
+    /// Returns an agent's lifetime, if the project gives one.
     fn lifetime(&mut self, agent: &AgentEntry, project: &Text) -> Option<Duration> {
         let option = agent.options.iter().find(|option| *option.key == *LIFETIME)?;
         match duration::parse(&option.value) {
@@ -579,7 +579,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// What the project says of an AgentSpeak agent.
+    /// Applies the project's settings of an AgentSpeak agent.
     fn configure(&mut self, config: &mut AgentConfig, agent: &AgentEntry, project: &Text) {
         config.beliefs.extend(agent.beliefs.iter().map(|belief| value_of(&Term::Literal(belief.head.clone()))));
         config.goals.extend(agent.goals.iter().map(|goal| value_of(&Term::Literal(goal.literal.clone()))));
@@ -593,7 +593,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// What the project says of a WebAssembly agent: all of it is for the agent itself.
+    /// Passes the project's settings of a WebAssembly agent on to the agent.
     fn tell_options(&mut self, options: &mut Vec<(Symbol, Value)>, agent: &AgentEntry, project: &Text) {
         for option in &agent.options {
             match option.key.as_str() {
@@ -607,7 +607,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// What is at `path`, which `place` names.
+    /// Loads the code at `path`, which `place` names.
     fn code(&mut self, programs: &Programs, path: &str, place: &(Text, Span)) -> Code {
         let code = if is_module(path) {
             programs.module(path).map(|code| Code::Module(code, Vec::new()))

@@ -19,9 +19,9 @@ use whimbrel_platform::store::{Coord, Epoch, Partition, StoreError};
 use self::thread::{ClusterThread, SeenNodes, ThreadInput};
 use self::weight::Weighing;
 
-/// How long good-byes may take, beside the others' time to end.
+/// Longest time for good-byes, beyond the time that others need to end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(15);
-/// How often somebody who waits looks.
+/// Interval at which waiting callers look again.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Number of partitions of a store in NATS, unless its address says another one. Few partitions let more steps share a
@@ -38,7 +38,7 @@ pub type Forget = Box<dyn Fn(Epoch) -> Result<(), StoreError> + Send>;
 pub struct Cluster {
     /// This node's name.
     pub name: String,
-    /// What links between nodes are opened with.
+    /// Secret of links between nodes.
     pub token: String,
     inputs: Sender<ThreadInput>,
     thread: Option<JoinHandle<()>>,
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
-/// What came of asking to be let in.
+/// Outcomes of a request for admission.
 #[derive(Debug)]
 pub enum Joined {
     /// This node takes part.
@@ -60,14 +60,14 @@ pub enum Joined {
     Interrupted,
 }
 
-/// Why a node does not take part.
+/// Reasons why a node does not take part.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
     /// The store cannot be watched.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It is not let in.
+    /// Admission was refused.
     #[error("{0}")]
     Refused(String),
     /// There can be no more threads.

@@ -19,7 +19,7 @@ use super::{Cluster, JoinError, Joined, random};
 
 const PARTITIONS: u16 = 8;
 const TAKEOVER: Duration = Duration::from_secs(1);
-/// How long something may take on a busy machine.
+/// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A node's way to the store, which can be closed.
@@ -73,7 +73,7 @@ struct Seen {
     deposed: AtomicBool,
     concluded: AtomicBool,
     failed: Mutex<String>,
-    /// How long adopting takes.
+    /// Duration of adopting.
     slow_ms: AtomicU64,
     /// A partition that cannot be read here.
     damaged: Mutex<Option<Partition>>,

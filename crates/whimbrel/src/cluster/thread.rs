@@ -14,14 +14,14 @@ use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, Wa
 use super::Forget;
 use super::weight::Weighing;
 
-/// What the thread is told.
+/// Input of the thread.
 pub(super) enum ThreadInput {
     Told(Watched),
     Begin(String, Arc<dyn LocalNode>),
     Adopted(Vec<(Partition, Epoch)>, Vec<(Partition, AdoptError)>),
     Yielded(Vec<Partition>, Vec<(Partition, YieldError)>),
     Forgot(Result<(), StoreError>),
-    /// What this machine can do was measured again.
+    /// New measurement of this machine's capacity.
     Weighed(f64),
     /// Tell this one when everything is handed over, or nobody is there to take it.
     HandOver(SyncSender<()>),
@@ -43,16 +43,16 @@ pub(super) enum ThreadInput {
     },
 }
 
-/// What may take seconds.
+/// Work that may take seconds.
 pub(super) enum ThreadJob {
     Adopt(Arc<dyn LocalNode>, Vec<(Partition, Epoch)>),
     Forget(Epoch),
 }
 
-/// What came of asking to be let in: name and token.
+/// Outcome of a request for admission: name and token.
 type Admission = Result<(String, String), String>;
 
-/// What others are shown.
+/// View of the nodes for others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SeenNodes {
     pub nodes: Vec<NodeView>,
@@ -67,20 +67,20 @@ pub(super) struct ClusterThread {
     pub store: Arc<dyn Coord>,
     pub note: Box<dyn Fn(&str) + Send>,
     pub inputs: Sender<ThreadInput>,
-    /// Who waits to be let in.
+    /// Channel that waits for admission.
     pub answer: Option<SyncSender<Admission>>,
     pub node: Option<Arc<dyn LocalNode>>,
     pub worker: Option<Sender<ThreadJob>>,
     pub forget: Arc<Mutex<Forget>>,
     pub seen: Arc<Mutex<SeenNodes>>,
     pub handed_over: Vec<SyncSender<()>>,
-    /// Who waits for a partition to be on another node.
+    /// Callers that wait for a partition to move to another node.
     pub wishes: Vec<(Partition, Nonce, Wish)>,
-    /// When agents are counted again.
+    /// Time of the next count of agents.
     pub count_at: Time,
-    /// How busy they were lately.
+    /// Recent load of the nodes.
     pub window: LoadWindow,
-    /// What this machine can do, if that is measured.
+    /// Measurement of this machine's capacity, while it runs.
     pub weighing: Option<Weighing>,
     pub dropped: bool,
 }

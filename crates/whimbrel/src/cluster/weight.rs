@@ -1,6 +1,5 @@
-//! How much this machine can do beside others, found by a moment of work: the primes that the Siebog study's agents look for by
-//! brute force. It is looked for again whenever the node has been idle for a while, so that what a busy moment of the machine made of it
-//! does not last.
+//! Capacity of this machine relative to others, measured by a moment of work: the primes that the Siebog study's agents
+//! search by brute force. An idle node measures again, so that a busy moment of the machine does not count for long.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,15 +8,15 @@ use whimbrel_platform::Time;
 use whimbrel_platform::cluster::Load;
 use whimbrel_platform::limits::{WEIGHT_AGAIN_MS, WEIGHT_CHANGE, WEIGHT_IDLE, WEIGHT_IDLE_MS, WEIGHT_MEASURES};
 
-/// How long it is measured.
+/// Duration of a measurement.
 const MEASURE: Duration = Duration::from_millis(100);
-/// How far the primes go in one piece of work.
+/// Largest number in one piece of work.
 const PRIMES_TO: u32 = 2_000;
 /// Pieces of work a second that are one unit of weight.
 const UNIT: f64 = 100.0;
 
-/// What the machine can do, in compute units: pieces of work in a time, on all cores. The fastest piece counts, for others may
-/// have the processor meanwhile.
+/// Measures the capacity in compute units: pieces of work in a time, on all cores. The fastest piece counts, for others
+/// may have the processor meanwhile.
 fn measure() -> f64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     cores as f64 * whimbrel_runtime::speed(PRIMES_TO, MEASURE) / UNIT
@@ -37,9 +36,9 @@ pub struct Weighing {
     measure: fn() -> f64,
     idle: Duration,
     again: Duration,
-    /// What others are told: rounded to two bits, because what is nearly alike should be alike.
+    /// Weight for other nodes, rounded to two bits so that nearly equal machines are equal.
     weight: u32,
-    /// What was measured lately, in compute units.
+    /// Recent measurements, in compute units.
     measured: VecDeque<f64>,
     measured_at: Time,
     idle_since: Option<Time>,
@@ -58,12 +57,12 @@ impl Weighing {
         Self { measure, idle, again, weight, measured, measured_at: Time::ZERO, idle_since: None }
     }
 
-    /// What others are told.
+    /// Returns the weight for other nodes.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// What measures, if that is to be done now: it takes a moment. To be asked often.
+    /// Returns the measuring function if a measurement is due; it takes a moment. To be called often.
     pub(super) fn due(&mut self, load: Option<&Load>, now: Time) -> Option<fn() -> f64> {
         if load.is_none_or(|load| load.busy > WEIGHT_IDLE) {
             self.idle_since = None;

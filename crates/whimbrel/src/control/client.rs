@@ -12,25 +12,25 @@ use whimbrel_operator::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
 
 use super::socket_folder;
 
-/// How long a node may take to say who it is.
+/// Longest time in which a node answers with its name.
 const GREETING_PATIENCE: Duration = Duration::from_secs(2);
-/// How long it may take to answer anything else, beyond what it was asked to wait.
+/// Longest time for any other answer, beyond the wait that the request asks for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A node that runs here.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What it says of itself.
+    /// Description of the node.
     pub info: NodeInfo,
     socket: PathBuf,
 }
 
-/// What runs here.
+/// Nodes on this machine.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The nodes, those of one platform together, the oldest first.
     pub nodes: Vec<Found>,
-    /// Why some did not answer.
+    /// Errors of nodes that did not answer.
     pub problems: Vec<anyhow::Error>,
 }
 
@@ -97,7 +97,7 @@ impl Found {
         socket_folder::connect(&self.socket).with_context(gone)?.with_context(gone)
     }
 
-    /// Where its socket is.
+    /// Returns the path of the node's socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }

@@ -1,4 +1,4 @@
-//! What the agents of a node run, and what they use of what they may.
+//! Code and quotas of a node's agents.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub fn codes(service: &OperatorService) -> CodesFound {
     CodesFound { codes: codes.into_iter().map(info).collect(), kept_bytes, kept_bytes_max }
 }
 
-/// What the agents of these kinds run and use; those, too, that came from clients, and run here since.
+/// Returns the code and usage of agents of these kinds, including agents that came from clients and now run here.
 fn upkeep(service: &OperatorService, wanted: impl Fn(AgentKind) -> bool) -> Vec<(Symbol, Upkeep)> {
     let may_run = |kind| kind == AgentKind::Session || wanted(kind);
     let all = service.platform().search(&AgentQuery::named(""));
@@ -49,7 +49,7 @@ fn upkeep(service: &OperatorService, wanted: impl Fn(AgentKind) -> bool) -> Vec<
     found
 }
 
-/// What agents and their owners use; of agents so many at most, those nearest to a limit first.
+/// Returns the usage of agents and owners: at most `limit` agents, those nearest to a limit first.
 pub fn quotas(service: &OperatorService, limit: usize) -> QuotasFound {
     let (storage, mut stored) = (service.platform().storage(), BTreeMap::new());
     let mut agents: Vec<UsageInfo> = Vec::new();
@@ -89,7 +89,7 @@ fn info(QuotaSeen { name, used, max }: QuotaSeen) -> QuotaInfo {
     QuotaInfo { name: name.to_owned(), used, max }
 }
 
-/// How much is used of what there is least of, from 0 to 1.
+/// Returns the used share of the scarcest resource, from 0 to 1.
 fn fullness(usage: &UsageInfo) -> f64 {
     let share = |quota: &QuotaInfo| Some(quota.used? as f64 / (quota.max? as f64).max(1.0));
     usage.quotas.iter().filter_map(share).fold(0.0, f64::max)

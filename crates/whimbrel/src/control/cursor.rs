@@ -1,4 +1,4 @@
-//! How far somebody has read the logs of conversations of a platform's nodes.
+//! Cursor: position up to which a reader has read the message logs of a platform's nodes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ impl Cursor {
         self.read.get(node).copied().or(self.lone).unwrap_or_default()
     }
 
-    /// Whether it has a number without a node's name.
+    /// Returns true for a number without a node's name.
     pub fn is_lone(&self) -> bool {
         self.lone.is_some()
     }

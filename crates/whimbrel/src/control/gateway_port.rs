@@ -67,7 +67,7 @@ impl Operator for OperatorService {
     }
 }
 
-/// How long messages wait at this node.
+/// Gauge of the time that messages wait at this node.
 struct WaitGauge(LatencyWatch);
 
 impl Latency for WaitGauge {

@@ -1,5 +1,5 @@
-//! What a log of conversations holds, told entry by entry: to whoever asks a node, or looks into a folder. A gateway that
-//! serves `since=` tells the same lines.
+//! Reader of a message log, entry by entry: for clients that ask a node, or read a folder. A gateway that serves
+//! `since=` returns the same lines.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -11,17 +11,17 @@ use whimbrel_store::{ConversationLog, LogError, Told};
 
 use super::sniffer::{message_info, wall_us};
 
-/// How long whoever listens hears nothing at most.
+/// Longest silence towards a listener.
 const TICK: Duration = Duration::from_millis(100);
-/// What is said may be written so much later at most, most likely.
+/// Likely upper bound of the time until a sent message is written.
 const LATE_US: u64 = 250_000;
 
-/// Why nothing more is told.
+/// Reasons why a history ends.
 #[derive(Debug)]
 pub enum HistoryEnd {
     /// Nobody listens any more.
     Gone(io::Error),
-    /// What was asked for cannot be told.
+    /// Request that cannot be answered.
     Refused(Refusal),
 }
 
@@ -88,7 +88,7 @@ struct EntryTeller<'a> {
     node: &'a str,
     wanted: &'a LogWanted,
     line: &'a mut dyn FnMut(&LogLine) -> io::Result<()>,
-    /// When something was told last.
+    /// Time of the last line.
     told: Instant,
     /// Entries that are not there any more, and that was not told yet.
     dropped: u64,
@@ -129,7 +129,8 @@ impl EntryTeller<'_> {
         }
     }
 
-    /// What an entry tells, if that is wanted. Gaps are always told: what is missing may have been wanted.
+    /// Returns the happening of an entry, if it is wanted. Gaps are always returned: the missing entries may have been
+    /// wanted.
     fn happening(&self, at_us: u64, what: What) -> Option<Happening> {
         match what {
             What::Sent(said) => self.message(at_us, &said).map(Happening::Sent),

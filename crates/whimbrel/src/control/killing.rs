@@ -12,7 +12,7 @@ use whimbrel_runtime::Ended;
 use super::operator_service::OperatorService;
 use super::remote_query;
 
-/// How long to wait before it is looked again for who has the agent.
+/// Pause before the agent is searched for again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Ends an agent, wherever it is. If its node dies before the end is written, whoever goes on with the agent is asked.

@@ -1,4 +1,4 @@
-//! What several nodes tell, in the order of its times.
+//! Merge of several nodes' lines, in the order of their times.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -38,12 +38,12 @@ impl<T> Merge<T> {
         }
     }
 
-    /// Whether no node will tell anything more.
+    /// Returns true if no node will send more.
     pub fn has_ended(&self) -> bool {
         self.told_us.iter().all(|told| *told == u64::MAX)
     }
 
-    /// What nothing earlier can come before any more, or what waited long enough.
+    /// Returns the lines that no earlier line can precede any more, and those that waited long enough.
     pub fn take(&mut self, now_us: u64) -> Vec<T> {
         let told = self.told_us.iter().copied().min().unwrap_or(u64::MAX);
         let until = self.patience_us.map_or(told, |patience| told.max(now_us.saturating_sub(patience)));

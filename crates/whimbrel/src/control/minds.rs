@@ -9,12 +9,12 @@ use whimbrel_runtime::OperateError;
 
 use super::operator_service::OperatorService;
 
-/// How long a step is waited for: whoever asks wants to see what it did.
+/// Longest wait for a step, whose result the operator wants to see.
 const STEP_PATIENCE: Duration = Duration::from_secs(1);
-/// How often is looked meanwhile.
+/// Interval of looks meanwhile.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What is in an agent of this node.
+/// Returns the state of an agent of this node.
 pub(super) fn look(service: &OperatorService, agent: &str, follow: bool) -> Result<MindInfo, Refusal> {
     service.is_here(agent)?;
     let platform = service.platform();

@@ -44,9 +44,9 @@ pub use self::remote_query::listen;
 pub use self::server::Control;
 pub use self::sniffer::{began_us, happening, wall_us};
 
-/// How long a node waits for another one to which it offered an agent.
+/// Longest wait of a node for an offered agent's new node.
 pub const MOVE_PATIENCE: Duration = Duration::from_millis(LINK_GIVE_UP_MS + 5_000);
-/// What is said instead of a node's name if an agent may be on any.
+/// Name that stands for any node.
 pub const ANYWHERE: &str = "*";
-/// How long a node may take to find out whether an agent has ended.
+/// Longest time in which a node finds out whether an agent has ended.
 pub const KILL_PATIENCE: Duration = Duration::from_millis(KILL_PATIENCE_MS);

@@ -10,9 +10,9 @@ use whimbrel_operator::{Answer, Reason, Refusal, Sending};
 use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
 use whimbrel_runtime::{Agent, Context, Platform};
 
-/// How often it is looked whether whoever waits for an answer is still there.
+/// Interval at which the node checks that the waiting client is still connected.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Who sends if nobody is named.
+/// Sender if none is given.
 const SENDER: &str = "cli";
 
 /// The agents that stand for those outside, by name; they stay as long as the node does.
@@ -21,7 +21,7 @@ pub struct OperatorMail {
     boxes: Mutex<FxHashMap<Symbol, Arc<Mailslot>>>,
 }
 
-/// What one of them waits for.
+/// Slot that waits for an answer.
 #[derive(Default)]
 struct Mailslot {
     expected: Mutex<Vec<Expected>>,
@@ -36,7 +36,7 @@ struct Expected {
 }
 
 impl Expected {
-    /// Whether a message answers: it says so, or is in the conversation, or says nothing and comes from who was asked.
+    /// Returns true if a message answers: by `:in-reply-to`, by its conversation, or, without either, by its sender.
     fn fits(&self, message: &AclMessage) -> bool {
         let extras = message.extras();
         match (&extras.in_reply_to, &extras.conversation_id) {
@@ -111,7 +111,7 @@ impl OperatorMail {
         Ok(Answer::Reply { message: written(&answer)? })
     }
 
-    /// What the agent of this name gets, who is made if there is none yet; `None` if it is one of the society.
+    /// Returns the mailbox of the agent of this name, created if it does not exist; `None` for an agent of the society.
     fn letters(&self, platform: &Platform, name: Symbol) -> Result<Option<Arc<Mailslot>>, Refusal> {
         let mut boxes = locked(&self.boxes);
         let exists = platform.services().exists(Aid::local(name));

@@ -1,4 +1,4 @@
-//! What a node tells of itself, and does, when it is asked through its control socket.
+//! Operator service of a node: answers to requests at the control socket.
 
 use std::cmp::Ordering;
 use std::io::Write;
@@ -39,9 +39,9 @@ use super::{
 };
 use crate::refusals::Refusals;
 
-/// How much alike a name must be to be proposed instead of one that is not there, from 0 to 1.
+/// Similarity, from 0 to 1, from which a name is proposed instead of an unknown one.
 const ALIKE: f64 = 0.8;
-/// How many names are compared for that.
+/// Maximum number of names compared for that.
 const NEAR_NAMES_MAX: usize = 10_000;
 
 /// See the module.
@@ -254,7 +254,7 @@ impl OperatorService {
         self.cluster.iter().flat_map(View::nodes).map(member_info).collect()
     }
 
-    /// What operators, and agents that move, want on some node.
+    /// Returns the wishes of operators, and of moving agents, for partitions on some node.
     fn wishes(&self) -> Vec<WishInfo> {
         let Some(cluster) = &self.cluster else { return Vec::new() };
         let names = self.directory().and_then(|directory| directory.with_ams(|ams| names_of(ams))).unwrap_or_default();
@@ -408,7 +408,7 @@ impl OperatorService {
         }
     }
 
-    /// What runs these agents on this node, of those that have code here.
+    /// Returns the kinds of these agents, as far as their code runs on this node.
     pub(super) fn kinds_here(&self, names: &[Symbol]) -> FxHashMap<Symbol, AgentKind> {
         let upkeep = self.platform.upkeep_of(names);
         upkeep.into_iter().filter_map(|(name, upkeep)| Some((name, upkeep.kind?))).collect()
@@ -503,14 +503,14 @@ impl OperatorService {
         Ok(self.platform.partition_of(known.name).map_or(Answer::Done, moved))
     }
 
-    /// How many agents of a partition live on other nodes.
+    /// Returns the number of agents of a partition on other nodes.
     fn agents_in(&self, partition: Partition) -> u64 {
         let elsewhere = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents_elsewhere()));
         let is_in = |(name, ..): &(Name, NodeId, AgentKind)| self.platform.partition_of(name) == Some(partition);
         elsewhere.unwrap_or_default().iter().filter(|agent| is_in(agent)).count() as u64
     }
 
-    /// Where an agent's partition is, nobody wants it any more.
+    /// Withdraws the wish for an agent's partition.
     fn free(&self, agent: &str) -> Result<Answer, Refusal> {
         let known = self.known(agent)?;
         let partition = self.platform.partition_of(known.name);

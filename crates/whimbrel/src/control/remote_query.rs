@@ -1,4 +1,4 @@
-//! What is asked of another node than the one that an operator has: it goes there over the link, and is answered by its service.
+//! Remote queries: an operator's requests to another node, which go over the link and are answered by its service.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use whimbrel_runtime::QuestionError;
 use super::operator_service::{OperatorService, merge};
 use super::{MOVE_PATIENCE, bulk, killing};
 
-/// How long another node may take for a look.
+/// Longest time for another node's answer to a look.
 const PATIENCE: Duration = Duration::from_millis(QUESTION_PATIENCE_MS);
 
-/// What another node answers.
+/// Asks another node.
 pub fn ask(service: &OperatorService, node: &str, request: &Request) -> Answer {
     if node == service.node() {
         // It would be this one's own turn to answer, and that is no news to whoever asks.
@@ -30,7 +30,7 @@ pub fn ask(service: &OperatorService, node: &str, request: &Request) -> Answer {
     ask_within(service, node, request, patience)
 }
 
-/// What another node answers that may take so long for it.
+/// Asks another node, and waits this long for its answer.
 pub(super) fn ask_within(service: &OperatorService, node: &str, request: &Request, patience: Duration) -> Answer {
     let question = match serde_json::to_vec(request) {
         Ok(question) => question,
@@ -58,13 +58,13 @@ fn refused(reason: Reason, text: &str) -> Answer {
 /// By node and by what was to be looked at: when it was refused, and how.
 type Denied = FxHashMap<(String, &'static str), (Instant, Refusal)>;
 
-/// What other nodes did not let this one look at, lately: it is not asked for again at each look of a console, as each time is written into their
-/// audit logs.
+/// Recent refusals of other nodes. A console does not repeat refused queries, since each is written to the other node's
+/// audit log.
 #[derive(Debug, Default)]
 pub struct Denials(Mutex<Denied>);
 
 impl Denials {
-    /// What is looked at as a whole, if it is.
+    /// Returns the kind of a query about a whole node; `None` for others.
     fn kind(request: &Request) -> Option<&'static str> {
         match request {
             Request::DeadLetters { .. } => Some("dead_letters"),
@@ -118,7 +118,8 @@ pub fn agents(service: &OperatorService, wanted: &AgentsWanted) -> AgentsFound {
     AgentsFound { silent, ..found }
 }
 
-/// What each of these nodes answers, all asked at once: what `take` makes of that, or who did not answer. Those that are not up are not asked.
+/// Asks all these nodes at once, and returns for each the result of `take`, or the name of a node that did not answer.
+/// Nodes that are not up are left out.
 pub fn ask_each<T: Send>(
     service: &OperatorService,
     nodes: &[(String, bool)],
@@ -136,7 +137,7 @@ pub fn ask_each<T: Send>(
     })
 }
 
-/// Who is on the way between two nodes may be told of twice, or as being where it was.
+/// Removes duplicates: an agent on its way between two nodes may be reported twice, or at its old node.
 fn distinct(parts: &mut [AgentsFound]) {
     let mut seen = FxHashSet::default();
     for part in parts {
@@ -184,8 +185,8 @@ fn answer(service: &OperatorService, from: Symbol, question: &[u8]) -> Answer {
     }
 }
 
-/// Whether another node may have that answered: who may end an agent by the policy may look into it, and steer it; and who may end the platform may
-/// read what its agents said to each other.
+/// Checks another node's permission to query. Permission to end an agent includes looking into it and steering it.
+/// Permission to end the platform includes reading messages.
 fn permit(service: &OperatorService, from: Symbol, request: &Request) -> Result<(), Refusal> {
     let (action, object) = match request {
         // That is whole messages, to and from whomever.
@@ -210,7 +211,8 @@ fn permit(service: &OperatorService, from: Symbol, request: &Request) -> Result<
     require(service, from, action, object)
 }
 
-/// Whether another node may have an agent registered so: who may end the agent, and register each of the services.
+/// Checks another node's permission to register an agent: it must be allowed to end the agent, and to register each of
+/// the services.
 fn permit_entry(service: &OperatorService, from: Symbol, entry: &EntryWanted) -> Result<(), Refusal> {
     require(service, from, Action::Kill, &entry.agent)?;
     entry.services.iter().try_for_each(|offer| require(service, from, Action::Register, &offer.name))

@@ -1,4 +1,4 @@
-//! What a node shows and trusts, and what it refused.
+//! Credentials, trust and refusals of a node.
 
 use whimbrel_net::{AuditLine, AuditReadError, CertificateSeen, Certified, HubView, read_back};
 use whimbrel_operator::{
@@ -10,7 +10,7 @@ use whimbrel_platform::limits::{AUDIT_PAGE_MAX, CERTIFICATES_TOLD_MAX};
 
 use super::operator_service::OperatorService;
 
-/// How the node is secured.
+/// Returns the security settings of the node.
 pub fn look(service: &OperatorService) -> SecurityInfo {
     let Certified { certificates, revoked } =
         service.hub().map(|hub| hub.certified(CERTIFICATES_TOLD_MAX)).unwrap_or_default();
@@ -29,7 +29,7 @@ fn certificate(seen: CertificateSeen) -> CertificateInfo {
     CertificateInfo { of: of.as_str().to_owned(), subject, issuer, serial, from_ms, until_ms, revoked: is_revoked }
 }
 
-/// What it refused lately.
+/// Returns the newest refusals of the node.
 pub fn refusals(service: &OperatorService, limit: usize) -> RefusalsFound {
     let total = service.refusals.counts().into_iter().map(|(_, count)| count).sum();
     RefusalsFound { refusals: service.refusals.newest(service.node(), limit), total }

@@ -16,7 +16,7 @@ use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_M
 use super::operator_service::OperatorService;
 use super::{history, socket_folder};
 
-/// How long a client may take to say what it wants, and to take in each piece of the answer.
+/// Longest time for a client to send its request, and to take in each piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A node's control socket, which is there as long as this is.
@@ -122,7 +122,7 @@ fn record(service: &OperatorService, stream: &UnixStream, (action, object): (&st
     service.refusals.allowed(&Act { who, from, action, object: &object, detail: &detail });
 }
 
-/// Whether the other end was closed.
+/// Returns true if the other end was closed.
 fn is_gone(stream: &UnixStream) -> bool {
     let mut asked = [PollFd::new(stream, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! What agents offer, as the directory facilitator of a node knows it.
+//! Services of agents, as the directory facilitator of a node knows them.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Name, Symbol, Value};

@@ -21,12 +21,13 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event as Seen, Observer, Time};
 use whimbrel_runtime::{Observation, Platform};
 
-/// How long the client hears nothing at most: it then hears what time it is, and the node whether it is still there.
+/// Longest silence towards a client. Then a line with the time follows, which also shows whether the client is still
+/// there.
 const TICK: Duration = Duration::from_millis(100);
 /// Lines written at once, at most.
 const LINES_AT_ONCE: usize = 256;
 
-/// What is to be seen.
+/// Filter of events.
 #[derive(Default)]
 struct Filter {
     agents: Vec<String>,
@@ -94,9 +95,9 @@ impl Filter {
 struct Tap {
     filter: Filter,
     buffer: SyncSender<(Time, Happening)>,
-    /// How many events the buffer may hold.
+    /// Maximum number of events in the buffer.
     room: usize,
-    /// What it has no room for it need not be told of, only how much that is.
+    /// True if events beyond the buffer need only be counted.
     rests: bool,
     waiting: Arc<AtomicUsize>,
     skipped: Arc<AtomicU64>,
@@ -148,14 +149,14 @@ fn tap(platform: &Platform, node: &str, filter: Filter, room: usize, rests: bool
     (platform.observe(Arc::new(tap)), kept)
 }
 
-/// What happens, for somebody who comes to take it.
+/// Feed of events that a client polls.
 pub struct EventFeed {
     kept: SniffedMessage,
     _observation: Observation,
 }
 
 impl EventFeed {
-    /// What is told to sniffers that want this.
+    /// Returns the feed of events for sniffers with these wishes.
     pub fn of_events(platform: &Platform, node: &str, wanted: &SniffWanted) -> Self {
         Self::new(platform, node, Filter::new(wanted))
     }
@@ -186,7 +187,7 @@ impl Feed for EventFeed {
     }
 }
 
-/// When a platform started, in microseconds since 1970.
+/// Returns the start of a platform, in microseconds since 1970.
 pub fn began_us(platform: &Platform) -> u64 {
     wall_us().saturating_sub(platform.services().now().0)
 }
@@ -211,10 +212,10 @@ pub fn wall_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// What was written down.
+/// Recorded message.
 struct SniffedMessage {
     node: String,
-    /// When the platform started, in microseconds since 1970.
+    /// Start of the platform, in microseconds since 1970.
     began_us: u64,
     kept: Receiver<(Time, Happening)>,
     waiting: Arc<AtomicUsize>,
@@ -257,7 +258,7 @@ impl SniffedMessage {
     }
 }
 
-/// What happened, as it is told; `None` of what is of no interest outside.
+/// Converts an event for clients; `None` if it is of no interest outside.
 pub fn happening(event: &Seen<'_>) -> Option<Happening> {
     Some(match event {
         Seen::Sent(envelope) => Happening::Sent(sniffed(envelope)),
@@ -281,7 +282,7 @@ fn sniffed(envelope: &Envelope) -> MessageInfo {
     message_info(envelope, SNIFFED_CONTENT_CHARS_MAX)
 }
 
-/// What one sees of a message, its content cut to so many characters.
+/// Describes a message, with its content cut to this many characters.
 pub fn message_info(envelope: &Envelope, content_chars_max: usize) -> MessageInfo {
     let message = &envelope.body;
     let extras = message.extras();
@@ -299,7 +300,7 @@ pub fn message_info(envelope: &Envelope, content_chars_max: usize) -> MessageInf
     }
 }
 
-/// What else a message says of itself than all do.
+/// Returns the rarer parameters of a message.
 fn more_info(message: &AclMessage, to: Aid) -> Option<Box<MoreInfo>> {
     let Extras { reply_to, language, encoding, ontology, reply_by_ms, user, .. } = message.extras();
     let left_out = |count: usize| count.saturating_sub(SNIFFED_PARAMETERS_MAX) as u64;

@@ -14,7 +14,7 @@ use super::operator_service::OperatorService;
 use super::remote_query::ask_each;
 use super::traffic::TrafficCount;
 
-/// How all nodes are doing.
+/// Returns totals of all nodes.
 pub fn totals(service: &OperatorService) -> TotalsFound {
     let (others, silent) = told(ask_each(service, &service.other_nodes(), &Request::Node, |answer| match answer {
         Answer::Node(node) => Some(*node),
@@ -24,7 +24,7 @@ pub fn totals(service: &OperatorService) -> TotalsFound {
     TotalsFound::of(nodes, silent)
 }
 
-/// Who wrote to whom: on this node, or on all.
+/// Returns the traffic between agents, on this node or on all.
 pub fn traffic(service: &OperatorService, limit: usize, elsewhere: bool) -> TrafficFound {
     let limit = limit.min(LIVE_PAIRS_MAX);
     let own = service.tally.busiest(&service.platform, limit);
@@ -40,7 +40,7 @@ pub fn traffic(service: &OperatorService, limit: usize, elsewhere: bool) -> Traf
     TrafficFound::merged(parts, silent, limit)
 }
 
-/// What was told, and by whom nothing was.
+/// Separates answers from the names of nodes without one.
 fn told<T>(all: Vec<Result<T, String>>) -> (Vec<T>, Vec<String>) {
     let (mut found, mut silent) = (Vec::new(), Vec::new());
     for one in all {
@@ -52,7 +52,8 @@ fn told<T>(all: Vec<Result<T, String>>) -> (Vec<T>, Vec<String>) {
     (found, silent)
 }
 
-/// Who wrote to whom since somebody began to ask for that: for all who ask together, until nobody does for a while.
+/// Tally of traffic between agents since the first request; shared by all clients, and ended when none has asked for a
+/// while.
 #[derive(Default)]
 pub struct TrafficTally(Arc<Mutex<Option<RunningTraffic>>>);
 

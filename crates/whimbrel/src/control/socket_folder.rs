@@ -1,4 +1,4 @@
-//! Where control sockets lie: in a folder that only this user can use.
+//! Folder of control sockets, which only this user can use.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

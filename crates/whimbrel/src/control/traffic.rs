@@ -1,4 +1,4 @@
-//! Who writes to whom: a count for each pair of agents, kept by the threads that send.
+//! Traffic between agents: a count for each pair, kept by the sending threads.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,13 +23,13 @@ const LOOKS_US: u64 = 50_000;
 
 type Counts = FxHashMap<(Symbol, Symbol), u64>;
 
-/// What a thread counted.
+/// Counts of one thread.
 #[derive(Default)]
 struct Stripe {
     counts: Counts,
     /// Messages that were not looked at.
     unseen: u64,
-    /// How many were, since when.
+    /// Number of looks, and their start.
     looks: u32,
     since: Time,
 }
@@ -38,7 +38,7 @@ struct Stripe {
 struct Stripes(Vec<Mutex<Stripe>>);
 
 impl Stripes {
-    /// That of this thread.
+    /// Returns the stripe of this thread.
     fn own(&self) -> Option<MutexGuard<'_, Stripe>> {
         let stripe = self.0.get(stripe())?;
         Some(stripe.lock().unwrap_or_else(PoisonError::into_inner))

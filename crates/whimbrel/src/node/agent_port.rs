@@ -18,10 +18,10 @@ use super::credentials::{Watched, alone};
 use super::ending::Farewell;
 use super::http_port::{HttpPort, door_at};
 
-/// How long good-byes may take.
+/// Longest time for good-byes.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What stands for the address of sessions that come over HTTP.
+/// Address of sessions that come over HTTP.
 const ON_THIS_MACHINE: &str = "127.0.0.1:0";
 
 /// Address, tokens and limits of the agent port.
@@ -113,7 +113,7 @@ fn doors_of(platform: &Platform) -> AskDoors {
     })
 }
 
-/// Where clients connect with this node and no other.
+/// Returns the addresses at which clients reach this node and no other.
 ///
 /// # Errors
 /// The system does not say where it listens.

@@ -68,7 +68,7 @@ fn warnings(notes: &Notes) -> impl Fn(&str) + Send + Sync + use<> + 'static {
     move |text| notes.warning(text)
 }
 
-/// Where a society's log is kept if nobody says where: beside its file.
+/// Returns the default folder of a society's log: beside its file.
 fn default_folder(file: &Path) -> PathBuf {
     let name = format!("{}.log", file.file_stem().unwrap_or_default().to_string_lossy());
     file.parent().unwrap_or(Path::new("")).join(FOLDER).join(name)

@@ -17,17 +17,17 @@ const NODE: &str = "node.pem";
 const AGENTS: &str = "agents.pem";
 const ADDRESS: &str = "authority";
 const ALL: [&str; 4] = [NODE, AGENTS, AUTHORITY, REVOKED];
-/// What the key's part of a file begins with, as RFC 7468 10 has it.
+/// First line of the key in a file, by RFC 7468 section 10.
 const KEY_BEGINS: &str = "-----BEGIN PRIVATE KEY-----";
 
 /// Made, and removed at once, to see whether files can be made.
 const PROBE: &str = "probe";
-/// How often a running node looks whether its credentials changed.
+/// Interval at which a running node checks its credentials for changes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often it asks the authority whom to trust.
+/// Interval at which a running node asks the authority for trust.
 const ASK_EVERY: Duration = Duration::from_secs(30);
 
-/// Whether there are credentials in this folder.
+/// Returns true if a folder contains credentials.
 pub fn are_in(folder: &Path) -> bool {
     folder.join(NODE).exists()
 }
@@ -152,7 +152,8 @@ impl Watched {
     }
 }
 
-/// What is shared with whoever looks after its credentials, which holds it for moments only: for whoever ends it.
+/// Takes back a shared value from the thread that renews credentials, which holds it only for moments. For the node's
+/// end.
 pub fn alone<T>(mut shared: Arc<T>) -> T {
     loop {
         match Arc::try_unwrap(shared) {
@@ -163,7 +164,7 @@ pub fn alone<T>(mut shared: Arc<T>) -> T {
     }
 }
 
-/// When each file was written last.
+/// Returns the time of each file's last change.
 fn changes(folder: &Path) -> Vec<Option<SystemTime>> {
     ALL.iter().map(|file| std::fs::metadata(folder.join(file)).and_then(|about| about.modified()).ok()).collect()
 }

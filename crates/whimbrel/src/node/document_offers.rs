@@ -21,8 +21,8 @@ pub struct OfferOptions {
     pub storage: Option<PathBuf>,
 }
 
-/// What this node offers: what the command line says, and what the project says of each node, or of `node`. All that the project says, if
-/// there is one node only.
+/// Opens the offers of this node: those of the command line, and those of the project for each node or for `node`. A
+/// lone node takes all offers of the project.
 ///
 /// # Errors
 /// A folder cannot be offered, or two have one name.
@@ -48,7 +48,7 @@ fn documents(name: &str, folder: &Path) -> anyhow::Result<Arc<Documents>> {
     Ok(Arc::new(Documents::open(folder).with_context(|| format!("cannot offer {name}"))?))
 }
 
-/// What agents leave here, and the folder in which it is kept, if there is one.
+/// Opens the storage of agents on this node, and its folder, if there is one.
 ///
 /// # Errors
 /// The folder cannot be used.

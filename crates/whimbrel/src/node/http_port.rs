@@ -19,10 +19,10 @@ use super::ending::Farewell;
 use super::{Notes, open_files};
 use crate::WebSessions;
 
-/// Where the console is if nobody says otherwise: here, or at any port that is free.
+/// Default address of the console; if it is taken, any free port is used.
 const USUAL: &str = "127.0.0.1:8420";
 const ANY: &str = "127.0.0.1:0";
-/// How long good-byes may take.
+/// Longest time for good-byes.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 /// The name that certificates of all nodes have.
 const NODE: &str = "node.whimbrel";
@@ -59,11 +59,11 @@ pub struct HttpOptions {
     pub key: Option<PathBuf>,
 }
 
-/// What is to be known of a node so that it can have an HTTP port.
+/// Inputs of a node's HTTP port.
 pub struct HttpSetup<'a> {
-    /// What was asked for.
+    /// Options of the user.
     pub options: &'a HttpOptions,
-    /// Whether it is to have one if nothing was said about it.
+    /// True if the node has an HTTP port by default.
     pub unless_said: bool,
     /// Security of links, if it was said.
     pub level: Option<Level>,
@@ -74,7 +74,7 @@ pub struct HttpSetup<'a> {
 }
 
 impl HttpSetup<'_> {
-    /// Where to listen, if at all.
+    /// Returns the listener, if the node has an HTTP port.
     fn listener(&self) -> anyhow::Result<Option<TcpListener>> {
         match &self.options.http {
             Some(Http::Off) => Ok(None),
@@ -88,7 +88,7 @@ impl HttpSetup<'_> {
         }
     }
 
-    /// What connections at this address are encrypted with, if they are.
+    /// Returns the TLS configuration for connections at this address, if they are encrypted.
     fn tls(&self, listener: &TcpListener) -> anyhow::Result<Option<Arc<ServerConfig>>> {
         let read =
             |path: &Path| std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
@@ -109,7 +109,7 @@ impl HttpSetup<'_> {
         Ok(Some(https(&certificate_pem, &key_pem)?))
     }
 
-    /// Who may come in; and what lets one do everything.
+    /// Returns the access rules, and the token for full access.
     fn access(&self) -> anyhow::Result<(Access, String)> {
         let admin = match &self.options.token {
             Some(token) => token.clone(),
@@ -161,7 +161,8 @@ impl HttpSetup<'_> {
 /// after a second, then two, then four.
 const BACKLOG: u32 = 4_096;
 
-/// What clients are told so that they connect there: the port only, if the node is at the host that they know already, as at all of a machine's.
+/// Returns the address that clients are given: the port alone if the node has the host that they know, for example
+/// because it listens at all addresses of the machine.
 pub fn door_at(address: SocketAddr) -> String {
     let ip = address.ip();
     if ip.is_loopback() || ip.is_unspecified() { format!(":{}", address.port()) } else { address.to_string() }
@@ -193,7 +194,7 @@ fn bind_at(address: SocketAddr, is_shared: bool) -> std::io::Result<TcpListener>
     socket.listen(BACKLOG)?.into_std()
 }
 
-/// Where the console is, and what lets one in.
+/// Address of the console, and its token.
 pub struct ConsoleAt {
     scheme: &'static str,
     address: SocketAddr,
@@ -222,9 +223,9 @@ impl std::fmt::Display for ConsoleAt {
 /// An HTTP port to be.
 pub struct HttpPort {
     listener: TcpListener,
-    /// Where it is this process that answers, if others share the listener's port.
+    /// Listener of this process alone, if others share the port.
     own: Option<TcpListener>,
-    /// Where clients reach it, if that is somewhere else.
+    /// Public address, if clients reach the listener elsewhere.
     public: Option<String>,
     tls: Option<Arc<ServerConfig>>,
     access: Access,
@@ -241,7 +242,7 @@ impl HttpPort {
         &self.token
     }
 
-    /// Where clients connect with this node and no other.
+    /// Returns the address at which clients reach this node and no other.
     ///
     /// # Errors
     /// The system does not say where it listens.
@@ -252,7 +253,7 @@ impl HttpPort {
         Ok(door_at(self.own.as_ref().unwrap_or(&self.listener).local_addr()?))
     }
 
-    /// Where the console is.
+    /// Returns the address of the console.
     pub fn console(&self) -> std::io::Result<ConsoleAt> {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         Ok(ConsoleAt { scheme, address: self.listener.local_addr()?, token: self.token.clone() })

@@ -18,13 +18,13 @@ use super::policy_setup::Guards;
 
 /// The name of the node that others join first, if its certificate says no other.
 const FIRST: &str = "n1";
-/// How long it may take until the platform that is joined has told of its agents.
+/// Longest time until the joined platform has named its agents.
 const JOIN_PATIENCE: Duration = Duration::from_secs(10);
-/// How long it may take beyond that until the platform's other nodes have, before agents begin without.
+/// Further time for the platform's other nodes to name theirs, before agents begin without them.
 const OTHERS_PATIENCE: Duration = Duration::from_secs(3);
-/// How often that is looked at.
+/// Interval of looks meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// How long good-byes may take.
+/// Longest time for good-byes.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Name, address and security of a node's links.
@@ -118,12 +118,12 @@ impl Membership {
         Ok(Self { hub, notes: notes.clone() })
     }
 
-    /// What links this node with others, as long as it is a member.
+    /// Returns the dialler of links to other nodes, for as long as this node is a member.
     pub fn dialler(&self) -> Dialler {
         Dialler(Arc::downgrade(&self.hub))
     }
 
-    /// Where this node listens.
+    /// Returns the address at which this node listens.
     pub fn address(&self) -> Option<String> {
         self.hub.address().map(str::to_owned)
     }
@@ -259,7 +259,7 @@ fn log(notes: &Notes) -> Box<dyn Fn(&str) + Send + Sync> {
     Box::new(move |text| notes.news(text))
 }
 
-/// How connections at `address` are secured, and with what.
+/// Returns the security of connections at `address`, with credentials.
 ///
 /// # Errors
 /// They are to be, and there is nothing to do it with.
@@ -272,7 +272,7 @@ pub fn security_at(
     Ok((level, folder.map(credentials::read).transpose()?))
 }
 
-/// What is asked for; else, authenticated beyond this machine.
+/// Returns the requested level; by default, links to other machines are authenticated.
 fn level_for(asked: Option<Level>, address: &str, credentials: Option<&Path>) -> anyhow::Result<Level> {
     let addresses = address.to_socket_addrs().with_context(|| format!("{address} is no address as 127.0.0.1:7001"))?;
     let here = addresses.into_iter().all(|address| address.ip().is_loopback());
@@ -300,7 +300,8 @@ fn check_reachable(address: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a node's links are to be. It has the name that is asked for, else the one in its certificate, else `otherwise`.
+/// Returns the configuration of a node's links. The name is the requested one, else that of the certificate, else
+/// `otherwise`.
 fn config_of(
     asked: Option<&str>,
     otherwise: &str,

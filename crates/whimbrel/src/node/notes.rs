@@ -1,4 +1,4 @@
-//! What a node tells its operator.
+//! Notes of a node to its operator.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How many files this process may have open: each connection is one.
+//! Limit of this process's open files: each connection is one.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 

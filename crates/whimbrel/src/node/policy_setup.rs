@@ -119,7 +119,7 @@ impl Guards {
         }
     }
 
-    /// Who records what links refuse.
+    /// Returns the auditor of refusals on links.
     pub fn auditor(&self) -> Option<Arc<dyn Auditor>> {
         Some(Arc::clone(&self.refusals) as Arc<dyn Auditor>)
     }

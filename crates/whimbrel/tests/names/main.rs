@@ -73,7 +73,7 @@ fn resident_bytes() -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
-/// That many agents come and go, and nothing stays of them.
+/// Checks that agents that come and go leave no names behind.
 fn names_leave_nothing(count: u64) {
     let mut node = Node::new();
     let (symbols, numbers, mut begun) = (Symbol::bytes_made_here(), Symbol::count(), None);

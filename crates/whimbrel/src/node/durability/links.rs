@@ -1,10 +1,10 @@
-//! Where a node of a cluster listens if nobody says where.
+//! Default address of a node in a cluster.
 
 use std::net::ToSocketAddrs;
 
 use anyhow::bail;
 
-/// Where a node listens if nobody says where: on this machine, if the engine is there, too.
+/// Returns the default address of a node: on this machine if the engine is here, too.
 ///
 /// # Errors
 /// It is not: then other nodes may be anywhere.
@@ -24,7 +24,7 @@ fn hosts(engine: &str) -> Vec<String> {
     servers.split(',').map(|server| server.rsplit_once('@').map_or(server, |(_, host)| host).to_owned()).collect()
 }
 
-/// Whether a host, with or without a port, is this machine itself.
+/// Returns true if a host, with or without a port, is this machine.
 fn is_here(host: &str) -> bool {
     let with_port = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
         host.to_owned()

@@ -18,7 +18,7 @@ pub struct SocietyNode {
     society: Mutex<Society>,
     links: Option<Dialler>,
     place: String,
-    /// It has been said that agents go on, or is not to be.
+    /// True once the continuation was announced, or if it must not be.
     told: AtomicBool,
     notes: Notes,
     /// The society had ended before this process began.
@@ -58,7 +58,7 @@ impl SocietyNode {
         }
     }
 
-    /// Why a partition is not served, as the cluster needs to know it.
+    /// Converts the reason why a partition is not served for the cluster.
     fn reason(error: NotAdopted) -> AdoptError {
         match error {
             NotAdopted::Recover(RecoverError::Open(OpenError::Fenced { by, .. })) => AdoptError::Fenced { by },

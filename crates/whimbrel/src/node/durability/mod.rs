@@ -28,9 +28,9 @@ use crate::cluster::{self, Cluster, Forget, Joined, View};
 
 /// The folder beside a project in which its society is kept.
 const FOLDER: &str = ".whimbrel";
-/// How long an owner may be silent if nobody says otherwise.
+/// Default time in which an owner may be silent.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long a node that leaves may take to hand over what it serves.
+/// Longest time for a leaving node to hand over its partitions.
 const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A store: a folder, or an engine.
@@ -41,7 +41,7 @@ impl<S: Journal + Coord> JournalStore for S {}
 pub struct Durability {
     cluster: Cluster,
     place: String,
-    /// Where others reach this node, if it is one of several.
+    /// Address at which others reach this node, if it is one of several.
     listen: Option<String>,
     /// The society had ended before this process began.
     over: Arc<AtomicBool>,
@@ -114,7 +114,7 @@ impl Durability {
         }
     }
 
-    /// Where other nodes reach this one, if there may be any: an address to listen at.
+    /// Returns the address to listen at for other nodes, if there may be any.
     pub fn listen(&self) -> Option<&str> {
         self.listen.as_deref()
     }
@@ -129,7 +129,7 @@ impl Durability {
         &self.cluster.name
     }
 
-    /// What links between nodes are opened with.
+    /// Returns the secret of links between nodes.
     pub fn token(&self) -> &str {
         &self.cluster.token
     }
