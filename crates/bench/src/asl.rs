@@ -22,16 +22,16 @@ const FIBONACCI: Files =
     files!["fibonacci.mas2j", "fibonacci_collector.asl", "fibonacci_server.asl", "fibonacci_client.asl"];
 const SPAWN: Files = files!["spawn.mas2j", "spawn_driver.asl", "spawn_idle.asl"];
 
-/// Why a benchmark came to no result.
+/// Reasons why a benchmark produced no result.
 #[derive(Debug, thiserror::Error)]
 pub enum AslError {
-    /// Its programs are wrong.
+    /// The benchmark's programs have errors.
     #[error("the benchmark's programs are wrong")]
     Open(#[from] OpenError),
-    /// Its agents cannot be created.
+    /// The benchmark's agents cannot be created.
     #[error("the benchmark's agents cannot be created")]
     Create(#[from] CreateError),
-    /// It printed no result.
+    /// The agents printed no result.
     #[error("the agents came to no result: {0}")]
     NoResult(String),
 }
@@ -82,7 +82,7 @@ fn with_number(project: &str, name: &str, value: u64) -> String {
     format!("{before}{start}{value}{}", with_number(after, name, value))
 }
 
-/// What the agents print, as far as it matters.
+/// Relevant output of the agents.
 #[derive(Default)]
 struct ProgramResult {
     outcome: StudyResult,

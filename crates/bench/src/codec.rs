@@ -98,7 +98,7 @@ impl From<&SharedObject> for OwnedObject {
     }
 }
 
-/// How long one figure is measured.
+/// Duration of one measurement.
 const MEASURED: Duration = Duration::from_millis(400);
 /// Into how many samples that is cut, each short enough to be left alone on a busy machine; the median counts.
 const SAMPLES: u32 = 400;

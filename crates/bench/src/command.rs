@@ -218,7 +218,7 @@ fn state(what: &State) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be measured.
+/// Benchmark to run.
 enum Chosen<'a> {
     #[cfg(feature = "nats")]
     Failover(&'a crate::arguments::Failover),

@@ -21,7 +21,7 @@ use crate::arguments::{Messaging, Mode, Scenario};
 use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 use whimbrel_terminal::options::SecurityLevel;
 
-/// How long the consumers wait for the next of them to have all of its messages.
+/// Longest wait for the next consumer to have all its messages.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Messages of each producer that paces itself, and how long after each other.
 const PACED_MESSAGES: u64 = 500;
@@ -40,7 +40,7 @@ impl Messaging {
         u64::from(self.producers)
     }
 
-    /// How many consumers there are.
+    /// Returns the number of consumers.
     pub fn consumers(&self) -> u64 {
         match self.scenario {
             Scenario::OneToOne => self.producers(),
@@ -131,7 +131,7 @@ struct MessageConsumer {
     done: Sender<Consumed>,
 }
 
-/// What one consumer got.
+/// Result of one consumer.
 struct Consumed {
     begun_ns: u64,
     ended_ns: u64,
@@ -165,7 +165,7 @@ impl AgentBody for MessageConsumer {
     }
 }
 
-/// How long ago a message's content was made.
+/// Returns the age of a message's content.
 fn age_us(content: &Value, now_ns: u64) -> Option<f64> {
     let Value::Bytes(bytes) = content else { return None };
     let made_ns = u64::from_le_bytes(*bytes.first_chunk()?);
@@ -178,7 +178,7 @@ struct Producer {
     left: u64,
     /// The content: a moment, as eight bytes, then as many others as were asked for.
     content: Vec<u8>,
-    /// When the next is due, if it paces itself.
+    /// Time of the next message, in paced mode.
     next: Option<Time>,
 }
 

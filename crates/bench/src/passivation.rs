@@ -15,9 +15,9 @@ use whimbrel_acl::{Aid, Symbol, Value, Var};
 use super::{AgentLanguage, Metrics, object, percentile, resident_bytes};
 use crate::arguments::{Passivation, PassivationPhase};
 
-/// How long an agent has nothing to do before it leaves.
+/// Idle time after which an agent leaves memory.
 const IDLE: Duration = Duration::from_millis(200);
-/// How long it takes at most until all have.
+/// Longest wait until all agents have left.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 const PROJECT: &str = "MAS passivation { agents: clerk; }";
@@ -81,7 +81,7 @@ fn in_process(what: &Passivation, phase: PassivationPhase, names: [&'static str;
         .collect())
 }
 
-/// What a process measures.
+/// Figures of a process.
 const FIGURES: [&str; 3] = ["bytes_per_agent", "p50_us", "p99_us"];
 
 /// Measures in this process: figures as JSON.
@@ -149,7 +149,7 @@ fn ask(what: &Passivation, platform: &Platform) -> anyhow::Result<Vec<f64>> {
     Ok(answers_us)
 }
 
-/// Where the agents are kept; it goes when it is over.
+/// Folder of the agents, removed at the end.
 struct PassivationFolder(PathBuf);
 
 impl PassivationFolder {

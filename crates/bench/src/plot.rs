@@ -17,18 +17,18 @@ const COLORS: [RGBColor; 6] = [
     RGBColor(86, 180, 233),
 ];
 
-/// Why there is no picture.
+/// Reasons why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// There is nothing to draw.
     #[error("the run was too short for a picture")]
     Nothing,
-    /// It cannot be drawn.
+    /// The picture cannot be drawn.
     #[error("the picture cannot be drawn: {0}")]
     Drawing(String),
 }
 
-/// What is drawn: named lines, or one set of bars.
+/// Chart: named lines, or one set of bars.
 struct Chart {
     about: &'static str,
     x: &'static str,
@@ -39,12 +39,12 @@ struct Chart {
     lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// What a picture of times shows: what they are of, and over what.
+/// Subject and axis of a picture of times.
 #[derive(Clone, Copy, Debug)]
 pub struct TimesPicture {
-    /// What they are of.
+    /// Subject of the times.
     pub about: &'static str,
-    /// What they are shown over.
+    /// Label of the horizontal axis.
     pub x: &'static str,
 }
 
@@ -113,7 +113,7 @@ fn svg_of(chart: &Chart, title: &str) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// What came in each stretch of time, per second.
+/// Returns the rate per second in each stretch of time.
 fn rates(curve: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let stretches = curve.iter().zip(curve.iter().skip(1));
     let stretches = stretches.filter(|((from, _), (to, _))| to > from);

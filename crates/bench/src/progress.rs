@@ -1,4 +1,4 @@
-//! How far a benchmark is, for who waits for it, and how it came there, for a picture.
+//! Progress of a benchmark: a bar for the terminal, and a curve for a picture.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -9,19 +9,19 @@ use whimbrel_runtime::Platform;
 
 use super::{Study, resident_bytes};
 
-/// How often the bar moves. What takes less time shows no bar.
+/// Interval of the bar. A shorter run shows no bar.
 const BAR_PERIOD: Duration = Duration::from_millis(200);
-/// How often a curve gets a point at first; half as often each time there are too many points.
+/// First interval of a curve's points; it doubles each time there are too many.
 const CURVE_PERIOD: Duration = Duration::from_millis(1);
 /// The points that a curve has at most.
 const CURVE_POINTS_MAX: usize = 400;
 
-/// What is wanted to be seen of a run. Nobody looks at what is not.
+/// Wanted views of a run; others are not recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Watching {
     /// A bar on standard error.
     pub bar: bool,
-    /// What pictures need.
+    /// True if pictures need a curve.
     pub curve: bool,
 }
 

@@ -56,7 +56,7 @@ pub fn rows(title: &str, metrics: &Metrics) -> String {
     text
 }
 
-/// What was run, in one line.
+/// Returns the title of a run, in one line.
 pub fn title(bench: &Study, kind: AgentLanguage, threads: usize) -> String {
     let params: Vec<String> =
         bench.params().iter().map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
@@ -101,7 +101,7 @@ fn readable(name: &str, value: f64) -> String {
     if value >= 1e6 { format!("{:.2} M", value / 1e6) } else { format!("{value:.1}") }
 }
 
-/// What a metric says, in words.
+/// Returns the meaning of a metric, in words.
 fn meaning(name: &str) -> &str {
     match name {
         "seconds" => "from the first message to the last",

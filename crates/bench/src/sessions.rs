@@ -59,7 +59,7 @@ impl Agent for EchoAgent {
     }
 }
 
-/// What the process with the clients tells.
+/// Report of the clients' process.
 #[derive(Serialize, Deserialize)]
 struct SessionResult {
     seconds: f64,
@@ -146,7 +146,7 @@ struct SessionProgram {
     credit: u64,
     left: u64,
     in_flight: usize,
-    /// When each question that waits for its answer was written; answers come in order.
+    /// Time of each unanswered question; answers come in order.
     asked: VecDeque<Instant>,
 }
 

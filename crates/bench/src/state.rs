@@ -14,15 +14,15 @@ use whimbrel_store::{Embedded, Memory, Options};
 use super::{Metrics, percentile};
 use crate::arguments::{State, StoreKind};
 
-/// What is not measured: until caches are warm and files are there.
+/// Unmeasured time at the start, until caches are warm and files exist.
 const WARM_UP: Duration = Duration::from_millis(500);
 /// After how many calls frames that nobody needs any more are forgotten, a partition at a time.
 const TRIM_CALLS: u64 = 16;
-/// What shells report for a program that Ctrl-C ended.
+/// Exit status of a program that Ctrl-C ended, as in shells.
 const INTERRUPTED: i32 = 130;
 const EPOCH: Epoch = Epoch(1);
 
-/// What is measured, and what else is known of it.
+/// Store under test, and its properties.
 #[derive(Clone)]
 struct StoreUnderTest {
     journal: Arc<dyn Journal>,
@@ -167,11 +167,11 @@ struct Committer<'a> {
     reads_percent: u64,
 }
 
-/// What a thread did.
+/// Result of a thread.
 struct ThreadResult {
     write_ms: Vec<f64>,
     reads: u64,
-    /// What was acknowledged last of each agent: its partition, its place, its frame.
+    /// Last acknowledged frame of each agent, with its partition and place.
     last: Vec<(Partition, Lsn, Vec<u8>)>,
 }
 
@@ -309,7 +309,7 @@ fn read(journal: &dyn Journal, partition: Partition, lsn: Lsn, expected: &[u8]) 
     Ok(())
 }
 
-/// What was acknowledged is there, also when the store is opened anew.
+/// Checks that acknowledged frames are there, even if the store is opened anew.
 fn check(what: &State, folder: &StateFolder, committers: &[ThreadResult]) -> anyhow::Result<()> {
     if what.store == StoreKind::Memory {
         return Ok(());

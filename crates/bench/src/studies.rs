@@ -6,10 +6,10 @@ use crate::asl::{self, AslError};
 use crate::native;
 use crate::progress::Watching;
 
-/// How long one benchmark may take before it is given up.
+/// Longest time for one benchmark.
 pub const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// What to measure. The defaults are the studies'.
+/// Benchmark to run. The defaults are the studies'.
 #[derive(Clone, Copy, Debug)]
 pub enum Study {
     /// Tokens go round in a ring of agents.
@@ -22,7 +22,7 @@ pub enum Study {
     Spawn { agents: u64 },
 }
 
-/// What the agents are written in.
+/// Language of the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum AgentLanguage {
     /// Rust.
@@ -47,13 +47,13 @@ pub type Metrics = Vec<(&'static str, Option<f64>)>;
 /// The latency of one request to the fibonacci server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FibonacciLatency {
-    /// What was asked for.
+    /// Argument of the request.
     pub n: u64,
-    /// How long the answer took.
+    /// Time until the answer.
     pub us: f64,
 }
 
-/// What came out.
+/// Result of a study.
 #[derive(Debug, Default)]
 pub struct StudyResult {
     /// For tables and JSON.
@@ -91,7 +91,7 @@ impl Study {
         }
     }
 
-    /// How many messages it takes, to tell how far it is; `None` where agents only come to be.
+    /// Returns the total number of messages, to show progress; `None` if agents are only created.
     pub fn messages(&self) -> Option<u64> {
         match *self {
             Self::Ring { tokens, passes, .. } => Some(tokens * passes),

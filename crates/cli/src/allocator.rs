@@ -9,7 +9,7 @@ use std::alloc::{GlobalAlloc, Layout};
 
 use whimbrel_platform::growth;
 
-/// What all memory is aligned to that is asked for without saying: a word (blocks of 16 bytes and more are to 16).
+/// Default alignment of memory: a word. Blocks of 16 bytes and more are aligned to 16.
 const ALIGNED: usize = align_of::<usize>();
 
 /// See the module.
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether this is so many bytes of memory, aligned as it has to be, all of which can be written; they are all 7 then.
+    /// Checks that memory has this size and alignment and can be written; fills it with 7.
     fn is_good(memory: *mut u8, layout: Layout) -> bool {
         // SAFETY: what is tested is whether it was given out as the layout says.
         let bytes = unsafe { std::slice::from_raw_parts_mut(memory, layout.size()) };

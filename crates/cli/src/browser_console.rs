@@ -10,11 +10,11 @@ use whimbrel_gateway::Gateway;
 use whimbrel::node::http_port::ConsoleAt;
 use whimbrel_terminal as terminal;
 
-/// How long a browser may take until the console is there; then the society begins without.
+/// Longest wait for the console in the browser; the society then begins without it.
 const OPENS_WITHIN: Duration = Duration::from_secs(15);
-/// How long nobody may look, after the society has ended, until that counts: who loads the page anew is gone for a moment.
+/// Time without viewers after which an ended society closes its console: a reload takes a moment.
 const AWAY_AT_MOST: Duration = Duration::from_secs(3);
-/// How often that is looked at.
+/// Interval of checks for viewers.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A console that somebody looks at, or is about to.

@@ -20,7 +20,7 @@ use whimbrel::node::ending::Farewell;
 use whimbrel::node::policy_setup::Guards;
 use whimbrel_terminal as terminal;
 
-/// How long the end waits for links to say good-bye, and then for processes to end.
+/// Longest wait at the end, first for links to say good-bye, then for processes to end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 const END_PATIENCE: Duration = Duration::from_secs(8);
 
@@ -28,12 +28,12 @@ const END_PATIENCE: Duration = Duration::from_secs(8);
 pub struct LocalNodes {
     hub: Hub,
     platform: Platform,
-    /// Where the first node listens, if this is another one.
+    /// Address of the first node, if this is another one.
     first: Option<String>,
     places: FxHashMap<Symbol, u16>,
     me: u16,
     command: Vec<std::ffi::OsString>,
-    /// What the processes to be started are told.
+    /// Secrets for the processes to be started.
     others: Vec<NodeSecrets>,
     children: Vec<Child>,
 }

@@ -18,12 +18,12 @@ const PERFORMATIVE_WIDTH: usize = 8;
 const CONVERSATION_WIDTH: usize = 12;
 /// Between two life lines at least: room for an arrow with the longest of the common performatives.
 const LANE_WIDTH: usize = 20;
-/// What there should be room for beside a diagram.
+/// Minimum width beside a diagram.
 const CONTENT_WIDTH: usize = 16;
 /// The life line of all agents that have none of their own.
 const OTHERS: &str = "others";
 
-/// How the time of an event is written.
+/// Form of an event's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventClock {
     /// The time of day, UTC.
@@ -66,12 +66,12 @@ fn padded(text: &str, width: usize) -> String {
     " ".repeat(width.saturating_sub(text.width()))
 }
 
-/// How events are written, one a line.
+/// Writer of events, one a line.
 #[derive(Clone, Copy, Debug)]
 pub struct EventLines {
-    /// How their time is.
+    /// Form of times.
     pub clock: EventClock,
-    /// Whether the node is written, too: if there are several.
+    /// True if lines name the node: if there are several.
     pub nodes: bool,
     /// The terminal's columns, if lines are to fit.
     pub width: Option<usize>,
@@ -135,7 +135,7 @@ fn head(message: &MessageInfo, style: Style) -> (String, usize) {
     (text, width)
 }
 
-/// What is no message.
+/// Returns the text of an event other than a message.
 fn aside(what: &Happening) -> Option<(String, Style)> {
     match what {
         Happening::Agent { text, .. } | Happening::Service { text, .. } => Some((harmless(text), DIM)),
@@ -158,7 +158,7 @@ fn gap(text: String) -> (String, Style) {
 /// A sequence diagram that grows downwards: a life line for each agent, an arrow for each message.
 pub struct Diagram {
     agents: Vec<String>,
-    /// Whether the others have a life line: from the first message of theirs on.
+    /// True once agents without a life line have a common one, from their first message on.
     others: bool,
     clock: EventClock,
     lane: usize,
@@ -217,17 +217,17 @@ impl Diagram {
         is_new
     }
 
-    /// How many life lines there are.
+    /// Returns the number of life lines.
     fn lanes(&self) -> usize {
         self.agents.len() + usize::from(self.others)
     }
 
-    /// Where what is beside the diagram begins.
+    /// Returns the column of the texts beside the diagram.
     fn left(&self) -> usize {
         self.place(self.lanes().saturating_sub(1)) + OTHERS.len() / 2 + 1
     }
 
-    /// Where the life line of this agent is.
+    /// Returns the column of an agent's life line.
     fn place(&self, agent: usize) -> usize {
         let first = self.agents.first().map_or(0, |name| harmless(name).width() / 2);
         self.clock.width() + 2 + first + agent * self.lane
@@ -277,7 +277,7 @@ impl Diagram {
         row
     }
 
-    /// What stands beside a message's arrow: who has no life line, and the content.
+    /// Returns the text beside a message's arrow: the agents without a life line, and the content.
     fn beside(&self, message: &MessageInfo) -> String {
         let others = self.agents.len();
         let (from, to) = (self.lane_of(&message.from), self.lane_of(&message.to));

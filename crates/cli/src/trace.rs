@@ -1,4 +1,4 @@
-//! What `--trace` shows and `--summary` counts: one observer of the platform for both.
+//! Observer of the platform for `--trace` and `--summary`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use whimbrel_terminal as terminal;
 /// A trace looks as what `whimbrel sniff` shows, but for the time, which begins with the platform.
 const TRACE: EventLines = EventLines { clock: EventClock::Since(0), nodes: false, width: None };
 
-/// How many agents the summary names; of the others it tells the number.
+/// Number of agents that the summary names; the others are counted.
 const NAMES_SHOWN: usize = 8;
 
 /// The platform's own agents, which are no part of the society.
@@ -30,7 +30,7 @@ pub struct TraceObserver {
     tally: Option<Arc<Mutex<SummaryCounts>>>,
 }
 
-/// What the summary counts.
+/// Counts of the summary.
 #[derive(Default)]
 struct SummaryCounts {
     agents: Vec<Symbol>,

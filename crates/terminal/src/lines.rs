@@ -22,12 +22,12 @@ use crate::table::screened;
 /// Colours that are told apart on a light and on a dark ground.
 const AGENT_COLORS: [u8; 14] = [33, 34, 37, 61, 65, 67, 97, 98, 130, 136, 160, 162, 166, 172];
 
-/// What agents print, as `[agent] text`, the name in a colour that stays the agent's.
+/// Printer of agents' output as `[agent] text`, with a colour for each agent's name.
 pub struct AgentLines {
     colored: bool,
     quiet: bool,
     nobody_reads: Mutex<Option<Sender<EndReason>>>,
-    /// Whether it was said that lines cannot be written: a full disk is, for instance.
+    /// True once a failure to write was reported, for instance on a full disk.
     complained: AtomicBool,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::options::OutputOptions;
 use crate::table::screened;
 
-/// What a page may take up.
+/// Space of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageRoom {
     /// Columns, if standard output is a terminal.
@@ -86,7 +86,7 @@ fn replace(text: &str, first: bool) -> io::Result<()> {
     out.flush()
 }
 
-/// Whether nobody reads any more: no reason to complain.
+/// Returns true if the reader has closed the output, which is no reason to complain.
 pub fn is_closed(written: &io::Result<()>) -> bool {
     written.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }

@@ -1,14 +1,14 @@
-//! Why a society ends before it ends itself: Ctrl-C, its time is up, or nobody reads its output any more.
+//! Reasons that end a society from outside: Ctrl-C, the end of its time, or a closed output.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use whimbrel::node::ending::say;
 
-/// What ends, of most processes.
+/// Subject of the end, in most processes.
 pub const SOCIETY: &str = "the society";
 
-/// What shells report for a program that Ctrl-C ended.
+/// Exit status of a program that Ctrl-C ended, as in shells.
 pub const INTERRUPTED: i32 = 130;
 
 /// A reason to end the society.
@@ -41,12 +41,12 @@ impl Stopping {
         Ok(Self { sender, receiver })
     }
 
-    /// Where others tell of reasons.
+    /// Returns a sender of reasons.
     pub fn sender(&self) -> Sender<EndReason> {
         self.sender.clone()
     }
 
-    /// Whether there is a reason, waiting so long for one.
+    /// Returns true if there is a reason, after waiting this long for one.
     pub fn within(&self, time: Duration) -> bool {
         self.receiver.recv_timeout(time).is_ok()
     }

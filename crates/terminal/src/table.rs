@@ -8,7 +8,7 @@ use whimbrel_platform::plain_text::{harmless, is_harmful};
 
 /// Between two columns.
 const GAP: usize = 2;
-/// What a column that can shrink is left at least.
+/// Minimum width of a column that can shrink.
 const SHRUNK: usize = 8;
 
 /// One column of a table.
@@ -43,7 +43,7 @@ pub const fn right(title: &'static str) -> TableColumn {
     TableColumn { title, right: true, shrinks: false, optional: false }
 }
 
-/// What stands in one place of a table.
+/// Cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableCell {
     text: String,
@@ -62,7 +62,7 @@ pub fn cell(text: impl AsRef<str>) -> TableCell {
     TableCell::styled(text, Style::new())
 }
 
-/// What is known, or a dash.
+/// Returns a cell with the text, or with a dash if it is unknown.
 pub fn known(text: Option<impl AsRef<str>>) -> TableCell {
     text.map_or_else(unknown, cell)
 }
@@ -148,7 +148,7 @@ fn draw(columns: &[TableColumn], rows: &[Vec<TableCell>], widths: &[usize]) -> S
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// How wide a line is.
+/// Returns the width of a line.
 fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }

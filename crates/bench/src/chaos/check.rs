@@ -1,4 +1,4 @@
-//! What must be so when all faults are over.
+//! Checks after all faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use whimbrel::control::Found;
 
 /// For how long nothing may move until the society counts as at rest.
 pub const REST: Duration = Duration::from_secs(2);
-/// How long an agent that is asked may take.
+/// Longest time for an agent's answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Messages of all nodes by what became of them.
@@ -54,7 +54,7 @@ impl MessageTotals {
     }
 }
 
-/// Why the society is not whole yet: a node is missing, or something has no node. `None` if it is whole.
+/// Returns why the society is not whole yet: a node is missing, or a partition has no node. `None` if it is whole.
 pub fn missing(nodes: &[Found], size: usize) -> Option<String> {
     if nodes.len() < size {
         return Some(format!("{} of {size} nodes answer", nodes.len()));
@@ -79,7 +79,7 @@ pub fn missing(nodes: &[Found], size: usize) -> Option<String> {
     None
 }
 
-/// Whether nothing moves any more.
+/// Detector of rest: nothing moves any more.
 pub struct Calm {
     last: Option<(MessageTotals, BTreeMap<String, String>, Instant)>,
 }
@@ -123,7 +123,7 @@ pub fn shown(sum: MessageTotals) -> String {
     format!("sent {sent} + came {came}, handled {handled} + dead {dead} + queued {queued} + left {left}")
 }
 
-/// Where each agent lives; those that live on two nodes are a violation.
+/// Returns the node of each agent. Agents on two nodes are a violation.
 pub fn homes(nodes: &[Found]) -> anyhow::Result<(BTreeMap<String, String>, Vec<String>)> {
     let (mut homes, mut twice) = (BTreeMap::new(), Vec::new());
     for node in nodes {
@@ -184,7 +184,7 @@ pub fn check(check: &Check, society: &StruckSociety, lookout: &Lookout) -> Resul
     }
 }
 
-/// What a register's clients saw.
+/// Observations of a register's clients.
 #[derive(Clone, Debug, Serialize)]
 pub struct RegisterReport {
     pub name: String,
@@ -194,12 +194,12 @@ pub struct RegisterReport {
     pub unanswered: usize,
     /// The longest time in which nobody was answered.
     pub silence_s: f64,
-    /// When that began, counted as the times of what happens are.
+    /// Start of the silence, on the same clock as events.
     pub silence_from_s: f64,
     pub violation: Option<String>,
 }
 
-/// Whether the histories are linearizable.
+/// Checks that the histories are linearizable.
 pub fn registers(histories: &Histories) -> Vec<RegisterReport> {
     let mut registers: Vec<RegisterReport> = histories
         .iter()

@@ -13,14 +13,14 @@ use super::history::{OperationKind, RegisterOperation};
 use super::lookout::{Lookout, say};
 use super::schedule::FaultRandom;
 
-/// How long an answer is waited for.
+/// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two operations of a client.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Between two tries while no node answers.
 const NOBODY_PAUSE: Duration = Duration::from_millis(100);
 
-/// What clients did to registers, by name.
+/// Histories of registers, by name.
 pub type Histories = FxHashMap<String, Vec<RegisterOperation>>;
 
 /// Clients at work.
@@ -113,7 +113,7 @@ impl ClientState {
     }
 }
 
-/// Whether a node refused to send a message at all: it does not know the agent yet, for instance.
+/// Returns true if a node refused to send a message at all, for instance because it does not know the agent yet.
 fn was_not_sent(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.reason != Reason::NoAnswer)
 }

@@ -8,9 +8,9 @@ use anyhow::Context;
 
 use super::network::command;
 
-/// How much there is room for.
+/// Size of a disk.
 const DISK_BYTES: u64 = 256 << 20;
-/// What is written at a time to fill it.
+/// Bytes written at a time to fill the disk.
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// A disk, unmounted when it is dropped.

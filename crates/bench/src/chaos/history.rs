@@ -1,12 +1,12 @@
-//! Whether what clients saw of a register is linearizable: as if each operation had happened at one instant between its
-//! call and its answer. Every value is written once, so that a read says which write it saw; then there is no need to search
-//! (Gibbons and Korach, *Testing Shared Memories*, 1997, section 4.2).
+//! Linearizability of a register's history: each operation seems to happen at one instant between its call and its
+//! answer. Every value is written once, so a read identifies the write that it saw. Then no search is needed (Gibbons
+//! and Korach, *Testing Shared Memories*, 1997, section 4.2).
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// What a client asked of a register, and was answered.
+/// Operation of a client on a register, with its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterOperation {
     pub called: Duration,
@@ -15,18 +15,18 @@ pub struct RegisterOperation {
     pub kind: OperationKind,
 }
 
-/// What was asked.
+/// Kind of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
     Write(u64),
-    /// What was seen.
+    /// Read, with the value that it returned.
     Read(u64),
 }
 
-/// What a register holds before anybody wrote.
+/// Value of a register before the first write.
 pub const INITIAL: u64 = 0;
 
-/// Why there is no order that explains a history.
+/// Reasons why no order explains a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// A value was read that nobody wrote.
@@ -60,7 +60,7 @@ struct ValueOperations {
     read_from: Duration,
 }
 
-/// What is wrong with a history, if anything is.
+/// Returns the violation of a history, if there is one.
 pub fn violation(history: &[RegisterOperation]) -> Option<Violation> {
     let clusters = match clusters(history) {
         Ok(clusters) => clusters,

@@ -57,13 +57,13 @@ impl Lookout {
         *self.seen.processes.lock().unwrap_or_else(PoisonError::into_inner) = processes;
     }
 
-    /// Those that answered when they were asked last.
+    /// Returns the nodes that answered the last query.
     pub fn nodes(&self) -> Vec<Found> {
         let nodes = self.seen.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.seen.among(nodes)
     }
 
-    /// Those that answer now.
+    /// Returns the nodes that answer now.
     pub fn look(&self) -> Vec<Found> {
         self.seen.among(survey().nodes)
     }

@@ -36,14 +36,14 @@ use whimbrel_terminal::stopping::{INTERRUPTED, Stopping};
 
 /// Between two looks at what runs.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often something happened.
+/// Number of faults of one kind.
 #[derive(Debug, PartialEq, Serialize)]
 struct Count {
     fault: String,
     times: usize,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Serialize)]
 struct ChaosReport {
     seed: u64,
@@ -264,7 +264,7 @@ impl<'a> ChaosTrial<'a> {
         Ok(())
     }
 
-    /// Whether all is as it should be.
+    /// Runs all checks.
     fn judge(&mut self, clients: Vec<Clients>, report: &mut ChaosReport) -> anyhow::Result<()> {
         if let Err(why) = self.wait_until_whole() {
             if why.is::<ChaosInterrupted>() {
@@ -317,7 +317,7 @@ impl<'a> ChaosTrial<'a> {
     }
 }
 
-/// How often what happened to whom.
+/// Counts faults by kind and target.
 fn count(plan: &Plan, blows: &[Blow]) -> Vec<Count> {
     let mut counts: Vec<Count> = Vec::new();
     for blow in blows {
@@ -337,7 +337,7 @@ fn count(plan: &Plan, blows: &[Blow]) -> Vec<Count> {
     counts
 }
 
-/// What would happen.
+/// Prints the schedule.
 fn show(plan: &Plan, blows: &[Blow], seed: u64) -> anyhow::Result<ExitCode> {
     let mut text = format!("seed {seed}: {} faults", blows.len());
     for blow in blows {

@@ -11,9 +11,9 @@ use super::schedule::Victim;
 
 /// The switch's bridge that everybody is on who is not cut off.
 const WHOLE: &str = "whole";
-/// What a slow link lets through at once.
+/// Burst that a slow link lets through at once.
 const BURST_BYTES: u64 = 16_000;
-/// How long a slow link keeps what it cannot let through.
+/// Longest time that a slow link queues a packet.
 const LATENCY_MS: u64 = 400;
 
 /// The network; it is removed when it is dropped.

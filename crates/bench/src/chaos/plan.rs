@@ -38,7 +38,7 @@ pub struct Plan {
     pub checks: Vec<Check>,
 }
 
-/// What is wrong with a plan, and where: from which byte of the text to which.
+/// Fault of a plan, and its place: a range of bytes in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wrong {
     pub place: Range<usize>,
@@ -67,7 +67,7 @@ pub struct PlannedSociety {
     pub agents: Option<u32>,
 }
 
-/// Where a society is kept.
+/// Stores of a society.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Store {
@@ -80,17 +80,17 @@ pub enum Store {
     At(String),
 }
 
-/// How long, and how.
+/// Conditions of the run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// For how long; until all faults that say `times` or `at` have been, if not given.
     #[serde(default, rename = "for")]
     pub time: Option<Time>,
-    /// Where random numbers start.
+    /// Seed of random numbers.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// How many faults there may be at a time.
+    /// Maximum number of simultaneous faults.
     #[serde(default = "one")]
     pub together: NonZeroUsize,
 }
@@ -105,19 +105,19 @@ impl Default for Run {
     }
 }
 
-/// What happens to nodes and servers, once or again and again.
+/// Fault of nodes and servers, once or repeatedly.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "WrittenFault")]
 pub struct Fault {
     pub kind: Kind,
-    /// Whom it strikes, all of them at the same time.
+    /// Targets of the fault, all struck at the same time.
     pub targets: Vec<Target>,
     pub when: When,
-    /// How long it lasts.
+    /// Duration of the fault.
     pub time: Duration,
 }
 
-/// What happens.
+/// Kind of the fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Killed as by `kill -9`; afterwards started again.
@@ -126,15 +126,15 @@ pub enum Kind {
     Pause,
     /// Cut off from all others.
     Partition,
-    /// Its network carries so many bits a second, each way.
+    /// Limit of the target's network in bits per second, each way.
     SlowLink { bits_per_s: u64 },
-    /// Its clock is wrong by so much.
+    /// Error of the target's clock.
     ClockStep { by_s: i64 },
     /// There is no room where it keeps things.
     DiskFull,
 }
 
-/// Whom a fault strikes.
+/// Target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Target {
@@ -147,7 +147,7 @@ pub enum Target {
     Server(u8),
 }
 
-/// When a fault happens.
+/// Time of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
     /// Once.
@@ -156,11 +156,11 @@ pub enum When {
     Every { mean: Duration, times: Option<u64> },
 }
 
-/// How the society is brought to rest.
+/// Way to bring the society to rest.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// What is told.
+    /// Content to tell.
     pub tell: String,
     /// To the agents whose names fit.
     pub to: String,
@@ -179,7 +179,7 @@ fn tell() -> String {
 pub struct Register {
     /// The agents whose names fit.
     pub agents: String,
-    /// Who reads and writes, at the same time.
+    /// Number of simultaneous clients that read and write.
     #[serde(default = "two")]
     pub clients: u8,
 }
@@ -268,13 +268,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// How many nodes run the society.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> u8 {
         let society = self.society.get_ref();
         society.nodes.unwrap_or(if society.store == Store::Folder { 1 } else { 3 })
     }
 
-    /// How many servers are started for it.
+    /// Returns the number of servers started for the society.
     pub fn servers(&self) -> u8 {
         let society = self.society.get_ref();
         if society.store == Store::Engine { society.servers.unwrap_or(3) } else { 0 }
@@ -325,7 +325,7 @@ impl Plan {
         }
     }
 
-    /// Whether what is struck can be struck that way.
+    /// Checks that the targets can be struck in this way.
     fn check_means(&self, fault: &Fault) -> Result<(), String> {
         let store = &self.society.get_ref().store;
         let all = |may: fn(&Target) -> bool| fault.targets.iter().all(may);

@@ -1,4 +1,4 @@
-//! What happens when, to whom: made of a plan and a seed, before anything is started. The same seed, the same faults.
+//! Schedule of faults, made of a plan and a seed before anything is started. The same seed gives the same faults.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::plan::{Fault, Plan, Target, When};
 /// A fault that happens once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blow {
-    /// When it begins, from the beginning of the run.
+    /// Start of the fault, from the beginning of the run.
     pub at: Duration,
-    /// When it ends.
+    /// End of the fault.
     pub until: Duration,
     /// Which of the plan's faults it is.
     pub fault: usize,
-    /// Whom it strikes.
+    /// Victims of the fault.
     pub victims: Vec<Victim>,
 }
 

@@ -19,7 +19,7 @@ use super::network::ChaosNetwork;
 use super::plan::{Fault, Kind, Plan, Store, Target};
 use super::schedule::Victim;
 
-/// How long after its end a node is started again, as whatever runs services does.
+/// Pause until an ended node is restarted, as a service manager would.
 const RESTART_PAUSE: Duration = Duration::from_millis(500);
 /// The port of each node that has an address of its own.
 const NODE_PORT: u16 = 7001;
@@ -30,7 +30,7 @@ const PANICKED: i32 = 101;
 pub struct StruckSociety {
     plan: Plan,
     project: PathBuf,
-    /// Where the nodes' output is, and the servers' files.
+    /// Folder of the nodes' output and the servers' files.
     pub folder: PathBuf,
     store: String,
     nodes: Vec<NodeProcess>,
@@ -39,7 +39,7 @@ pub struct StruckSociety {
     // After the processes that are on them.
     network: Option<ChaosNetwork>,
     disks: FxHashMap<Victim, SmallDisk>,
-    /// What the plan does not explain.
+    /// Troubles that the plan does not explain.
     pub troubles: Vec<String>,
     /// A process was killed or ended: what it counted is gone.
     pub has_lost_nodes: bool,
@@ -50,7 +50,7 @@ pub struct StruckSociety {
 struct NodeProcess {
     name: Victim,
     process: Option<Child>,
-    /// When it is started, if it does not run; never, if it is held down.
+    /// Time of the node's next start, if it does not run; never, if it is held down.
     start_at: Option<Instant>,
 }
 
@@ -151,7 +151,7 @@ impl StruckSociety {
         said
     }
 
-    /// Whether a node ended by itself, and how.
+    /// Returns how a node ended by itself, if it did.
     fn reap(&mut self, index: usize) -> Option<String> {
         let node = self.nodes.get_mut(index)?;
         let status = node.process.as_mut()?.try_wait().ok()??;
@@ -331,7 +331,7 @@ impl StruckSociety {
         self.nodes.iter().filter_map(|node| Some(node.process.as_ref()?.id())).collect()
     }
 
-    /// How many nodes there should be.
+    /// Returns the number of nodes.
     pub fn size(&self) -> usize {
         self.nodes.len()
     }
@@ -361,7 +361,7 @@ fn server_name(k: u8) -> String {
     format!("whimbrel-{k}")
 }
 
-/// Whether a fault may fill its disk.
+/// Returns true if a fault may fill the victim's disk.
 fn may_be_full(plan: &Plan, victim: Victim) -> bool {
     let strikes = |target: &Target| match (target, victim) {
         (Target::Any, _) | (Target::AnyNode, Victim::Node(_)) | (Target::AnyServer, Victim::Server(_)) => true,

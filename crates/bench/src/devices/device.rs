@@ -24,25 +24,25 @@ use super::{ORACLE, TOKEN};
 
 /// Devices that come from one address: fewer than may have sessions with one token there, and than it has ports.
 const EACH_ADDRESS: u32 = 4_000;
-/// How long a session outlives its connection...
+/// Time that a session outlives its connection...
 const LEASE_MS: u64 = 300_000;
 /// ...and how often a device shows that it is there: often enough.
 const BEAT: Duration = Duration::from_secs(90);
-/// How long anything may take before a device tries again.
+/// Longest time for anything before a device tries again.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a device waits that lost its connection, at least and at most: not all are to come at once.
+/// Shortest and longest pause of a device after its connection broke: not all are to come at once.
 const PAUSE_MS: (u64, u64) = (50, 500);
-/// How long it tries to see what became of its state: the node may have to begin anew for that.
+/// Longest time to find out the fate of its state: the node may have to restart for that.
 const RETURN_PATIENCE: Duration = Duration::from_secs(180);
-/// How long it rests between two tries at most.
+/// Longest pause between two attempts.
 const REST_MAX: Duration = Duration::from_secs(15);
-/// How often a device is sent to another node, at most, before it rests.
+/// Maximum number of redirections before a device pauses.
 const SENDINGS_MAX: u32 = 3;
 /// Bytes of the longest frame.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 /// An acknowledgement is due after so many frames.
 const ACK_EVERY: u64 = 32;
-/// What a state is written with.
+/// Code name with which states are written.
 const CODE: &str = "ts:bench";
 
 /// Lives until all is over, then sees what became of its state.
@@ -100,7 +100,7 @@ struct DeviceConnection<'a> {
     acknowledged: u64,
     /// The number of the last message that came.
     upto: u64,
-    /// What is under way: since when, the number of its frame, and that of the state if it writes one.
+    /// Operation under way: its start, the number of its frame, and that of the state if it writes one.
     under_way: Option<(LoadOperation, u64, u64)>,
 }
 
@@ -137,10 +137,10 @@ async fn visit(load: &DeviceLoad, slot: &DeviceSlot, index: usize) -> anyhow::Re
     }
 }
 
-/// What came of asking for an agent.
+/// Outcomes of a request for an agent.
 enum AgentGrant {
     There,
-    /// It is with another node, whose clients connect there.
+    /// The agent is at another node, at this address for clients.
     Elsewhere(String),
 }
 
@@ -327,7 +327,8 @@ impl<'a> DeviceConnection<'a> {
     }
 }
 
-/// Where the clients of a node connect, as another one of this address says: at a port of the same host, if it names none.
+/// Returns the address for clients of a node, as another node of this address gives it: at a port of the same host, if
+/// it names none.
 fn door_at(text: &str, known: SocketAddr) -> anyhow::Result<SocketAddr> {
     let at = match text.strip_prefix(':') {
         Some(port) => SocketAddr::new(known.ip(), port.parse().context("no port")?),

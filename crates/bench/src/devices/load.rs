@@ -15,29 +15,29 @@ use super::device;
 use super::tally::{StretchTally, TallyLine};
 use crate::arguments::Devices;
 
-/// How often operations are given out.
+/// Interval at which operations are given out.
 const TICK: Duration = Duration::from_millis(1);
 /// Devices that connect at the same time: fewer than may be strangers at one address.
 const CONNECTING: usize = 128;
-/// How long those that act may take to end what they began.
+/// Longest time for acting devices to finish their operations.
 const SETTLE: Duration = Duration::from_secs(60);
 /// Of so many operations one is a read.
 const READ_EVERY: u64 = 10;
 
-/// What a process with devices says, a line of JSON each.
+/// Reports of a process with devices, one line of JSON each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "said", rename_all = "snake_case")]
 pub enum DeviceReport {
     /// All devices have their agents.
     Connected,
-    /// What was done in the last minute, or what there is of it.
+    /// Results of the last minute, or of a part of it.
     Minute {
-        /// It.
+        /// Results.
         tally: TallyLine,
     },
     /// Since the last line so many devices have lost their connection, and so many have one.
     Devices {
-        /// How many have a connection.
+        /// Number of connected devices.
         connected: usize,
     },
     /// All is over.
@@ -46,12 +46,12 @@ pub enum DeviceReport {
         lost: u64,
         /// Devices whose state was looked at at the end.
         verified: u64,
-        /// What was wrong first, in words.
+        /// First fault, in words.
         trouble: Option<String>,
     },
 }
 
-/// What a device is to do.
+/// Tasks of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceTask {
     /// Have its state written.
@@ -67,22 +67,22 @@ pub struct LoadOperation {
     pub due: Instant,
 }
 
-/// How a device is doing.
+/// State of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DevicePhase {
-    /// It has no connection.
+    /// The device has no connection.
     #[default]
     Away,
-    /// It has nothing to do.
+    /// The device is idle.
     Free,
-    /// It was given something to do.
+    /// The device has an operation to do.
     Busy,
 }
 
-/// What is known of a device, whether it is connected or not.
+/// Record of a device, connected or not.
 #[derive(Default)]
 pub struct DeviceSlot {
-    /// What it is to do next.
+    /// Next operation of the device.
     pub operation: Cell<Option<LoadOperation>>,
     pub wake: Notify,
     pub phase: Cell<DevicePhase>,
@@ -93,7 +93,7 @@ pub struct DeviceSlot {
     pub door: Cell<Option<SocketAddr>>,
 }
 
-/// What all devices of this process share.
+/// Shared state of all devices of this process.
 pub struct DeviceLoad {
     pub what: Devices,
     pub node: SocketAddr,

@@ -24,20 +24,20 @@ use whimbrel::node::open_files;
 
 pub use self::load::run as act;
 
-/// What lets devices in.
+/// Token of the devices.
 const TOKEN: &str = "a-token-for-benchmarks";
 /// The agent of the node that is asked.
 const ORACLE: &str = "oracle";
 /// Open files that a process needs beside those of its devices' connections.
 const FILES_BESIDE: u64 = 200;
-/// How long a node is left alone before its memory is looked at.
+/// Pause before a node's memory is measured.
 const REST: Duration = Duration::from_secs(2);
-/// How long devices may take to connect, or to come back, all of them.
+/// Longest time for all devices to connect, or to reconnect.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(600);
-/// How long it may take until anything is heard, beyond the time of the run.
+/// Longest silence, beyond the time of the run.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What came out.
+/// Results of the benchmark.
 pub struct DevicesResult {
     pub metrics: Metrics,
     /// Each minute, or how long else the stretches are.
@@ -59,16 +59,16 @@ impl Drop for DeviceProcesses {
     }
 }
 
-/// What was heard so far.
+/// Reports so far.
 #[derive(Default)]
 struct StretchReports {
     /// Of each process, what it did in each stretch.
     minutes: Vec<StretchTally>,
-    /// How many stretches each process told of.
+    /// Number of stretches that each process reported.
     told: Vec<usize>,
-    /// How many devices of each process are connected.
+    /// Number of connected devices of each process.
     connected: Vec<usize>,
-    /// When connections broke last.
+    /// Time at which connections last broke.
     fell_at: Option<Instant>,
     over: usize,
     lost: u64,
@@ -242,7 +242,7 @@ impl DeviceProcesses {
 }
 
 impl StretchReports {
-    /// Whether it was heard since that the connections broke.
+    /// Returns true if the connections were reported as broken since then.
     fn has_fallen(&self, killed: &Instant) -> bool {
         self.fell_at.is_some_and(|at| at >= *killed)
     }

@@ -14,12 +14,12 @@ use crate::arguments::Devices;
 use crate::messaging::cpu_s;
 use crate::resident_bytes_of;
 
-/// How long a node may take to begin, what it kept included.
+/// Longest time for a node to start, with the recovery of its store.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long it is away that was ended.
+/// Downtime of a killed node.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// How often somebody who waits looks.
+/// Interval of looks while waiting.
 const LOOK: Duration = Duration::from_millis(50);
 
 const PROJECT: &str = "devices.mas2j";
@@ -27,7 +27,7 @@ const SOCIETY: &str = "MAS devices { agents: oracle [durability=volatile]; }";
 /// Answers in as many bytes as a state has in the study.
 const PROGRAM: &str = "+!kqml_received(A, request, Question, M) <- ?fortune(F); .send(A, inform, F, M).\n";
 
-/// What nodes that join each other know.
+/// Secret of nodes that join each other.
 const SECRET: &str = "a-secret-for-benchmarks";
 
 /// Processes that are nodes of one platform, all at one address.
@@ -35,10 +35,10 @@ pub struct DeviceNodes {
     children: Vec<Child>,
     folder: PathBuf,
     pub address: String,
-    /// Where the others join the first, if they keep nothing.
+    /// Address at which the others join the first, if nothing is stored.
     first: String,
     what: Devices,
-    /// Where they keep states together, if they are several.
+    /// Common store of several nodes.
     store: Option<StateStore>,
 }
 
@@ -164,14 +164,14 @@ fn end(mut child: Child) {
     let _ = child.wait();
 }
 
-/// Where a node says that it is.
+/// Addresses that a node reports.
 struct NodeAddress {
     address: String,
-    /// Where others join it, if they can.
+    /// Address at which others join the node, if they can.
     joined_at: Option<String>,
 }
 
-/// What a node says at first. What it says later is read and forgotten, so that it is not held up.
+/// Reads a node's first lines. Later lines are read and dropped, so that the node is not held up.
 fn heard(mut lines: impl BufRead + Send + 'static) -> anyhow::Result<NodeAddress> {
     let (mut said, mut line, mut joined_at) = (String::new(), String::new(), None);
     while lines.read_line(&mut line)? > 0 {
@@ -188,7 +188,7 @@ fn heard(mut lines: impl BufRead + Send + 'static) -> anyhow::Result<NodeAddress
     bail!("it ended: {}", said.trim())
 }
 
-/// What several processes keep their states in.
+/// Common store of several processes.
 #[cfg(feature = "nats")]
 struct StateStore {
     url: String,

@@ -1,4 +1,4 @@
-//! What the devices of one process did, minute by minute.
+//! Results of one process's devices, minute by minute.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const US_MAX: u64 = 600_000_000;
 /// Latencies are known to one part in so many tens of tens.
 const DIGITS: u8 = 3;
 
-/// What was done in a stretch of time.
+/// Results of a stretch of time.
 #[derive(Clone, Debug)]
 pub struct StretchTally {
     latencies: Histogram<u64>,
@@ -47,7 +47,7 @@ impl StretchTally {
         self.latencies.saturating_record((took.as_micros() as u64).max(1));
     }
 
-    /// What another process did at the same time.
+    /// Adds another process's results of the same stretch.
     pub fn add(&mut self, told: &TallyLine) {
         for (us, count) in &told.latencies {
             self.latencies.saturating_record_n(*us, *count);

@@ -1,5 +1,5 @@
-//! What it costs that agents outlive their process: the same societies with nothing kept, kept in a folder, and kept on
-//! three servers, in turns.
+//! Cost of durability: the same societies without a store, with a store in a folder, and with one on three servers, in
+//! turns.
 
 mod societies;
 mod stores;
@@ -15,7 +15,7 @@ use crate::arguments::{Durability, DurableLevel, DurableSociety};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::INTERRUPTED;
 
-/// How many times as much a society does that is not kept: otherwise it would take no time.
+/// Factor of the work of a society without a store: otherwise it would take no time.
 const VOLATILE_TIMES: u64 = 20;
 
 /// One society on one level: the medians of its rounds.
@@ -181,7 +181,7 @@ fn medians(runs: &[Metrics]) -> Metrics {
     first.iter().enumerate().map(|(index, (name, _))| (*name, median(index))).collect()
 }
 
-/// How many messages a second of each society and level there are for one of the same society that is not kept.
+/// Returns the throughput of each society and level, relative to the same society without a store.
 fn ratio(measured: &LevelResult, all: &[LevelResult]) -> Option<f64> {
     let per_s = |one: &LevelResult| one.metrics.first().and_then(|(_, value)| *value);
     let volatile = all.iter().find(|one| one.society == measured.society && one.level == DurableLevel::Volatile)?;

@@ -1,4 +1,4 @@
-//! What is run: a ring and a contract net in AgentSpeak, and what they print of it.
+//! Societies of the benchmark: a ring and a contract net in AgentSpeak, and their output.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,16 +23,16 @@ const CONTRACT_NET: &[(&str, &str)] = &[
 /// A society to be run, so and so long.
 pub struct SocietyRun {
     pub society: DurableSociety,
-    /// How often each token is passed on, or each initiator has a conversation.
+    /// Passes of each token, or conversations of each initiator.
     pub repetitions: u64,
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub seconds: f64,
     pub messages: f64,
-    /// How long each conversation took, in a contract net.
+    /// Duration of each conversation, in a contract net.
     pub conversation_ms: Vec<f64>,
 }
 
@@ -95,7 +95,7 @@ impl SocietyRun {
     }
 }
 
-/// What the agents print, as far as it matters.
+/// Relevant output of the agents.
 #[derive(Default)]
 struct RunLines {
     seconds: Option<f64>,

@@ -1,4 +1,4 @@
-//! Where societies are kept: nowhere, in a folder, or on three servers that this starts.
+//! Stores of societies: none, a folder, or three servers that this module starts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::arguments::DurableLevel;
 
 const EPOCH: Epoch = Epoch(1);
 
-/// Why societies cannot be kept by servers, if they cannot.
+/// Returns why servers cannot be used, if they cannot.
 pub fn lack_of_servers() -> Option<String> {
     #[cfg(feature = "nats")]
     return whimbrel_store::nats::find_server().err().map(|error| error.to_string());
@@ -113,7 +113,7 @@ pub struct RunStore {
 }
 
 impl RunStore {
-    /// What a platform needs to keep its society there.
+    /// Returns the store for a platform.
     pub fn kept(&self) -> anyhow::Result<Kept> {
         Ok(recover(Arc::clone(&self.journal) as _, EPOCH)?)
     }

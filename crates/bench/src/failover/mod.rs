@@ -14,9 +14,9 @@ use whimbrel_terminal as terminal;
 
 /// Which node ends: the placer, so that there is to be another one, too.
 const VICTIM: usize = 0;
-/// How much of what was lost or done twice is shown.
+/// Number of losses and repetitions shown.
 const ODD_SHOWN: usize = 5;
-/// How long the society is watched after the last of the agents answered.
+/// Time of observation after the last agent answered.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// Measures it.
@@ -41,20 +41,20 @@ pub fn run(what: &Failover) -> anyhow::Result<Metrics> {
     Ok(lives.metrics(went, handed_over, what))
 }
 
-/// Where each agent was heard, and when.
+/// Sightings of each agent.
 #[derive(Default)]
 struct AgentSightings {
     /// Before the node went: the last time of each agent, on which node.
     last: FxHashMap<String, (usize, Instant)>,
-    /// When the node went, once it did.
+    /// Time at which the node left, once it did.
     went: Option<Instant>,
     /// The agents of the node that went, until they answer elsewhere: when they last did there.
     moving: FxHashMap<String, Instant>,
-    /// When those answered that did, and how long after they had last.
+    /// Times of the moved agents' first answers, and their silence before.
     moved: Vec<(Instant, Duration)>,
     lost: f64,
     doubled: f64,
-    /// What the ledger said of them first.
+    /// First lines of the ledger about losses and repetitions.
     odd: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ impl AgentSightings {
         }
     }
 
-    /// How many agents were last heard on this node.
+    /// Returns the number of agents last seen on this node.
     fn on(&self, node: usize) -> usize {
         self.last.values().filter(|(on, _)| *on == node).count()
     }

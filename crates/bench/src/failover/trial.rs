@@ -25,9 +25,9 @@ const LEDGER: &str = "
 @first[atomic] +!tick(W, 1) <- +last(W, 1).
 @gap[atomic] +!tick(W, N) <- .print(\"lost before \", W, \" \", N); -last(W, _); +last(W, N).
 ";
-/// How long anything may take.
+/// Longest time for anything.
 pub const PATIENCE: Duration = Duration::from_secs(180);
-/// How often somebody who waits looks.
+/// Interval of looks while waiting.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A line of a process, when it came.
@@ -164,7 +164,7 @@ impl FailoverTrial {
         }
     }
 
-    /// How many partitions each node has.
+    /// Returns the number of partitions of each node.
     fn shares(&self) -> anyhow::Result<Vec<u64>> {
         let seen = self.whimbrel()?.args(["nodes", "--json"]).output()?;
         let json: Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();

@@ -6,12 +6,12 @@ use whimbrel::{MessageBody, Performative, Value};
 use super::{Metrics, drive, module, spawn};
 use crate::arguments::Mobility;
 
-/// How often each is measured; the median counts.
+/// Rounds of each measurement; the median counts.
 const ROUNDS: usize = 5;
 /// Agents that get messages in turns, so that no cache is warm because of the one before.
 const MANY: u64 = 1_000;
 
-/// What the module does, in Rust.
+/// Equivalent of the module, in Rust.
 struct NativeCounter {
     seen: i64,
 }

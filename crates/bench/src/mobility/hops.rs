@@ -24,11 +24,11 @@ const MOVER: (&str, &str) = (
     "+!go(0, _, _).\n\
      +!go(N, Home, Away)[source(A)] <- .move_to(Away); .move_to(Home); .send(A, tell, back); !go(N-1, Home, Away)[source(A)].\n",
 );
-/// How deep in a recursion the agent is that moves with its stack.
+/// Depth of recursion of the agent that moves with its stack.
 const DEPTH: i64 = 16;
 /// Trips that are not counted: code is compiled, links have seen nothing yet.
 const WARM_UP: usize = 100;
-/// How long the agent may be away.
+/// Longest time that the agent may be away.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Notes when the agent is back.
@@ -47,7 +47,7 @@ fn society(what: &Mobility) -> anyhow::Result<Society> {
     })
 }
 
-/// What the agent is asked to do.
+/// Returns the request to the agent.
 fn errand(what: &Mobility, watcher: Aid, mover: Aid) -> AclMessage {
     let text = |text: &str| Value::Str(text.into());
     let trips = what.trips + WARM_UP as u64;
@@ -135,7 +135,7 @@ pub fn second(what: &Mobility, first: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a level of security is called.
+/// Returns the name of a level of security.
 pub fn security(level: SecurityLevel) -> &'static str {
     crate::messaging::security_name(level)
 }

@@ -24,7 +24,7 @@ pub use retrieval::System;
 use super::Metrics;
 use crate::arguments::{Mobility, MobilityPart};
 
-/// How long anything may take.
+/// Longest time for anything.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Measures a part; nothing is left to tell of the retrieval task and the advisor, which tell of each of their cells.

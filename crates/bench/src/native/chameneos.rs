@@ -66,7 +66,7 @@ impl Agent for NativeCreature {
     }
 }
 
-/// How many meetings each creature took part in.
+/// Returns the number of meetings of each creature.
 pub fn run(platform: &Platform, creatures: u64, meetings: u64) -> Vec<f64> {
     let (report, reports) = channel();
     let Ok(broker) = platform.spawn("broker", MeetingBroker { left: meetings, waiting: None }) else {

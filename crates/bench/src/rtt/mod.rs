@@ -17,9 +17,9 @@ pub use self::nodes::serve;
 
 /// Messages of all senders together, if nothing else is said.
 const MESSAGES: u64 = 512;
-/// Those of each sender then, at least.
+/// Minimum number of messages of each sender.
 const MESSAGES_EACH_MIN: u64 = 2;
-/// How long the computations alone are measured at least, before and after.
+/// Minimum time in which the computations alone are measured, before and after.
 const ALONE: Duration = Duration::from_secs(1);
 
 fn cores() -> usize {
@@ -65,8 +65,8 @@ pub fn run(what: &Rtt) -> anyhow::Result<Metrics> {
     Ok(figures(all, before.max(after)))
 }
 
-/// How many of the receivers' computations so many threads do in a second that have nothing else to do, if each always
-/// is as fast as when it is fastest: on a machine with other work they may not get the cores that the pairs get.
+/// Returns the receivers' computations per second of this many otherwise idle threads, each at its highest speed: on a
+/// machine with other work they may not get the cores that the pairs get.
 fn computations_per_s(limit: u32, threads: usize) -> f64 {
     let compute = || {
         let begin = Instant::now();

@@ -20,19 +20,19 @@ use crate::messaging::wall_ns;
 use crate::peak_bytes;
 use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 
-/// How long it may take until the next answer comes, before all that are due count as lost.
+/// Longest wait for the next answer, before all outstanding ones count as lost.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long nodes have to find each other.
+/// Longest time for nodes to link.
 const LINK_PATIENCE: Duration = Duration::from_secs(20);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the senders of one process heard.
+/// Round trips of one process's senders.
 #[derive(Default, Serialize, Deserialize)]
 pub struct RoundTrips {
-    /// How long each answer took.
+    /// Duration of each round trip.
     pub ms: Vec<f64>,
     pub lost: u64,
-    /// When the first message was sent and the last answer came.
+    /// Times of the first message and of the last answer.
     pub begun_ns: u64,
     pub ended_ns: u64,
     /// The most memory that the process had.
@@ -49,7 +49,7 @@ impl Rtt {
         ((pair - 1) % u32::from(self.nodes)) as u16 + 1
     }
 
-    /// That of its receiver: another one, if there is any.
+    /// Returns the node of the receiver: another one, if there is any.
     fn node_of_receiver(&self, pair: u32) -> u16 {
         (pair % u32::from(self.nodes)) as u16 + 1
     }
@@ -154,7 +154,7 @@ impl PairsNode {
     }
 }
 
-/// What links a node with the others, whose agents it knows.
+/// Opens the hub that links a node with the others, whose agents it knows.
 fn open_hub(what: &Rtt, number: u16, secrets: NodeSecrets, platform: &Platform) -> anyhow::Result<Hub> {
     let mut config = HubConfig::new("whimbrel", name_of(number), platform.services().random());
     config.level = Level::from(what.security);

@@ -13,8 +13,8 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// Characters that one random number is good for.
 const CHARS_OF_NUMBER: usize = 10;
 
-/// How many primes there are up to `limit`. Each number is divided by all that are smaller, until one of them divides it:
-/// the study wants something that takes time.
+/// Returns the number of primes up to `limit`. Each number is divided by all smaller ones until one divides it: the
+/// study wants a slow computation.
 pub fn primes_to(limit: u32) -> u32 {
     (2..=limit).filter(|number| (2..*number).all(|divisor| number % divisor != 0)).count() as u32
 }
@@ -79,7 +79,7 @@ impl Agent for Receiver {
     }
 }
 
-/// What became of one message.
+/// Outcome of one message.
 pub enum Trip {
     /// The right answer came, after so many milliseconds.
     Answered(f64),
@@ -92,10 +92,10 @@ pub struct PairSender {
     pub receiver: Aid,
     pub left: u64,
     pub bytes: usize,
-    /// What each answer begins with.
+    /// Expected beginning of each answer.
     pub expected: String,
     pub random: RandomText,
-    /// When all senders were told to begin: the first message is due then, whenever its sender has its turn.
+    /// Time at which all senders were told to begin. The first message is due then, whenever its sender has its turn.
     pub begun: Arc<OnceLock<Instant>>,
     /// Messages sent, and when the last of them was due.
     pub sent: u64,
@@ -121,7 +121,7 @@ impl PairSender {
         ctx.send(request);
     }
 
-    /// What the answer to the last message is to quote.
+    /// Returns the text that the answer to the last message must quote.
     fn ticket(&self) -> Text {
         Text::from(self.sent.to_string())
     }

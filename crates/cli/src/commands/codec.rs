@@ -114,10 +114,10 @@ const fn is_text(encoding: Encoding) -> bool {
     !matches!(encoding, Encoding::BitEfficient | Encoding::Compact)
 }
 
-/// What a message says, one parameter a line.
+/// Readable form of a message, one parameter a line.
 struct Dump<'a>(&'a CodecInput);
 
-/// How wide names of parameters are shown.
+/// Width of parameter names.
 const NAME_WIDTH: usize = 16;
 
 fn line(f: &mut Formatter<'_>, name: &str, value: impl Display) -> fmt::Result {
@@ -196,7 +196,7 @@ fn shown(text: &str) -> String {
     if text.contains(is_harmful) { format!("{text:?}") } else { text.to_owned() }
 }
 
-/// How long the message is in each encoding.
+/// Writes the length of the message in each encoding.
 fn sizes(f: &mut Formatter<'_>, message: &AclMessage) -> fmt::Result {
     let size = |encoding: Encoding| match encoding.encode(message) {
         Ok(bytes) => format!("{encoding} {}", bytes.len()),

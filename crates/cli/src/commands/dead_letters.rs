@@ -12,7 +12,7 @@ use crate::sequence_diagram::{EventClock, EventLines};
 use whimbrel::control::choose;
 use whimbrel_terminal::screen::{PageRoom, show};
 
-/// What is shown.
+/// Page of dead letters.
 #[derive(Serialize)]
 struct DeadLetterPage {
     letters: Vec<Event>,

@@ -11,7 +11,7 @@ use crate::arguments::DrainArguments;
 use whimbrel::control::{Found, choose};
 use whimbrel_terminal::screen::print;
 
-/// How often it is looked how far it is.
+/// Interval of progress checks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Has it done, and waits until it is.
@@ -43,7 +43,7 @@ pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many partitions a node has that drains; `None` if it is none any more.
+/// Returns the number of partitions of a draining node; `None` if it has left.
 fn left(asked: &Found, name: &str) -> anyhow::Result<Option<u64>> {
     let Answer::Nodes { nodes, .. } = asked.ask(&Request::Nodes, Duration::ZERO)? else {
         bail!("node {} does not tell of other nodes", asked.info.node);

@@ -15,7 +15,7 @@ use whimbrel_terminal::screen::print;
 use whimbrel_terminal::stopping::Stopping;
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
-/// How often to look whether a server ended by itself.
+/// Interval of checks for servers that stopped by themselves.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Does it.

@@ -27,7 +27,7 @@ use whimbrel_net::Level;
 use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, Stopping};
 use whimbrel_terminal::{AgentLines, note, notes};
 
-/// What the society of a node is called that has none of its own: its log is in the current folder.
+/// Name of the society of a node without one; its log is in the current folder.
 const VISITORS: &str = "visitors";
 /// Of agents whose names are taken, so many are named.
 const NAMES_SHOWN: usize = 10;

@@ -17,7 +17,7 @@ use whimbrel_terminal::screen::print;
 
 /// Time that a node may take for an operation on all agents whose names match a pattern.
 const MANY_PATIENCE: Duration = Duration::from_secs(120);
-/// How long a platform may take to end.
+/// Longest time for a platform to end.
 const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Ends agents.

@@ -16,7 +16,7 @@ use whimbrel::figures::{bytes, count};
 use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, right, table};
 
-/// What is shown.
+/// Page of links.
 #[derive(Serialize)]
 struct LinkPage {
     links: Vec<LinkRow>,

@@ -21,11 +21,11 @@ use whimbrel_terminal::screen::{is_closed, print, terminal_size};
 /// Lines on their way from the nodes to the terminal.
 const LINES_ON_THE_WAY: usize = 1_024;
 
-/// What reaches the terminal.
+/// Input of the terminal.
 enum LogNews {
     /// The node of this number tells something.
     Line(usize, Box<LogLine>),
-    /// It told all, or it, or what asked it, failed.
+    /// End of a node's lines, or the error of the node or of the request.
     Ended(usize, anyhow::Result<()>),
     /// Ctrl-C.
     Enough,
@@ -56,7 +56,7 @@ pub fn log(arguments: &LogArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What shells report for a program that Ctrl-C ended.
+/// Exit status of a program that Ctrl-C ended, as in shells.
 const INTERRUPTED: i32 = 130;
 
 fn wanted(arguments: &LogArguments, node: &str) -> LogWanted {
@@ -132,7 +132,7 @@ fn pass_on(tell: &SyncSender<LogNews>, number: usize, line: LogLine) -> anyhow::
 struct PrintedEntry {
     #[serde(flatten)]
     line: LogLine,
-    /// What to go on from after it.
+    /// Cursor after the line.
     cursor: String,
 }
 

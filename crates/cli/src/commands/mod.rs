@@ -97,12 +97,12 @@ fn close_ports(
     drop(control);
 }
 
-/// What the society of this file is called.
+/// Returns the name of this file's society.
 fn society_name(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Where code from other nodes is kept, as `--code-cache` says.
+/// Opens the cache of code from other nodes, as `--code-cache` says.
 pub fn code_cache(asked: Option<&Path>) -> anyhow::Result<Option<Arc<CodeCache>>> {
     let cache = match asked {
         Some(off) if off == Path::new("off") => None,

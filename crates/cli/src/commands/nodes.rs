@@ -15,7 +15,7 @@ use whimbrel::figures::count;
 use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, left, right, table};
 
-/// What is shown.
+/// Page of nodes.
 #[derive(Serialize)]
 struct NodePage {
     nodes: Vec<MemberInfo>,
@@ -98,7 +98,7 @@ fn page(seen: &NodePage, room: PageRoom) -> String {
     page
 }
 
-/// Where somebody wants which partitions.
+/// Describes the wishes for partitions.
 fn wanted(wishes: &[WishInfo]) -> Option<String> {
     let one = |WishInfo { partition, node, agents }: &WishInfo| {
         let agents = if agents.is_empty() { String::new() } else { format!(" (of {})", agents.join(", ")) };
@@ -127,7 +127,7 @@ fn named(node: &MemberInfo) -> String {
     if node.labels.is_empty() { node.node.clone() } else { format!("{} [{}]", node.node, node.labels.join(", ")) }
 }
 
-/// What there is to say if nodes are of two releases.
+/// Returns a remark if nodes are of two releases.
 fn mixture(nodes: &[MemberInfo]) -> Option<String> {
     let living = || nodes.iter().filter(|node| !matches!(node.state, MemberState::Left | MemberState::Silent));
     let newest = living().max_by_key(|node| node.level)?;
@@ -141,7 +141,7 @@ fn mixture(nodes: &[MemberInfo]) -> Option<String> {
     })
 }
 
-/// What is the matter with partitions, and what can be done.
+/// Returns partition errors, and what can be done about them.
 fn troubles(nodes: &[MemberInfo]) -> Vec<String> {
     let line = |node: &MemberInfo, Trouble { partition, kind, why }: &Trouble| {
         let what = match kind {

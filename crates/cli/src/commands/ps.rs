@@ -19,7 +19,7 @@ use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, 
 /// Between two looks at figures that tell how much happens.
 pub const MOMENT: Duration = Duration::from_millis(150);
 
-/// What is shown.
+/// Page of processes.
 #[derive(Serialize)]
 struct ProcessPage {
     nodes: Vec<ProcessRow>,
@@ -33,7 +33,7 @@ struct ProcessRow {
     messages_per_s: Option<f64>,
 }
 
-/// How many messages each process handled until when.
+/// Messages that each process had handled, and the time of that figure.
 type Before = FxHashMap<u32, (u64, u64)>;
 
 /// Shows them.
@@ -66,7 +66,7 @@ fn figures(survey: &Survey) -> Before {
     survey.nodes.iter().map(|found| (found.info.pid, (found.info.handled, found.info.up_us))).collect()
 }
 
-/// How much a figure grew in a second, from two looks: the figure, and when it was so in microseconds.
+/// Returns the growth of a figure per second, from two samples of the figure and its time in microseconds.
 pub fn rate(before: Option<&(u64, u64)>, now: Option<&(u64, u64)>) -> Option<f64> {
     let (before, now) = (before?, now?);
     let us = now.1.checked_sub(before.1).filter(|us| *us > 0)?;

@@ -15,15 +15,15 @@ use whimbrel_terminal::screen::{is_closed, print, terminal_size};
 
 /// Events on their way from the connections to the terminal.
 const EVENTS_ON_THE_WAY: usize = 1_024;
-/// How long events of one node wait at most for earlier ones of another.
+/// Longest time that events of one node wait for earlier ones of another.
 const ORDER_PATIENCE_US: u64 = 500_000;
 /// Lines between two titles of a diagram.
 const TITLE_EVERY: usize = 40;
 
-/// What shells report for a program that Ctrl-C ended.
+/// Exit status of a program that Ctrl-C ended, as in shells.
 const INTERRUPTED: i32 = 130;
 
-/// What reaches the terminal.
+/// Input of the terminal.
 enum SniffNews {
     /// Something happened on the node of this number.
     Event(usize, Box<Event>),

@@ -13,7 +13,7 @@ use whimbrel::control::choose;
 use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, left, long, right, table};
 
-/// What is shown.
+/// Page of topics.
 #[derive(Serialize)]
 struct TopicPage {
     topics: Vec<TopicInfo>,

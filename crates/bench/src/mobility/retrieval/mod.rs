@@ -21,7 +21,7 @@ use crate::arguments::{Retrieval, Role};
 use crate::{TimesPicture, deviation, line, percentile, times};
 use whimbrel_terminal as terminal;
 
-/// How many documents there are, and bytes of each.
+/// Number of documents, and bytes of each.
 #[derive(Clone, Copy)]
 struct Collection {
     documents: usize,
@@ -32,7 +32,7 @@ impl Collection {
     /// The study's.
     const STUDY: Self = Self { documents: 60, bytes: 4_096 };
 
-    /// How many of them have the word that so many of a hundred have.
+    /// Returns the number of documents with the word of this percentage.
     fn passing(self, pass: u32) -> usize {
         (self.documents * pass as usize).div_ceil(100)
     }
@@ -48,7 +48,7 @@ const WARM_UP: u32 = 2;
 /// Queries of which bytes are counted, one after the other without a pause, by one client.
 const COUNTED: u32 = 100;
 
-/// What is asked for: a word that is in so many of a hundred documents.
+/// Returns the word that this percentage of documents contains.
 fn word(pass: u32) -> String {
     format!("pass{pass}")
 }
@@ -166,7 +166,7 @@ fn measure(
 struct TransferBytes {
     /// Whole packets, those included that only acknowledge.
     wire: (f64, f64),
-    /// What links sent in them; of agents.
+    /// Traffic of the links, for agents.
     link: Option<(f64, f64)>,
 }
 
@@ -244,7 +244,7 @@ fn tell(cell: &Cell, json: bool) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// How much faster the agent is than each of the others, cell by cell.
+/// Describes how much faster the agent is than each other system, cell by cell.
 fn compared(cells: &[Cell]) -> String {
     let mut text = String::from("\nhow many times as long as the agent the others take (medians)\n");
     for cell in cells.iter().filter(|cell| cell.system == System::Agent) {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// How long a packet may wait for the shaped link.
+/// Longest time that a packet waits for the shaped link.
 const QUEUE_MS: u64 = 50;
 /// The least bytes that may wait: fifty packets. With fewer, connections that share the slowest links starve until TCP gives them up.
 const QUEUE_BYTES_MIN: u64 = 75_000;
@@ -13,7 +13,7 @@ const QUEUE_BYTES_MIN: u64 = 75_000;
 const BURST_US: u64 = 100;
 const BURST_BYTES_MIN: u64 = 3_028;
 
-/// Who is on the network.
+/// Hosts of the network.
 #[derive(Clone, Copy, Debug)]
 pub enum RetrievalHost {
     Server,
@@ -55,7 +55,7 @@ impl RetrievalNetwork {
         ip(&format!("-n {name} link set lo up"))
     }
 
-    /// Where a host is.
+    /// Returns the address of a host.
     pub fn address(host: RetrievalHost) -> String {
         match host {
             RetrievalHost::Server => "10.77.0.1".to_owned(),

@@ -22,18 +22,18 @@ use whimbrel_terminal as terminal;
 
 /// The server's name.
 pub const SERVER: &str = "server";
-/// What agents may act on there.
+/// Name of the offered documents.
 const LIBRARY: &str = "library";
-/// How long anything may take that the link does not hold up.
+/// Longest time for anything that the link does not hold up.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a query may take.
+/// Longest time for a query.
 const QUERY_PATIENCE: Duration = Duration::from_secs(300);
 
-/// What a process is told first: who it is.
+/// Role of a process, its first input.
 #[derive(Serialize, Deserialize)]
 pub struct ProcessRole {
     pub node: String,
-    /// Where the server listens.
+    /// Address of the server.
     pub server: String,
     pub secrets: NodeSecrets,
     /// The agents' module.

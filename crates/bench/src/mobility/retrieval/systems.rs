@@ -1,4 +1,4 @@
-//! What is compared, as it runs: a process for the server and one for each client, each on its host.
+//! Running systems of the comparison: a process for the server and one for each client, each on its host.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use whimbrel::node::node_secrets::NodeSecrets;
 
 /// The client/server program.
 const PEER: &str = include_str!("../../../../../bench/peers/retrieval/retrieval.cpp");
-/// Where servers listen.
+/// Port of servers.
 const PORT: &str = "7700";
 
-/// Who does the task.
+/// Systems that do the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum System {
     /// A WebAssembly agent that goes to the documents.
@@ -38,10 +38,10 @@ impl System {
     }
 }
 
-/// What came of one query, in microseconds.
+/// Times of one query, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueryTimes {
-    /// When it began, since 1970.
+    /// Start of the query, since 1970.
     begun_ns: u64,
     pub total_us: f64,
     /// Looking for the word.
@@ -167,7 +167,7 @@ fn query(text: &str) -> anyhow::Result<QueryTimes> {
     Ok(QueryTimes { begun_ns, total_us, task_us, found: next()?.parse()?, ..QueryTimes::default() })
 }
 
-/// What the server saw of each client's agent tells how long it was under way and how long it worked.
+/// Derives from the server's record of each client's agent how long it travelled and how long it worked.
 fn note_visits(all: &mut [Vec<QueryTimes>], visits: &str) {
     for visit in visits.split_whitespace() {
         let mut parts = visit.split('/');

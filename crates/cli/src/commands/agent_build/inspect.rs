@@ -1,4 +1,4 @@
-//! What a module wants of a node.
+//! Imports of a module.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::Context;
 use wasmparser::{Parser, Payload};
 use whimbrel_wasm::ModuleHash;
 
-/// What suspends an agent in the middle of a call.
+/// Imports that suspend an agent in the middle of a call.
 const SUSPENDING: [&str; 4] = ["receive", "sleep", "move_to", "clone_to"];
 
 /// A module.
@@ -40,7 +40,7 @@ impl BuiltModule {
         Ok(Self { bytes, imports, exports })
     }
 
-    /// Its imports that suspend it.
+    /// Returns the imports that suspend the module.
     pub fn suspending(&self) -> Vec<&str> {
         SUSPENDING.into_iter().filter(|name| self.wants(name)).collect()
     }
@@ -49,12 +49,12 @@ impl BuiltModule {
         self.imports.contains(import)
     }
 
-    /// Whether it can be unwound and rewound.
+    /// Returns true if the module can be unwound and rewound.
     pub fn is_prepared(&self) -> bool {
         self.exports.contains("asyncify_start_unwind")
     }
 
-    /// What it is, for people.
+    /// Returns a readable description of the module.
     pub fn report(&self, file: &Path) -> String {
         let names: Vec<&str> = self.imports.iter().map(String::as_str).collect();
         let moves = match (self.wants("move_to"), self.wants("depart")) {

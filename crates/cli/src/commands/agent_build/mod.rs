@@ -18,7 +18,7 @@ use self::tools::{BuildInterrupted, missing, node_tool, quoted, scratch, well_en
 use crate::arguments::{AgentAction, AgentArguments};
 use whimbrel_terminal::screen::print;
 
-/// What nodes take of WebAssembly beyond its first version (docs/design/wasm-agents.md).
+/// WebAssembly features beyond the first version that nodes accept (docs/design/wasm-agents.md).
 const FEATURES: [&str; 7] = [
     "--enable-mutable-globals",
     "--enable-sign-ext",
@@ -29,7 +29,7 @@ const FEATURES: [&str; 7] = [
     "--enable-simd",
 ];
 
-/// What shells report for a program that Ctrl-C ended.
+/// Exit status of a program that Ctrl-C ended, as in shells.
 const INTERRUPTED: u8 = 130;
 
 /// `whimbrel agent`.

@@ -11,13 +11,13 @@ use anyhow::{Context, bail};
 #[cfg(unix)]
 const SIGINT: i32 = 2;
 
-/// How many folders may be in the way of one for what is in between.
+/// Attempts to find a free name for a folder of intermediate files.
 const SCRATCH_TRIES: u32 = 100;
 
-/// What agents in Rust are compiled for.
+/// Rust target of agents.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
-/// What `guest/tools/install.sh` writes.
+/// Folder that `guest/tools/install.sh` writes.
 fn cache() -> Option<PathBuf> {
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
@@ -36,7 +36,7 @@ pub fn node_tool(name: &str) -> Option<PathBuf> {
     ours.filter(|file| file.exists()).or_else(|| program(name))
 }
 
-/// What to say if a tool is missing.
+/// Returns the error for a missing tool.
 pub fn missing(tool: &str, what: &str) -> String {
     format!("{tool} {what} is missing: `make guests` in Whimbrel's repository installs all that agents are built with")
 }
@@ -70,7 +70,7 @@ pub fn cargo() -> anyhow::Result<Command> {
     Ok(command)
 }
 
-/// Whether the machine's own compiler has a library for WebAssembly.
+/// Returns true if the installed rustc has the library of the WebAssembly target.
 fn rustc_has_target() -> bool {
     let seen = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
     seen.is_ok_and(|seen| seen.status.success() && Path::new(String::from_utf8_lossy(&seen.stdout).trim()).is_dir())
@@ -119,7 +119,7 @@ pub fn scratch() -> anyhow::Result<BuildFolder> {
 }
 
 impl BuildFolder {
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What an agent's cycles do, as they do it.
+//! Live view of an agent's reasoning cycles.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::arguments::TargetArguments;
 use whimbrel::control::choose;
 use whimbrel_terminal::screen::{is_closed, print};
 
-/// How often is looked.
+/// Interval of looks.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Prints each thing that a cycle does, until the agent or the node ends or nobody reads any more.
@@ -53,7 +53,7 @@ fn line(seen: &CycleSeen) -> String {
     format!("{:>6}  {}", seen.cycle, harmless(&seen.text))
 }
 
-/// What of `now` was not among `before`: both are the last of one row.
+/// Returns the cycles of `now` that are not in `before`; both are the last of one sequence.
 fn newer<'a>(before: &[CycleSeen], now: &'a [CycleSeen]) -> &'a [CycleSeen] {
     let same = (0..=now.len()).rev().find(|same| before.ends_with(now.get(..*same).unwrap_or_default()));
     now.get(same.unwrap_or_default()..).unwrap_or_default()

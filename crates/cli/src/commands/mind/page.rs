@@ -10,7 +10,7 @@ use crate::arguments::MindArguments;
 use whimbrel_terminal::screen::PageRoom;
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, cut, left, long, right, table};
 
-/// What has been done last that is shown with an agent that stands.
+/// Number of recent cycles shown with a paused agent.
 const RECENT_SHOWN: usize = 4;
 
 /// Which parts are wanted.
@@ -24,7 +24,7 @@ pub struct MindParts {
 }
 
 impl MindParts {
-    /// Those asked for; all if none is.
+    /// Returns the requested parts; all parts if none is requested.
     pub fn of(arguments: &MindArguments) -> Self {
         let MindArguments { beliefs, goals, intentions, plans, mailbox, .. } = *arguments;
         let all = !(beliefs || goals || intentions || plans || mailbox);
@@ -65,7 +65,7 @@ pub fn page(mind: &MindInfo, parts: MindParts, room: PageRoom) -> String {
     }
 }
 
-/// Where an agent that was paused stands, and what it did last.
+/// Returns the position of a paused agent, and its last steps.
 pub fn standing(mind: &MindInfo) -> String {
     let inside = &mind.inside;
     let mut lines = vec![title(mind)];

@@ -2,7 +2,7 @@
 
 use whimbrel_guest::{Agent, Context, Failure, Message, Performative, Value, agent};
 
-/// What it knows lives in here, and moves with it to other nodes.
+/// State of the agent, which moves with it to other nodes.
 #[derive(Default)]
 struct Calculator {
     done: i64,
