@@ -6,7 +6,7 @@ use super::examples::repository;
 /// Set where tests must not be skipped because compilers are missing.
 pub const REQUIRED: &str = "WHIMBREL_GUESTS_REQUIRED";
 
-/// Whether this is a machine on which agents are built.
+/// Returns true if the tools that build agents are missing on this machine.
 pub fn tools_are_missing(seen: &super::Seen) -> bool {
     let missing = seen.err.contains("is missing: `make guests`") || seen.err.contains("Rust cannot compile for");
     if missing {

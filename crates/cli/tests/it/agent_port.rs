@@ -120,7 +120,7 @@ fn hello() -> Hello {
     Hello { versions: vec![1], token: Some("token".into()), lease_ms: Some(60_000), remember: 64, ..Hello::default() }
 }
 
-/// Whether the node closes a connection on which this was written.
+/// Returns true if the node closes a connection on which these bytes were written.
 fn is_closed_after(port: &AgentPort, bytes: &[u8]) -> bool {
     let mut socket = TcpStream::connect(port.address()).expect("the port is open");
     socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
@@ -139,7 +139,7 @@ fn wait_until(happened: impl Fn() -> bool) {
     }
 }
 
-/// Whom it was told of.
+/// Names of reported agents.
 #[derive(Default)]
 struct Names(Mutex<Vec<String>>);
 

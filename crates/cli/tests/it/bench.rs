@@ -154,7 +154,8 @@ fn devices_find_the_states_that_they_were_told_are_safe() {
     assert_eq!(left, ["pictures"], "nothing else is left");
 }
 
-/// What is in memory only is gone with its process, though it was told to be safe there: that is noticed, and counted.
+/// States in memory only are lost with their process although they were acknowledged; the benchmark notices and counts
+/// them.
 #[cfg(target_os = "linux")]
 #[test]
 fn devices_come_back_to_a_gateway_that_was_killed_and_what_they_lost_is_counted() {
@@ -198,7 +199,7 @@ fn devices_of_several_gateways_find_the_states_that_they_were_told_are_safe() {
     assert_eq!((metrics["lost"].as_f64(), metrics["verified"].as_f64()), (Some(0.0), Some(60.0)), "{}", seen.out);
 }
 
-/// What they were told is safe outlives the process that told them: others take its devices over.
+/// Acknowledged states outlive the process that acknowledged them: other gateways take its devices over.
 #[cfg(all(target_os = "linux", feature = "nats"))]
 #[test]
 fn devices_of_a_gateway_that_was_killed_find_their_states_with_the_others() {

@@ -11,7 +11,7 @@ use super::engine::program;
 use super::examples::repository;
 use super::{Scratch, Seen, whimbrel};
 
-/// How long a run may take on a busy machine.
+/// Longest time of a run on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 fn chaos(plan: &Path, scratch: &Scratch, arguments: &[&str]) -> Command {
@@ -24,7 +24,7 @@ fn chaos(plan: &Path, scratch: &Scratch, arguments: &[&str]) -> Command {
     command
 }
 
-/// What is left of it: processes (their surroundings name this test's folder), files, namespaces.
+/// Returns the leftovers of a run: processes (their environment names this test's folder), files, namespaces.
 fn left(scratch: &Scratch, pid: u32) -> Vec<String> {
     let name = format!("whimbrel-chaos-{pid}");
     // Not those of another test whose folder begins as this one does.
@@ -137,8 +137,8 @@ fn a_plan_that_cannot_be_carried_out_is_refused_before_anything_is_started() {
     assert_eq!(seen.out, try_it("many.toml", &["--show", "--seed", "1"]).out);
 }
 
-/// What only root can do, one after the other: a node and a server are cut off together, a link is slow, a clock wrong, a disk
-/// full.
+/// Plan of faults that need root, one after the other: a node and a server are cut off together, a link is slow, a
+/// clock wrong, a disk full.
 const MEANS: &str = r#"
 [society]
 project = "PROJECT"

@@ -24,7 +24,7 @@ use super::{Scratch, durable_rust};
 
 pub(super) const PARTITIONS: u16 = 8;
 
-/// How long something may take on a busy machine.
+/// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Node {
@@ -178,7 +178,7 @@ fn assert_balanced(nodes: &Nodes) {
     }
 }
 
-/// What a node says of who keeps it busy: agents with short turns, and one whose turns last until its worker goes on without it.
+/// Load of a node by agents with short turns, and by one whose turns last until its worker continues without it.
 #[test]
 fn it_is_known_which_partitions_keep_a_node_busy() {
     const BURNER: &str = "sum(0, 0). sum(N, S) :- N > 0 & sum(N-1, T) & S = T+N. !burn. +!burn <- ?sum(N, _); !!burn.";
@@ -458,7 +458,7 @@ fn waits_go_on_while_agents_pass_from_node_to_node() {
 #[derive(Default)]
 struct Wire {
     came: Mutex<Vec<&'static str>>,
-    /// It takes no message any more.
+    /// True once the link takes no more messages.
     is_closing: AtomicBool,
 }
 
@@ -511,7 +511,7 @@ impl Links for Wire {
     }
 }
 
-/// Its receiver lives on: whoever serves that next gets the message, and its sender hears of no failure.
+/// The receiver lives on: the next server of its partition gets the message, and its sender sees no failure.
 #[test]
 fn what_a_closing_link_does_not_take_is_said_again_to_the_next_server() {
     let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
@@ -691,8 +691,8 @@ fn who_ends_an_agent_is_told_when_that_is_written() {
     assert_eq!(there.services().agents(), []);
 }
 
-/// It has stopped, to go on elsewhere, and its node still writes how long it served its partition: who ends it then is told nothing by
-/// this node, so he does not wait for it.
+/// The agent has stopped, to continue on another node, while its node still writes how long it served the partition.
+/// This node does not answer a request to end the agent, so the caller does not wait for it.
 #[test]
 fn who_ends_an_agent_whose_partition_passes_on_does_not_wait_for_the_node_before() {
     let files = [("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")];

@@ -44,7 +44,7 @@ fn scratch(files: &[(&str, &str)]) -> Scratch {
     scratch
 }
 
-/// What the second node keeps, by the ending of its name.
+/// Returns the stored file of the second node with this extension.
 fn kept(scratch: &Scratch, ending: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(scratch.0.join("away/cache")).into_iter().flatten();
     let mut files = entries.map(|entry| entry.expect("it can be read").path());

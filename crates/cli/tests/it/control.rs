@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Scratch, Seen, whimbrel};
 
-/// How long a platform may take to be there.
+/// Longest time for a platform to start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const MARKET: &str = "MAS market { agents: buyer; seller; bank #12; }";
@@ -71,7 +71,7 @@ impl Site {
         self.command(arguments).output().expect("the binary runs").into()
     }
 
-    /// What a command prints; it has to succeed.
+    /// Returns the output of a command that must succeed.
     #[track_caller]
     pub fn out(&self, arguments: &[&str]) -> String {
         let Seen { out, err, code } = self.see(arguments);
@@ -108,7 +108,7 @@ impl Site {
         entries.map(|entry| entry.path()).collect()
     }
 
-    /// What a node answers to a request of that kind.
+    /// Returns a node's answer to a request of this kind.
     #[track_caller]
     pub fn ask(&self, request: &str) -> Value {
         let mut stream = UnixStream::connect(&self.sockets()[0]).expect("it listens");

@@ -17,7 +17,7 @@ use whimbrel::store::{ConversationKeeper, ConversationLog, Embedded, Fault, LogE
 
 use super::Scratch;
 
-/// When all platforms here started.
+/// Start of all platforms of this file.
 const BEGAN_US: u64 = 1_000_000;
 
 fn envelope(content: impl Into<Value>) -> Envelope {
@@ -36,7 +36,7 @@ fn keep(log: &ConversationLog, epoch: u64) -> ConversationKeeper {
     log.keep(Epoch(epoch), BEGAN_US, |_| ()).unwrap()
 }
 
-/// What an entry says, in short.
+/// Returns a short form of an entry.
 fn short(entry: &Logged) -> String {
     match &entry.what {
         What::Sent(said) => said.envelope().unwrap().body.content.to_string(),
@@ -49,7 +49,7 @@ fn short(entry: &Logged) -> String {
     }
 }
 
-/// What comes after a number, at most so much of it, and where to go on.
+/// Reads entries after a number, at most this many, and the number to continue from.
 fn read_some(log: &ConversationLog, after: u64, most: usize) -> (Vec<String>, u64) {
     let mut told = Vec::new();
     let mut expected = after;

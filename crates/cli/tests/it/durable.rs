@@ -148,7 +148,7 @@ notes([]).
 +!tell : notes(L) & .intend(snore) <- .print("told with ", L).
 "#;
 
-/// Whether this agent has left memory.
+/// Returns true if this agent has left memory.
 fn is_passive(platform: &Platform, agent: &str) -> bool {
     platform.figures_of(&[agent.into()]).iter().all(|figures| figures.is_passive)
 }
@@ -229,7 +229,7 @@ fn wait_until_written(memory: &Memory, wanted: impl Fn(&Record) -> bool) {
     wait_until(|| is_written(memory, &wanted));
 }
 
-/// Whether a record of this kind is in a journal.
+/// Returns true if a journal contains a record of this kind.
 fn is_written(journal: &dyn Journal, wanted: impl Fn(&Record) -> bool) -> bool {
     let mut found = false;
     for partition in (0..journal.partitions()).map(Partition) {
@@ -307,7 +307,7 @@ fn who_is_suspended_stays_so_until_the_ams_resumes_it() {
     platform.run_until_stopped();
 }
 
-/// What the agent `baker` says to the DF in FIPA's words.
+/// Sends a FIPA request of the agent `baker` to the DF.
 fn say(platform: &Platform, performative: Performative, function: &str, described: &DfDescription) {
     let frame = frames::df_agent_description(described, None, platform.services().platform());
     let message = AclMessage::new(performative, Aid::local("baker"), Aid::local("df"), Value::term(function, [frame]));

@@ -95,7 +95,7 @@ pub fn knowing(builder: PlatformBuilder) -> PlatformBuilder {
     builder.kind::<Counter>().kind::<Worker>()
 }
 
-/// What they print, if nothing is lost and nothing done twice.
+/// Checks the output: nothing is lost and nothing done twice.
 pub fn assert_counted_once(lines: &[String]) {
     let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
     assert_eq!(totals, ["[counter] total 630"], "{lines:?}");

@@ -45,7 +45,7 @@ fn status(url: &str) -> Seen {
     whimbrel().args(["engine", "status", url]).output().unwrap().into()
 }
 
-/// What `status` says once it says this.
+/// Waits until `status` contains this text.
 fn status_saying(url: &str, text: &str) -> Seen {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {

@@ -203,7 +203,7 @@ fn an_external_agent_is_an_agent_like_others() {
     port.close(Duration::from_secs(1));
 }
 
-/// What is noted for whoever operates the node.
+/// Notes for the operator of the node.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>);
 

@@ -23,7 +23,7 @@ use tungstenite::{Message, WebSocket};
 
 use super::{Scratch, whimbrel};
 
-/// How long anything may take.
+/// Longest time for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 const ADMIN: &str = "admin-of-the-tests";
 const VIEWER: &str = "viewer-of-the-tests";
@@ -55,7 +55,7 @@ impl Drop for Node {
     }
 }
 
-/// What came of a request.
+/// Response to a request.
 struct Response {
     status: u16,
     head: String,

@@ -16,7 +16,7 @@ use whimbrel_platform::mobility::HopNews;
 
 use super::{Scratch, whimbrel};
 
-/// What the wire stops at.
+/// Phase of the protocol at which the wire stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Offer,
@@ -45,7 +45,7 @@ impl Phase {
     }
 }
 
-/// What becomes of one hop.
+/// Fault of one hop.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     at: Phase,
@@ -56,8 +56,8 @@ struct Fault {
 }
 
 impl Fault {
-    /// Whether the agent lives on at the other node: docs/design/mobility.md, Who has it. What follows a commit may be in one frame with
-    /// it: then that was not heard either.
+    /// Returns true if the agent lives on at the other node: docs/design/mobility.md, Who has it. A commit may share a
+    /// frame with what follows; then neither arrived.
     fn lives_on(self, commits: bool) -> bool {
         match (self.is_source, self.at) {
             (true, Phase::Followed) => commits,
@@ -78,7 +78,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Where to connect instead of there.
+    /// Returns the address to connect to instead.
     fn before(there: String, fault: Fault) -> (String, Receiver<bool>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
         let address = listener.local_addr().expect("it has one").to_string();
@@ -172,7 +172,7 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the watcher says, from the beginning to some time after the other node is lost; and what the wire said.
+/// Returns the watcher's output, until some time after the loss of the other node, and the log of the wire.
 fn said(fault: Fault) -> (Vec<String>, bool) {
     let walker = |target: &str| format!("target({target}).\n{WALKER}");
     let scratch = Scratch::with(&[

@@ -20,7 +20,7 @@ use whimbrel::{
 use super::cluster::Nodes;
 use super::durable::{Lines, wait_for};
 
-/// How many numbers bob is told, two at a time.
+/// Number of numbers that bob is told, two at a time.
 const ALL: i64 = 24;
 
 /// Tells bob the next two numbers whenever he asks for them.
@@ -74,10 +74,10 @@ fn empty_process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
     builder.kind::<Zoe>().kind::<Amy>().build()
 }
 
-/// What a client remembers, whatever becomes of nodes and sessions.
+/// Memory of a client, independent of nodes and sessions.
 #[derive(Default)]
 struct Memo {
-    /// How many numbers were in the newest state that it was told is saved, if any was.
+    /// Count of numbers in the newest state acknowledged as saved, if any.
     safe: Option<usize>,
 }
 
@@ -88,7 +88,7 @@ struct Tab {
     number: u64,
     received: u64,
     state: Vec<i64>,
-    /// What each save that is not answered covers: its number, and how many numbers are in the state.
+    /// Contents of each unanswered save: its number, and the count of numbers in the state.
     saves: Vec<(u64, usize)>,
     is_created: bool,
     had_state: bool,
@@ -148,7 +148,7 @@ impl Tab {
         self.saves.push((self.number, self.state.len()));
     }
 
-    /// What the agent port does.
+    /// Serves the agent port.
     fn look_after(&self) {
         loop {
             let Some(event) = self.session.lock().poll_event() else { return };
@@ -287,7 +287,7 @@ fn a_kept_agent_whose_node_is_cut_short_anywhere_says_everything_once_and_loses_
     }
 }
 
-/// What bob is given in the next process, and what of the one before is checked.
+/// Runs two processes: input of bob in the second, and checks of the first.
 fn in_two_processes(
     policy: OnLeave,
     first: impl FnOnce(&Platform, &mut Tab, &mut Memo),
@@ -306,7 +306,8 @@ fn in_two_processes(
     platform.stop();
 }
 
-/// Who says something once and does not answer for it is not the one to lose it: what no state covers comes again where the agent is then.
+/// A client that sends once, and does not answer for it, loses nothing: input that no state covers is delivered again
+/// on the agent's next node.
 #[test]
 fn what_a_client_was_given_and_no_state_covers_comes_again_when_its_partition_has_passed_on() {
     let files = [("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "!wait. +!wait <- .wait(600000).")];

@@ -1,4 +1,4 @@
-//! What an agent sent before somebody ended it arrives at other nodes, which hear of its end meanwhile.
+//! Last messages of an ended agent: they arrive at other nodes, which meanwhile learn of its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

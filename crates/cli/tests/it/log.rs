@@ -81,7 +81,7 @@ fn last_of(out: &str) -> u64 {
     cursor.split(',').next().and_then(|first| first.rsplit_once(':')?.1.parse().ok()).unwrap_or_default()
 }
 
-/// What counts: the content of each message, whose numbers go up by one, however many processes sent them.
+/// Checks that the number in each message grows by one, however many processes sent them.
 #[track_caller]
 fn check_gapless(lines: &[Value]) {
     let mut expected = None;

@@ -69,7 +69,7 @@ fn whimbrel() -> Command {
     command
 }
 
-/// What came of a command.
+/// Result of a command.
 struct Seen {
     out: String,
     err: String,

@@ -65,7 +65,7 @@ fn a_mind_is_shown_and_goes_on() {
     site.until(|| count_if_any(&mind(&site)) > before);
 }
 
-/// It has none for a cycle, when it replaces it.
+/// Returns the count; none for a moment, when the agent replaces the belief.
 fn count_if_any(mind: &Value) -> Option<i64> {
     let has = mind["beliefs"].as_array().unwrap().iter().any(|it| it["text"].as_str().unwrap().starts_with("count("));
     has.then(|| count(mind))

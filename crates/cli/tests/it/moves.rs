@@ -15,10 +15,10 @@ use super::control::Site;
 
 const TOKEN: &str = "a token for tests";
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What the scout is called in the client's frames.
+/// Number of the scout in the client's frames.
 const SCOUT: u32 = 1;
 
-/// It goes to the tab when it is told to, and says what came of it.
+/// Program of the scout: it moves to the tab when told to, and reports the outcome.
 const SCOUT_ASL: &str = "
 !rest.
 +!rest.
@@ -86,13 +86,13 @@ impl Society {
         assert_eq!(self.said.recv_timeout(PATIENCE).as_deref(), Ok(expected));
     }
 
-    /// What runs the scout, and where, as an operator sees it.
+    /// Returns the scout's kind and place, as an operator sees them.
     fn shown(&self) -> String {
         let scout = &self.site.json(&["agents", "scout", "--json"])["agents"][0];
         format!("{} {}", scout["kind"].as_str().unwrap_or_default(), scout["node"].as_str().unwrap_or_default())
     }
 
-    /// How many agents run code of the node, as an operator sees it.
+    /// Returns the number of agents that run code of the node, as an operator sees it.
     fn runners(&self) -> u64 {
         let found = self.site.ask("codes");
         found["codes"].as_array().expect("codes").iter().filter_map(|code| code["agents"].as_u64()).sum()
@@ -306,7 +306,7 @@ fn an_agent_comes_back_from_a_client_to_the_only_node() {
     society.says("[scout] 3");
 }
 
-/// Who gives an agent plans has it do whatever it may: connected programs do so if a rule says that they may.
+/// Plans give their sender full control of an agent, so connected programs need a rule that permits them.
 #[test]
 fn without_a_rule_programs_outside_give_nobody_plans() {
     let plan = Value::from("+!rob <- .print(\"robbed\").");

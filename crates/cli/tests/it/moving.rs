@@ -124,7 +124,7 @@ fn ten_thousand_messages_reach_an_agent_that_moves_all_the_time() {
     assert!(connections.values().all(|count| *count == 1), "hops use the links that there are: {connections:?}");
 }
 
-/// What `links --json` says while the platform runs.
+/// Returns the output of `links --json` while the platform runs.
 fn links(out: &str) -> Vec<Value> {
     let seen: Value = serde_json::from_str(out).unwrap_or_default();
     seen["links"].as_array().cloned().unwrap_or_default()

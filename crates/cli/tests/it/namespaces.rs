@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use super::{Scratch, Seen, whimbrel};
 
-/// How long the nodes may take for anything.
+/// Longest time for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long the wire is cut: longer than a link waits for a sign of life, shorter than it takes to give a node up.
+/// Duration of the cut: longer than a link waits for a sign of life, shorter than the time after which a node is given
+/// up.
 const CUT: Duration = Duration::from_secs(10);
 
 /// Sends numbered messages to the agents of both other nodes until it hears `enough`, and sees whether theirs come in
@@ -195,7 +196,8 @@ impl Nodes {
         }
     }
 
-    /// What the agent of a host printed after a word, by the word that follows: `got 5 of a2` is ("a2", 5).
+    /// Returns the numbers that a host's agent printed after a word, with the word that follows: `got 5 of a2` is
+    /// ("a2", 5).
     fn figures(&self, host: usize, word: &str) -> Vec<(String, u64)> {
         let text = self.read("out", host);
         let lines = text.lines().filter_map(|line| line.split_once("] ")?.1.strip_prefix(word));

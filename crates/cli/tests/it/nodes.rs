@@ -356,7 +356,7 @@ fn a_receiver_that_does_nothing_costs_the_senders_node_little() {
     let _ = run.wait();
 }
 
-/// What cannot be had is said before any agent does anything.
+/// A port in use is reported before any agent acts.
 #[test]
 fn a_port_in_use_is_told_before_agents_begin() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -371,7 +371,7 @@ fn a_port_in_use_is_told_before_agents_begin() {
     }
 }
 
-/// What is found where a node should be is told at once.
+/// An address without a node is reported at once.
 #[test]
 fn joining_what_is_no_node_says_what_it_is() {
     use std::io::{Read, Write};
@@ -475,7 +475,7 @@ fn joining_with_names_that_are_taken_says_which_and_where() {
     }
 }
 
-/// Who ends it before it has joined is not told that nothing answers.
+/// A join that is interrupted early does not report a timeout.
 #[cfg(unix)]
 #[test]
 fn a_join_that_is_ended_says_so_at_once() {

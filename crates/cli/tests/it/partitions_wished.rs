@@ -134,7 +134,7 @@ fn who_cannot_be_elsewhere_is_told_where_it_is_and_goes_on() {
     }
 }
 
-/// Its node dies: another one that it did not want to be on goes on with it, and asks for the same.
+/// The partition's node dies: another one, which it did not wish for, takes over and repeats the wish.
 #[test]
 fn whoever_goes_on_with_it_asks_again() {
     for agent in ["roamer", "walker"] {

@@ -19,15 +19,15 @@ use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Authorise, NodeDoors}
 
 use super::cluster::Nodes;
 
-/// How many partitions the society has, and how many devices there are, some at a time.
+/// Number of partitions of the society, and of devices, of which some run at a time.
 const PARTITIONS: u16 = 8;
 const DEVICES: u64 = 300;
 const AT_ONCE: u64 = 30;
-/// How many numbers each is told.
+/// Number of numbers that each device is told.
 const ALL: i64 = 6;
-/// How long anything may take on a busy machine.
+/// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a device listens before it does something else.
+/// Time that a device listens before it acts.
 const LISTENS: Duration = Duration::from_millis(5);
 
 const PROJECT: [(&str, &str); 2] = [
@@ -35,7 +35,7 @@ const PROJECT: [(&str, &str); 2] = [
     ("echo.asl", "+!kqml_received(A, request, N, M) <- .send(A, inform, N)."),
 ];
 
-/// Where the nodes' agent ports are, by the nodes' names.
+/// Addresses of agent ports by node.
 type Map = Arc<Mutex<Vec<(String, String)>>>;
 
 /// Nodes that serve partitions, and their agent ports.
@@ -43,7 +43,7 @@ struct Town {
     nodes: Nodes,
     ports: Vec<Option<AgentPort>>,
     map: Map,
-    /// Who serves each partition.
+    /// Node of each partition.
     owners: Vec<usize>,
 }
 
@@ -104,7 +104,7 @@ fn config(map: &Map) -> AgentPortConfig {
     }
 }
 
-/// What a device's agent is: the numbers that it was told, and the last one that it asked for.
+/// State of a device's agent: the numbers that it was told, and the last one that it asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct State {
     asked: i64,
@@ -122,13 +122,13 @@ impl State {
     }
 }
 
-/// Why a visit is over.
+/// Reasons for the end of a visit.
 enum Over {
     /// The connection broke: the session may go on.
     Broke,
     /// There is no session any more.
     Gone,
-    /// It goes on there, or begins there.
+    /// The agent continues or begins at another node.
     Elsewhere(String),
 }
 
@@ -138,7 +138,7 @@ struct Known {
     welcome: Welcome,
     number: u64,
     received: u64,
-    /// What the node has not acknowledged.
+    /// Frames that the node has not acknowledged.
     unacknowledged: VecDeque<Frame>,
     is_created: bool,
     /// The saves that are not answered, and what they say.
@@ -150,7 +150,7 @@ struct Link {
     socket: TcpStream,
     reader: FrameReader,
     writer: FrameWriter,
-    /// What came of the next frame.
+    /// Bytes of the next frame.
     came: Vec<u8>,
 }
 
@@ -161,7 +161,7 @@ struct Device {
     known: Option<Known>,
     link: Option<Link>,
     state: State,
-    /// What it was told last that is saved.
+    /// Newest state acknowledged as saved.
     safe: State,
     sent_elsewhere: usize,
 }

@@ -23,7 +23,7 @@ const TELLER: &str = "
 +!end(Last) : .findall(N, number(N), All) <- .length(All, Count); .print(\"all \", Count, \" of \", Last); .stopMAS.
 ";
 
-/// How long something may take on a busy machine.
+/// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Three servers, ended at the end.
@@ -116,7 +116,7 @@ fn all_of(told: &str) -> u32 {
     all.parse().ok().filter(|all| *all >= 40).expect("it counts to forty")
 }
 
-/// What both printed, by the one who prints: each number once.
+/// Checks the output of both nodes: each number once.
 fn assert_all_told_once(scratch: &Scratch) {
     let told = text(&scratch.0.join("first")) + &text(&scratch.0.join("second"));
     let all = all_of(&told);

@@ -42,7 +42,7 @@ struct RealNode {
     bytes: Vec<u8>,
 }
 
-/// How long a frame may take to come.
+/// Longest wait for a frame.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl RealNode {
@@ -118,7 +118,7 @@ impl TranscriptNode for RealNode {
 struct WebNode {
     address: String,
     socket: Option<WebSocket<TcpStream>>,
-    /// What came when silence was expected.
+    /// Frames that came when silence was expected.
     came: VecDeque<Vec<u8>>,
 }
 

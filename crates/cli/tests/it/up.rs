@@ -28,7 +28,7 @@ ended(0, 0).
 @more[atomic] +!end(Last) : ended(N, Sum) <- -+ended(N+1, Sum + Last).
 ";
 
-/// How long something may take on a busy machine.
+/// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 pub(super) struct Nodes {
@@ -109,12 +109,12 @@ impl Nodes {
         std::fs::read_to_string(self.path(node, "out")).unwrap_or_default()
     }
 
-    /// Whether an agent has printed something on a node.
+    /// Returns true if an agent has printed something on a node.
     pub(super) fn says(&self, node: usize, agent: &str) -> bool {
         self.out(node).contains(&format!("[{agent}]"))
     }
 
-    /// What an agent counted on a node.
+    /// Returns the numbers that an agent counted on a node.
     pub(super) fn numbers(&self, node: usize, agent: &str) -> Vec<u32> {
         let said = |line: &str| line.strip_prefix(&format!("[{agent}] "))?.parse().ok();
         self.out(node).lines().filter_map(said).collect()
@@ -142,7 +142,7 @@ impl Nodes {
         )
     }
 
-    /// How many partitions each node has that lives.
+    /// Returns the number of partitions of each living node.
     pub(super) fn partitions(&self) -> Vec<(String, u64)> {
         let (text, _) = self.command(&["nodes", "--json"]);
         let json: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Nodes {
             .collect()
     }
 
-    /// How busy each node is, if it knows.
+    /// Returns the load of each node, if it is known.
     fn loads(&self) -> Vec<Option<u64>> {
         let (text, _) = self.command(&["nodes", "--json"]);
         let json: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -213,7 +213,7 @@ impl Nodes {
         assert!(codes.iter().all(|code| *code == Some(0)), "{codes:?}\n{}", self.text("err"));
     }
 
-    /// How many numbers were told: all that there were.
+    /// Returns the count of printed numbers, without gaps.
     #[track_caller]
     pub(super) fn all_told(&self) -> usize {
         let out = self.text("out");

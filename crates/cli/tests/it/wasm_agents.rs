@@ -61,7 +61,7 @@ fn workers_in_three_languages_do_the_same() {
     assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
 }
 
-/// What is printed when this agent goes on this tour, in a platform of two nodes.
+/// Returns the result of an agent's tour, in a platform of two nodes.
 fn tour(module: &str, nodes: &[&str], seed: u32) -> Option<super::Seen> {
     let project = format!("MAS tour {{ agents: traveller \"{module}.wasm\" at \"n1\"; guide at \"n1\"; }}");
     let guide = format!(
@@ -107,7 +107,7 @@ fn agents_move_in_the_middle_of_a_deep_recursion() {
     assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), (expected, "", Some(0)));
 }
 
-/// What comes of a tour to `n2` and back under this policy, which holds on both nodes.
+/// Returns the result of a tour to `n2` and back under this policy, which holds on both nodes.
 fn tour_under(policy: &str) -> Option<super::Seen> {
     let project = "MAS tour { agents: traveller \"traveller-c.wasm\" at \"n1\"; guide at \"n1\"; }";
     let guide = "!begin. +!begin <- .send(traveller, request, tour([n2, n1])).
@@ -133,7 +133,7 @@ fn nomads_move_in_the_middle_of_a_loop() {
     moves_a_hundred_times("nomad-rust");
 }
 
-/// What keepers in three languages answer to these requests: so often each, and all of them the same.
+/// Returns the answers of keepers in three languages to these requests: this many each, and all of them the same.
 fn keepers(requests: &str, answers: usize, scratch: &Scratch) -> Vec<String> {
     let asker = format!(
         "answers(0).
@@ -301,7 +301,7 @@ fn counters_that_are_killed_count_each_message_once() {
     assert_eq!(seen.code, Some(0));
 }
 
-/// What a villain does that ends it, and what is said of it.
+/// Faults of a villain that end it, and the report of each.
 const EVIL: [(&str, &str); 9] = [
     ("spin", "more than 200 ms of processor time"),
     ("climb", "out of bounds"),

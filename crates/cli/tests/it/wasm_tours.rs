@@ -1,9 +1,8 @@
-//! What travelling agents in WebAssembly do again and again, in each language, on real nodes: going round, being called home, sending
-//! minions, and living no longer than they may.
+//! Tours of WebAssembly agents in each language on real nodes: rounds, recalls, minions, and lifetimes.
 
 use super::wasm_agents::{LANGUAGES, scratch};
 
-/// What a clerk prints who asks the scout of each language for something; `None` where modules are not built.
+/// Returns the output of a clerk that queries the scout of each language; `None` if the modules are not built.
 fn asked(clerk: &str) -> Option<Vec<(&'static str, Vec<String>)>> {
     let said = LANGUAGES.map(|language| {
         let module = format!("scout-{language}");

@@ -1,5 +1,5 @@
-//! How often the advisor picks the faster side. It is asked before each cell is run, by a client's node, of the shaped link; it is told the
-//! job, and how fast the programs work, which was measured once before the link was shaped.
+//! Accuracy of the advisor. Before each cell is run, a client's node advises for the shaped link. The job is given, and
+//! so is the speed of the programs, which was measured once before the link was shaped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,10 +26,10 @@ const PER_SECOND: f64 = 0.5;
 const NEAR: f64 = 1.1;
 /// Documents of which few are asked for.
 const FEW: Collection = Collection { documents: 3, bytes: 512 };
-/// What a heavy agent carries.
+/// Bytes that a heavy agent carries.
 const HEAVY_BYTES: u64 = 1 << 20;
 
-/// Where a cell is in the grid.
+/// Place of a cell in the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CellPlace {
     grid: Grid,
@@ -38,7 +38,7 @@ struct CellPlace {
     pass: u32,
 }
 
-/// What was advised before a cell was run, and what it took: medians in milliseconds.
+/// Advice before a cell was run, and the medians in milliseconds that followed.
 #[derive(Default)]
 struct AdvisedCell {
     agent_ms: Option<f64>,
@@ -47,7 +47,7 @@ struct AdvisedCell {
     others_ms: Vec<(System, f64)>,
 }
 
-/// What is compared.
+/// Comparison of the advice with the result.
 struct AdviceVerdict<'a> {
     at: CellPlace,
     against: System,
@@ -61,7 +61,7 @@ impl AdviceVerdict<'_> {
         (self.advice.choice == Choice::Go) == (self.agent_ms < self.other_ms)
     }
 
-    /// How many times as long as the faster side what was picked takes.
+    /// Returns the time of the advised side, relative to the faster one.
     fn regret(&self) -> f64 {
         let picked = if self.advice.choice == Choice::Go { self.agent_ms } else { self.other_ms };
         picked / self.agent_ms.min(self.other_ms)
@@ -125,7 +125,7 @@ fn passes(what: &Retrieval, grid: Grid) -> Vec<u32> {
     }
 }
 
-/// How fast the programs work, while the link is as fast as the machine.
+/// Measures how fast the programs work, while the link is as fast as the machine.
 fn calibrate(what: &Retrieval, folder: &Path, module: &Path) -> anyhow::Result<BTreeMap<&'static str, WorkPace>> {
     let mut paces = BTreeMap::new();
     write_documents(&folder.join("documents"), &[5], Collection::STUDY)?;
@@ -268,7 +268,8 @@ fn text_line(verdict: &AdviceVerdict<'_>) -> String {
     )
 }
 
-/// How often it was right, and what it cost where it was not; beside who always goes and who always asks.
+/// Summarises how often the advice was right and the cost where it was wrong, beside the two fixed choices: always
+/// move, always ask.
 fn summary(verdicts: &[AdviceVerdict<'_>]) -> String {
     let mut text = String::from("(estimates in brackets)\n");
     for study in [true, false] {

@@ -1,4 +1,4 @@
-//! What the console of one node tells of the others, and does there.
+//! Console of one node that shows the others, and acts on them.
 
 use super::*;
 

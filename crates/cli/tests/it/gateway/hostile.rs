@@ -147,7 +147,7 @@ fn strangers_do_not_keep_others_out_for_long() {
     node.until(|node| node.socket("/api/v1/live", "whimbrel.live.v1", &[]).is_ok());
 }
 
-/// What a folder of pages has is in the memory of nobody who reads it slowly.
+/// A page is not copied into memory for each slow reader.
 #[cfg(target_os = "linux")]
 #[test]
 fn who_reads_pages_slowly_takes_little_memory() {

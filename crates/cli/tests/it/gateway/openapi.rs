@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// What is wrong with a value, by a shape of JSON Schema as the document has them; a word that is not known here is wrong, too.
+/// Returns the faults of a value, by a shape of JSON Schema as the document has them. An unknown keyword is a fault,
+/// too.
 fn faults(value: &Value, schema: &Value, document: &Value) -> Vec<String> {
     let Some(schema) = schema.as_object() else {
         return if schema == &Value::Bool(true) { Vec::new() } else { vec![format!("nothing fits {schema}")] };
@@ -198,7 +199,7 @@ fn parts<'a>(value: &Value, schema: &'a Value, document: &'a Value) -> Vec<&'a V
     std::iter::once(schema).chain(taken_in).collect()
 }
 
-/// What a value has that its shape does not name, anywhere in it.
+/// Returns the members of a value, at any depth, that its shape does not name.
 fn unnamed(value: &Value, schema: &Value, document: &Value) -> Vec<String> {
     let parts = parts(value, schema, document);
     let mut found = Vec::new();

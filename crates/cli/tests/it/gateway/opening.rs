@@ -48,7 +48,7 @@ impl OpenedConsole {
         said.unwrap_or_else(|| panic!("it does not say {what:?}"))
     }
 
-    /// What is printed until the end, and how that was.
+    /// Returns the output until the end, and whether the process succeeded.
     fn ends(mut self) -> (String, bool) {
         let mut printed = String::new();
         let mut stdout = self.child.stdout.take().expect("piped");
@@ -56,7 +56,7 @@ impl OpenedConsole {
         (printed, self.child.wait().expect("it ends").success())
     }
 
-    /// Where the browser is to go, once it has been started.
+    /// Returns the URL for the browser, once it has been started.
     #[track_caller]
     fn shown(&self) -> String {
         let shown = self.scratch.0.join("shown");

@@ -18,7 +18,7 @@ impl Drop for Processes {
     }
 }
 
-/// What follows these words in a line that a process says at first.
+/// Returns the text after these words in one of a process's first lines.
 fn told(lines: &mut impl Iterator<Item = String>, words: &str) -> String {
     let line = lines.find(|line| line.contains(words)).expect("it says where it is");
     line.split(words).nth(1).expect("an address").trim().to_owned()
@@ -69,7 +69,7 @@ impl Processes {
         (socket, answer)
     }
 
-    /// What the shared port answers when it is said by another process than before.
+    /// Returns the answer of the shared port when another process gives it than before.
     fn elsewhere<T>(&self, mut ask: impl FnMut(&str) -> Option<T>) -> T {
         let begin = Instant::now();
         loop {
@@ -80,7 +80,7 @@ impl Processes {
         }
     }
 
-    /// Where a process is that is told of so.
+    /// Returns the address of the process in this answer.
     fn door(&self, told: &Value) -> String {
         let text = told["text"].as_str().expect("where");
         assert!(text.starts_with(':'), "at the same host: {text}");
