@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use rustc_hash::FxHashMap;
 
-use crate::body::Mailbox;
+use crate::Mailbox;
 use crate::limits::{
     SESSION_WAITING_BYTES_ALL_MAX, SESSION_WAITING_BYTES_MAX, SESSION_WAITING_BYTES_SPARE,
     SESSION_WAITING_COUNTED_BYTES,

@@ -29,9 +29,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::Time;
-use whimbrel_platform::body::SpareQueues;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::inspection::Upkeep;
+use whimbrel_platform::mailbox::SpareQueues;
 use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::backpressure::HeldUp;
