@@ -1,11 +1,11 @@
 //! Body of an agent: the port that every kind of agent implements: native, AgentSpeak, WebAssembly, a browser's
 //! session.
 
+use whimbrel_acl::{Aid, Symbol};
+
 use crate::capabilities::{Durable, Inspectable, Mobile, Owned};
 use crate::durable::Origin;
 use crate::mobility::HopRequest;
-use whimbrel_acl::{Aid, Symbol};
-
 use crate::{EndReason, Mailbox, Outbox, Services, Time};
 
 /// Behaviour and state of an agent, in its slot. The scheduler gives it turns; in between it is only data. Abilities

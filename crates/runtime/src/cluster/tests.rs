@@ -108,7 +108,7 @@ fn agent_that_changed_servers_leaves_no_route() {
     for (number, end) in ends.into_iter().enumerate() {
         for is_told_together in [true, false] {
             let (platform, name) = (clustered(), format!("changes-{number}-{is_told_together}"));
-            let (station, partition) = (platform.station(), partition_of(&Name::new(&name), PARTITIONS).0);
+            let (station, partition) = (platform.station(), partition_of(Name::new(&name), PARTITIONS).0);
             station.hear(NodeId(1), News::Agents(told(&name)));
             let agents = if is_told_together { told(&name) } else { Vec::new() };
             station.hear(NodeId(2), News::Serves { partitions: vec![(partition, 1)], agents, more: true });
@@ -131,7 +131,7 @@ fn numbers_given_again_have_no_routes() {
     assert!(platform.link_with(Arc::new(Nowhere)));
     let (station, node) = (platform.station(), platform.node());
     let text = |number: u64| format!("clustered-{number}");
-    let partition = |number: u64| partition_of(&Name::new(&text(number)), PARTITIONS).0;
+    let partition = |number: u64| partition_of(Name::new(&text(number)), PARTITIONS).0;
     let mut seed = 11_u64;
     let mut draw = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -144,7 +144,7 @@ fn numbers_given_again_have_no_routes() {
         let wanted = draw(u64::from(PARTITIONS)) as u16;
         match draw(8) {
             0 | 1 => station.hear(from, News::Agents(told(&text(number)))),
-            2 | 3 | 4 => {
+            2..=4 => {
                 station.hear(from, News::AgentEnded(text(number).as_str().into(), EndReason::Finished));
             }
             5 => {
