@@ -123,7 +123,7 @@ export class MockNode {
     const wanted: SniffWanted = watch.what === "events" || watch.what === "log" ? watch.wanted : {};
     const filter = { ...ALL_EVENTS, agents: (wanted.agents ?? []).join(" "), performatives: wanted.performatives ?? [], conversation: wanted.conversation ?? "" };
     if (watches.size >= WATCHES_MAX) {
-      socket.send(JSON.stringify({ type: "refused", id, reason: "busy", text: `a socket watches ${WATCHES_MAX} things at most` }));
+      socket.send(JSON.stringify({ type: "refused", id, reason: "busy", text: `${WATCHES_MAX} watches are the maximum: end one` }));
       return;
     }
     const watching: Watching = { watch, takes: takes(filter), everyMs: "every_ms" in watch ? watch.every_ms : 50, dueMs: 0, traffic: new Map(), told: "" };

@@ -20,14 +20,14 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/kinds.rs");
     files.sort();
-    let mut code = String::from("static FILES: &[File] = &[\n");
+    let mut code = String::from("static FILES: &[ConsoleFile] = &[\n");
     for file in &files {
         let path = file.strip_prefix(&folder).unwrap_or(file).to_string_lossy().replace('\\', "/");
         let file = file.canonicalize()?;
         let tag = tag(&fs::read(&file)?);
         let _ = writeln!(
             code,
-            "    File {{ path: {:?}, kind: {:?}, bytes: include_bytes!({:?}), tag: {tag:?} }},",
+            "    ConsoleFile {{ path: {:?}, kind: {:?}, bytes: include_bytes!({:?}), tag: {tag:?} }},",
             format!("/{path}"),
             kind(&path),
             file.display().to_string()

@@ -146,18 +146,21 @@ impl Access {
         // Of two different values, a proxy may obey the other one.
         if let Some(name) = [HOST, ORIGIN, AUTHORIZATION].iter().find(|name| headers.get_all(*name).iter().count() > 1)
         {
-            return Err(format!("the request has several headers {name}: one is allowed"));
+            return Err(format!("repeated header {name}: only one is allowed"));
         }
         let host = headers.get(HOST).map(|host| host.to_str().map(str::to_ascii_lowercase));
         let host = match host {
             Some(Ok(host)) => host,
-            _ => return Err("the request names no host".to_owned()),
+            _ => return Err("the request has no Host header".to_owned()),
         };
         if uri.authority().is_some_and(|authority| !authority.as_str().eq_ignore_ascii_case(&host)) {
-            return Err("the request names one host in its first line and another in its header Host".to_owned());
+            return Err("the Host header differs from the host in the request line".to_owned());
         }
         if !self.is_here(host_of(&host)) {
-            return Err(format!("{} is not this node; if it is, say so with --http-origin", shown(&host)));
+            return Err(format!(
+                "host {} is not this node: if it is one of its names, add it with --http-origin",
+                shown(&host)
+            ));
         }
         let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
         let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -166,7 +169,7 @@ impl Access {
         if is_own || self.any_origin || self.origins.contains(&origin) {
             return Ok(());
         }
-        Err(format!("pages of {} may not ask this node; to let them, say --http-origin", shown(&origin)))
+        Err(format!("pages of {} may not use this node: allow them with --http-origin", shown(&origin)))
     }
 
     /// Origin of the request, if it is accepted and not the node's own: the answer must allow it to read.

@@ -12,7 +12,7 @@ pub(crate) const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-in
 include!(concat!(env!("OUT_DIR"), "/console.rs"));
 
 /// A file of the console.
-struct File {
+struct ConsoleFile {
     /// Path, with a leading slash.
     path: &'static str,
     kind: &'static str,
@@ -38,7 +38,7 @@ pub(crate) fn file(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     Some(respond(StatusCode::OK, file.kind, Some(file), file.bytes))
 }
 
-fn respond(status: StatusCode, kind: &'static str, file: Option<&File>, bytes: &'static [u8]) -> Response<Body> {
+fn respond(status: StatusCode, kind: &'static str, file: Option<&ConsoleFile>, bytes: &'static [u8]) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use whimbrel_platform::limits::HTTP_HEALTH_KEPT_MS;
 
-use crate::shared::Shared;
+use crate::shared::GatewayState;
 use whimbrel_operator::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request};
 
 /// Time for which a health answer is reused.
@@ -29,7 +29,7 @@ pub struct Health {
 }
 
 /// Returns the node's health, from a cache that all requests of a moment share.
-pub(crate) async fn look(shared: &Shared) -> Health {
+pub(crate) async fn look(shared: &GatewayState) -> Health {
     let mut kept = shared.health.lock().await;
     if let Some((_, health)) = kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT) {
         return health.clone();
@@ -40,9 +40,9 @@ pub(crate) async fn look(shared: &Shared) -> Health {
 }
 
 /// Asks the node for its health.
-async fn ask(shared: &Shared) -> Health {
+async fn ask(shared: &GatewayState) -> Health {
     // A node that does not answer in time has that as its fault.
-    let facts = tokio::time::timeout(PATIENCE, Facts::ask(shared)).await.unwrap_or_default();
+    let facts = tokio::time::timeout(PATIENCE, NodeFacts::ask(shared)).await.unwrap_or_default();
     let wrong = facts.wrong();
     let node = facts.node;
     Health {
@@ -56,15 +56,15 @@ async fn ask(shared: &Shared) -> Health {
 
 /// Facts about a node from which its health follows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct NodeFacts {
     pub node: Option<NodeInfo>,
     pub nodes: Vec<MemberInfo>,
     pub vacant: Vec<String>,
     pub links: Vec<LinkInfo>,
 }
 
-impl Facts {
-    pub async fn ask(shared: &Shared) -> Self {
+impl NodeFacts {
+    pub async fn ask(shared: &GatewayState) -> Self {
         let mut facts = Self::default();
         if let Answer::Node(node) = shared.answer(Request::Node).await {
             facts.node = Some(*node);
@@ -135,7 +135,7 @@ mod tests {
     fn wrong(links: &[Value], members: &[Value]) -> Vec<String> {
         let links = links.iter().map(|link| from_value(link.clone()).expect("a link")).collect();
         let nodes = members.iter().map(|member| from_value(member.clone()).expect("a member")).collect();
-        let mut wrong = Facts { links, nodes, ..Facts::default() }.wrong();
+        let mut wrong = NodeFacts { links, nodes, ..NodeFacts::default() }.wrong();
         wrong.retain(|what| !what.contains("does not answer"));
         wrong
     }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use whimbrel_platform::limits::LIVE_SHARED_MS;
 
-use crate::health::Facts;
-use crate::shared::Shared;
+use crate::health::NodeFacts;
+use crate::shared::GatewayState;
 use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request};
 
 /// Number of agents in the list of the fullest mailboxes.
@@ -17,15 +17,15 @@ const MAILBOXES: usize = 10;
 /// Cached value, computed anew when it is older than [`LIVE_SHARED_MS`]. Readers that come during a computation wait
 /// for its result.
 #[derive(Debug)]
-pub(crate) struct Look<T>(tokio::sync::Mutex<Option<(Instant, Arc<T>)>>);
+pub(crate) struct Cached<T>(tokio::sync::Mutex<Option<(Instant, Arc<T>)>>);
 
-impl<T> Default for Look<T> {
+impl<T> Default for Cached<T> {
     fn default() -> Self {
         Self(tokio::sync::Mutex::default())
     }
 }
 
-impl<T> Look<T> {
+impl<T> Cached<T> {
     pub async fn get<F: Future<Output = T>>(&self, work: impl FnOnce() -> F) -> Arc<T> {
         let mut last = self.0.lock().await;
         if let Some((at, seen)) = &*last
@@ -41,12 +41,12 @@ impl<T> Look<T> {
 
 /// An answer, and its JSON text once somebody needs that.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct CachedAnswer {
     pub answer: Answer,
     written: OnceLock<(String, u64)>,
 }
 
-impl Answered {
+impl CachedAnswer {
     fn new(answer: Answer) -> Self {
         Self { answer, written: OnceLock::new() }
     }
@@ -66,15 +66,15 @@ impl Answered {
 
 /// Caches of the requests that watches repeat.
 #[derive(Debug, Default)]
-pub(crate) struct Looks {
-    answers: Mutex<FxHashMap<String, Weak<Look<Answered>>>>,
-    facts: Look<Facts>,
-    fullest: Look<Answered>,
+pub(crate) struct LookCaches {
+    answers: Mutex<FxHashMap<String, Weak<Cached<CachedAnswer>>>>,
+    facts: Cached<NodeFacts>,
+    fullest: Cached<CachedAnswer>,
 }
 
-impl Looks {
+impl LookCaches {
     /// Returns the cache of a request. It lives as long as a watch holds it.
-    pub fn of(&self, request: &Request) -> Arc<Look<Answered>> {
+    pub fn of(&self, request: &Request) -> Arc<Cached<CachedAnswer>> {
         let key = serde_json::to_string(request).unwrap_or_default();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(look) = answers.get(&key).and_then(Weak::upgrade) {
@@ -87,14 +87,14 @@ impl Looks {
     }
 }
 
-impl Shared {
+impl GatewayState {
     /// Returns the cached answer to a request, or asks the node.
-    pub async fn look(&self, at: &Look<Answered>, request: &Request) -> Arc<Answered> {
-        at.get(|| async { Answered::new(self.answer(request.clone()).await) }).await
+    pub async fn look(&self, at: &Cached<CachedAnswer>, request: &Request) -> Arc<CachedAnswer> {
+        at.get(|| async { CachedAnswer::new(self.answer(request.clone()).await) }).await
     }
 
     /// Returns the agents with the fullest mailboxes.
-    pub async fn fullest(&self) -> Arc<Answered> {
+    pub async fn fullest(&self) -> Arc<CachedAnswer> {
         let wanted = AgentsWanted {
             name: String::new(),
             state: None,
@@ -107,8 +107,8 @@ impl Shared {
     }
 
     /// Returns the facts from which the node's health follows.
-    pub async fn facts(&self) -> Arc<Facts> {
-        self.looks.facts.get(|| Facts::ask(self)).await
+    pub async fn facts(&self) -> Arc<NodeFacts> {
+        self.looks.facts.get(|| NodeFacts::ask(self)).await
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn simultaneous_looks_share_one_answer() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let (look, worked) = (Look::default(), AtomicU32::new(0));
+        let (look, worked) = (Cached::default(), AtomicU32::new(0));
         let work = || async {
             tokio::time::sleep(Duration::from_millis(5)).await;
             worked.fetch_add(1, Ordering::Relaxed)
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn look_lives_while_watched() {
-        let looks = Looks::default();
+        let looks = LookCaches::default();
         let one = looks.of(&Request::Node);
         assert!(Arc::ptr_eq(&one, &looks.of(&Request::Node)) && !Arc::ptr_eq(&one, &looks.of(&Request::Topics)));
         drop(one);

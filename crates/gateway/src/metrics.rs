@@ -8,8 +8,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::health::Facts;
-use crate::shared::Shared;
+use crate::health::NodeFacts;
+use crate::shared::GatewayState;
 use whimbrel_operator::{LinkInfo, NodeInfo};
 
 /// Media type of the metrics.
@@ -23,8 +23,8 @@ pub type Counts = Family<Labels, Counter>;
 type Levels = Family<Labels, Gauge<f64, AtomicU64>>;
 
 /// Returns all metrics, as they are now.
-pub(crate) async fn scrape(shared: &Shared) -> String {
-    let facts = Facts::ask(shared).await;
+pub(crate) async fn scrape(shared: &GatewayState) -> String {
+    let facts = NodeFacts::ask(shared).await;
     let mut registry = Registry::with_prefix("whimbrel");
     if let Some(node) = &facts.node {
         of_node(&mut registry, node);
@@ -48,17 +48,17 @@ fn of_node(registry: &mut Registry, node: &NodeInfo) {
     let labels =
         [("platform", &node.platform), ("node", &node.node), ("society", &node.society), ("version", &node.version)];
     about.get_or_create(&labels.map(|(name, value)| (name, value.clone())).into()).set(1.0);
-    registry.register("node", "Which node this is", about);
+    registry.register("node", "Identity of this node", about);
     let messages = Counts::default();
     let fates =
         [("sent", node.sent), ("handled", node.handled), ("dead", node.dead), ("came", node.came), ("left", node.left)];
     for (fate, count) in fates {
         messages.get_or_create(&vec![("fate", fate.to_owned())]).inc_by(count);
     }
-    registry.register("messages", "Messages by what became of them", messages);
+    registry.register("messages", "Messages by their fate", messages);
     level(registry, "messages_queued", "Messages that wait in mailboxes", node.queued as f64);
     level(registry, "agents", "Agents of this node, the platform's own not counted", node.agents as f64);
-    level(registry, "up_seconds", "For how long the node has been there", node.up_us as f64 / 1e6);
+    level(registry, "up_seconds", "Time since the node started", node.up_us as f64 / 1e6);
     if let Some(bytes) = node.memory_bytes {
         level(registry, "memory_bytes", "Memory in use", bytes as f64);
     }
@@ -77,18 +77,18 @@ fn of_links(registry: &mut Registry, links: &[LinkInfo]) {
         items.get_or_create(&of("in")).inc_by(link.items_in);
         items.get_or_create(&of("out")).inc_by(link.items_out);
     }
-    registry.register("link_up", "Whether there is a connection to another node", up);
+    registry.register("link_up", "1 while the link to another node is connected", up);
     registry.register("link_waiting", "Messages that wait for another node", waiting);
-    registry.register("link_bytes", "Bytes that came from another node and went there", bytes);
-    registry.register("link_items", "Messages and news that came from another node and went there", items);
+    registry.register("link_bytes", "Bytes received from another node and sent to it", bytes);
+    registry.register("link_items", "Messages and updates received from another node and sent to it", items);
 }
 
-fn of_gateway(registry: &mut Registry, shared: &Shared) {
+fn of_gateway(registry: &mut Registry, shared: &GatewayState) {
     let refusals = Counts::default();
     for (reason, count) in shared.operator.refusals() {
         refusals.get_or_create(&vec![("reason", reason.to_owned())]).inc_by(count);
     }
-    registry.register("refusals", "What was refused, by reason", refusals);
+    registry.register("refusals", "Refusals, by reason", refusals);
     registry.register("http_requests", "Requests over HTTP, by method and status", shared.requests.clone());
     let count = |count: &std::sync::atomic::AtomicUsize| count.load(Ordering::Relaxed) as f64;
     level(
@@ -97,13 +97,8 @@ fn of_gateway(registry: &mut Registry, shared: &Shared) {
         "Connections over HTTP, those of WebSockets included",
         count(&shared.connections),
     );
-    level(registry, "live_sockets", "Consoles and others that look at the node", count(&shared.live));
+    level(registry, "live_sockets", "Live sockets of consoles", count(&shared.live));
     if let Some(sessions) = &shared.sessions {
-        level(
-            registry,
-            "sessions",
-            "Sessions of programs outside, over whatever carries them",
-            sessions.count() as f64,
-        );
+        level(registry, "sessions", "Sessions of programs outside, over all transports", sessions.count() as f64);
     }
 }

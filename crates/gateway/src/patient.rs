@@ -9,14 +9,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// Connection whose writes fail when the client takes nothing for too long.
-pub(crate) struct Patient<S> {
+pub(crate) struct WriteTimeout<S> {
     inner: S,
     patience: Duration,
     /// Deadline of the pending write.
     until: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     /// Wraps a connection; the client may take nothing for so long.
     pub fn new(inner: S, patience: Duration) -> Self {
         Self { inner, patience, until: None }
@@ -36,13 +36,13 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().inner).poll_read(cx, into)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let tried = Pin::new(&mut this.inner).poll_write(cx, bytes);
@@ -85,7 +85,7 @@ mod tests {
     #[tokio::test]
     async fn stalled_reader_is_cut_off() {
         let (near, _far) = duplex(8);
-        let mut near = Patient::new(near, Duration::from_millis(20));
+        let mut near = WriteTimeout::new(near, Duration::from_millis(20));
         let error = near.write_all(&[7; 24]).await.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
@@ -93,7 +93,7 @@ mod tests {
     #[tokio::test]
     async fn slow_reader_stays_connected() {
         let (near, mut far) = duplex(1);
-        let mut near = Patient::new(near, Duration::from_secs(60));
+        let mut near = WriteTimeout::new(near, Duration::from_secs(60));
         let writing = async {
             near.write_all(&[7; 3]).await.expect("it is taken");
             assert!(near.until.is_none(), "nothing waits");

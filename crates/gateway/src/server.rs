@@ -34,12 +34,12 @@ use whimbrel_platform::limits::{
 
 use crate::access::{Access, Role};
 use crate::pages::Pages;
-use crate::patient::Patient;
+use crate::patient::WriteTimeout;
 use crate::preflight;
 use crate::routes::{self, refused};
 use crate::sessions::Sessions;
-use crate::shared::{Counted, Shared};
-use crate::visitors::Visit;
+use crate::shared::{CounterEntry, GatewayState};
+use crate::visitors::VisitorPlace;
 use whimbrel_operator::{Operator, Reason, Refusal};
 
 /// Time limit for the TLS handshake, and for each head of a request.
@@ -69,19 +69,19 @@ pub struct GatewayConfig {
 
 /// HTTP port of a node. It is open until it is closed or dropped.
 pub struct Gateway {
-    shared: Arc<Shared>,
-    door: Door,
+    shared: Arc<GatewayState>,
+    door: PortAcceptor,
     address: SocketAddr,
     accepting: Mutex<Vec<AbortHandle>>,
 }
 
 /// Address of a request's sender.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub SocketAddr);
+pub(crate) struct ClientAddress(pub SocketAddr);
 
 /// Role of a request's token.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown(pub Option<Role>);
+pub(crate) struct TokenRole(pub Option<Role>);
 
 impl Gateway {
     /// Opens a gateway on `listener`, with the threads of `runtime`.
@@ -92,9 +92,9 @@ impl Gateway {
         let GatewayConfig { operator, sessions, access, pages, tls, auditor } = config;
         let pages = pages.as_deref().map(Pages::of).transpose()?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::new(operator, sessions, access, pages, auditor));
+        let shared = Arc::new(GatewayState::new(operator, sessions, access, pages, auditor));
         let tls = Arc::new(Mutex::new(tls.map(TlsAcceptor::from)));
-        let door = Door { router: routes::router(Arc::clone(&shared)), shared: Arc::clone(&shared), tls };
+        let door = PortAcceptor { router: routes::router(Arc::clone(&shared)), shared: Arc::clone(&shared), tls };
         let gateway = Self { shared, door, address, accepting: Mutex::default() };
         gateway.listen_also(listener, runtime)?;
         Ok(gateway)
@@ -139,7 +139,7 @@ impl Gateway {
     /// The machine has no random numbers.
     pub fn way_in(&self, token: &str) -> io::Result<String> {
         let mut bytes = [0; 16];
-        SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
+        SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;
         let path = format!("/open/{:032x}", u128::from_be_bytes(bytes));
         self.shared.introduce(path.clone(), format!("/#token={token}"));
         Ok(path)
@@ -170,22 +170,26 @@ impl Drop for Gateway {
 }
 
 #[derive(Clone)]
-struct Door {
+struct PortAcceptor {
     router: Router,
-    shared: Arc<Shared>,
+    shared: Arc<GatewayState>,
     tls: Arc<Mutex<Option<TlsAcceptor>>>,
 }
 
-async fn accept(listener: TcpListener, door: Door) {
+async fn accept(listener: TcpListener, door: PortAcceptor) {
     loop {
         let Ok((socket, from)) = listener.accept().await else {
             // The process has no more file descriptors, most likely: wait until some are closed.
             tokio::time::sleep(REST).await;
             continue;
         };
-        let counted = Counted::below(&door.shared.connections, HTTP_CONNECTIONS_MAX + HTTP_VISITORS_MAX);
+        let counted = CounterEntry::below(&door.shared.connections, HTTP_CONNECTIONS_MAX + HTTP_VISITORS_MAX);
         let Some((counted, visit)) = counted.zip(door.shared.visitors.enter(from.ip())) else {
-            door.shared.refuse(RefusalReason::TooMany, from.ip(), "there are as many connections as may be");
+            door.shared.refuse(
+                RefusalReason::TooMany,
+                from.ip(),
+                "the node has its maximum of connections: try again in a moment",
+            );
             continue;
         };
         let door = door.clone();
@@ -209,13 +213,13 @@ async fn accept(listener: TcpListener, door: Door) {
     }
 }
 
-impl Door {
+impl PortAcceptor {
     async fn serve_encrypted(
         self,
         socket: TcpStream,
         from: SocketAddr,
-        counted: Arc<Counted>,
-        visit: Arc<Visit>,
+        counted: Arc<CounterEntry>,
+        visit: Arc<VisitorPlace>,
         tls: &TlsAcceptor,
     ) {
         // A failed handshake is nothing that an operator could change.
@@ -229,8 +233,8 @@ impl Door {
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         from: SocketAddr,
-        counted: Arc<Counted>,
-        visit: Arc<Visit>,
+        counted: Arc<CounterEntry>,
+        visit: Arc<VisitorPlace>,
     ) {
         let mut closing = self.shared.closing.subscribe();
         let serving = service_fn(move |request| {
@@ -243,7 +247,7 @@ impl Door {
             .max_headers(HTTP_HEADERS_MAX)
             .max_header_size(HTTP_HEAD_BYTES_MAX)
             .max_buf_size(HTTP_BUFFER_BYTES_MAX)
-            .serve_connection(TokioIo::new(Patient::new(stream, WRITE_PATIENCE)), serving)
+            .serve_connection(TokioIo::new(WriteTimeout::new(stream, WRITE_PATIENCE)), serving)
             .with_upgrades();
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
@@ -258,22 +262,22 @@ impl Door {
         self,
         request: Request<Incoming>,
         from: SocketAddr,
-        counted: Arc<Counted>,
-        visit: Arc<Visit>,
+        counted: Arc<CounterEntry>,
+        visit: Arc<VisitorPlace>,
     ) -> Response<Body> {
         let (method, shared) = (request.method().clone(), Arc::clone(&self.shared));
-        let busy = Busy::new(&visit);
+        let busy = BusyGuard::new(&visit);
         let response = self.route(request.map(Body::new), from, counted, &visit).await;
         shared.count_request(&method, response.status());
-        response.map(|body| Body::new(Answering { body, _busy: busy }))
+        response.map(|body| Body::new(BusyBody { body, _busy: busy }))
     }
 
     async fn route(
         mut self,
         mut request: Request<Body>,
         from: SocketAddr,
-        counted: Arc<Counted>,
-        visit: &Arc<Visit>,
+        counted: Arc<CounterEntry>,
+        visit: &Arc<VisitorPlace>,
     ) -> Response<Body> {
         if let Err(why) = self.shared.access.check(request.uri(), request.headers()) {
             self.shared.refuse(RefusalReason::WrongOrigin, from.ip(), &why);
@@ -283,13 +287,13 @@ impl Door {
         if let Some(origin) = foreign.as_deref().filter(|_| preflight::is_one(&request)) {
             return routes::guarded(preflight::answer(request.headers()), Some(origin));
         }
-        let shown = Shown(self.shared.access.role_of(request.headers()));
+        let shown = TokenRole(self.shared.access.role_of(request.headers()));
         if let Some(role) = shown.0 {
             visit.prove(role);
         }
         let policy = self.shared.access.page_policy(request.headers());
         let extensions = request.extensions_mut();
-        extensions.insert(Peer(from));
+        extensions.insert(ClientAddress(from));
         extensions.insert(shown);
         extensions.insert(Arc::clone(visit));
         extensions.insert(counted);
@@ -303,28 +307,28 @@ impl Door {
 }
 
 /// Marks a visitor as busy until it is dropped.
-struct Busy(Arc<Visit>);
+struct BusyGuard(Arc<VisitorPlace>);
 
-impl Busy {
-    fn new(visit: &Arc<Visit>) -> Self {
+impl BusyGuard {
+    fn new(visit: &Arc<VisitorPlace>) -> Self {
         visit.set_busy(true);
         Self(Arc::clone(visit))
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.set_busy(false);
     }
 }
 
 /// Body of an answer: its visitor is busy until all of it is written.
-struct Answering {
+struct BusyBody {
     body: Body,
-    _busy: Busy,
+    _busy: BusyGuard,
 }
 
-impl HttpBody for Answering {
+impl HttpBody for BusyBody {
     type Data = Bytes;
     type Error = axum::Error;
 

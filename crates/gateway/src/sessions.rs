@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::shared::Counted;
+use crate::shared::CounterEntry;
 use crate::sockets::WebSocket;
 use whimbrel_platform::connection_limit::Place;
 use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
@@ -50,11 +50,15 @@ pub struct SessionSocket {
     /// Names by which the program may call this node.
     places: Vec<String>,
     /// Counts as a connection while the socket lives.
-    _connection: Arc<Counted>,
+    _connection: Arc<CounterEntry>,
 }
 
 impl SessionSocket {
-    pub(crate) fn new(socket: WebSocket, (from, places): (SocketAddr, Vec<String>), connection: Arc<Counted>) -> Self {
+    pub(crate) fn new(
+        socket: WebSocket,
+        (from, places): (SocketAddr, Vec<String>),
+        connection: Arc<CounterEntry>,
+    ) -> Self {
         Self { socket, from, places, _connection: connection }
     }
 

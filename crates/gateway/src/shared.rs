@@ -19,7 +19,7 @@ use whimbrel_platform::limits::{
 
 use crate::access::{Access, Joining, Role};
 use crate::health::Health;
-use crate::looks::Looks;
+use crate::looks::LookCaches;
 use crate::metrics::Counts;
 use crate::pages::Pages;
 use crate::routes::Admin;
@@ -28,7 +28,7 @@ use crate::visitors::Visitors;
 use whimbrel_operator::{Answer, Operator, Reason, Refusal, Request};
 
 /// State that all connections of a gateway share.
-pub(crate) struct Shared {
+pub(crate) struct GatewayState {
     pub operator: Arc<dyn Operator>,
     pub sessions: Option<Arc<dyn Sessions>>,
     pub access: Access,
@@ -65,13 +65,13 @@ pub(crate) struct Shared {
     far_answers: Arc<Semaphore>,
     long_answers: Arc<Semaphore>,
     pub logs: Arc<Semaphore>,
-    pub looks: Looks,
+    pub looks: LookCaches,
 }
 
 /// Entry of a counter; it counts until it is dropped.
-pub(crate) struct Counted(Arc<AtomicUsize>);
+pub(crate) struct CounterEntry(Arc<AtomicUsize>);
 
-impl Counted {
+impl CounterEntry {
     /// Adds one to the counter, if it is below the limit.
     pub fn below(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         if count.fetch_add(1, Ordering::AcqRel) < most {
@@ -82,7 +82,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CounterEntry {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -90,21 +90,21 @@ impl Drop for Counted {
 
 /// Flag that is raised once the client is gone.
 #[derive(Default)]
-pub(crate) struct Gone(Arc<AtomicBool>);
+pub(crate) struct GoneFlag(Arc<AtomicBool>);
 
-impl Gone {
+impl GoneFlag {
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 }
 
-impl Drop for Gone {
+impl Drop for GoneFlag {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
 }
 
-impl Shared {
+impl GatewayState {
     pub fn new(
         operator: Arc<dyn Operator>,
         sessions: Option<Arc<dyn Sessions>>,
@@ -139,7 +139,7 @@ impl Shared {
             far_answers: Arc::new(Semaphore::new(HTTP_FAR_ANSWERS_AT_ONCE_MAX)),
             long_answers: Arc::new(Semaphore::new(HTTP_LONG_ANSWERS_AT_ONCE_MAX)),
             logs: Arc::new(Semaphore::new(LIVE_LOGS_MAX)),
-            looks: Looks::default(),
+            looks: LookCaches::default(),
         }
     }
 
@@ -190,13 +190,13 @@ impl Shared {
     }
 
     /// Takes a place for a console. Administrators have places of their own beside those of viewers.
-    pub fn live_socket(&self, role: Role) -> Option<(Counted, Option<Counted>)> {
+    pub fn live_socket(&self, role: Role) -> Option<(CounterEntry, Option<CounterEntry>)> {
         let place = match role {
             Role::Viewer => None,
-            Role::Admin => Some(Counted::below(&self.live_admins, LIVE_ADMIN_SOCKETS_MAX)?),
+            Role::Admin => Some(CounterEntry::below(&self.live_admins, LIVE_ADMIN_SOCKETS_MAX)?),
         };
         let most = LIVE_SOCKETS_MAX + self.live_admins.load(Ordering::Acquire);
-        Some((Counted::below(&self.live, most)?, place))
+        Some((CounterEntry::below(&self.live, most)?, place))
     }
 
     /// Executes an act for an administrator at this address, and records it. Acts that wait have permits of their own,
@@ -231,7 +231,7 @@ impl Shared {
             () => Arc::clone(&self.answers).acquire_owned().await.ok(),
         };
         let Some(permit) = permits else {
-            let text = format!("the node answers {HTTP_LONG_ANSWERS_AT_ONCE_MAX} such questions already: try again");
+            let text = format!("the node answers {HTTP_LONG_ANSWERS_AT_ONCE_MAX} such requests already: try again");
             return Answer::Error(Refusal::new(Reason::Busy, text));
         };
         self.answer_with(request, permit, |_| ()).await
@@ -244,7 +244,7 @@ impl Shared {
         permit: OwnedSemaphorePermit,
         record: impl FnOnce(&Answer) + Send + 'static,
     ) -> Answer {
-        let gone = Gone::default();
+        let gone = GoneFlag::default();
         let (operator, flag) = (Arc::clone(&self.operator), gone.flag());
         let answering = tokio::task::spawn_blocking(move || {
             let _permit = permit;

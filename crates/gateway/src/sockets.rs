@@ -36,7 +36,7 @@ pub fn upgrade(
 ) -> Result<(Response<Body>, impl Future<Output = io::Result<WebSocket>> + use<>), String> {
     let mut response = create_response_with_body(request, Body::empty).map_err(|error| error.to_string())?;
     if !offers(request.headers(), protocol) {
-        return Err(format!("this WebSocket speaks {protocol}: the client is to offer that (Sec-WebSocket-Protocol)"));
+        return Err(format!("missing subprotocol {protocol}: offer it in Sec-WebSocket-Protocol"));
     }
     response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
     let upgrading = hyper::upgrade::on(request);
@@ -81,7 +81,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Rationed<S> {
         let this = self.get_mut();
         let Some(left) = this.left else { return Pin::new(&mut this.inner).poll_read(cx, into) };
         if left == 0 {
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "too much before it says who it is")));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "too many bytes before the client identified itself",
+            )));
         }
         let most = left.min(into.remaining());
         let mut some = ReadBuf::new(into.initialize_unfilled_to(most));

@@ -24,17 +24,17 @@ pub(crate) struct Visitors {
     each_max: usize,
     /// Number of arrivals and changes between idle and busy.
     changes: AtomicU64,
-    there: Mutex<There>,
+    there: Mutex<PresentVisitors>,
 }
 
 #[derive(Default)]
-struct There {
-    all: FxHashMap<u64, Arc<Shown>>,
+struct PresentVisitors {
+    all: FxHashMap<u64, Arc<VisitorState>>,
     each: FxHashMap<IpAddr, usize>,
 }
 
 /// State of a visitor.
-struct Shown {
+struct VisitorState {
     address: IpAddr,
     /// 0: nothing proven, 1: viewer, 2: administrator.
     rank: AtomicU8,
@@ -47,10 +47,10 @@ struct Shown {
 }
 
 /// Place of a visitor, until it is dropped.
-pub(crate) struct Visit {
+pub(crate) struct VisitorPlace {
     visitors: Arc<Visitors>,
     number: u64,
-    shown: Arc<Shown>,
+    shown: Arc<VisitorState>,
 }
 
 impl Visitors {
@@ -60,7 +60,7 @@ impl Visitors {
     }
 
     /// Takes a place for a visitor at this address; `None` if administrators have all of them.
-    pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Visit> {
+    pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<VisitorPlace> {
         let address = household(from);
         let mut there = self.there();
         if there.each.get(&address).copied().unwrap_or_default() >= self.each_max {
@@ -69,7 +69,7 @@ impl Visitors {
             there.send_one_away(None)?;
         }
         let number = self.changes.fetch_add(1, Ordering::Relaxed);
-        let shown = Arc::new(Shown {
+        let shown = Arc::new(VisitorState {
             address,
             rank: AtomicU8::new(0),
             is_busy: AtomicBool::new(false),
@@ -79,18 +79,18 @@ impl Visitors {
         });
         there.all.insert(number, Arc::clone(&shown));
         *there.each.entry(address).or_default() += 1;
-        Some(Visit { visitors: Arc::clone(self), number, shown })
+        Some(VisitorPlace { visitors: Arc::clone(self), number, shown })
     }
 
-    fn there(&self) -> MutexGuard<'_, There> {
+    fn there(&self) -> MutexGuard<'_, PresentVisitors> {
         self.there.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl There {
+impl PresentVisitors {
     /// Sends away the visitor that has proved least and has been idle longest; one at this address, if given.
     fn send_one_away(&mut self, address: Option<IpAddr>) -> Option<()> {
-        let worth = |shown: &Shown| {
+        let worth = |shown: &VisitorState| {
             let rank = shown.rank.load(Ordering::Relaxed);
             (rank, shown.is_busy.load(Ordering::Relaxed), shown.since.load(Ordering::Relaxed))
         };
@@ -106,7 +106,7 @@ impl There {
         Some(())
     }
 
-    fn forget(&mut self, number: u64) -> Option<Arc<Shown>> {
+    fn forget(&mut self, number: u64) -> Option<Arc<VisitorState>> {
         let shown = self.all.remove(&number)?;
         if let Some(count) = self.each.get_mut(&shown.address) {
             *count = count.saturating_sub(1);
@@ -118,7 +118,7 @@ impl There {
     }
 }
 
-impl Visit {
+impl VisitorPlace {
     /// Notes the visitor's proven role.
     pub fn prove(&self, role: Role) {
         let rank = match role {
@@ -143,7 +143,7 @@ impl Visit {
     }
 }
 
-impl Drop for Visit {
+impl Drop for VisitorPlace {
     fn drop(&mut self) {
         self.visitors.there().forget(self.number);
     }
@@ -157,14 +157,14 @@ mod tests {
         [10, 0, 0, last].into()
     }
 
-    fn is_sent_away(visit: &Visit) -> bool {
+    fn is_sent_away(visit: &VisitorPlace) -> bool {
         visit.shown.is_sent_away.load(Ordering::Acquire)
     }
 
     #[tokio::test]
     async fn newcomer_replaces_idle_stranger() {
         let visitors = Visitors::of(100, 3);
-        let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
+        let all: Vec<VisitorPlace> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
         all[0].set_busy(true);
         let other = visitors.enter(address(2)).expect("another address");
         let late = visitors.enter(address(1)).expect("somebody goes");
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn visitor_idle_longest_leaves_first() {
         let visitors = Visitors::of(100, 3);
-        let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
+        let all: Vec<VisitorPlace> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
         // The visitor that came first was answered last.
         for visit in [&all[1], &all[2], &all[0]] {
             visit.set_busy(true);
@@ -191,12 +191,12 @@ mod tests {
     #[test]
     fn administrator_displaces_viewer() {
         let visitors = Visitors::of(100, 3);
-        let all: Vec<Visit> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
+        let all: Vec<VisitorPlace> = (0..3).filter_map(|_| visitors.enter(address(1))).collect();
         all.iter().for_each(|visit| visit.prove(Role::Viewer));
         let admin = visitors.enter(address(1)).expect("a viewer goes");
         admin.prove(Role::Admin);
         assert_eq!(all.iter().filter(|visit| is_sent_away(visit)).count(), 1);
-        let strangers: Vec<Visit> = (0..10).filter_map(|_| visitors.enter(address(1))).collect();
+        let strangers: Vec<VisitorPlace> = (0..10).filter_map(|_| visitors.enter(address(1))).collect();
         assert!(!is_sent_away(&admin), "nobody takes an administrator's place");
         drop(strangers);
     }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn number_of_places_is_limited() {
         let visitors = Visitors::of(5, 3);
-        let all: Vec<Visit> = (0..9).filter_map(|last| visitors.enter(address(last))).collect();
+        let all: Vec<VisitorPlace> = (0..9).filter_map(|last| visitors.enter(address(last))).collect();
         assert_eq!((all.len(), visitors.there().all.len()), (9, 5));
         assert_eq!(all.iter().filter(|visit| is_sent_away(visit)).count(), 4);
         let admins = Visitors::of(1, 1);

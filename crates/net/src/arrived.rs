@@ -9,24 +9,24 @@ const ROW_MAX: usize = 1_024;
 /// Items of a link, in order of arrival.
 #[derive(Default)]
 pub(crate) struct Arrived {
-    all: Vec<Came>,
+    all: Vec<ArrivedElement>,
     /// Number of items, each message of a row counted.
     count: usize,
 }
 
 /// An item, or a row of messages.
-pub(crate) enum Came {
+pub(crate) enum ArrivedElement {
     Item(Item),
-    Row(Row),
+    Row(MessageRow),
 }
 
 /// Row: plain messages from one agent to another that differ in their contents only.
-pub(crate) struct Row {
+pub(crate) struct MessageRow {
     pub to: Aid,
     pub bodies: Vec<MessageBody>,
 }
 
-impl Row {
+impl MessageRow {
     pub fn into_envelopes(self) -> impl Iterator<Item = Envelope> {
         let to = self.to;
         self.bodies.into_iter().map(move |body| Envelope { to, body })
@@ -35,13 +35,13 @@ impl Row {
 
 impl Arrived {
     /// Takes all elements, and their number of items.
-    pub fn take(&mut self) -> (usize, Vec<Came>) {
+    pub fn take(&mut self) -> (usize, Vec<ArrivedElement>) {
         let Self { all, count } = std::mem::take(self);
         (count, all)
     }
 
     /// Reuses the memory of taken elements.
-    pub fn keep_room(&mut self, mut taken: Vec<Came>) {
+    pub fn keep_room(&mut self, mut taken: Vec<ArrivedElement>) {
         taken.clear();
         self.all = taken;
     }
@@ -53,20 +53,20 @@ impl Arrived {
     #[cold]
     fn begin_row(&mut self, Envelope { to, body }: Envelope) {
         let bodies = match self.all.pop() {
-            Some(Came::Item(Item::Message(first))) if first.body.is_plain() => vec![first.body, body],
+            Some(ArrivedElement::Item(Item::Message(first))) if first.body.is_plain() => vec![first.body, body],
             last => {
                 self.all.extend(last);
                 vec![body]
             }
         };
-        self.all.push(Came::Row(Row { to, bodies }));
+        self.all.push(ArrivedElement::Row(MessageRow { to, bodies }));
     }
 }
 
 impl ItemSink for Arrived {
     fn put(&mut self, item: Item) {
         self.count += 1;
-        self.all.push(Came::Item(item));
+        self.all.push(ArrivedElement::Item(item));
     }
 
     fn put_alike(&mut self, envelope: Envelope) {
@@ -75,7 +75,7 @@ impl ItemSink for Arrived {
         }
         self.count += 1;
         match self.all.last_mut() {
-            Some(Came::Row(row)) if row.bodies.len() < ROW_MAX => row.bodies.push(envelope.body),
+            Some(ArrivedElement::Row(row)) if row.bodies.len() < ROW_MAX => row.bodies.push(envelope.body),
             _ => self.begin_row(envelope),
         }
     }
@@ -86,8 +86,8 @@ impl ItemSink for Arrived {
 
     fn last(&self) -> Option<&Item> {
         match self.all.last()? {
-            Came::Item(item) => Some(item),
-            Came::Row(_) => None,
+            ArrivedElement::Item(item) => Some(item),
+            ArrivedElement::Row(_) => None,
         }
     }
 }
@@ -104,8 +104,8 @@ mod tests {
         Envelope { to: bob, body: MessageBody::Owned(Box::new(message)).weighed() }
     }
 
-    fn lengths(came: &[Came]) -> Vec<usize> {
-        came.iter().map(|came| if let Came::Row(row) = came { row.bodies.len() } else { 0 }).collect()
+    fn lengths(came: &[ArrivedElement]) -> Vec<usize> {
+        came.iter().map(|came| if let ArrivedElement::Row(row) = came { row.bodies.len() } else { 0 }).collect()
     }
 
     #[test]
@@ -120,8 +120,8 @@ mod tests {
         let (count, came) = arrived.take();
         assert_eq!((count, lengths(&came)), (ROW_MAX + 8, vec![0, 0, 4, ROW_MAX, 2]));
         let contents = came.into_iter().flat_map(|came| match came {
-            Came::Row(row) => row.into_envelopes().collect(),
-            Came::Item(item) => item.into_message().into_iter().collect::<Vec<_>>(),
+            ArrivedElement::Row(row) => row.into_envelopes().collect(),
+            ArrivedElement::Item(item) => item.into_message().into_iter().collect::<Vec<_>>(),
         });
         let numbers: Vec<i64> = contents.filter_map(|envelope| envelope.body.content.as_i64()).collect();
         assert_eq!(numbers, [0..1, 0..4, 0..ROW_MAX as i64 + 2].into_iter().flatten().collect::<Vec<_>>());

@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// One line of the log.
 #[derive(Serialize)]
-struct Line<'a> {
+struct AuditEntryLine<'a> {
     /// RFC 3339, UTC.
     time: String,
     reason: &'a str,
@@ -72,13 +72,13 @@ const fn room_of(standing: Standing) -> usize {
 /// Audit log. Dropping it writes all entries that were handed over.
 pub struct AuditLog {
     counts: RefusalCounts,
-    lines: Option<SyncSender<Written>>,
-    shared: Arc<Shared>,
+    lines: Option<SyncSender<DueLine>>,
+    shared: Arc<AuditShared>,
     writer: Option<JoinHandle<()>>,
 }
 
 /// State that an audit log and its writer thread share.
-struct Shared {
+struct AuditShared {
     began: Instant,
     folding: Mutex<Folding>,
     /// Number of entries of each standing that were not written.
@@ -88,12 +88,12 @@ struct Shared {
 }
 
 /// Line to write.
-struct Written {
+struct DueLine {
     text: String,
     standing: Standing,
 }
 
-impl Shared {
+impl AuditShared {
     fn now(&self) -> Time {
         Time(u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
@@ -113,15 +113,15 @@ impl AuditLog {
     }
 
     fn bounded(path: &Path, bytes_max: u64) -> io::Result<Self> {
-        let files = PerStanding::try_of(|standing| Files::open(&file_of(path, standing), bytes_max))?;
+        let files = PerStanding::try_of(|standing| RotatedFiles::open(&file_of(path, standing), bytes_max))?;
         let (lines, due) = sync_channel(AUDIT_QUEUE_MAX);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(AuditShared {
             began: Instant::now(),
             folding: Mutex::default(),
             lost: Default::default(),
             pending: AtomicU64::new(0),
         });
-        let mut writer = Writer { files, shared: Arc::clone(&shared) };
+        let mut writer = AuditWriter { files, shared: Arc::clone(&shared) };
         let writer =
             std::thread::Builder::new().name("whimbrel-audit".to_owned()).spawn(move || writer.write_all(&due))?;
         Ok(Self { counts: RefusalCounts::default(), lines: Some(lines), shared, writer: Some(writer) })
@@ -153,7 +153,7 @@ impl AuditLog {
         let Some(lines) = &self.lines else { return };
         let standing = folded.standing;
         if self.shared.pending.fetch_add(1, Ordering::Relaxed) < room_of(standing) as u64 {
-            let line = Written { text: line_of(folded, OffsetDateTime::now_utc()), standing };
+            let line = DueLine { text: line_of(folded, OffsetDateTime::now_utc()), standing };
             match lines.try_send(line) {
                 Ok(()) => return,
                 Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
@@ -186,7 +186,16 @@ impl Drop for AuditLog {
 
 fn line_of(folded: &Folded, now: OffsetDateTime) -> String {
     let Folded { outcome, who, from, action, object, detail, count, .. } = folded;
-    let line = Line { time: rfc3339(now), reason: outcome.as_str(), who, from, action, object, detail, count: *count };
+    let line = AuditEntryLine {
+        time: rfc3339(now),
+        reason: outcome.as_str(),
+        who,
+        from,
+        action,
+        object,
+        detail,
+        count: *count,
+    };
     // Texts alone can always be encoded.
     serde_json::to_string(&line).unwrap_or_default()
 }
@@ -198,13 +207,13 @@ pub(crate) fn rfc3339(at: OffsetDateTime) -> String {
 }
 
 /// Thread that writes the lines.
-struct Writer {
-    files: PerStanding<Files>,
-    shared: Arc<Shared>,
+struct AuditWriter {
+    files: PerStanding<RotatedFiles>,
+    shared: Arc<AuditShared>,
 }
 
-impl Writer {
-    fn write_all(&mut self, due: &Receiver<Written>) {
+impl AuditWriter {
+    fn write_all(&mut self, due: &Receiver<DueLine>) {
         loop {
             match due.recv_timeout(LOOK_EVERY) {
                 Ok(line) => {
@@ -244,7 +253,7 @@ impl Writer {
                 from: String::new(),
                 action: String::new(),
                 object: String::new(),
-                detail: "entries that were not written: too many came at once, or the disk was full".to_owned(),
+                detail: "entries not written: too many at once, or the disk was full".to_owned(),
                 count: lost,
             };
             let _ = file.write(&line_of(&gap, OffsetDateTime::now_utc()));
@@ -253,14 +262,14 @@ impl Writer {
 }
 
 /// Current file of the log, with its rotated predecessors.
-struct Files {
+struct RotatedFiles {
     path: PathBuf,
     file: File,
     bytes: u64,
     bytes_max: u64,
 }
 
-impl Files {
+impl RotatedFiles {
     fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
         let file = whimbrel_files::append(path)?;
         let bytes = file.metadata()?.len();

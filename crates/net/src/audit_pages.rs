@@ -32,7 +32,7 @@ pub enum AuditReadError {
         source: io::Error,
     },
     /// The cursor is not in the log, or no longer.
-    #[error("that place is not in the audit log, or not any more")]
+    #[error("the cursor is not in the audit log, or no longer: begin at its end")]
     BadCursor,
 }
 

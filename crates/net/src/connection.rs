@@ -21,7 +21,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// Connection that a peer made, with its hello.
 pub(crate) struct Accepted {
-    pub connection: Connection,
+    pub connection: LinkConnection,
     pub hello: Hello,
     /// Place among strangers, held until the connection belongs to a link or is closed.
     pub place: Place,
@@ -49,14 +49,14 @@ impl Accepted {
 }
 
 /// Received bytes that are not used yet.
-pub(crate) struct Incoming {
+pub(crate) struct FrameBuffer {
     bytes: Vec<u8>,
     /// Bounds of the received bytes: used before `used`, filled before `filled`.
     used: usize,
     filled: usize,
 }
 
-impl Incoming {
+impl FrameBuffer {
     pub fn new() -> Self {
         Self { bytes: vec![0; READ_BYTES], used: 0, filled: 0 }
     }
@@ -106,18 +106,18 @@ async fn within<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
 }
 
 /// Connection of a link.
-pub(crate) struct Connection {
+pub(crate) struct LinkConnection {
     pub socket: Stream,
-    pub incoming: Incoming,
+    pub incoming: FrameBuffer,
 }
 
-impl Connection {
+impl LinkConnection {
     /// Accepts a connection over a socket.
     pub async fn accept(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         within(async {
             // Batches are made by the link, not by the kernel.
             socket.set_nodelay(true)?;
-            Ok(Self { socket: Stream::accept(socket, tls).await?, incoming: Incoming::new() })
+            Ok(Self { socket: Stream::accept(socket, tls).await?, incoming: FrameBuffer::new() })
         })
         .await
     }
@@ -127,7 +127,7 @@ impl Connection {
         within(async {
             let socket = TcpStream::connect(address).await?;
             socket.set_nodelay(true)?;
-            Ok(Self { socket: Stream::connect(socket, tls).await?, incoming: Incoming::new() })
+            Ok(Self { socket: Stream::connect(socket, tls).await?, incoming: FrameBuffer::new() })
         })
         .await
     }
@@ -153,8 +153,9 @@ impl Connection {
         let from = self.socket.socket().peer_addr().ok().map(|address| address.ip());
         match self.socket.identity() {
             Some(identity) => identity.contradicts(node, from),
-            None => (level >= Level::Authenticated)
-                .then(|| (RefusalReason::BadCertificate, "it showed no certificate".to_owned())),
+            None => {
+                (level >= Level::Authenticated).then(|| (RefusalReason::BadCertificate, "no certificate".to_owned()))
+            }
         }
     }
 

@@ -40,9 +40,9 @@ pub(crate) fn cork(gathers: bool) -> bool {
 }
 
 /// Driver of some links of a node.
-pub(crate) struct Driver {
+pub(crate) struct LinkDriver {
     /// Engine; its holder drives.
-    engine: Mutex<Option<Engine>>,
+    engine: Mutex<Option<DriverEngine>>,
     handle: Handle,
     /// True while a worker attends, or is about to.
     attended: AtomicBool,
@@ -55,14 +55,14 @@ pub(crate) struct Driver {
     is_due: AtomicBool,
     /// Number of arrivals on its links.
     came: AtomicU64,
-    watch: Mutex<Watch>,
+    watch: Mutex<WorkerWatch>,
     changed: Condvar,
 }
 
-struct Engine {
+struct DriverEngine {
     runtime: Runtime,
     alarm: Alarm,
-    watcher: Watcher,
+    watcher: PollingRecord,
 }
 
 /// Time for which an attending thread polls before it sleeps. Waking a core takes a third of that; a node replies to
@@ -74,12 +74,12 @@ const LOOK_TRIED_ONCE_IN: u32 = 128;
 
 /// Experience with polling before sleeping: it does not pay if the sender waits for this very core.
 #[derive(Default)]
-struct Watcher {
+struct PollingRecord {
     credit: u32,
     waits: u32,
 }
 
-impl Watcher {
+impl PollingRecord {
     /// Returns true if this wait is to poll first.
     fn is_worth_it(&mut self) -> bool {
         self.waits = self.waits.wrapping_add(1);
@@ -93,7 +93,7 @@ impl Watcher {
 
 /// State of workers, as the driver's own thread sees it.
 #[derive(Default)]
-struct Watch {
+struct WorkerWatch {
     /// Number of times that a worker drove.
     drives: u64,
     /// True while a worker waits for the driver's own thread to give way.
@@ -109,7 +109,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Driver {
+impl LinkDriver {
     /// Starts a driver and its own thread.
     pub fn start(number: usize) -> io::Result<Arc<Self>> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -119,7 +119,7 @@ impl Driver {
             Alarm::new()?
         };
         let driver = Arc::new(Self {
-            engine: Mutex::new(Some(Engine { runtime, alarm, watcher: Watcher::default() })),
+            engine: Mutex::new(Some(DriverEngine { runtime, alarm, watcher: PollingRecord::default() })),
             handle,
             attended: AtomicBool::new(false),
             recall: Notify::new(),
@@ -271,8 +271,8 @@ impl Driver {
         true
     }
 
-    fn wait_on_links(&self, engine: &mut Engine, at_most: Option<Duration>) {
-        let Engine { runtime, alarm, watcher } = engine;
+    fn wait_on_links(&self, engine: &mut DriverEngine, at_most: Option<Duration>) {
+        let DriverEngine { runtime, alarm, watcher } = engine;
         runtime.block_on(async {
             self.wake_due();
             let mut recalled = pin!(self.recall.notified());
@@ -297,7 +297,7 @@ impl Driver {
     /// Polls for arrivals before sleeping, as long as that pays. True if this thread is recalled.
     async fn look(
         &self,
-        watcher: &mut Watcher,
+        watcher: &mut PollingRecord,
         mut recalled: Pin<&mut Notified<'_>>,
         at_most: Option<Duration>,
     ) -> bool {
@@ -352,20 +352,20 @@ async fn is_ready(mut waited: Pin<&mut Notified<'_>>) -> bool {
 }
 
 /// Drivers of a hub; closed when this is dropped.
-pub(crate) struct Drivers(Vec<Arc<Driver>>);
+pub(crate) struct Drivers(Vec<Arc<LinkDriver>>);
 
 impl Drivers {
     /// Starts so many drivers.
     pub fn start(count: usize) -> io::Result<Self> {
         let mut drivers = Self(Vec::new());
         for number in 0..count {
-            drivers.0.push(Driver::start(number)?);
+            drivers.0.push(LinkDriver::start(number)?);
         }
         Ok(drivers)
     }
 
     /// All drivers.
-    pub fn all(&self) -> Vec<Arc<Driver>> {
+    pub fn all(&self) -> Vec<Arc<LinkDriver>> {
         self.0.clone()
     }
 }
@@ -386,8 +386,8 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     /// Driver with one task, which sends the name of its thread each time that it is woken.
-    fn driver() -> (Arc<Driver>, Arc<Notify>, Receiver<String>) {
-        let (driver, wake) = (Driver::start(0).unwrap(), Arc::new(Notify::new()));
+    fn driver() -> (Arc<LinkDriver>, Arc<Notify>, Receiver<String>) {
+        let (driver, wake) = (LinkDriver::start(0).unwrap(), Arc::new(Notify::new()));
         let (tell, told) = channel();
         let waking = Arc::clone(&wake);
         driver.spawn(async move {
@@ -470,8 +470,9 @@ mod tests {
 
     #[test]
     fn polling_stops_when_it_is_vain() {
-        let mut watcher = Watcher::default();
-        let tries = |watcher: &mut Watcher| (0..10 * LOOK_TRIED_ONCE_IN).filter(|_| watcher.is_worth_it()).count();
+        let mut watcher = PollingRecord::default();
+        let tries =
+            |watcher: &mut PollingRecord| (0..10 * LOOK_TRIED_ONCE_IN).filter(|_| watcher.is_worth_it()).count();
         assert_eq!(tries(&mut watcher), 10);
         watcher.note(true);
         assert!(watcher.is_worth_it());

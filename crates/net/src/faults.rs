@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Counts of faults, by reason.
 #[derive(Debug, Default)]
-pub(crate) struct Faults {
+pub(crate) struct FaultCounts {
     by_reason: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-impl Faults {
+impl FaultCounts {
     fn by_reason(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
         self.by_reason.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,8 +23,8 @@ use whimbrel_platform::{Links, Station};
 
 use crate::authority::is_node_name;
 use crate::certified::Certified;
-use crate::connection::{Accepted, Connection};
-use crate::driver::{Driver, Drivers, cork};
+use crate::connection::{Accepted, LinkConnection};
+use crate::driver::{Drivers, LinkDriver, cork};
 use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::port_guard::PortGuard;
@@ -141,7 +141,7 @@ pub struct LinkStatus {
     pub faults: Vec<(&'static str, u64)>,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct HubState {
     pub me: Speaker,
     pub station: Arc<dyn Station>,
     pub level: Level,
@@ -160,12 +160,12 @@ pub(crate) struct Inner {
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: Strangers,
     /// Drivers; each has some of the links.
-    drivers: Vec<Arc<Driver>>,
+    drivers: Vec<Arc<LinkDriver>>,
 }
 
 /// Hub of a node. Dropping it ends its links.
 pub struct Hub {
-    inner: Arc<Inner>,
+    inner: Arc<HubState>,
     /// Threads for connections of strangers.
     threads: Threads,
     drivers: Drivers,
@@ -207,7 +207,7 @@ impl Hub {
         let address = listener.as_ref().and_then(|listener| listener.local_addr().ok()).map(|addr| addr.to_string());
         let drivers = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, DRIVERS_MAX));
         let drivers = Drivers::start(drivers).map_err(HubError::Threads)?;
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(HubState {
             me: Speaker { platform, node, incarnation, address, token },
             station,
             level,
@@ -344,7 +344,7 @@ impl Hub {
 
 /// View of a hub for operators. It may outlive the hub: then its links are down.
 #[derive(Clone)]
-pub struct HubView(Arc<Inner>);
+pub struct HubView(Arc<HubState>);
 
 impl HubView {
     /// Name of this node.
@@ -422,7 +422,7 @@ fn check_name(node: &str) -> Result<(), HubError> {
     Ok(())
 }
 
-async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+async fn accept(listener: TcpListener, inner: Arc<HubState>) {
     loop {
         let Ok((socket, from)) = listener.accept().await else {
             // The process has no more file descriptors, most likely: wait until some are closed.
@@ -430,13 +430,17 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         let Some(place) = inner.place_for(from.ip()) else {
-            inner.guard.refuse(&Refused::stranger(RefusalReason::TooMany, from.ip(), "too many say nothing"));
+            inner.guard.refuse(&Refused::stranger(
+                RefusalReason::TooMany,
+                from.ip(),
+                "too many connections without a hello",
+            ));
             continue;
         };
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
             let welcomed = async {
-                let mut connection = Connection::accept(socket, inner.tls().as_deref()).await?;
+                let mut connection = LinkConnection::accept(socket, inner.tls().as_deref()).await?;
                 let hello = connection.hello().await?;
                 io::Result::Ok(Accepted { connection, hello, place })
             };
@@ -444,7 +448,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
                 Ok(accepted) => inner.welcome(accepted),
                 Err(error) => {
                     let (reason, why) = (refusal::of_connection(&error), error.to_string());
-                    let line = || format!("a connection from {from} was closed: {why}");
+                    let line = || format!("connection from {from} closed: {why}");
                     inner.guard.close_stranger(from.ip(), reason, &why, line);
                 }
             }
@@ -452,7 +456,7 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
     }
 }
 
-impl Inner {
+impl HubState {
     /// Takes a place for a stranger at this address, if there is one.
     fn place_for(&self, from: IpAddr) -> Option<Place> {
         self.strangers.enter(from, self.peers.is_known(from))
@@ -475,7 +479,7 @@ impl Inner {
             return self.turn_away(accepted, RefusalReason::Impostor, &LinkError::NameTaken(name));
         }
         if check_name(&name).is_err() || present >= NODES_MAX {
-            let why = LinkError::Impostor("there cannot be a node of this name, or there are too many".to_owned());
+            let why = LinkError::Impostor("invalid node name, or too many nodes".to_owned());
             return self.turn_away(accepted, RefusalReason::Impostor, &why);
         }
         if let Some((reason, why)) = accepted.connection.contradicts(&name, self.level) {
@@ -494,8 +498,8 @@ impl Inner {
         // The node's name is not proven here, only the address is.
         let (from, port) = (accepted.from(), accepted.connection.peer_address());
         let node = accepted.hello.node.clone();
-        let line = || format!("a node that says it is {node:?}, from {port}, was turned away: {why}");
-        self.guard.close_stranger(from, Some(reason), &format!("it says it is {node:?}: {why}"), line);
+        let line = || format!("refused node {node:?} from {port}: {why}");
+        self.guard.close_stranger(from, Some(reason), &format!("claimed node {node:?}: {why}"), line);
         if reason != RefusalReason::BadToken {
             return close(accepted, error);
         }
@@ -621,13 +625,13 @@ impl Inner {
         peer
     }
 
-    fn driver_of(&self, peer: NodeId) -> Option<&Arc<Driver>> {
+    fn driver_of(&self, peer: NodeId) -> Option<&Arc<LinkDriver>> {
         self.drivers.get(peer.0 as usize % self.drivers.len().max(1))
     }
 
     /// Returns the driver that a shard's worker may drive; `None` if links take longer than an agent should wait for
     /// its turn.
-    fn driver_for(&self, shard: ShardIndex) -> Option<&Arc<Driver>> {
+    fn driver_for(&self, shard: ShardIndex) -> Option<&Arc<LinkDriver>> {
         self.drivers.get(usize::from(shard) % self.drivers.len().max(1)).filter(|_| self.signing.is_none())
     }
 
@@ -720,7 +724,7 @@ impl Inner {
         let mut signed = signing.signer.sign(batch, |news| self.tell_all(news));
         let unsigned = std::mem::take(&mut signed.unsigned);
         if !unsigned.is_empty() {
-            self.guard.say(&format!("{} messages cannot be signed, so they are not sent", unsigned.len()));
+            self.guard.say(&format!("{} messages not sent: they cannot be signed", unsigned.len()));
             self.station.refuse_unsigned(unsigned);
         }
         peer.send(batch, |taken| signing.signer.record(&signed, taken))
@@ -740,7 +744,7 @@ impl Inner {
     }
 }
 
-impl Links for Inner {
+impl Links for HubState {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize {
         let Some(peer) = self.peer(to) else { return usize::MAX };
         let (taken, driver) = match &self.signing {

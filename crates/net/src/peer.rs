@@ -11,7 +11,7 @@ use whimbrel_platform::link::{Item, Measured, News};
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::connection::Accepted;
-use crate::faults::Faults;
+use crate::faults::FaultCounts;
 
 /// Peer of this node, with the shared state of its link.
 pub(crate) struct Peer {
@@ -28,7 +28,7 @@ pub(crate) struct Peer {
     pub wake: Notify,
     /// Connections that the peer made.
     pub accepted: mpsc::UnboundedSender<Box<Accepted>>,
-    outbox: Mutex<Outbox>,
+    outbox: Mutex<PeerOutbox>,
     /// Number of messages in the outbox and in the link's window.
     waiting: AtomicUsize,
     /// Maximal number of messages that wait to be written before their senders wait.
@@ -54,13 +54,13 @@ pub(crate) struct Peer {
     pub no_node: OnceLock<String>,
     /// Last logged failure to connect. It is not logged again and again.
     pub complaint: Mutex<String>,
-    pub figures: Figures,
-    pub faults: Faults,
+    pub figures: LinkFigures,
+    pub faults: FaultCounts,
 }
 
 /// Figures of a link.
 #[derive(Debug, Default)]
-pub(crate) struct Figures {
+pub(crate) struct LinkFigures {
     pub bytes_out: AtomicU64,
     pub bytes_in: AtomicU64,
     pub items_out: AtomicU64,
@@ -72,7 +72,7 @@ pub(crate) struct Figures {
 
 /// Messages that were handed to the link, and are not in its window yet.
 #[derive(Default)]
-struct Outbox {
+struct PeerOutbox {
     items: Vec<Item>,
     /// Number of items that were taken from here and are not written yet.
     unsent: usize,
@@ -111,12 +111,12 @@ impl Peer {
             refused: OnceLock::new(),
             no_node: OnceLock::new(),
             complaint: Mutex::default(),
-            figures: Figures::default(),
-            faults: Faults::default(),
+            figures: LinkFigures::default(),
+            faults: FaultCounts::default(),
         }
     }
 
-    fn outbox(&self) -> MutexGuard<'_, Outbox> {
+    fn outbox(&self) -> MutexGuard<'_, PeerOutbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -42,12 +42,12 @@ pub(crate) fn of_tls(error: &Error) -> Option<RefusalReason> {
 /// Reason why the other end can be no node to link with, if a connection failed for that.
 pub(crate) fn of_no_node(error: &io::Error) -> Option<String> {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())? {
-        Error::InvalidMessage(_) => Some("what answers there does not speak TLS".to_owned()),
+        Error::InvalidMessage(_) => Some("the other end does not speak TLS".to_owned()),
         Error::InvalidCertificate(CertificateError::BadSignature | CertificateError::UnknownIssuer) => {
-            Some("what answers there has a certificate of another authority".to_owned())
+            Some("the other end has a certificate of another authority".to_owned())
         }
-        Error::AlertReceived(alert) => Some(format!("what answers there refuses the handshake: {alert:?}")),
-        error => Some(format!("what answers there is not to be trusted: {error}")),
+        Error::AlertReceived(alert) => Some(format!("the other end refuses the handshake: {alert:?}")),
+        error => Some(format!("the other end is not trusted: {error}")),
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn of_first_bytes(bytes: &[u8]) -> Option<&'static str> {
     Some(match ForeignProtocol::of(bytes)? {
         ForeignProtocol::Json => "these bytes look like JSON: programs connect to the agent port (--agent-port)",
         ForeignProtocol::Tls => {
-            "these bytes look like TLS, and this port speaks none (say --security and --credentials)"
+            "these bytes look like TLS, which this port does not speak (start the node with --security and --credentials)"
         }
         ForeignProtocol::Http => "these bytes look like HTTP: browsers connect to the HTTP port (--http)",
     })
@@ -90,11 +90,11 @@ pub(crate) fn of_answer(bytes: &[u8]) -> Option<String> {
     match bytes {
         [] => None,
         // RFC 8446 5.1: a record's kind, and the version that all of them name.
-        [0x14..=0x17, 3, ..] => Some("what answers there speaks TLS (say --security and --credentials)".to_owned()),
+        [0x14..=0x17, 3, ..] => Some("the other end speaks TLS (use --security and --credentials)".to_owned()),
         _ => {
             let text = String::from_utf8_lossy(bytes.get(..4 * SHOWN_CHARS).unwrap_or(bytes));
             let line: String = text.lines().next().unwrap_or_default().chars().take(SHOWN_CHARS).collect();
-            Some(format!("what answers there says {line:?}"))
+            Some(format!("the other end answers {line:?}"))
         }
     }
 }

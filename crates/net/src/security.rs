@@ -125,7 +125,7 @@ pub enum SecurityError {
     #[error("the certificate, its key and the authority do not fit together: {0}")]
     Unfit(String),
     /// The level needs credentials.
-    #[error("links that are encrypted need credentials: a certificate of the platform's authority")]
+    #[error("encrypted links need credentials: a certificate of the platform's authority")]
     NoCredentials,
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn session_dns_name(agent: &str) -> String {
 
 /// Clients that must show a certificate.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Showing {
+enum ClientAuthentication {
     Nobody,
     WhoLikes,
     Everybody,
@@ -190,17 +190,22 @@ impl Tls {
 
     /// Makes the configuration for links of this level; `None` if the level is open.
     pub fn new(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
-        let showing = if level >= Level::Authenticated { Showing::Everybody } else { Showing::Nobody };
+        let showing =
+            if level >= Level::Authenticated { ClientAuthentication::Everybody } else { ClientAuthentication::Nobody };
         Self::with(level, showing, credentials)
     }
 
     /// Makes the configuration for an agent port of this level. Programs without a certificate have tokens.
     pub fn of_agent_port(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
         // Signatures of messages concern nodes.
-        Self::with(level.min(Level::Authenticated), Showing::WhoLikes, credentials)
+        Self::with(level.min(Level::Authenticated), ClientAuthentication::WhoLikes, credentials)
     }
 
-    fn with(level: Level, showing: Showing, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
+    fn with(
+        level: Level,
+        showing: ClientAuthentication,
+        credentials: Option<&Credentials>,
+    ) -> Result<Option<Self>, SecurityError> {
         if level == Level::Open {
             return Ok(None);
         }
@@ -216,7 +221,8 @@ impl Tls {
         let lists = revocation_lists(&credentials.revoked_pem)?;
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
             .with_crls(lists.iter().cloned());
-        let verifier = if showing == Showing::WhoLikes { verifier.allow_unauthenticated() } else { verifier };
+        let verifier =
+            if showing == ClientAuthentication::WhoLikes { verifier.allow_unauthenticated() } else { verifier };
         let verifier = verifier.build().map_err(|error| unfit(&error))?;
         let server = server_config(showing, credentials, &provider, &verifier)?;
         let client = client_config(level, credentials, &provider, &roots, &lists)?;
@@ -267,7 +273,7 @@ fn provider() -> CryptoProvider {
 }
 
 fn server_config(
-    showing: Showing,
+    showing: ClientAuthentication,
     credentials: &Credentials,
     provider: &Arc<CryptoProvider>,
     verifier: &Arc<dyn ClientCertVerifier>,
@@ -277,8 +283,10 @@ fn server_config(
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| unfit(&error))?;
     let building = match showing {
-        Showing::Nobody => building.with_no_client_auth(),
-        Showing::WhoLikes | Showing::Everybody => building.with_client_cert_verifier(Arc::clone(verifier)),
+        ClientAuthentication::Nobody => building.with_no_client_auth(),
+        ClientAuthentication::WhoLikes | ClientAuthentication::Everybody => {
+            building.with_client_cert_verifier(Arc::clone(verifier))
+        }
     };
     let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
     let mut config = building.with_single_cert(chain, key(&credentials.key_pem)?).map_err(|error| unfit(&error))?;
@@ -354,7 +362,7 @@ impl Identity {
     /// Reason why the identity is not that of a node, connecting from an address; `None` if it is.
     pub fn contradicts(&self, node: &str, from: Option<IpAddr>) -> Option<(RefusalReason, String)> {
         if !self.nodes.contains(&node_dns_name(Some(node))) {
-            return Some((RefusalReason::Impostor, format!("its certificate does not name the node {node}")));
+            return Some((RefusalReason::Impostor, format!("its certificate does not name node {node}")));
         }
         match from {
             Some(from) if !self.addresses.is_empty() && !self.addresses.contains(&from.to_canonical()) => {

@@ -18,9 +18,9 @@ use whimbrel_platform::audit::{Party, RefusalReason};
 use whimbrel_platform::limits::LINK_FORGET_FACTOR;
 use whimbrel_platform::link::{Claim, Frame, FrameKind, Hello, Item, Link, LinkError, LinkEvent};
 
-use crate::arrived::{Arrived, Came, Row};
-use crate::connection::{Accepted, Connection};
-use crate::hub::{self, Inner};
+use crate::arrived::{Arrived, ArrivedElement, MessageRow};
+use crate::connection::{Accepted, LinkConnection};
+use crate::hub::{self, HubState};
 use crate::peer::Peer;
 use crate::refusal;
 use crate::security::Level;
@@ -35,8 +35,8 @@ pub(crate) const SLEEP_MAX: Duration = Duration::from_secs(3600);
 const PEER_CLOSED: &str = "the peer closed the connection";
 
 /// Task of a link.
-struct Task {
-    hub: Arc<Inner>,
+struct LinkTask {
+    hub: Arc<HubState>,
     peer: Arc<Peer>,
     link: Link,
     accepted: UnboundedReceiver<Box<Accepted>>,
@@ -69,7 +69,7 @@ struct Task {
     /// Average size of recent items, in bytes.
     item_bytes: usize,
     /// Next step about the connection.
-    next: Next,
+    next: ConnectionStep,
     /// True if this end connects.
     dials: bool,
     /// Number of credential changes when the peer was checked last.
@@ -87,7 +87,7 @@ struct LastAnswers {
     verified: Option<(Arc<AclMessage>, Digest)>,
 }
 
-enum Next {
+enum ConnectionStep {
     /// Nothing to do.
     Go,
     /// Make a connection.
@@ -99,7 +99,7 @@ enum Next {
 }
 
 /// Event of a connection.
-enum Happening {
+enum SocketEvent {
     Came(usize),
     Wrote,
     Woken,
@@ -107,8 +107,8 @@ enum Happening {
 }
 
 /// Runs a link until its peer or this node leaves for good.
-pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: UnboundedReceiver<Box<Accepted>>) {
-    let mut task = Task {
+pub(crate) async fn run(hub: Arc<HubState>, peer: Arc<Peer>, link: Link, accepted: UnboundedReceiver<Box<Accepted>>) {
+    let mut task = LinkTask {
         dials: false,
         tls_changes: hub.tls_changes.load(Ordering::Acquire),
         is_renewing: false,
@@ -131,15 +131,15 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
         written: 0,
         no_room: false,
         item_bytes: 0,
-        next: Next::Go,
+        next: ConnectionStep::Go,
     };
-    let mut connection: Option<Connection> = None;
+    let mut connection: Option<LinkConnection> = None;
     loop {
         connection = match connection.take() {
             Some(connection) => task.converse(connection).await,
             None => task.find_connection().await,
         };
-        if matches!(task.next, Next::End) {
+        if matches!(task.next, ConnectionStep::End) {
             break;
         }
     }
@@ -151,7 +151,7 @@ pub(crate) async fn run(hub: Arc<Inner>, peer: Arc<Peer>, link: Link, accepted: 
     task.end();
 }
 
-impl Task {
+impl LinkTask {
     fn now(&self) -> Time {
         self.hub.station.now()
     }
@@ -187,15 +187,15 @@ impl Task {
     }
 
     /// Waits for a connection; `None` when the link ends.
-    async fn find_connection(&mut self) -> Option<Connection> {
+    async fn find_connection(&mut self) -> Option<LinkConnection> {
         self.look_after();
-        match std::mem::replace(&mut self.next, Next::Go) {
-            Next::End => {
-                self.next = Next::End;
+        match std::mem::replace(&mut self.next, ConnectionStep::Go) {
+            ConnectionStep::End => {
+                self.next = ConnectionStep::End;
                 None
             }
             _ if std::mem::take(&mut self.granted) => self.begin_claimant(),
-            Next::Connect => self.connect().await,
+            ConnectionStep::Connect => self.connect().await,
             _ => {
                 let until = self.link.poll_timeout().min(self.forget_at());
                 let wait = (until - self.now()).min(SLEEP_MAX);
@@ -208,10 +208,10 @@ impl Task {
         }
     }
 
-    async fn connect(&mut self) -> Option<Connection> {
+    async fn connect(&mut self) -> Option<LinkConnection> {
         let address = self.peer.address()?;
         let tls = self.hub.tls();
-        match Connection::open(&address, tls.as_deref()).await {
+        match LinkConnection::open(&address, tls.as_deref()).await {
             Ok(connection) => {
                 if let Some(name) = self.peer.name.get() {
                     self.link.set_peer(name);
@@ -229,8 +229,11 @@ impl Task {
                 }
                 if self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {
                     let closed = tls.is_some() && error.kind() == io::ErrorKind::UnexpectedEof;
-                    let why =
-                        if closed { "it closes when TLS begins: perhaps it speaks none" } else { &error.to_string() };
+                    let why = if closed {
+                        "the other end closes when TLS begins: it may not speak TLS"
+                    } else {
+                        &error.to_string()
+                    };
                     self.complain(&format!("cannot connect: {why}"));
                 }
                 let now = self.now();
@@ -240,7 +243,7 @@ impl Task {
         }
     }
 
-    fn begin(&mut self, connection: Connection) -> Option<Connection> {
+    fn begin(&mut self, connection: LinkConnection) -> Option<LinkConnection> {
         let now = self.now();
         // A connection is accepted on another runtime than that of its link.
         let Ok(connection) = connection.move_here() else {
@@ -255,7 +258,7 @@ impl Task {
     }
 
     /// Makes an accepted connection the link's.
-    fn begin_accepted(&mut self, accepted: Accepted) -> Option<Connection> {
+    fn begin_accepted(&mut self, accepted: Accepted) -> Option<LinkConnection> {
         if let Some(address) = accepted.address() {
             self.peer.listens_at(address);
         }
@@ -266,7 +269,7 @@ impl Task {
     }
 
     /// Decides about a connection that was made by the peer's name. Returns the connection if it is the link's.
-    fn consider(&mut self, accepted: Box<Accepted>) -> Option<Connection> {
+    fn consider(&mut self, accepted: Box<Accepted>) -> Option<LinkConnection> {
         match self.link.handle_claim(self.now(), &accepted.hello) {
             Claim::Granted => return self.begin_accepted(*accepted),
             Claim::Waits => self.claimant = Some(accepted),
@@ -276,7 +279,7 @@ impl Task {
     }
 
     /// Makes the waiting connection the link's.
-    fn begin_claimant(&mut self) -> Option<Connection> {
+    fn begin_claimant(&mut self) -> Option<LinkConnection> {
         let claimant = self.claimant.take()?;
         self.begin_accepted(*claimant)
     }
@@ -293,21 +296,21 @@ impl Task {
     }
 
     /// Exchanges bytes until something about the connection changes. Returns the connection to use then.
-    async fn converse(&mut self, mut connection: Connection) -> Option<Connection> {
+    async fn converse(&mut self, mut connection: LinkConnection) -> Option<LinkConnection> {
         let hub = Arc::clone(&self.hub);
         let peer = Arc::clone(&self.peer);
         let mut woken = pin!(peer.wake.notified());
         let mut alarm = pin!(tokio::time::sleep(Duration::ZERO));
         loop {
             if let Err(error) = self.take_frames(&mut connection) {
-                self.next = Next::Close(error);
+                self.next = ConnectionStep::Close(error);
             }
             self.look_after();
             self.look_over(&connection);
-            match std::mem::replace(&mut self.next, Next::Go) {
-                Next::Go if std::mem::take(&mut self.granted) => return self.begin_claimant(),
-                Next::Go => {}
-                Next::Close(error) => return self.hang_up(connection, &error).await,
+            match std::mem::replace(&mut self.next, ConnectionStep::Go) {
+                ConnectionStep::Go if std::mem::take(&mut self.granted) => return self.begin_claimant(),
+                ConnectionStep::Go => {}
+                ConnectionStep::Close(error) => return self.hang_up(connection, &error).await,
                 next => {
                     self.next = next;
                     return Some(connection);
@@ -319,25 +322,25 @@ impl Task {
             let happened = poll_fn(|cx| {
                 if woken.as_mut().poll(cx).is_ready() {
                     woken.set(peer.wake.notified());
-                    return Poll::Ready(Ok(Happening::Woken));
+                    return Poll::Ready(Ok(SocketEvent::Woken));
                 }
                 if let Poll::Ready(happened) = self.poll_connection(cx, &mut connection) {
                     return Poll::Ready(happened);
                 }
-                alarm.as_mut().poll(cx).map(|()| Ok(Happening::Woken))
+                alarm.as_mut().poll(cx).map(|()| Ok(SocketEvent::Woken))
             });
             match happened.await {
-                Ok(Happening::Came(0)) => {
+                Ok(SocketEvent::Came(0)) => {
                     self.note_answer(&connection);
                     return self.lost_connection(PEER_CLOSED);
                 }
-                Ok(Happening::Came(count)) => {
+                Ok(SocketEvent::Came(count)) => {
                     self.peer.figures.bytes_in.fetch_add(count as u64, Ordering::Relaxed);
                     hub.note_came(&peer);
                     connection.incoming.fill(count);
                 }
-                Ok(Happening::Wrote | Happening::Woken) => {}
-                Ok(Happening::Accepted(accepted)) => {
+                Ok(SocketEvent::Wrote | SocketEvent::Woken) => {}
+                Ok(SocketEvent::Accepted(accepted)) => {
                     if let Some(connection) = self.consider(accepted) {
                         return Some(connection);
                     }
@@ -356,7 +359,11 @@ impl Task {
     }
 
     /// Writes as much as possible, then reads as much as possible.
-    fn poll_connection(&mut self, cx: &mut Context<'_>, connection: &mut Connection) -> Poll<io::Result<Happening>> {
+    fn poll_connection(
+        &mut self,
+        cx: &mut Context<'_>,
+        connection: &mut LinkConnection,
+    ) -> Poll<io::Result<SocketEvent>> {
         let mut wrote = false;
         while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
             match Pin::new(&mut connection.socket).poll_write(cx, rest) {
@@ -372,18 +379,18 @@ impl Task {
         }
         let mut room = ReadBuf::new(connection.incoming.room());
         match Pin::new(&mut connection.socket).poll_read(cx, &mut room) {
-            Poll::Ready(outcome) => return Poll::Ready(outcome.map(|()| Happening::Came(room.filled().len()))),
-            Poll::Pending if wrote => return Poll::Ready(Ok(Happening::Wrote)),
+            Poll::Ready(outcome) => return Poll::Ready(outcome.map(|()| SocketEvent::Came(room.filled().len()))),
+            Poll::Pending if wrote => return Poll::Ready(Ok(SocketEvent::Wrote)),
             Poll::Pending => {}
         }
         match self.accepted.poll_recv(cx) {
-            Poll::Ready(Some(accepted)) => Poll::Ready(Ok(Happening::Accepted(accepted))),
+            Poll::Ready(Some(accepted)) => Poll::Ready(Ok(SocketEvent::Accepted(accepted))),
             _ => Poll::Pending,
         }
     }
 
     /// Takes all frames that have arrived, and hands on their items.
-    fn take_frames(&mut self, connection: &mut Connection) -> Result<(), LinkError> {
+    fn take_frames(&mut self, connection: &mut LinkConnection) -> Result<(), LinkError> {
         let now = self.now();
         let outcome = loop {
             let used = match connection.incoming.frame() {
@@ -423,7 +430,7 @@ impl Task {
     }
 
     /// Closes the connection if the peer is no longer trusted after a change of credentials.
-    fn look_over(&mut self, connection: &Connection) {
+    fn look_over(&mut self, connection: &LinkConnection) {
         let changes = self.hub.tls_changes.load(Ordering::Acquire);
         if changes == self.tls_changes {
             return;
@@ -435,12 +442,12 @@ impl Task {
             self.hub.refuse(reason, Party::named(&self.principal()), &error.to_string());
             let now = self.now();
             self.link.handle_disconnected(now);
-            self.next = Next::Close(LinkError::Impostor(error.to_string()));
+            self.next = ConnectionStep::Close(LinkError::Impostor(error.to_string()));
         }
     }
 
     /// Checks at a hello that the peer is the same node as before, or a new one.
-    fn check_hello(&self, connection: &Connection, frame: &Frame<'_>) -> Result<(), LinkError> {
+    fn check_hello(&self, connection: &LinkConnection, frame: &Frame<'_>) -> Result<(), LinkError> {
         if frame.kind != FrameKind::Hello {
             return Ok(());
         }
@@ -448,7 +455,7 @@ impl Task {
         if let Some((reason, why)) = connection.contradicts(&hello.node, self.hub.level) {
             // The address alone is proven.
             let from = connection.host().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-            self.hub.refuse(reason, Party::Stranger(from), &format!("it says it is {:?}: {why}", hello.node));
+            self.hub.refuse(reason, Party::Stranger(from), &format!("claimed node {:?}: {why}", hello.node));
             return Err(LinkError::Impostor(why));
         }
         if self.hub.assign_name(&self.peer, &hello.node) {
@@ -469,15 +476,15 @@ impl Task {
         let mut known = LastAnswers::default();
         for came in all.drain(..) {
             match came {
-                Came::Row(row) => self.hand_on_row(row, &mut known),
-                Came::Item(Item::Message(envelope)) => self.sort_out(envelope, &mut known),
-                Came::Item(Item::Forwarded(envelope)) => {
+                ArrivedElement::Row(row) => self.hand_on_row(row, &mut known),
+                ArrivedElement::Item(Item::Message(envelope)) => self.sort_out(envelope, &mut known),
+                ArrivedElement::Item(Item::Forwarded(envelope)) => {
                     known.speaks = None;
                     self.let_arrive();
                     self.hub.station.arrive_forwarded(self.peer.id, envelope);
                 }
-                Came::Item(Item::Void) => {}
-                Came::Item(Item::News(news)) => {
+                ArrivedElement::Item(Item::Void) => {}
+                ArrivedElement::Item(Item::News(news)) => {
                     known.speaks = None;
                     self.let_arrive();
                     self.hub.hear(self.peer.id, *news);
@@ -514,7 +521,7 @@ impl Task {
     }
 
     /// Hands on a row. All its messages are from one sender: one check serves all, if none is signed.
-    fn hand_on_row(&mut self, row: Row, known: &mut LastAnswers) {
+    fn hand_on_row(&mut self, row: MessageRow, known: &mut LastAnswers) {
         let sender = row.bodies.first().map(|first| first.sender);
         if self.hub.signing.is_some() || !sender.is_some_and(|sender| self.speaks_for(sender, known)) {
             return row.into_envelopes().for_each(|envelope| self.sort_out(envelope, known));
@@ -539,7 +546,7 @@ impl Task {
     #[cold]
     fn refuse_forged(&mut self) {
         for envelope in &self.forged {
-            let why = format!("its sender {} is not an agent of that node", envelope.body.sender);
+            let why = format!("sender {} is not an agent of that node", envelope.body.sender);
             self.hub.refuse_message(RefusalReason::Forged, &self.peer_name(), envelope, &why);
         }
         self.hub.station.refuse_forged(std::mem::take(&mut self.forged));
@@ -584,10 +591,10 @@ impl Task {
         self.peer.figures.round_trip_us.store(round_trip_us, Ordering::Relaxed);
         if now >= self.forget_at() {
             self.peer.forgotten.store(true, Ordering::Release);
-            self.next = Next::End;
+            self.next = ConnectionStep::End;
         }
         if self.peer.leaving.load(Ordering::Acquire) && !self.link.is_up() {
-            self.next = Next::End;
+            self.next = ConnectionStep::End;
         }
     }
 
@@ -607,8 +614,8 @@ impl Task {
 
     fn react(&mut self, event: LinkEvent) {
         match event {
-            LinkEvent::Connect => self.next = Next::Connect,
-            LinkEvent::Close(error) => self.next = Next::Close(error),
+            LinkEvent::Connect => self.next = ConnectionStep::Connect,
+            LinkEvent::Close(error) => self.next = ConnectionStep::Close(error),
             LinkEvent::ClaimGranted => self.granted = true,
             LinkEvent::ClaimRefused(why) => self.refuse_claimant(why),
             LinkEvent::Began => self.introduce(),
@@ -624,8 +631,8 @@ impl Task {
                 self.peer.done(messages.len());
                 self.say(&match messages.len() {
                     0 => "the node is lost".to_owned(),
-                    1 => "the node is lost, and a message for it".to_owned(),
-                    several => format!("the node is lost, and {several} messages for it"),
+                    1 => "the node is lost, with 1 message for it".to_owned(),
+                    several => format!("the node is lost, with {several} messages for it"),
                 });
                 self.hub.station.lose(self.peer.id, messages);
                 self.lost_since = Some(self.now());
@@ -638,7 +645,7 @@ impl Task {
             }
             LinkEvent::Left => {
                 self.peer.left.store(true, Ordering::Release);
-                self.next = Next::End;
+                self.next = ConnectionStep::End;
             }
             _ => {}
         }
@@ -718,7 +725,7 @@ impl Task {
         }
     }
 
-    fn lost_connection(&mut self, why: &str) -> Option<Connection> {
+    fn lost_connection(&mut self, why: &str) -> Option<LinkConnection> {
         self.peer.up.store(false, Ordering::Release);
         let now = self.now();
         self.link.handle_disconnected(now);
@@ -732,7 +739,7 @@ impl Task {
     }
 
     /// Notes that the received bytes are no node's, if there are any.
-    fn note_answer(&self, connection: &Connection) {
+    fn note_answer(&self, connection: &LinkConnection) {
         if let Some(why) = refusal::of_answer(connection.incoming.unused()) {
             self.note_no_node(&why);
         }
@@ -744,12 +751,12 @@ impl Task {
         self.complain(&error.to_string());
         self.peer.faults.note(error.reason());
         if now >= *self.absent_since.get_or_insert(now) + self.hub.patience {
-            self.next = Next::End;
+            self.next = ConnectionStep::End;
         }
     }
 
     /// Closes a connection after an error, or ends the link if no other connection would succeed.
-    async fn hang_up(&mut self, connection: Connection, error: &LinkError) -> Option<Connection> {
+    async fn hang_up(&mut self, connection: LinkConnection, error: &LinkError) -> Option<LinkConnection> {
         self.peer.up.store(false, Ordering::Release);
         if error.is_of_other_node() {
             self.note_absence(error);
@@ -773,7 +780,7 @@ impl Task {
                 let _ = self.peer.refused.set(why.clone());
             }
             if self.peer.dials() || self.peer.figures.items_in.load(Ordering::Relaxed) == 0 {
-                self.next = Next::End;
+                self.next = ConnectionStep::End;
             }
         }
         let farewell = error.refusal();

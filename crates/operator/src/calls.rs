@@ -33,10 +33,14 @@ pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
         let text = format!("a request is one line, of {CONTROL_REQUEST_BYTES_MAX} bytes at most");
         return Err(refuse(text));
     }
-    let version = serde_json::from_slice::<Version>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    let version =
+        serde_json::from_slice::<Version>(line).map_err(|error| refuse(format!("malformed request: {error}")))?;
     if version.version != VERSION {
-        return Err(refuse(format!("this node speaks version {VERSION}, not {}", version.version)));
+        return Err(refuse(format!(
+            "this node speaks version {VERSION} of the control protocol, not {}",
+            version.version
+        )));
     }
-    let call = serde_json::from_slice::<Call>(line).map_err(|error| refuse(format!("no request: {error}")))?;
+    let call = serde_json::from_slice::<Call>(line).map_err(|error| refuse(format!("malformed request: {error}")))?;
     Ok(call.request)
 }

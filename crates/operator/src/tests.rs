@@ -154,11 +154,11 @@ fn malformed_requests_are_refused() {
     assert_eq!(kill, Ok(Request::Kill { agent: "bob".to_owned() }));
     for (line, why) in [
         (&b"{\"version\": 1, \"request\": \"node\"}"[..], "one line"),
-        (b"{\"version\": 2, \"request\": \"dance\"}\n", "version 1, not 2"),
+        (b"{\"version\": 2, \"request\": \"dance\"}\n", "version 1 of the control protocol, not 2"),
         (b"{\"version\": 1, \"request\": \"dance\"}\n", "dance"),
         (b"{\"request\": \"node\"}\n", "version"),
-        (b"\xff\xfe\n", "no request"),
-        (b"\n", "no request"),
+        (b"\xff\xfe\n", "malformed request"),
+        (b"\n", "malformed request"),
     ] {
         let refusal = read_call(line).expect_err("it is none");
         assert!(refusal.reason == Reason::BadRequest && refusal.text.contains(why), "{}", refusal.text);

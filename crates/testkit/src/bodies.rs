@@ -7,12 +7,12 @@ use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
 /// A body that does `work` each turn.
 pub fn turning(work: impl FnMut(&mut Turn<'_>) -> Next + Send + 'static) -> Box<dyn AgentBody> {
-    Box::new(Turning(work))
+    Box::new(TurningBody(work))
 }
 
-struct Turning<F>(F);
+struct TurningBody<F>(F);
 
-impl<F: FnMut(&mut Turn<'_>) -> Next + Send> AgentBody for Turning<F> {
+impl<F: FnMut(&mut Turn<'_>) -> Next + Send> AgentBody for TurningBody<F> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         (self.0)(turn)
     }
@@ -20,12 +20,12 @@ impl<F: FnMut(&mut Turn<'_>) -> Next + Send> AgentBody for Turning<F> {
 
 /// A body that does `work` for each message.
 pub fn answering(work: impl FnMut(MessageBody, &mut Turn<'_>) + Send + 'static) -> Box<dyn AgentBody> {
-    Box::new(Answering(work))
+    Box::new(AnsweringBody(work))
 }
 
-struct Answering<F>(F);
+struct AnsweringBody<F>(F);
 
-impl<F: FnMut(MessageBody, &mut Turn<'_>) + Send> AgentBody for Answering<F> {
+impl<F: FnMut(MessageBody, &mut Turn<'_>) + Send> AgentBody for AnsweringBody<F> {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         for _ in 0..turn.budget {
             let Some(message) = turn.mailbox.take() else { return Next::Wait };

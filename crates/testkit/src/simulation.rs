@@ -16,8 +16,8 @@ use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Event, Next, Observer, Outbox, Services, Time, Turn};
 
-use crate::slots::Slots;
-use crate::world::{World, locked};
+use crate::slots::SimulatedSlots;
+use crate::world::{SimulatedWorld, locked};
 use crate::{Network, Random};
 
 /// Turns one call may take: an agent that is never idle fails its test instead of hanging it.
@@ -34,14 +34,14 @@ pub struct Simulation {
     seed: u64,
     random: Random,
     now: Time,
-    world: Arc<World>,
-    slots: Slots,
+    world: Arc<SimulatedWorld>,
+    slots: SimulatedSlots,
     network: Network,
     dead_letters: DeadLetters,
     counters: Counters,
     mailbox_max: usize,
     observers: Vec<Arc<dyn Observer>>,
-    trace: Option<Arc<Trace>>,
+    trace: Option<Arc<EventTrace>>,
     ended: Vec<(Symbol, EndReason)>,
     exit_code: Option<i32>,
 }
@@ -50,13 +50,13 @@ impl Simulation {
     /// A platform named `home`, with the agents `ams` and `df`, whose run depends on this seed.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let world = Arc::new(World::new("home", Random::new(random.next_u64())));
+        let world = Arc::new(SimulatedWorld::new("home", Random::new(random.next_u64())));
         let mut simulation = Self {
             seed,
             random,
             now: Time::ZERO,
             world,
-            slots: Slots::default(),
+            slots: SimulatedSlots::default(),
             network: Network::default(),
             dead_letters: DeadLetters::new(),
             counters: Counters::default(),
@@ -130,7 +130,7 @@ impl Simulation {
 
     /// Records a line for each event from now on, for [`Simulation::trace`].
     pub fn record_trace(&mut self) {
-        let trace = Arc::new(Trace::default());
+        let trace = Arc::new(EventTrace::default());
         self.trace = Some(Arc::clone(&trace));
         self.observe(trace);
     }
@@ -514,11 +514,11 @@ impl Simulation {
 
 /// Observer that records events as lines.
 #[derive(Default)]
-struct Trace {
+struct EventTrace {
     lines: Mutex<Vec<String>>,
 }
 
-impl Observer for Trace {
+impl Observer for EventTrace {
     fn observe(&self, at: Time, event: Event<'_>) {
         locked(&self.lines).push(format!("{} ms {event}", at.as_ms()));
     }

@@ -9,7 +9,7 @@ use whimbrel_platform::{AgentBody, Mailbox, Time};
 use crate::Random;
 
 /// Slot of an agent.
-pub(crate) struct Slot {
+pub(crate) struct SimulatedSlot {
     pub body: Box<dyn AgentBody>,
     pub mailbox: Mailbox,
     /// True if the agent gets no turns.
@@ -24,25 +24,26 @@ pub(crate) struct Slot {
 
 /// All agents by name. Nothing here depends on the order of symbols, which differs from process to process.
 #[derive(Default)]
-pub(crate) struct Slots {
-    by_name: FxHashMap<Symbol, Slot>,
+pub(crate) struct SimulatedSlots {
+    by_name: FxHashMap<Symbol, SimulatedSlot>,
     runnable: Vec<Symbol>,
     timers: BTreeMap<(Time, u64), Symbol>,
     timers_set: u64,
 }
 
-impl Slots {
+impl SimulatedSlots {
     /// Adds an agent that gets its first turn when it is run.
     pub fn add(&mut self, name: Symbol, body: Box<dyn AgentBody>) {
-        let slot = Slot { body, mailbox: Mailbox::default(), held: true, due: true, listed: false, timer: None };
+        let slot =
+            SimulatedSlot { body, mailbox: Mailbox::default(), held: true, due: true, listed: false, timer: None };
         self.by_name.insert(name, slot);
     }
 
-    pub fn find(&mut self, name: Symbol) -> Option<&mut Slot> {
+    pub fn find(&mut self, name: Symbol) -> Option<&mut SimulatedSlot> {
         self.by_name.get_mut(&name)
     }
 
-    pub fn remove(&mut self, name: Symbol) -> Option<Slot> {
+    pub fn remove(&mut self, name: Symbol) -> Option<SimulatedSlot> {
         self.by_name.remove(&name)
     }
 

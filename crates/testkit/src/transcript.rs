@@ -22,7 +22,7 @@ pub struct Transcript {
     /// of the README.
     pub needs: Option<String>,
     grant: GrantData,
-    steps: Vec<Step>,
+    steps: Vec<TranscriptStep>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -35,7 +35,7 @@ struct GrantData {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Step {
+enum TranscriptStep {
     Client(Json),
     Node(Json),
     Closed(bool),
@@ -116,28 +116,28 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn step(&mut self, step: &Step) -> Result<(), String> {
+    fn step(&mut self, step: &TranscriptStep) -> Result<(), String> {
         match step {
-            Step::Client(frame) => {
+            TranscriptStep::Client(frame) => {
                 if !std::mem::replace(&mut self.connected, true) {
                     self.node.connect();
                 }
                 let bytes = self.bytes_of(&self.filled(frame))?;
                 self.node.write(bytes);
             }
-            Step::Node(expected) => return self.expect(expected),
-            Step::Closed(is_closed) => {
+            TranscriptStep::Node(expected) => return self.expect(expected),
+            TranscriptStep::Closed(is_closed) => {
                 self.connected = !is_closed;
                 if self.node.is_closed() != *is_closed {
                     return Err(format!("closed is to be {is_closed}"));
                 }
             }
-            Step::Break(breaks) => {
+            TranscriptStep::Break(breaks) => {
                 self.connected = !breaks;
                 self.node.break_off();
             }
-            Step::WaitMs(ms) => self.node.wait_ms(*ms),
-            Step::SilentMs(ms) => {
+            TranscriptStep::WaitMs(ms) => self.node.wait_ms(*ms),
+            TranscriptStep::SilentMs(ms) => {
                 self.node.wait_ms(*ms);
                 while !self.node.is_silent()
                     && let Some(bytes) = self.node.read()

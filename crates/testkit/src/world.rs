@@ -21,7 +21,7 @@ use crate::simulation::ProgramLoader;
 const START_WALL_MS: u64 = 1_700_000_000_000;
 
 /// Part of a simulation that agents reach during their turns.
-pub(crate) struct World {
+pub(crate) struct SimulatedWorld {
     pub ams: Mutex<Ams>,
     pub df: Mutex<Df>,
     pub topics: Mutex<Topics>,
@@ -47,7 +47,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl World {
+impl SimulatedWorld {
     pub fn new(platform: &str, random: Random) -> Self {
         Self {
             ams: Mutex::new(Ams::new(platform)),
@@ -93,7 +93,7 @@ impl World {
     }
 }
 
-impl Directory for World {
+impl Directory for SimulatedWorld {
     fn ams(&self, work: &mut dyn FnMut(&mut Ams)) {
         work(&mut locked(&self.ams));
     }
@@ -103,7 +103,7 @@ impl Directory for World {
     }
 }
 
-impl Services for World {
+impl Services for SimulatedWorld {
     fn platform(&self) -> Symbol {
         locked(&self.ams).platform()
     }

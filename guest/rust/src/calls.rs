@@ -57,7 +57,7 @@ pub fn handle(make: fn() -> Box<dyn Calls>, ptr: i32, len: i32) -> i32 {
     let bytes = unsafe { handed_over(ptr, len) };
     called(make, |agent| match Message::decode(bytes) {
         Ok(message) => agent.message(message),
-        Err(error) => Err(format!("the node handed over what is no message: {error}")),
+        Err(error) => Err(format!("malformed message from the node: {error}")),
     })
 }
 

@@ -439,7 +439,7 @@ impl Errand {
             Err(reason) => (Performative::Failure, Value::text(reason)),
         };
         if let Err(error) = ctx.send(&self.answer(performative, content)) {
-            ctx.log(crate::Level::Error, format!("what the minion found cannot be sent: {error}"));
+            ctx.log(crate::Level::Error, format!("the minion's result cannot be sent: {error}"));
         }
         ctx.stop();
     }

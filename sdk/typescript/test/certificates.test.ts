@@ -114,9 +114,9 @@ describe("in a browser", { skip: WITHOUT_NODE || withoutBrowser(), concurrency: 
       assert.match(told["own again"] ?? "", /^bob@/);
       assert.match(told["for another name"] ?? "", /not-allowed/);
       assert.match(told["revoked"] ?? "", /unauthorised: .*revoked/i);
-      assert.match(told["of another authority"] ?? "", /unauthorised: .*not to be trusted/);
+      assert.match(told["of another authority"] ?? "", /unauthorised: .*not trusted/);
       assert.match(told["with another key"] ?? "", /unauthorised: .*not signed with the key/);
-      assert.match(told["none"] ?? "", /unauthorised: no token or certificate/);
+      assert.match(told["none"] ?? "", /unauthorised: no accepted token or certificate/);
       const counted = async (): Promise<Record<string, number>> => {
         const security = await fetch(`http://${society.gateway}/api/v1/security`, { headers: { authorization: `Bearer ${ADMIN}` } });
         const { refusals } = (await security.json()) as { readonly refusals: readonly { readonly reason: string; readonly count: number }[] };

@@ -490,7 +490,7 @@ fn garbage_on_the_socket_is_answered_and_harms_nobody() {
         assert_eq!((&answer["answer"], &answer["reason"]), (&"error".into(), &"bad_request".into()), "{garbage:?}");
     }
     let later: Value = serde_json::from_str(&say(b"{\"version\":2,\"request\":\"node\"}\n")).expect("an answer");
-    assert_eq!(later["text"], "this node speaks version 1, not 2");
+    assert_eq!(later["text"], "this node speaks version 1 of the control protocol, not 2");
     let deep =
         format!("{{\"version\":1,\"request\":\"send\",\"message\":{}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000));
     assert!(say(deep.as_bytes()).contains("bad_request"));

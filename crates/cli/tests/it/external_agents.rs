@@ -401,10 +401,7 @@ fn who_has_no_token_is_turned_away_and_tokens_are_for_names() {
         let seen = super::Seen::from(seen);
         seen.out + seen.err.lines().last().unwrap_or_default()
     };
-    assert_eq!(
-        ending("ada", "something else"),
-        "RuntimeError: unauthorised: no token or certificate that lets anybody in"
-    );
+    assert_eq!(ending("ada", "something else"), "RuntimeError: unauthorised: no accepted token or certificate");
     let refused = ending("bob", token);
     assert_eq!(refused, "RuntimeError: not-allowed: ada sensor* may have no agent called bob");
     assert!(ending("sensor7", token).starts_with("created"));

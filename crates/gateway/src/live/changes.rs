@@ -6,11 +6,11 @@ use whimbrel_operator::AgentInfo;
 
 /// Agents as the client knows them.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct KnownAgents {
     agents: FxHashMap<String, AgentInfo>,
 }
 
-impl Told {
+impl KnownAgents {
     /// Returns the agents that changed and the names of agents that are gone. A change of age alone is no change:
     /// clients count time themselves.
     pub fn changes(&mut self, now: &[AgentInfo]) -> (Vec<AgentInfo>, Vec<String>) {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn unchanged_agents_are_left_out() {
-        let mut told = Told::default();
+        let mut told = KnownAgents::default();
         let first = [agent("a", 0, 1), agent("b", 0, 1), agent("c", 0, 1)];
         assert_eq!(told.changes(&first), (first.to_vec(), vec![]));
         assert_eq!(told.changes(&first), (vec![], vec![]));

@@ -27,13 +27,13 @@ use whimbrel_platform::limits::{
     LIVE_WRITE_PATIENCE_MS,
 };
 
-use self::said::{Said, Told, What};
+use self::said::{ClientFrame, NodeFrame, WatchSubject};
 use crate::access::Role;
 use crate::routes::Admin;
 use crate::server::closed;
-use crate::shared::Shared;
+use crate::shared::GatewayState;
 use crate::sockets::WebSocket;
-use crate::visitors::Visit;
+use crate::visitors::VisitorPlace;
 use whimbrel_operator::{Answer, Reason, Refusal, Request};
 
 /// Subprotocol name of the live socket.
@@ -65,7 +65,7 @@ const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
 pub(crate) type Outbox = mpsc::Sender<Utf8Bytes>;
 
 /// Serves a live socket until it ends.
-pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAddr, visit: Visit) {
+pub(crate) async fn serve(shared: Arc<GatewayState>, mut socket: WebSocket, from: IpAddr, visit: VisitorPlace) {
     let greeted = tokio::select! {
         greeted = timeout(HELLO_PATIENCE, greet(&shared, &mut socket, from)) => greeted.ok().flatten(),
         () = visit.sent_away() => return,
@@ -78,8 +78,8 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAd
                     () = tokio::time::sleep(shared.wait_of_wrong_token(from)) => {}
                     () = visit.sent_away() => return,
                 }
-                let text = "this node does not know that token";
-                say(&mut socket, &Told::Error(Refusal::new(Reason::Unauthorised, text))).await;
+                let text = "unknown token";
+                say(&mut socket, &NodeFrame::Error(Refusal::new(Reason::Unauthorised, text))).await;
             }
             let _ = timeout(HELLO_PATIENCE, socket.close(None)).await;
             return;
@@ -87,21 +87,21 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut socket: WebSocket, from: IpAd
     };
     drop(visit);
     let Some(_counted) = shared.live_socket(role) else {
-        let text = "as many look at this node as may";
+        let text = "this node has its maximum of consoles: close one";
         shared.refuse(RefusalReason::TooMany, from, text);
-        say(&mut socket, &Told::Error(Refusal::new(Reason::Busy, text))).await;
+        say(&mut socket, &NodeFrame::Error(Refusal::new(Reason::Busy, text))).await;
         let _ = timeout(HELLO_PATIENCE, socket.close(None)).await;
         return;
     };
     socket.get_mut().release();
     let Answer::Node(node) = shared.answer(Request::Node).await else { return };
     let features: Vec<&str> = FEATURES.to_vec();
-    if !say(&mut socket, &Told::Welcome { role, node, features }).await {
+    if !say(&mut socket, &NodeFrame::Welcome { role, node, features }).await {
         return;
     }
     let (outbox, waiting) = mpsc::channel(LIVE_WAITING_MAX);
     let asks = Arc::new(tokio::sync::Semaphore::new(LIVE_ASKS_MAX));
-    Client { shared, role, from, outbox, asks, watches: FxHashMap::default() }.converse(socket, waiting).await;
+    LiveClient { shared, role, from, outbox, asks, watches: FxHashMap::default() }.converse(socket, waiting).await;
 }
 
 /// First frame of a live socket.
@@ -112,14 +112,14 @@ enum Greeting {
 }
 
 /// Reads the client's greeting; `None` if its first message is no hello.
-async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<Greeting> {
+async fn greet(shared: &GatewayState, socket: &mut WebSocket, from: IpAddr) -> Option<Greeting> {
     let said = match socket.next().await?.ok()? {
-        Message::Text(text) => serde_json::from_str::<Said>(&text).ok(),
+        Message::Text(text) => serde_json::from_str::<ClientFrame>(&text).ok(),
         _ => None,
     };
-    let Some(Said::Hello { token }) = said else {
+    let Some(ClientFrame::Hello { token }) = said else {
         shared.refuse(RefusalReason::Malformed, from, "no hello");
-        say(socket, &Told::Error(Refusal::new(Reason::BadRequest, "say hello first"))).await;
+        say(socket, &NodeFrame::Error(Refusal::new(Reason::BadRequest, "the first message must be a hello"))).await;
         return None;
     };
     Some(shared.access.role(&token).map_or_else(
@@ -132,21 +132,21 @@ async fn greet(shared: &Shared, socket: &mut WebSocket, from: IpAddr) -> Option<
 }
 
 /// Writes a message at once; false if the connection is broken.
-async fn say(socket: &mut WebSocket, told: &Told<'_>) -> bool {
+async fn say(socket: &mut WebSocket, told: &NodeFrame<'_>) -> bool {
     matches!(timeout(WRITE_PATIENCE, socket.send(Message::Text(told.text()))).await, Ok(Ok(())))
 }
 
 /// Client of a live socket.
-struct Client {
-    shared: Arc<Shared>,
+struct LiveClient {
+    shared: Arc<GatewayState>,
     role: Role,
     from: IpAddr,
     outbox: Outbox,
     asks: Arc<tokio::sync::Semaphore>,
-    watches: FxHashMap<u64, watches::Watch>,
+    watches: FxHashMap<u64, watches::LiveWatch>,
 }
 
-impl Client {
+impl LiveClient {
     async fn converse(mut self, mut socket: WebSocket, mut waiting: mpsc::Receiver<Utf8Bytes>) {
         let mut closing = self.shared.closing.subscribe();
         let ended = loop {
@@ -160,9 +160,9 @@ impl Client {
                         }
                     }
                     Some(Ok(Message::Binary(bytes))) => {
-                        let refusal = Refusal::new(Reason::BadRequest, "this socket speaks JSON, as text");
+                        let refusal = Refusal::new(Reason::BadRequest, "binary message: this socket takes JSON as text");
                         self.refuse_bytes(&bytes);
-                        if !say(&mut socket, &Told::Refused { id: None, refusal }).await {
+                        if !say(&mut socket, &NodeFrame::Refused { id: None, refusal }).await {
                             return;
                         }
                     }
@@ -184,39 +184,39 @@ impl Client {
     }
 
     fn refuse_bytes(&self, bytes: &Bytes) {
-        self.shared.refuse(RefusalReason::Malformed, self.from, &format!("{} bytes that are no text", bytes.len()));
+        self.shared.refuse(RefusalReason::Malformed, self.from, &format!("binary message of {} bytes", bytes.len()));
     }
 
     /// Carries out a client's message, and returns the answer that is ready at once.
-    fn hear(&mut self, text: &str) -> Option<Told<'static>> {
-        match serde_json::from_str::<Said>(text) {
-            Ok(Said::Hello { .. }) => {
-                Some(Told::Refused { id: None, refusal: Refusal::new(Reason::BadRequest, "hello was said already") })
+    fn hear(&mut self, text: &str) -> Option<NodeFrame<'static>> {
+        match serde_json::from_str::<ClientFrame>(text) {
+            Ok(ClientFrame::Hello { .. }) => {
+                Some(NodeFrame::Refused { id: None, refusal: Refusal::new(Reason::BadRequest, "repeated hello") })
             }
-            Ok(Said::Ask { id, request }) => self.ask(id, *request),
-            Ok(Said::Watch { id, every_ms, what }) => self.watch(id, every_ms, *what),
-            Ok(Said::Unwatch { id }) => {
+            Ok(ClientFrame::Ask { id, request }) => self.ask(id, *request),
+            Ok(ClientFrame::Watch { id, every_ms, what }) => self.watch(id, every_ms, *what),
+            Ok(ClientFrame::Unwatch { id }) => {
                 self.watches.remove(&id);
                 None
             }
             Err(error) => {
                 self.shared.refuse(RefusalReason::Malformed, self.from, "live socket");
                 let id = said::id_of(text);
-                Some(Told::Refused { id, refusal: Refusal::new(Reason::BadRequest, error.to_string()) })
+                Some(NodeFrame::Refused { id, refusal: Refusal::new(Reason::BadRequest, error.to_string()) })
             }
         }
     }
 
-    fn ask(&self, id: u64, request: Request) -> Option<Told<'static>> {
+    fn ask(&self, id: u64, request: Request) -> Option<NodeFrame<'static>> {
         if let Err(refusal) = self.permits(&request) {
-            return Some(Told::Answer { id, answer: Box::new(Answer::Error(refusal)) });
+            return Some(NodeFrame::Answer { id, answer: Box::new(Answer::Error(refusal)) });
         }
         let Ok(permit) = Arc::clone(&self.asks).try_acquire_owned() else {
             let refusal = Refusal::new(
                 Reason::Busy,
-                format!("{LIVE_ASKS_MAX} questions of this socket are being answered: wait for one of them"),
+                format!("this socket has {LIVE_ASKS_MAX} requests in progress: wait for an answer"),
             );
-            return Some(Told::Answer { id, answer: Box::new(Answer::Error(refusal)) });
+            return Some(NodeFrame::Answer { id, answer: Box::new(Answer::Error(refusal)) });
         };
         let (shared, outbox, from) = (Arc::clone(&self.shared), self.outbox.clone(), self.from);
         tokio::spawn(async move {
@@ -228,7 +228,7 @@ impl Client {
                     false => shared.act(Admin(from), request).await,
                 };
                 let answer = Box::new(answer);
-                let _ = outbox.send(Told::Answer { id, answer }.text()).await;
+                let _ = outbox.send(NodeFrame::Answer { id, answer }.text()).await;
             };
             tokio::select! {
                 () = answering => {}
@@ -242,30 +242,30 @@ impl Client {
 
     fn permits(&self, request: &Request) -> Result<(), Refusal> {
         if self.role < Role::Admin && !request.only_looks() {
-            self.shared.refuse_viewer(self.from, "live socket: this token lets one look, not act");
-            return Err(Refusal::new(Reason::NotAllowed, "this token lets one look, not act"));
+            self.shared.refuse_viewer(self.from, "live socket: viewer's token: acts need an administrator's");
+            return Err(Refusal::new(Reason::NotAllowed, "viewer's token: acts need an administrator's"));
         }
         let asked = if let Request::At { ask, .. } = request { ask } else { request };
         if matches!(asked, Request::Sniff(_) | Request::Log(_) | Request::Stop { .. }) {
-            return Err(Refusal::new(Reason::BadRequest, "this cannot be asked here: watch events, or the log"));
+            return Err(Refusal::new(Reason::BadRequest, "no single answer: watch events, or the log"));
         }
         Ok(())
     }
 
-    fn watch(&mut self, id: u64, every_ms: Option<u64>, what: What) -> Option<Told<'static>> {
+    fn watch(&mut self, id: u64, every_ms: Option<u64>, what: WatchSubject) -> Option<NodeFrame<'static>> {
         // A second watch of one id replaces the first.
         self.watches.remove(&id);
-        let refused = |refusal| Some(Told::Refused { id: Some(id), refusal });
+        let refused = |refusal| Some(NodeFrame::Refused { id: Some(id), refusal });
         if self.watches.len() >= LIVE_WATCHES_MAX {
-            return refused(Refusal::new(Reason::Busy, format!("a socket watches {LIVE_WATCHES_MAX} things at most")));
+            return refused(Refusal::new(Reason::Busy, format!("{LIVE_WATCHES_MAX} watches are the maximum: end one")));
         }
-        if let What::Answer { request } = &what
+        if let WatchSubject::Answer { request } = &what
             && let Err(refusal) = self.permits(request).and_then(|()| only_looks(request))
         {
             return refused(refusal);
         }
         let what = match what {
-            What::Answer { request } => What::Answer { request: bounded(request) },
+            WatchSubject::Answer { request } => WatchSubject::Answer { request: bounded(request) },
             what => what,
         };
         match watches::begin(&self.shared, &self.outbox, id, every_ms, what) {
@@ -282,7 +282,7 @@ fn only_looks(request: &Request) -> Result<(), Refusal> {
     if request.only_looks() && !request.takes_long() {
         return Ok(());
     }
-    Err(Refusal::new(Reason::BadRequest, "this cannot be asked again and again"))
+    Err(Refusal::new(Reason::BadRequest, "this request cannot be watched"))
 }
 
 /// Limits the time and the number of results that a request may ask for.

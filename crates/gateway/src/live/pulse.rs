@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::shared::Shared;
+use crate::shared::GatewayState;
 use whimbrel_operator::{Answer, Latency, NodeInfo, Waits};
 
 /// Rates, levels and faults of a node at a moment.
@@ -21,18 +21,18 @@ pub struct Pulse {
 }
 
 /// Source of pulses: remembers the last figures.
-pub struct Gauge {
+pub struct PulseGauge {
     last: Option<(Instant, NodeInfo)>,
     latency: Box<dyn Latency>,
 }
 
-impl Gauge {
-    pub fn new(shared: &Shared) -> Self {
+impl PulseGauge {
+    pub fn new(shared: &GatewayState) -> Self {
         Self { last: None, latency: shared.operator.measure_latency() }
     }
 
     /// Returns the pulse of now. Rates cover the time since the last call; the first call covers the node's whole life.
-    pub async fn read(&mut self, shared: &Shared) -> Option<Pulse> {
+    pub async fn read(&mut self, shared: &GatewayState) -> Option<Pulse> {
         let facts = shared.facts().await;
         let wrong = facts.wrong();
         let node = facts.node.clone()?;
@@ -60,7 +60,7 @@ impl Gauge {
 }
 
 /// The agents with the fullest mailboxes.
-async fn fullest(shared: &Shared) -> Vec<(String, u64)> {
+async fn fullest(shared: &GatewayState) -> Vec<(String, u64)> {
     let seen = shared.fullest().await;
     let Answer::Agents(found) = &seen.answer else { return Vec::new() };
     let full = found.agents.iter().filter_map(|agent| Some((agent.name.clone(), agent.mailbox?)));

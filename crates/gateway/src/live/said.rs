@@ -13,7 +13,7 @@ use whimbrel_operator::{
 /// Message of a client.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Said {
+pub enum ClientFrame {
     /// First message: identifies the client.
     Hello {
         /// Token of the client.
@@ -35,7 +35,7 @@ pub enum Said {
         every_ms: Option<u64>,
         /// Subject of the watch.
         #[serde(flatten)]
-        what: Box<What>,
+        what: Box<WatchSubject>,
     },
     /// A watch ends.
     Unwatch {
@@ -47,7 +47,7 @@ pub enum Said {
 /// Subject of a watch.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum What {
+pub enum WatchSubject {
     /// Nodes and links.
     Society,
     /// Agents.
@@ -90,7 +90,7 @@ pub enum What {
 /// Message of the node.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Told<'a> {
+pub enum NodeFrame<'a> {
     Welcome {
         role: Role,
         node: Box<NodeInfo>,
@@ -156,7 +156,7 @@ pub enum Told<'a> {
     },
 }
 
-impl Told<'_> {
+impl NodeFrame<'_> {
     /// Encodes the message as JSON.
     pub fn text(&self) -> Utf8Bytes {
         // Only maps with keys that are no text fail to be written; there are none.
@@ -164,7 +164,7 @@ impl Told<'_> {
     }
 }
 
-/// Returns the text of [`Told::Answer`] for an answer that is encoded already.
+/// Returns the text of [`NodeFrame::Answer`] for an answer that is encoded already.
 pub fn answer_text(id: u64, answer: &str) -> Utf8Bytes {
     format!(r#"{{"type":"answer","id":{id},"answer":{answer}}}"#).into()
 }
@@ -172,8 +172,8 @@ pub fn answer_text(id: u64, answer: &str) -> Utf8Bytes {
 /// Returns the number of a message that cannot be read otherwise.
 pub fn id_of(text: &str) -> Option<u64> {
     #[derive(Deserialize)]
-    struct Numbered {
+    struct FrameNumber {
         id: u64,
     }
-    serde_json::from_str::<Numbered>(text).ok().map(|numbered| numbered.id)
+    serde_json::from_str::<FrameNumber>(text).ok().map(|numbered| numbered.id)
 }

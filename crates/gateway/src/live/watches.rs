@@ -12,30 +12,30 @@ use whimbrel_platform::limits::{
 
 use super::Outbox;
 use super::changes;
-use super::pulse::Gauge;
-use super::said::{Told, What, answer_text};
-use crate::health::Facts;
-use crate::shared::{Gone, Shared};
+use super::pulse::PulseGauge;
+use super::said::{NodeFrame, WatchSubject, answer_text};
+use crate::health::NodeFacts;
+use crate::shared::{GatewayState, GoneFlag};
 use whimbrel_operator::{
     AgentsFound, AgentsWanted, Answer, Counted, Happening, LogLine, LogWanted, Reason, Refusal, Request, Watched,
 };
 
 /// A running watch; it ends when this is dropped.
-pub struct Watch {
+pub struct LiveWatch {
     task: AbortHandle,
     /// Stops threads, which cannot be aborted.
-    _gone: Gone,
+    _gone: GoneFlag,
 }
 
-impl Drop for Watch {
+impl Drop for LiveWatch {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 /// Sender of a watch's updates.
-struct Teller {
-    shared: Arc<Shared>,
+struct UpdateSender {
+    shared: Arc<GatewayState>,
     outbox: Outbox,
     id: u64,
 }
@@ -45,29 +45,34 @@ struct Teller {
 /// # Errors
 /// The node refuses the watch.
 pub fn begin(
-    shared: &Arc<Shared>,
+    shared: &Arc<GatewayState>,
     outbox: &Outbox,
     id: u64,
     every_ms: Option<u64>,
-    what: What,
-) -> Result<Watch, Refusal> {
-    let teller = Teller { shared: Arc::clone(shared), outbox: outbox.clone(), id };
+    what: WatchSubject,
+) -> Result<LiveWatch, Refusal> {
+    let teller = UpdateSender { shared: Arc::clone(shared), outbox: outbox.clone(), id };
     let every = |default: u64| pace(every_ms.unwrap_or(default));
-    let gone = Gone::default();
+    let gone = GoneFlag::default();
     let task = match what {
-        What::Society => tokio::spawn(teller.society(every(500))),
-        What::Agents { wanted } => tokio::spawn(teller.agents(wanted, every(1000))),
-        What::Events { wanted } => tokio::spawn(teller.events(Watched::Events(wanted), every(LIVE_EVERY_MS_MIN))),
-        What::Mobility => tokio::spawn(teller.events(Watched::Mobility, every(LIVE_EVERY_MS_MIN))),
-        What::Security => tokio::spawn(teller.events(Watched::Security, every(LIVE_EVERY_MS_MIN))),
-        What::Traffic => tokio::spawn(teller.traffic(every(1000))),
-        What::Health => tokio::spawn(teller.health(every(1000))),
-        What::Mind { agent } => tokio::spawn(teller.answer(Request::Mind { agent, follow: true }, every(200), true)),
-        What::Answer { request } => tokio::spawn(teller.answer(request, every(500), false)),
-        What::Log { wanted } => {
+        WatchSubject::Society => tokio::spawn(teller.society(every(500))),
+        WatchSubject::Agents { wanted } => tokio::spawn(teller.agents(wanted, every(1000))),
+        WatchSubject::Events { wanted } => {
+            tokio::spawn(teller.events(Watched::Events(wanted), every(LIVE_EVERY_MS_MIN)))
+        }
+        WatchSubject::Mobility => tokio::spawn(teller.events(Watched::Mobility, every(LIVE_EVERY_MS_MIN))),
+        WatchSubject::Security => tokio::spawn(teller.events(Watched::Security, every(LIVE_EVERY_MS_MIN))),
+        WatchSubject::Traffic => tokio::spawn(teller.traffic(every(1000))),
+        WatchSubject::Health => tokio::spawn(teller.health(every(1000))),
+        WatchSubject::Mind { agent } => {
+            tokio::spawn(teller.answer(Request::Mind { agent, follow: true }, every(200), true))
+        }
+        WatchSubject::Answer { request } => tokio::spawn(teller.answer(request, every(500), false)),
+        WatchSubject::Log { wanted } => {
             let permit = Arc::clone(&shared.logs).try_acquire_owned();
-            let permit =
-                permit.map_err(|_| Refusal::new(Reason::Busy, "too many read the log of conversations just now"))?;
+            let permit = permit.map_err(|_| {
+                Refusal::new(Reason::Busy, "the log of conversations has too many readers: try again in a moment")
+            })?;
             let flag = gone.flag();
             tokio::task::spawn_blocking(move || {
                 teller.log(&wanted, &flag);
@@ -75,22 +80,22 @@ pub fn begin(
             })
         }
     };
-    Ok(Watch { task: task.abort_handle(), _gone: gone })
+    Ok(LiveWatch { task: task.abort_handle(), _gone: gone })
 }
 
 /// Clock of a watch: ticks at once, then at an interval; late ticks are not made up for. All watches tick at the same
 /// moments, so that one computation serves several.
-struct Pace {
+struct WatchPace {
     every: Duration,
     last: Option<Instant>,
 }
 
-fn pace(every_ms: u64) -> Pace {
+fn pace(every_ms: u64) -> WatchPace {
     let every = Duration::from_millis(every_ms.clamp(LIVE_EVERY_MS_MIN, LIVE_EVERY_MS_MAX));
-    Pace { every, last: None }
+    WatchPace { every, last: None }
 }
 
-impl Pace {
+impl WatchPace {
     async fn tick(&mut self) {
         static BEGAN: OnceLock<Instant> = OnceLock::new();
         let began = *BEGAN.get_or_init(Instant::now);
@@ -110,32 +115,32 @@ fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-impl Teller {
+impl UpdateSender {
     /// Waits for room in the queue; false if the client is gone.
-    async fn tell(&self, told: Told<'_>) -> bool {
+    async fn tell(&self, told: NodeFrame<'_>) -> bool {
         self.outbox.send(told.text()).await.is_ok()
     }
 
     async fn refuse(&self, refusal: Refusal) {
-        self.tell(Told::Refused { id: Some(self.id), refusal }).await;
+        self.tell(NodeFrame::Refused { id: Some(self.id), refusal }).await;
     }
 
-    async fn society(self, mut ticks: Pace) {
+    async fn society(self, mut ticks: WatchPace) {
         loop {
             ticks.tick().await;
             let facts = self.shared.facts().await;
             let Some(node) = &facts.node else { continue };
-            let Facts { nodes, vacant, links, .. } = &*facts;
-            let told = Told::Society { id: self.id, at_us: now_us(), node, nodes, vacant, links };
+            let NodeFacts { nodes, vacant, links, .. } = &*facts;
+            let told = NodeFrame::Society { id: self.id, at_us: now_us(), node, nodes, vacant, links };
             if !self.tell(told).await {
                 return;
             }
         }
     }
 
-    async fn agents(self, mut wanted: AgentsWanted, mut ticks: Pace) {
+    async fn agents(self, mut wanted: AgentsWanted, mut ticks: WatchPace) {
         wanted.limit = wanted.limit.min(LIVE_AGENTS_MAX);
-        let (mut told, mut before) = (changes::Told::default(), None);
+        let (mut told, mut before) = (changes::KnownAgents::default(), None);
         let request = Request::Agents(wanted);
         let look = self.shared.looks.of(&request);
         loop {
@@ -153,9 +158,9 @@ impl Teller {
             let is_same = changed.is_empty() && gone.is_empty() && before.as_ref() == Some(&now);
             let first = before.replace(now).is_none();
             let told = match first {
-                true => Told::Agents { id: self.id, total, agents: agents.clone(), silent },
+                true => NodeFrame::Agents { id: self.id, total, agents: agents.clone(), silent },
                 false if is_same => continue,
-                false => Told::AgentsChanged { id: self.id, total, changed, gone, silent },
+                false => NodeFrame::AgentsChanged { id: self.id, total, changed, gone, silent },
             };
             if !self.tell(told).await {
                 return;
@@ -163,36 +168,36 @@ impl Teller {
         }
     }
 
-    async fn events(self, watched: Watched, mut ticks: Pace) {
+    async fn events(self, watched: Watched, mut ticks: WatchPace) {
         let mut feed = self.shared.operator.watch(watched);
         loop {
             ticks.tick().await;
             let events = feed.take();
-            if !events.is_empty() && !self.tell(Told::Events { id: self.id, events }).await {
+            if !events.is_empty() && !self.tell(NodeFrame::Events { id: self.id, events }).await {
                 return;
             }
         }
     }
 
-    async fn traffic(self, mut ticks: Pace) {
+    async fn traffic(self, mut ticks: WatchPace) {
         let mut traffic = self.shared.operator.count_traffic();
         ticks.tick().await;
         loop {
             ticks.tick().await;
             let Counted { pairs, unseen } = traffic.take(LIVE_PAIRS_MAX);
             let pairs = pairs.into_iter().map(|pair| (pair.from, pair.to, pair.count)).collect();
-            if !self.tell(Told::Traffic { id: self.id, at_us: now_us(), pairs, unseen }).await {
+            if !self.tell(NodeFrame::Traffic { id: self.id, at_us: now_us(), pairs, unseen }).await {
                 return;
             }
         }
     }
 
-    async fn health(self, mut ticks: Pace) {
-        let mut gauge = Gauge::new(&self.shared);
+    async fn health(self, mut ticks: WatchPace) {
+        let mut gauge = PulseGauge::new(&self.shared);
         loop {
             ticks.tick().await;
             let Some(pulse) = gauge.read(&self.shared).await else { continue };
-            if !self.tell(Told::Health { id: self.id, at_us: now_us(), pulse }).await {
+            if !self.tell(NodeFrame::Health { id: self.id, at_us: now_us(), pulse }).await {
                 return;
             }
         }
@@ -200,7 +205,7 @@ impl Teller {
 
     /// Repeats a request, and sends the answer when it changes. The watch of a mind sends the mind, and ends when the
     /// agent is gone.
-    async fn answer(self, request: Request, mut ticks: Pace, is_mind: bool) {
+    async fn answer(self, request: Request, mut ticks: WatchPace, is_mind: bool) {
         let (look, mut before) = (self.shared.looks.of(&request), None);
         loop {
             ticks.tick().await;
@@ -213,7 +218,7 @@ impl Teller {
                 continue;
             }
             let text = match &seen.answer {
-                Answer::Mind(mind) if is_mind => Told::Mind { id: self.id, mind: mind.clone() }.text(),
+                Answer::Mind(mind) if is_mind => NodeFrame::Mind { id: self.id, mind: mind.clone() }.text(),
                 _ => answer_text(self.id, written),
             };
             if self.outbox.send(text).await.is_err() {
@@ -241,7 +246,7 @@ impl Teller {
                 return ControlFlow::Continue(());
             }
             (is_told, bytes) = (is_tick, 0);
-            let told = Told::Log { id: self.id, lines: std::mem::take(&mut lines) };
+            let told = NodeFrame::Log { id: self.id, lines: std::mem::take(&mut lines) };
             if self.outbox.blocking_send(told.text()).is_ok() {
                 ControlFlow::Continue(())
             } else {
@@ -249,7 +254,7 @@ impl Teller {
             }
         });
         if let Err(refusal) = read {
-            let _ = self.outbox.blocking_send(Told::Refused { id: Some(self.id), refusal }.text());
+            let _ = self.outbox.blocking_send(NodeFrame::Refused { id: Some(self.id), refusal }.text());
         }
     }
 }

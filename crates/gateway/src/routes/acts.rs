@@ -78,7 +78,7 @@ pub async fn deregister(state: State, by: Admin, Path(agent): Path<String>) -> R
 pub async fn step(state: State, by: Admin, Path((agent, step)): Path<(String, String)>) -> Response<Body> {
     match serde_json::from_value::<LifecycleStep>(serde_json::Value::String(step.clone())) {
         Ok(step) => answered(&state.act(by, Request::Step { agent, step }).await),
-        Err(_) => refused(&Refusal::new(Reason::NoSuchPath, format!("agents take no step called {step}"))),
+        Err(_) => refused(&Refusal::new(Reason::NoSuchPath, format!("unknown life-cycle step {step}"))),
     }
 }
 

@@ -15,9 +15,9 @@ use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX};
 
-use super::asked::Query;
+use super::asked::UrlQuery;
 use super::{State, Viewer, answered, refused};
-use crate::server::Peer;
+use crate::server::ClientAddress;
 use crate::{health, metrics};
 use whimbrel_operator::{
     AgentOrder, AgentsWanted, Answer, ConversationsFound, LogWanted, Reason, Refusal, Request, ServicesWanted,
@@ -28,7 +28,7 @@ const AGENTS: usize = 1_000;
 /// Number of listed dead letters, if the query names none.
 const LETTERS: usize = 100;
 
-pub async fn node(state: State, _: Viewer, Query(NodeAsked { node }): Query<NodeAsked>) -> Response<Body> {
+pub async fn node(state: State, _: Viewer, UrlQuery(NodeAsked { node }): UrlQuery<NodeAsked>) -> Response<Body> {
     answered(&state.answer(at(node, Request::Node)).await)
 }
 
@@ -45,7 +45,7 @@ pub struct SubscriptionsAsked {
     node: Option<String>,
 }
 
-pub async fn subscriptions(state: State, _: Viewer, Query(asked): Query<SubscriptionsAsked>) -> Response<Body> {
+pub async fn subscriptions(state: State, _: Viewer, UrlQuery(asked): UrlQuery<SubscriptionsAsked>) -> Response<Body> {
     let limit = asked.limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
     answered(&state.answer(at(asked.node, Request::Subscriptions { limit })).await)
 }
@@ -71,7 +71,7 @@ pub struct TrafficAsked {
     elsewhere: bool,
 }
 
-pub async fn traffic(state: State, _: Viewer, Query(asked): Query<TrafficAsked>) -> Response<Body> {
+pub async fn traffic(state: State, _: Viewer, UrlQuery(asked): UrlQuery<TrafficAsked>) -> Response<Body> {
     let limit = asked.limit.unwrap_or(LIVE_PAIRS_MAX).min(LIVE_PAIRS_MAX);
     answered(&state.answer(Request::Traffic { limit, elsewhere: asked.elsewhere }).await)
 }
@@ -90,7 +90,7 @@ pub struct AgentsAsked {
     elsewhere: bool,
 }
 
-pub async fn agents(state: State, _: Viewer, Query(asked): Query<AgentsAsked>) -> Response<Body> {
+pub async fn agents(state: State, _: Viewer, UrlQuery(asked): UrlQuery<AgentsAsked>) -> Response<Body> {
     let AgentsAsked { name, state: life, services, sort, limit, elsewhere } = asked;
     let limit = limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
     let wanted = AgentsWanted { name, state: life, services, sort, limit, elsewhere_but: elsewhere.then(Vec::new) };
@@ -127,7 +127,7 @@ pub struct DevicesAsked {
     limit: Option<usize>,
 }
 
-pub async fn devices(state: State, _: Viewer, Query(asked): Query<DevicesAsked>) -> Response<Body> {
+pub async fn devices(state: State, _: Viewer, UrlQuery(asked): UrlQuery<DevicesAsked>) -> Response<Body> {
     let limit = asked.limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
     answered(&state.answer(Request::Devices { limit }).await)
 }
@@ -145,11 +145,11 @@ fn at(node: Option<String>, request: Request) -> Request {
     node.map_or(request.clone(), |node| Request::At { node, ask: Box::new(request) })
 }
 
-pub async fn codes(state: State, _: Viewer, Query(NodeAsked { node }): Query<NodeAsked>) -> Response<Body> {
+pub async fn codes(state: State, _: Viewer, UrlQuery(NodeAsked { node }): UrlQuery<NodeAsked>) -> Response<Body> {
     answered(&state.answer(at(node, Request::Codes)).await)
 }
 
-pub async fn security(state: State, _: Viewer, Query(NodeAsked { node }): Query<NodeAsked>) -> Response<Body> {
+pub async fn security(state: State, _: Viewer, UrlQuery(NodeAsked { node }): UrlQuery<NodeAsked>) -> Response<Body> {
     answered(&state.answer(at(node, Request::Security)).await)
 }
 
@@ -162,7 +162,7 @@ pub struct RefusalsAsked {
     node: Option<String>,
 }
 
-pub async fn refusals(state: State, _: Viewer, Query(asked): Query<RefusalsAsked>) -> Response<Body> {
+pub async fn refusals(state: State, _: Viewer, UrlQuery(asked): UrlQuery<RefusalsAsked>) -> Response<Body> {
     let limit = asked.limit.unwrap_or(LETTERS).min(LIVE_AGENTS_MAX);
     answered(&state.answer(at(asked.node, Request::Refusals { limit })).await)
 }
@@ -178,7 +178,7 @@ pub struct AuditAsked {
     node: Option<String>,
 }
 
-pub async fn audit(state: State, _: Viewer, Query(asked): Query<AuditAsked>) -> Response<Body> {
+pub async fn audit(state: State, _: Viewer, UrlQuery(asked): UrlQuery<AuditAsked>) -> Response<Body> {
     let AuditAsked { before, limit, node } = asked;
     let limit = limit.unwrap_or(LETTERS).min(AUDIT_PAGE_MAX);
     answered(&state.answer(at(node, Request::Audit { before, limit })).await)
@@ -193,7 +193,7 @@ pub struct QuotasAsked {
     node: Option<String>,
 }
 
-pub async fn quotas(state: State, _: Viewer, Query(asked): Query<QuotasAsked>) -> Response<Body> {
+pub async fn quotas(state: State, _: Viewer, UrlQuery(asked): UrlQuery<QuotasAsked>) -> Response<Body> {
     let limit = asked.limit.unwrap_or(AGENTS).min(LIVE_AGENTS_MAX);
     answered(&state.answer(at(asked.node, Request::Quotas { limit })).await)
 }
@@ -212,7 +212,7 @@ pub struct ServicesAsked {
     elsewhere: bool,
 }
 
-pub async fn services(state: State, _: Viewer, Query(asked): Query<ServicesAsked>) -> Response<Body> {
+pub async fn services(state: State, _: Viewer, UrlQuery(asked): UrlQuery<ServicesAsked>) -> Response<Body> {
     let ServicesAsked { service, agent, name, kind, ontology, protocol, language, elsewhere } = asked;
     let elsewhere_but = elsewhere.then(Vec::new);
     let properties = Vec::new();
@@ -230,7 +230,7 @@ pub struct LettersAsked {
     node: Option<String>,
 }
 
-pub async fn dead_letters(state: State, _: Viewer, Query(asked): Query<LettersAsked>) -> Response<Body> {
+pub async fn dead_letters(state: State, _: Viewer, UrlQuery(asked): UrlQuery<LettersAsked>) -> Response<Body> {
     let agents = asked.agent.into_iter().collect();
     let letters = Request::DeadLetters { agents, limit: asked.limit.unwrap_or(LETTERS).min(LIVE_AGENTS_MAX) };
     answered(&state.answer(at(asked.node, letters)).await)
@@ -251,7 +251,7 @@ pub struct ConversationsAsked {
     node: Option<String>,
 }
 
-pub async fn conversations(state: State, _: Viewer, Query(asked): Query<ConversationsAsked>) -> Response<Body> {
+pub async fn conversations(state: State, _: Viewer, UrlQuery(asked): UrlQuery<ConversationsAsked>) -> Response<Body> {
     let ConversationsAsked { since, since_us, conversation, performative, from, to, limit, node } = asked;
     let wanted = Wanted {
         conversation,
@@ -266,7 +266,10 @@ pub async fn conversations(state: State, _: Viewer, Query(asked): Query<Conversa
         return answered(&state.answer(at(node, Request::Conversations { wanted, limit })).await);
     }
     let Ok(permit) = Arc::clone(&state.logs).try_acquire_owned() else {
-        return refused(&Refusal::new(Reason::Busy, "too many read the log of conversations just now"));
+        return refused(&Refusal::new(
+            Reason::Busy,
+            "the log of conversations has too many readers: try again in a moment",
+        ));
     };
     let operator = Arc::clone(&state.operator);
     let reading = tokio::task::spawn_blocking(move || {
@@ -303,13 +306,13 @@ pub async fn to_pages() -> Redirect {
     Redirect::permanent("/pages/")
 }
 
-pub async fn home_page(state: State, peer: Extension<Peer>, asked: HeaderMap) -> Response<Body> {
+pub async fn home_page(state: State, peer: Extension<ClientAddress>, asked: HeaderMap) -> Response<Body> {
     page(state, peer, Path(String::new()), asked).await
 }
 
 pub async fn page(
     state: State,
-    Extension(Peer(from)): Extension<Peer>,
+    Extension(ClientAddress(from)): Extension<ClientAddress>,
     Path(path): Path<String>,
     asked: HeaderMap,
 ) -> Response<Body> {
@@ -327,7 +330,7 @@ pub async fn page(
             }
             format!("there is no page {}", path.chars().take(100).collect::<String>())
         }
-        None => "this node has no pages: say --pages".to_owned(),
+        None => "this node has no pages: start it with --pages".to_owned(),
     };
     refused(&Refusal::new(Reason::NoSuchPath, text))
 }

@@ -22,16 +22,16 @@ use whimbrel_platform::limits::HTTP_BODY_BYTES_MAX;
 
 use crate::access::Role;
 use crate::console;
-use crate::server::{Peer, Shown};
-use crate::shared::Shared;
-use crate::visitors::Visit;
+use crate::server::{ClientAddress, TokenRole};
+use crate::shared::GatewayState;
+use crate::visitors::VisitorPlace;
 use whimbrel_operator::{Answer, Reason, Refusal};
 
 /// The state of all routes.
-pub(crate) type State = axum::extract::State<Arc<Shared>>;
+pub(crate) type State = axum::extract::State<Arc<GatewayState>>;
 
 /// Router of all routes in the table.
-pub(crate) fn router(shared: Arc<Shared>) -> Router {
+pub(crate) fn router(shared: Arc<GatewayState>) -> Router {
     let routed =
         table::routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
     routed
@@ -61,7 +61,7 @@ async fn elsewhere(shared: State, method: Method, uri: Uri, headers: header::Hea
 
 /// Refuses a method that the route does not have.
 async fn otherwise(method: Method) -> Response<Body> {
-    let mut response = refused(&Refusal::new(Reason::BadRequest, format!("this path is not for {method}")));
+    let mut response = refused(&Refusal::new(Reason::BadRequest, format!("this path does not support {method}")));
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     response
 }
@@ -113,9 +113,9 @@ fn answered(answer: &Answer) -> Response<Body> {
 }
 
 /// Refusal of a request before its handler runs.
-pub struct Rejected(pub Refusal);
+pub struct RejectedRequest(pub Refusal);
 
-impl IntoResponse for Rejected {
+impl IntoResponse for RejectedRequest {
     fn into_response(self) -> Response<Body> {
         refused(&self.0)
     }
@@ -127,44 +127,47 @@ pub(crate) struct Viewer;
 /// Administrator at this address.
 pub(crate) struct Admin(pub IpAddr);
 
-impl FromRequestParts<Arc<Shared>> for Viewer {
-    type Rejection = Rejected;
+impl FromRequestParts<Arc<GatewayState>> for Viewer {
+    type Rejection = RejectedRequest;
 
-    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<GatewayState>) -> Result<Self, Self::Rejection> {
         require(Role::Viewer, parts, shared).await.map(|_| Self)
     }
 }
 
-impl FromRequestParts<Arc<Shared>> for Admin {
-    type Rejection = Rejected;
+impl FromRequestParts<Arc<GatewayState>> for Admin {
+    type Rejection = RejectedRequest;
 
-    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<GatewayState>) -> Result<Self, Self::Rejection> {
         require(Role::Admin, parts, shared).await.map(Self)
     }
 }
 
 /// Returns the client's address, if its token permits this. Otherwise the answer waits, the longer the more wrong
 /// tokens came from that address.
-async fn require(role: Role, parts: &Parts, shared: &Shared) -> Result<IpAddr, Rejected> {
-    let shown = parts.extensions.get::<Shown>().and_then(|shown| shown.0);
-    let from = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(from)| from.ip());
+async fn require(role: Role, parts: &Parts, shared: &GatewayState) -> Result<IpAddr, RejectedRequest> {
+    let shown = parts.extensions.get::<TokenRole>().and_then(|shown| shown.0);
+    let from = parts
+        .extensions
+        .get::<ClientAddress>()
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ClientAddress(from)| from.ip());
     if shown.is_some_and(|shown| shown >= role) {
         return Ok(from);
     }
     let wanted = format!("{} {}", parts.method, parts.uri.path());
     if shown.is_some() {
         shared.refuse_viewer(from, &wanted);
-        return Err(Rejected(Refusal::new(Reason::NotAllowed, "this token lets one look, not act")));
+        return Err(RejectedRequest(Refusal::new(Reason::NotAllowed, "viewer's token: acts need an administrator's")));
     }
     shared.refuse(RefusalReason::BadToken, from, &wanted);
     let wait = shared.wait_of_wrong_token(from);
     if !wait.is_zero() {
         // The place of a waiting stranger is free for newcomers.
-        let visit = parts.extensions.get::<Arc<Visit>>();
+        let visit = parts.extensions.get::<Arc<VisitorPlace>>();
         visit.inspect(|visit| visit.set_busy(false));
         tokio::time::sleep(wait).await;
         visit.inspect(|visit| visit.set_busy(true));
     }
-    let text = "show a token that this node knows: Authorization: Bearer TOKEN";
-    Err(Rejected(Refusal::new(Reason::Unauthorised, text)))
+    let text = "missing or unknown token: send Authorization: Bearer TOKEN";
+    Err(RejectedRequest(Refusal::new(Reason::Unauthorised, text)))
 }

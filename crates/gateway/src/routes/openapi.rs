@@ -9,7 +9,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use whimbrel_platform::ams::LifecycleStep;
 
-use super::table::{Route, Told, Who, routes};
+use super::table::{HttpRoute, RouteAccess, RouteAnswer, routes};
 use whimbrel_operator::{Answer, Refusal};
 
 /// Place of named shapes in the document.
@@ -58,7 +58,7 @@ fn made() -> Value {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "responses": {
                 "refused": {
-                    "description": "It is not done, and why: 400, 401, 403, 404, 405, 409, 429, 503 or 504",
+                    "description": "Refusal with its reason: 400, 401, 403, 404, 405, 409, 429, 503 or 504",
                     "content": { "application/json": { "schema": refusal } },
                 },
             },
@@ -67,7 +67,7 @@ fn made() -> Value {
 }
 
 /// Describes a route.
-fn described(route: &Route, shapes: &mut SchemaGenerator) -> Value {
+fn described(route: &HttpRoute, shapes: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = in_path(route.path).map(of_path).collect();
     if let Some(query) = route.query {
         parameters.extend(in_query(&query(shapes)));
@@ -78,10 +78,10 @@ fn described(route: &Route, shapes: &mut SchemaGenerator) -> Value {
         "parameters": parameters,
         "responses": { status: answer, "default": { "$ref": "#/components/responses/refused" } },
     });
-    if let (Told::Judgement(shape), Some(responses)) = (route.answer, described.get_mut("responses")) {
+    if let (RouteAnswer::Judgement(shape), Some(responses)) = (route.answer, described.get_mut("responses")) {
         let schema = shape(shapes).to_value();
         let content = json!({ "application/json": { "schema": schema } });
-        responses["503"] = json!({ "description": "Something is wrong", "content": content });
+        responses["503"] = json!({ "description": "The node has faults", "content": content });
     }
     if let Some(object) = described.as_object_mut() {
         if let Some(body) = route.body {
@@ -89,9 +89,9 @@ fn described(route: &Route, shapes: &mut SchemaGenerator) -> Value {
             let body = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
             object.insert("requestBody".to_owned(), body);
         }
-        if matches!(route.who, Who::Viewer | Who::Admin) {
+        if matches!(route.who, RouteAccess::Viewer | RouteAccess::Admin) {
             object.insert("security".to_owned(), json!([{ "token": [] }]));
-            let role = if route.who == Who::Admin { "admin" } else { "viewer" };
+            let role = if route.who == RouteAccess::Admin { "admin" } else { "viewer" };
             object.insert("x-whimbrel-role".to_owned(), json!(role));
         }
     }
@@ -120,19 +120,21 @@ fn in_query(shape: &Schema) -> Vec<Value> {
 }
 
 /// Status and shape of the answer to a request that succeeds.
-fn told(answer: Told, shapes: &mut SchemaGenerator) -> (&'static str, Value) {
+fn told(answer: RouteAnswer, shapes: &mut SchemaGenerator) -> (&'static str, Value) {
     let json_of =
-        |schema: Value| json!({ "description": "It is done", "content": { "application/json": { "schema": schema } } });
+        |schema: Value| json!({ "description": "Success", "content": { "application/json": { "schema": schema } } });
     match answer {
-        Told::Answers(names) => {
+        RouteAnswer::Answers(names) => {
             let answers: Vec<Value> = names.iter().filter_map(|name| answer_named(name, shapes)).collect();
             ("200", json_of(if let [one] = answers.as_slice() { one.clone() } else { json!({ "oneOf": answers }) }))
         }
-        Told::Json(shape) | Told::Judgement(shape) => ("200", json_of(shape(shapes).to_value())),
-        Told::AnyJson => ("200", json_of(json!({ "type": "object" }))),
-        Told::File(kind) => ("200", json!({ "description": "What is there", "content": { kind: {} } })),
-        Told::Socket(protocol) => ("101", json!({ "description": format!("A WebSocket that speaks {protocol}") })),
-        Told::Elsewhere => ("308", json!({ "description": "It is elsewhere" })),
+        RouteAnswer::Json(shape) | RouteAnswer::Judgement(shape) => ("200", json_of(shape(shapes).to_value())),
+        RouteAnswer::AnyJson => ("200", json_of(json!({ "type": "object" }))),
+        RouteAnswer::File(kind) => ("200", json!({ "description": "File", "content": { kind: {} } })),
+        RouteAnswer::Socket(protocol) => {
+            ("101", json!({ "description": format!("WebSocket with the subprotocol {protocol}") }))
+        }
+        RouteAnswer::Elsewhere => ("308", json!({ "description": "Redirect" })),
     }
 }
 
@@ -155,7 +157,7 @@ mod tests {
             let at = &document["paths"][route.path.replace("{*", "{")][route.method];
             assert_eq!(at["summary"], route.about, "{} {}", route.method, route.path);
             let (_, answer) = at["responses"].as_object().expect("responses").iter().next().expect("one");
-            if let Told::Answers(names) = route.answer {
+            if let RouteAnswer::Answers(names) = route.answer {
                 let schema = &answer["content"]["application/json"]["schema"];
                 let consts: Vec<&Value> = match schema["oneOf"].as_array() {
                     Some(several) => several.iter().map(|one| &one["properties"]["answer"]["const"]).collect(),

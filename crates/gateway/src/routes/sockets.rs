@@ -16,16 +16,16 @@ use whimbrel_platform::limits::{
 
 use super::{State, refused};
 use crate::live;
-use crate::server::Peer;
+use crate::server::ClientAddress;
 use crate::sessions::{SUBPROTOCOL, SessionSocket};
-use crate::shared::{Counted, Shared};
+use crate::shared::{CounterEntry, GatewayState};
 use crate::sockets::upgrade;
 use whimbrel_operator::{Reason, Refusal};
 
 pub async fn session(
     state: State,
-    Extension(peer): Extension<Peer>,
-    Extension(connection): Extension<Arc<Counted>>,
+    Extension(peer): Extension<ClientAddress>,
+    Extension(connection): Extension<Arc<CounterEntry>>,
     mut request: Request,
 ) -> Response<Body> {
     let Some(sessions) = state.sessions.clone() else {
@@ -53,13 +53,16 @@ pub async fn session(
 
 pub async fn live(
     state: State,
-    Extension(peer): Extension<Peer>,
-    Extension(connection): Extension<Arc<Counted>>,
+    Extension(peer): Extension<ClientAddress>,
+    Extension(connection): Extension<Arc<CounterEntry>>,
     mut request: Request,
 ) -> Response<Body> {
     // Neither rate nor number of opened sockets decides: the socket that has said nothing for longest gives way.
     let Some(visit) = state.ungreeted.enter(peer.0.ip()) else {
-        return refused(&Refusal::new(Reason::Busy, "too many WebSockets say nothing"));
+        return refused(&Refusal::new(
+            Reason::Busy,
+            "too many WebSockets have not identified themselves: try again in a moment",
+        ));
     };
     match upgrade(&mut request, live::SUBPROTOCOL, LIVE_HELLO_BYTES_MAX, LIVE_FRAME_BYTES_MAX) {
         Ok((response, socket)) => {
@@ -77,7 +80,7 @@ pub async fn live(
 }
 
 /// Takes a place for another WebSocket, unless too many have clients that did not identify themselves.
-fn admit(shared: &Shared, Peer(from): Peer) -> Result<Place, Box<Response<Body>>> {
+fn admit(shared: &GatewayState, ClientAddress(from): ClientAddress) -> Result<Place, Box<Response<Body>>> {
     let refuse = |status: StatusCode, text: &str| {
         shared.refuse(RefusalReason::TooMany, from.ip(), text);
         let mut response = refused(&Refusal::new(Reason::Busy, text));
@@ -85,13 +88,21 @@ fn admit(shared: &Shared, Peer(from): Peer) -> Result<Place, Box<Response<Body>>
         Box::new(response)
     };
     if shared.connections.load(Ordering::Acquire) > HTTP_CONNECTIONS_MAX {
-        return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, "there are as many connections as may be"));
+        return Err(refuse(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the node has its maximum of connections: try again in a moment",
+        ));
     }
     if !shared.admits(from.ip()) {
-        return Err(refuse(StatusCode::TOO_MANY_REQUESTS, "those at this address open too many WebSockets at once"));
+        return Err(refuse(
+            StatusCode::TOO_MANY_REQUESTS,
+            "this address opens WebSockets too fast: try again in a moment",
+        ));
     }
-    shared
-        .strangers
-        .enter(from.ip())
-        .ok_or_else(|| refuse(StatusCode::SERVICE_UNAVAILABLE, "too many WebSockets say nothing"))
+    shared.strangers.enter(from.ip()).ok_or_else(|| {
+        refuse(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many WebSockets have not identified themselves: try again in a moment",
+        )
+    })
 }

@@ -7,22 +7,22 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{acts, looks, sockets};
 use crate::health::Health;
-use crate::shared::Shared;
+use crate::shared::GatewayState;
 use whimbrel_operator::{AgentInfo, ConversationsFound, EntryWanted, Sending, Spawning};
 
 /// A route.
-pub struct Route {
+pub struct HttpRoute {
     pub method: &'static str,
     pub path: &'static str,
     /// Purpose of the route, for people.
     pub about: &'static str,
-    pub who: Who,
+    pub who: RouteAccess,
     /// Shape of the query.
     pub query: Option<Shape>,
     /// Shape of the body, in JSON.
     pub body: Option<Shape>,
-    pub answer: Told,
-    pub handler: MethodRouter<Arc<Shared>>,
+    pub answer: RouteAnswer,
+    pub handler: MethodRouter<Arc<GatewayState>>,
 }
 
 /// Shape of a JSON value.
@@ -30,7 +30,7 @@ pub type Shape = fn(&mut SchemaGenerator) -> Schema;
 
 /// Clients that may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum RouteAccess {
     Anybody,
     Viewer,
     Admin,
@@ -40,7 +40,7 @@ pub enum Who {
 
 /// Kind of answer of a route that succeeds.
 #[derive(Clone, Copy)]
-pub enum Told {
+pub enum RouteAnswer {
     /// Answers of the node, by their names.
     Answers(&'static [&'static str]),
     /// Another JSON value.
@@ -57,27 +57,35 @@ pub enum Told {
     Elsewhere,
 }
 
-impl Route {
-    fn of(method: &'static str, path: &'static str, handler: MethodRouter<Arc<Shared>>, about: &'static str) -> Self {
-        let (who, answer) =
-            if method == "get" { (Who::Viewer, Told::AnyJson) } else { (Who::Admin, Told::Answers(&["done"])) };
+impl HttpRoute {
+    fn of(
+        method: &'static str,
+        path: &'static str,
+        handler: MethodRouter<Arc<GatewayState>>,
+        about: &'static str,
+    ) -> Self {
+        let (who, answer) = if method == "get" {
+            (RouteAccess::Viewer, RouteAnswer::AnyJson)
+        } else {
+            (RouteAccess::Admin, RouteAnswer::Answers(&["done"]))
+        };
         Self { method, path, about, who, query: None, body: None, answer, handler }
     }
 
     fn answers(self, names: &'static [&'static str]) -> Self {
-        Self { answer: Told::Answers(names), ..self }
+        Self { answer: RouteAnswer::Answers(names), ..self }
     }
 
-    fn tells(self, answer: Told) -> Self {
+    fn tells(self, answer: RouteAnswer) -> Self {
         Self { answer, ..self }
     }
 
     fn for_anybody(self) -> Self {
-        Self { who: Who::Anybody, ..self }
+        Self { who: RouteAccess::Anybody, ..self }
     }
 
     fn for_greeted(self) -> Self {
-        Self { who: Who::Greeted, ..self }
+        Self { who: RouteAccess::Greeted, ..self }
     }
 
     fn asks<T: JsonSchema>(self) -> Self {
@@ -90,190 +98,181 @@ impl Route {
 }
 
 /// Table of all routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<HttpRoute> {
     [nodes(), agents(), minds(), traffic(), beside()].into_iter().flatten().collect()
 }
 
-fn nodes() -> Vec<Route> {
+fn nodes() -> Vec<HttpRoute> {
     vec![
-        Route::of("get", "/api/v1/node", get(looks::node), "The node, and how it is doing.")
+        HttpRoute::of("get", "/api/v1/node", get(looks::node), "Facts about the node.")
             .asks::<looks::NodeAsked>()
             .answers(&["node"]),
-        Route::of("get", "/api/v1/nodes", get(looks::nodes), "The nodes of its cluster.").answers(&["nodes"]),
-        Route::of("get", "/api/v1/totals", get(looks::totals), "How all nodes are doing, together and each.")
+        HttpRoute::of("get", "/api/v1/nodes", get(looks::nodes), "Nodes of the cluster.").answers(&["nodes"]),
+        HttpRoute::of("get", "/api/v1/totals", get(looks::totals), "Facts about all nodes, together and each.")
             .answers(&["totals"]),
-        Route::of("get", "/api/v1/traffic", get(looks::traffic), "Who wrote to whom since somebody began to ask.")
+        HttpRoute::of("get", "/api/v1/traffic", get(looks::traffic), "Counts of messages by pair of agents.")
             .asks::<looks::TrafficAsked>()
             .answers(&["traffic"]),
-        Route::of(
+        HttpRoute::of(
             "post",
             "/api/v1/nodes/{name}/drain",
             post(acts::drain),
-            "Has a node of the cluster hand over all, or take its share again.",
+            "Drains a node of the cluster, or ends that.",
         )
         .takes::<acts::Draining>(),
-        Route::of(
+        HttpRoute::of(
             "get",
             "/api/v1/devices",
             get(looks::devices),
-            "The devices that take part: tabs, phones, volunteers.",
+            "Devices that take part: tabs, phones, volunteers.",
         )
         .asks::<looks::DevicesAsked>()
         .answers(&["devices"]),
-        Route::of("get", "/api/v1/codes", get(looks::codes), "The code that it has, and how many agents run it.")
+        HttpRoute::of("get", "/api/v1/codes", get(looks::codes), "Code of the node, and agents that run it.")
             .asks::<looks::NodeAsked>()
             .answers(&["codes"]),
-        Route::of("get", "/api/v1/quotas", get(looks::quotas), "What agents and their owners use of what they may.")
+        HttpRoute::of("get", "/api/v1/quotas", get(looks::quotas), "Quotas of agents and owners, and their use.")
             .asks::<looks::QuotasAsked>()
             .answers(&["quotas"]),
-        Route::of("get", "/api/v1/security", get(looks::security), "Its certificates, and what it refused by reason.")
+        HttpRoute::of("get", "/api/v1/security", get(looks::security), "Certificates, and counts of refusals.")
             .asks::<looks::NodeAsked>()
             .answers(&["security"]),
-        Route::of("get", "/api/v1/refusals", get(looks::refusals), "What it refused lately.")
+        HttpRoute::of("get", "/api/v1/refusals", get(looks::refusals), "Recent refusals.")
             .asks::<looks::RefusalsAsked>()
             .answers(&["refusals"]),
-        Route::of("get", "/api/v1/audit", get(looks::audit), "What its audit log holds, from its end.")
+        HttpRoute::of("get", "/api/v1/audit", get(looks::audit), "Entries of the audit log, newest first.")
             .asks::<looks::AuditAsked>()
             .answers(&["audit"]),
-        Route::of("get", "/api/v1/links", get(looks::links), "Its links to other nodes.").answers(&["links"]),
-        Route::of("get", "/api/v1/subscriptions", get(looks::subscriptions), "Standing searches in the DF.")
+        HttpRoute::of("get", "/api/v1/links", get(looks::links), "Links to other nodes.").answers(&["links"]),
+        HttpRoute::of("get", "/api/v1/subscriptions", get(looks::subscriptions), "Standing searches in the DF.")
             .asks::<looks::SubscriptionsAsked>()
             .answers(&["subscriptions"]),
-        Route::of("get", "/api/v1/topics", get(looks::topics), "Topics and groups.").answers(&["topics"]),
+        HttpRoute::of("get", "/api/v1/topics", get(looks::topics), "Topics and groups.").answers(&["topics"]),
     ]
 }
 
-fn agents() -> Vec<Route> {
+fn agents() -> Vec<HttpRoute> {
     vec![
-        Route::of("get", "/api/v1/agents", get(looks::agents), "Agents.")
+        HttpRoute::of("get", "/api/v1/agents", get(looks::agents), "Agents.")
             .asks::<looks::AgentsAsked>()
             .answers(&["agents"]),
-        Route::of(
+        HttpRoute::of(
             "post",
             "/api/v1/agents",
             post(acts::spawn),
-            "Makes agents of a program of the project, all or none.",
+            "Creates agents of a program of the project, all or none.",
         )
         .takes::<Spawning>()
         .answers(&["spawned"]),
-        Route::of("get", "/api/v1/agents/{name}", get(looks::agent), "One agent.")
-            .tells(Told::Json(SchemaGenerator::subschema_for::<AgentInfo>)),
-        Route::of(
+        HttpRoute::of("get", "/api/v1/agents/{name}", get(looks::agent), "One agent.")
+            .tells(RouteAnswer::Json(SchemaGenerator::subschema_for::<AgentInfo>)),
+        HttpRoute::of(
             "delete",
             "/api/v1/agents/{name}",
             delete(acts::kill),
-            "Ends an agent, or all whose names fit a pattern.",
+            "Kills an agent, or all whose names match a pattern.",
         )
         .answers(&["done", "acted"]),
-        Route::of(
-            "post",
-            "/api/v1/agents/{name}/clone",
-            post(acts::clone),
-            "Makes an agent that goes on as this one does.",
-        )
-        .takes::<acts::Copied>(),
-        Route::of(
+        HttpRoute::of("post", "/api/v1/agents/{name}/clone", post(acts::clone), "Creates a copy of the agent.")
+            .takes::<acts::Copied>(),
+        HttpRoute::of(
             "post",
             "/api/v1/agents/{name}/move",
             post(acts::move_to),
-            "Has it go on on another node, or on a device.",
+            "Moves the agent to another node, or to a device.",
         )
         .takes::<acts::Destination>()
         .answers(&["done", "moved"]),
-        Route::of("post", "/api/v1/agents/{name}/recall", post(acts::recall), "Calls it home."),
-        Route::of(
+        HttpRoute::of("post", "/api/v1/agents/{name}/recall", post(acts::recall), "Calls the agent home."),
+        HttpRoute::of(
             "post",
             "/api/v1/agents/{name}/{step}",
             post(acts::step),
-            "Takes it a step through its life, or all whose names fit a pattern.",
+            "Takes one step of the life cycle, of an agent or of all whose names match a pattern.",
         )
         .answers(&["done", "acted"]),
     ]
 }
 
-fn minds() -> Vec<Route> {
+fn minds() -> Vec<HttpRoute> {
     vec![
-        Route::of("get", "/api/v1/agents/{name}/mind", get(looks::mind), "What is in it.").answers(&["mind"]),
-        Route::of("post", "/api/v1/agents/{name}/debug", post(acts::debug), "Has it pause, go on, or take a step.")
-            .takes::<acts::Ordered>(),
-        Route::of(
+        HttpRoute::of("get", "/api/v1/agents/{name}/mind", get(looks::mind), "Inspection of the agent.")
+            .answers(&["mind"]),
+        HttpRoute::of(
+            "post",
+            "/api/v1/agents/{name}/debug",
+            post(acts::debug),
+            "Pauses the agent, or has it continue.",
+        )
+        .takes::<acts::Ordered>(),
+        HttpRoute::of(
             "post",
             "/api/v1/agents/{name}/breakpoints",
             post(acts::set_breakpoint),
-            "Has it pause when a plan is chosen.",
+            "Sets or removes a breakpoint on a plan.",
         )
         .takes::<acts::Breaking>(),
-        Route::of(
-            "post",
-            "/api/v1/agents/{name}/beliefs",
-            post(acts::believe),
-            "Has it believe something, or no more.",
-        )
-        .takes::<acts::Believing>(),
-        Route::of("post", "/api/v1/agents/{name}/goals", post(acts::pursue), "Has it pursue a goal.")
+        HttpRoute::of("post", "/api/v1/agents/{name}/beliefs", post(acts::believe), "Adds a belief, or removes it.")
+            .takes::<acts::Believing>(),
+        HttpRoute::of("post", "/api/v1/agents/{name}/goals", post(acts::pursue), "Has the agent pursue a goal.")
             .takes::<acts::Pursuing>(),
     ]
 }
 
-fn traffic() -> Vec<Route> {
+fn traffic() -> Vec<HttpRoute> {
     vec![
-        Route::of("get", "/api/v1/services", get(looks::services), "Entries of the directory facilitator.")
+        HttpRoute::of("get", "/api/v1/services", get(looks::services), "Directory entries of agents.")
             .asks::<looks::ServicesAsked>()
             .answers(&["services"]),
-        Route::of("post", "/api/v1/services", post(acts::register), "Registers an agent with the DF, whoever it is.")
+        HttpRoute::of("post", "/api/v1/services", post(acts::register), "Registers an agent with the DF.")
             .takes::<EntryWanted>(),
-        Route::of(
-            "put",
-            "/api/v1/services",
-            put(acts::modify),
-            "Puts this in the place of what an agent's entry says.",
-        )
-        .takes::<EntryWanted>(),
-        Route::of(
+        HttpRoute::of("put", "/api/v1/services", put(acts::modify), "Replaces an agent's directory entry.")
+            .takes::<EntryWanted>(),
+        HttpRoute::of(
             "delete",
             "/api/v1/services/{name}",
             delete(acts::deregister),
-            "Takes an agent's entry out of the DF.",
+            "Removes an agent's directory entry.",
         ),
-        Route::of("get", "/api/v1/dead-letters", get(looks::dead_letters), "The newest messages that reached nobody.")
+        HttpRoute::of("get", "/api/v1/dead-letters", get(looks::dead_letters), "Newest dead letters.")
             .asks::<looks::LettersAsked>()
             .answers(&["dead_letters"]),
-        Route::of("get", "/api/v1/conversations", get(looks::conversations), "What the log of conversations holds.")
+        HttpRoute::of("get", "/api/v1/conversations", get(looks::conversations), "Entries of the conversation log.")
             .asks::<looks::ConversationsAsked>()
-            .tells(Told::Json(SchemaGenerator::subschema_for::<ConversationsFound>)),
-        Route::of(
+            .tells(RouteAnswer::Json(SchemaGenerator::subschema_for::<ConversationsFound>)),
+        HttpRoute::of(
             "post",
             "/api/v1/messages",
             post(acts::send),
-            "Sends a message, and waits for the answer if that is wanted.",
+            "Sends a message, and waits for a reply if asked to.",
         )
         .takes::<Sending>()
         .answers(&["sent", "reply"]),
     ]
 }
 
-fn beside() -> Vec<Route> {
+fn beside() -> Vec<HttpRoute> {
     vec![
-        Route::of("get", "/api/v1/openapi.json", get(looks::openapi), "This document.").for_anybody(),
-        Route::of("get", "/api/v1/live", get(sockets::live), "The live socket of consoles.")
+        HttpRoute::of("get", "/api/v1/openapi.json", get(looks::openapi), "This document.").for_anybody(),
+        HttpRoute::of("get", "/api/v1/live", get(sockets::live), "Live socket of consoles.")
             .for_greeted()
-            .tells(Told::Socket(crate::live::SUBPROTOCOL)),
-        Route::of("get", "/session", get(sockets::session), "The session protocol, for programs that have agents.")
+            .tells(RouteAnswer::Socket(crate::live::SUBPROTOCOL)),
+        HttpRoute::of("get", "/session", get(sockets::session), "Session protocol, for programs with agents.")
             .for_greeted()
-            .tells(Told::Socket(crate::sessions::SUBPROTOCOL)),
-        Route::of("get", "/health", get(looks::health), "How the node was a moment ago; 503 if something is wrong.")
+            .tells(RouteAnswer::Socket(crate::sessions::SUBPROTOCOL)),
+        HttpRoute::of("get", "/health", get(looks::health), "Health of the node; 503 if it has faults.")
             .for_anybody()
-            .tells(Told::Judgement(SchemaGenerator::subschema_for::<Health>)),
-        Route::of("get", "/metrics", get(looks::metrics), "Figures in OpenMetrics.")
-            .tells(Told::File(crate::metrics::KIND)),
-        Route::of("get", "/pages", get(looks::to_pages), "Leads to the pages that the node serves.")
+            .tells(RouteAnswer::Judgement(SchemaGenerator::subschema_for::<Health>)),
+        HttpRoute::of("get", "/metrics", get(looks::metrics), "Metrics in the OpenMetrics format.")
+            .tells(RouteAnswer::File(crate::metrics::KIND)),
+        HttpRoute::of("get", "/pages", get(looks::to_pages), "Redirects to the node's pages.")
             .for_anybody()
-            .tells(Told::Elsewhere),
-        Route::of("get", "/pages/", get(looks::home_page), "The first of the pages that the node serves (`--pages`).")
+            .tells(RouteAnswer::Elsewhere),
+        HttpRoute::of("get", "/pages/", get(looks::home_page), "First of the node's pages (`--pages`).")
             .for_anybody()
-            .tells(Told::File("text/html; charset=utf-8")),
-        Route::of("get", "/pages/{*path}", get(looks::page), "A file of those pages.")
+            .tells(RouteAnswer::File("text/html; charset=utf-8")),
+        HttpRoute::of("get", "/pages/{*path}", get(looks::page), "File of the node's pages.")
             .for_anybody()
-            .tells(Told::File("application/octet-stream")),
+            .tells(RouteAnswer::File("application/octet-stream")),
     ]
 }

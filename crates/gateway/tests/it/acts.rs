@@ -18,7 +18,7 @@ const TOKEN: &str = "an-administrator-of-tests";
 
 /// Node that carries out each act; an agent's reply comes when the test says so.
 #[derive(Default)]
-struct Node {
+struct ActingNode {
     /// Number of acts in progress.
     acting: AtomicUsize,
     /// True once waiting sends get their replies.
@@ -28,7 +28,7 @@ struct Node {
     recorded: Mutex<Vec<String>>,
 }
 
-impl Operator for Node {
+impl Operator for ActingNode {
     fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         self.acting.fetch_add(1, Ordering::AcqRel);
         let is_over = || match &request {
@@ -60,7 +60,7 @@ impl Operator for Node {
     }
 }
 
-impl Auditor for Node {
+impl Auditor for ActingNode {
     fn refused(&self, _what: &Refused<'_>) {}
 
     fn allowed(&self, what: &Act<'_>) {
@@ -81,14 +81,14 @@ fn until(what: &str, so: impl Fn() -> bool) {
 
 /// Gateway of a node, on a runtime of its own.
 struct Port {
-    node: Arc<Node>,
+    node: Arc<ActingNode>,
     gateway: Gateway,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Port {
     fn open() -> Self {
-        let node = Arc::<Node>::default();
+        let node = Arc::<ActingNode>::default();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let config = GatewayConfig {
             operator: Arc::clone(&node) as Arc<dyn Operator>,

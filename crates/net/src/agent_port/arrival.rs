@@ -9,14 +9,14 @@ use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX
 use whimbrel_platform::session::{Challenge, Code, Fault, Frame, FrameReader, FrameWriter, Framing, Hello, ReadError};
 
 use super::doors::Carrier;
-use super::wire::{Framed, Letters, Messages, Moved, Wire};
+use super::wire::{FramedStream, MessageWire, Messages, Moved, SessionWire};
 use crate::connection::HANDSHAKE_PATIENCE;
 use crate::security::{Identity, Tls};
 use crate::stream::Stream;
 
 /// Connection of a client that has said hello.
-pub(super) struct Arrival {
-    pub wire: Wire,
+pub(super) struct ClientArrival {
+    pub wire: SessionWire,
     pub framing: Framing,
     pub hello: Hello,
     /// Identity in the client's certificate, if it showed one.
@@ -28,7 +28,7 @@ pub(super) struct Arrival {
 /// Connection that is no client's: the reason, and the last frame to its other end.
 pub(super) struct NoHello {
     pub why: io::Error,
-    last_word: Option<(Wire, Framing, Fault)>,
+    last_word: Option<(SessionWire, Framing, Fault)>,
 }
 
 impl NoHello {
@@ -46,7 +46,7 @@ impl From<io::Error> for NoHello {
     }
 }
 
-impl Arrival {
+impl ClientArrival {
     /// Waits for the hello of a client on a socket.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Arrival {
             // Frames are put together here, not by the kernel.
             socket.set_nodelay(true)?;
             let stream = Stream::accept(socket, tls).await?;
-            let mut arrival = Self::hear_hello(Wire::Stream(Box::new(Framed::new(stream)))).await?;
+            let mut arrival = Self::hear_hello(SessionWire::Stream(Box::new(FramedStream::new(stream)))).await?;
             // Some clients send the authority's certificate along.
             let authority = tls.map(|tls| tls.authority.as_slice()).unwrap_or_default();
             arrival.identity = arrival.wire.certificates().and_then(|chain| Identity::of_chain(chain, authority));
@@ -68,12 +68,12 @@ impl Arrival {
     /// Waits for the hello of a client in messages.
     ///
     /// # Errors
-    /// As [`Arrival::hear`].
+    /// As [`ClientArrival::hear`].
     pub async fn hear_messages(messages: Box<dyn Messages>, from: SocketAddr) -> Result<Self, NoHello> {
-        in_time(Self::hear_hello(Wire::Messages(Box::new(Letters::new(messages, Some(from)))))).await
+        in_time(Self::hear_hello(SessionWire::Messages(Box::new(MessageWire::new(messages, Some(from)))))).await
     }
 
-    async fn hear_hello(mut wire: Wire) -> Result<Self, NoHello> {
+    async fn hear_hello(mut wire: SessionWire) -> Result<Self, NoHello> {
         loop {
             let read = match wire.frame(SESSION_HELLO_BYTES_MAX) {
                 Ok(None) => None,
@@ -156,13 +156,13 @@ impl Arrival {
 }
 
 /// Writes a fault to the other end of a connection, and closes it.
-async fn say_why(mut wire: Wire, framing: Framing, why: Fault) {
+async fn say_why(mut wire: SessionWire, framing: Framing, why: Fault) {
     let mut writer = FrameWriter::new(framing, 0, SESSION_FRAME_BYTES_MAX);
     let _ = wire.put(framing, |out| writer.write(&Frame::Error(why), out));
     wire.close().await;
 }
 
-async fn in_time(hearing: impl Future<Output = Result<Arrival, NoHello>>) -> Result<Arrival, NoHello> {
+async fn in_time(hearing: impl Future<Output = Result<ClientArrival, NoHello>>) -> Result<ClientArrival, NoHello> {
     let in_time = tokio::time::timeout(HANDSHAKE_PATIENCE, hearing).await;
     in_time.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }

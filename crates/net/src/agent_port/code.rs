@@ -5,10 +5,10 @@ use whimbrel_platform::audit::Refused;
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::session::{CodeName, SessionEvent, SharedSession};
 
-use super::Inner;
+use super::AgentPortState;
 
 /// Carries out a session's event about an agent's code.
-pub(super) fn see_to(port: &Inner, session: &SharedSession, event: SessionEvent) {
+pub(super) fn see_to(port: &AgentPortState, session: &SharedSession, event: SessionEvent) {
     match event {
         SessionEvent::Code { agent, name, code } => {
             let lacks = code.origin().and_then(|origin| port.host.has_code(name, &origin)) == Some(false);
@@ -41,7 +41,7 @@ pub(super) fn see_to(port: &Inner, session: &SharedSession, event: SessionEvent)
 
 /// Returns true if this code runs here already for an agent of this name, so that a session may see it. Otherwise
 /// records a refusal.
-fn may_run(port: &Inner, name: Symbol, code: &CodeName) -> bool {
+fn may_run(port: &AgentPortState, name: Symbol, code: &CodeName) -> bool {
     let may = code.origin().is_some_and(|origin| port.host.has_code(name, &origin).is_some());
     if !may {
         let who = Principal::Session { name, node: port.host.node() };

@@ -38,10 +38,10 @@ use whimbrel_platform::session::{
 };
 use whimbrel_platform::{EndReason, Time};
 
-use self::arrival::{Arrival, NoHello};
+use self::arrival::{ClientArrival, NoHello};
 use self::doors::Doors;
 pub use self::doors::{AskDoors, Carrier, NodeDoors};
-use self::proof::{Rejected, Shown};
+use self::proof::{ClientCertificate, ClientRejection};
 pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
 pub use self::wire::Messages;
 use crate::authority::hex;
@@ -124,7 +124,7 @@ type AccountKey = (String, Option<IpAddr>);
 
 /// Counts of an account over all its sessions.
 #[derive(Debug, Default)]
-struct Account {
+struct SessionAccount {
     /// Bytes of names that were new to this process.
     name_bytes: AtomicU64,
     /// Number of present sessions.
@@ -133,9 +133,9 @@ struct Account {
 
 /// Forgets half of the accounts without sessions, those with the fewest names first. So accounts of visitors who never
 /// return take no room, and an account that made many names is remembered longest.
-fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<Account>>) {
-    let idle = |account: &Account| account.sessions.load(Ordering::Relaxed) == 0;
-    let names = |account: &Account| account.name_bytes.load(Ordering::Relaxed);
+fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<SessionAccount>>) {
+    let idle = |account: &SessionAccount| account.sessions.load(Ordering::Relaxed) == 0;
+    let names = |account: &SessionAccount| account.name_bytes.load(Ordering::Relaxed);
     let mut made: Vec<u64> = accounts.values().filter(|account| idle(account)).map(|account| names(account)).collect();
     let half = made.len().div_ceil(2);
     let Some(last) = half.checked_sub(1) else { return };
@@ -149,7 +149,7 @@ fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<Account>>) {
 }
 
 /// Door of a session's task: holds the newest connection until the task takes it.
-struct Door<A = Box<Arrival>> {
+struct SessionDoor<A = Box<ClientArrival>> {
     waiting: Mutex<Threshold<A>>,
     /// Woken when the session has work.
     wake: Notify,
@@ -163,13 +163,13 @@ enum Threshold<A> {
     Shut,
 }
 
-impl<A> Default for Door<A> {
+impl<A> Default for SessionDoor<A> {
     fn default() -> Self {
         Self { waiting: Mutex::new(Threshold::Nobody), wake: Notify::new() }
     }
 }
 
-impl<A> Door<A> {
+impl<A> SessionDoor<A> {
     /// Offers a connection to the task. Returns the older one, if the task did not take it.
     ///
     /// # Errors
@@ -208,21 +208,21 @@ impl<A> Door<A> {
 }
 
 /// Session with the door of its task.
-struct Entry {
+struct SessionEntry {
     session: Arc<SharedSession>,
-    door: Arc<Door>,
+    door: Arc<SessionDoor>,
     /// Certificates of the client, if they name an agent of a session.
     certificates: Option<Vec<CertificateDer<'static>>>,
 }
 
-impl Entry {
+impl SessionEntry {
     fn end(&self, now: Time, reason: EndReason, last: Fault) {
         self.session.lock().end(now, reason, Frame::Error(last));
         self.door.wake.notify_one();
     }
 }
 
-struct Inner {
+struct AgentPortState {
     host: Arc<dyn Host>,
     authorise: Authorise,
     level: Level,
@@ -231,8 +231,8 @@ struct Inner {
     certifier: Mutex<Option<Arc<AgentAuthority>>>,
     links: Option<HubView>,
     guard: Arc<PortGuard>,
-    sessions: Mutex<FxHashMap<String, Entry>>,
-    accounts: Mutex<FxHashMap<AccountKey, Arc<Account>>>,
+    sessions: Mutex<FxHashMap<String, SessionEntry>>,
+    accounts: Mutex<FxHashMap<AccountKey, Arc<SessionAccount>>>,
     /// Bytes of names that were new to this process, over all accounts.
     name_bytes: AtomicU64,
     strangers: Arc<ConnectionLimit>,
@@ -248,7 +248,7 @@ struct Inner {
 
 /// Agent port of a node. Dropping it ends its sessions.
 pub struct AgentPort {
-    inner: Arc<Inner>,
+    inner: Arc<AgentPortState>,
     limits: SessionLimits,
     address: String,
     threads: Threads,
@@ -297,7 +297,7 @@ impl AgentPort {
         let address = address.unwrap_or_default();
         let shelf = host.shelf();
         shelf.attach(&host);
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(AgentPortState {
             host,
             authorise,
             level,
@@ -340,7 +340,7 @@ impl AgentPort {
         place: Place,
     ) -> impl Future<Output = ()> + Send + use<> {
         let inner = Arc::clone(&self.inner);
-        async move { inner.take_in(Arrival::hear_messages(messages, from).await, from, place).await }
+        async move { inner.take_in(ClientArrival::hear_messages(messages, from).await, from, place).await }
     }
 
     /// Sets the credentials for later connections. Present connections stay; but sessions that began with a certificate
@@ -361,7 +361,7 @@ impl AgentPort {
 
     /// States of all sessions.
     pub fn status(&self) -> Vec<SessionStatus> {
-        let status = |entry: &Entry| {
+        let status = |entry: &SessionEntry| {
             let session = entry.session.lock();
             SessionStatus {
                 principal: session.grant().principal.clone(),
@@ -409,7 +409,7 @@ fn certifier(host: &dyn Host, credentials: &Credentials) -> Result<Option<AgentA
     certifier.map(Some).map_err(|error| SecurityError::Unfit(error.to_string()))
 }
 
-async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+async fn accept(listener: TcpListener, inner: Arc<AgentPortState>) {
     loop {
         let Ok((socket, from)) = listener.accept().await else {
             // The process has no more file descriptors, most likely: wait until some are closed.
@@ -417,7 +417,11 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         let Some(place) = inner.strangers.enter(from.ip()) else {
-            inner.guard.refuse(&Refused::stranger(RefusalReason::TooMany, from.ip(), "too many say nothing"));
+            inner.guard.refuse(&Refused::stranger(
+                RefusalReason::TooMany,
+                from.ip(),
+                "too many connections without a hello",
+            ));
             continue;
         };
         let inner = Arc::clone(&inner);
@@ -425,20 +429,20 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
     }
 }
 
-impl Inner {
-    fn sessions(&self) -> MutexGuard<'_, FxHashMap<String, Entry>> {
+impl AgentPortState {
+    fn sessions(&self) -> MutexGuard<'_, FxHashMap<String, SessionEntry>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hears a client on a socket, and takes it in.
     async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, place: Place) {
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let arrived = Arrival::hear(socket, tls.as_deref()).await;
+        let arrived = ClientArrival::hear(socket, tls.as_deref()).await;
         self.take_in(arrived, from, place).await;
     }
 
     /// Gives a client's connection to a session, or closes it. Until then the connection has `place` among newcomers.
-    async fn take_in(self: &Arc<Self>, arrived: Result<Arrival, NoHello>, from: SocketAddr, mut place: Place) {
+    async fn take_in(self: &Arc<Self>, arrived: Result<ClientArrival, NoHello>, from: SocketAddr, mut place: Place) {
         let mut arrival = match arrived {
             Ok(arrival) => arrival,
             Err(silly) => {
@@ -452,7 +456,7 @@ impl Inner {
                 Ok(Some(older)) => older.turn_away(taken_over()).await,
                 Err(arrival) => arrival.turn_away(Fault::new(Code::SessionGone, "the session is over")).await,
             },
-            Err(Rejected { fault, reason }) => {
+            Err(ClientRejection { fault, reason }) => {
                 // Thousands of clients may be sent elsewhere at once, and nothing is wrong with them.
                 if fault.code != Code::Elsewhere {
                     self.note_closed(from, reason, &fault.text);
@@ -471,7 +475,7 @@ impl Inner {
 
     /// Records and logs that a connection was closed; counts it as refused, if there is a reason for that.
     fn note_closed(&self, from: SocketAddr, reason: Option<RefusalReason>, why: &str) {
-        let line = || format!("an agent's connection from {from} was closed: {why}");
+        let line = || format!("agent port: connection from {from} closed: {why}");
         self.guard.close_stranger(from.ip(), reason, why, line);
     }
 
@@ -479,7 +483,7 @@ impl Inner {
     fn certify(&self, agent: Symbol, request: &str) -> Result<String, Fault> {
         let certifier = self.certifier.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let certifier = certifier.ok_or_else(|| {
-            Fault::new(Code::NotAllowed, "this node has no certificate with which it could certify agents")
+            Fault::new(Code::NotAllowed, "this node cannot certify agents: it has no certificate for that (agents.pem)")
         })?;
         let certificate = certifier.certify(agent.as_str(), request).map_err(|error| {
             let who = Principal::Session { name: agent, node: self.host.node() }.to_string();
@@ -493,7 +497,7 @@ impl Inner {
     }
 
     /// Admits a client, or says why not.
-    async fn welcome(self: &Arc<Self>, arrival: &mut Arrival) -> Result<Arc<Door>, Rejected> {
+    async fn welcome(self: &Arc<Self>, arrival: &mut ClientArrival) -> Result<Arc<SessionDoor>, ClientRejection> {
         check_version(&arrival.hello)?;
         if let Some(node) = self.session_elsewhere(&arrival.hello) {
             let at = self.doors.of(node, arrival.carrier()).await;
@@ -515,20 +519,20 @@ impl Inner {
     }
 
     /// Has a client prove that it owns the certificate in its hello. Over TLS, the handshake has proved that already.
-    async fn examine(&self, arrival: &mut Arrival) -> Result<(), Rejected> {
+    async fn examine(&self, arrival: &mut ClientArrival) -> Result<(), ClientRejection> {
         let (None, Some(pem)) = (&arrival.hello.resume, &arrival.hello.certificate) else { return Ok(()) };
         let Some(places) = arrival.places().map(<[String]>::to_vec) else { return Ok(()) };
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let shown = Shown::of(pem, tls.as_deref())?;
-        let challenge = new_secret().ok_or_else(|| Fault::new(Code::Busy, "no random numbers are to be had"))?;
-        let signature = arrival.challenge(&challenge).await.map_err(|error| Rejected::unheard(&error))?;
+        let shown = ClientCertificate::of(pem, tls.as_deref())?;
+        let challenge = new_secret().ok_or_else(|| Fault::new(Code::Busy, "the system has no random numbers"))?;
+        let signature = arrival.challenge(&challenge).await.map_err(|error| ClientRejection::unheard(&error))?;
         shown.check(&places, &challenge, &signature)?;
         arrival.shows(shown.chain, shown.identity);
         Ok(())
     }
 
     /// Returns the door of the session that a client resumes, or of a new one.
-    fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Arc<Door>, Fault> {
+    fn admit(self: &Arc<Self>, arrival: &ClientArrival) -> Result<Arc<SessionDoor>, Fault> {
         let hello = &arrival.hello;
         if let Some(resume) = &hello.resume {
             let sessions = self.sessions();
@@ -541,7 +545,7 @@ impl Inner {
         let is_certified = !certified.is_empty();
         let claim = Claim { token: hello.token.as_deref(), certified, address: arrival.from() };
         let Some(grant) = (self.authorise)(&claim) else {
-            return Err(Fault::new(Code::Unauthorised, "no token or certificate that lets anybody in"));
+            return Err(Fault::new(Code::Unauthorised, "no accepted token or certificate"));
         };
         let certificates = arrival.certificates().filter(|_| is_certified).map(<[_]>::to_vec);
         self.begin((grant.account.clone(), arrival.from().map(household)), grant, hello, certificates)
@@ -553,11 +557,11 @@ impl Inner {
         grant: Grant,
         hello: &Hello,
         certificates: Option<Vec<CertificateDer<'static>>>,
-    ) -> Result<Arc<Door>, Fault> {
+    ) -> Result<Arc<SessionDoor>, Fault> {
         let busy = |text: &str| Fault::new(Code::Busy, text);
         let (name, secret) =
-            self.new_session_name().zip(new_secret()).ok_or_else(|| busy("no random numbers are to be had"))?;
-        let account = self.account(key).ok_or_else(|| busy("there were too many clients"))?;
+            self.new_session_name().zip(new_secret()).ok_or_else(|| busy("the system has no random numbers"))?;
+        let account = self.account(key).ok_or_else(|| busy("too many clients: try again later"))?;
         let opening = Opening {
             session: name.clone(),
             secret,
@@ -570,25 +574,23 @@ impl Inner {
             return Err(stopping());
         }
         if sessions.len() >= SESSIONS_MAX {
-            return Err(busy("the node has as many sessions as it may"));
+            return Err(busy("the node has its maximum of sessions: try again later"));
         }
         if account.sessions.load(Ordering::Relaxed) >= SESSIONS_PER_ACCOUNT_MAX {
-            return Err(busy(
-                "there are as many sessions with this token or certificate from this address as there may be",
-            ));
+            return Err(busy("this token or certificate has its maximum of sessions from this address: end one"));
         }
         account.sessions.fetch_add(1, Ordering::Relaxed);
-        let door = Arc::new(Door::default());
+        let door = Arc::new(SessionDoor::default());
         let notified = Arc::clone(&door);
         let session = Session::new(opening, self.host.now());
         let session = Arc::new(SharedSession::new(session, move || notified.wake.notify_one()));
-        let entry = Entry { session: Arc::clone(&session), door: Arc::clone(&door), certificates };
+        let entry = SessionEntry { session: Arc::clone(&session), door: Arc::clone(&door), certificates };
         sessions.insert(name, entry);
         tokio::spawn(task::run(Arc::clone(self), session, account, Arc::clone(&door)));
         Ok(door)
     }
 
-    fn account(&self, key: AccountKey) -> Option<Arc<Account>> {
+    fn account(&self, key: AccountKey) -> Option<Arc<SessionAccount>> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if accounts.len() >= SESSION_ACCOUNTS_MAX && !accounts.contains_key(&key) {
             forget_idle(&mut accounts);
@@ -600,7 +602,7 @@ impl Inner {
     }
 
     /// Counts new names of an account's session. Returns true if the account has too many.
-    fn is_too_much_named(&self, account: &Account, bytes: u64) -> bool {
+    fn is_too_much_named(&self, account: &SessionAccount, bytes: u64) -> bool {
         if bytes == 0 {
             return false;
         }
@@ -612,7 +614,7 @@ impl Inner {
     }
 
     /// Removes a session that has ended.
-    fn strike_out(&self, name: &str, account: &Account) {
+    fn strike_out(&self, name: &str, account: &SessionAccount) {
         let mut sessions = self.sessions();
         sessions.remove(name);
         account.sessions.fetch_sub(1, Ordering::Relaxed);
@@ -624,12 +626,12 @@ impl Inner {
         let mut distrusted = Vec::new();
         for entry in self.sessions().values() {
             let Some(error) = entry.certificates.as_deref().and_then(|chain| tls.distrusts(chain)) else { continue };
-            let why = format!("its certificate is not trusted any more: {error}");
+            let why = format!("certificate no longer trusted: {error}");
             entry.end(now, EndReason::Failed(why.clone()), Fault::new(Code::Unauthorised, why.clone()));
             distrusted.push((entry.session.lock().grant().principal.clone(), refusal::of_tls(&error), why));
         }
         for (principal, reason, why) in distrusted {
-            self.guard.say(&format!("a session of {principal} was ended: {why}"));
+            self.guard.say(&format!("session of {principal} ended: {why}"));
             let reason = reason.unwrap_or(RefusalReason::BadCertificate);
             self.guard.refuse(&Refused::somebody(reason, &format!("session:{principal}"), &why));
         }
@@ -642,7 +644,7 @@ fn stopping() -> Fault {
 
 /// Fault that closes a client's older connection.
 fn taken_over() -> Fault {
-    Fault::new(Code::TakenOver, "the session goes on over another connection")
+    Fault::new(Code::TakenOver, "the session was resumed over another connection")
 }
 
 /// Encodes a certificate as PEM (RFC 7468).

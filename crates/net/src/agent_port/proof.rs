@@ -14,51 +14,51 @@ use crate::refusal;
 use crate::security::{Identity, Tls, certificates};
 
 /// Rejection of a client: the fault that it is told, and the reason to count, if any.
-pub(super) struct Rejected {
+pub(super) struct ClientRejection {
     pub fault: Fault,
     pub reason: Option<RefusalReason>,
 }
 
-impl Rejected {
+impl ClientRejection {
     fn unproven(reason: RefusalReason, text: impl Into<String>) -> Self {
         Self { fault: Fault::new(Code::Unauthorised, text), reason: Some(reason) }
     }
 
     /// Rejection of a client that said nothing, or something else.
     pub fn unheard(error: &io::Error) -> Self {
-        let fault = Fault::new(Code::Protocol, format!("no proof came: {error}"));
+        let fault = Fault::new(Code::Protocol, format!("no proof of the certificate's key: {error}"));
         Self { fault, reason: refusal::of_connection(error) }
     }
 }
 
-impl From<Fault> for Rejected {
+impl From<Fault> for ClientRejection {
     fn from(fault: Fault) -> Self {
         Self { reason: refusal::of_fault(&fault), fault }
     }
 }
 
 /// Chain of the authority that lets its holder have an agent.
-pub(super) struct Shown {
+pub(super) struct ClientCertificate {
     pub chain: Vec<CertificateDer<'static>>,
     pub identity: Identity,
 }
 
-impl Shown {
+impl ClientCertificate {
     /// Checks a certificate. Its owner is not proved by that.
     ///
     /// # Errors
     /// The certificate has expired, was revoked, is not signed by the authority, or names no agent of a session.
-    pub fn of(pem: &str, tls: Option<&Tls>) -> Result<Self, Rejected> {
-        let bad = |text: &str| Rejected::unproven(RefusalReason::BadCertificate, text);
-        let tls = tls.ok_or_else(|| bad("this node has no credentials: it knows nobody's certificates"))?;
+    pub fn of(pem: &str, tls: Option<&Tls>) -> Result<Self, ClientRejection> {
+        let bad = |text: &str| ClientRejection::unproven(RefusalReason::BadCertificate, text);
+        let tls = tls.ok_or_else(|| bad("this node cannot check certificates: it has no credentials"))?;
         let chain = certificates(pem, "the certificate").map_err(|error| bad(&error.to_string()))?;
         if let Some(error) = tls.distrusts(&chain) {
             let reason = refusal::of_tls(&error).unwrap_or(RefusalReason::BadCertificate);
-            return Err(Rejected::unproven(reason, format!("its certificate is not to be trusted: {error}")));
+            return Err(ClientRejection::unproven(reason, format!("certificate not trusted: {error}")));
         }
         let identity =
             Identity::of_chain(&chain, &tls.authority).filter(|identity| identity.sessions().next().is_some());
-        let identity = identity.ok_or_else(|| bad("its certificate lets nobody have an agent"))?;
+        let identity = identity.ok_or_else(|| bad("the certificate names no agent"))?;
         Ok(Self { chain, identity })
     }
 
@@ -66,7 +66,7 @@ impl Shown {
     ///
     /// # Errors
     /// The signature is not valid.
-    pub fn check(&self, places: &[String], challenge: &str, signature: &[u8]) -> Result<(), Rejected> {
+    pub fn check(&self, places: &[String], challenge: &str, signature: &[u8]) -> Result<(), ClientRejection> {
         let is_for = |place: &String| {
             let said = statement(place, challenge);
             self.chain.first().is_some_and(|certificate| verifies(certificate, said.as_bytes(), signature))
@@ -75,8 +75,8 @@ impl Shown {
             return Ok(());
         }
         let places = places.join(" or ");
-        let text = format!("that was not signed with the key of its certificate, or not for {places}");
-        Err(Rejected::unproven(RefusalReason::BadCertificate, text))
+        let text = format!("bad proof: not signed with the key of the certificate, or not for {places}");
+        Err(ClientRejection::unproven(RefusalReason::BadCertificate, text))
     }
 }
 
@@ -121,13 +121,13 @@ mod tests {
     const PUBLIC: &str = "bees.example";
 
     /// WebSocket without a socket.
-    struct Socket {
+    struct FakeSocket {
         coming: UnboundedReceiver<Vec<u8>>,
         going: UnboundedSender<Vec<u8>>,
         places: Vec<String>,
     }
 
-    impl Messages for Socket {
+    impl Messages for FakeSocket {
         fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
             self.coming.poll_recv(cx).map(Ok)
         }
@@ -161,7 +161,7 @@ mod tests {
         let from = SocketAddr::from(([127, 0, 0, 1], 9));
         let places = [PLACE, PUBLIC].map(str::to_owned).to_vec();
         let place = ConnectionLimit::of(1, 1).enter(from.ip()).unwrap();
-        port.threads().spawn(port.receive_messages(Box::new(Socket { coming, going, places }), from, place));
+        port.threads().spawn(port.receive_messages(Box::new(FakeSocket { coming, going, places }), from, place));
         let (mut writer, mut reader) = (FrameWriter::new(framing, 0, 4096), FrameReader::new(framing, 0));
         let hello = Hello { versions: vec![1], certificate: Some(certificate.to_owned()), ..Hello::default() };
         let mut next = Frame::Hello(hello);
@@ -237,7 +237,7 @@ mod tests {
                 (&eve, &eve.key_pem, PLACE, "invalid peer certificate"),
                 (&bob, &eve.key_pem, PLACE, "not signed with the key"),
                 (&bob, &bob.key_pem, "evil.example", "not for node.example:8420"),
-                (&as_node, &node.key_pem, PLACE, "lets nobody have an agent"),
+                (&as_node, &node.key_pem, PLACE, "names no agent"),
                 (&none, &bob.key_pem, PLACE, "cannot be read"),
             ] {
                 let text = refusal_of(&port, one, key, place).await.to_lowercase();

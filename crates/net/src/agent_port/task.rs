@@ -14,11 +14,11 @@ use whimbrel_platform::session::{
     Whereabouts, WriteError,
 };
 
-use super::arrival::Arrival;
+use super::arrival::ClientArrival;
 use super::code;
 use super::doors::Carrier;
-use super::wire::{Moved, WRITE_BYTES, Wire};
-use super::{Account, Door, Inner, taken_over};
+use super::wire::{Moved, SessionWire, WRITE_BYTES};
+use super::{AgentPortState, SessionAccount, SessionDoor, taken_over};
 use crate::refusal;
 use crate::task::SLEEP_MAX;
 
@@ -28,16 +28,16 @@ const ANY_NAME: &str = "*";
 /// Interval at which a session checks whether a client that sent beyond its credit may be read again.
 const ROOM_LOOK: Duration = Duration::from_millis(SESSION_ACK_DELAY_MS);
 
-struct Task {
-    port: Arc<Inner>,
+struct SessionTask {
+    port: Arc<AgentPortState>,
     session: Arc<SharedSession>,
-    account: Arc<Account>,
-    door: Arc<Door>,
+    account: Arc<SessionAccount>,
+    door: Arc<SessionDoor>,
     /// Transport of the client, if the client follows when it is sent to another node.
     follows: Option<Carrier>,
 }
 
-impl Drop for Task {
+impl Drop for SessionTask {
     fn drop(&mut self) {
         // This runs also when the threads end with the port.
         self.door.shut();
@@ -45,7 +45,7 @@ impl Drop for Task {
 }
 
 /// Event of a connection.
-enum Happening {
+enum ClientEvent {
     /// Bytes arrived, or there is work.
     Go,
     /// The client has gone.
@@ -53,8 +53,13 @@ enum Happening {
 }
 
 /// Runs a session until its end.
-pub(super) async fn run(port: Arc<Inner>, session: Arc<SharedSession>, account: Arc<Account>, door: Arc<Door>) {
-    let mut task = Task { port, session, account, door, follows: None };
+pub(super) async fn run(
+    port: Arc<AgentPortState>,
+    session: Arc<SharedSession>,
+    account: Arc<SessionAccount>,
+    door: Arc<SessionDoor>,
+) {
+    let mut task = SessionTask { port, session, account, door, follows: None };
     let mut arrival = None;
     loop {
         arrival = match arrival.take() {
@@ -69,9 +74,9 @@ pub(super) async fn run(port: Arc<Inner>, session: Arc<SharedSession>, account: 
     task.port.strike_out(&name, &task.account);
 }
 
-impl Task {
+impl SessionTask {
     /// Waits for a client.
-    async fn wait(&mut self) -> Option<Box<Arrival>> {
+    async fn wait(&mut self) -> Option<Box<ClientArrival>> {
         self.look_after();
         if self.session.lock().is_over() {
             return None;
@@ -87,7 +92,7 @@ impl Task {
     }
 
     /// Exchanges frames until the connection ends. Returns the next connection, if there is one.
-    async fn converse(&mut self, arrival: Box<Arrival>) -> Option<Box<Arrival>> {
+    async fn converse(&mut self, arrival: Box<ClientArrival>) -> Option<Box<ClientArrival>> {
         let now = self.port.host.now();
         let greeted = self.session.lock().handle_hello(now, &arrival.hello);
         if let Err(fault) = greeted {
@@ -96,7 +101,7 @@ impl Task {
         }
         self.follows = arrival.hello.follows.then(|| arrival.carrier());
         let grant = self.session.lock().grant().clone();
-        let mut connection = Connection::of(arrival, &grant);
+        let mut connection = ClientConnection::of(arrival, &grant);
         loop {
             if let Some(arrival) = self.door.take() {
                 self.hang_up(connection, taken_over());
@@ -117,8 +122,8 @@ impl Task {
                 return None;
             }
             match self.happening(&mut connection).await {
-                Happening::Go => {}
-                Happening::Gone => {
+                ClientEvent::Go => {}
+                ClientEvent::Gone => {
                     self.session.lock().handle_disconnected();
                     return None;
                 }
@@ -126,7 +131,7 @@ impl Task {
         }
     }
 
-    async fn happening(&mut self, connection: &mut Connection) -> Happening {
+    async fn happening(&mut self, connection: &mut ClientConnection) -> ClientEvent {
         let (now, is_writable) = (self.port.host.now(), connection.wire.is_free());
         let (until, has_room) = {
             let mut session = self.session.lock();
@@ -137,16 +142,16 @@ impl Task {
         let wait = (until - now).min(if has_room { SLEEP_MAX } else { ROOM_LOOK });
         tokio::select! {
             moved = connection.wire.exchange(has_room) => match moved {
-                Moved::Some => Happening::Go,
-                Moved::Gone => Happening::Gone,
+                Moved::Some => ClientEvent::Go,
+                Moved::Gone => ClientEvent::Gone,
             },
-            () = self.door.wake.notified() => Happening::Go,
-            () = tokio::time::sleep(wait) => Happening::Go,
+            () = self.door.wake.notified() => ClientEvent::Go,
+            () = tokio::time::sleep(wait) => ClientEvent::Go,
         }
     }
 
     /// Takes all frames that have arrived.
-    fn take_frames(&mut self, connection: &mut Connection) -> Result<(), Fault> {
+    fn take_frames(&mut self, connection: &mut ClientConnection) -> Result<(), Fault> {
         let now = self.port.host.now();
         while self.session.lock().has_room(now) {
             let Some(bytes) = connection.wire.frame(connection.frame_bytes_max)? else { break };
@@ -201,10 +206,10 @@ impl Task {
             }
             SessionEvent::TooMuchCode { agent, code } => {
                 let (who, object) = (self.principal(agent).to_string(), code.to_string());
-                let (reason, detail) = (RefusalReason::Quota, "more code than it may bring");
+                let (reason, detail) = (RefusalReason::Quota, "more code than its quota");
                 let who = Party::named(&who);
                 let what = Refused { reason, who, action: Some(Action::Code), object: &object, detail };
-                let line = || format!("refused code that the external agent {agent} brings: it is too much");
+                let line = || format!("refused code of external agent {agent}: over its quota");
                 self.port.guard.refuse_and_say(&what, line);
             }
             SessionEvent::Forged { agent, sender } => {
@@ -212,8 +217,7 @@ impl Task {
                 let (reason, detail) = (RefusalReason::Forged, "named as the sender of its message");
                 let who = Party::named(&who);
                 let what = Refused { reason, who, action: Some(Action::Send), object: &object, detail };
-                let line =
-                    || format!("refused a message of the external agent {agent}: it says that its sender is {sender}");
+                let line = || format!("refused message of external agent {agent}: forged sender {sender}");
                 self.port.guard.refuse_and_say(&what, line);
             }
             _ => {}
@@ -275,8 +279,8 @@ impl Task {
     }
 
     /// Encodes further frames, if the last ones are written.
-    fn fill_out(&mut self, connection: &mut Connection) {
-        let Connection { writer, framing, wire, .. } = connection;
+    fn fill_out(&mut self, connection: &mut ClientConnection) {
+        let ClientConnection { writer, framing, wire, .. } = connection;
         if !wire.is_free() {
             return;
         }
@@ -297,7 +301,7 @@ impl Task {
     }
 
     /// Writes a fault to the client, and closes the connection.
-    fn hang_up(&mut self, mut connection: Connection, fault: Fault) {
+    fn hang_up(&mut self, mut connection: ClientConnection, fault: Fault) {
         let (principal, first) = {
             let mut session = self.session.lock();
             session.handle_disconnected();
@@ -305,9 +309,9 @@ impl Task {
         };
         let from = connection.wire.from().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |from| from.ip());
         let line = || match first {
-            Some((_, agent)) => format!("the connection of the external agent {} was closed: {fault}", agent.name),
-            None if principal == ANY_NAME => format!("the connection of a session from {from} was closed: {fault}"),
-            None => format!("the connection of session {principal} was closed: {fault}"),
+            Some((_, agent)) => format!("connection of external agent {} closed: {fault}", agent.name),
+            None if principal == ANY_NAME => format!("connection of a session from {from} closed: {fault}"),
+            None => format!("connection of session {principal} closed: {fault}"),
         };
         match (refusal::of_fault(&fault), first) {
             (None, _) => self.port.guard.say(&line()),
@@ -318,15 +322,15 @@ impl Task {
             // A client without an agent has no name by which the policy could mean it.
             (Some(reason), None) => self.port.guard.close_stranger(from, Some(reason), &fault.text, line),
         }
-        let Connection { writer, framing, wire, .. } = &mut connection;
+        let ClientConnection { writer, framing, wire, .. } = &mut connection;
         let _ = wire.put(*framing, |out| writer.write(&Frame::Error(fault), out));
         // The session does not wait for that.
         tokio::spawn(connection.wire.close());
     }
 }
 
-struct Connection {
-    wire: Wire,
+struct ClientConnection {
+    wire: SessionWire,
     framing: Framing,
     reader: FrameReader,
     writer: FrameWriter,
@@ -334,11 +338,11 @@ struct Connection {
     frame_bytes_max: usize,
 }
 
-impl Connection {
+impl ClientConnection {
     /// Connection of an admitted client. The rest of its arrival is dropped: a session that lives for days has no use
     /// for it.
-    fn of(arrival: Box<Arrival>, grant: &Grant) -> Self {
-        let Arrival { mut wire, framing, .. } = *arrival;
+    fn of(arrival: Box<ClientArrival>, grant: &Grant) -> Self {
+        let ClientArrival { mut wire, framing, .. } = *arrival;
         wire.release();
         Self {
             reader: FrameReader::of_messages(framing, grant.remember, grant.sent_message_bytes as usize),

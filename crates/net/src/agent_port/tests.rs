@@ -6,17 +6,17 @@ use whimbrel_platform::AgentBody;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{FrameReader, FrameWriter, Framing};
 
-use super::wire::{Incoming, write_frame};
+use super::wire::{SessionInput, write_frame};
 use super::*;
 use crate::stream::Stream;
 use crate::{Authority, SessionCredentials};
 
 /// Platform that takes no agents. Its clock stands still, unless it has begun.
-struct Nobody {
+struct EmptyHost {
     begun: Option<Instant>,
 }
 
-impl Host for Nobody {
+impl Host for EmptyHost {
     fn node(&self) -> Symbol {
         Symbol::new("")
     }
@@ -37,10 +37,10 @@ impl Host for Nobody {
 }
 
 pub(super) fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
-    open_at(level, credentials, Nobody { begun: None })
+    open_at(level, credentials, EmptyHost { begun: None })
 }
 
-fn open_at(level: Level, credentials: Option<Credentials>, host: Nobody) -> AgentPort {
+fn open_at(level: Level, credentials: Option<Credentials>, host: EmptyHost) -> AgentPort {
     let authorise: Authorise =
         Box::new(|claim| Some(Grant::new(claim.certified.first().copied().or(claim.token)?, vec!["*".into()])));
     let config = AgentPortConfig {
@@ -56,13 +56,13 @@ fn open_at(level: Level, credentials: Option<Credentials>, host: Nobody) -> Agen
 }
 
 /// Client before its welcome, or with it.
-struct Client {
+struct PortClient {
     stream: Stream,
-    incoming: Incoming,
+    incoming: SessionInput,
     reader: FrameReader,
 }
 
-impl Client {
+impl PortClient {
     async fn begin(port: &AgentPort, tls: Option<&Tls>, token: Option<&str>) -> Self {
         let socket = TcpStream::connect(port.address()).await.unwrap();
         let mut stream = Stream::connect(socket, tls).await.unwrap();
@@ -71,7 +71,7 @@ impl Client {
         write_frame(&mut bytes, |out| writer.write(&Frame::Hello(hello), out)).unwrap();
         stream.write_all(&bytes).await.unwrap();
         stream.flush().await.unwrap();
-        Self { stream, incoming: Incoming::default(), reader: FrameReader::new(Framing::Json, 0) }
+        Self { stream, incoming: SessionInput::default(), reader: FrameReader::new(Framing::Json, 0) }
     }
 
     /// Reads the next frame: the code of an error, and whether it is a welcome.
@@ -103,10 +103,10 @@ fn full_account_leaves_room_for_others() {
     let account = port.inner.account(("greedy".to_owned(), Some([127, 0, 0, 1].into()))).unwrap();
     account.sessions.store(SESSIONS_PER_ACCOUNT_MAX - 1, Ordering::Relaxed);
     block_on(async {
-        let mut last = Client::begin(&port, None, Some("greedy")).await;
+        let mut last = PortClient::begin(&port, None, Some("greedy")).await;
         assert_eq!(last.hear().await, WELCOME);
-        assert_eq!(Client::begin(&port, None, Some("greedy")).await.hear().await, (Some(Code::Busy), false));
-        assert_eq!(Client::begin(&port, None, Some("other")).await.hear().await, WELCOME);
+        assert_eq!(PortClient::begin(&port, None, Some("greedy")).await.hear().await, (Some(Code::Busy), false));
+        assert_eq!(PortClient::begin(&port, None, Some("other")).await.hear().await, WELCOME);
     });
     assert_eq!(port.refusals().of(RefusalReason::TooMany), 1);
     assert_eq!(account.sessions.load(Ordering::Relaxed), SESSIONS_PER_ACCOUNT_MAX);
@@ -130,8 +130,8 @@ fn revocation_ends_session() {
     let (ann, bob) = (tls_of("ann"), tls_of("bob"));
     let port = open(Level::Authenticated, Some(node.clone()));
     block_on(async {
-        let mut ann = Client::begin(&port, Some(&ann), None).await;
-        let mut bob = Client::begin(&port, Some(&bob), None).await;
+        let mut ann = PortClient::begin(&port, Some(&ann), None).await;
+        let mut bob = PortClient::begin(&port, Some(&bob), None).await;
         assert_eq!((ann.hear().await, bob.hear().await), (WELCOME, WELCOME));
         assert_eq!(authority.revoke("session:ann"), 1);
         let revoked_pem = authority.trust().unwrap().revoked_pem;
@@ -179,20 +179,21 @@ fn tokens_and_addresses_are_separate_accounts() {
 fn closing_port_begins_no_session() {
     let port = open(Level::Open, None);
     block_on(async {
-        let mut before = Client::begin(&port, None, Some("ann")).await;
+        let mut before = PortClient::begin(&port, None, Some("ann")).await;
         assert_eq!(before.hear().await, WELCOME);
         port.end_sessions();
         assert_eq!(before.hear().await, (Some(Code::Stopping), false));
-        assert_eq!(Client::begin(&port, None, Some("bob")).await.hear().await, (Some(Code::Stopping), false));
+        assert_eq!(PortClient::begin(&port, None, Some("bob")).await.hear().await, (Some(Code::Stopping), false));
     });
     port.close(Duration::from_secs(5));
 }
 
 #[test]
 fn idle_accounts_are_forgotten() {
-    let mut accounts: FxHashMap<AccountKey, Arc<Account>> = FxHashMap::default();
+    let mut accounts: FxHashMap<AccountKey, Arc<SessionAccount>> = FxHashMap::default();
     for number in 0..100_u64 {
-        let account = Account { name_bytes: AtomicU64::new(number), sessions: AtomicU64::new(u64::from(number < 10)) };
+        let account =
+            SessionAccount { name_bytes: AtomicU64::new(number), sessions: AtomicU64::new(u64::from(number < 10)) };
         accounts.insert((number.to_string(), None), Arc::new(account));
     }
     forget_idle(&mut accounts);
@@ -204,14 +205,14 @@ fn idle_accounts_are_forgotten() {
     assert_eq!(accounts.len(), 10, "whoever is there stays");
 }
 
-impl Client {
+impl PortClient {
     /// Client whose first bytes are these.
     async fn saying(port: &AgentPort, framing: Framing, first: &[u8]) -> Self {
         let socket = TcpStream::connect(port.address()).await.unwrap();
         let mut stream = Stream::connect(socket, None).await.unwrap();
         stream.write_all(first).await.unwrap();
         stream.flush().await.unwrap();
-        Self { stream, incoming: Incoming::default(), reader: FrameReader::new(framing, 0) }
+        Self { stream, incoming: SessionInput::default(), reader: FrameReader::new(framing, 0) }
     }
 }
 
@@ -226,7 +227,7 @@ fn garbage_gets_an_error() {
             (Framing::Compact, framed(b"GET / HTTP/1.1"), Code::Protocol),
             (Framing::Json, b"GET / HTTP/1.1\r\n\r\n".to_vec(), Code::TooLong),
         ] {
-            let mut client = Client::saying(&port, framing, &first).await;
+            let mut client = PortClient::saying(&port, framing, &first).await;
             assert_eq!(client.hear().await, (Some(code), false), "{}", String::from_utf8_lossy(&first));
         }
     });
@@ -236,9 +237,9 @@ fn garbage_gets_an_error() {
 #[test]
 fn flooding_session_gets_an_error() {
     // Frames beyond the credit are charged to the session's rate, which recovers with time.
-    let port = open_at(Level::Open, None, Nobody { begun: Some(Instant::now()) });
+    let port = open_at(Level::Open, None, EmptyHost { begun: Some(Instant::now()) });
     block_on(async {
-        let mut client = Client::begin(&port, None, Some("eager")).await;
+        let mut client = PortClient::begin(&port, None, Some("eager")).await;
         assert_eq!(client.hear().await, WELCOME);
         let (mut writer, mut bytes) = (FrameWriter::new(Framing::Json, 0, 4096), Vec::new());
         for number in 1..=20_000 {
@@ -259,7 +260,7 @@ fn flooding_session_gets_an_error() {
 
 #[test]
 fn shut_door_closes_waiting_connection() {
-    let door = Door::default();
+    let door = SessionDoor::default();
     let (first, second, third) = (Arc::new(1), Arc::new(2), Arc::new(3));
     assert_eq!(door.put(Arc::clone(&first)), Ok(None));
     assert_eq!(door.put(Arc::clone(&second)), Ok(Some(Arc::clone(&first))), "only the newest counts");

@@ -55,7 +55,7 @@ pub enum TokenError {
     #[error("the token is too short: {SESSION_TOKEN_BYTES_MIN} bytes at least")]
     ShortToken,
     /// The system has no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system has no random numbers")]
     NoRandomness,
 }
 
@@ -188,7 +188,7 @@ pub fn new_token(names: &[String]) -> Result<(String, String), TokenError> {
     for name in names {
         // `*` and `?` stand for other characters here.
         let why = match name_fault(&name.replace(['*', '?'], "x")) {
-            _ if name.contains(char::is_whitespace) => "it has white space, which stands between names".to_owned(),
+            _ if name.contains(char::is_whitespace) => "white space separates names".to_owned(),
             Some(fault) => fault.to_string(),
             None => continue,
         };

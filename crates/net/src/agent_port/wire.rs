@@ -68,9 +68,9 @@ pub trait Messages: Send {
 }
 
 /// Wire of a session.
-pub(super) enum Wire {
-    Stream(Box<Framed>),
-    Messages(Box<Letters>),
+pub(super) enum SessionWire {
+    Stream(Box<FramedStream>),
+    Messages(Box<MessageWire>),
 }
 
 /// Outcome of waiting for a wire.
@@ -81,7 +81,7 @@ pub(super) enum Moved {
     Gone,
 }
 
-impl Wire {
+impl SessionWire {
     /// Address of the other end.
     pub fn from(&self) -> Option<SocketAddr> {
         match self {
@@ -193,15 +193,15 @@ impl Wire {
 }
 
 /// A stream of bytes.
-pub(super) struct Framed {
+pub(super) struct FramedStream {
     stream: Stream,
-    incoming: Incoming,
-    outgoing: Outgoing,
+    incoming: SessionInput,
+    outgoing: SessionOutput,
 }
 
-impl Framed {
+impl FramedStream {
     pub fn new(stream: Stream) -> Self {
-        Self { stream, incoming: Incoming::default(), outgoing: Outgoing::default() }
+        Self { stream, incoming: SessionInput::default(), outgoing: SessionOutput::default() }
     }
 
     fn poll_exchange(&mut self, cx: &mut Context<'_>, wanted: bool) -> Poll<io::Result<Moved>> {
@@ -217,7 +217,7 @@ impl Framed {
 
     /// Polls until something was written; pending if nothing waits.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Outgoing { bytes, written, flushed } = &mut self.outgoing;
+        let SessionOutput { bytes, written, flushed } = &mut self.outgoing;
         let rest = bytes.get(*written..).unwrap_or_default();
         if !rest.is_empty() {
             *written += ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
@@ -241,21 +241,21 @@ impl Framed {
 
     /// Reads and drops bytes. Returns their number, or `None` at the end.
     fn poll_pass_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
-        self.incoming = Incoming::default();
+        self.incoming = SessionInput::default();
         self.incoming.poll_read(&mut self.stream, cx).map_ok(|bytes| Some(bytes).filter(|bytes| *bytes > 0))
     }
 }
 
 /// Received bytes that are not used yet.
 #[derive(Default)]
-pub(super) struct Incoming {
+pub(super) struct SessionInput {
     bytes: Vec<u8>,
     used: usize,
     /// True once a frame arrived: a malformed length is no sign of another protocol then.
     is_framed: bool,
 }
 
-impl Incoming {
+impl SessionInput {
     /// Returns the next frame, if it has arrived whole.
     ///
     /// # Errors
@@ -301,7 +301,7 @@ impl Incoming {
 }
 
 /// Bytes to be written to a stream.
-struct Outgoing {
+struct SessionOutput {
     bytes: Vec<u8>,
     /// Number of written bytes.
     written: usize,
@@ -309,13 +309,13 @@ struct Outgoing {
     flushed: bool,
 }
 
-impl Default for Outgoing {
+impl Default for SessionOutput {
     fn default() -> Self {
         Self { bytes: Vec::new(), written: 0, flushed: true }
     }
 }
 
-impl Outgoing {
+impl SessionOutput {
     fn put<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         write_frame(&mut self.bytes, write)
     }
@@ -354,7 +354,7 @@ pub(super) fn write_frame<E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)
 }
 
 /// Wire over a transport of messages.
-pub(super) struct Letters {
+pub(super) struct MessageWire {
     messages: Box<dyn Messages>,
     from: Option<SocketAddr>,
     /// Received messages that are not used yet; and the one in use.
@@ -370,7 +370,7 @@ pub(super) struct Letters {
     flushed: bool,
 }
 
-impl Letters {
+impl MessageWire {
     pub fn new(messages: Box<dyn Messages>, from: Option<SocketAddr>) -> Self {
         Self {
             messages,
@@ -485,7 +485,7 @@ fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<Fault> {
     let what = match ForeignProtocol::of(&prefix) {
         Some(ForeignProtocol::Json) => "these bytes look like JSON without a length",
         Some(ForeignProtocol::Tls) => {
-            "these bytes look like TLS, and this port speaks none (say --security and --credentials)"
+            "these bytes look like TLS, which this port does not speak (start the node with --security and --credentials)"
         }
         Some(ForeignProtocol::Http) => "these bytes look like HTTP: sessions over WebSocket are at the HTTP port",
         None if u32::from_le_bytes(prefix) as usize <= bytes_max => "this length has its lowest byte first",
@@ -507,14 +507,14 @@ fn how_to_raise(bytes_max: usize) -> &'static str {
 mod tests {
     use super::*;
 
-    fn fault(incoming: &mut Incoming, bytes: &[u8], bytes_max: usize) -> String {
+    fn fault(incoming: &mut SessionInput, bytes: &[u8], bytes_max: usize) -> String {
         incoming.bytes.extend_from_slice(bytes);
         incoming.frame(bytes_max).unwrap_err().text
     }
 
     #[test]
     fn first_bytes_reveal_other_protocols() {
-        let first = |bytes: &[u8]| fault(&mut Incoming::default(), bytes, SESSION_HELLO_BYTES_MAX);
+        let first = |bytes: &[u8]| fault(&mut SessionInput::default(), bytes, SESSION_HELLO_BYTES_MAX);
         for (bytes, what) in [
             (&b"{\"type\":\"hello\"}"[..], "look like JSON without a length"),
             (b"GET / HTTP/1.1\r\n", "look like HTTP"),
@@ -527,7 +527,7 @@ mod tests {
 
     #[test]
     fn long_later_frame_is_too_long() {
-        let mut incoming = Incoming::default();
+        let mut incoming = SessionInput::default();
         incoming.bytes.extend_from_slice(&[0, 0, 0, 2, b'{', b'}']);
         assert_eq!(incoming.frame(SESSION_HELLO_BYTES_MAX), Ok(Some(&b"{}"[..])));
         let text = fault(&mut incoming, &[0, 0x20, 0, 0], 1 << 20);

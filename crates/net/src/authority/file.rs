@@ -13,7 +13,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::pbkdf2;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::{Authority, AuthorityError, Register, Token, Trust, hex, unhex};
+use super::{Authority, AuthorityError, AuthorityRegister, Token, Trust, hex, unhex};
 
 const REGISTER: &str = "authority.json";
 const KEY: &str = "authority.key";
@@ -62,7 +62,8 @@ pub fn save(authority: &mut Authority, folder: &Path, passphrase: &str) -> Resul
     let path = folder.join(REGISTER);
     let register = authority.register();
     let text = serde_json::to_vec_pretty(&register).map_err(|_| AuthorityError::BadFile(REGISTER))?;
-    let numbers = |register: &Register| register.signers.iter().map(|signer| signer.number).collect::<Vec<_>>();
+    let numbers =
+        |register: &AuthorityRegister| register.signers.iter().map(|signer| signer.number).collect::<Vec<_>>();
     let (now, before) = (numbers(&register), read_register(folder).map(|before| numbers(&before)).unwrap_or_default());
     // In this order, the folder has the keys of all certificates after any crash.
     if now.len() > before.len() {
@@ -102,7 +103,7 @@ pub fn load(folder: &Path, passphrase: &str) -> Result<Authority, AuthorityFileE
     Folder::new(folder, passphrase).load()
 }
 
-fn read_register(folder: &Path) -> Result<Register, AuthorityFileError> {
+fn read_register(folder: &Path) -> Result<AuthorityRegister, AuthorityFileError> {
     let register = folder.join(REGISTER);
     let text = fs::read(&register).map_err(failed(&register))?;
     Ok(serde_json::from_slice(&text).map_err(|_| AuthorityError::BadFile(REGISTER))?)

@@ -38,7 +38,7 @@ pub enum AuthorityError {
     #[error("cannot make the certificate")]
     Certificate(#[from] rcgen::Error),
     /// The system has no random numbers.
-    #[error("the system gives no random numbers")]
+    #[error("the system has no random numbers")]
     NoRandomness,
     /// The text is no IP address.
     #[error("{0:?} is no IP address")]
@@ -47,16 +47,16 @@ pub enum AuthorityError {
     #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
     BadName(String),
     /// The certificate would name too many agents.
-    #[error("a certificate names {CERTIFIED_NAMES_MAX} agents at most")]
+    #[error("too many agents for a certificate: {CERTIFIED_NAMES_MAX} at most")]
     TooManyNames,
     /// A file of the authority is malformed.
-    #[error("this is no authority's file: {0}")]
+    #[error("not a file of an authority: {0}")]
     BadFile(&'static str),
     /// The passphrase does not open the key, or the key was tampered with.
     #[error("the passphrase does not open the authority's key")]
     BadPassphrase,
     /// The request for a certificate is malformed, or is for another node.
-    #[error("this is no request for a certificate of {node}: {why}")]
+    #[error("bad request for a certificate of {node}: {why}")]
     BadRequest {
         /// Node that the request must be for.
         node: String,
@@ -91,7 +91,7 @@ pub struct Issued {
 }
 
 /// Key of an authority.
-struct Signer {
+struct AuthorityKey {
     number: u32,
     certificate_pem: String,
     issuer: Issuer<'static, KeyPair>,
@@ -101,7 +101,7 @@ struct Signer {
 pub struct Authority {
     platform: String,
     /// Keys, the oldest first; never empty.
-    signers: Vec<Signer>,
+    signers: Vec<AuthorityKey>,
     /// Number of the key that signs.
     signing: u32,
     issued: Vec<Issued>,
@@ -120,7 +120,7 @@ pub(crate) struct KeptSigner {
 
 /// Stored state of an authority, without its keys.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Register {
+pub(crate) struct AuthorityRegister {
     pub platform: String,
     pub signers: Vec<KeptSigner>,
     pub signing: u32,
@@ -203,7 +203,7 @@ impl NodeKeys {
     }
 }
 
-impl Signer {
+impl AuthorityKey {
     fn create(platform: &str, number: u32) -> Result<Self, AuthorityError> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
@@ -231,27 +231,29 @@ impl Authority {
     /// # Errors
     /// No key can be made.
     pub fn create(platform: &str) -> Result<Self, AuthorityError> {
-        let signers = vec![Signer::create(platform, 1)?];
+        let signers = vec![AuthorityKey::create(platform, 1)?];
         let (platform, issued, permits) = (platform.to_owned(), Vec::new(), Vec::new());
         Ok(Self { platform, signers, signing: 1, issued, permits, lists: 0, revoked_pem: None })
     }
 
     /// Restores an authority from its stored state, and its keys by number.
-    pub(crate) fn restore(register: Register, keys_pem: &[(u32, String)]) -> Result<Self, AuthorityError> {
-        let Register { platform, signers, signing, issued, permits, lists, revoked_pem } = register;
+    pub(crate) fn restore(register: AuthorityRegister, keys_pem: &[(u32, String)]) -> Result<Self, AuthorityError> {
+        let AuthorityRegister { platform, signers, signing, issued, permits, lists, revoked_pem } = register;
         let restore = |kept: KeptSigner| {
             let key = keys_pem.iter().find(|(number, _)| *number == kept.number);
-            let (_, key) = key.ok_or(AuthorityError::BadFile("the key of one of its certificates is missing"))?;
-            Signer::restore(kept, key)
+            let (_, key) = key.ok_or(AuthorityError::BadFile("the key of a certificate is missing"))?;
+            AuthorityKey::restore(kept, key)
         };
         let signers = signers.into_iter().map(restore).collect::<Result<_, _>>()?;
         Ok(Self { platform, signers, signing, issued, permits, lists, revoked_pem })
     }
 
-    pub(crate) fn register(&self) -> Register {
-        let kept =
-            |signer: &Signer| KeptSigner { number: signer.number, certificate_pem: signer.certificate_pem.clone() };
-        Register {
+    pub(crate) fn register(&self) -> AuthorityRegister {
+        let kept = |signer: &AuthorityKey| KeptSigner {
+            number: signer.number,
+            certificate_pem: signer.certificate_pem.clone(),
+        };
+        AuthorityRegister {
             platform: self.platform.clone(),
             signers: self.signers.iter().map(kept).collect(),
             signing: self.signing,
@@ -266,13 +268,13 @@ impl Authority {
         self.signers.iter().map(|signer| (signer.number, signer.issuer.key().serialize_pem())).collect()
     }
 
-    fn signer(&self) -> Result<&Signer, AuthorityError> {
+    fn signer(&self) -> Result<&AuthorityKey, AuthorityError> {
         let signing = self.signers.iter().find(|signer| signer.number == self.signing);
-        signing.ok_or(AuthorityError::BadFile("none of its keys signs"))
+        signing.ok_or(AuthorityError::BadFile("no key signs"))
     }
 
     /// Key that has been known for the longest time. All nodes trust it, even those that have not heard of another yet.
-    fn eldest(&self) -> Result<&Signer, AuthorityError> {
+    fn eldest(&self) -> Result<&AuthorityKey, AuthorityError> {
         self.signers.first().ok_or(AuthorityError::BadFile("it has no key"))
     }
 
@@ -454,10 +456,10 @@ impl Authority {
     /// Another key is taking over already, or no key can be made.
     pub fn begin_rotation(&mut self) -> Result<(), AuthorityError> {
         if self.signers.len() > 1 {
-            return Err(AuthorityError::Rotation("another key is taking over already".to_owned()));
+            return Err(AuthorityError::Rotation("a key rotation is in progress: finish it first".to_owned()));
         }
         let number = self.signing + 1;
-        self.signers.push(Signer::create(&self.platform, number)?);
+        self.signers.push(AuthorityKey::create(&self.platform, number)?);
         self.revoked_pem = None;
         Ok(())
     }
@@ -470,7 +472,7 @@ impl Authority {
     pub fn switch_rotation(&mut self) -> Result<(), AuthorityError> {
         let newest = self.signers.last().map_or(self.signing, |signer| signer.number);
         if newest == self.signing {
-            return Err(AuthorityError::Rotation("there is no new key to switch to: begin with one".to_owned()));
+            return Err(AuthorityError::Rotation("no new key to switch to: begin a rotation first".to_owned()));
         }
         self.signing = newest;
         Ok(())
@@ -484,7 +486,7 @@ impl Authority {
     pub fn finish_rotation(&mut self, forced: bool) -> Result<(), AuthorityError> {
         let oldest = self.signers.first().map_or(self.signing, |signer| signer.number);
         if oldest == self.signing {
-            return Err(AuthorityError::Rotation("no old key is to be forgotten".to_owned()));
+            return Err(AuthorityError::Rotation("no old key to forget".to_owned()));
         }
         let now_s = OffsetDateTime::now_utc().unix_timestamp();
         let good = self.issued.iter().filter(|one| one.revoked_s.is_none() && one.not_after_s > now_s);
@@ -492,7 +494,7 @@ impl Authority {
         waiting.sort_unstable();
         waiting.dedup();
         if !waiting.is_empty() && !forced {
-            let text = format!("these nodes have certificates by the old key only: {}", waiting.join(", "));
+            let text = format!("nodes with certificates by the old key only: {}", waiting.join(", "));
             return Err(AuthorityError::Rotation(text));
         }
         let signing = self.signing;
@@ -549,7 +551,7 @@ impl Authority {
         let bad = |why: &str| AuthorityError::BadRequest { node: node.to_owned(), why: why.to_owned() };
         let mut newest_first = self.issued.iter().rev();
         let newest = newest_first.find(|one| one.node == node && !one.agents && one.revoked_s.is_none());
-        let addresses = newest.ok_or_else(|| bad("it has no certificate that could be renewed"))?.addresses.clone();
+        let addresses = newest.ok_or_else(|| bad("no valid certificate to renew"))?.addresses.clone();
         self.certify(node, &addresses, NODE_DAYS, request)
     }
 }
@@ -637,7 +639,10 @@ mod tests {
         assert_eq!(other, "this is no request for a certificate of n2: it names n3.node.whimbrel");
         let issued = authority.admit(&token, &request("n2")).unwrap();
         assert!(issued.certificate_pem.starts_with("-----BEGIN CERTIFICATE"));
-        assert_eq!(why(authority.admit(&token, &request("n2"))), "the token was used already");
+        assert_eq!(
+            why(authority.admit(&token, &request("n2"))),
+            "the token was used already: make another with `whimbrel ca token`"
+        );
         assert_eq!(authority.issued().len(), 2);
         assert_eq!(authority.issued()[0].addresses, ["127.0.0.1"]);
     }
@@ -646,18 +651,21 @@ mod tests {
     fn wrong_tokens_are_refused() {
         let (mut authority, mut other) = (Authority::create("p").unwrap(), Authority::create("p").unwrap());
         let theirs = other.permit("n2", &[], 5, HOUR).unwrap();
-        assert_eq!(why(authority.admit(&theirs, &request("n2"))), "the token is not one of this authority");
+        assert_eq!(why(authority.admit(&theirs, &request("n2"))), "unknown token: this authority did not make it");
         let late = authority.permit("n2", &[], 5, std::time::Duration::ZERO).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(1_100));
-        assert_eq!(why(authority.admit(&late, &request("n2"))), "the token is too old");
+        assert_eq!(
+            why(authority.admit(&late, &request("n2"))),
+            "the token has expired: make another with `whimbrel ca token`"
+        );
         let good = authority.permit("n2", &[], 5, HOUR).unwrap().to_string();
         // Token with another name and the same secret.
         let renamed: Token = good.replace(".n2", ".n1").parse().unwrap();
-        assert_eq!(why(authority.admit(&renamed, &request("n1"))), "the token is not one of this authority");
+        assert_eq!(why(authority.admit(&renamed, &request("n1"))), "unknown token: this authority did not make it");
         let at = good.find('.').unwrap() + 20;
         let digit = if good.as_bytes()[at] == b'0' { "1" } else { "0" };
         let guessed: Token = format!("{}{digit}{}", &good[..at], &good[at + 1..]).parse().unwrap();
-        assert_eq!(why(authority.admit(&guessed, &request("n2"))), "the token is not one of this authority");
+        assert_eq!(why(authority.admit(&guessed, &request("n2"))), "unknown token: this authority did not make it");
         assert!(matches!(authority.permit("no name", &[], 5, HOUR), Err(AuthorityError::BadName(_))));
         assert!(matches!(authority.permit("n", &["x".into()], 5, HOUR), Err(AuthorityError::BadAddress(_))));
     }
@@ -706,7 +714,7 @@ mod tests {
         assert_eq!(authority.fingerprint().unwrap(), before);
         assert_eq!(authority.certificates_pem().matches("BEGIN CERTIFICATE").count(), 2);
         assert_eq!(authority.revocation_lists().unwrap().matches("BEGIN X509 CRL").count(), 2);
-        assert!(why(authority.begin_rotation()).contains("taking over already"));
+        assert!(why(authority.begin_rotation()).contains("finish it first"));
         authority.switch_rotation().unwrap();
         assert_eq!(authority.fingerprint().unwrap(), before, "its service is known by the old one still");
         assert!(authority.is_outdated("n1"));

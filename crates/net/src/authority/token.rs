@@ -51,16 +51,16 @@ pub struct Permit {
 #[non_exhaustive]
 pub enum TokenError {
     /// The text is no token.
-    #[error("this is no token: expected what `whimbrel ca token` printed")]
+    #[error("malformed token: expected the output of `whimbrel ca token`")]
     Unreadable,
     /// The authority did not make the token.
-    #[error("the token is not one of this authority")]
+    #[error("unknown token: this authority did not make it")]
     Unknown,
     /// The token has expired.
-    #[error("the token is too old")]
+    #[error("the token has expired: make another with `whimbrel ca token`")]
     Expired,
     /// The token was used already.
-    #[error("the token was used already")]
+    #[error("the token was used already: make another with `whimbrel ca token`")]
     Used,
 }
 

@@ -38,7 +38,7 @@ pub enum EnrolError {
     #[error("the authority refuses: {0}")]
     Refused(String),
     /// The answer is malformed.
-    #[error("what came from {0} is no answer of an authority")]
+    #[error("malformed answer from {0}: no authority is there")]
     NoAnswer(String),
     /// The node's credentials cannot be used.
     #[error(transparent)]

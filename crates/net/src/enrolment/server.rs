@@ -40,19 +40,19 @@ pub struct EnrolmentConfig {
 
 /// Service of the authority; it runs until this is dropped.
 pub struct Enrolment {
-    inner: Arc<Inner>,
+    inner: Arc<EnrolmentState>,
     address: SocketAddr,
     _threads: Threads,
 }
 
-struct Inner {
+struct EnrolmentState {
     folder: Folder,
     guard: Arc<PortGuard>,
-    tls: Mutex<Option<Shown>>,
+    tls: Mutex<Option<ServiceTls>>,
 }
 
 /// TLS configuration of the service, and the version of the authority that it was made from.
-struct Shown {
+struct ServiceTls {
     made: Instant,
     epoch: (u32, usize, usize),
     config: Arc<ServerConfig>,
@@ -65,7 +65,7 @@ impl Enrolment {
     /// The address cannot be listened at, threads cannot be started, or the folder holds no authority that opens.
     pub fn start(config: EnrolmentConfig, address: &str) -> Result<Self, EnrolmentError> {
         let EnrolmentConfig { folder, auditor, log } = config;
-        let inner = Arc::new(Inner { folder, guard: PortGuard::new(auditor, log), tls: Mutex::default() });
+        let inner = Arc::new(EnrolmentState { folder, guard: PortGuard::new(auditor, log), tls: Mutex::default() });
         inner.tls()?;
         let threads = Threads::start(1, "whimbrel-authority").map_err(HubError::Threads)?;
         let failed = |source| HubError::Listen { address: address.to_owned(), source };
@@ -102,7 +102,7 @@ pub enum EnrolmentError {
     Security(#[from] SecurityError),
 }
 
-async fn accept(listener: TcpListener, inner: Arc<Inner>) {
+async fn accept(listener: TcpListener, inner: Arc<EnrolmentState>) {
     // No address may take all places: a node that is shut out hears of no revocation.
     let room = ConnectionLimit::of(ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX);
     loop {
@@ -111,24 +111,24 @@ async fn accept(listener: TcpListener, inner: Arc<Inner>) {
             continue;
         };
         let Some(place) = room.enter(from.ip()) else {
-            let what = Refused::stranger(RefusalReason::TooMany, from.ip(), "too many ask at once");
+            let what = Refused::stranger(RefusalReason::TooMany, from.ip(), "too many requests at once");
             inner.guard.refuse(&what);
             continue;
         };
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
             let talk = tokio::time::timeout(Duration::from_millis(ENROLMENT_MS), inner.talk(socket, from, place)).await;
-            let slow = || std::io::Error::new(std::io::ErrorKind::InvalidData, "it takes too long");
+            let slow = || std::io::Error::new(std::io::ErrorKind::InvalidData, "timeout");
             if let Err(error) = talk.unwrap_or_else(|_| Err(slow())) {
                 let (reason, why) = (refusal::of_connection(&error), error.to_string());
-                let line = || format!("a connection from {from} was closed: {why}");
+                let line = || format!("connection from {from} closed: {why}");
                 inner.guard.close_stranger(from.ip(), reason, &why, line);
             }
         });
     }
 }
 
-impl Inner {
+impl EnrolmentState {
     /// Returns the TLS configuration, made anew when the authority has changed.
     fn tls(&self) -> Result<Arc<ServerConfig>, EnrolmentError> {
         let mut kept = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +157,7 @@ impl Inner {
             .with_single_cert(certificates(&chain, "the service's certificate")?, key(&secret)?)
             .map_err(|error| unfit(&error))?;
         let config = Arc::new(config);
-        *kept = Some(Shown { made: Instant::now(), epoch, config: Arc::clone(&config) });
+        *kept = Some(ServiceTls { made: Instant::now(), epoch, config: Arc::clone(&config) });
         Ok(config)
     }
 
@@ -236,7 +236,7 @@ impl Inner {
         work: impl FnOnce(&str) -> Result<Answer, AuthorityFileError>,
     ) -> Result<Answer, Refusal> {
         let node = identity.and_then(Identity::node);
-        let node = node.ok_or((RefusalReason::BadCertificate, "no certificate of a node was shown".to_owned()))?;
+        let node = node.ok_or((RefusalReason::BadCertificate, "no certificate of a node".to_owned()))?;
         if let Some((reason, why)) = identity.and_then(|identity| identity.contradicts(node, Some(from.ip()))) {
             return Err((reason, why));
         }

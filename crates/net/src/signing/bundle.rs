@@ -11,7 +11,7 @@ use whimbrel_acl::{AclMessage, compact};
 use whimbrel_platform::plain_text::harmless;
 
 use super::certificates::{AgentTrust, Believed};
-use super::evidence::{Chain, Direction, Entry};
+use super::evidence::{Chain, Direction, EvidenceEntry};
 use super::{Digest, NOTHING, conversation_of, sha256};
 use crate::authority::{Trust, hex};
 use crate::security::SecurityError;
@@ -25,7 +25,7 @@ const VERSION: u32 = 1;
 pub struct Bundle {
     bundle: u32,
     conversation: String,
-    entries: Vec<Entry>,
+    entries: Vec<EvidenceEntry>,
     /// Certificates, by digest.
     certificates: BTreeMap<String, Chain>,
 }
@@ -70,10 +70,10 @@ pub struct Verified {
 #[non_exhaustive]
 pub enum BundleError {
     /// The text is no bundle.
-    #[error("this is no bundle")]
+    #[error("not a bundle of evidence")]
     Unreadable(#[from] serde_json::Error),
     /// The bundle is of another version.
-    #[error("this is a bundle of version {0}; known is {VERSION}")]
+    #[error("bundle version {0}: this program reads {VERSION}")]
     Version(u32),
     /// The authority's certificate cannot be used.
     #[error(transparent)]
@@ -89,7 +89,7 @@ pub enum BundleError {
 }
 
 impl Bundle {
-    pub(super) fn new(conversation: &str, entries: Vec<Entry>, certificates: BTreeMap<String, Chain>) -> Self {
+    pub(super) fn new(conversation: &str, entries: Vec<EvidenceEntry>, certificates: BTreeMap<String, Chain>) -> Self {
         Self { bundle: VERSION, conversation: conversation.to_owned(), entries, certificates }
     }
 
@@ -124,7 +124,8 @@ impl Bundle {
     /// An entry was changed since it was recorded, or its sender did not send it.
     pub fn verify(&self, trust: &Trust) -> Result<Verified, BundleError> {
         let trust = AgentTrust::new(&trust.authority_pem, &trust.revoked_pem)?;
-        let mut reading = Reading { bundle: self, trust, chain: None, at: FxHashMap::default(), last: BTreeMap::new() };
+        let mut reading =
+            BundleVerification { bundle: self, trust, chain: None, at: FxHashMap::default(), last: BTreeMap::new() };
         let mut verified = Verified {
             conversation: self.conversation.clone(),
             said: Vec::new(),
@@ -140,7 +141,7 @@ impl Bundle {
 }
 
 /// State of a verification.
-struct Reading<'a> {
+struct BundleVerification<'a> {
     bundle: &'a Bundle,
     trust: AgentTrust,
     /// Number and digest of the entry before.
@@ -151,8 +152,8 @@ struct Reading<'a> {
     last: BTreeMap<(String, String, u64), (u64, Digest)>,
 }
 
-impl Reading<'_> {
-    fn read(&mut self, entry: &Entry, verified: &mut Verified) -> Result<(), String> {
+impl BundleVerification<'_> {
+    fn read(&mut self, entry: &EvidenceEntry, verified: &mut Verified) -> Result<(), String> {
         self.link(entry, verified)?;
         let (Some(signature), Some(document)) = (entry.signature(), entry.document()) else {
             return Err("it cannot be read".to_owned());
@@ -202,7 +203,7 @@ impl Reading<'_> {
 
     /// Checks that an entry builds upon the one before. The first entry may have a later number, if those before it are
     /// no longer kept.
-    fn link(&mut self, entry: &Entry, verified: &mut Verified) -> Result<(), String> {
+    fn link(&mut self, entry: &EvidenceEntry, verified: &mut Verified) -> Result<(), String> {
         if entry.conversation != self.bundle.conversation {
             return Err(format!("it is of the conversation {}", entry.conversation));
         }
@@ -227,7 +228,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn believe(&self, entry: &Entry, digest: &Digest) -> Result<Believed, String> {
+    fn believe(&self, entry: &EvidenceEntry, digest: &Digest) -> Result<Believed, String> {
         let chain = self.bundle.certificates.get(&entry.certificate);
         let chain = chain.and_then(Chain::certificates).ok_or("its certificate is not in the bundle")?;
         let [agent, node] = chain;

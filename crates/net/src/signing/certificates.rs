@@ -21,7 +21,7 @@ use whimbrel_platform::limits::{AGENT_CERTIFICATE_S, CERTIFICATE_BYTES_MAX, CERT
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::{Claims, Digest, NOTHING, Signature, document_of, now_ms, sha256};
+use super::{Digest, NOTHING, Signature, SignatureClaims, document_of, now_ms, sha256};
 use crate::authority::{AuthorityError, CLOCK_SKEW, new_serial};
 use crate::security::{Credentials, SecurityError, agents_dns_name, certificates, revocation_lists};
 
@@ -41,7 +41,7 @@ pub enum AgentCertificateError {
     #[error(transparent)]
     Authority(#[from] AuthorityError),
     /// The request for a certificate is malformed.
-    #[error("this is no request for a certificate: {0}")]
+    #[error("bad request for a certificate: {0}")]
     BadRequest(String),
     /// The request is for another agent.
     #[error("the request is for {asked}, and may be for {agent} only")]
@@ -52,10 +52,10 @@ pub enum AgentCertificateError {
         asked: String,
     },
     /// The certificate is no agent's.
-    #[error("it is no certificate of an agent: {0}")]
+    #[error("not a certificate of an agent: {0}")]
     NoAgent(&'static str),
     /// The certificate names an agent of another node than the one whose key signed it, or that showed it.
-    #[error("it says that its agent is of the node {says}, and comes from {signed}")]
+    #[error("the certificate names node {says}, and comes from {signed}")]
     OtherNode {
         /// Node that the certificate names.
         says: String,
@@ -66,10 +66,10 @@ pub enum AgentCertificateError {
     #[error("it has {0} bytes: {CERTIFICATE_BYTES_MAX} are the most")]
     TooLong(usize),
     /// The node shows too many certificates of its agents.
-    #[error("there is no room for more certificates of agents of {0}")]
+    #[error("too many certificates of agents of {0}")]
     TooMany(String),
     /// The certificate is not trusted.
-    #[error("it is not to be trusted: {0}")]
+    #[error("not trusted: {0}")]
     Untrusted(#[from] rustls::Error),
 }
 
@@ -178,7 +178,7 @@ impl AgentKey {
         let chain = certificates(certificates_pem, "the agent's certificate")?;
         let certificate = chain.first().ok_or(AgentCertificateError::NoKey)?;
         let (certificate, previous) = (sha256(certificate), previous.unwrap_or(NOTHING));
-        let claims = Claims { certificate, run, sequence, time_ms: now_ms(), previous, seen: NOTHING };
+        let claims = SignatureClaims { certificate, run, sequence, time_ms: now_ms(), previous, seen: NOTHING };
         let signed = claims.signed_bytes(platform, &document);
         let mut signature = Signature { claims, signature: [0; 64] };
         signature.signature.copy_from_slice(self.key.sign(&signed).as_ref());

@@ -25,9 +25,9 @@ use whimbrel_platform::limits::{
 };
 
 use super::bundle::Bundle;
-use super::queue::Queue;
-use super::recent::Recent;
-use super::{Claims, Digest, Signature, sha256};
+use super::queue::RecordQueue;
+use super::recent::RecentMap;
+use super::{Digest, Signature, SignatureClaims, sha256};
 use crate::authority::{hex, unhex};
 
 /// Prefix of the hashed bytes of entries.
@@ -44,7 +44,7 @@ pub enum Direction {
 }
 
 /// Message to record.
-pub(crate) struct Record {
+pub(crate) struct EvidenceRecord {
     pub direction: Direction,
     pub conversation: Text,
     pub signature: Signature,
@@ -54,7 +54,7 @@ pub(crate) struct Record {
     pub node: CertificateDer<'static>,
 }
 
-impl Record {
+impl EvidenceRecord {
     /// Approximate memory of the record.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.conversation.len() + self.document.len() + self.agent.len() + self.node.len()
@@ -64,7 +64,7 @@ impl Record {
 /// Entry of a conversation's chain. Digests are hexadecimal digits, bytes are base64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Entry {
+pub(crate) struct EvidenceEntry {
     pub conversation: String,
     /// Number of the entry, from 1.
     pub entry: u64,
@@ -107,8 +107,8 @@ pub(crate) struct Chain {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Line {
-    Entry(Box<Entry>),
+enum EvidenceLine {
+    Entry(Box<EvidenceEntry>),
     Certificate { certificate: String, issued: Chain },
 }
 
@@ -128,7 +128,7 @@ pub enum EvidenceError {
     #[error("another process keeps its evidence in {0}")]
     InUse(String),
     /// A file is malformed.
-    #[error("{path}:{line}: this is no evidence: {why}")]
+    #[error("{path}:{line}: not evidence: {why}")]
     NoEvidence {
         /// Path of the file.
         path: String,
@@ -138,7 +138,7 @@ pub enum EvidenceError {
         why: String,
     },
     /// The conversation has no evidence.
-    #[error("there is no evidence of the conversation {0}")]
+    #[error("no evidence of conversation {0}")]
     NoConversation(String),
 }
 
@@ -147,7 +147,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> EvidenceError {
     move |source| EvidenceError::File { path: path.clone(), source }
 }
 
-impl Entry {
+impl EvidenceEntry {
     /// Digest that the next entry of the conversation builds upon.
     pub fn digest(&self) -> Digest {
         let mut bytes = DOMAIN.to_vec();
@@ -177,7 +177,7 @@ impl Entry {
     pub fn signature(&self) -> Option<Signature> {
         // In one form only: another form was changed by somebody.
         let digest = |text: &str| unhex(text)?.try_into().ok().filter(|digest: &Digest| hex(digest) == text);
-        let claims = Claims {
+        let claims = SignatureClaims {
             certificate: digest(&self.certificate)?,
             run: self.run,
             sequence: self.sequence,
@@ -203,7 +203,7 @@ impl Chain {
 
 /// Evidence of a node. Dropping it writes all records.
 pub struct Evidence {
-    queue: Arc<Queue>,
+    queue: Arc<RecordQueue>,
     writer: Option<JoinHandle<()>>,
     /// Lock of the folder, held for as long as this lives.
     _lock: File,
@@ -224,7 +224,7 @@ impl Evidence {
         let lock = whimbrel_files::append(&path).map_err(failed(&path))?;
         lock.try_lock().map_err(|_| EvidenceError::InUse(folder.display().to_string()))?;
         let mut chains = Chains::open(folder, bytes_max)?;
-        let queue = Arc::<Queue>::default();
+        let queue = Arc::<RecordQueue>::default();
         let due = Arc::clone(&queue);
         let writer = std::thread::Builder::new()
             .name("whimbrel-evidence".to_owned())
@@ -233,7 +233,7 @@ impl Evidence {
         Ok(Self { queue, writer: Some(writer), _lock: lock })
     }
 
-    pub(crate) fn record(&self, record: Record) {
+    pub(crate) fn record(&self, record: EvidenceRecord) {
         self.queue.put(record);
     }
 
@@ -258,7 +258,7 @@ impl Drop for Evidence {
 }
 
 /// Writes records until the queue closes.
-fn run(chains: &mut Chains, due: &Queue, log: &dyn Fn(&str)) {
+fn run(chains: &mut Chains, due: &RecordQueue, log: &dyn Fn(&str)) {
     let mut is_well = true;
     while let Some(records) = due.take() {
         let (outcome, lost) = chains.write(&records);
@@ -266,7 +266,7 @@ fn run(chains: &mut Chains, due: &Queue, log: &dyn Fn(&str)) {
         let was_well = std::mem::replace(&mut is_well, outcome.is_ok());
         match outcome {
             Err(error) if was_well => log(&format!("evidence is being lost: {error}")),
-            Ok(()) if !was_well => log(&format!("evidence is kept again: {} messages could not be", due.lost())),
+            Ok(()) if !was_well => log(&format!("evidence is kept again: {} messages were lost", due.lost())),
             _ => {}
         }
     }
@@ -274,7 +274,7 @@ fn run(chains: &mut Chains, due: &Queue, log: &dyn Fn(&str)) {
 
 /// End of a conversation's chain.
 #[derive(Clone, Copy, Default)]
-struct End {
+struct ChainEnd {
     entry: u64,
     digest: Digest,
     /// Number of messages since then that could not be kept.
@@ -286,35 +286,35 @@ struct End {
 /// Ends of all chains, and the files for their entries.
 struct Chains {
     /// Ends of chains, by the digests of conversations' names.
-    ends: Recent<Digest, End>,
+    ends: RecentMap<Digest, ChainEnd>,
     /// True once ends were forgotten.
     forgot: bool,
-    files: Files,
+    files: EvidenceFiles,
 }
 
 /// Entries that are written together: all of them, or none.
 #[derive(Default)]
-struct Piece {
+struct EntryBatch {
     bytes: Vec<u8>,
     /// Conversations of the entries, and the ends of their chains before.
-    before: Vec<(Digest, End)>,
+    before: Vec<(Digest, ChainEnd)>,
 }
 
 impl Chains {
     fn open(folder: &Path, bytes_max: u64) -> Result<Self, EvidenceError> {
-        let (mut ends, mut forgot) = (Recent::new(SIGNED_CONVERSATIONS_MAX), false);
+        let (mut ends, mut forgot) = (RecentMap::new(SIGNED_CONVERSATIONS_MAX), false);
         read_all(folder, |line| {
-            if let Line::Entry(entry) = line {
-                let end = End { entry: entry.entry, digest: entry.digest(), ..End::default() };
+            if let EvidenceLine::Entry(entry) = line {
+                let end = ChainEnd { entry: entry.entry, digest: entry.digest(), ..ChainEnd::default() };
                 forgot |= ends.insert(sha256(entry.conversation.as_bytes()), end);
             }
         })?;
-        Ok(Self { ends, forgot, files: Files::open(folder, bytes_max)? })
+        Ok(Self { ends, forgot, files: EvidenceFiles::open(folder, bytes_max)? })
     }
 
     /// Writes what it can. Returns the last error, and the number of lost messages.
-    fn write(&mut self, records: &[Record]) -> (io::Result<()>, u64) {
-        let (mut outcome, mut lost, mut piece) = (Ok(()), 0, Piece::default());
+    fn write(&mut self, records: &[EvidenceRecord]) -> (io::Result<()>, u64) {
+        let (mut outcome, mut lost, mut piece) = (Ok(()), 0, EntryBatch::default());
         let mut records = records.iter().peekable();
         while let Some(record) = records.next() {
             if piece.bytes.is_empty() {
@@ -329,19 +329,19 @@ impl Chains {
                 lost += self.take_back(&piece);
                 outcome = Err(error);
             }
-            piece = Piece::default();
+            piece = EntryBatch::default();
         }
         (outcome, lost)
     }
 
     /// Appends a message to a piece, with its certificate if this file does not have it.
-    fn append(&mut self, record: &Record, piece: &mut Piece) {
-        let Record { direction, conversation, signature, document, agent, node } = record;
+    fn append(&mut self, record: &EvidenceRecord, piece: &mut EntryBatch) {
+        let EvidenceRecord { direction, conversation, signature, document, agent, node } = record;
         let Signature { claims, signature } = signature;
         let place = sha256(conversation.as_bytes());
-        let nothing = End { anew: self.forgot, ..End::default() };
+        let nothing = ChainEnd { anew: self.forgot, ..ChainEnd::default() };
         let before = self.ends.get(&place).copied().unwrap_or(nothing);
-        let entry = Entry {
+        let entry = EvidenceEntry {
             conversation: conversation.to_string(),
             entry: before.entry + 1,
             chain: hex(&before.digest),
@@ -359,17 +359,17 @@ impl Chains {
         };
         if self.files.certificates.insert(claims.certificate) {
             let issued = Chain { agent: BASE64.encode(agent), node: BASE64.encode(node) };
-            write_line(&Line::Certificate { certificate: entry.certificate.clone(), issued }, &mut piece.bytes);
+            write_line(&EvidenceLine::Certificate { certificate: entry.certificate.clone(), issued }, &mut piece.bytes);
         }
-        let end = End { entry: entry.entry, digest: entry.digest(), ..End::default() };
+        let end = ChainEnd { entry: entry.entry, digest: entry.digest(), ..ChainEnd::default() };
         self.forgot |= self.ends.insert(place, end);
         piece.before.push((place, before));
-        write_line(&Line::Entry(Box::new(entry)), &mut piece.bytes);
+        write_line(&EvidenceLine::Entry(Box::new(entry)), &mut piece.bytes);
     }
 
     /// Takes back entries that were not written. Their conversations continue where they were, and record the loss.
     /// Returns the number of entries.
-    fn take_back(&mut self, piece: &Piece) -> u64 {
+    fn take_back(&mut self, piece: &EntryBatch) -> u64 {
         for (place, before) in piece.before.iter().rev() {
             self.ends.insert(*place, *before);
         }
@@ -383,14 +383,14 @@ impl Chains {
     }
 }
 
-fn write_line(line: &Line, out: &mut Vec<u8>) {
+fn write_line(line: &EvidenceLine, out: &mut Vec<u8>) {
     // Texts and numbers can always be encoded.
     out.extend(serde_json::to_vec(line).unwrap_or_default());
     out.push(b'\n');
 }
 
 /// Current file of the evidence, and its predecessors.
-struct Files {
+struct EvidenceFiles {
     folder: PathBuf,
     number: u64,
     file: File,
@@ -418,7 +418,7 @@ fn files_in(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     Ok(files)
 }
 
-impl Files {
+impl EvidenceFiles {
     fn open(folder: &Path, bytes_max: u64) -> Result<Self, EvidenceError> {
         let present = files_in(folder).map_err(failed(folder))?;
         let number = present.last().map_or(0, |(number, _)| *number) + 1;
@@ -464,7 +464,7 @@ impl Files {
 }
 
 /// Reads all evidence of a folder, in order. A last line without an end was being written.
-fn read_all(folder: &Path, mut take: impl FnMut(Line)) -> Result<(), EvidenceError> {
+fn read_all(folder: &Path, mut take: impl FnMut(EvidenceLine)) -> Result<(), EvidenceError> {
     for (_, path) in files_in(folder).map_err(failed(folder))? {
         let mut reader = BufReader::new(File::open(&path).map_err(failed(&path))?);
         let (mut text, mut number) = (Vec::new(), 0);
@@ -506,9 +506,9 @@ pub fn prove(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError>
 fn prove_named(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError> {
     let (mut entries, mut all) = (Vec::new(), BTreeMap::new());
     read_all(folder, |line| match line {
-        Line::Entry(entry) if entry.conversation == conversation => entries.push(*entry),
-        Line::Entry(_) => {}
-        Line::Certificate { certificate, issued } => drop(all.insert(certificate, issued)),
+        EvidenceLine::Entry(entry) if entry.conversation == conversation => entries.push(*entry),
+        EvidenceLine::Entry(_) => {}
+        EvidenceLine::Certificate { certificate, issued } => drop(all.insert(certificate, issued)),
     })?;
     if entries.is_empty() {
         return Err(EvidenceError::NoConversation(conversation.to_owned()));
@@ -526,7 +526,7 @@ mod tests {
     use crate::Authority;
     use crate::signing::NOTHING;
     use crate::signing::certificates::AgentAuthority;
-    use crate::signing::signer::Signer;
+    use crate::signing::signer::MessageSigner;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("whimbrel-kept-{name}-{}", std::process::id()));
@@ -542,7 +542,7 @@ mod tests {
     fn sign(authority: &mut Authority, evidence: &std::sync::Arc<Evidence>, count: u64) {
         let credentials = authority.issue("n1", &[], 1).unwrap();
         assert!(AgentAuthority::new("p", "n1", &credentials).is_ok());
-        let signer = Signer::new(
+        let signer = MessageSigner::new(
             ("p", "n1"),
             u64::from_le_bytes(crate::authority::random().unwrap()),
             &credentials,
@@ -593,7 +593,7 @@ mod tests {
     }
 
     /// Records of messages of amy to bob.
-    fn records(authority: &mut Authority, count: usize) -> Vec<Record> {
+    fn records(authority: &mut Authority, count: usize) -> Vec<EvidenceRecord> {
         let credentials = authority.issue("n1", &[], 1).unwrap();
         let node = AgentAuthority::new("p", "n1", &credentials).unwrap();
         let identity = node.identify("amy".into(), 0).unwrap();
@@ -603,11 +603,11 @@ mod tests {
             let document = crate::signing::document_of(&message).unwrap();
             let time_ms = crate::signing::now_ms();
             let (certificate, sequence, seen) = (identity.digest, index as u64 + 1, NOTHING);
-            let claims = Claims { certificate, run: 1, sequence, time_ms, previous, seen };
+            let claims = SignatureClaims { certificate, run: 1, sequence, time_ms, previous, seen };
             let signed = claims.signed_bytes("p", &document);
             previous = sha256(&signed);
             let signature = identity.key.sign(&signed).as_ref().try_into().unwrap();
-            Record {
+            EvidenceRecord {
                 direction: Direction::Sent,
                 conversation: "amy~bob".into(),
                 signature: Signature { claims, signature },
@@ -655,9 +655,10 @@ mod tests {
         let (folder, mut authority) = (folder("told"), Authority::create("p").unwrap());
         fs::create_dir_all(&folder).unwrap();
         let chains = Chains::open(&folder, EVIDENCE_FILE_BYTES_MAX).unwrap();
-        let mut broken = Chains { files: Files { file: File::open("/dev/full").unwrap(), ..chains.files }, ..chains };
+        let mut broken =
+            Chains { files: EvidenceFiles { file: File::open("/dev/full").unwrap(), ..chains.files }, ..chains };
         let (log, lines) = std::sync::mpsc::channel();
-        let queue = Queue::default();
+        let queue = RecordQueue::default();
         let records = records(&mut authority, 4);
         records.into_iter().for_each(|record| queue.put(record));
         queue.close();
@@ -675,13 +676,14 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let records = records(&mut authority, 4);
         let mut chains = Chains::open(&folder, EVIDENCE_FILE_BYTES_MAX).unwrap();
-        chains.ends = Recent::new(8);
+        chains.ends = RecentMap::new(8);
         let others = |chains: &mut Chains| {
             for number in 0..100 {
                 let conversation = Text::from(format!("{number}{}", "long".repeat(1_000)));
                 let (agent, node) = (records[0].agent.clone(), records[0].node.clone());
-                let Record { direction, signature, ref document, .. } = records[0];
-                let other = Record { direction, conversation, signature, document: document.clone(), agent, node };
+                let EvidenceRecord { direction, signature, ref document, .. } = records[0];
+                let other =
+                    EvidenceRecord { direction, conversation, signature, document: document.clone(), agent, node };
                 assert!(chains.write(&[other]).0.is_ok());
             }
         };

@@ -25,8 +25,8 @@ use crate::security::{Credentials, SecurityError};
 pub use bundle::{Bundle, BundleError, Said, Verified};
 pub use certificates::{AgentAuthority, AgentCertificateError, AgentKey};
 pub use evidence::{Direction, Evidence, EvidenceError, prove};
-use signer::Signer;
-use verifier::{Place, Verifier};
+use signer::MessageSigner;
+use verifier::{VerifiedMessage, Verifier};
 
 /// User-defined parameter (FIPA00061 2.13) that holds a signature.
 pub const PARAMETER: &str = "X-whimbrel-signature";
@@ -38,7 +38,7 @@ const ALL_BYTES: usize = 32 + 8 + 8 + 8 + 32 + 32 + SIGNATURE_BYTES;
 
 /// Signer and verifier of a node.
 pub(crate) struct Signing {
-    pub signer: Signer,
+    pub signer: MessageSigner,
     pub verifier: Verifier,
     turns: Mutex<()>,
 }
@@ -51,7 +51,7 @@ impl Signing {
         credentials: &Credentials,
         evidence: Option<Arc<Evidence>>,
     ) -> Result<Self, AgentCertificateError> {
-        let signer = Signer::new((platform, node), run, credentials, evidence.clone())?;
+        let signer = MessageSigner::new((platform, node), run, credentials, evidence.clone())?;
         Ok(Self { signer, verifier: Verifier::new(platform, credentials, evidence)?, turns: Mutex::new(()) })
     }
 
@@ -75,7 +75,7 @@ impl Signing {
             self.verifier.also_for(node, digest, envelope.to);
             return Ok(());
         }
-        let Place { conversation, digest, is_first } = self.verifier.verify(node, envelope)?;
+        let VerifiedMessage { conversation, digest, is_first } = self.verifier.verify(node, envelope)?;
         if let Some(shared) = envelope.body.shared() {
             *verified = Some((Arc::clone(shared), digest));
         }
@@ -105,7 +105,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> Digest {
 
 /// Claims of a sender about a message, which its signature covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Claims {
+pub(crate) struct SignatureClaims {
     /// Digest of the certificate for the signature.
     pub certificate: Digest,
     /// Random number of the process: message numbers begin anew with each.
@@ -123,7 +123,7 @@ pub(crate) struct Claims {
 /// Signature with its claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    pub claims: Claims,
+    pub claims: SignatureClaims,
     pub signature: [u8; SIGNATURE_BYTES],
 }
 
@@ -144,7 +144,7 @@ impl Signature {
         let (previous, rest) = rest.split_first_chunk::<32>()?;
         let (seen, rest) = rest.split_first_chunk::<32>()?;
         let signature = rest.try_into().ok()?;
-        let claims = Claims {
+        let claims = SignatureClaims {
             certificate: *certificate,
             run: u64::from_le_bytes(*run),
             sequence: u64::from_le_bytes(*sequence),
@@ -176,7 +176,7 @@ impl Signature {
     }
 }
 
-impl Claims {
+impl SignatureClaims {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.certificate);
         out.extend_from_slice(&self.run.to_le_bytes());
@@ -228,7 +228,8 @@ mod tests {
 
     #[test]
     fn message_carries_its_signature() {
-        let claims = Claims { certificate: [1; 32], run: 9, sequence: 2, time_ms: 3, previous: [4; 32], seen: [5; 32] };
+        let claims =
+            SignatureClaims { certificate: [1; 32], run: 9, sequence: 2, time_ms: 3, previous: [4; 32], seen: [5; 32] };
         let signature = Signature { claims, signature: [6; 64] };
         let plain = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), "hello");
         let mut message = plain.clone();

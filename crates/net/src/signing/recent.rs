@@ -6,13 +6,13 @@ use rustc_hash::FxHashMap;
 
 /// Map that forgets the entries that were not inserted for the longest time. It keeps the maximal number of entries, or
 /// at least half of it.
-pub(super) struct Recent<K, V> {
+pub(super) struct RecentMap<K, V> {
     new: FxHashMap<K, V>,
     old: FxHashMap<K, V>,
     entries_max: usize,
 }
 
-impl<K: Eq + Hash, V> Recent<K, V> {
+impl<K: Eq + Hash, V> RecentMap<K, V> {
     pub fn new(entries_max: usize) -> Self {
         Self { new: FxHashMap::default(), old: FxHashMap::default(), entries_max }
     }
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn recent_entries_stay_within_limit() {
-        let mut recent = Recent::new(8);
+        let mut recent = RecentMap::new(8);
         let mut forgot = 0;
         for number in 0..1_000 {
             forgot += usize::from(recent.insert(number, number));

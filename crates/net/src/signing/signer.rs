@@ -13,9 +13,9 @@ use whimbrel_platform::limits::{
 use whimbrel_platform::link::News;
 
 use super::certificates::{AgentAuthority, AgentCertificateError, AgentIdentity, public_key_of};
-use super::evidence::{Direction, Evidence, Record};
-use super::recent::Recent;
-use super::{Claims, Digest, NOTHING, Signature, conversation_of, document_of, now_ms, sha256};
+use super::evidence::{Direction, Evidence, EvidenceRecord};
+use super::recent::RecentMap;
+use super::{Digest, NOTHING, Signature, SignatureClaims, conversation_of, document_of, now_ms, sha256};
 use crate::certified::{CertificateOf, Certified};
 use crate::security::Credentials;
 
@@ -25,14 +25,14 @@ const CERTIFICATES_AT_ONCE: usize = 200;
 const SWEEP_FROM: usize = 1_024;
 
 /// Signer of a node.
-pub(crate) struct Signer {
+pub(crate) struct MessageSigner {
     platform: String,
     node: String,
-    state: Mutex<State>,
+    state: Mutex<SignerState>,
     evidence: Option<Arc<Evidence>>,
 }
 
-struct State {
+struct SignerState {
     /// Random number that tells message numbers of this process from those of another process of the node.
     run: u64,
     authority: Arc<AgentAuthority>,
@@ -43,25 +43,25 @@ struct State {
     /// Number of identities at which expired ones are removed.
     sweep_at: usize,
     /// Certificates of agents that keep their own keys, in connected programs.
-    guests: FxHashMap<Symbol, Arc<Guest>>,
+    guests: FxHashMap<Symbol, Arc<OwnKeyAgent>>,
     /// Last message of each sender in each conversation. Conversations are known by the digests of their names.
-    said: Recent<(Symbol, Digest), Said>,
+    said: RecentMap<(Symbol, Digest), SenderPosition>,
     /// Last message of each conversation that this node has seen.
-    seen: Recent<Digest, Digest>,
+    seen: RecentMap<Digest, Digest>,
     /// Signed messages to many, the newest last. They come once for each node.
-    shared: VecDeque<Shared>,
+    shared: VecDeque<SharedMessage>,
 }
 
 /// Last message of a sender in a conversation.
 #[derive(Clone, Copy)]
-struct Said {
+struct SenderPosition {
     run: u64,
     number: u64,
     digest: Digest,
 }
 
 /// Agent that keeps its own key.
-struct Guest {
+struct OwnKeyAgent {
     digest: Digest,
     /// Public key of the agent.
     key: Vec<u8>,
@@ -71,7 +71,7 @@ struct Guest {
 }
 
 /// Signed message to many.
-struct Shared {
+struct SharedMessage {
     plain: Arc<AclMessage>,
     signed: Arc<AclMessage>,
     due: Option<Arc<Due>>,
@@ -79,7 +79,7 @@ struct Shared {
     bytes: usize,
 }
 
-impl State {
+impl SignerState {
     fn forget(&mut self, agent: Symbol) {
         self.identities.remove(&agent);
         self.guests.remove(&agent);
@@ -106,14 +106,14 @@ impl State {
     }
 }
 
-impl Guest {
+impl OwnKeyAgent {
     fn introduction(&self) -> News {
         News::Certificates { node: self.node.to_vec(), agents: vec![self.certificate.to_vec()] }
     }
 }
 
 /// Record of a message, due once a link has taken it: once only, if the message goes to several receivers or nodes.
-pub(crate) struct Due(Mutex<Option<Record>>);
+pub(crate) struct Due(Mutex<Option<EvidenceRecord>>);
 
 /// Result of signing a batch.
 #[derive(Default)]
@@ -125,36 +125,36 @@ pub(crate) struct Signed {
 }
 
 /// Claims of a message and the key to sign them with: the part of signing that must happen in order.
-struct Prepared {
+struct PreparedSignature {
     identity: Arc<AgentIdentity>,
     /// Certificate of the key that signed the identity's certificate.
     node: CertificateDer<'static>,
-    claims: Claims,
+    claims: SignatureClaims,
     signed: Vec<u8>,
 }
 
-impl Signer {
+impl MessageSigner {
     pub fn new(
         (platform, node): (&str, &str),
         run: u64,
         credentials: &Credentials,
         evidence: Option<Arc<Evidence>>,
     ) -> Result<Self, AgentCertificateError> {
-        let state = State {
+        let state = SignerState {
             run,
             authority: Arc::new(AgentAuthority::new(platform, node, credentials)?),
             identities: FxHashMap::default(),
             ending: VecDeque::new(),
             sweep_at: SWEEP_FROM,
             guests: FxHashMap::default(),
-            said: Recent::new(SIGNED_CONVERSATIONS_MAX),
-            seen: Recent::new(SIGNED_CONVERSATIONS_MAX),
+            said: RecentMap::new(SIGNED_CONVERSATIONS_MAX),
+            seen: RecentMap::new(SIGNED_CONVERSATIONS_MAX),
             shared: VecDeque::new(),
         };
         Ok(Self { platform: platform.to_owned(), node: node.to_owned(), state: Mutex::new(state), evidence })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SignerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -198,7 +198,7 @@ impl Signer {
     ) -> Option<News> {
         let key = public_key_of(certificate)?;
         let (certificate, node) = (certificate.clone(), node.clone());
-        let guest = Guest { digest: sha256(&certificate), key, certificate, node };
+        let guest = OwnKeyAgent { digest: sha256(&certificate), key, certificate, node };
         let news = guest.introduction();
         self.state().guests.insert(agent, Arc::new(guest));
         Some(news)
@@ -232,7 +232,7 @@ impl Signer {
     #[cfg(test)]
     pub fn keep_conversations(&self, count: usize) {
         let mut state = self.state();
-        (state.said, state.seen) = (Recent::new(count), Recent::new(count));
+        (state.said, state.seen) = (RecentMap::new(count), RecentMap::new(count));
     }
 
     /// Signs messages on their way to another node. Removes and returns those that cannot be signed. Passes new
@@ -275,7 +275,7 @@ impl Signer {
         shared: Arc<AclMessage>,
         tell: &mut impl FnMut(News),
     ) -> Result<(MessageBody, Option<Arc<Due>>), Arc<AclMessage>> {
-        let known = |state: &State| {
+        let known = |state: &SignerState| {
             let found = state.shared.iter().rev().find(|known| Arc::ptr_eq(&known.plain, &shared));
             found.map(|known| (MessageBody::Shared(Arc::clone(&known.signed)), known.due.clone()))
         };
@@ -286,8 +286,8 @@ impl Signer {
         let Ok((signed, due, bytes)) = self.sign_one(copy, tell) else { return Err(shared) };
         let signed: Arc<AclMessage> = Arc::from(signed);
         let mut state = self.state();
-        state.shared.push_back(Shared { plain: shared, signed: Arc::clone(&signed), due: due.clone(), bytes });
-        let bytes = |shared: &VecDeque<Shared>| shared.iter().map(|shared| shared.bytes).sum::<usize>();
+        state.shared.push_back(SharedMessage { plain: shared, signed: Arc::clone(&signed), due: due.clone(), bytes });
+        let bytes = |shared: &VecDeque<SharedMessage>| shared.iter().map(|shared| shared.bytes).sum::<usize>();
         while state.shared.len() > SIGNED_SHARED_MAX
             || state.shared.len() > 1 && bytes(&state.shared) > SIGNED_SHARED_BYTES_MAX
         {
@@ -311,22 +311,22 @@ impl Signer {
             signature.put_into(&mut message);
             let bytes = document.len();
             let (agent, node) = (guest.certificate.clone(), guest.node.clone());
-            let record = Record { direction: Direction::Sent, conversation, signature, document, agent, node };
+            let record = EvidenceRecord { direction: Direction::Sent, conversation, signature, document, agent, node };
             return Ok((message, self.due(record), bytes));
         }
         let Some(prepared) = self.prepare(message.sender.name, &conversation, &document, tell) else {
             return Err(message);
         };
-        let Prepared { identity, node, claims, signed } = prepared;
+        let PreparedSignature { identity, node, claims, signed } = prepared;
         let mut signature = Signature { claims, signature: [0; 64] };
         signature.signature.copy_from_slice(identity.key.sign(&signed).as_ref());
         signature.put_into(&mut message);
         let (agent, bytes) = (identity.certificate.clone(), signed.len());
-        let record = Record { direction: Direction::Sent, conversation, signature, document, agent, node };
+        let record = EvidenceRecord { direction: Direction::Sent, conversation, signature, document, agent, node };
         Ok((message, self.due(record), bytes))
     }
 
-    fn due(&self, record: Record) -> Option<Arc<Due>> {
+    fn due(&self, record: EvidenceRecord) -> Option<Arc<Due>> {
         self.evidence.as_ref().map(|_| Arc::new(Due(Mutex::new(Some(record)))))
     }
 
@@ -337,7 +337,7 @@ impl Signer {
         own: Option<Signature>,
         conversation: &Text,
         document: &[u8],
-    ) -> Option<(Arc<Guest>, Signature)> {
+    ) -> Option<(Arc<OwnKeyAgent>, Signature)> {
         let own = own?;
         let guest = self.state().guests.get(&sender).cloned()?;
         if guest.digest != own.claims.certificate {
@@ -356,7 +356,7 @@ impl Signer {
         conversation: &Text,
         document: &[u8],
         tell: &mut impl FnMut(News),
-    ) -> Option<Prepared> {
+    ) -> Option<PreparedSignature> {
         let now_ms = now_ms();
         let mut state = self.state();
         state.forget_ended(now_ms);
@@ -371,9 +371,9 @@ impl Signer {
             }
         };
         let place = sha256(conversation.as_bytes());
-        let nothing = Said { run: state.run, number: 0, digest: NOTHING };
+        let nothing = SenderPosition { run: state.run, number: 0, digest: NOTHING };
         let said = state.said.get(&(sender, place)).copied().unwrap_or(nothing);
-        let claims = Claims {
+        let claims = SignatureClaims {
             certificate: identity.digest,
             run: said.run,
             sequence: said.number + 1,
@@ -383,13 +383,13 @@ impl Signer {
         };
         let signed = claims.signed_bytes(&self.platform, document);
         let digest = sha256(&signed);
-        let said = Said { run: said.run, number: claims.sequence, digest };
+        let said = SenderPosition { run: said.run, number: claims.sequence, digest };
         if state.said.insert((sender, place), said) {
             // Numbers begin anew in conversations that were forgotten.
             state.run = state.run.wrapping_add(1);
         }
         state.seen.insert(place, digest);
-        Some(Prepared { identity, node: state.authority.certificate().clone(), claims, signed })
+        Some(PreparedSignature { identity, node: state.authority.certificate().clone(), claims, signed })
     }
 }
 
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn ended_agents_identities_are_forgotten() {
         let credentials = Authority::create("p").unwrap().issue("n1", &[], 1).unwrap();
-        let signer = Signer::new(("p", "n1"), 1, &credentials, None).unwrap();
+        let signer = MessageSigner::new(("p", "n1"), 1, &credentials, None).unwrap();
         let sign = |agent: &str| {
             let message = AclMessage::new(
                 whimbrel_acl::Performative::Inform,

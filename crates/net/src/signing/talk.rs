@@ -10,14 +10,14 @@ use super::{AgentAuthority, AgentKey, Signature, Signing};
 use crate::Authority;
 
 /// Two nodes of one platform, with an agent of the first that writes to one of the second.
-struct Pair {
+struct SigningPair {
     authority: Authority,
     here: Signing,
     there: Signing,
 }
 
 /// Error for a signature without a known certificate of the sender.
-const UNKNOWN: &str = "it is signed with no certificate of its sender's that is known";
+const UNKNOWN: &str = "no certificate of its sender is known";
 
 fn signing(authority: &mut Authority, node: &str) -> Signing {
     Signing::new("p", node, 7, &authority.issue(node, &[], 1).unwrap(), None).unwrap()
@@ -31,7 +31,7 @@ fn envelope(message: AclMessage) -> Envelope {
     Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(message)) }
 }
 
-impl Pair {
+impl SigningPair {
     fn new() -> Self {
         let mut authority = Authority::create("p").unwrap();
         let (here, there) = (signing(&mut authority, "here"), signing(&mut authority, "there"));
@@ -56,7 +56,7 @@ impl Pair {
 
 #[test]
 fn signed_message_is_accepted_once() {
-    let pair = Pair::new();
+    let pair = SigningPair::new();
     let (first, second) = (pair.sign(1), pair.sign(2));
     assert_eq!(pair.check("here", first.clone()), Ok(()));
     assert_eq!(pair.check("here", first.clone()), Err("it came before"));
@@ -66,13 +66,13 @@ fn signed_message_is_accepted_once() {
 
 #[test]
 fn altered_message_is_refused() {
-    let pair = Pair::new();
+    let pair = SigningPair::new();
     let refused = |why: &str, alter: &dyn Fn(&mut AclMessage)| {
         let mut altered = pair.sign(1);
         alter(&mut altered);
         assert_eq!(pair.check("here", altered), Err(why));
     };
-    let unfit = "its signature does not fit what it says";
+    let unfit = "its signature does not match the message";
     refused(unfit, &|message| message.content = Value::Int(666));
     refused(unfit, &|message| message.receivers.push(Aid::local("eve")));
     refused(unfit, &|message| message.performative = Performative::Cancel);
@@ -93,7 +93,7 @@ fn altered_message_is_refused() {
 
 #[test]
 fn message_of_another_node_is_refused() {
-    let mut pair = Pair::new();
+    let mut pair = SigningPair::new();
     let said = pair.sign(1);
     assert_eq!(pair.check("third", said), Err(UNKNOWN));
     // Nor show certificates of another node's agents.
@@ -109,7 +109,7 @@ fn message_of_another_node_is_refused() {
 
 #[test]
 fn ended_agents_messages_are_refused() {
-    let pair = Pair::new();
+    let pair = SigningPair::new();
     let last = pair.sign(1);
     pair.there.verifier.forget("here", "amy".into());
     assert_eq!(pair.check("here", last), Err(UNKNOWN));
@@ -120,7 +120,7 @@ fn ended_agents_messages_are_refused() {
 
 #[test]
 fn credentials_change_during_talk() {
-    let mut pair = Pair::new();
+    let mut pair = SigningPair::new();
     assert_eq!(pair.check("here", pair.sign(1)), Ok(()));
     pair.authority.begin_rotation().unwrap();
     pair.authority.switch_rotation().unwrap();
@@ -139,7 +139,7 @@ fn credentials_change_during_talk() {
 
 #[test]
 fn message_to_many_is_signed_once() {
-    let pair = Pair::new();
+    let pair = SigningPair::new();
     let shared = Arc::new(message(1).to(Aid::local("cat")));
     let copies = |to: &str| Envelope { to: Aid::local(to), body: MessageBody::Shared(Arc::clone(&shared)) };
     let mut batch = vec![copies("bob"), copies("cat")];
@@ -152,7 +152,7 @@ fn message_to_many_is_signed_once() {
 
 #[test]
 fn memory_of_conversations_is_bounded() {
-    let pair = Pair::new();
+    let pair = SigningPair::new();
     pair.here.signer.keep_conversations(8);
     let say = |conversation: String| {
         let mut batch = vec![envelope(message(1).in_conversation(conversation))];
@@ -174,7 +174,7 @@ fn memory_of_conversations_is_bounded() {
 #[test]
 fn certificates_of_node_are_limited() {
     const BYTES_MAX: usize = 8 << 10;
-    let mut pair = Pair::new();
+    let mut pair = SigningPair::new();
     let greedy = signing(&mut pair.authority, "greedy");
     let show = |from: &str, signing: &Signing, agent: &str| {
         let said = AclMessage { sender: Aid::local(agent), ..message(1) };
@@ -196,7 +196,7 @@ fn certificates_of_node_are_limited() {
 
 #[test]
 fn each_receiver_gets_one_copy() {
-    let pair = Pair::new();
+    let pair = SigningPair::new();
     pair.sign(0);
     let mut shared = Arc::new(message(1).to(Aid::local("cat")).to(Aid::local("dan")));
     let mut batch = vec![Envelope { to: Aid::local("bob"), body: MessageBody::Shared(Arc::clone(&shared)) }];
@@ -239,7 +239,7 @@ fn untaken_message_is_no_evidence() {
 
 #[test]
 fn repeated_end_is_remembered_once() {
-    let pair = Pair::new();
+    let pair = SigningPair::new();
     let first = pair.sign(1);
     for _ in 0..1_000 {
         pair.there.verifier.end("here", "amy");
@@ -250,7 +250,7 @@ fn repeated_end_is_remembered_once() {
 
 #[test]
 fn own_key_signature_is_accepted() {
-    let mut pair = Pair::new();
+    let mut pair = SigningPair::new();
     let credentials = pair.authority.issue("here", &[], 1).unwrap();
     pair.here.set_credentials(&credentials).unwrap();
     let node = AgentAuthority::new("p", "here", &credentials).unwrap();

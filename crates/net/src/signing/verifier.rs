@@ -13,9 +13,9 @@ use whimbrel_platform::limits::{
 };
 
 use super::certificates::{AgentCertificateError, AgentTrust, Believed};
-use super::evidence::{Direction, Evidence, Record};
-use super::recent::Recent;
-use super::{Claims, Digest, Signature, conversation_of, document_of, now_ms, sha256};
+use super::evidence::{Direction, Evidence, EvidenceRecord};
+use super::recent::RecentMap;
+use super::{Digest, Signature, SignatureClaims, conversation_of, document_of, now_ms, sha256};
 use crate::security::{Credentials, SecurityError};
 
 /// Approximate memory of a certificate's content, beside its own bytes.
@@ -24,18 +24,18 @@ const KNOWN_BYTES: usize = 256;
 /// Verifier of a node.
 pub(crate) struct Verifier {
     platform: String,
-    state: Mutex<State>,
+    state: Mutex<VerifierState>,
     evidence: Option<Arc<Evidence>>,
 }
 
-struct State {
+struct VerifierState {
     trust: Arc<AgentTrust>,
     /// Other nodes, by name. The memory for one node is not at the expense of others.
-    nodes: FxHashMap<String, Node>,
+    nodes: FxHashMap<String, SigningNode>,
 }
 
 /// Known state of another node.
-struct Node {
+struct SigningNode {
     /// Certificates of its agents, by their names; the newest last.
     known: FxHashMap<String, VecDeque<Arc<KnownCertificate>>>,
     /// Approximate bytes of these certificates, and their maximum.
@@ -44,7 +44,7 @@ struct Node {
     /// Certificate that certifies its agents, as it was shown last.
     certificate: Arc<CertificateDer<'static>>,
     /// Last number of each key in each conversation, by [`place_of`].
-    last: Recent<Digest, u64>,
+    last: RecentMap<Digest, u64>,
     /// Messages to several receivers, the newest last: further receivers may follow.
     spread: VecDeque<Spread>,
     /// Ended agents, each with the time until which its certificates are trusted.
@@ -68,14 +68,14 @@ struct KnownCertificate {
 }
 
 /// Verified message: its conversation, its digest, and whether it came for the first time.
-pub(crate) struct Place {
+pub(crate) struct VerifiedMessage {
     pub conversation: Text,
     pub digest: Digest,
     pub is_first: bool,
 }
 
 /// Digest under which the numbers of a key in a conversation are counted. Its length does not depend on names.
-fn place_of(claims: &Claims, conversation: &Text) -> Digest {
+fn place_of(claims: &SignatureClaims, conversation: &Text) -> Digest {
     sha256(&[&claims.certificate, &claims.run.to_le_bytes()[..], conversation.as_bytes()].concat())
 }
 
@@ -85,14 +85,14 @@ impl KnownCertificate {
     }
 }
 
-impl Node {
+impl SigningNode {
     fn new(bytes_max: usize) -> Self {
         Self {
             known: FxHashMap::default(),
             bytes: 0,
             bytes_max,
             certificate: Arc::new(CertificateDer::from(Vec::new())),
-            last: Recent::new(SIGNED_CONVERSATIONS_MAX),
+            last: RecentMap::new(SIGNED_CONVERSATIONS_MAX),
             spread: VecDeque::new(),
             ending: VecDeque::new(),
             ends: FxHashSet::default(),
@@ -199,11 +199,11 @@ impl Verifier {
         evidence: Option<Arc<Evidence>>,
     ) -> Result<Self, SecurityError> {
         let trust = Arc::new(AgentTrust::new(&credentials.authority_pem, &credentials.revoked_pem)?);
-        let state = State { trust, nodes: FxHashMap::default() };
+        let state = VerifierState { trust, nodes: FxHashMap::default() };
         Ok(Self { platform: platform.to_owned(), state: Mutex::new(state), evidence })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, VerifierState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -246,7 +246,7 @@ impl Verifier {
                 return Err(AgentCertificateError::OtherNode { says, signed });
             }
             let mut state = self.state();
-            let node = state.nodes.entry(from.to_owned()).or_insert_with(|| Node::new(bytes_max));
+            let node = state.nodes.entry(from.to_owned()).or_insert_with(|| SigningNode::new(bytes_max));
             if *node.certificate != issuer {
                 node.certificate = Arc::new(issuer.clone());
             }
@@ -295,22 +295,22 @@ impl Verifier {
 
     /// Checks that a message of a node is as its sender signed it. The signature stays in the message, for its
     /// receiver.
-    pub fn verify(&self, from: &str, envelope: &Envelope) -> Result<Place, &'static str> {
+    pub fn verify(&self, from: &str, envelope: &Envelope) -> Result<VerifiedMessage, &'static str> {
         let mut message: AclMessage = (*envelope.body).clone();
         let signature = Signature::take_from(&mut message).ok_or("it is not signed")?;
         let claims = signature.claims;
         let known = self.known(from, message.sender.name.as_str(), &claims.certificate);
-        let known = known.ok_or("it is signed with no certificate of its sender's that is known")?;
+        let known = known.ok_or("no certificate of its sender is known")?;
         if known.believed.name.platform != self.platform {
             return Err("its certificate is of another platform");
         }
         if now_ms() > known.believed.until_ms {
-            return Err("its certificate is too old");
+            return Err("its certificate has expired");
         }
         let document = document_of(&message).ok_or("it cannot be written")?;
         let signed = claims.signed_bytes(&self.platform, &document);
         let key = UnparsedPublicKey::new(&ED25519, &known.believed.key);
-        key.verify(&signed, &signature.signature).map_err(|_| "its signature does not fit what it says")?;
+        key.verify(&signed, &signature.signature).map_err(|_| "its signature does not match the message")?;
         let (conversation, digest) = (conversation_of(&message), sha256(&signed));
         let numbered = (claims.sequence, digest);
         let is_first = match self.state().nodes.get_mut(from) {
@@ -318,7 +318,7 @@ impl Verifier {
             None => true,
         };
         if let (Some(evidence), true) = (&self.evidence, is_first) {
-            evidence.record(Record {
+            evidence.record(EvidenceRecord {
                 direction: Direction::Received,
                 conversation: conversation.clone(),
                 signature,
@@ -327,7 +327,7 @@ impl Verifier {
                 node: (*known.node).clone(),
             });
         }
-        Ok(Place { conversation, digest, is_first })
+        Ok(VerifiedMessage { conversation, digest, is_first })
     }
 
     /// Notes that another copy of a message that was just verified is for another receiver.

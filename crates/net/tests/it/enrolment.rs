@@ -91,13 +91,17 @@ fn used_expired_foreign_tokens_are_refused() {
     let service = Service::start("tokens");
     let token = service.token("n1");
     enrol(&service.address(), &token).unwrap();
-    service.refuses(&token, "the token was used already", RefusalReason::BadToken);
+    service.refuses(
+        &token,
+        "the token was used already: make another with `whimbrel ca token`",
+        RefusalReason::BadToken,
+    );
     let late = service.folder.with(|authority| authority.permit("n2", &[], 5, Duration::ZERO)).unwrap();
     std::thread::sleep(Duration::from_millis(1_100));
-    service.refuses(&late, "the token is too old", RefusalReason::BadToken);
+    service.refuses(&late, "the token has expired: make another with `whimbrel ca token`", RefusalReason::BadToken);
     let (digest, rest) = token.to_string().split_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     let renamed: Token = service.token("n2").to_string().replace(".n2", ".n1").parse().unwrap();
-    service.refuses(&renamed, "the token is not one of this authority", RefusalReason::BadToken);
+    service.refuses(&renamed, "unknown token: this authority did not make it", RefusalReason::BadToken);
     // Somebody else who answers at the address does not get to hear the secret.
     let other = Service::start("tokens-other");
     let error = enrol(&other.address(), &service.token("n3")).unwrap_err();
@@ -234,7 +238,7 @@ fn request_for_another_name_is_refused() {
         let request = NodeKeys::generate().unwrap().request(node).unwrap();
         ask(&service, &serde_json::json!({"enrol": {"token": token.to_string(), "request": request}}))
     };
-    let why = "this is no request for a certificate of n2: it names n1.node.whimbrel";
+    let why = "bad request for a certificate of n2: it names n1.node.whimbrel";
     assert_eq!(enrol("n1"), serde_json::json!({"refused": {"why": why}}));
     assert_eq!(service.service.refusals().of(RefusalReason::Impostor), 1);
     assert!(enrol("n2")["issued"]["certificate_pem"].is_string(), "the token was not used up");
@@ -242,7 +246,7 @@ fn request_for_another_name_is_refused() {
     let request = NodeKeys::generate().unwrap().request("n2").unwrap();
     for question in [serde_json::json!({"renew": {"request": request}}), serde_json::json!({"trust": {}})] {
         let answer = ask(&service, &question);
-        assert_eq!(answer["refused"]["why"], "no certificate of a node was shown");
+        assert_eq!(answer["refused"]["why"], "no certificate of a node");
     }
     assert!(ask(&service, &serde_json::json!({"nonsense": 1})).is_null());
 }

@@ -10,7 +10,7 @@ use whimbrel_net::{Authority, Level};
 use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_SOFT_MESSAGES};
 use whimbrel_platform::link::Frame;
 
-use super::{Rest, Setting, TestNode, numbers, until};
+use super::{IntroductionRest, Setting, TestNode, numbers, until};
 
 #[test]
 fn messages_arrive_once_in_order() {
@@ -36,7 +36,12 @@ fn messages_arrive_once_in_order() {
 #[test]
 fn long_introduction_is_chunked() {
     let (chunks, bytes) = (400, 256 << 10);
-    let rest = Arc::new(Rest { speaker: "agent-of-long".to_owned(), chunks, bytes, ..Rest::default() });
+    let rest = Arc::new(IntroductionRest {
+        speaker: "agent-of-long".to_owned(),
+        chunks,
+        bytes,
+        ..IntroductionRest::default()
+    });
     let node = |name| TestNode::start(name, Setting { rest: Some(Arc::clone(&rest)), ..Setting::default() });
     let (long, peer) = (node("long"), node("peer"));
     peer.hub.connect(long.address());
@@ -133,12 +138,12 @@ fn lost_node_is_forgotten() {
 }
 
 /// A wire between two sockets that can be cut.
-struct Proxy {
+struct LinkProxy {
     address: String,
     wires: Arc<Mutex<Vec<TcpStream>>>,
 }
 
-impl Proxy {
+impl LinkProxy {
     fn to(target: &str) -> Self {
         Self::renaming(target, "", "")
     }
@@ -202,7 +207,7 @@ fn rename(mut from: TcpStream, mut to: TcpStream, text: &str, other: &str) {
 fn link_survives_too_many_names() {
     let setting = Setting { name_bytes_max: Some(1_000), ..Setting::default() };
     let (host, guest) = (TestNode::start("host", setting), TestNode::start("guest", Setting::default()));
-    let proxy = Proxy::renaming(host.address(), "sent-here", "sent-away");
+    let proxy = LinkProxy::renaming(host.address(), "sent-here", "sent-away");
     let to = guest.hub.connect(&proxy.address);
     let known = 100..110;
     for number in known.clone() {
@@ -222,7 +227,7 @@ fn link_survives_too_many_names() {
 #[test]
 fn cut_connections_lose_nothing() {
     let (one, two) = (TestNode::start("one", Setting::default()), TestNode::start("two", Setting::default()));
-    let proxy = Proxy::to(one.address());
+    let proxy = LinkProxy::to(one.address());
     let to = two.hub.connect(&proxy.address);
     let mut sent = 0;
     for _ in 0..20 {

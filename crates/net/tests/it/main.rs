@@ -20,7 +20,7 @@ use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{Station, Time};
 
 /// A scheduler that only notes. It has one agent, and believes that every other node has the agents it says.
-struct Desk {
+struct RecordingStation {
     agent: String,
     begun: Instant,
     messages: Mutex<Vec<AclMessage>>,
@@ -33,12 +33,12 @@ struct Desk {
     /// Number of times that senders were told to go on.
     drained: std::sync::atomic::AtomicUsize,
     /// Rest of the node's introduction, or of that of its peer.
-    rest: Option<Arc<Rest>>,
+    rest: Option<Arc<IntroductionRest>>,
 }
 
 /// Rest of an introduction in so many chunks, each of one long entry, and how far both ends are.
 #[derive(Default)]
-struct Rest {
+struct IntroductionRest {
     speaker: String,
     chunks: u64,
     bytes: usize,
@@ -48,7 +48,7 @@ struct Rest {
     introduced: std::sync::atomic::AtomicBool,
 }
 
-impl Rest {
+impl IntroductionRest {
     fn chunk(&self, place: u64) -> News {
         self.ahead.fetch_max(place - self.heard.load(Ordering::SeqCst), Ordering::SeqCst);
         let text = Value::Str("x".repeat(self.bytes).into());
@@ -70,7 +70,7 @@ fn messages_of(envelopes: impl IntoIterator<Item = Envelope>) -> impl Iterator<I
     envelopes.into_iter().map(|envelope| *envelope.body.into_message())
 }
 
-impl Station for Desk {
+impl Station for RecordingStation {
     fn arrive(&self, _from: NodeId, messages: &mut Vec<Envelope>) {
         self.messages.lock().unwrap().extend(messages_of(messages.drain(..)));
     }
@@ -136,7 +136,7 @@ impl Station for Desk {
 /// A node of the platform `p`.
 struct TestNode {
     hub: Hub,
-    desk: Arc<Desk>,
+    desk: Arc<RecordingStation>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
@@ -150,12 +150,12 @@ struct Setting {
     incarnation: Option<u64>,
     patience: Option<Duration>,
     name_bytes_max: Option<u64>,
-    rest: Option<Arc<Rest>>,
+    rest: Option<Arc<IntroductionRest>>,
 }
 
 impl TestNode {
     fn start(name: &str, setting: Setting) -> Self {
-        let desk = Arc::new(Desk {
+        let desk = Arc::new(RecordingStation {
             agent: format!("agent-of-{name}"),
             begun: Instant::now(),
             messages: Mutex::default(),
@@ -178,7 +178,7 @@ impl TestNode {
         config.evidence = setting.evidence;
         let lines = Arc::clone(&log);
         config.log = Box::new(move |line| lines.lock().unwrap().push(line.to_owned()));
-        let station: Arc<dyn Station> = Arc::<Desk>::clone(&desk);
+        let station: Arc<dyn Station> = Arc::<RecordingStation>::clone(&desk);
         let hub = Hub::start(config, station, Some("127.0.0.1:0")).expect("it starts");
         Self { hub, desk, log }
     }

@@ -81,13 +81,7 @@ fn other_nodes_certificate_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let credentials = authority.issue("honest", &[], 1).unwrap();
     let host = authority.issue("host", &[], 1).unwrap();
-    refused(
-        &mut authority,
-        host,
-        "liar",
-        secure(credentials),
-        ("does not name the node liar", RefusalReason::Impostor),
-    );
+    refused(&mut authority, host, "liar", secure(credentials), ("does not name node liar", RefusalReason::Impostor));
 }
 
 #[test]
@@ -98,7 +92,7 @@ fn downgrade_is_refused() {
         let host = authority.issue("host", &[], 1).unwrap();
         let setting = Setting { level: Some(level), credentials: Some(credentials), token: None, ..Setting::default() };
         let reason = if level == Level::Open { RefusalReason::Downgrade } else { RefusalReason::BadCertificate };
-        refused(&mut authority, host, "weak", setting, ("was closed", reason));
+        refused(&mut authority, host, "weak", setting, ("closed: ", reason));
     }
 }
 
@@ -117,7 +111,7 @@ fn forged_sender_is_refused() {
     assert_eq!(numbers(&host.desk.forged), [666, 666]);
     assert_eq!(host.hub.forged(), 2);
     assert_eq!(host.hub.refusals().of(RefusalReason::Forged), 2);
-    assert!(host.logged("its sender agent-of-host is not an agent of that node"));
+    assert!(host.logged("sender agent-of-host is not an agent of that node"));
 }
 
 /// Messages that differ in their contents alone are sorted out as one.
@@ -245,7 +239,7 @@ fn duplicate_node_name_is_refused() {
     until("the first is there", || host.hub.has_links(1));
     let same = TestNode::start("host", Setting::default());
     same.hub.connect(host.address());
-    until("it is turned away", || host.logged("was turned away"));
+    until("it is turned away", || host.logged("refused node"));
     assert_eq!(host.hub.status().iter().filter(|link| link.up).count(), 1);
 }
 

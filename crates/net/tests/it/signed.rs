@@ -286,7 +286,7 @@ fn message_altered_by_node_is_refused() {
     assert_eq!(numbers(&host.desk.forged), [666, 2, 1]);
     assert_eq!(host.hub.refusals().of(RefusalReason::BadSignature), 3);
     // The others are of the same kind and node: they are counted.
-    let why = "its signature does not fit what it says";
+    let why = "its signature does not match the message";
     assert!(host.logged(why), "{:?}", host.log);
     std::fs::remove_dir_all(folder).unwrap();
 }

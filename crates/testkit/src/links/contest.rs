@@ -12,7 +12,7 @@ use crate::Random;
 
 /// State of a process's connection to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
+enum ClaimState {
     /// Nowhere.
     None,
     /// The host has not read the hello.
@@ -32,7 +32,7 @@ pub struct Claimant {
     dead: bool,
     /// True while the process makes no step, its connection staying open.
     pub frozen: bool,
-    line: Line,
+    line: ClaimState,
     to_host: VecDeque<(Time, Vec<u8>)>,
     /// Bytes that arrived at the host and were not read.
     at_host: Vec<u8>,
@@ -69,7 +69,7 @@ impl LinkContest {
             refused: None,
             dead: false,
             frozen: false,
-            line: Line::None,
+            line: ClaimState::None,
             to_host: VecDeque::new(),
             at_host: Vec::new(),
             closed_at: None,
@@ -88,20 +88,20 @@ impl LinkContest {
     /// The connection of a process breaks; both ends notice.
     pub fn cut(&mut self, number: usize) {
         let Some(claimant) = self.claimants.get_mut(number) else { return };
-        let line = std::mem::replace(&mut claimant.line, Line::None);
+        let line = std::mem::replace(&mut claimant.line, ClaimState::None);
         claimant.to_host.clear();
         claimant.at_host.clear();
-        if line != Line::None {
+        if line != ClaimState::None {
             claimant.end.disconnect(self.now);
         }
-        if line == Line::Held {
+        if line == ClaimState::Held {
             self.host.link.handle_disconnected(self.now);
         }
     }
 
     /// Returns the process with which the host is linked.
     pub fn holder(&self) -> Option<usize> {
-        self.claimants.iter().position(|claimant| claimant.line == Line::Held).filter(|_| self.host.link.is_up())
+        self.claimants.iter().position(|claimant| claimant.line == ClaimState::Held).filter(|_| self.host.link.is_up())
     }
 
     /// Lets time pass, in steps of a millisecond.
@@ -139,7 +139,7 @@ impl LinkContest {
         while let Some(event) = claimant.end.link.poll_event() {
             match event {
                 LinkEvent::Connect if claimant.refused.is_none() => {
-                    claimant.line = Line::Begun;
+                    claimant.line = ClaimState::Begun;
                     claimant.end.link.handle_connected(now);
                 }
                 LinkEvent::Close(error) => {
@@ -150,7 +150,7 @@ impl LinkContest {
             }
         }
         let mut bytes = Vec::new();
-        while claimant.line != Line::None && claimant.end.link.poll_transmit(now, &mut bytes) {
+        while claimant.line != ClaimState::None && claimant.end.link.poll_transmit(now, &mut bytes) {
             let at = claimant.to_host.back().map_or(at, |(last, _)| at.max(*last));
             claimant.to_host.push_back((at, std::mem::take(&mut bytes)));
         }
@@ -164,9 +164,9 @@ impl LinkContest {
             claimant.at_host.extend(claimant.to_host.pop_front().into_iter().flat_map(|(_, bytes)| bytes));
         }
         match claimant.line {
-            Line::Begun => self.host_greets(number),
-            Line::Held => self.host_reads(number),
-            Line::None | Line::Waits => {}
+            ClaimState::Begun => self.host_greets(number),
+            ClaimState::Held => self.host_reads(number),
+            ClaimState::None | ClaimState::Waits => {}
         }
     }
 
@@ -181,7 +181,7 @@ impl LinkContest {
                     self.cut(other);
                 }
                 if let Some(claimant) = self.claimants.get_mut(number) {
-                    claimant.line = Line::Waits;
+                    claimant.line = ClaimState::Waits;
                 }
             }
             Claim::Crossed => self.cut(number),
@@ -189,17 +189,17 @@ impl LinkContest {
     }
 
     fn waiting(&self) -> Option<usize> {
-        self.claimants.iter().position(|claimant| claimant.line == Line::Waits)
+        self.claimants.iter().position(|claimant| claimant.line == ClaimState::Waits)
     }
 
     /// The connection of this process is the link's.
     fn grant(&mut self, number: usize) {
-        if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == Line::Held) {
+        if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == ClaimState::Held) {
             self.close(holder, None);
         }
         self.host.link.handle_accepted(self.now);
         if let Some(claimant) = self.claimants.get_mut(number) {
-            claimant.line = Line::Held;
+            claimant.line = ClaimState::Held;
         }
         self.host_reads(number);
         self.host_transmits();
@@ -221,7 +221,7 @@ impl LinkContest {
     fn close(&mut self, number: usize, why: Option<&LinkError>) {
         let at = self.delay();
         let Some(claimant) = self.claimants.get_mut(number) else { return };
-        claimant.line = Line::None;
+        claimant.line = ClaimState::None;
         claimant.to_host.clear();
         claimant.at_host.clear();
         let at = claimant.end.coming.back().map_or(at, |(last, _)| at.max(*last));
@@ -235,7 +235,7 @@ impl LinkContest {
                 (LinkEvent::ClaimGranted, Some(number)) => self.grant(number),
                 (LinkEvent::ClaimGranted, None) => {
                     // The claimant has gone meanwhile, which the host notices when it takes that connection.
-                    if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == Line::Held) {
+                    if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == ClaimState::Held) {
                         self.close(holder, None);
                     }
                     self.host.link.handle_accepted(self.now);
@@ -244,7 +244,7 @@ impl LinkContest {
                 (LinkEvent::ClaimRefused(why), Some(number)) => self.close(number, why.as_ref()),
                 (LinkEvent::Close(error), _) => {
                     self.host.errors.push(error);
-                    if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == Line::Held) {
+                    if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == ClaimState::Held) {
                         self.close(holder, None);
                     }
                 }
@@ -255,7 +255,9 @@ impl LinkContest {
 
     fn host_transmits(&mut self) {
         let (now, at) = (self.now, self.delay());
-        let Some(claimant) = self.claimants.iter_mut().find(|claimant| claimant.line == Line::Held) else { return };
+        let Some(claimant) = self.claimants.iter_mut().find(|claimant| claimant.line == ClaimState::Held) else {
+            return;
+        };
         let mut bytes = Vec::new();
         while self.host.link.poll_transmit(now, &mut bytes) {
             let at = claimant.end.coming.back().map_or(at, |(last, _)| at.max(*last));

@@ -72,9 +72,9 @@ fn key_limits(candidate: &dyn Candidate) -> Outcome {
     same("after all that", Coord::read(&*store, "k").map_err(text)?, None)
 }
 
-struct Heard(Receiver<Watched>);
+struct EventReceiver(Receiver<Watched>);
 
-impl Heard {
+impl EventReceiver {
     fn next(&self) -> Result<Watched, String> {
         self.0.recv_timeout(PATIENCE).map_err(|_| "a watcher heard nothing".to_owned())
     }
@@ -85,7 +85,7 @@ fn watched(candidate: &dyn Candidate) -> Outcome {
     let one = store.write("node/1", Revision(0), b"here").map_err(text)?;
     store.write("shard/1", Revision(0), b"elsewhere").map_err(text)?;
     let (tell, heard) = channel();
-    let heard = Heard(heard);
+    let heard = EventReceiver(heard);
     let watch = store.watch("node/", Box::new(move |watched| drop(tell.send(watched)))).map_err(text)?;
     same("what is there", heard.next()?, Watched::Written("node/1".into(), one, b"here".to_vec()))?;
     same("the end of that", heard.next()?, Watched::Complete)?;

@@ -39,7 +39,7 @@ impl Seen {
 }
 
 /// Order of a key's revisions.
-struct Order<'a> {
+struct RevisionOrder<'a> {
     /// Known revisions, from the first.
     known: Vec<u64>,
     /// Revisions that writes with an unknown outcome expected.
@@ -47,7 +47,7 @@ struct Order<'a> {
     history: &'a [Operation],
 }
 
-impl Order<'_> {
+impl RevisionOrder<'_> {
     fn current(&self) -> u64 {
         self.known.last().copied().unwrap_or_default()
     }
@@ -102,7 +102,7 @@ pub fn check(history: &[Operation]) -> Result<(), String> {
         Seen::Perhaps(before) => Some(before),
         _ => None,
     });
-    let mut order = Order { known: Vec::new(), perhaps: perhaps.collect(), history };
+    let mut order = RevisionOrder { known: Vec::new(), perhaps: perhaps.collect(), history };
     for (after, before, operation) in &writes {
         if !order.reach(*before) || *after <= *before {
             return Err(format!("{operation:?} was written over revision {}", order.current()));

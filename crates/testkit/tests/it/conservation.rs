@@ -9,7 +9,7 @@ use whimbrel_testkit::{Simulation, simulate};
 
 /// Agent that chats with random agents for as long as it lives, sometimes with many, sometimes taking only messages of
 /// a template. Now and then it registers a service, has a child, or ends.
-struct Chatter;
+struct RandomChatter;
 
 const NAMES: u64 = 12;
 
@@ -17,7 +17,7 @@ fn any_agent(turn: &Turn<'_>) -> Aid {
     Aid::local(format!("agent{}", turn.services.random() % NAMES).as_str())
 }
 
-impl AgentBody for Chatter {
+impl AgentBody for RandomChatter {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         for _ in 0..turn.budget.min(4) {
             let Some(message) = turn.mailbox.take() else { break };
@@ -34,7 +34,7 @@ impl AgentBody for Chatter {
             3 => drop(turn.services.df_register(turn.aid, "chat", "talk")),
             4 => turn.services.df_subscribe(turn.aid, "", "talk"),
             5 => {
-                let source = AgentSource::Body(Box::new(Chatter));
+                let source = AgentSource::Body(Box::new(RandomChatter));
                 let request = CreateAgent { name: any_agent(turn).name, unique: false, owner: None, source };
                 let _ = turn.services.create(request);
             }
@@ -54,7 +54,7 @@ impl AgentBody for Chatter {
     }
 
     fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
-        Some(Box::new(Chatter))
+        Some(Box::new(RandomChatter))
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
@@ -77,7 +77,7 @@ fn meddle(sim: &mut Simulation) {
         5 => sim.network().heal(),
         6 => sim.network().place(&name, NodeId(1)),
         _ if sim.services().exists(agent) => {}
-        _ => drop(sim.introduce(NewAgent::new(agent.name, AgentKind::Native), Box::new(Chatter))),
+        _ => drop(sim.introduce(NewAgent::new(agent.name, AgentKind::Native), Box::new(RandomChatter))),
     }
 }
 
@@ -86,7 +86,7 @@ fn counters_always_balance() {
     simulate(|sim| {
         sim.set_mailbox_max(20);
         for number in 0..NAMES {
-            sim.spawn(&format!("agent{number}"), Box::new(Chatter));
+            sim.spawn(&format!("agent{number}"), Box::new(RandomChatter));
         }
         for _ in 0..200 {
             let ms = sim.random().between(0..=5);
@@ -103,7 +103,7 @@ fn counters_always_balance() {
 fn stopped_society_leaves_nothing_queued() {
     simulate(|sim| {
         for number in 0..NAMES {
-            sim.spawn(&format!("agent{number}"), Box::new(Chatter));
+            sim.spawn(&format!("agent{number}"), Box::new(RandomChatter));
         }
         sim.run_for(50);
         sim.services().stop(0, 0);
@@ -119,7 +119,7 @@ fn stopped_society_leaves_nothing_queued() {
 fn full_mailbox_answers_failure() {
     simulate(|sim| {
         sim.set_mailbox_max(3);
-        let deaf = sim.spawn("deaf", Box::new(Chatter));
+        let deaf = sim.spawn("deaf", Box::new(RandomChatter));
         sim.with_ams(|ams| ams.step(deaf, LifecycleStep::Suspend)).unwrap();
         let probe = whimbrel_testkit::Probe::new();
         sim.spawn("probe", probe.body());

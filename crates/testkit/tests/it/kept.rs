@@ -24,7 +24,7 @@ const CODE: &str = "ts:counter";
 
 /// Step of a test.
 #[derive(Clone, Debug)]
-enum Op {
+enum KeptOp {
     /// Sends messages to bob.
     Tell(u8),
     /// Delivers so many frames to the node.
@@ -43,22 +43,22 @@ enum Op {
     Leave,
 }
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+fn ops() -> impl Strategy<Value = Vec<KeptOp>> {
     let op = prop_oneof![
-        4 => (1..4u8).prop_map(Op::Tell),
-        6 => (1..6u8).prop_map(Op::ToNode),
-        6 => (1..6u8).prop_map(Op::ToClient),
-        5 => (1..4u8).prop_map(Op::Handle),
-        4 => Just(Op::Save),
-        2 => Just(Op::Break),
-        1 => Just(Op::Crash),
-        1 => Just(Op::Leave),
+        4 => (1..4u8).prop_map(KeptOp::Tell),
+        6 => (1..6u8).prop_map(KeptOp::ToNode),
+        6 => (1..6u8).prop_map(KeptOp::ToClient),
+        5 => (1..4u8).prop_map(KeptOp::Handle),
+        4 => Just(KeptOp::Save),
+        2 => Just(KeptOp::Break),
+        1 => Just(KeptOp::Crash),
+        1 => Just(KeptOp::Leave),
     ];
     prop::collection::vec(op, 1..120)
 }
 
 /// Client with one agent, bob, whose state is the list of numbers that he received.
-struct Client {
+struct KeptClient {
     session: Arc<SharedSession>,
     number: u64,
     /// Frames that the node has not acknowledged, and the number of those written on this connection.
@@ -76,7 +76,7 @@ struct Client {
     is_created: bool,
 }
 
-impl Client {
+impl KeptClient {
     fn say(&mut self, frame: impl FnOnce(u64) -> Frame) {
         self.number += 1;
         self.unacknowledged.push_back(frame(self.number));
@@ -93,18 +93,18 @@ fn number_of(frame: &Frame) -> u64 {
     }
 }
 
-struct World {
+struct KeptWorld {
     sim: Simulation,
     shelf: Arc<Shelf>,
     heard: Arc<Mutex<Vec<i64>>>,
-    client: Client,
+    client: KeptClient,
     holds: bool,
     told: i64,
     sessions: u32,
     crashes: usize,
 }
 
-impl World {
+impl KeptWorld {
     fn new(seed: u64, holds: bool) -> Self {
         let (mut sim, shelf, heard) =
             (Simulation::new(seed), Arc::<Shelf>::default(), Arc::<Mutex<Vec<i64>>>::default());
@@ -116,14 +116,14 @@ impl World {
         world
     }
 
-    fn connect(sim: &mut Simulation, shelf: &Arc<Shelf>, count: u32, holds: bool) -> Client {
+    fn connect(sim: &mut Simulation, shelf: &Arc<Shelf>, count: u32, holds: bool) -> KeptClient {
         let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new("tester", vec!["bob".into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
         let mut session = Session::new(opening, sim.now());
         session.handle_hello(sim.now(), &Hello { versions: vec![1], ..Hello::default() }).unwrap();
         let session = Arc::new(SharedSession::new(session, || ()));
-        let mut client = Client {
+        let mut client = KeptClient {
             session,
             number: 0,
             unacknowledged: VecDeque::new(),
@@ -287,10 +287,10 @@ impl World {
         }
     }
 
-    fn take(&mut self, op: &Op) {
+    fn take(&mut self, op: &KeptOp) {
         let times = |n: u8, world: &mut Self, what: fn(&mut Self)| (0..n).for_each(|_| what(world));
         match *op {
-            Op::Tell(n) => {
+            KeptOp::Tell(n) => {
                 for _ in 0..n {
                     let (bob, content) = (Aid::local("bob"), Value::Int(self.told));
                     self.sim.send(AclMessage::new(Performative::Inform, Aid::local("zoe"), bob, content));
@@ -298,18 +298,18 @@ impl World {
                 }
                 self.settle();
             }
-            Op::ToNode(n) => times(n, self, Self::arrive_at_node),
-            Op::ToClient(n) => times(n, self, Self::arrive_at_client),
-            Op::Handle(n) => times(n, self, Self::handle),
-            Op::Save => self.save(),
-            Op::Break => self.resume(),
-            Op::Crash => self.crash(),
-            Op::Leave => self.leave(),
+            KeptOp::ToNode(n) => times(n, self, Self::arrive_at_node),
+            KeptOp::ToClient(n) => times(n, self, Self::arrive_at_client),
+            KeptOp::Handle(n) => times(n, self, Self::handle),
+            KeptOp::Save => self.save(),
+            KeptOp::Break => self.resume(),
+            KeptOp::Crash => self.crash(),
+            KeptOp::Leave => self.leave(),
         }
     }
 }
 
-impl Client {
+impl KeptClient {
     fn acknowledge(&mut self, received: u64, credit: u64) {
         self.credit = credit;
         while self.unacknowledged.front().is_some_and(|frame| number_of(frame) <= received) {
@@ -320,8 +320,8 @@ impl Client {
 }
 
 /// Makes a world in which bob is there and the client knows it.
-fn begun(seed: u64, holds: bool) -> World {
-    let mut world = World::new(seed, holds);
+fn begun(seed: u64, holds: bool) -> KeptWorld {
+    let mut world = KeptWorld::new(seed, holds);
     world.begin();
     world
 }
@@ -359,7 +359,7 @@ proptest! {
 #[test]
 fn waiting_agent_is_killed() {
     let mut world = begun(1, true);
-    world.take(&Op::Tell(3));
+    world.take(&KeptOp::Tell(3));
     world.client.session.lock().handle_disconnected();
     world.sim.run_for(LEASE_MS + 1);
     world.settle();
@@ -368,9 +368,9 @@ fn waiting_agent_is_killed() {
     world.settle();
     assert_eq!((world.sim.ended("bob"), world.shelf.len()), (Some(EndReason::Killed), 0));
     assert_eq!(world.sim.counters().check(), Ok(()));
-    world.client = World::connect(&mut world.sim, &world.shelf, 9, true);
+    world.client = KeptWorld::connect(&mut world.sim, &world.shelf, 9, true);
     world.begin();
-    world.take(&Op::Tell(1));
+    world.take(&KeptOp::Tell(1));
     world.flush();
     assert_eq!(world.client.state, [3], "it begins anew: who wrote before heard that nobody took it");
 }
@@ -392,7 +392,7 @@ fn agent_returns_only_to_owner() {
 #[test]
 fn malformed_state_is_refused() {
     let mut world = begun(3, true);
-    world.take(&Op::Tell(2));
+    world.take(&KeptOp::Tell(2));
     (0..6).for_each(|_| world.arrive_at_client());
     let save = |number, upto, code: &str, bytes: usize| {
         Frame::Save(Save {
@@ -439,12 +439,12 @@ fn malformed_state_is_refused() {
 fn returned_unkept_agent_ends_with_session() {
     for (policies, is_kept) in [(&[OnLeave::End][..], false), (&[OnLeave::End, OnLeave::Wait][..], true)] {
         let mut world = begun(4, true);
-        world.take(&Op::Tell(2));
+        world.take(&KeptOp::Tell(2));
         world.flush();
         world.client.session.lock().handle_disconnected();
         world.sim.run_for(LEASE_MS + 1);
         world.settle();
-        let mut client = World::connect(&mut world.sim, &world.shelf, 7, true);
+        let mut client = KeptWorld::connect(&mut world.sim, &world.shelf, 7, true);
         client.unacknowledged.truncate(1);
         client.number = 1;
         for policy in policies {
@@ -573,7 +573,7 @@ fn waiting_agent_survives_node_restart() {
 #[test]
 fn claimed_and_abandoned_agent_is_kept() {
     let mut world = begun(6, true);
-    world.take(&Op::Tell(2));
+    world.take(&KeptOp::Tell(2));
     world.flush();
     world.crash();
     let now = world.sim.now();
@@ -584,7 +584,7 @@ fn claimed_and_abandoned_agent_is_kept() {
     assert!(world.client.session.lock().is_over());
     assert!(world.sim.services().exists(Aid::local("bob")) && world.shelf.len() == 1);
     world.succeed();
-    world.take(&Op::Tell(1));
+    world.take(&KeptOp::Tell(1));
     world.begin();
     world.flush();
     assert_eq!(world.client.state, [0, 1, 2]);
@@ -595,7 +595,7 @@ fn returned_client_is_asked_for_code() {
     let code = format!("asl:{}/bob.asl", "00".repeat(32));
     let mut world = begun(7, false);
     let mut number = world.client.number;
-    let mut say = |world: &mut World, frame: &dyn Fn(u64) -> Frame| {
+    let mut say = |world: &mut KeptWorld, frame: &dyn Fn(u64) -> Frame| {
         number += 1;
         world.client.session.lock().handle_frame(world.sim.now(), frame(number), 9).unwrap();
         let mut events = Vec::new();
@@ -657,7 +657,7 @@ fn unnamed_code_does_not_delay_acknowledgement() {
     (0..2).for_each(|_| world.arrive_at_node());
     let name: Arc<CodeName> = Arc::new(code.parse().unwrap());
     world.client.session.lock().ask_for_code(0, name, world.sim.now());
-    let wait = |world: &mut World, ms: u64| {
+    let wait = |world: &mut KeptWorld, ms: u64| {
         for _ in 0..ms / 500 {
             world.sim.run_for(500);
             let ack = Frame::Ack(Ack { received: world.client.received, credit: None });
@@ -665,7 +665,7 @@ fn unnamed_code_does_not_delay_acknowledgement() {
             world.settle();
         }
     };
-    let saved = |world: &World| world.client.coming.iter().filter(|frame| matches!(frame, Frame::Saved(_))).count();
+    let saved = |world: &KeptWorld| world.client.coming.iter().filter(|frame| matches!(frame, Frame::Saved(_))).count();
     let part = |number, at: u64, bytes: &[u8]| {
         let (code, bytes) = (code.clone(), bytes.to_vec());
         Frame::Code(CodePart { number, agent: 0, code, at, of: 4, bytes })
@@ -686,7 +686,7 @@ fn unnamed_code_does_not_delay_acknowledgement() {
 }
 
 /// Sends bob so many messages of a million bytes each.
-fn tell_much(world: &mut World, times: usize) {
+fn tell_much(world: &mut KeptWorld, times: usize) {
     for _ in 0..times {
         let (bob, content) = (Aid::local("bob"), "x".repeat(1_000_000));
         world.sim.send(AclMessage::new(Performative::Inform, Aid::local("amy"), bob, content));
@@ -707,7 +707,7 @@ fn messages_to_absent_client_are_limited() {
     assert_eq!(world.sim.counters().queued, places as u64);
     assert_eq!(world.sim.counters().check(), Ok(()));
     // Stored messages are there when the client is back, but no more at once than it acknowledges.
-    world.client = World::connect(&mut world.sim, &world.shelf, 9, true);
+    world.client = KeptWorld::connect(&mut world.sim, &world.shelf, 9, true);
     world.begin();
     assert!(world.sim.counters().queued as usize >= places - 5);
     assert_eq!(world.sim.dead_letters().count(), 40 - places);

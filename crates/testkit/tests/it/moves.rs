@@ -46,7 +46,7 @@ fn told(number: i64) -> AclMessage {
 
 /// State that the node and the test share.
 #[derive(Default)]
-struct Seen {
+struct SharedScene {
     now: Mutex<Time>,
     /// Tab in which somebody at the node wants bob.
     wanted: Mutex<Option<Symbol>>,
@@ -63,12 +63,12 @@ struct Seen {
 type Meanwhile = Box<dyn FnOnce() + Send>;
 
 /// Node on which bob can continue.
-struct Node {
-    seen: Arc<Seen>,
+struct MovesNode {
+    seen: Arc<SharedScene>,
     shelf: Mutex<std::sync::Weak<Shelf>>,
 }
 
-impl Host for Node {
+impl Host for MovesNode {
     fn platform(&self) -> Symbol {
         "home".into()
     }
@@ -106,7 +106,7 @@ impl Host for Node {
 /// Bob as the node runs him: one message a turn.
 struct Bob {
     state: Vec<i64>,
-    seen: Arc<Seen>,
+    seen: Arc<SharedScene>,
     shelf: Arc<Shelf>,
     next: Option<Box<dyn AgentBody>>,
 }
@@ -152,7 +152,7 @@ impl Mobile for Bob {
 
 /// Bob as a tab has him.
 #[derive(Default)]
-struct Guest {
+struct TabBob {
     is_created: bool,
     mailbox: VecDeque<(u64, i64)>,
     state: Vec<i64>,
@@ -163,13 +163,13 @@ struct Guest {
 
 /// Outgoing frames of a tab.
 #[derive(Default)]
-struct Post {
+struct TabOutbox {
     unacknowledged: VecDeque<Frame>,
     written: usize,
     credit: u64,
 }
 
-impl Post {
+impl TabOutbox {
     /// Takes the next frame that may be written.
     fn next(&mut self) -> Option<Frame> {
         let next = self.unacknowledged.get(self.written).filter(|frame| number_of(frame) <= self.credit).cloned();
@@ -179,17 +179,17 @@ impl Post {
 }
 
 /// Tab with its own agent, and with bob while he is there.
-struct Tab {
+struct MovingTab {
     session: Arc<SharedSession>,
     number: u64,
-    post: Arc<Mutex<Post>>,
+    post: Arc<Mutex<TabOutbox>>,
     coming: VecDeque<Frame>,
     received: u64,
     offers: usize,
     /// Received part of bob's code.
     code: Vec<u8>,
     refusals: Vec<Code>,
-    bob: Option<Guest>,
+    bob: Option<TabBob>,
 }
 
 fn number_of(frame: &Frame) -> u64 {
@@ -205,7 +205,7 @@ fn number_of(frame: &Frame) -> u64 {
     }
 }
 
-impl Tab {
+impl MovingTab {
     fn open(now: Time, shelf: &Arc<Shelf>, which: usize, count: u32) -> Self {
         let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new(TABS[which], vec![TABS[which].into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
@@ -319,7 +319,7 @@ impl Tab {
             self.say(|number| Frame::Stays(Stays { number, name: "bob".into(), text: "no room".into() }));
             return;
         }
-        self.bob = Some(Guest::default());
+        self.bob = Some(TabBob::default());
         self.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
         self.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
     }
@@ -363,7 +363,7 @@ impl Tab {
 }
 
 #[derive(Clone, Debug)]
-enum Op {
+enum MovesOp {
     /// Sends messages to bob.
     Tell(u8),
     ToNode(usize, u8),
@@ -390,48 +390,48 @@ enum Op {
     Fail(usize),
 }
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+fn ops() -> impl Strategy<Value = Vec<MovesOp>> {
     let tab = || 0..TABS.len();
     let op = prop_oneof![
-        4 => (1..4u8).prop_map(Op::Tell),
-        8 => (tab(), 1..6u8).prop_map(|(tab, n)| Op::ToNode(tab, n)),
-        8 => (tab(), 1..6u8).prop_map(|(tab, n)| Op::ToTab(tab, n)),
-        5 => (tab(), 1..4u8).prop_map(|(tab, n)| Op::Handle(tab, n)),
-        3 => tab().prop_map(Op::Save),
-        3 => (tab(), any::<bool>()).prop_map(|(tab, to_node)| Op::Leave(tab, to_node)),
-        4 => tab().prop_map(Op::Want),
-        5 => (tab(), prop::bool::weighted(0.8)).prop_map(|(tab, takes)| Op::Answer(tab, takes)),
-        2 => tab().prop_map(Op::Break),
-        1 => tab().prop_map(Op::Crash),
-        1 => tab().prop_map(Op::Bye),
-        1 => (1..12_000u16).prop_map(Op::Wait),
-        2 => (tab(), 0..4u8).prop_map(|(tab, n)| Op::Meanwhile(tab, n)),
-        2 => tab().prop_map(Op::Chat),
-        2 => tab().prop_map(Op::LeaveWithCode),
-        2 => tab().prop_map(Op::Fail),
+        4 => (1..4u8).prop_map(MovesOp::Tell),
+        8 => (tab(), 1..6u8).prop_map(|(tab, n)| MovesOp::ToNode(tab, n)),
+        8 => (tab(), 1..6u8).prop_map(|(tab, n)| MovesOp::ToTab(tab, n)),
+        5 => (tab(), 1..4u8).prop_map(|(tab, n)| MovesOp::Handle(tab, n)),
+        3 => tab().prop_map(MovesOp::Save),
+        3 => (tab(), any::<bool>()).prop_map(|(tab, to_node)| MovesOp::Leave(tab, to_node)),
+        4 => tab().prop_map(MovesOp::Want),
+        5 => (tab(), prop::bool::weighted(0.8)).prop_map(|(tab, takes)| MovesOp::Answer(tab, takes)),
+        2 => tab().prop_map(MovesOp::Break),
+        1 => tab().prop_map(MovesOp::Crash),
+        1 => tab().prop_map(MovesOp::Bye),
+        1 => (1..12_000u16).prop_map(MovesOp::Wait),
+        2 => (tab(), 0..4u8).prop_map(|(tab, n)| MovesOp::Meanwhile(tab, n)),
+        2 => tab().prop_map(MovesOp::Chat),
+        2 => tab().prop_map(MovesOp::LeaveWithCode),
+        2 => tab().prop_map(MovesOp::Fail),
     ];
     prop::collection::vec(op, 1..150)
 }
 
-struct World {
+struct MovesWorld {
     sim: Simulation,
-    seen: Arc<Seen>,
+    seen: Arc<SharedScene>,
     shelf: Arc<Shelf>,
     /// Host for continuing agents; it must live as long as the world.
     _host: Arc<dyn Host>,
     heard: Arc<Mutex<Vec<i64>>>,
-    tabs: Vec<Tab>,
+    tabs: Vec<MovingTab>,
     told: i64,
     sessions: u32,
     /// Tabs that said good-bye in the middle of something.
     left: Arc<Mutex<Vec<usize>>>,
 }
 
-impl World {
+impl MovesWorld {
     fn new(seed: u64) -> Self {
-        let (mut sim, seen) = (Simulation::new(seed), Arc::<Seen>::default());
-        let node = Arc::new(Node { seen: Arc::clone(&seen), shelf: Mutex::default() });
-        let (shelf, host) = (Arc::<Shelf>::default(), Arc::<Node>::clone(&node) as Arc<dyn Host>);
+        let (mut sim, seen) = (Simulation::new(seed), Arc::<SharedScene>::default());
+        let node = Arc::new(MovesNode { seen: Arc::clone(&seen), shelf: Mutex::default() });
+        let (shelf, host) = (Arc::<Shelf>::default(), Arc::<MovesNode>::clone(&node) as Arc<dyn Host>);
         shelf.attach(&host);
         *node.shelf.lock().unwrap() = Arc::downgrade(&shelf);
         let heard = Arc::<Mutex<Vec<i64>>>::default();
@@ -439,7 +439,7 @@ impl World {
         sim.spawn("amy", answering(move |message, _| hears.lock().unwrap().extend(message.content.as_i64())));
         let bob = Bob { state: Vec::new(), seen: Arc::clone(&seen), shelf: Arc::clone(&shelf), next: None };
         sim.spawn("bob", Box::new(bob));
-        let tabs = (0..TABS.len()).map(|which| Tab::open(sim.now(), &shelf, which, which as u32)).collect();
+        let tabs = (0..TABS.len()).map(|which| MovingTab::open(sim.now(), &shelf, which, which as u32)).collect();
         let left = Arc::default();
         let mut world = Self { sim, seen, shelf, _host: host, heard, tabs, told: 0, sessions: 2, left };
         (0..TABS.len()).for_each(|tab| world.exchange(tab, 9));
@@ -565,7 +565,7 @@ impl World {
         // An agent that is offered to another client leaves its session when that client has answered.
         self.wait(11_000);
         assert!(self.tabs[tab].session.lock().is_over());
-        self.tabs[tab] = Tab::open(self.sim.now(), &self.shelf, tab, self.sessions);
+        self.tabs[tab] = MovingTab::open(self.sim.now(), &self.shelf, tab, self.sessions);
         self.sessions += 1;
         self.exchange(tab, 9);
     }
@@ -574,9 +574,9 @@ impl World {
         self.tabs.iter().any(|tab| tab.bob.as_ref().is_some_and(|bob| bob.leaving.is_some()))
     }
 
-    fn take(&mut self, op: &Op) {
+    fn take(&mut self, op: &MovesOp) {
         match *op {
-            Op::Tell(n) => {
+            MovesOp::Tell(n) => {
                 for _ in 0..n {
                     let (bob, content) = (Aid::local("bob"), Value::Int(self.told));
                     self.sim.send(AclMessage::new(Performative::Inform, Aid::local("zoe"), bob, content));
@@ -584,42 +584,42 @@ impl World {
                 }
                 self.settle();
             }
-            Op::ToNode(tab, n) => (0..n).for_each(|_| self.arrive_at_node(tab)),
-            Op::ToTab(tab, n) => (0..n).for_each(|_| self.arrive_at_tab(tab)),
-            Op::Handle(tab, n) => (0..n).for_each(|_| self.tabs[tab].handle()),
-            Op::Save(tab) => self.tabs[tab].save(None),
-            Op::Leave(tab, to_node) => self.tabs[tab].save(Some(if to_node { NODE } else { TABS[1 - tab] })),
-            Op::Want(tab) => {
+            MovesOp::ToNode(tab, n) => (0..n).for_each(|_| self.arrive_at_node(tab)),
+            MovesOp::ToTab(tab, n) => (0..n).for_each(|_| self.arrive_at_tab(tab)),
+            MovesOp::Handle(tab, n) => (0..n).for_each(|_| self.tabs[tab].handle()),
+            MovesOp::Save(tab) => self.tabs[tab].save(None),
+            MovesOp::Leave(tab, to_node) => self.tabs[tab].save(Some(if to_node { NODE } else { TABS[1 - tab] })),
+            MovesOp::Want(tab) => {
                 *self.seen.wanted.lock().unwrap() = Some(TABS[tab].into());
                 self.sim.wake(Aid::local("bob"));
                 self.settle();
             }
-            Op::Answer(tab, takes) => {
+            MovesOp::Answer(tab, takes) => {
                 self.recall();
                 self.tabs[tab].answer(takes);
             }
-            Op::Break(tab) => self.resume(tab),
-            Op::Crash(tab) => {
+            MovesOp::Break(tab) => self.resume(tab),
+            MovesOp::Crash(tab) => {
                 self.recall();
                 self.tabs[tab].session.lock().handle_disconnected();
                 self.succeed(tab);
             }
-            Op::Bye(tab) => {
+            MovesOp::Bye(tab) => {
                 self.recall();
                 self.tabs[tab].session.lock().handle_frame(self.sim.now(), Frame::Bye, 1).unwrap();
                 self.succeed(tab);
             }
-            Op::Wait(ms) => self.wait(u64::from(ms)),
-            Op::Meanwhile(tab, n) => self.meddle(tab, n),
-            Op::Chat(tab) => self.tabs[tab].chat(),
-            Op::LeaveWithCode(tab) => {
-                let is_there = |bob: &Guest| bob.is_created && bob.leaving.is_none();
+            MovesOp::Wait(ms) => self.wait(u64::from(ms)),
+            MovesOp::Meanwhile(tab, n) => self.meddle(tab, n),
+            MovesOp::Chat(tab) => self.tabs[tab].chat(),
+            MovesOp::LeaveWithCode(tab) => {
+                let is_there = |bob: &TabBob| bob.is_created && bob.leaving.is_none();
                 if self.tabs[tab].bob.as_ref().is_some_and(is_there) {
                     *self.seen.lacks_code.lock().unwrap() = true;
                     self.tabs[tab].save(Some(NODE));
                 }
             }
-            Op::Fail(tab) => {
+            MovesOp::Fail(tab) => {
                 self.recall();
                 self.tabs[tab].fail();
             }
@@ -690,7 +690,7 @@ proptest! {
 
     #[test]
     fn moving_agent_handles_messages_once(seed in any::<u64>(), ops in ops()) {
-        let mut world = World::new(seed);
+        let mut world = MovesWorld::new(seed);
         ops.iter().for_each(|op| world.take(op));
         world.flush();
         let all: Vec<i64> = (0..world.told).collect();
@@ -701,17 +701,17 @@ proptest! {
 }
 
 /// Makes a world in which bob is in the first tab.
-fn in_a_tab() -> World {
-    let mut world = World::new(1);
-    world.take(&Op::Want(0));
+fn in_a_tab() -> MovesWorld {
+    let mut world = MovesWorld::new(1);
+    world.take(&MovesOp::Want(0));
     world.exchange(0, 3);
-    world.take(&Op::Answer(0, true));
+    world.take(&MovesOp::Answer(0, true));
     world.exchange(0, 9);
     assert!(world.tabs[0].bob.as_ref().is_some_and(|bob| bob.is_created));
     world
 }
 
-fn say(world: &mut World, frame: impl FnOnce(u64) -> Frame) {
+fn say(world: &mut MovesWorld, frame: impl FnOnce(u64) -> Frame) {
     world.tabs[0].say(frame);
     world.exchange(0, 9);
 }
@@ -763,11 +763,11 @@ fn naming_code_gives_no_access() {
 #[test]
 fn agent_waits_for_its_code() {
     let mut world = in_a_tab();
-    world.take(&Op::Tell(3));
+    world.take(&MovesOp::Tell(3));
     world.exchange(0, 9);
     *world.seen.lacks_code.lock().unwrap() = true;
-    world.take(&Op::Handle(0, 2));
-    world.take(&Op::Leave(0, true));
+    world.take(&MovesOp::Handle(0, 2));
+    world.take(&MovesOp::Leave(0, true));
     world.exchange(0, 9);
     assert!(world.tabs[0].bob.is_none() && world.tabs[0].refusals.is_empty());
     world.flush();
@@ -776,13 +776,13 @@ fn agent_waits_for_its_code() {
 
 #[test]
 fn refused_agent_continues_at_home() {
-    let mut world = World::new(2);
-    for (tab, answer) in [(0, Op::Answer(0, false)), (1, Op::Wait(11_000)), (0, Op::Bye(0))] {
-        world.take(&Op::Want(tab));
+    let mut world = MovesWorld::new(2);
+    for (tab, answer) in [(0, MovesOp::Answer(0, false)), (1, MovesOp::Wait(11_000)), (0, MovesOp::Bye(0))] {
+        world.take(&MovesOp::Want(tab));
         world.exchange(tab, 3);
         world.take(&answer);
         world.exchange(tab, 3);
-        world.take(&Op::Tell(1));
+        world.take(&MovesOp::Tell(1));
     }
     let why = |hop: &Hop| match hop {
         Hop::Stayed { why: HopError::Refused { reason, .. }, .. } => reason.clone(),
@@ -803,7 +803,7 @@ fn refused_agent_continues_at_home() {
 fn wanted_agent_goes_or_stays() {
     let mut world = in_a_tab();
     let outcomes = Arc::<Mutex<Vec<String>>>::default();
-    let ask = |world: &mut World| {
+    let ask = |world: &mut MovesWorld| {
         let tells = Arc::clone(&outcomes);
         let then = move |outcome: Result<(), HopError>| {
             tells.lock().unwrap().push(outcome.map_or_else(|why| why.to_string(), |()| "it went".to_owned()));
@@ -817,9 +817,9 @@ fn wanted_agent_goes_or_stays() {
     ask(&mut world);
     say(&mut world, |number| Frame::Stays(Stays { number, name: "bob".into(), text: "not now".into() }));
     ask(&mut world);
-    world.take(&Op::Wait(11_000));
+    world.take(&MovesOp::Wait(11_000));
     ask(&mut world);
-    world.take(&Op::Leave(0, true));
+    world.take(&MovesOp::Leave(0, true));
     world.exchange(0, 9);
     let wanted = ["it is leaving already", "not now", "its client did not answer within 10000 ms", "it went"];
     let outcomes = outcomes.lock().unwrap();
@@ -831,11 +831,11 @@ fn wanted_agent_goes_or_stays() {
 
 #[test]
 fn offered_agent_is_bound_to_its_offer() {
-    let mut world = World::new(4);
-    let third = Tab::open(world.sim.now(), &world.shelf, 0, 7);
+    let mut world = MovesWorld::new(4);
+    let third = MovingTab::open(world.sim.now(), &world.shelf, 0, 7);
     world.tabs.push(third);
     world.exchange(2, 9);
-    world.take(&Op::Want(0));
+    world.take(&MovesOp::Want(0));
     world.exchange(0, 3);
     for (tab, refusals) in [(1, vec![Code::NotAllowed, Code::NoAgent]), (2, vec![Code::NameTaken])] {
         world.tabs[tab].offers = 1;
@@ -845,7 +845,7 @@ fn offered_agent_is_bound_to_its_offer() {
         assert_eq!(world.tabs[tab].refusals, refusals);
     }
     assert!(world.tabs[2].bob.as_ref().is_some_and(|bob| bob.is_created) && world.tabs[1].bob.is_none());
-    world.take(&Op::Answer(0, false));
+    world.take(&MovesOp::Answer(0, false));
     world.exchange(0, 9);
     assert_eq!(world.tabs[0].refusals, [Code::NoAgent], "it is offered no more");
 }
@@ -854,9 +854,9 @@ fn offered_agent_is_bound_to_its_offer() {
 fn frames_of_leaving_agent_are_late() {
     for is_movable in [true, false] {
         let mut world = in_a_tab();
-        world.take(&Op::Tell(3));
+        world.take(&MovesOp::Tell(3));
         world.exchange(0, 9);
-        world.take(&Op::Handle(0, 1));
+        world.take(&MovesOp::Handle(0, 1));
         let to = if is_movable { NODE } else { "nowhere" };
         world.tabs[0].save(Some(to));
         // Its client breaks the rules; the save that leaves is the last word all the same.
@@ -877,31 +877,31 @@ fn frames_of_leaving_agent_are_late() {
 }
 
 /// Moves bob to the first tab on the wish of a party at the node. Returns what that party has heard so far.
-fn sent_to_a_tab(world: &mut World) -> Arc<Mutex<Vec<String>>> {
+fn sent_to_a_tab(world: &mut MovesWorld) -> Arc<Mutex<Vec<String>>> {
     let told = Arc::<Mutex<Vec<String>>>::default();
     let tells = Arc::clone(&told);
     let then = move |outcome: Result<(), HopError>| {
         tells.lock().unwrap().push(outcome.map_or_else(|why| why.to_string(), |()| "it went".to_owned()));
     };
     *world.seen.wish.lock().unwrap() = Some(Wish::new(TABS[0].into(), Box::new(then)));
-    world.take(&Op::Want(0));
+    world.take(&MovesOp::Want(0));
     world.exchange(0, 3);
-    world.take(&Op::Answer(0, true));
+    world.take(&MovesOp::Answer(0, true));
     world.exchange(0, 9);
     told
 }
 
 #[test]
 fn failed_arrival_returns_the_agent() {
-    let mut world = World::new(5);
-    world.take(&Op::Tell(2));
+    let mut world = MovesWorld::new(5);
+    world.take(&MovesOp::Tell(2));
     let told = sent_to_a_tab(&mut world);
-    world.take(&Op::Tell(2));
+    world.take(&MovesOp::Tell(2));
     world.exchange(0, 9);
     assert!(told.lock().unwrap().is_empty(), "its client said nothing of it yet");
     // Whatever bob did there is undone.
-    world.take(&Op::Handle(0, 1));
-    world.take(&Op::Fail(0));
+    world.take(&MovesOp::Handle(0, 1));
+    world.take(&MovesOp::Fail(0));
     world.exchange(0, 9);
     assert!(world.tabs[0].bob.is_none() && world.tabs[0].refusals.is_empty());
     let hops = world.seen.hops.lock().unwrap().clone();
@@ -917,41 +917,41 @@ fn failed_arrival_returns_the_agent() {
 #[test]
 fn arrival_is_confirmed_or_assumed() {
     for is_silent in [true, false] {
-        let mut world = World::new(6);
+        let mut world = MovesWorld::new(6);
         let told = sent_to_a_tab(&mut world);
         assert!(told.lock().unwrap().is_empty());
         if is_silent {
             world.wait(11_000);
         } else {
-            world.take(&Op::Save(0));
+            world.take(&MovesOp::Save(0));
             world.exchange(0, 3);
         }
         assert_eq!(*told.lock().unwrap(), ["it went"]);
         // Bob may go back all the same, later.
-        world.take(&Op::Fail(0));
+        world.take(&MovesOp::Fail(0));
         world.exchange(0, 99);
         assert!(world.tabs[0].bob.is_none() && world.bob().is_empty() && told.lock().unwrap().len() == 1);
     }
-    let mut world = World::new(7);
+    let mut world = MovesWorld::new(7);
     let told = sent_to_a_tab(&mut world);
-    world.take(&Op::Bye(0));
+    world.take(&MovesOp::Bye(0));
     assert!(matches!(&told.lock().unwrap()[..], [why] if why.contains("tab0 is lost")), "{told:?}");
 }
 
 #[test]
 fn failed_arrival_continues_at_node() {
     let mut world = in_a_tab();
-    world.take(&Op::Tell(2));
+    world.take(&MovesOp::Tell(2));
     world.exchange(0, 9);
-    world.take(&Op::Handle(0, 1));
-    world.take(&Op::Leave(0, false));
+    world.take(&MovesOp::Handle(0, 1));
+    world.take(&MovesOp::Leave(0, false));
     world.exchange(0, 9);
     world.exchange(1, 3);
-    world.take(&Op::Answer(1, true));
+    world.take(&MovesOp::Answer(1, true));
     world.exchange(1, 9);
     world.exchange(0, 9);
     assert!(world.tabs[0].bob.is_none() && world.tabs[1].bob.is_some());
-    world.take(&Op::Fail(1));
+    world.take(&MovesOp::Fail(1));
     world.exchange(1, 9);
     assert!(world.tabs[1].bob.is_none());
     assert_eq!((world.bob(), &*world.heard.lock().unwrap()), (vec![0, 1], &vec![0, 1]));
@@ -960,9 +960,9 @@ fn failed_arrival_continues_at_node() {
 #[test]
 fn early_session_end_keeps_agent() {
     let mut world = in_a_tab();
-    world.take(&Op::Tell(2));
+    world.take(&MovesOp::Tell(2));
     world.exchange(0, 9);
-    world.take(&Op::Handle(0, 1));
+    world.take(&MovesOp::Handle(0, 1));
     world.exchange(0, 3);
     let session = Arc::clone(&world.tabs[0].session);
     let seen = Arc::clone(&world.seen);
@@ -970,7 +970,7 @@ fn early_session_end_keeps_agent() {
         *seen.lacks_code.lock().unwrap() = true;
         session.lock().handle_frame(*seen.now.lock().unwrap(), Frame::Bye, 1).unwrap();
     }));
-    world.take(&Op::Leave(0, true));
+    world.take(&MovesOp::Leave(0, true));
     world.arrive_at_node(0);
     world.arrive_at_node(0);
     assert!(world.tabs[0].session.lock().is_over() && world.shelf.len() == 1);
@@ -982,8 +982,8 @@ fn early_session_end_keeps_agent() {
 
 #[test]
 fn expired_offer_creates_no_agent() {
-    let mut world = World::new(4);
-    world.take(&Op::Want(0));
+    let mut world = MovesWorld::new(4);
+    world.take(&MovesOp::Want(0));
     world.exchange(0, 3);
     let session = Arc::clone(&world.tabs[0].session);
     // Between the client's `create` and the node's handling of it, the offer ends, and so does the agent.
@@ -1002,9 +1002,9 @@ fn expired_offer_creates_no_agent() {
 fn missing_code_ends_the_move() {
     let mut world = in_a_tab();
     *world.seen.lacks_code.lock().unwrap() = true;
-    world.take(&Op::Leave(0, true));
+    world.take(&MovesOp::Leave(0, true));
     world.arrive_at_node(0);
-    let now = |world: &World| world.sim.now();
+    let now = |world: &MovesWorld| world.sim.now();
     let part = |number, at: u64, bytes: &[u8]| {
         let (code, bytes) = (code(), bytes.to_vec());
         Frame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
@@ -1027,7 +1027,7 @@ fn missing_code_ends_the_move() {
     assert_eq!(told, [(Code::NotMovable, text)]);
     // The agent continues in its client, and further parts of the code are useless.
     world.tabs[0].say(|number| part(number, 2, b"de"));
-    world.take(&Op::Tell(2));
+    world.take(&MovesOp::Tell(2));
     world.tabs[0].coming.retain(|frame| !matches!(frame, Frame::Lacks(_)));
     world.tabs[0].refusals.clear();
     world.exchange(0, 12);
@@ -1039,7 +1039,8 @@ fn missing_code_ends_the_move() {
 fn code_in_transfer_is_requested_once() {
     let mut world = in_a_tab();
     *world.seen.lacks_code.lock().unwrap() = true;
-    let asked = |world: &World| world.tabs[0].coming.iter().filter(|frame| matches!(frame, Frame::Lacks(_))).count();
+    let asked =
+        |world: &MovesWorld| world.tabs[0].coming.iter().filter(|frame| matches!(frame, Frame::Lacks(_))).count();
     // As the agent is to continue at the node one day.
     let session = Arc::clone(&world.tabs[0].session);
     session.lock().ask_for_code(BOB, Arc::new(code().parse().unwrap()), world.sim.now());
@@ -1050,7 +1051,7 @@ fn code_in_transfer_is_requested_once() {
         Frame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
     };
     world.tabs[0].say(|number| half(number, 0));
-    world.take(&Op::Leave(0, true));
+    world.take(&MovesOp::Leave(0, true));
     (0..2).for_each(|_| world.arrive_at_node(0));
     assert_eq!(asked(&world), 1, "what came of it stays");
     world.tabs[0].say(|number| half(number, 2));
@@ -1062,21 +1063,21 @@ fn code_in_transfer_is_requested_once() {
 
 #[test]
 fn old_client_is_offered_nobody() {
-    let mut world = World::new(3);
+    let mut world = MovesWorld::new(3);
     let session = Arc::clone(&world.tabs[0].session);
     session.lock().handle_disconnected();
     let session = session.lock().name().to_owned();
     let resume = Some(Resume { session, secret: "x".into(), received: world.tabs[0].received });
     let hello = Hello { versions: vec![1], resume, ..Hello::default() };
     world.tabs[0].session.lock().handle_hello(world.sim.now(), &hello).unwrap();
-    world.take(&Op::Want(0));
+    world.take(&MovesOp::Want(0));
     let hops = world.seen.hops.lock().unwrap();
     assert!(matches!(&hops[..], [Hop::Stayed { why: HopError::Refused { .. }, .. }]), "{hops:?}");
 }
 
 #[test]
 fn client_only_code_reaches_no_node() {
-    let mut world = World::new(4);
+    let mut world = MovesWorld::new(4);
     let save = |number, to: &str| {
         let (code, state, to) = ("ts:counter".to_owned(), vec![1], Some(to.to_owned()));
         Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![], from: Some("attic".into()) })
@@ -1105,7 +1106,7 @@ fn excess_offer_answers_busy() {
     let mut world = in_a_tab();
     let origin = || code().parse::<CodeName>().unwrap().origin().unwrap();
     let to: Symbol = TABS[1].into();
-    let offer = |world: &World, n: usize| {
+    let offer = |world: &MovesWorld, n: usize| {
         world.shelf.invite(Symbol::new(&format!("guest{n}")), to, origin(), vec![], None).map_err(|(why, _)| why)
     };
     let open: Vec<_> = (0..SESSION_OFFERS_MAX).map(|n| offer(&world, n).unwrap()).collect();

@@ -31,9 +31,9 @@ fn subscribers_get_publications() {
 }
 
 /// Agent that publishes, casts, joins, leaves, and dies now and then.
-struct Gossip;
+struct TopicGossip;
 
-impl AgentBody for Gossip {
+impl AgentBody for TopicGossip {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         for _ in 0..turn.budget.min(4) {
             turn.mailbox.take();
@@ -65,7 +65,7 @@ fn multicast_counters_balance() {
     simulate(|sim| {
         sim.set_mailbox_max(30);
         for number in 0..10 {
-            sim.spawn(&format!("gossip{number}"), Box::new(Gossip));
+            sim.spawn(&format!("gossip{number}"), Box::new(TopicGossip));
             if number % 3 == 0 {
                 sim.network().place(&format!("gossip{number}"), NodeId(1));
             }
@@ -79,13 +79,13 @@ fn multicast_counters_balance() {
 }
 
 /// Node with subscribers of topics.
-struct Node {
+struct TopicNode {
     topics: Topics,
     /// Numbers that each agent got, a run for each subscription.
     got: Vec<Vec<Vec<i64>>>,
 }
 
-impl Node {
+impl TopicNode {
     fn news(&mut self) -> Vec<Item> {
         std::iter::from_fn(|| self.topics.poll_news()).map(|news| Item::News(Box::new(news))).collect()
     }
@@ -105,7 +105,7 @@ fn publications_cross_breaking_link_once() {
         let mut random = Random::new(seed);
         let mut pair = LinkPair::new(seed);
         let mut publisher = Topics::new();
-        let mut node = Node { topics: Topics::new(), got: vec![vec![Vec::new()]; 5] };
+        let mut node = TopicNode { topics: Topics::new(), got: vec![vec![Vec::new()]; 5] };
         pair.run_for(50);
         // One agent stays, so that there is always a subscriber.
         node.topics.join(agent(0), weather.name, false).unwrap();
@@ -146,7 +146,7 @@ fn publications_cross_breaking_link_once() {
 }
 
 /// Has one agent subscribe, or unsubscribe.
-fn change_one(node: &mut Node, random: &mut Random, name: Symbol) {
+fn change_one(node: &mut TopicNode, random: &mut Random, name: Symbol) {
     let number = random.between(1..=4) as usize;
     if node.topics.join(agent(number), name, false).unwrap() {
         node.got[number].push(Vec::new());
@@ -156,7 +156,7 @@ fn change_one(node: &mut Node, random: &mut Random, name: Symbol) {
 }
 
 /// Delivers each message that arrived to all subscribers.
-fn take(node: &mut Node, pair: &mut LinkPair, topic: Aid) {
+fn take(node: &mut TopicNode, pair: &mut LinkPair, topic: Aid) {
     for item in pair.ends[1].arrived.drain(..) {
         let Item::Message(envelope) = item else { continue };
         assert_eq!((envelope.to, envelope.body.receivers.as_slice()), (topic, [topic].as_slice()));

@@ -218,7 +218,7 @@ fn transcripts_are_replayed() {
 }
 
 #[derive(Deserialize)]
-struct Frames {
+struct FrameVectors {
     frames: Vec<Vector>,
     refused: Vec<RefusedVector>,
 }
@@ -244,7 +244,7 @@ fn unhex(text: &str) -> Vec<u8> {
 #[test]
 fn frames_match_the_vectors() {
     let text = std::fs::read(folder().join("frames.json")).expect("it is there");
-    let Frames { frames, refused } = serde_json::from_slice(&text).expect("vectors");
+    let FrameVectors { frames, refused } = serde_json::from_slice(&text).expect("vectors");
     assert!(frames.len() >= 15 && refused.len() >= 8);
     for Vector { json, compact } in frames {
         let read = FrameReader::new(Framing::Json, 0).read(json.to_string().as_bytes()).expect("a frame");

@@ -16,7 +16,7 @@ use whimbrel_platform::durable::partition_of;
 use whimbrel_platform::store::{Partition, Watched};
 use whimbrel_testkit::with_seeds;
 
-use self::world::World;
+use self::world::SocietyWorld;
 use crate::durable_actors::{Deed, FOUNDER};
 
 const PARTITIONS: u16 = 8;
@@ -36,7 +36,7 @@ fn is_mortal(name: &str) -> bool {
     MORTALS.contains(&name)
 }
 
-impl World {
+impl SocietyWorld {
     /// Does something bad to the society, at random.
     fn strike(&mut self) {
         let living: Vec<usize> = (0..self.nodes.len()).filter(|index| self.nodes[*index].ended.is_none()).collect();
@@ -111,7 +111,7 @@ impl World {
         actor.deeds.iter().filter(|deed| is(deed)).count()
     }
 
-    fn total(&self, count: impl Fn(&node::Node) -> usize) -> usize {
+    fn total(&self, count: impl Fn(&node::SocietyNode) -> usize) -> usize {
         self.living().map(count).sum()
     }
 
@@ -136,7 +136,7 @@ impl World {
 }
 
 fn storm(seed: u64) {
-    let mut world = World::new(seed);
+    let mut world = SocietyWorld::new(seed);
     world.start(100);
     for _ in 0..world.random.between(5..=40) {
         world.strike();

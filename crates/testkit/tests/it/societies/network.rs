@@ -12,7 +12,7 @@ use whimbrel_testkit::Random;
 
 /// News on a link.
 #[derive(Debug)]
-pub enum News {
+pub enum SocietyNews {
     Serves(Vec<(Partition, Epoch)>),
     Again(Partition, Epoch),
     Letter(Ticket, Symbol, Sent),
@@ -28,13 +28,13 @@ const STALLS: u64 = 150;
 const NOTICE_MS: u64 = 700;
 
 #[derive(Default)]
-pub struct Network {
-    links: BTreeMap<(usize, usize), Link>,
+pub struct SocietyNetwork {
+    links: BTreeMap<(usize, usize), SocietyLink>,
 }
 
-enum Link {
+enum SocietyLink {
     /// News on their way from the first and from the second of the two nodes.
-    Up([VecDeque<(Time, News)>; 2]),
+    Up([VecDeque<(Time, SocietyNews)>; 2]),
     /// Earliest time at which the link comes back; and when each end will find that it is broken, if it has not.
     Down(Time, [Option<Time>; 2]),
 }
@@ -43,10 +43,10 @@ fn key(one: usize, other: usize) -> ((usize, usize), usize) {
     ((one.min(other), one.max(other)), usize::from(one > other))
 }
 
-impl Network {
-    pub fn send(&mut self, from: usize, to: usize, news: News, now: Time, random: &mut Random) {
+impl SocietyNetwork {
+    pub fn send(&mut self, from: usize, to: usize, news: SocietyNews, now: Time, random: &mut Random) {
         let (key, end) = key(from, to);
-        if let Some(Link::Up(ways)) = self.links.get_mut(&key) {
+        if let Some(SocietyLink::Up(ways)) = self.links.get_mut(&key) {
             let after = ways[end].back().map_or(now, |(at, _)| *at);
             let longest = if random.one_in(STALLS) { STALL_MS } else { DELAY_MS };
             let delay = random.between(1..=longest);
@@ -55,9 +55,9 @@ impl Network {
     }
 
     /// Takes the next news that have arrived.
-    pub fn receive(&mut self, from: usize, to: usize, now: Time) -> Option<News> {
+    pub fn receive(&mut self, from: usize, to: usize, now: Time) -> Option<SocietyNews> {
         let (key, end) = key(from, to);
-        let Some(Link::Up(ways)) = self.links.get_mut(&key) else { return None };
+        let Some(SocietyLink::Up(ways)) = self.links.get_mut(&key) else { return None };
         ways[end].pop_front_if(|(at, _)| *at <= now).map(|(_, news)| news)
     }
 
@@ -67,8 +67,8 @@ impl Network {
         let Some(link) = self.links.get_mut(&key) else { return };
         let mut notice = || Some(now + Duration::from_millis(random.between(0..=NOTICE_MS)));
         match link {
-            Link::Up(_) => *link = Link::Down(now + time, [notice(), notice()]),
-            Link::Down(until, _) => *until = (*until).max(now + time),
+            SocietyLink::Up(_) => *link = SocietyLink::Down(now + time, [notice(), notice()]),
+            SocietyLink::Down(until, _) => *until = (*until).max(now + time),
         }
     }
 
@@ -76,7 +76,7 @@ impl Network {
     pub fn notices(&mut self, end: usize, other: usize, now: Time) -> bool {
         let (key, end) = key(end, other);
         match self.links.get_mut(&key) {
-            Some(Link::Down(_, notices)) => notices[end].take_if(|at| *at <= now).is_some(),
+            Some(SocietyLink::Down(_, notices)) => notices[end].take_if(|at| *at <= now).is_some(),
             _ => false,
         }
     }
@@ -86,11 +86,11 @@ impl Network {
         let (key, _) = key(one, other);
         let stands = match self.links.get(&key) {
             None => false,
-            Some(Link::Up(_)) => true,
-            Some(Link::Down(until, notices)) => *until > now || notices.iter().any(Option::is_some),
+            Some(SocietyLink::Up(_)) => true,
+            Some(SocietyLink::Down(until, notices)) => *until > now || notices.iter().any(Option::is_some),
         };
         if !stands {
-            self.links.insert(key, Link::Up(Default::default()));
+            self.links.insert(key, SocietyLink::Up(Default::default()));
         }
         !stands
     }

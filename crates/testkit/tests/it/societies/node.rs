@@ -13,13 +13,13 @@ use super::{PARTITIONS, home};
 use crate::durable_actors::Actor;
 
 /// Job of a node that takes time.
-pub enum Job {
+pub enum NodeJob {
     Adopt(Vec<(Partition, Epoch)>),
     Yield(Vec<Partition>),
 }
 
 /// Batch that a node is writing.
-pub struct Batch {
+pub struct NodeBatch {
     /// Frames that are not in the journal yet, as far as the node knows.
     pub frames: VecDeque<(Partition, Epoch, u64, Vec<Record>)>,
     /// Records that are in the journal.
@@ -30,12 +30,12 @@ pub struct Batch {
     pub heard_at: Time,
 }
 
-pub struct Node {
+pub struct SocietyNode {
     pub part: Participant,
     pub name: String,
     /// Events that the store has sent, each with the time at which the node hears it.
     pub inbox: VecDeque<(Time, Watched)>,
-    pub jobs: VecDeque<(Time, Job)>,
+    pub jobs: VecDeque<(Time, NodeJob)>,
     /// Names of the nodes that it links with.
     pub peers: BTreeSet<String>,
     pub paused_until: Time,
@@ -48,7 +48,7 @@ pub struct Node {
     pub gone: Vec<Actor>,
     /// Messages that arrived for each name.
     pub taken: BTreeMap<Symbol, HashSet<Ticket>>,
-    pub batch: Option<Batch>,
+    pub batch: Option<NodeBatch>,
     /// Number of the last frame of each partition.
     pub numbers: BTreeMap<Partition, u64>,
     /// Partitions whose agents have no more turns.
@@ -56,7 +56,7 @@ pub struct Node {
     pub next_life: u64,
 }
 
-impl Node {
+impl SocietyNode {
     pub fn new(terms: Terms, now: Time) -> Self {
         let mut ledger = Ledger::new(PARTITIONS);
         ledger.keep_letters();
@@ -169,7 +169,7 @@ impl Node {
         }
         let written = |(ticket, to, message)| (ticket, to, Sent::of(Aid::local(to), &message).unwrap());
         let leaves = leaves.into_iter().map(written).collect();
-        self.batch = Some(Batch { frames, written: Vec::new(), leaves, heard_at: now });
+        self.batch = Some(NodeBatch { frames, written: Vec::new(), leaves, heard_at: now });
     }
 
     /// Returns true if all deeds of these partitions' agents are written.

@@ -12,10 +12,10 @@ use whimbrel_testkit::Random;
 use crate::durable_actors::frame;
 
 #[derive(Default)]
-pub struct Store {
+pub struct SocietyStore {
     keys: BTreeMap<String, (Revision, Vec<u8>)>,
     revision: u64,
-    logs: Vec<Log>,
+    logs: Vec<PartitionLog>,
     pub away: bool,
     /// Number of writes among which one has an unknown outcome; 0 for none.
     pub unknown: u64,
@@ -27,19 +27,19 @@ pub struct Store {
 }
 
 #[derive(Clone, Default)]
-struct Log {
+struct PartitionLog {
     epoch: Epoch,
     /// Number of the last frame of this epoch.
     last: u64,
     frames: Vec<Vec<u8>>,
 }
 
-impl Store {
+impl SocietyStore {
     pub fn new(partitions: u16) -> Self {
-        Self { logs: vec![Log::default(); usize::from(partitions)], ..Self::default() }
+        Self { logs: vec![PartitionLog::default(); usize::from(partitions)], ..Self::default() }
     }
 
-    fn log(&mut self, partition: Partition) -> &mut Log {
+    fn log(&mut self, partition: Partition) -> &mut PartitionLog {
         &mut self.logs[usize::from(partition.0)]
     }
 

@@ -11,30 +11,30 @@ use whimbrel_platform::durable::{Resumed, Sent};
 use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, StoreError, Watched};
 use whimbrel_testkit::Random;
 
-use super::network::{Network, News};
-use super::node::{Job, Node};
-use super::store::Store;
+use super::network::{SocietyNetwork, SocietyNews};
+use super::node::{NodeJob, SocietyNode};
+use super::store::SocietyStore;
 use super::{MORTALS, NAMES, PARTITIONS, home, is_mortal};
 use crate::durable_actors::Actor;
 
 const STEP: Duration = Duration::from_millis(25);
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-pub struct World {
+pub struct SocietyWorld {
     pub now: Time,
     pub random: Random,
-    pub store: Store,
-    pub network: Network,
-    pub nodes: Vec<Node>,
+    pub store: SocietyStore,
+    pub network: SocietyNetwork,
+    pub nodes: Vec<SocietyNode>,
     /// True while agents send, end and are born.
     pub busy: bool,
     /// Number of agents that ever lived.
     born: u64,
 }
 
-impl World {
+impl SocietyWorld {
     pub fn new(seed: u64) -> Self {
-        let (store, network) = (Store::new(PARTITIONS), Network::default());
+        let (store, network) = (SocietyStore::new(PARTITIONS), SocietyNetwork::default());
         Self { now: Time::ZERO, random: Random::new(seed), store, network, nodes: Vec::new(), busy: true, born: 0 }
     }
 
@@ -56,7 +56,7 @@ impl World {
             labels: Vec::new(),
             programs: BTreeMap::new(),
         };
-        let mut node = Node::new(terms, self.now);
+        let mut node = SocietyNode::new(terms, self.now);
         if !self.store.away {
             node.inbox.extend(self.store.all().into_iter().map(|watched| (self.now, watched)));
         }
@@ -73,7 +73,7 @@ impl World {
         }
     }
 
-    pub fn living(&self) -> impl Iterator<Item = &Node> {
+    pub fn living(&self) -> impl Iterator<Item = &SocietyNode> {
         self.nodes.iter().filter(|node| node.ended.is_none())
     }
 
@@ -135,13 +135,13 @@ impl World {
             {
                 for (from, to) in [(index, other), (other, index)] {
                     let serves = self.nodes[from].servers.served().collect();
-                    self.say(from, to, News::Serves(serves));
+                    self.say(from, to, SocietyNews::Serves(serves));
                 }
             }
         }
     }
 
-    fn say(&mut self, from: usize, to: usize, news: News) {
+    fn say(&mut self, from: usize, to: usize, news: SocietyNews) {
         self.network.send(from, to, news, self.now, &mut self.random);
     }
 
@@ -189,10 +189,10 @@ impl World {
                 let outcome = self.store.key(&key);
                 self.nodes[index].part.read(&key, outcome, now);
             }
-            Action::Adopt(partitions) => self.later(index, Job::Adopt(partitions)),
+            Action::Adopt(partitions) => self.later(index, NodeJob::Adopt(partitions)),
             Action::Yield(partitions) => {
                 self.nodes[index].yielding.extend(&partitions);
-                self.later(index, Job::Yield(partitions));
+                self.later(index, NodeJob::Yield(partitions));
             }
             Action::Accepted { name, .. } => {
                 self.nodes[index].part.begin(format!("{name}:1"));
@@ -205,24 +205,24 @@ impl World {
         }
     }
 
-    fn later(&mut self, index: usize, job: Job) {
+    fn later(&mut self, index: usize, job: NodeJob) {
         let after = self.nodes[index].jobs.back().map_or(self.now, |(at, _)| *at);
         let at = after.max(self.now) + Duration::from_millis(self.random.between(0..=400));
         self.nodes[index].jobs.push_back((at, job));
     }
 
-    fn finish(&mut self, index: usize, job: Job) {
+    fn finish(&mut self, index: usize, job: NodeJob) {
         let now = self.now;
         match job {
-            Job::Adopt(partitions) => {
+            NodeJob::Adopt(partitions) => {
                 let failed = self.adopt(index, &partitions);
                 self.nodes[index].part.adopted(&partitions, failed, now);
             }
-            Job::Yield(partitions) => {
+            NodeJob::Yield(partitions) => {
                 let node = &mut self.nodes[index];
                 if !node.has_written(&partitions) {
                     // Not before all is written.
-                    return node.jobs.push_front((now, Job::Yield(partitions)));
+                    return node.jobs.push_front((now, NodeJob::Yield(partitions)));
                 }
                 let given_up = self.random.one_in(10);
                 let node = &mut self.nodes[index];
@@ -270,7 +270,7 @@ impl World {
         }
         self.resume(index, &all, agents);
         for other in 0..self.nodes.len() {
-            self.say(index, other, News::Serves(partitions.to_vec()));
+            self.say(index, other, SocietyNews::Serves(partitions.to_vec()));
         }
         let others = self.nodes[index].ledger.letters_to(&all);
         self.dispatch_all(index, letters.into_iter().chain(others));
@@ -366,7 +366,7 @@ impl World {
     fn dispatch(&mut self, from: usize, ticket: Ticket, to: Symbol, sent: Sent) {
         assert_eq!(self.store.sent.get(&ticket), Some(&sent), "what is not written leaves");
         match self.nodes[from].servers.server_of(home(to)) {
-            Some(server) => self.say(from, server, News::Letter(ticket, to, sent)),
+            Some(server) => self.say(from, server, SocietyNews::Letter(ticket, to, sent)),
             None => self.nodes[from].take(ticket, to, &sent),
         }
     }
@@ -378,7 +378,7 @@ impl World {
                 assert_eq!(self.store.handled.get(&receipt.ticket()), Some(&receipt.by));
             }
             if let Some(server) = self.nodes[from].servers.server_of(partition) {
-                self.say(from, server, News::Facts(facts));
+                self.say(from, server, SocietyNews::Facts(facts));
             }
         }
         let node = &mut self.nodes[from];
@@ -387,21 +387,21 @@ impl World {
         }
     }
 
-    fn hear(&mut self, index: usize, from: usize, news: News) {
+    fn hear(&mut self, index: usize, from: usize, news: SocietyNews) {
         match news {
-            News::Serves(partitions) => {
+            SocietyNews::Serves(partitions) => {
                 for (partition, epoch) in partitions {
                     self.hear_serves(index, from, partition, epoch);
                 }
             }
-            News::Again(partition, epoch) => self.nodes[index].servers.hear_again(from, partition, epoch),
-            News::Letter(ticket, to, sent) => {
+            SocietyNews::Again(partition, epoch) => self.nodes[index].servers.hear_again(from, partition, epoch),
+            SocietyNews::Letter(ticket, to, sent) => {
                 let node = &mut self.nodes[index];
                 if node.servers.takes(from, home(ticket.sender), home(to)) {
                     node.take(ticket, to, &sent);
                 }
             }
-            News::Facts(facts) => self.nodes[index].ledger.hear(&facts),
+            SocietyNews::Facts(facts) => self.nodes[index].ledger.hear(&facts),
         }
         self.tell(index);
     }
@@ -410,7 +410,7 @@ impl World {
         match self.nodes[index].servers.hear_serves(from, partition, epoch) {
             Heard::News => {
                 let letters = self.nodes[index].ledger.say_again(&[partition]);
-                self.say(index, from, News::Again(partition, epoch));
+                self.say(index, from, SocietyNews::Again(partition, epoch));
                 self.dispatch_all(index, letters.into_iter());
             }
             Heard::Stale => {}
