@@ -329,7 +329,7 @@ fn messages() -> Vec<Item> {
         .with_protocol("fipa-request");
     let one = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(message.clone())) };
     let other = Envelope { to: Aid::new("eve", "there"), body: MessageBody::Owned(Box::new(message.clone())) };
-    let mut items = vec![Item::Message(one), Item::Message(other), Item::Void];
+    let mut items = vec![Item::Message(one), Item::Message(other), Item::Tombstone];
     message.receivers = ["a", "b", "c"].map(Aid::local).into_iter().collect();
     Envelope::for_each_receiver(Box::new(message), |envelope| items.push(Item::Message(envelope)));
     items.remove(4);

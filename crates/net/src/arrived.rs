@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn alike_messages_form_a_row() {
         let mut arrived = Arrived::default();
-        arrived.put(Item::Void);
+        arrived.put(Item::Tombstone);
         for row in [1, 4, ROW_MAX + 2] {
             arrived.put(Item::Message(message(0)));
             (1..row).for_each(|number| arrived.put_alike(message(number as i64)));

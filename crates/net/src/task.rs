@@ -483,7 +483,7 @@ impl LinkTask {
                     self.let_arrive();
                     self.hub.station.arrive_forwarded(self.peer.id, envelope);
                 }
-                ArrivedElement::Item(Item::Void) => {}
+                ArrivedElement::Item(Item::Tombstone) => {}
                 ArrivedElement::Item(Item::News(news)) => {
                     known.speaks = None;
                     self.let_arrive();

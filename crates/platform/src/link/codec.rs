@@ -4,7 +4,7 @@
 use whimbrel_acl::compact::{self, Decoder, Encoder, Limits};
 use whimbrel_acl::{AclMessage, Encoding, Value};
 
-use super::batch::News;
+use super::News;
 use crate::limits::LINK_NEWS_BYTES_MAX;
 
 /// Reason why bytes are no message, or a message cannot be encoded.

@@ -7,14 +7,18 @@ mod batch;
 mod codec;
 mod flight;
 mod gauge;
+mod item;
 mod name_conflict;
+mod news;
 mod state;
 mod wire;
 
-pub use batch::{BatchError, Item, ItemSink, Member, News, read_items};
+pub use batch::{BatchError, read_items};
 pub use codec::{MessageError, MessageReader, MessageWriter, reader, writer};
 pub use gauge::Measured;
+pub use item::{Item, ItemSink};
 pub use name_conflict::NameConflict;
+pub use news::{Member, News};
 pub use state::{Claim, Link, LinkError, LinkEvent, Speaker};
 pub use wire::{
     Ack, Bye, Content, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, write_frame,

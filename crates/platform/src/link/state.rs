@@ -11,7 +11,7 @@ use whimbrel_acl::{Encoding, Envelope, NameAllowance, Symbol};
 pub use claim::Claim;
 use claim::Contest;
 
-use super::batch::{BatchError, BatchWriter, Item, ItemSink, News, read_shares};
+use super::batch::{BatchError, BatchWriter, read_shares};
 use super::codec::{MessageReader, reader, writer};
 use super::flight::Flight;
 use super::gauge::{Allowance, Gauge, Measured};
@@ -19,6 +19,7 @@ use super::wire::{
     Ack, Bye, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, begin_frame, end_frame,
     write_frame,
 };
+use super::{Item, ItemSink, News};
 use crate::Time;
 use crate::limits::{
     LINK_ACK_BYTES, LINK_ACK_DELAY_MS, LINK_BACKOFF_MS, LINK_BACKOFF_MS_MAX, LINK_BATCH_BYTES, LINK_CREDIT_BYTES,
@@ -1025,7 +1026,7 @@ impl Link {
     fn void(&mut self, places: &[usize]) {
         let mut refused = Vec::new();
         for place in places {
-            let item = self.window.get_mut(*place).map(|item| std::mem::replace(item, Item::Void));
+            let item = self.window.get_mut(*place).map(|item| std::mem::replace(item, Item::Tombstone));
             refused.extend(item.and_then(Item::into_message));
         }
         self.events.push_back(LinkEvent::Unsendable(refused));
