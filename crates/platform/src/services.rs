@@ -343,7 +343,7 @@ pub enum CreateError {
     #[error("an agent named {0} exists already")]
     NameTaken(Symbol),
     /// Name whose owner is not known yet: its node is still resuming agents.
-    #[error("whether there is an agent named {0} is not known yet: try again")]
+    #[error("it is not known yet if an agent named {0} exists: try again")]
     NotYet(Symbol),
     /// Another node would have the agent, and has more already than can be known here.
     #[error(

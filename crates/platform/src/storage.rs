@@ -41,7 +41,7 @@ pub struct Room {
 #[non_exhaustive]
 pub enum StorageError {
     /// Key that is empty or too long.
-    #[error("a key of {0} bytes: 1 to {STORAGE_KEY_BYTES_MAX} are expected")]
+    #[error("key of {0} bytes: expected 1 to {STORAGE_KEY_BYTES_MAX}")]
     Key(usize),
     /// Value that is too long.
     #[error("a value of {0} bytes: {STORAGE_VALUE_BYTES_MAX} are the most")]

@@ -220,7 +220,7 @@ pub enum AppendError {
         by: Epoch,
     },
     /// Frame that is too big for this store.
-    #[error("a frame of {bytes} bytes: the store takes {bytes_max} at most")]
+    #[error("frame of {bytes} bytes: the store takes {bytes_max} at most")]
     TooBig {
         /// Size of the frame.
         bytes: usize,
@@ -234,7 +234,7 @@ pub enum AppendError {
     #[error("perhaps written: {0}")]
     Unknown(String),
     /// Frame behind one of the same partition that was not appended: its number is not the next one.
-    #[error("a frame before it was not written")]
+    #[error("an earlier frame was not written")]
     Behind,
     /// Partition that was not opened in this epoch, or does not exist. Trying again without opening it is in vain.
     #[error("partition {} was not opened in epoch {}", .partition.0, .epoch.0)]

@@ -29,7 +29,7 @@ pub enum AskError {
         at_most: Duration,
     },
     /// The question names no receiver, or the platform is stopping.
-    #[error("the question cannot be asked")]
+    #[error("the call cannot be sent")]
     CannotAsk,
 }
 

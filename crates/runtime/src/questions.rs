@@ -34,7 +34,7 @@ pub enum QuestionError {
     #[error("node {0} does not answer")]
     NoAnswer(Symbol),
     /// The node is answering as many questions of this node as it may at once.
-    #[error("node {0} has too many questions to answer")]
+    #[error("node {0} has too many queries to answer")]
     Busy(Symbol),
 }
 

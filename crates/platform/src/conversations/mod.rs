@@ -128,13 +128,13 @@ pub struct Passage {
 #[non_exhaustive]
 pub enum PassageError {
     /// Layout of another release.
-    #[error("the passage has layout {0}, this release reads layout {LAYOUT}")]
+    #[error("log frame of layout {0}: this release reads layout {LAYOUT}")]
     Layout(u8),
     /// Bytes too short for any passage.
-    #[error("the passage is cut short")]
+    #[error("log frame is cut short")]
     Short,
     /// Head that does not match the entries.
-    #[error("the passage has {found} entries, not the {said} it says")]
+    #[error("log frame has {found} entries, and announces {said}")]
     Count {
         /// Number of entries in the head.
         said: u32,
@@ -142,7 +142,7 @@ pub enum PassageError {
         found: usize,
     },
     /// Number that is too high.
-    #[error("the passage begins with the number {0}")]
+    #[error("log frame begins with number {0}")]
     Number(u64),
     /// Entries that cannot be read.
     #[error(transparent)]

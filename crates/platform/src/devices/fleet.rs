@@ -37,7 +37,7 @@ pub enum FleetError {
     #[error("{DEVICES_MAX} devices are the most")]
     TooMany,
     /// Compute units that cannot be.
-    #[error("{0} compute units: 1 to {DEVICE_UNITS_MAX} are expected")]
+    #[error("{0} compute units: expected 1 to {DEVICE_UNITS_MAX}")]
     Units(u32),
 }
 

@@ -277,7 +277,7 @@ impl Record {
 #[non_exhaustive]
 pub enum FrameError {
     /// Layout of another release.
-    #[error("the frame has layout {0}, this release reads layout {LAYOUT}")]
+    #[error("journal frame of layout {0}: this release reads layout {LAYOUT}")]
     Layout(u8),
     /// No bytes.
     #[error("the frame is empty")]

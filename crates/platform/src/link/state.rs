@@ -60,16 +60,16 @@ pub enum LinkError {
     )]
     Version(u16),
     /// Peer of another platform.
-    #[error("the peer is of the platform {0:?}")]
+    #[error("the peer belongs to platform {0:?}")]
     OtherPlatform(String),
     /// Peer without the platform's token.
     #[error("the peer's token is not the platform's")]
     BadToken,
     /// Frame that does not fit those before.
-    #[error("a {0:?} frame out of turn")]
+    #[error("unexpected {0:?} frame")]
     OutOfTurn(FrameKind),
     /// Unexpected batch: some batches were lost, doubled or replayed.
-    #[error("a batch that is not the next: it begins with item {came}, due is {due} (both modulo 65536)")]
+    #[error("unexpected batch: starts at item {came}, expected {due} (both modulo 65536)")]
     NotNext {
         /// Number of the first item that arrived.
         came: u16,
@@ -77,7 +77,7 @@ pub enum LinkError {
         due: u16,
     },
     /// Acknowledgement of items that were never sent.
-    #[error("the peer acknowledges {received} items of {sent}")]
+    #[error("the peer acknowledges {received} items, but was sent {sent}")]
     BadAck {
         /// Number of items that the peer acknowledges.
         received: u64,
@@ -85,7 +85,7 @@ pub enum LinkError {
         sent: u64,
     },
     /// More bytes than the peer was allowed to send.
-    #[error("the peer sent {0} bytes more than it may")]
+    #[error("the peer sent {0} bytes more than its credit")]
     OverCredit(u64),
     /// Encoding of messages that this node does not know.
     #[error("the peer writes messages in the encoding {0:?}, which this node does not know")]

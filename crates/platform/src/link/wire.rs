@@ -50,10 +50,10 @@ pub enum FrameError {
     #[error("a frame of the unknown kind {0}")]
     UnknownKind(u8),
     /// Frame whose content is malformed, or does not end where the frame does.
-    #[error("a {0:?} frame with content that is none")]
+    #[error("malformed {0:?} frame")]
     Content(FrameKind),
     /// Number in more bytes than it needs, or than there are.
-    #[error("a number that is none")]
+    #[error("malformed number")]
     Number,
 }
 

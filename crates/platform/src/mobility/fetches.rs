@@ -60,10 +60,10 @@ pub enum FetchError {
     #[error("its code has {0} bytes: {CODE_BYTES_MAX} are the most")]
     TooLarge(u64),
     /// Bytes that are no part of a code that is due.
-    #[error("its code came in parts that do not fit together")]
+    #[error("the parts of its code do not fit together")]
     Malformed,
     /// Code with another hash.
-    #[error("what came as its code is something else")]
+    #[error("its code does not match its hash")]
     WrongHash,
     /// Source that took too long.
     #[error("its code did not come in time")]

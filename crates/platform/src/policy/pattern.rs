@@ -13,7 +13,7 @@ pub struct Pattern(Box<str>);
 #[non_exhaustive]
 pub enum PatternError {
     /// Empty text.
-    #[error("an empty pattern fits nothing: write `*` for anything")]
+    #[error("an empty pattern matches nothing: write `*` for anything")]
     Empty,
     /// Text longer than [`POLICY_PATTERN_BYTES_MAX`].
     #[error("a pattern of {0} bytes: {POLICY_PATTERN_BYTES_MAX} are the most")]

@@ -43,16 +43,16 @@ pub enum ReadError {
     #[error("an empty frame")]
     Empty,
     /// Frame in another form than the hello.
-    #[error("a frame in another form than the hello")]
+    #[error("frame in another form than the hello")]
     OtherFraming,
     /// Unknown kind.
     #[error("a frame of the unknown kind {0}")]
     UnknownKind(String),
     /// First frame that is no hello.
-    #[error("the first frame must be hello, and this is {0}")]
+    #[error("the first frame must be hello, not {0}")]
     NoHello(String),
     /// Fields that do not match the kind.
-    #[error("a frame that cannot be read: {0}")]
+    #[error("unreadable frame: {0}")]
     Content(String),
     /// Malformed compact message: what follows cannot be read either.
     #[error("a message that cannot be read: {0}")]

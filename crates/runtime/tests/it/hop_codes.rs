@@ -213,10 +213,10 @@ fn stays(code: &[u8], policy: &str, tamper: impl Fn(&mut Part)) -> String {
 #[test]
 fn agent_with_bad_code_stays() {
     let cannot = |why: &str| format!("node n1 cannot take it: {why}");
-    assert_eq!(stays(b"good", "{}", |part| part.bytes[0] ^= 1), cannot("what came as its code is something else"));
+    assert_eq!(stays(b"good", "{}", |part| part.bytes[0] ^= 1), cannot("its code does not match its hash"));
     assert_eq!(stays(b"bad", "{}", |_| ()), cannot("its code cannot be run here: it is bad"));
     assert!(stays(b"crash", "{}", |_| ()).contains("it was to crash"));
-    let misfit = cannot("its code came in parts that do not fit together");
+    let misfit = cannot("the parts of its code do not fit together");
     assert_eq!(stays(b"good", "{}", |part| part.at += 1), misfit);
     assert_eq!(stays(b"good", "{}", |part| part.bytes.clear()), misfit);
     assert_eq!(stays(b"good", "{}", |part| part.bytes.resize(CODE_PART_BYTES + 1, 0)), misfit);

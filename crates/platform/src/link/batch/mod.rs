@@ -23,10 +23,10 @@ pub enum BatchError {
     #[error(transparent)]
     Message(#[from] MessageError),
     /// Malformed news.
-    #[error("news that cannot be read")]
+    #[error("unreadable news")]
     News,
     /// Receivers that the message does not have, or too many.
-    #[error("receivers that the message does not have")]
+    #[error("receivers that are not among the message's")]
     Receivers,
     /// More items than any node writes into a batch.
     #[error(
@@ -34,7 +34,7 @@ pub enum BatchError {
     )]
     TooMany,
     /// Item with names that the peer may not make this node keep ([`NameAllowance`]).
-    #[error("names that are new to this node, which keeps no more of this peer's")]
+    #[error("too many new names: this node keeps no more of this peer's")]
     NewNames,
 }
 
