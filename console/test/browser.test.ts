@@ -136,7 +136,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await places.filter({ hasText: "tab3" }).getByText("battery low").waitFor();
       await places.filter({ hasText: "n2" }).getByText("node").waitFor();
       await page.getByRole("dialog").getByLabel("To").fill("tab");
-      assert.equal(await places.count(), 4, "those that fit what is written");
+      assert.equal(await places.count(), 4, "places that match the typed text");
       await page.keyboard.press("ArrowUp");
       assert.equal(await page.getByRole("dialog").getByLabel("To").inputValue(), "tab4");
       await page.keyboard.press("Enter");
@@ -291,7 +291,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByLabel("Add a belief").fill("9(tea)");
       await page.keyboard.press("Enter");
       await page.getByText(/no belief/).waitFor();
-      assert.equal(await page.getByLabel("Add a belief").inputValue(), "9(tea)", "what was refused can be mended");
+      assert.equal(await page.getByLabel("Add a belief").inputValue(), "9(tea)", "a refused text stays in its field");
       await row.hover();
       await row.getByRole("button", { name: /^Change/ }).click();
       assert.equal(await page.getByLabel("Add a belief").inputValue(), "likes(tea)");
@@ -522,7 +522,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByLabel("Agents", { exact: true }).fill("");
       await lines.nth(3).waitFor();
       const names = new Set(await lines.locator(".name").allTextContents());
-      assert.ok(!names.has("initiator1"), "it lives on n1");
+      assert.ok(!names.has("initiator1"), "the agent is on n1");
       await page.getByRole("button", { name: "Show all" }).click();
       await lines.filter({ hasText: "initiator" }).first().waitFor();
     }));
@@ -591,7 +591,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       const quiet = page.getByText(/^No data from the node for \d+ s$/);
       await option(page, "contractor1").waitFor();
       await page.waitForTimeout(7_000);
-      assert.equal(await quiet.count(), 0, "it says something all the time");
+      assert.equal(await quiet.count(), 0, "the node sends frames all the time");
       node.isMute = true;
       await quiet.waitFor({ timeout: 12_000 });
       assert.equal(await page.getByText(/Connection to the node lost/).count(), 0);

@@ -214,7 +214,7 @@ test("changing minds lose no clicks and no focus", { skip: without(), timeout: 2
       await page.locator("#mind .place").first().focus();
       await page.waitForFunction((text) => document.querySelector("#mind .beliefs li")?.textContent !== text, before);
       await page.waitForTimeout(300);
-      assert.ok(await page.evaluate(() => document.activeElement?.matches("#mind .place")), "the focus stays where it is");
+      assert.ok(await page.evaluate(() => document.activeElement?.matches("#mind .place")), "the focus stays");
 
       await page.keyboard.press("F8");
       await page.waitForFunction(() => /paused/.test(document.querySelector("#state")?.textContent ?? ""));
@@ -257,7 +257,7 @@ test("failed load keeps the current program", { skip: without(), timeout: 240_00
     await page.locator("#output li").first().waitFor();
     come();
     await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).waitFor();
-    assert.ok(await page.isDisabled("#pause"), "what ran is ended");
+    assert.ok(await page.isDisabled("#pause"), "the previous society has ended");
 
     // After `.stopMAS` nothing can be sent to an agent.
     await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).click();
@@ -302,7 +302,7 @@ test("classroom attaches to a permitting node, else explains", { skip: without()
   const attach = async (page: Page, address: string, then: Locator): Promise<void> => {
     await page.locator("#agents [role=tab]", { hasText: "amy" }).waitFor();
     await page.click("#attach");
-    assert.equal(await page.inputValue("#address"), "http://127.0.0.1:8420", "that server is no node");
+    assert.equal(await page.inputValue("#address"), "http://127.0.0.1:8420", "the page server is not a node");
     await page.fill("#address", ` ${address}`);
     await page.fill("#token", TOKEN);
     await page.click("#join");

@@ -123,7 +123,7 @@ test("attempts back off, connect tries at once", () => {
   const before = lines.length;
   client.connect();
   clock.advance(60_000);
-  assert.equal(lines.length, before + 1, "the attempt that was waited for was taken back");
+  assert.equal(lines.length, before + 1, "the pending attempt was cancelled");
 });
 
 test("refused token is not retried", () => {
@@ -186,13 +186,13 @@ test("idle node and late timers are not quiet", () => {
   last().listener.said(JSON.stringify({ type: "health", id: 2 }));
   unwatch();
   clock.advance(15_000);
-  assert.equal(client.quietS.value, 0, "what does not change is not told again");
+  assert.equal(client.quietS.value, 0, "a node without changes is not quiet");
 
   client.watch({ what: "society", every_ms: 500 }, () => {});
   last().listener.said(JSON.stringify({ type: "society", id: 3 }));
   clock.sleep(60_000);
-  assert.equal(client.quietS.value, 0, "what was said meanwhile comes behind the timer");
-  assert.equal(client.phase.value.is, "live", "nor is it given up for that");
+  assert.equal(client.quietS.value, 0, "frames of the pause come after the timer");
+  assert.equal(client.phase.value.is, "live", "the connection stays");
   last().listener.said(JSON.stringify({ type: "society", id: 3 }));
   clock.advance(1_500);
   assert.equal(client.quietS.value, 0);

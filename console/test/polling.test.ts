@@ -65,10 +65,10 @@ test("all nodes are asked, eight at a time", async () => {
   await time.pass(60);
   assert.equal(heard.size, 80);
   assert.equal(failed.size, 20);
-  assert.ok([...heard.values()].every((count) => count === 1), "not before its time");
+  assert.ok([...heard.values()].every((count) => count === 1), "no poll before its interval");
   await time.pass(200);
   assert.ok([...heard.values()].every((count) => count >= 2));
-  assert.ok([...failed.values()].every((count) => count === 1), "who did not answer is left alone for longer");
+  assert.ok([...failed.values()].every((count) => count === 1), "a silent node is polled less often");
   assert.equal(most(), 8);
   end();
   const before = [...heard.values()];

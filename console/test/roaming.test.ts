@@ -128,7 +128,7 @@ test("scout moves with its diary and survives its tab", { skip: without(), timeo
     // By itself: to a node, and from there to another tab.
     await second.press("n1", "Send it there");
     const [, before] = await second.diary(2, "n1", 2);
-    assert.ok((before?.steps ?? 0) >= began.steps, "nothing of what it was is lost");
+    assert.ok((before?.steps ?? 0) >= began.steps, "the agent has its state");
     assert.match(before?.found ?? "", /^a tab in Chrome \d+, 1280 x /);
     await second.press("tab_wren", "Call it here");
     await second.diary(3, "tab_wren", 2);
@@ -138,7 +138,7 @@ test("scout moves with its diary and survives its tab", { skip: without(), timeo
     const walked = await second.diary(4, "tab_kite", 3);
     await first.page.context().close();
     const gone = await second.diary(5, "n1", 2);
-    assert.ok((gone[1]?.steps ?? 0) >= (walked[0]?.steps ?? 0), "it went on from its last state");
+    assert.ok((gone[1]?.steps ?? 0) >= (walked[0]?.steps ?? 0), "the agent continued from its last state");
     assert.deepEqual(gone.map(({ place }) => place), ["n1", "tab_kite", "tab_wren", "n1", "tab_kite"]);
     assert.match(gone[3]?.found ?? "", /^node n1, \d+ agents on the platform$/);
     await second.press("tab_wren", "Call it here");

@@ -68,7 +68,7 @@ test("rate covers the time between reports", () => {
   const told = (up_us: number, sent: number, pid = 1) => rates.note(node({ up_us, sent, pid }));
   assert.equal(told(1e6, 100), null);
   assert.equal(told(3e6, 300)?.sent, 100);
-  assert.equal(told(3e6, 300)?.sent, 100, "told again, it is as it was");
+  assert.equal(told(3e6, 300)?.sent, 100, "a repeated report changes nothing");
   assert.equal(told(1e6, 5, 2), null, "another process");
   assert.equal(told(2e6, 4, 2), null, "the figure cannot fall");
 });
@@ -151,7 +151,7 @@ test("quoted names are neither split nor patterns", () => {
   assert.deepEqual(namesOf('bob, "a, b" sell* "unfinished'), ["bob", "a, b", "sell*", "unfinished"]);
   assert.deepEqual(sniffWanted({ ...ALL_EVENTS, agents: '"a, b" c' }).agents, ["a, b", "c"]);
   fc.assert(fc.property(fc.string({ minLength: 1 }), (name) => assert.deepEqual(namesOf(quote(name)), [name])));
-  assert.ok(takes({ ...ALL_EVENTS, agents: "bob" })({ at_us: 1, node: "", event: "missed" }), "what was missed is told");
+  assert.ok(takes({ ...ALL_EVENTS, agents: "bob" })({ at_us: 1, node: "", event: "missed" }), "gaps are always shown");
 });
 
 test("shown events match any filter", () => {
@@ -237,9 +237,9 @@ test("named agents have lanes first, busiest next", () => {
   lanes.update("zoe x*", [sent("a", "b"), sent("a", "c"), sent("a", "b")], 3);
   assert.deepEqual(lanes.names, ["zoe", "a", "b"]);
   lanes.update("", [sent("c", "b"), sent("c", "b"), sent("b", "a")], 3);
-  assert.deepEqual(lanes.names, ["a", "b", "c"], "a and b stay where they were");
+  assert.deepEqual(lanes.names, ["a", "b", "c"], "a and b keep their lanes");
   lanes.update("", [sent("c", "b"), sent("a", "b")], 3, ["x", "b"]);
-  assert.deepEqual(lanes.names, ["a", "b", "x"], "whoever is looked at has a lane");
+  assert.deepEqual(lanes.names, ["a", "b", "x"], "a chosen agent has a lane");
   lanes.update("", [sent("a", "b"), sent("c", "b"), sent("c", "b")], 3);
   assert.deepEqual(lanes.names, ["a", "b", "c"]);
   const { names } = lanes;
@@ -343,7 +343,7 @@ test("rates cover the last moments and restarts", () => {
   totals.hear(sum(1010), 1000);
   assert.equal(totals.messagesPerS.value, 10);
   totals.look(2000);
-  assert.equal(totals.messagesPerS.value, 5, "what is not told of did not change");
+  assert.equal(totals.messagesPerS.value, 5, "unreported figures stay");
   totals.look(4000);
   assert.equal(totals.messagesPerS.value, 0);
   totals.hear(sum(100), 5000);
@@ -355,7 +355,7 @@ test("pairs take growth of counters", () => {
   const pairs = new Pairs();
   const pair = (from: string, to: string, count: number) => ({ from, to, count });
   pairs.hear([pair("a", "b", 70)], 5);
-  assert.deepEqual(pairs.take(1).pairs, [], "nobody knows when that was");
+  assert.deepEqual(pairs.take(1).pairs, [], "its time is unknown");
   pairs.hear([pair("a", "b", 72), pair("b", "a", 1)], 5);
   pairs.hear([pair("a", "b", 75), pair("b", "a", 1)], 9);
   const { pairs: taken, unseen, at_us } = pairs.take(2);

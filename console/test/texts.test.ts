@@ -79,7 +79,7 @@ test("letter becomes a message or a fault", () => {
   assert.match(fault({ ...letter, performative: "two words" }) ?? "", /performative/);
   assert.match(fault({ ...letter, replyByS: "-1" }) ?? "", /seconds/);
   const record = { record: "point", fields: [["x", 1]] };
-  assert.deepEqual(messageOf(draftOf({ performative: "inform", receivers: ["bob"], content: record }), 0)["content"], record, "what is no term stays what it is");
+  assert.deepEqual(messageOf(draftOf({ performative: "inform", receivers: ["bob"], content: record }), 0)["content"], record, "a text that is not a term stays unchanged");
   assert.equal(draftOf({ content: { args: [{ num: 5 }], term: "price" } }).content, "price(5)", "members come in any order, and whole numbers have no fraction");
   assert.deepEqual(draftOf({ content: { term: "price", args: [{ int: "5" }] } }).content, "price(5)", "nor is a whole number written as text JSON");
   const twoVariables = { term: "f", args: [{ var: "X", slot: 4 }, { var: "Y", slot: 7 }] };
@@ -87,7 +87,7 @@ test("letter becomes a message or a fault", () => {
   for (const [x, y] of [["X", "X"], ["X", "Y"]] as const) {
     const slots = x === y ? [0, 1] : [0, 0];
     const content = { term: "f", args: [{ var: x, slot: slots[0]! }, { var: y, slot: slots[1]! }] };
-    assert.deepEqual(messageOf(draftOf({ performative: "inform", receivers: ["bob"], content }), 0)["content"], content, "what no term says stays JSON");
+    assert.deepEqual(messageOf(draftOf({ performative: "inform", receivers: ["bob"], content }), 0)["content"], content, "a value without a term stays JSON");
   }
   assert.equal(writeTerm(record), "point{x: 1}");
   assert.equal(messageOf({ ...letter, contentIs: "text", content: "go(" }, 0)["content"], "go(");

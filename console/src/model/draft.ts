@@ -83,8 +83,8 @@ export function draftOf(message: { readonly [member: string]: unknown }): Messag
 }
 
 /**
- * Returns the same text for equal values, whatever the order of their members, the slots of their variables and the
- * form of their whole numbers (`1`, `{"num": 1}` and `{"int": "1"}` are equal).
+ * Returns the same text for equal values. The order of members, the slots of variables and the form of integers do not
+ * matter: `1`, `{"num": 1}` and `{"int": "1"}` are equal.
  */
 function canonical(value: Json, slots = new Map<Json, number>()): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, slots)).join()}]`;

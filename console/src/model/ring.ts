@@ -5,7 +5,7 @@ export class Ring<T> {
   #start = 0;
 
   constructor(readonly capacity: number) {
-    if (!(capacity >= 1)) throw new RangeError("a ring has room for one thing at least");
+    if (!(capacity >= 1)) throw new RangeError("invalid capacity of a ring: expected at least 1");
   }
 
   /** Number of the oldest item. */

@@ -365,7 +365,7 @@ describe("society", { skip: WITHOUT_ENGINE }, () => {
     assert.ok(first && first.column > 19 && first.column <= 38 && first.rendered.includes("a.asl:1"), JSON.stringify(first));
     assert.deepEqual(missing, ["b.asl"]);
     await assert.rejects(society.open("s.mas2j"), (error) => error instanceof ProgramError && error.diagnostics.length >= 2);
-    assert.deepEqual(society.agents, [], "nobody is created");
+    assert.deepEqual(society.agents, [], "no agent is created");
     assert.throws(() => society.spawn("a", "a.asl"), /a\.asl/);
     assert.throws(() => society.spawn("a@b", "a.asl"));
   });

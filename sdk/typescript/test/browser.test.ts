@@ -34,7 +34,7 @@ test("page and Worker agents survive a network break", { skip: WITHOUT_NODE || w
       }
       proxy.cut();
     }
-    assert.ok(proxy.cuts >= 1, "they came again");
+    assert.ok(proxy.cuts >= 1, "the connections were made again");
   } finally {
     await platform.close();
     await browser.close();

@@ -41,7 +41,7 @@ test("certificate holder signs the node's challenge", async () => {
   assert.ok(await crypto.subtle.verify("Ed25519", publicKey, signature, said));
   node.cut();
   await node.next("hello", 1);
-  assert.equal(node.of("hello")[1]?.certificate, undefined, "a session that goes on is known by its secret");
+  assert.equal(node.of("hello")[1]?.certificate, undefined, "a resumed session is identified by its secret");
   await platform.close();
 });
 
@@ -54,7 +54,7 @@ test("certificate without a key fails at once", async () => {
 test("ECDSA keys sign as nodes expect", async () => {
   const { privateKey, publicKey } = (await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"])) as CryptoKeyPair;
   const signature = await proofOf(privateKey, "n1", "x");
-  assert.equal(signature.length, 64, "two numbers, one behind the other");
+  assert.equal(signature.length, 64, "the signature is two numbers of 32 bytes");
   assert.ok(await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, publicKey, new Uint8Array(signature), new TextEncoder().encode("whimbrel session\nn1\nx")));
 });
 

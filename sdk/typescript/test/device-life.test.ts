@@ -89,7 +89,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
     isHeld = true;
     threads[0]?.fail("it broke");
     const half = await knows(boss, "tab-broken", places(1n));
-    assert.ok(Number(half?.["units"]) < Number(whole?.["units"]), "what is gone does not count");
+    assert.ok(Number(half?.["units"]) < Number(whole?.["units"]), "units of a lost Worker do not count");
     isHeld = false;
     threads[2]?.release();
     const again = await knows(boss, "tab-broken", places(2n));
@@ -102,7 +102,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
     isRefused = false;
     await knows(boss, "tab-broken", places(2n));
     assert.equal(device.workers, 2);
-    assert.deepEqual(troubles, ["it broke", "it broke, too", "no memory left"], "it is told once why there is none");
+    assert.deepEqual(troubles, ["it broke", "it broke, too", "no memory left"], "a missing Worker is reported once");
     assert.equal(await square(7n), 49n);
     await device.leave();
     await knows(boss, "tab-broken", (told) => told === undefined);
@@ -136,7 +136,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
       assert.equal(device.isConnected, true);
       assert.equal((await boss.ask({ performative: "request", receivers: "tab-asleep-eye" })).content, "here");
       assert.equal(seen.length, 2);
-      assert.deepEqual(await boss.ams.search({ name: "tab-asleep-brief" }), [], "who ended before does not come back");
+      assert.deepEqual(await boss.ams.search({ name: "tab-asleep-brief" }), [], "an agent that ended before does not return");
     } finally {
       await device.leave();
       await proxy.close();
@@ -158,7 +158,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
       assert.deepEqual([await count("stays"), await count("killed"), await count("brief")], [1n, 1n, 1n]);
       proxy.isDown = true;
       proxy.cut();
-      assert.match(await brief.ended, /lease/, "who is not kept ends");
+      assert.match(await brief.ended, /lease/, "an agent that is not durable ends");
       await knows(boss, "tab-home", (told) => told === undefined);
       execFileSync(WHIMBREL, ["kill", "killed"], { stdio: "pipe" });
       boss.send({ performative: "request", receivers: "stays" });
@@ -168,9 +168,9 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
       await knows(boss, "tab-home", places(1n));
       while (!device.agents.includes(stays)) await pause(10);
       assert.deepEqual(device.agents.map(({ name }) => name), ["stays"]);
-      assert.deepEqual(await boss.ams.search({ name: "killed" }), [], "nobody begins anew");
+      assert.deepEqual(await boss.ams.search({ name: "killed" }), [], "no agent begins again");
       stays.resume();
-      assert.equal(await count("stays"), 3n, "it is what it was, and handled what came meanwhile");
+      assert.equal(await count("stays"), 3n, "the agent has its state, and handled the waiting messages");
       // A broken Worker may have broken because of them.
       threads.at(-1)?.fail("it broke");
       assert.equal(await stays.ended, "failed: it broke");
@@ -195,13 +195,13 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
       const brief = await device.spawn("brief", KEPT);
       assert.deepEqual(await Promise.all(names.map(count)), [1n, 1n, 1n]);
       boss.send({ performative: "request", receivers: "wild", content: atom("spin") });
-      assert.match(await brief.ended, /did not answer for 8 s/, "who is not kept ends");
+      assert.match(await brief.ended, /did not answer for 8 s/, "an agent that is not durable ends");
       assert.match((await agents[1]?.ended) ?? "", /did not answer for 8 s/);
       assert.ok(troubles.some((text) => text.startsWith("wild: not restored on this device, because it had its turn when a Worker did not answer")), troubles.join("; "));
       assert.deepEqual(await Promise.all(["calm", "calmer"].map(count)), [2n, 2n]);
       assert.deepEqual(device.agents.map(({ name }) => name).sort(), ["calm", "calmer"]);
-      assert.equal(threads.length, 3, "the second one told in whom it was stuck");
-      assert.equal((await boss.ams.search({ name: "wild" })).length, 1, "it waits, as it was last saved");
+      assert.equal(threads.length, 3, "the second Worker identified the stuck agent");
+      assert.equal((await boss.ams.search({ name: "wild" })).length, 1, "the agent waits in its last saved state");
     } finally {
       await device.leave();
     }
@@ -266,7 +266,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
         await stop(node);
         node = await begin();
         proxy.target = node.gateway;
-        assert.deepEqual(await ask("one", "two"), [BigInt(2 + times), BigInt(1 + times)], "they are what they were");
+        assert.deepEqual(await ask("one", "two"), [BigInt(2 + times), BigInt(1 + times)], "both agents have their states");
         while (device.agents.length < 2) await pause(10);
         assert.deepEqual(device.agents.map(({ name }) => name).sort(), ["one", "two"]);
       }
@@ -302,7 +302,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
       },
     });
     await device.leave();
-    assert.deepEqual(threads.map(({ toldAtItsEnd }) => toldAtItsEnd?.includes("closed")), [true, true], "its session is over at the node");
+    assert.deepEqual(threads.map(({ toldAtItsEnd }) => toldAtItsEnd?.includes("closed")), [true, true], "the node ended the session");
   });
 
   test("slower parts cause a measurement", { timeout: 120_000 }, async () => {
@@ -331,7 +331,7 @@ describe("life of a device", { skip: WITHOUT_NODE, concurrency: false, timeout: 
       see("hidden");
       await knows(boss, "tab-shown", (told) => told?.["visible"] === false);
       await pause(3000);
-      assert.equal(weighed(), 1, "nobody sees it");
+      assert.equal(weighed(), 1, "the page is hidden");
       for (let time = 0; time < 10; time++) see("visible");
       await knows(boss, "tab-shown", (told) => told?.["visible"] === true);
       while (weighed() < 2) await pause(10);

@@ -182,7 +182,7 @@ test("two pages run agents in their Workers", { skip: without, timeout: 240_000 
     await assert.rejects(share("x", term("attempts", 2n)), /lent 2 times/);
     const described = (await bench.ask("devices", atom("devices"), "query-ref")).content as readonly (readonly Value[])[];
     assert.deepEqual(described.map(([device]) => device), ["tab-one", "tab-two"].map((name) => term("device", name)));
-    assert.ok(described.every(([, units = null]) => isTerm(units, "units", 1) && Number(units.args[0]) > 0), "they say what they can do");
+    assert.ok(described.every(([, units = null]) => isTerm(units, "units", 1) && Number(units.args[0]) > 0), "both devices report their units");
 
     // A stuck Worker is replaced, without effects on others.
     const spinning = bench.ask("echo2", "spin").catch((error: unknown) => error);

@@ -100,7 +100,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     const own = sockets.ports.find((port) => port !== shared);
     sockets.cut();
     await bob.ask({ performative: "request", receivers: "stream", content: "again" });
-    assert.equal(sockets.ports.at(-1), own, "at its own port at once");
+    assert.equal(sockets.ports.at(-1), own, "directly at the node's own port");
     await platform.close();
     assert.equal((await platform.closed).code, "bye");
   });
@@ -136,7 +136,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
       assert.equal(await ask("kept-tcp", 1n), 9n);
       const settled = await tcp(2);
       await settled.create("settled");
-      await assert.rejects(settled.create("kept-tcp", counter, KEPT), { name: "RefusedError", code: "elsewhere" }, "it has an agent where it is");
+      await assert.rejects(settled.create("kept-tcp", counter, KEPT), { name: "RefusedError", code: "elsewhere" }, "a session with an agent stays");
       await Promise.all([second.close(), settled.close()]);
     } finally {
       await proxy.close();

@@ -61,7 +61,7 @@ class Bench {
 test("session follows its node again after a break", () => {
   const bench = new Bench();
   bench.fail();
-  assert.equal(bench.next(), undefined, "where it was first");
+  assert.equal(bench.next(), undefined, "the original address");
   const before = bench.now;
   const asks = bench.open(elsewhere(":2"));
   assert.ok(asks?.type === "hello" && asks.follows === true);
@@ -72,7 +72,7 @@ test("session follows its node again after a break", () => {
   bench.fail();
   assert.equal(bench.next(), ":2");
   bench.fail();
-  assert.equal(bench.next(), undefined, "nobody is there: back to where all are");
+  assert.equal(bench.next(), undefined, "no answer: back to the original address");
   bench.open(WELCOME);
   assert.equal(bench.session.over, undefined);
 });
@@ -93,7 +93,7 @@ test("unreachable node may answer at the original address", () => {
   bench.fail();
   bench.next();
   bench.open(elsewhere(":2"));
-  assert.equal(bench.next(), ":2", "another time it may");
+  assert.equal(bench.next(), ":2", "a later redirection is permitted");
 });
 
 test("unknown place backs off at the original address", () => {
@@ -187,7 +187,7 @@ test("session begins at its first agent's node", async () => {
   }
   assert.deepEqual(nodes.at(":3").of("hello").map(({ follows, resume }) => [follows, resume]), [[true, null]]);
   const amy = await platform.create("amy");
-  assert.deepEqual(platform.agents, [bob, amy], "others are with it");
+  assert.deepEqual(platform.agents, [bob, amy], "further agents are at the same node");
   nodes.at().sessionsElsewhere = ":3";
   nodes.at(":3").cut();
   bob.send({ performative: "inform", receivers: "amy" });
@@ -224,7 +224,7 @@ test("simultaneous agents lead to one place", { timeout: 30_000 }, async () => {
   const made = await Promise.all(["bob", "amy"].map((name) => platform.create(name)));
   assert.deepEqual(platform.agents.map(({ name }) => name).toSorted(), ["amy", "bob"]);
   assert.equal(made.length, 2);
-  assert.equal(nodes.tried.length, 2, "one of them led there");
+  assert.equal(nodes.tried.length, 2, "only one create was redirected");
   await platform.close();
 });
 
@@ -268,7 +268,7 @@ test("successor of a class needs a factory and no neighbours", async () => {
   const lone = await platform.create("bob", new Bob(), { code: "ts:bob" });
   assert.equal(await hand(lone), undefined);
   const bob = await platform.create("bob", new Bob(), { code: "ts:bob", again: () => new Bob() });
-  assert.ok((await hand(bob)) instanceof Bob, "here, if no other node has it");
+  assert.ok((await hand(bob)) instanceof Bob, "created here if no other node has the agent");
   const [second] = platform.agents;
   const amy = await platform.create("amy");
   nodes.at().agentsElsewhere.set("bob", ":2");
@@ -287,7 +287,7 @@ test("unreachable places leave the agent where it is", { timeout: 30_000 }, asyn
   assert.deepEqual(nodes.at().of("hello").map(({ follows = false }) => follows), [true, true, true, false]);
   nodes.at().cut();
   await nodes.at().next("hello", 4);
-  assert.equal(nodes.at().of("hello")[4]?.follows, true, "its session is looked for all the same");
+  assert.equal(nodes.at().of("hello")[4]?.follows, true, "the session is still followed");
   await platform.close();
 });
 
@@ -298,7 +298,7 @@ test("redirections are limited, leaving stops them", { timeout: 60_000 }, async 
   const begin = performance.now();
   const bob = await platform.create("bob");
   assert.equal(nodes.at().of("hello").length, SENDINGS_MAX + 2);
-  assert.ok(performance.now() - begin > 5000, "it rests");
+  assert.ok(performance.now() - begin > 5000, "the client waits between redirections");
   await bob.end();
   await platform.close();
 

@@ -143,7 +143,7 @@ test("call state keeps remaining times", () => {
   const call = { type: "handle", ptr: 16, len: 300 } as const;
   const image = { morePages: 2, changes: new Uint8Array(200).fill(7) };
   const state = writeState({ ...callState, timers: [{ at: 50, tag: 8n }, { at: 200, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 600 } } }, 100, image);
-  assert.ok(state.length < 150, "it is packed");
+  assert.ok(state.length < 150, "the state is packed");
   const back = readState(state, 1000);
   assert.deepEqual(back, {
     callState: { ...callState, timers: [{ at: 1000, tag: 8n }, { at: 1100, tag: 7n }, { at: Infinity, tag: -3n }], suspended: { call, wait: { type: "message", template: Uint8Array.of(255), until: 1500 } } },
@@ -285,7 +285,7 @@ for (const language of LANGUAGES) {
       const state = counter.guest.snapshot();
       assert.ok(state.length < 10_000, `${state.length} bytes`);
       counter = new Traveller(module, new Place("n1"), state);
-      assert.deepEqual(counter.guest.snapshot(), state, "nothing else is in the next one");
+      assert.deepEqual(counter.guest.snapshot(), state, "the next snapshot is equal");
     }
     assert.deepEqual(counts, [1n, 2n, 3n, 4n]);
   });
@@ -459,7 +459,7 @@ test("repeated call has its effects once", async () => {
   assert.equal(guest.place.asked.length, 2);
   const again = new Guest(guest.module, guest.place, guest.guest.snapshot());
   again.deliver({ performative: "inform", sender: Aid.of("amy"), receivers: [], content: null });
-  await assert.rejects(again.run(), /its call returned 1/, "it was there once before");
+  await assert.rejects(again.run(), /its call returned 1/, "the agent was here before");
 });
 
 const toldOf = (performative: string): Message => ({ performative, sender: Aid.of("amy"), receivers: [], content: null });

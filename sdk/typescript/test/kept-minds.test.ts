@@ -98,7 +98,7 @@ test("mind in a plan waits for its client", { skip: SKIP }, async () => {
   assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6));
   boss.tell("tell", atom("go"));
   assert.deepEqual((await boss.hears(4))[3]?.content, term("gone", 42));
-  assert.equal(boss.heard.filter(({ performative }) => performative === "askOne").length, 1, "it asked once");
+  assert.equal(boss.heard.filter(({ performative }) => performative === "askOne").length, 1, "the agent asked once");
   second.society.kill("rover");
   await second.close();
   await boss.platform.close();
@@ -113,7 +113,7 @@ test("mind continues at the node and returns", { skip: SKIP }, async () => {
   await first.close();
   boss.agent.reply(asked!, "tell", term("ready", 7));
   boss.tell("achieve", term("count"));
-  assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "nobody but the node can have said that");
+  assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "only the node can have sent it");
   assert.match(node.output, /\[rover\] heard 7/);
   const second = await Tab.open({ onLeave: "go-on" });
   assert.ok(second.society.agents.some(({ name }) => name === "rover"));
@@ -161,12 +161,12 @@ test("mind survives the kill of node and client", { skip: SKIP, timeout: 120_000
     // Its message leaves after its state is on disk.
     assert.deepEqual(await counted(first), term("n", 5));
     first.stop();
-    assert.equal((await platform.closed).code, "lease-over", "its client finds nobody where it was");
+    assert.equal((await platform.closed).code, "lease-over", "the client no longer has the agent");
     second = await begin();
-    assert.deepEqual(await counted(second), term("n", 6), "nobody but the node can have said that");
+    assert.deepEqual(await counted(second), term("n", 6), "only the node can have sent it");
     second.stop();
     second = await begin();
-    assert.deepEqual(await counted(second), term("n", 7), "as the node's own it is written down, too");
+    assert.deepEqual(await counted(second), term("n", 7), "an agent of the node is saved, too");
   } finally {
     first.stop();
     second?.stop();
@@ -193,7 +193,7 @@ test("lost engine keeps the saved mind", { skip: SKIP }, async () => {
   await first.platform.close();
   const second = await Tab.open({ onLeave: "wait" }, clock.wall, "watch.asl");
   await second.slots.spawnKept("rover", "rover.asl", {}, { onLeave: "wait" });
-  assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "nothing of it is lost, and nothing was refused");
+  assert.deepEqual((await boss.hears(3))[2]?.content, term("n", 6), "no message was lost or refused");
   // It has a turn, and ends before it is saved.
   second.slots.worked("rover", 0);
   second.society.kill("rover");
@@ -217,7 +217,7 @@ test("guest continues at the node and returns", { skip: WITHOUT_NODE || WITHOUT_
     await adder.save();
     await tab.close();
     asker.send({ performative: "inform", receivers: "adder" });
-    assert.equal(await count(), 2n * turn, "nobody but the node can have counted that");
+    assert.equal(await count(), 2n * turn, "only the node can have counted it");
   }
   await platform.close();
 });

@@ -89,7 +89,7 @@ test("messages leave with the state, waiting handler repeats", { skip: WITHOUT_N
   const second = await begin();
   const agent = await second.create("kept-two", slow, {});
   boss.tell(4n);
-  assert.deepEqual((await boss.hears(4)).slice(2), [[1n, 3n, 2n], [1n, 3n, 2n, 4n]], "it alone comes again");
+  assert.deepEqual((await boss.hears(4)).slice(2), [[1n, 3n, 2n], [1n, 3n, 2n, 4n]], "only the unhandled message is delivered again");
   await agent.end();
   await Promise.all([second.close(), boss.platform.close()]);
 });
@@ -106,7 +106,7 @@ test("checkpoints, manual saves and ended agents", { skip: WITHOUT_NODE }, async
   await first.close();
   const second = await begin();
   const again = await second.create("kept-three", counter, { save: "checkpoint", checkpointMs: 5 });
-  assert.deepEqual((await boss.hears(3)).slice(2), [[2n, 3n]], "what is behind the save is done again");
+  assert.deepEqual((await boss.hears(3)).slice(2), [[2n, 3n]], "messages after the save are handled again");
   await again.end();
   const anew = await second.create("kept-three", counter, {});
   assert.equal(anew.restored, undefined);

@@ -83,13 +83,13 @@ test("throwing matcher keeps no message from others", async () => {
   const give = (content: number): boolean => mailbox.deliver(say(content), 0, (isTaken) => void (isTaken || done.push(content)));
   give(0);
   const stop = mailbox.handle(broken, () => assert.fail("it does not fit"));
-  assert.deepEqual([mailbox.size, errors.splice(0)], [1, ["Error: no idea 0"]], "what waits goes on waiting");
+  assert.deepEqual([mailbox.size, errors.splice(0)], [1, ["Error: no idea 0"]], "the message still waits");
   give(1);
   assert.deepEqual([errors.splice(0), unclear, done, mailbox.size], [["Error: no idea 1"], [1], [1], 1]);
   const taken: unknown[] = [];
   mailbox.handle({ performative: "inform" }, ({ content }) => void taken.push(content));
   give(2);
-  assert.deepEqual([taken, unclear, done], [[0, 2], [1], [1, 0, 2]], "those behind it are asked, too");
+  assert.deepEqual([taken, unclear, done], [[0, 2], [1], [1, 0, 2]], "later handlers are tried, too");
   stop();
   const other = mailbox.receive(broken, {}, never);
   const inbox = mailbox.listen({}, never);
@@ -115,8 +115,8 @@ test("unfinished handlers occupy memory until done", { timeout: 10_000 }, async 
   for (const end of ends) end();
   await new Promise(setImmediate);
   assert.equal(mailbox.bytes, 0);
-  for (let n = 0; n < 10; n++) assert.equal(mailbox.deliver(say(n), HALF), true, "a handler that is done at once takes none");
-  assert.equal(mailbox.deliver(say(5), 10 * MAILBOX_BYTES_MAX), true, "one message has a place, however long it is");
+  for (let n = 0; n < 10; n++) assert.equal(mailbox.deliver(say(n), HALF), true, "a finished handler uses no memory");
+  assert.equal(mailbox.deliver(say(5), 10 * MAILBOX_BYTES_MAX), true, "one message of any length fits");
 });
 
 test("awaited answer arrives despite a full mailbox", { timeout: 10_000 }, async () => {
@@ -129,9 +129,9 @@ test("awaited answer arrives despite a full mailbox", { timeout: 10_000 }, async
   const answer = inbox.next();
   assert.equal(mailbox.deliver(say(1), HALF), true);
   assert.equal((await answer).content, 1);
-  assert.equal(mailbox.deliver(say(2), HALF), false, "nobody waits for it");
+  assert.equal(mailbox.deliver(say(2), HALF), false, "no receiver waits for it");
   inbox.close();
-  assert.equal(mailbox.deliver(say(3), HALF), false, "what waits counts, too");
+  assert.equal(mailbox.deliver(say(3), HALF), false, "waiting messages count, too");
 });
 
 test("memory is released by any receiver", { timeout: 10_000 }, async () => {
@@ -147,7 +147,7 @@ test("memory is released by any receiver", { timeout: 10_000 }, async () => {
   await inbox.next();
   inbox.close();
   assert.equal(mailbox.bytes, 0);
-  assert.equal((await inbox.next()).content, 2, "what it had can still be taken");
+  assert.equal((await inbox.next()).content, 2, "stored messages can still be taken");
   assert.equal(mailbox.bytes, 0);
   fill();
   mailbox.handle({}, () => undefined);
@@ -160,7 +160,7 @@ test("late answers are dropped", () => {
   mailbox.deliver(answer("q1"));
   assert.equal(mailbox.size, 1);
   mailbox.giveUp("q1");
-  assert.deepEqual([mailbox.size, mailbox.bytes], [0, 0], "it came before it was given up");
+  assert.deepEqual([mailbox.size, mailbox.bytes], [0, 0], "the answer came in time");
   for (let n = 0; n <= MAILBOX_MESSAGES_MAX; n++) assert.equal(mailbox.deliver(answer("q1")), true);
   mailbox.deliver(answer("q2"));
   assert.equal(mailbox.size, 1, "the same conversation, another question");
@@ -170,7 +170,7 @@ test("late answers are dropped", () => {
   let handled = 0;
   mailbox.handle({ performative: "inform" }, () => void handled++);
   mailbox.deliver(answer("q1"));
-  assert.equal(handled, 2, "a handler takes what fits");
+  assert.equal(handled, 2, "a handler takes a matching answer");
 });
 
 test("abandoned conversations are limited", () => {
@@ -199,7 +199,7 @@ test("loop finishes a message when it continues", async () => {
   const other = mailbox.listen({}, ending.signal);
   give(4);
   assert.equal((await other.next()).content, 4n);
-  assert.deepEqual(done, [1, 2, 3, 4], "who takes one by itself is done with it");
+  assert.deepEqual(done, [1, 2, 3, 4], "a message that was received directly is handled");
   give(5);
   other.close();
   assert.equal((await other.next()).content, 5n);

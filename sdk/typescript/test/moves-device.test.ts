@@ -45,7 +45,7 @@ test("guest and script move between pages and node", { skip: WITHOUT_NODE || WIT
     await order(boss, "tab-one", "spawn", "still", "traveller-c.wasm", "kept");
     const still = await boss.ask({ performative: "request", receivers: "still", content: term("tour", []) }, { timeoutMs: 60_000 });
     assert.ok(isTerm(still.content));
-    assert.equal(content.args[0], still.content.args[0], "it computed the same");
+    assert.equal(content.args[0], still.content.args[0], "both tours compute the same");
 
     await order(boss, "tab-one", "spawn", "sum", "kept-agent.js", "kept");
     const count = async (name = "sum"): Promise<unknown> => (await boss.ask({ performative: "request", receivers: name }, { timeoutMs: 60_000 })).content;

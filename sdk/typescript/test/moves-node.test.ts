@@ -200,7 +200,7 @@ test("script moves between programs, not to nodes", { skip: WITHOUT_NODE, ...PAT
   assert.equal(await sum.ended, "it moved to attic");
   tell(6n);
   const answer = await boss.agent.ask({ performative: "query-ref", receivers: "sum" }, { timeoutMs: 30_000 });
-  assert.equal(answer.content, 21n, "each message once, wherever it was then");
+  assert.equal(answer.content, 21n, "each message was handled once");
   assert.equal((await came).restored?.from, "cellar");
   await (await came).end();
   await Promise.all([first.close(), second.close(), boss.platform.close()]);

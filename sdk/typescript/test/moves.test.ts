@@ -175,7 +175,7 @@ test("code arrives in parts, or its lack is reported", { timeout: 10_000 }, () =
     part(0, 5, "abc");
     part(3, 5, "de");
     assert.equal(Buffer.from(await fetched).toString(), "abcde");
-    part(0, 5, "what nobody asked for");
+    part(0, 5, "an unrequested part");
     for (const wrong of [() => part(1, 5, "abc"), () => part(0, 0, ""), () => part(0, 2 ** 40, "abc"), () => part(0, 2, "abc")]) {
       const failed = bob.fetchCode("wasm:ab/x");
       wrong();
@@ -282,7 +282,7 @@ test("code with a wrong hash is refused", { skip: WITHOUT_ENGINE, timeout: 30_00
     const lacks = await node.next("lacks");
     node.number({ type: "code", agent: lacks.agent, code, at: 0, of: 3, bytes: state("bad") });
     assert.equal((await node.next("stays")).name, "bob");
-    assert.deepEqual([society.agents, node.of("end"), node.of("save")], [[], [], []], "nothing of it is lost");
+    assert.deepEqual([society.agents, node.of("end"), node.of("save")], [[], [], []], "the node keeps the agent");
   }),
 );
 
@@ -326,8 +326,8 @@ for (const name of ["traveller-c", "traveller-rust", "nomad-rust"]) {
       }
     };
     const [there, here] = [await tour(["tab-1", "tab-2", "tab-2", "tab-3"]), await tour([])];
-    assert.deepEqual(there.slice(0, 1), here.slice(0, 1), "it computed the same");
-    assert.deepEqual([there.slice(1), here.slice(1)].map((rest) => JSON.stringify(rest)), ['[3,"tab-3"]', '[0,"tab-0"]'], "it stayed where it was already");
+    assert.deepEqual(there.slice(0, 1), here.slice(0, 1), "both tours compute the same");
+    assert.deepEqual([there.slice(1), here.slice(1)].map((rest) => JSON.stringify(rest)), ['[3,"tab-3"]', '[0,"tab-0"]'], "a move to the same place is no move");
   });
 }
 

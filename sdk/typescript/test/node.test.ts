@@ -121,7 +121,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.equal(counter.reason, "finished");
       const { ticks } = counter;
       await pause(30);
-      assert.equal(counter.ticks, ticks, "its behaviours ended with it");
+      assert.equal(counter.ticks, ticks, "behaviours end with the agent");
     }));
 
   test("unhandled message waits for a receiver", () =>
@@ -219,7 +219,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       await bob.df.deregister();
       await pause(50);
       assert.equal(changes.length, 3);
-      assert.equal(amy.waiting, 0, "the answer to the good-bye is nobody's");
+      assert.equal(amy.waiting, 0, "no handler gets the answer to the last message");
     }));
 
   test("AMS lists, suspends, kills, manages topics and groups", () =>
@@ -271,7 +271,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.deepEqual(heard, [2, 3, 4]);
       clock.cancel();
       await pause(50);
-      assert.equal(client.waiting, 0, "nobody hears what was still said");
+      assert.equal(client.waiting, 0, "messages after the end reach no handler");
     }));
 
   test("AgentSpeak agents bid in a contract net", () =>
@@ -290,7 +290,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       assert.deepEqual(mow.proposals.map((proposal) => [proposal.agent.name, price(proposal.content)]).sort(), [["ada", 30], ["bruno", 20], ["carl", 90]]);
       assert.deepEqual(mow.outcomes.map(({ proposal, error }) => [proposal.agent.name, error]), [["bruno", undefined]]);
       assert.deepEqual(mow.outcomes[0]?.result?.content, term("done", atom("mow")));
-      assert.deepEqual(mow.silent.map(String), ["fern"], "who is not there has answered: the AMS says so");
+      assert.deepEqual(mow.silent.map(String), ["fern"], "a missing participant counts as answered by the AMS");
       const fly = await call("fly");
       assert.deepEqual(fly.refused.map(({ sender, performative }) => `${sender.name} ${performative}`).sort(), ["ada refuse", "ams failure", "bruno refuse"]);
       assert.equal(fly.outcomes[0]?.proposal.agent.name, "carl");
@@ -312,7 +312,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       const [left, stayed] = ["quitter", "steady"].map((name) => outcomes.find(({ proposal }) => proposal.agent.name === name));
       assert.ok(left?.error instanceof EndedError && left.result === undefined);
       assert.equal(left.error.message, "quitter ended before it sent a result");
-      assert.equal(stayed?.result?.content, "done", "who takes its time is waited for");
+      assert.equal(stayed?.result?.content, "done", "the initiator waits for a slow contractor");
     }));
 
   test("unhandled messages return however the agent ends", { timeout: 60_000 }, () =>

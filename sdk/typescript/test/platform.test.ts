@@ -31,10 +31,10 @@ test("agent is on one platform under one name", () =>
     const both = await Promise.allSettled([platform.create("bob", agent), platform.create("amy", agent)]);
     assert.deepEqual(both.map(({ status }) => status), ["fulfilled", "rejected"]);
     await assert.rejects(platform.create("eve", agent), /already belongs to a platform/);
-    assert.deepEqual(node.of("create").map(({ name }) => name), ["bob"], "the node hears nothing of it");
+    assert.deepEqual(node.of("create").map(({ name }) => name), ["bob"], "no frame reaches the node");
     const other = new Agent();
     await assert.rejects(platform.create("taken", other), { code: "name-taken" });
-    assert.equal((await platform.create("ulla", other)).name, "ulla", "who was refused may try another name");
+    assert.equal((await platform.create("ulla", other)).name, "ulla", "a refused agent may try another name");
     assert.deepEqual(platform.agents, [agent, other]);
   }));
 
@@ -43,7 +43,7 @@ test("unreadable input is refused, session continues", () =>
     for (const name of [5, {}, null, "half \ud83d of a sign"]) await assert.rejects(platform.create(name as string), { code: "bad-name" });
     await assert.rejects(platform.create("bob", () => undefined, { onLeave: "dance" as "wait" }), /invalid onLeave dance: use one of end, wait, go-on/);
     await assert.rejects(platform.create("bob", () => undefined, { save: "now" as "no" }), /invalid save now: use one of each-message, checkpoint, no/);
-    assert.deepEqual(node.of("create"), [], "the node hears nothing of it");
+    assert.deepEqual(node.of("create"), [], "no frame reaches the node");
     assert.equal((await platform.create("whole \ud83d\ude00")).name, "whole \ud83d\ude00");
   }));
 
@@ -72,7 +72,7 @@ test("throwing onError is printed, others continue", { timeout: 10_000 }, async 
     });
     node.number({ type: "message", agent: 0, message: { performative: "inform" } });
     await pause(400);
-    assert.ok(node.of("ack").length >= 2, "it gives signs of life");
+    assert.ok(node.of("ack").length >= 2, "the client sends acknowledgements");
   }, impatient);
   assert.equal(lines.filter((line) => line.some((word) => String(word).includes("cannot even complain"))).length, 2);
 });
@@ -93,7 +93,7 @@ test("throwing matcher answers not-understood", { timeout: 10_000 }, () =>
     const { message } = await node.next("message");
     assert.deepEqual([message?.performative, message?.content ?? null], ["not-understood", null]);
     while (!node.of("save").some(({ upto }) => upto === 3)) await pause(5);
-    assert.equal(node.of("message").length, 1, "what is such an answer itself has none");
+    assert.equal(node.of("message").length, 1, "a failure is not answered");
     assert.equal(errors.length, 3);
     assert.match(errors[0] ?? "", /null/);
   }));
@@ -110,7 +110,7 @@ test("session continues after handler errors", async (context) => {
   driver.session.create(0, "bob");
   await pause(400);
   assert.deepEqual(types, ["welcome", "created"]);
-  assert.ok(node.of("ack").length >= 2, "it gives signs of life");
+  assert.ok(node.of("ack").length >= 2, "the client sends acknowledgements");
   driver.session.bye();
   driver.pump();
   await pause(20);
@@ -153,7 +153,7 @@ test("refusal finds the sender of a message", { timeout: 10_000 }, () =>
     while (platform.unacknowledged > 0) await pause(5);
     node.number({ type: "refused", of: node.of("message").at(-1)?.number, code: "not-allowed", text: "no" });
     await pause(20);
-    assert.equal(errors.length, 1, "who does not wait any more hears nothing, nor do others");
+    assert.equal(errors.length, 1, "neither the late asker nor others get the answer");
   }));
 
 test("refused part of a creation reaches its agent alone", { timeout: 10_000 }, () =>
@@ -217,7 +217,7 @@ test("endless handlers fill the mailbox, senders are told", { timeout: 20_000 },
     while (node.of("message").length < 4) await pause(5);
     const asked = node.of("message").at(-1)?.message;
     node.number({ type: "message", agent: 0, message: { performative: "inform", in_reply_to: asked?.reply_with, content } });
-    assert.equal((await answer).content, content, "its own questions are answered");
+    assert.equal((await answer).content, content, "awaited answers fit");
   }));
 
 test("contractor gone at award is not waited for", { timeout: 10_000 }, () =>
@@ -321,7 +321,7 @@ test("connecting can be aborted", { timeout: 10_000 }, async () => {
   await assert.rejects(connecting, /enough/);
   const { connections } = node;
   await pause(300);
-  assert.equal(node.connections, connections, "it tries no more");
+  assert.equal(node.connections, connections, "no further attempt");
   node.isThere = true;
   const later = new AbortController();
   const platform = await node.connect(later.signal);
@@ -351,7 +351,7 @@ test("network events are reported and end the back-off", { timeout: 20_000 }, as
     target.dispatchEvent(new Event("online"));
     while (heard.length < 2) await pause(5);
     // The back-off would take at least half of its maximum.
-    assert.ok(performance.now() - since < RECONNECT_MS_MAX * 0.45, "it did not wait for its time");
+    assert.ok(performance.now() - since < RECONNECT_MS_MAX * 0.45, "the client connects before its delay ends");
     assert.deepEqual([heard[1], platform.isConnected], [[true, undefined], true]);
     stop();
     const acknowledged = node.of("ack").length;
@@ -411,7 +411,7 @@ test("unhandled messages are listed before an end", { timeout: 10_000 }, () =>
     while (bob.waiting < 3) await pause(2);
     await bob.end();
     assert.deepEqual(lastWords(node, "end"), { open: [2, 2, 7, 2], types: ["open", "ack", "end"] });
-    assert.equal(node.of("ack").at(-1)?.received, 8, "what waits is the node's to answer");
+    assert.equal(node.of("ack").at(-1)?.received, 8, "the node answers waiting messages");
   }));
 
 test("handled messages are not listed", { timeout: 10_000 }, () =>

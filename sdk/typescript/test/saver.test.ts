@@ -138,7 +138,7 @@ test("held messages leave with the next save", async () => {
   await settled();
   assert.equal(saves.length, 1);
   saver.refused(1, new Error("too much is kept"));
-  assert.equal(saves.length, 1, "not at once: it would be refused again");
+  assert.equal(saves.length, 1, "an immediate save would be refused again");
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.deepEqual([saves.length, troubles.length], [2, 1]);
   saver.saved(2);
@@ -152,7 +152,7 @@ test("held messages leave with the next save", async () => {
   much.state = new Uint8Array(8);
   much.saver.said(10);
   much.saver.touched();
-  assert.deepEqual([much.saves.length, much.troubles.length], [1, 1], "the node holds much: it is saved at once");
+  assert.deepEqual([much.saves.length, much.troubles.length], [1, 1], "many held messages cause an immediate save");
 });
 
 test("each covered message is reported once", () => {

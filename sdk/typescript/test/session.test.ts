@@ -261,7 +261,7 @@ test("silent node is dropped early enough to reconnect", () => {
   assert.ok(again.type === "hello");
   assert.equal(again.resume?.session, "s1");
   bench.hear(WELCOME);
-  assert.deepEqual(bench.frames().map((frame) => frame.type), ["message"], "what the silent connection swallowed is written again");
+  assert.deepEqual(bench.frames().map((frame) => frame.type), ["message"], "messages lost on the silent connection are sent again");
   bench.until(3900);
   assert.equal(bench.session.over, undefined);
 });
@@ -311,7 +311,7 @@ test("hanging connection is dropped within the session", () => {
   }
   assert.equal(later.session.over?.code, "lease-over");
   assert.equal(later.now, 3000);
-  assert.ok(connects > 1, "one that hangs is not all that is tried");
+  assert.ok(connects > 1, "further connections are tried beside a hanging one");
 });
 
 test("unexpected frames end connection, then session", () => {
@@ -406,7 +406,7 @@ test("takeover by an older connection is resumed", () => {
   const early = new Bench();
   early.connect();
   early.hear(TAKEN_OVER);
-  assert.equal(early.session.over?.code, "taken-over", "it had none yet");
+  assert.equal(early.session.over?.code, "taken-over", "the client had no session yet");
 });
 
 test("two clients of one session do not fight for ever", () => {

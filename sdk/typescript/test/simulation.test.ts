@@ -44,7 +44,7 @@ class SmallNode {
     if (frame.type === "hello") {
       // A client that never saw its welcome begins anew, and has sent nothing yet.
       if (frame.resume) this.#acknowledge(frame.resume.received);
-      else assert.deepEqual([this.#number, this.#last], [0, 0], "it resumes if it was welcomed");
+      else assert.deepEqual([this.#number, this.#last], [0, 0], "a welcomed client resumes");
       const limits = { lease_ms: LEASE_MS, window: WINDOW, agents: 4, message_bytes: 1 << 20, messages_per_s: 1000, remember: this.form === "json" ? 0 : REMEMBER };
       say({ type: "welcome", version: 1, session: "s", secret: "hush", platform: "home", ...limits, received: this.#number, credit: this.#number + WINDOW });
       this.#writer = new FrameWriter(this.form, limits.remember);

@@ -202,7 +202,7 @@ export class Replay {
     this.now += ACK_DELAY_MS;
     const before = this.#live.pollTimeout();
     assert.deepEqual(this.#written(), []);
-    assert.ok(this.#live.pollTimeout() > before || before > this.now, "what was received is acknowledged");
+    assert.ok(this.#live.pollTimeout() > before || before > this.now, "received frames are acknowledged");
   }
 
   #numbered(json: Json): void {
@@ -267,7 +267,7 @@ export class Replay {
     const wasOver = this.#live.over !== undefined;
     this.#live.handleFrame(written, this.now);
     this.#collect();
-    if (frame.type === "error" || frame.type === "bye") return assert.equal(this.#isConnected, false, "it takes that for the end");
+    if (frame.type === "error" || frame.type === "bye") return assert.equal(this.#isConnected, false, "an error ends the connection");
     assert.equal(this.#isConnected && !wasOver, true, `it takes ${JSON.stringify(json)}`);
     if (!("number" in frame)) return;
     this.#fromNode = number;
@@ -289,7 +289,7 @@ export class Replay {
 
   #closed(): void {
     this.#isForeign = false;
-    assert.equal(this.#isConnected, false, "the session does not believe that it is connected");
+    assert.equal(this.#isConnected, false, "the session is not connected");
   }
 
   /** Lets time pass. An idle client gives a sign of life in each third of the lease. */

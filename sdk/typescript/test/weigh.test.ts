@@ -30,7 +30,7 @@ test("disturbances change little and are noticed", () => {
   const calm = found(0.25, 100, 4);
   assert.deepEqual([calm.units, calm.isBusy], [800, false]);
   const worst = found(0.25, 2, 200);
-  assert.equal(worst.isBusy, false, "all slices are alike: that is how it is there");
+  assert.equal(worst.isBusy, false, "equal slices do not mean a busy machine");
   assert.ok(worst.units >= 1);
 });
 

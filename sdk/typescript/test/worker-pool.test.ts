@@ -128,7 +128,7 @@ test("replacement Worker inherits compute units", { timeout: 20_000 }, () =>
     assert.equal(pool.units, 200);
     workers[1]?.close();
     workers[2]?.close();
-    assert.deepEqual([pool.size, pool.units], [0, 1], "the least that can be said");
+    assert.deepEqual([pool.size, pool.units], [0, 1], "an empty pool reports one unit");
     assert.equal(pool.work("file:///x.js", null), undefined);
     await assert.rejects(pool.assign({ type: "spawn", name: "bob", module: "file:///bob.js", data: null, keep: undefined }), /replacing its Workers/);
     while (pool.size < 2) await pause(1);
@@ -168,7 +168,7 @@ test("trend of durations notices marked changes", () => {
   const trend = new DurationTrend();
   const noted = (kind: string, ms: number, count: number): number => Array.from({ length: count }, () => trend.note(kind, ms)).filter(Boolean).length;
   assert.equal(noted("squares", 100, 200), 0);
-  assert.equal(noted("cubes", 1000, 200), 0, "each kind has its time");
+  assert.equal(noted("cubes", 1000, 200), 0, "each kind has its own mean");
   assert.equal(noted("squares", 130, 200), 0);
   assert.equal(noted("squares", 260, 50), 1, "once");
   assert.ok(noted("squares", 100, 50) >= 1);
@@ -194,7 +194,7 @@ test("retry wakes by network or end", { timeout: 20_000 }, async () => {
     ending.abort();
     await last;
     await retryDelay(20, ending.signal);
-    assert.ok(performance.now() - began < 10_000, "it would have been 15 s at least");
+    assert.ok(performance.now() - began < 10_000, "the delay would be at least 15 s");
   } finally {
     [page["addEventListener"], page["removeEventListener"]] = before;
   }

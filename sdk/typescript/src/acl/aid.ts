@@ -22,7 +22,7 @@ export type AidLike = Aid | string;
  * ```
  */
 export class Aid {
-  /** Identifier of nobody: the sender of a message without one. */
+  /** Empty identifier: the sender of a message without a sender. */
   static readonly NOBODY = new Aid("", "");
 
   /** Transport addresses, in order of preference. */

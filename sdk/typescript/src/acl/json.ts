@@ -414,7 +414,7 @@ export function messageFromJson(source: unknown): Message {
 
 /** Reads an unsigned integer. Values beyond 2^53 are capped. */
 function wholeNumber(json: Json): number {
-  if (typeof json !== "number" || !Number.isInteger(json) || json < 0) throw malformed("expected a whole number");
+  if (typeof json !== "number" || !Number.isInteger(json) || json < 0) throw malformed("expected a non-negative integer");
   return Math.min(json, Number.MAX_SAFE_INTEGER);
 }
 

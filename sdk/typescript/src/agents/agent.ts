@@ -157,7 +157,7 @@ export class Agent {
    * method during set-up, before adding handlers.
    *
    * A handler's changes and messages up to an `await` that really waits are one step. A handler that waited when its
-   * page was closed begins again with the same message, and so does the body of a `for await` over {@link
+   * page was closed begins again with the same message. So does the body of a `for await` over {@link
    * Agent.listen}. A message that {@link Agent.receive} or {@link Inbox.next} returned counts as handled.
    *
    * A state may have 512 KiB. {@link Agent.onError} receives errors about longer states and errors of `write`; the node
@@ -484,7 +484,7 @@ export class Agent {
     try {
       this.onError(error, message);
     } catch (worse) {
-      console.error(`agent ${this.#port?.aid.name ?? ""}: onError throws`, worse, "when told of", error);
+      console.error(`agent ${this.#port?.aid.name ?? ""}: onError throws`, worse, "when called with", error);
     }
   }
 

@@ -172,7 +172,7 @@ export class Platform {
       try {
         tell(isConnected, why);
       } catch (error) {
-        console.error("whimbrel: told of the connection:", error);
+        console.error("whimbrel: a connection listener throws:", error);
       }
     }
   }

@@ -491,7 +491,7 @@ export class Society {
       try {
         call(event);
       } catch (error) {
-        console.error(`whimbrel: told of "${name}":`, error);
+        console.error(`whimbrel: a listener of "${name}" throws:`, error);
       }
     }
   }

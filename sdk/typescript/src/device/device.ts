@@ -106,7 +106,7 @@ const TELL_MS = 300;
 /** Interval of checks whether the device is connected again. */
 const ASK_AGAIN_MS = 200;
 /** Agents that a status report names. */
-const AGENTS_TOLD_MAX = 256;
+const AGENTS_REPORTED_MAX = 256;
 /** Codes with which a node refuses an agent for good. */
 const REFUSED_FOR_GOOD: readonly Code[] = ["not-allowed", "bad-name"];
 
@@ -114,8 +114,8 @@ const REFUSED_FOR_GOOD: readonly Code[] = ["not-allowed", "bad-name"];
  * A page as a device of a platform. Agents run in its Web Workers, each with a session of its own. An agent can delay
  * only its own Worker, and no failure reaches another.
  *
- * The device takes part until it leaves. If its session is over, because the network was down for longer than the lease
- * or the machine slept, it joins again under the same name.
+ * The device takes part until it leaves. Its session may end because the network was down for longer than the lease, or
+ * because the machine slept. The device then joins again under the same name.
  *
  * ```ts
  * const device = await Device.join("wss://node.example/session", { token, workers: 2 });
@@ -439,7 +439,7 @@ export class Device {
       places: BigInt(this.workers),
       visible: !isHidden(),
       kinds: Object.keys(this.#options.work ?? {}),
-      agents: this.agents.slice(0, AGENTS_TOLD_MAX).map(({ name }) => name),
+      agents: this.agents.slice(0, AGENTS_REPORTED_MAX).map(({ name }) => name),
       battery: this.#battery ? map({ percent: BigInt(Math.round(this.#battery.level * 100)), charging: this.#battery.charging }) : null,
     });
     steward.send({ performative: "inform", receivers: "devices", content });
@@ -449,7 +449,7 @@ export class Device {
     try {
       if (this.#options.onTrouble) return this.#options.onTrouble({ agent, error });
     } catch (worse) {
-      console.error("device: onTrouble throws", worse, "when told of");
+      console.error("device: onTrouble throws", worse, "when called with");
     }
     console.error(agent === "" ? "device:" : `agent ${agent}:`, error);
   }
