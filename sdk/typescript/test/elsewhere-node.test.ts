@@ -10,7 +10,7 @@ import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { counter, KEPT } from "./counter.js";
 import { KEPT as KEPT_AGENT, Thread } from "./device-thread.js";
 import { Proxy } from "./proxy.js";
-import { Several } from "./several.js";
+import { Several } from "./node-group.js";
 import { TOKEN, WITHOUT_NODE } from "./society.js";
 
 /** Sends messages 1 to N on request, and echoes requests. */
