@@ -17,7 +17,7 @@ export const TOKEN = "mock";
 /** Watches of one socket at a time, as on a node. */
 const WATCHES_MAX = 64;
 
-interface Watching {
+interface WatchState {
   readonly watch: Watch;
   readonly takes: (event: Event) => boolean;
   everyMs: number;
@@ -39,7 +39,7 @@ export class MockNode {
   readonly orders: Request[] = [];
   #server: Server | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #clients = new Map<WebSocket, Map<number, Watching>>();
+  readonly #clients = new Map<WebSocket, Map<number, WatchState>>();
   readonly #sent: [number, number][] = [];
   /** True to send nothing to watches, like a network that drops packets silently. */
   isMute = false;
@@ -91,7 +91,7 @@ export class MockNode {
   }
 
   #meet(socket: WebSocket): void {
-    const watches = new Map<number, Watching>();
+    const watches = new Map<number, WatchState>();
     socket.on("close", () => this.#clients.delete(socket));
     socket.on("message", (data) => {
       const frame = JSON.parse(String(data)) as { type: string; id: number; token?: string; request: Request } & Watch;
@@ -115,7 +115,7 @@ export class MockNode {
     });
   }
 
-  #watch(socket: WebSocket, watches: Map<number, Watching>, id: number, watch: Watch): void {
+  #watch(socket: WebSocket, watches: Map<number, WatchState>, id: number, watch: Watch): void {
     if (watch.what === "log" && !this.features.includes("log")) {
       socket.send(JSON.stringify({ type: "refused", id, reason: "no_log", text: "this node keeps no log" }));
       return;
@@ -126,7 +126,7 @@ export class MockNode {
       socket.send(JSON.stringify({ type: "refused", id, reason: "busy", text: `${WATCHES_MAX} watches are the maximum: end one` }));
       return;
     }
-    const watching: Watching = { watch, takes: takes(filter), everyMs: "every_ms" in watch ? watch.every_ms : 50, dueMs: 0, traffic: new Map(), told: "" };
+    const watching: WatchState = { watch, takes: takes(filter), everyMs: "every_ms" in watch ? watch.every_ms : 50, dueMs: 0, traffic: new Map(), told: "" };
     watches.set(id, watching);
     if (watch.what === "log") {
       const lines = this.society.log.flatMap((event, index): LogLine[] => (index + 1 > watch.wanted.since && watching.takes(event) ? [{ number: index + 1, ...event }] : []));
@@ -172,7 +172,7 @@ export class MockNode {
     this.society.changed.clear();
   }
 
-  #frame(watching: Watching, events: readonly Event[], now: number): object | null {
+  #frame(watching: WatchState, events: readonly Event[], now: number): object | null {
     const { watch } = watching;
     if (watch.what === "events") {
       const wanted = events.filter(watching.takes);
@@ -190,7 +190,7 @@ export class MockNode {
     return this.#paced(watching, now);
   }
 
-  #paced(watching: Watching, now: number): object | null {
+  #paced(watching: WatchState, now: number): object | null {
     const { watch } = watching;
     const at_us = now * 1000;
     const { society } = this;

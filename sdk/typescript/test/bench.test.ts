@@ -14,7 +14,7 @@ import { WITHOUT_NODE } from "./society.js";
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), "../bench/main.js");
 const without = WITHOUT_NODE || WITHOUT_ENGINE || WITHOUT_GUESTS || withoutBrowser();
 
-interface Ran {
+interface BenchRun {
   readonly code: number | null;
   readonly out: string;
   readonly noted: string;
@@ -45,7 +45,7 @@ async function leftIn(folder: string): Promise<string[]> {
 }
 
 /** Runs the benchmark. `heard` gets all its output. */
-async function run(args: readonly string[], heard?: (printed: string, interrupt: () => void) => void): Promise<Ran> {
+async function run(args: readonly string[], heard?: (printed: string, interrupt: () => void) => void): Promise<BenchRun> {
   const folder = mkdtempSync(join(tmpdir(), "whimbrel-sdk-"));
   try {
     const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, TMPDIR: folder } });

@@ -10,7 +10,7 @@ import { Browser, bundle, Pages, withoutBrowser } from "./chromium.js";
 import { counter, KEPT } from "./counter.js";
 import { KEPT as KEPT_AGENT, Thread } from "./device-thread.js";
 import { Proxy } from "./proxy.js";
-import { Several } from "./node-group.js";
+import { NodeGroup } from "./node-group.js";
 import { TOKEN, WITHOUT_NODE } from "./society.js";
 
 /** Sends messages 1 to N on request, and echoes requests. */
@@ -43,18 +43,18 @@ class Sockets {
 
 
 describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout: 300_000 }, () => {
-  let several: Several;
+  let group: NodeGroup;
   /** One agent on each node. */
   let scouts: readonly Agent[] = [];
   let platforms: readonly Platform[] = [];
   before(async () => {
-    several = await Several.of(3, { stream: STREAM });
-    platforms = await Promise.all(several.nodes.map((_, at) => tcp(at)));
+    group = await NodeGroup.of(3, { stream: STREAM });
+    platforms = await Promise.all(group.nodes.map((_, at) => tcp(at)));
     scouts = await Promise.all(platforms.map((platform, at) => platform.create(`scout-${at}`)));
   });
   after(async () => {
     await Promise.all(platforms.map((platform) => platform.close()));
-    several?.stop();
+    group?.stop();
   });
 
   /**
@@ -76,11 +76,11 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     return answer;
   };
 
-  const web = (sockets: Sockets): Promise<Platform> => connect(`ws://${several.http}/session`, { token: TOKEN, leaseMs: LEASE_MS, WebSocket: sockets.WebSocket, form: compact });
-  const tcp = (at: number | string): Promise<Platform> => connect(`tcp://${typeof at === "string" ? at : several.nodes[at]?.agents}`, { token: TOKEN, leaseMs: LEASE_MS });
+  const web = (sockets: Sockets): Promise<Platform> => connect(`ws://${group.http}/session`, { token: TOKEN, leaseMs: LEASE_MS, WebSocket: sockets.WebSocket, form: compact });
+  const tcp = (at: number | string): Promise<Platform> => connect(`tcp://${typeof at === "string" ? at : group.nodes[at]?.agents}`, { token: TOKEN, leaseMs: LEASE_MS });
 
   test("session follows to its node by WebSocket", async () => {
-    const shared = several.http.split(":")[1];
+    const shared = group.http.split(":")[1];
     const sockets = new Sockets();
     const platform = await web(sockets);
     const bob = await platform.create("bob-web");
@@ -106,7 +106,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
   });
 
   test("durable agent is found from any node by WebSocket", async () => {
-    const shared = several.http.split(":")[1];
+    const shared = group.http.split(":")[1];
     for (let times = 0, sent = 0; times < 3 || sent === 0; times++) {
       const sockets = new Sockets();
       const platform = await web(sockets);
@@ -119,13 +119,13 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
   });
 
   test("durable agent is found from any node by TCP", async () => {
-    const proxy = await Proxy.to(several.nodes[0]?.agents ?? "");
+    const proxy = await Proxy.to(group.nodes[0]?.agents ?? "");
     try {
       const first = await tcp(proxy.address);
       const agent = await first.create("kept-tcp", counter, KEPT);
       assert.equal(await ask("kept-tcp", 1n), 3n);
       // Another node takes the first one's place.
-      proxy.target = several.nodes[1]?.agents ?? "";
+      proxy.target = group.nodes[1]?.agents ?? "";
       proxy.cut();
       assert.equal(await ask("kept-tcp", 1n), 6n);
       assert.deepEqual(first.agents, [agent]);
@@ -155,7 +155,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
 
   test("device continues at any node", async () => {
     for (let visit = 1n; visit <= 4n; visit++) {
-      const device = await Device.join(`ws://${several.http}/session`, { token: TOKEN, name: "wanderer", workers: 1, compact: true, leaseMs: LEASE_MS, createWorker: () => new Thread(), onTrouble: ({ error }) => console.error(error) });
+      const device = await Device.join(`ws://${group.http}/session`, { token: TOKEN, name: "wanderer", workers: 1, compact: true, leaseMs: LEASE_MS, createWorker: () => new Thread(), onTrouble: ({ error }) => console.error(error) });
       try {
         await device.spawn("kept-device", KEPT_AGENT, "kept", KEPT);
         assert.equal(await ask("kept-device", 0n), 3n * visit);
@@ -172,7 +172,7 @@ describe("nodes at one port", { skip: WITHOUT_NODE, concurrency: false, timeout:
     try {
       for (let visit = 1n; visit <= 3n; visit++) {
         const name = `visitor-${visit}`;
-        const query = new URLSearchParams({ script: "tab-device.js", gateway: `http://${several.http}`, token: TOKEN, name, workers: "1", leaseMs: "2000" });
+        const query = new URLSearchParams({ script: "tab-device.js", gateway: `http://${group.http}`, token: TOKEN, name, workers: "1", leaseMs: "2000" });
         const browser = new Browser(`${pages.url}?${query}`);
         try {
           while (!pages.posted.some((text) => text.includes('"joined"') && text.includes(name))) {

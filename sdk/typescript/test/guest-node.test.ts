@@ -21,13 +21,13 @@ const WITHOUT_HOST = !existsSync(HOST) && !process.env["WHIMBREL_REQUIRED"] ? "t
 const amy = Aid.of("amy");
 const message = (content: Value, performative = "request"): Message => ({ performative, sender: amy, receivers: [Aid.of("guest")], content, replyWith: "r1" });
 
-interface Seen {
+interface GuestRun {
   readonly heard: readonly Value[];
   readonly state: Uint8Array;
 }
 
 /** Runs an agent from a state in the host of nodes. */
-function onNode(name: string, state: Uint8Array | undefined, ...messages: Message[]): Seen {
+function onNode(name: string, state: Uint8Array | undefined, ...messages: Message[]): GuestRun {
   const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
   const output = execFileSync(HOST, [join(EXAMPLES, `${name}.wasm`), state ? hex(state) : "-", ...messages.map((one) => hex(messageFrame(one, "test")))], { encoding: "utf8" });
   const lines = output.trim().split("\n").map((line) => line.split(" "));
@@ -37,7 +37,7 @@ function onNode(name: string, state: Uint8Array | undefined, ...messages: Messag
 }
 
 /** Runs the same in JavaScript. */
-async function inJavaScript(name: string, state: Uint8Array | undefined, ...messages: Message[]): Promise<Seen> {
+async function inJavaScript(name: string, state: Uint8Array | undefined, ...messages: Message[]): Promise<GuestRun> {
   const heard: Value[] = [];
   const nothing = (): void => undefined;
   const surroundings = {

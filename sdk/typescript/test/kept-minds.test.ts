@@ -63,16 +63,16 @@ class Tab {
 }
 
 /** The agent that the rover asks. */
-class Boss {
+class Asker {
   readonly heard: Message[] = [];
 
   private constructor(readonly platform: Platform, readonly agent: Agent) {
     agent.onMessage((message) => void this.heard.push(message));
   }
 
-  static async begin(): Promise<Boss> {
+  static async begin(): Promise<Asker> {
     const platform = await connect(`tcp://${node.address}`, { token: TOKEN });
-    return new Boss(platform, await platform.create("boss"));
+    return new Asker(platform, await platform.create("boss"));
   }
 
   tell(performative: string, content: Value): void {
@@ -86,7 +86,7 @@ class Boss {
 }
 
 test("mind in a plan waits for its client", { skip: SKIP }, async () => {
-  const boss = await Boss.begin();
+  const boss = await Asker.begin();
   const first = await Tab.open({ onLeave: "wait" });
   const [asked] = await boss.hears(1);
   boss.tell("achieve", term("count"));
@@ -105,7 +105,7 @@ test("mind in a plan waits for its client", { skip: SKIP }, async () => {
 });
 
 test("mind continues at the node and returns", { skip: SKIP }, async () => {
-  const boss = await Boss.begin();
+  const boss = await Asker.begin();
   const first = await Tab.open({ onLeave: "go-on" });
   const [asked] = await boss.hears(1);
   boss.tell("achieve", term("count"));
@@ -175,7 +175,7 @@ test("mind survives the kill of node and client", { skip: SKIP, timeout: 120_000
 });
 
 test("lost engine keeps the saved mind", { skip: SKIP }, async () => {
-  const boss = await Boss.begin();
+  const boss = await Asker.begin();
   let isBroken = false;
   const first = await Tab.open({ onLeave: "wait" }, () => {
     if (isBroken) throw new Error("the clock fell down");

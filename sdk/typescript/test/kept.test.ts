@@ -19,7 +19,7 @@ after(() => society?.stop());
 const begin = (): Promise<Platform> => connect(`tcp://${society.address}`, { token: TOKEN, leaseMs: LEASE_MS });
 
 /** An agent that sends numbers to the counter, and collects its reports. */
-class Boss {
+class CounterClient {
   private constructor(
     readonly platform: Platform,
     readonly agent: Agent,
@@ -27,12 +27,12 @@ class Boss {
     readonly heard: unknown[],
   ) {}
 
-  static async of(name: string, counterName: string): Promise<Boss> {
+  static async of(name: string, counterName: string): Promise<CounterClient> {
     const platform = await begin();
     const heard: unknown[] = [];
     const agent = await platform.create(name);
     agent.onMessage((message: Message) => void heard.push(message.content));
-    return new Boss(platform, agent, counterName, heard);
+    return new CounterClient(platform, agent, counterName, heard);
   }
 
   tell(...numbers: bigint[]): void {
@@ -47,7 +47,7 @@ class Boss {
 }
 
 test("durable agent continues and handles waiting messages", { skip: WITHOUT_NODE }, async () => {
-  const boss = await Boss.of("boss-one", "kept-one");
+  const boss = await CounterClient.of("boss-one", "kept-one");
   const keep: Keep = { onLeave: "wait", code: "ts:counter" };
   const first = await begin();
   await first.create("kept-one", counter, keep);
@@ -65,7 +65,7 @@ test("durable agent continues and handles waiting messages", { skip: WITHOUT_NOD
 });
 
 test("messages leave with the state, waiting handler repeats", { skip: WITHOUT_NODE }, async () => {
-  const boss = await Boss.of("boss-two", "kept-two");
+  const boss = await CounterClient.of("boss-two", "kept-two");
   let begun = 0;
   const slow = (agent: Agent): void => {
     const seen: bigint[] = [];
@@ -95,7 +95,7 @@ test("messages leave with the state, waiting handler repeats", { skip: WITHOUT_N
 });
 
 test("checkpoints, manual saves and ended agents", { skip: WITHOUT_NODE }, async () => {
-  const boss = await Boss.of("boss-three", "kept-three");
+  const boss = await CounterClient.of("boss-three", "kept-three");
   const first = await begin();
   const agent = await first.create("kept-three", counter, { save: "no" });
   boss.tell(1n);
@@ -115,7 +115,7 @@ test("checkpoints, manual saves and ended agents", { skip: WITHOUT_NODE }, async
 });
 
 test("excess messages and states lose nothing", { skip: WITHOUT_NODE }, async () => {
-  const boss = await Boss.of("boss-four", "kept-four");
+  const boss = await CounterClient.of("boss-four", "kept-four");
   const platform = await begin();
   const troubles: unknown[] = [];
   const wordy = await platform.create("kept-four", (agent) => {
@@ -145,7 +145,7 @@ test("excess messages and states lose nothing", { skip: WITHOUT_NODE }, async ()
 });
 
 test("failed set-up waits for another program", { skip: WITHOUT_NODE }, async () => {
-  const boss = await Boss.of("boss-five", "kept-five");
+  const boss = await CounterClient.of("boss-five", "kept-five");
   const keep: Keep = { code: "ts:counter" };
   const first = await begin();
   await first.create("kept-five", counter, keep);

@@ -68,16 +68,16 @@ class Tab {
 }
 
 /** The agent that others report their place to. */
-class Boss {
+class Observer {
   readonly heard: Value[] = [];
 
   private constructor(readonly platform: Platform, readonly agent: Agent) {
     agent.onMessage(({ content }: Message) => void this.heard.push(content));
   }
 
-  static async begin(name = "boss"): Promise<Boss> {
+  static async begin(name = "boss"): Promise<Observer> {
     const platform = await begin();
-    return new Boss(platform, await platform.create(name));
+    return new Observer(platform, await platform.create(name));
   }
 
   order(agent: string, to: string): void {
@@ -94,7 +94,7 @@ class Boss {
 const words = (value: Value): string => (isTerm(value) ? [value.term, ...value.args.map((one) => textOf(one) ?? String(one))].join(" ") : String(value));
 
 test("mind moves between programs and node in its plan", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
-  const boss = await Boss.begin();
+  const boss = await Observer.begin();
   const [first, second] = [await Tab.open("tab_1"), await Tab.open("tab_2")];
   const rover = await first.slots.spawnKept("rover", "rover.asl", {}, { onLeave: "go-on" });
   boss.order("rover", NODE);
@@ -114,7 +114,7 @@ test("mind moves between programs and node in its plan", { skip: WITHOUT_NODE ||
 });
 
 test("mind that cannot be set up returns with the reason", { skip: WITHOUT_NODE || WITHOUT_ENGINE, ...PATIENCE }, async () => {
-  const boss = await Boss.begin("chief");
+  const boss = await Observer.begin("chief");
   const tab = await Tab.open("tab_5");
   const broken = await begin();
   await broken.create("tab_6");
@@ -134,7 +134,7 @@ test("mind that cannot be set up returns with the reason", { skip: WITHOUT_NODE 
 });
 
 test("guest moves with its call to nodes and back", { skip: WITHOUT_NODE || WITHOUT_GUESTS, ...PATIENCE }, async () => {
-  const boss = await Boss.begin("guide");
+  const boss = await Observer.begin("guide");
   const module = await guestModule("traveller-rust");
   const code = await module.codeName("traveller-rust.wasm");
   const keep: Keep = { onLeave: "go-on", code };
@@ -168,7 +168,7 @@ test("guest moves with its call to nodes and back", { skip: WITHOUT_NODE || WITH
 });
 
 test("script moves between programs, not to nodes", { skip: WITHOUT_NODE, ...PATIENCE }, async () => {
-  const boss = await Boss.begin("teller");
+  const boss = await Observer.begin("teller");
   const counter = (agent: Agent): void => {
     let sum = 0n;
     agent.state(() => sum, (value) => (sum = value as bigint));

@@ -9,7 +9,7 @@ import { attachSlots, type Slots } from "../src/agentspeak/slots.js";
 import { GuestAgent, GuestModule } from "../src/guest.js";
 import { ENGINE, WITHOUT_ENGINE } from "./engine.js";
 import { guestModule, WITHOUT_GUESTS } from "./guests.js";
-import { SmallNode, withPlatform, type Heard } from "./small-node.js";
+import { SmallNode, withPlatform, type ClientFrame } from "./small-node.js";
 
 const KEEP: Keep = { onLeave: "wait", code: "ts:counter" };
 
@@ -211,7 +211,7 @@ const said = (node: SmallNode): string[] => node.of("message").map(({ message })
 const go = (to: string): object => ({ term: "go", args: [{ atom: to }] });
 
 /** Waits for the save with which an agent leaves for a place. */
-async function departure(node: SmallNode, to: string): Promise<Heard> {
+async function departure(node: SmallNode, to: string): Promise<ClientFrame> {
   for (let at = 0; ; at++) {
     const save = await node.next("save", at);
     if (save.to === to) return save;
@@ -219,7 +219,7 @@ async function departure(node: SmallNode, to: string): Promise<Heard> {
 }
 
 /** Completes a move on the node's side. */
-function gone(node: SmallNode, save: Heard): void {
+function gone(node: SmallNode, save: ClientFrame): void {
   node.number({ type: "saved", agent: save.agent, of: save.number });
   node.number({ type: "ended", agent: save.agent, reason: `it moved to ${save.to}` });
 }
@@ -311,7 +311,7 @@ for (const name of ["traveller-c", "traveller-rust", "nomad-rust"]) {
         const guest = await created;
         assert.equal(guest.restored?.from, before);
         if (!arrived) tell(node, "request", { term: "tour", args: [places] });
-        const leaves = (): Heard | undefined => node.of("save").find(({ to }) => typeof to === "string");
+        const leaves = (): ClientFrame | undefined => node.of("save").find(({ to }) => typeof to === "string");
         while (!leaves() && node.of("message").length === 0) await pause(2);
         const next = leaves();
         if (!next) {

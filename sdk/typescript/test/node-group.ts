@@ -16,23 +16,23 @@ interface Process {
   readonly http: string;
 }
 
-/** See the module. The first node has these AgentSpeak programs. End it by {@link Several.stop}. */
-export class Several {
-  readonly #folder = mkdtempSync(join(tmpdir(), "whimbrel-several-"));
+/** Nodes of one platform as a group. The first node has these AgentSpeak programs. End it by {@link NodeGroup.stop}. */
+export class NodeGroup {
+  readonly #folder = mkdtempSync(join(tmpdir(), "whimbrel-group-"));
   readonly nodes: Process[] = [];
 
-  static async of(count: number, programs: Readonly<Record<string, string>>): Promise<Several> {
-    const several = new Several();
-    for (const [name, program] of Object.entries(programs)) writeFileSync(join(several.#folder, `${name}.asl`), program);
-    writeFileSync(join(several.#folder, "society.mas2j"), `MAS home { agents: ${Object.keys(programs).map((name) => `${name};`).join(" ")} }`);
+  static async of(count: number, programs: Readonly<Record<string, string>>): Promise<NodeGroup> {
+    const group = new NodeGroup();
+    for (const [name, program] of Object.entries(programs)) writeFileSync(join(group.#folder, `${name}.asl`), program);
+    writeFileSync(join(group.#folder, "society.mas2j"), `MAS home { agents: ${Object.keys(programs).map((name) => `${name};`).join(" ")} }`);
     try {
-      const first = await several.#start("run", several.#folder, "--http", "0");
-      for (let at = 1; at < count; at++) await several.#start("join", first.joinAt, "--http", first.http);
+      const first = await group.#start("run", group.#folder, "--http", "0");
+      for (let at = 1; at < count; at++) await group.#start("join", first.joinAt, "--http", first.http);
     } catch (error) {
-      several.stop();
+      group.stop();
       throw error;
     }
-    return several;
+    return group;
   }
 
   /** The shared HTTP address. */

@@ -4,7 +4,7 @@ import { connect, type Platform } from "../src/index.js";
 import type { Connect, TransportEvents } from "../src/session/transport.js";
 
 /** A frame of the client. */
-export interface Heard {
+export interface ClientFrame {
   readonly type: string;
   readonly message?: { readonly performative: string; readonly reply_with?: string; readonly conversation_id?: string; readonly content?: unknown };
   readonly number?: number;
@@ -29,7 +29,7 @@ export interface Heard {
 
 /** A node that creates and ends agents, certifies keys, and accepts all messages. */
 export class SmallNode {
-  readonly heard: Heard[] = [];
+  readonly heard: ClientFrame[] = [];
   isThere = true;
   connections = 0;
   leaseMs = 10_000;
@@ -52,7 +52,7 @@ export class SmallNode {
     this.#events = events;
     this.connections++;
     queueMicrotask(() => (this.isThere ? events.onOpen() : events.onClose("no network")));
-    return { send: (frame) => this.#hearBy(events, JSON.parse(String(frame)) as Heard), close: () => undefined };
+    return { send: (frame) => this.#hearBy(events, JSON.parse(String(frame)) as ClientFrame), close: () => undefined };
   };
 
   connect(signal?: AbortSignal): Promise<Platform> {
@@ -72,25 +72,25 @@ export class SmallNode {
     this.say({ ...frame, number: ++this.#said });
   }
 
-  of(type: string): readonly Heard[] {
+  of(type: string): readonly ClientFrame[] {
     return this.heard.filter((frame) => frame.type === type);
   }
 
   /** Waits for the next frame of a kind after `behind` of them. */
-  async next(type: string, behind = 0): Promise<Heard> {
+  async next(type: string, behind = 0): Promise<ClientFrame> {
     while (this.of(type).length <= behind) await pause(2);
-    return this.of(type)[behind] as Heard;
+    return this.of(type)[behind] as ClientFrame;
   }
 
   /** Answers the sending connection, because one session may leave while the next begins. */
-  #hearBy(events: TransportEvents, frame: Heard): void {
+  #hearBy(events: TransportEvents, frame: ClientFrame): void {
     const last = this.#events;
     this.#events = events;
     this.#hear(frame);
     this.#events = last;
   }
 
-  #hear(frame: Heard): void {
+  #hear(frame: ClientFrame): void {
     this.heard.push(frame);
     const { type, agent, name, number } = frame;
     if (number !== undefined) this.#took = number;

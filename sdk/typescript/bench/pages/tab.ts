@@ -15,7 +15,7 @@ const KINDS = {
 export type Kind = keyof typeof KINDS;
 
 /** Milliseconds from the request for the page to each stage. */
-export interface Begun {
+export interface StageTimes {
   readonly joinedMs: number;
   readonly spawnedMs: number;
   readonly answeredMs: number;
@@ -24,7 +24,7 @@ export interface Begun {
 
 export interface Tab {
   /** Stages of the start that its query requested. */
-  readonly begun: Promise<Begun>;
+  readonly begun: Promise<StageTimes>;
   /** Joins again with this many Workers, because each session has a limit of agents. */
   join(workers: number): Promise<void>;
   /** Creates more agents. */
@@ -77,7 +77,7 @@ async function ask(kind: Kind, names: readonly string[]): Promise<number[]> {
   );
 }
 
-async function begin(): Promise<Begun> {
+async function begin(): Promise<StageTimes> {
   const kind = (searchParams.get("kind") ?? "typescript") as Kind;
   const names = Array.from({ length: Number(searchParams.get("agents") ?? 0) }, (_, at) => `${name}-${kind}-${at}`);
   const { workers } = await first;

@@ -63,14 +63,14 @@ function watch(gateway: string, wanted: (typeof WATCHES)[keyof typeof WATCHES]):
   });
 }
 
-interface Counted {
+interface NodeCounters {
   readonly handled: number;
   readonly up_us: number;
 }
 
 /** Measures the messages a second that the node's agents handle. */
 async function rate(gateway: string, ms: number): Promise<number> {
-  const counted = async (): Promise<Counted> => (await (await fetch(`http://${gateway}/api/v1/node`, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as Counted;
+  const counted = async (): Promise<NodeCounters> => (await (await fetch(`http://${gateway}/api/v1/node`, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as NodeCounters;
   const before = await counted();
   await sleep(ms);
   const after = await counted();
