@@ -92,7 +92,7 @@ fn a_certificate_that_is_none_is_told_before_anything_begins() {
 fn who_shows_nothing_is_not_let_in_and_a_certificate_says_nothing_to_a_node_without_an_authority() {
     let node = Node::start();
     let hellos = [
-        (r#"{"type":"hello","versions":[1]}"#, "no token"),
+        (r#"{"type":"hello","versions":[1]}"#, "no accepted token"),
         (r#"{"type":"hello","versions":[1],"certificate":"x"}"#, "has no credentials"),
     ];
     for (hello, why) in hellos {
