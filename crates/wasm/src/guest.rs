@@ -168,8 +168,8 @@ pub(crate) enum Course {
 #[derive(Default)]
 pub(crate) struct TurnAccess(Option<NonNull<Turn<'static>>>);
 
-// SAFETY: the pointer is set only while `TurnAccess::during` runs, on the thread that holds the turn and calls the guest.
-// At any other time there is none.
+// SAFETY: the pointer is set only while `TurnAccess::during` runs, on the thread that holds the turn and calls the
+// guest. At any other time there is none.
 unsafe impl Send for TurnAccess {}
 // SAFETY: as above; and it is reached only through `&mut`.
 unsafe impl Sync for TurnAccess {}

@@ -351,7 +351,8 @@ fn array<'a>(r: &mut Reader<'a>, count: usize) -> Result<Array<'a>> {
     Ok(Array { count, columns: found })
 }
 
-/// Reads a column that may have gaps. Bits for absent fields come first, bits for nulls among the present ones are nested.
+/// Reads a column that may have gaps. Bits for absent fields come first; bits for nulls are nested among the present
+/// ones.
 fn column<'a>(r: &mut Reader<'a>, tag: u8, rows: usize, is_field: bool) -> Result<Column<'a>> {
     if tag != column::NULLS && (tag != column::ABSENT || !is_field) {
         return dense(r, rows);
