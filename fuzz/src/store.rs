@@ -2,10 +2,10 @@
 //! `whimbrel-store` replays those that were found.
 #![allow(dead_code, reason = "each target uses one of these")]
 
-use whimbrel_store::fuzzing::{Piece, export, read_description, read_export, read_segment, segment};
+use whimbrel_store::fuzzing::{RecordPiece, export, read_description, read_export, read_segment, segment};
 
 /// Parses records: three bytes each, and the bytes that they announce. A first byte of 255 begins a new batch.
-fn pieces(mut bytes: &[u8]) -> Vec<Vec<Piece>> {
+fn pieces(mut bytes: &[u8]) -> Vec<Vec<RecordPiece>> {
     let mut batches = vec![Vec::new()];
     while let Some(([kind, place, length], rest)) = bytes.split_first_chunk::<3>().map(|(head, rest)| (*head, rest)) {
         let (payload, rest) = rest.split_at(usize::from(length).min(rest.len()));
@@ -14,8 +14,12 @@ fn pieces(mut bytes: &[u8]) -> Vec<Vec<Piece>> {
             batches.push(Vec::new());
             continue;
         }
-        let piece =
-            Piece { kind: kind % 10, partition: u16::from(kind / 10), place: place.into(), bytes: payload.to_vec() };
+        let piece = RecordPiece {
+            kind: kind % 10,
+            partition: u16::from(kind / 10),
+            place: place.into(),
+            bytes: payload.to_vec(),
+        };
         batches.last_mut().expect("there is one").push(piece);
     }
     batches
@@ -47,7 +51,7 @@ pub fn store_segment(bytes: &[u8]) {
     let _ = read_segment(bytes, false);
     let batches = pieces(bytes.get(1 + usize::from(bytes.first().copied().unwrap_or(0) % 8) * 3..).unwrap_or_default());
     let (file, changed) = damaged(bytes, |rest| segment(&pieces(rest)));
-    let written: Vec<Piece> = batches.concat();
+    let written: Vec<RecordPiece> = batches.concat();
     for sealed in [true, false] {
         let Some((found, end)) = read_segment(&file, sealed) else {
             assert!(changed || bytes.is_empty(), "a segment that is whole cannot be read");
@@ -69,8 +73,9 @@ pub fn store_export(bytes: &[u8]) {
         let _ = read_description(text);
     }
     const END: u8 = 9;
-    let records =
-        |bytes: &[u8]| -> Vec<Piece> { pieces(bytes).concat().into_iter().filter(|piece| piece.kind != END).collect() };
+    let records = |bytes: &[u8]| -> Vec<RecordPiece> {
+        pieces(bytes).concat().into_iter().filter(|piece| piece.kind != END).collect()
+    };
     let written =
         records(bytes.get(1 + usize::from(bytes.first().copied().unwrap_or(0) % 8) * 3..).unwrap_or_default());
     let (file, changed) = damaged(bytes, |rest| export(&records(rest)));

@@ -1,6 +1,6 @@
-//! `cargo xtask tidy` checks the rules that no compiler checks: which crate may use which, what is pure, how long a
-//! function may be, what nothing is called. Rules live here as programs, because rules in documents are forgotten.
-//! `cargo xtask test` runs the tests.
+//! `cargo xtask tidy` checks the rules that no compiler checks: dependencies between crates, purity, lengths of
+//! functions, forbidden names. Rules live here as programs, because rules in documents are forgotten. `cargo xtask
+//! test` runs the tests.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Rust source with comments and the insides of literals blanked out, so that what is left can be searched for code.
+//! Rust source with comments and the insides of literals blanked out, so that the rest can be searched for code.
 
 use std::ops::Range;
 
@@ -118,7 +118,7 @@ fn character(text: &str) -> Option<usize> {
     let inside = text.get(1..)?;
     let first = inside.chars().next()?;
     if first == '\\' {
-        // What follows the backslash may be a quote, so the closing one comes after it.
+        // The character after the backslash may be a quote, so the closing quote comes after it.
         let escaped = inside.get(2..)?;
         return Some(escaped.find('\'')? + 4);
     }

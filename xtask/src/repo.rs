@@ -56,7 +56,7 @@ impl Repo {
         Self { root, files }
     }
 
-    /// Runs git in the repository's root and returns what it printed.
+    /// Runs git in the repository's root and returns its output.
     fn git(&self, arguments: &[&str]) -> Result<String, String> {
         self.git_with(arguments, &[])
     }
@@ -110,7 +110,7 @@ impl Repo {
         self.files.iter().map(|(path, file)| (path.as_str(), file))
     }
 
-    /// All files whose path ends like this.
+    /// Iterates over the files whose paths end with `end`.
     pub fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.files().filter(move |(path, _)| path.ends_with(end)).map(|(path, file)| (path, file.text.as_str()))
     }

@@ -10,16 +10,16 @@ pub struct Declaration {
     pub ident: String,
     /// Name of the type on the wire.
     pub name: String,
-    pub body: Body,
+    pub body: DeclarationBody,
 }
 
-pub enum Body {
-    Struct(Vec<Field>),
-    Enum(Vec<Variant>),
+pub enum DeclarationBody {
+    Struct(Vec<FieldDeclaration>),
+    Enum(Vec<VariantDeclaration>),
 }
 
 /// A field with a name.
-pub struct Field {
+pub struct FieldDeclaration {
     pub ident: String,
     pub name: String,
     pub aliases: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Field {
     pub of: String,
 }
 
-pub struct Variant {
+pub struct VariantDeclaration {
     pub ident: String,
     pub name: String,
     pub fields: VariantFields,
@@ -38,7 +38,7 @@ pub enum VariantFields {
     None,
     /// Number of unnamed fields.
     Unnamed(usize),
-    Named(Vec<Field>),
+    Named(Vec<FieldDeclaration>),
 }
 
 /// Arguments of one `#[compact(...)]` attribute.
@@ -71,8 +71,8 @@ pub fn read(input: TokenStream) -> Result<Declaration, String> {
         }
     };
     let body = match keyword.as_str() {
-        "struct" => Body::Struct(fields(&group)?),
-        "enum" => Body::Enum(variants(&group)?),
+        "struct" => DeclarationBody::Struct(fields(&group)?),
+        "enum" => DeclarationBody::Enum(variants(&group)?),
         other => return Err(format!("{ident}: a {other} cannot be derived")),
     };
     Ok(Declaration { ident, name, body })
@@ -140,7 +140,7 @@ fn attribute(group: &Group, found: &mut Attributes) -> Result<(), String> {
     Ok(())
 }
 
-fn fields(group: &Group) -> Result<Vec<Field>, String> {
+fn fields(group: &Group) -> Result<Vec<FieldDeclaration>, String> {
     let mut tokens = group.stream().into_iter().peekable();
     let mut fields = Vec::new();
     while tokens.peek().is_some() {
@@ -152,7 +152,13 @@ fn fields(group: &Group) -> Result<Vec<Field>, String> {
         }
         let name = attributes.name.unwrap_or_else(|| plain(&ident));
         let of = type_of(&mut tokens);
-        fields.push(Field { ident, name, aliases: attributes.aliases, has_default: attributes.has_default, of });
+        fields.push(FieldDeclaration {
+            ident,
+            name,
+            aliases: attributes.aliases,
+            has_default: attributes.has_default,
+            of,
+        });
     }
     if fields.len() > FIELDS_MAX {
         return Err(format!("an object has at most {FIELDS_MAX} fields"));
@@ -178,7 +184,7 @@ fn type_of(tokens: &mut Tokens) -> String {
     of.to_string()
 }
 
-fn variants(group: &Group) -> Result<Vec<Variant>, String> {
+fn variants(group: &Group) -> Result<Vec<VariantDeclaration>, String> {
     let mut tokens = group.stream().into_iter().peekable();
     let mut variants = Vec::new();
     while tokens.peek().is_some() {
@@ -197,7 +203,7 @@ fn variants(group: &Group) -> Result<Vec<Variant>, String> {
         }
         // A number given to the variant does not matter.
         tokens.by_ref().take_while(|token| !is_punct(Some(token), ',')).for_each(drop);
-        variants.push(Variant { ident, name, fields: of });
+        variants.push(VariantDeclaration { ident, name, fields: of });
     }
     Ok(variants)
 }

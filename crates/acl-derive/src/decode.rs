@@ -1,6 +1,6 @@
 //! Writes out `Decode`.
 
-use crate::declaration::{Body, Declaration, Field, Variant, VariantFields};
+use crate::declaration::{Declaration, DeclarationBody, FieldDeclaration, VariantDeclaration, VariantFields};
 use crate::encode::{description, letters};
 
 const TRAIT: &str = "::whimbrel_acl::compact::Decode";
@@ -16,17 +16,17 @@ const NONE: &str = "::std::option::Option::None";
 pub fn implementation(declaration: &Declaration) -> String {
     let Declaration { ident, name, body } = declaration;
     let functions = match body {
-        Body::Struct(fields) => of_struct(name, fields),
-        Body::Enum(variants) => of_enum(name, variants),
+        DeclarationBody::Struct(fields) => of_struct(name, fields),
+        DeclarationBody::Enum(variants) => of_enum(name, variants),
     };
     format!("#[automatically_derived] impl {TRAIT} for {ident} {{ {functions} }}")
 }
 
 /// Writes code that reads an object's fields and builds `what` from them.
-fn object(what: &str, name: &str, fields: &[Field]) -> String {
+fn object(what: &str, name: &str, fields: &[FieldDeclaration]) -> String {
     let of = description(name, fields);
     let (mut places, mut arms, mut made) = (String::new(), String::new(), String::new());
-    for (place, Field { ident, has_default, of, .. }) in fields.iter().enumerate() {
+    for (place, FieldDeclaration { ident, has_default, of, .. }) in fields.iter().enumerate() {
         places += &format!("let mut f{place}: ::std::option::Option<{of}> = {NONE};");
         arms += &format!("{place} => f{place} = {SOME}({TRAIT}::decode(r)?),");
         let or_default = if *has_default {
@@ -44,12 +44,12 @@ fn object(what: &str, name: &str, fields: &[Field]) -> String {
     )
 }
 
-fn of_struct(name: &str, fields: &[Field]) -> String {
+fn of_struct(name: &str, fields: &[FieldDeclaration]) -> String {
     let one = object("Self", name, fields);
     let of = description(name, fields);
     let (mut places, mut arms, mut rows) = (String::new(), String::new(), String::new());
     let mut made = String::new();
-    for (place, Field { ident, has_default, of, .. }) in fields.iter().enumerate() {
+    for (place, FieldDeclaration { ident, has_default, of, .. }) in fields.iter().enumerate() {
         let default = if *has_default {
             format!("|| {SOME}(<{of} as ::std::default::Default>::default())")
         } else {
@@ -88,9 +88,9 @@ fn zipped(from: usize, to: usize) -> (String, String) {
     }
 }
 
-fn of_enum(name: &str, variants: &[Variant]) -> String {
+fn of_enum(name: &str, variants: &[VariantDeclaration]) -> String {
     let (mut atoms, mut terms, mut objects, mut names) = (String::new(), String::new(), String::new(), String::new());
-    for Variant { ident, name, fields } in variants {
+    for VariantDeclaration { ident, name, fields } in variants {
         match fields {
             VariantFields::None => {
                 atoms += &format!("{name:?} => {OK}(Self::{ident}),");

@@ -1,6 +1,6 @@
 //! Writes out `Encode`.
 
-use crate::declaration::{Body, Declaration, Field, Variant, VariantFields};
+use crate::declaration::{Declaration, DeclarationBody, FieldDeclaration, VariantDeclaration, VariantFields};
 
 const TRAIT: &str = "::whimbrel_acl::compact::Encode";
 const CALLS: &str = "::whimbrel_acl::compact::object";
@@ -10,14 +10,14 @@ const WRITER: &str = "w: &mut ::whimbrel_acl::compact::Writer<'_>";
 pub fn implementation(declaration: &Declaration) -> String {
     let Declaration { ident, name, body } = declaration;
     let functions = match body {
-        Body::Struct(fields) => of_struct(name, fields),
-        Body::Enum(variants) => of_enum(variants),
+        DeclarationBody::Struct(fields) => of_struct(name, fields),
+        DeclarationBody::Enum(variants) => of_enum(variants),
     };
     format!("#[automatically_derived] impl {TRAIT} for {ident} {{ {functions} }}")
 }
 
 /// Writes a static with the description of a type.
-pub fn description(name: &str, fields: &[Field]) -> String {
+pub fn description(name: &str, fields: &[FieldDeclaration]) -> String {
     let names: String = fields.iter().map(|field| format!("{:?},", field.name)).collect();
     let aliases: String = (0..)
         .zip(fields)
@@ -30,7 +30,7 @@ pub fn description(name: &str, fields: &[Field]) -> String {
     )
 }
 
-fn of_struct(name: &str, fields: &[Field]) -> String {
+fn of_struct(name: &str, fields: &[FieldDeclaration]) -> String {
     let of = description(name, fields);
     let each = |code: &dyn Fn(usize, &str) -> String| -> String {
         fields.iter().enumerate().map(|(place, field)| code(place, &field.ident)).collect()
@@ -59,7 +59,7 @@ fn of_struct(name: &str, fields: &[Field]) -> String {
     )
 }
 
-fn of_enum(variants: &[Variant]) -> String {
+fn of_enum(variants: &[VariantDeclaration]) -> String {
     let written: String = variants.iter().map(written).collect();
     let same: String = variants.iter().map(same).collect();
     let names: String = variants
@@ -90,8 +90,8 @@ pub fn letters(count: usize, prefix: &str) -> Vec<String> {
     (0..count).map(|place| format!("{prefix}{place}")).collect()
 }
 
-fn written(variant: &Variant) -> String {
-    let Variant { ident, name, fields } = variant;
+fn written(variant: &VariantDeclaration) -> String {
+    let VariantDeclaration { ident, name, fields } = variant;
     match fields {
         VariantFields::None => format!("Self::{ident} => {CALLS}::atom(w, {name:?}),"),
         VariantFields::Unnamed(count) => {
@@ -119,8 +119,8 @@ fn written(variant: &Variant) -> String {
     }
 }
 
-fn same(variant: &Variant) -> String {
-    let Variant { ident, fields, .. } = variant;
+fn same(variant: &VariantDeclaration) -> String {
+    let VariantDeclaration { ident, fields, .. } = variant;
     let pairs = |own: &[String], others: &[String]| -> String {
         own.iter().zip(others).map(|(a, b)| format!(" && {TRAIT}::same({a}, {b})")).collect()
     };

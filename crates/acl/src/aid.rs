@@ -88,7 +88,7 @@ fn intern_contact(contact: Contact) -> Option<ContactId> {
 
 /// The text is no agent name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no agent name: expected `name` or `name@platform`, neither part empty")]
+#[error("{0:?} is not an agent name: expected `name` or `name@platform`, neither part empty")]
 pub struct AidParseError(pub String);
 
 impl Aid {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use crate::Symbol;
-use crate::symbol::{Share, count};
+use crate::symbol::{NameShare, count};
 
 /// Number of a name: the index into tables of names. No two names have the same number at the same time.
 ///
@@ -46,7 +46,7 @@ impl NameKey<'_> {
 pub struct Name {
     index: u32,
     /// `None` if there was a symbol of this text when the name was made.
-    counted: Option<Share>,
+    counted: Option<NameShare>,
 }
 
 impl Name {

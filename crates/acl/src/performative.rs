@@ -67,7 +67,7 @@ performatives! {
 
 /// Error: the name is none of the 22 performatives of FIPA00037.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no performative of FIPA00037")]
+#[error("{0:?} is not a performative of FIPA00037")]
 pub struct UnknownPerformative(pub String);
 
 impl Performative {

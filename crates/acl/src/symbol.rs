@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use counted::CountedNames;
-pub(crate) use counted::{Share, count};
+pub(crate) use counted::{NameShare, count};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -90,29 +90,29 @@ impl Drop for NameAllowance {
     }
 }
 
-struct Names {
+struct NameTable {
     /// By number; a number of a counted name has no text here.
     texts: boxcar::Vec<OnceLock<&'static str>>,
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Mutex<NameShard>; SHARDS],
 }
 
 /// Names whose hash belongs to one shard.
 #[derive(Default)]
-struct Shard {
-    ids: HashTable<Entry>,
+struct NameShard {
+    ids: HashTable<SymbolEntry>,
     counted: CountedNames,
     /// Free room for texts.
     free: &'static mut [u8],
 }
 
 /// A name in a shard's table, with its hash: neither looking it up nor growing the table reads other names' texts.
-struct Entry {
+struct SymbolEntry {
     hash: u32,
     id: u32,
 }
 
-static NAMES: LazyLock<Names> = LazyLock::new(|| {
-    let names = Names { texts: boxcar::Vec::new(), shards: std::array::from_fn(|_| Mutex::default()) };
+static NAMES: LazyLock<NameTable> = LazyLock::new(|| {
+    let names = NameTable { texts: boxcar::Vec::new(), shards: std::array::from_fn(|_| Mutex::default()) };
     for (expected, text) in sym::PREDEFINED.iter().enumerate() {
         let id = names.intern(text);
         debug_assert_eq!(id as usize, expected, "duplicate predefined symbol {text}");
@@ -120,25 +120,25 @@ static NAMES: LazyLock<Names> = LazyLock::new(|| {
     names
 });
 
-impl Names {
+impl NameTable {
     fn text(&self, id: u32) -> &'static str {
         self.texts.get(id as usize).and_then(OnceLock::get).copied().unwrap_or("")
     }
 
     /// The hash of a name, and the shard that has it if any has.
-    fn shard(&self, text: &str) -> (u32, MutexGuard<'_, Shard>) {
+    fn shard(&self, text: &str) -> (u32, MutexGuard<'_, NameShard>) {
         let full = FxBuildHasher.hash_one(text);
         let hash = (full ^ (full >> 32)) as u32;
         (hash, self.shard_of(hash))
     }
 
     #[allow(clippy::indexing_slicing, reason = "five bits are below SHARDS")]
-    fn shard_of(&self, hash: u32) -> MutexGuard<'_, Shard> {
+    fn shard_of(&self, hash: u32) -> MutexGuard<'_, NameShard> {
         self.shards[(hash >> 27) as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, shard: &Shard, hash: u32, text: &str) -> Option<u32> {
-        let same = |entry: &Entry| entry.hash == hash && self.text(entry.id) == text;
+    fn find(&self, shard: &NameShard, hash: u32, text: &str) -> Option<u32> {
+        let same = |entry: &SymbolEntry| entry.hash == hash && self.text(entry.id) == text;
         shard.ids.find(spread(hash), same).map(|entry| entry.id)
     }
 
@@ -154,17 +154,17 @@ impl Names {
         if let Some(place) = self.texts.get(id as usize) {
             let _ = place.set(shard.keep(text));
         }
-        shard.ids.insert_unique(spread(hash), Entry { hash, id }, |entry| spread(entry.hash));
+        shard.ids.insert_unique(spread(hash), SymbolEntry { hash, id }, |entry| spread(entry.hash));
         id
     }
 
     /// A number that no name has.
-    fn free_id(&self, shard: &mut Shard) -> u32 {
+    fn free_id(&self, shard: &mut NameShard) -> u32 {
         shard.counted.free_id().unwrap_or_else(|| self.texts.push(OnceLock::new()) as u32)
     }
 }
 
-impl Shard {
+impl NameShard {
     /// Copies a text for as long as the process lives.
     fn keep(&mut self, text: &str) -> &'static str {
         if text.len() > CHUNK_BYTES / 8 {

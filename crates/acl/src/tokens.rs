@@ -8,13 +8,13 @@ use crate::codec::{DecodeError, DecodeErrorKind};
 
 /// A token, and where it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token<'a> {
+pub(crate) struct FipaToken<'a> {
     pub at: usize,
-    pub kind: Kind<'a>,
+    pub kind: TokenKind<'a>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum TokenKind<'a> {
     /// `(`
     Open,
     /// `)`
@@ -29,7 +29,7 @@ pub(crate) enum Kind<'a> {
     End,
 }
 
-impl Kind<'_> {
+impl TokenKind<'_> {
     /// The token as an error message shows it.
     pub fn describe(&self) -> String {
         match self {
@@ -45,7 +45,7 @@ impl Kind<'_> {
 
 /// Reads tokens one after another. After an error it is at the input's end.
 #[derive(Clone, Debug)]
-pub(crate) struct Tokens<'a> {
+pub(crate) struct FipaTokens<'a> {
     bytes: &'a [u8],
     at: usize,
 }
@@ -60,7 +60,7 @@ fn ends_bare(byte: u8) -> bool {
     is_space(byte) || byte == b'(' || byte == b')'
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> FipaTokens<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
@@ -75,29 +75,29 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next token, without taking it.
-    pub fn peek(&self) -> Result<Token<'a>, DecodeError> {
+    pub fn peek(&self) -> Result<FipaToken<'a>, DecodeError> {
         self.clone().next()
     }
 
     /// The next token.
-    pub fn next(&mut self) -> Result<Token<'a>, DecodeError> {
+    pub fn next(&mut self) -> Result<FipaToken<'a>, DecodeError> {
         self.at += self.rest().iter().take_while(|byte| is_space(**byte)).count();
         let at = self.at;
         let kind = match self.rest() {
-            [] => Kind::End,
-            [b'(', ..] => self.take(1, Kind::Open),
-            [b')', ..] => self.take(1, Kind::Close),
-            [b'"', ..] => Kind::Literal(self.literal()?),
+            [] => TokenKind::End,
+            [b'(', ..] => self.take(1, TokenKind::Open),
+            [b')', ..] => self.take(1, TokenKind::Close),
+            [b'"', ..] => TokenKind::Literal(self.literal()?),
             [b'#', rest @ ..] => match byte_length(rest) {
-                Some((digits, length)) => Kind::Bytes(self.byte_string(digits, length)?),
-                None => Kind::Bare(self.bare()?),
+                Some((digits, length)) => TokenKind::Bytes(self.byte_string(digits, length)?),
+                None => TokenKind::Bare(self.bare()?),
             },
-            _ => Kind::Bare(self.bare()?),
+            _ => TokenKind::Bare(self.bare()?),
         };
-        Ok(Token { at, kind })
+        Ok(FipaToken { at, kind })
     }
 
-    fn take(&mut self, count: usize, kind: Kind<'a>) -> Kind<'a> {
+    fn take(&mut self, count: usize, kind: TokenKind<'a>) -> TokenKind<'a> {
         self.at += count;
         kind
     }
@@ -160,11 +160,11 @@ fn byte_length(rest: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// A token's text, however it is written.
-pub(crate) fn text_of(token: Token<'_>, expected: &'static str) -> Result<String, DecodeError> {
+pub(crate) fn text_of(token: FipaToken<'_>, expected: &'static str) -> Result<String, DecodeError> {
     match token.kind {
-        Kind::Bare(text) => Ok(text.to_owned()),
-        Kind::Literal(text) => Ok(text.into_owned()),
-        Kind::Bytes(bytes) => Ok(utf8(bytes, token.at)?.to_owned()),
+        TokenKind::Bare(text) => Ok(text.to_owned()),
+        TokenKind::Literal(text) => Ok(text.into_owned()),
+        TokenKind::Bytes(bytes) => Ok(utf8(bytes, token.at)?.to_owned()),
         other => Err(DecodeError::expected(token.at, expected, other.describe())),
     }
 }
@@ -229,12 +229,12 @@ pub(crate) fn is_float(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind<'_>> {
-        let mut tokens = Tokens::new(text.as_bytes());
+    fn kinds(text: &str) -> Vec<TokenKind<'_>> {
+        let mut tokens = FipaTokens::new(text.as_bytes());
         let mut kinds = Vec::new();
         loop {
             match tokens.next().expect("tokens").kind {
-                Kind::End => return kinds,
+                TokenKind::End => return kinds,
                 kind => kinds.push(kind),
             }
         }
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn tokens_are_told_apart() {
-        use Kind::{Bare, Bytes, Close, Literal, Open};
+        use TokenKind::{Bare, Bytes, Close, Literal, Open};
         assert_eq!(kinds("(a :b)"), [Open, Bare("a"), Bare(":b"), Close]);
         assert_eq!(kinds(r#""a\"b\c""#), [Literal(r#"a"b\c"#.into())]);
         assert_eq!(kinds("#3\"a b)"), [Bytes(b"a b"), Close]);
@@ -252,11 +252,11 @@ mod tests {
     #[test]
     fn truncated_token_is_reported() {
         for text in ["\"abc", "\"abc\\\"", "#4\"abc", "#99999999999999999999999\"a"] {
-            let error = Tokens::new(text.as_bytes()).next().expect_err("cut off");
+            let error = FipaTokens::new(text.as_bytes()).next().expect_err("cut off");
             assert!(matches!(error.kind, DecodeErrorKind::Truncated(_)), "{text}: {error}");
             assert_eq!(error.offset, text.len());
         }
-        let error = Tokens::new(b"  ab\xff").next().expect_err("no text");
+        let error = FipaTokens::new(b"  ab\xff").next().expect_err("no text");
         assert_eq!((error.offset, error.kind), (4, DecodeErrorKind::NotUtf8));
     }
 
@@ -265,10 +265,10 @@ mod tests {
         for text in ["", "a", "\"", "\\", "\\\"", "a\\", "a\"b\"", "\\\\\"", "é\n"] {
             let mut written = Vec::new();
             write_literal(&mut written, text);
-            let token = Tokens::new(&written).next().expect("a token");
+            let token = FipaTokens::new(&written).next().expect("a token");
             let read = match token.kind {
-                Kind::Literal(text) => text.into_owned(),
-                Kind::Bytes(bytes) => String::from_utf8(bytes.to_vec()).expect("text"),
+                TokenKind::Literal(text) => text.into_owned(),
+                TokenKind::Bytes(bytes) => String::from_utf8(bytes.to_vec()).expect("text"),
                 other => panic!("{other:?}"),
             };
             assert_eq!(read, text);

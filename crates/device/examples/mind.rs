@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use whimbrel_device::{Host, Outlook, Society};
+use whimbrel_device::{DeviceHost, DeviceSociety, NextRun};
 use whimbrel_platform::Time;
 
 /// Time at which the mind is written, in microseconds.
@@ -15,9 +15,9 @@ const WRITTEN_US: u64 = 200_000;
 
 /// Clock that jumps ahead when there is nothing left to do, and constant random numbers.
 #[derive(Clone, Default)]
-struct Clock(Arc<AtomicU64>);
+struct JumpClock(Arc<AtomicU64>);
 
-impl Host for Clock {
+impl DeviceHost for JumpClock {
     fn now(&self) -> Time {
         Time(self.0.load(Ordering::Relaxed))
     }
@@ -33,14 +33,14 @@ impl Host for Clock {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("which program?")?;
-    let clock = Clock::default();
-    let mut society = Society::new("home", Box::new(clock.clone()));
+    let clock = JumpClock::default();
+    let mut society = DeviceSociety::new("home", Box::new(clock.clone()));
     society.put_file("prog.asl", &std::fs::read_to_string(path)?)?;
     society.spawn("prog", "prog.asl", &[])?;
     loop {
         match society.run(64) {
-            Outlook::Now => {}
-            Outlook::At(time) if time.0 <= WRITTEN_US => clock.0.store(time.0, Ordering::Relaxed),
+            NextRun::Now => {}
+            NextRun::At(time) if time.0 <= WRITTEN_US => clock.0.store(time.0, Ordering::Relaxed),
             _ => break,
         }
     }

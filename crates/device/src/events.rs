@@ -10,7 +10,7 @@ use whimbrel_platform::limits::DEVICE_HAPPENINGS_MAX;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Happening {
+pub enum SocietyEvent {
     /// An agent printed a line; if it is `bare`, text without the end of a line.
     Printed {
         /// Name of the agent.
@@ -37,7 +37,7 @@ pub enum Happening {
         message: Box<RawValue>,
     },
     /// A message was sent or arrived. Reported only while the host listens
-    /// ([`Society::listen`](crate::Society::listen)).
+    /// ([`DeviceSociety::listen`](crate::DeviceSociety::listen)).
     Said {
         /// Sender.
         from: String,
@@ -68,8 +68,8 @@ pub enum Happening {
         /// Number of messages from outside that the agent has not handled yet.
         waiting: usize,
     },
-    /// A kept agent wants to move. It has no turns until it [has left](crate::Society::leave) or
-    /// [stays](crate::Society::stay).
+    /// A kept agent wants to move. It has no turns until it [has left](crate::DeviceSociety::leave) or
+    /// [stays](crate::DeviceSociety::stay).
     Leaving {
         /// Name of the agent.
         agent: String,
@@ -95,7 +95,7 @@ pub enum Happening {
     },
 }
 
-impl Happening {
+impl SocietyEvent {
     /// Returns true for a report, which may be lost. Messages on their way, and the creation and end of agents, must
     /// not.
     fn is_report(&self) -> bool {
@@ -103,19 +103,19 @@ impl Happening {
     }
 }
 
-/// Queue of a [`Society`](crate::Society)'s events for its host. A host that does not poll loses reports, but its
-/// memory stays bounded: agents have no turns while too many events wait that must not be lost.
+/// Queue of a society's events for its host. A host that does not poll loses reports, but its memory stays bounded:
+/// agents have no turns while too many events wait that must not be lost.
 #[derive(Debug, Default)]
-pub(crate) struct Happenings {
-    queue: VecDeque<Happening>,
+pub(crate) struct SocietyEvents {
+    queue: VecDeque<SocietyEvent>,
     /// Number of reports in the queue.
     reports: usize,
     lost: u64,
 }
 
-impl Happenings {
-    pub fn add(&mut self, happening: Happening) {
-        if happening.is_report() {
+impl SocietyEvents {
+    pub fn add(&mut self, event: SocietyEvent) {
+        if event.is_report() {
             if self.reports >= DEVICE_HAPPENINGS_MAX {
                 self.lost += 1;
                 match self.queue.front() {
@@ -125,12 +125,12 @@ impl Happenings {
             }
             self.reports += 1;
         }
-        self.queue.push_back(happening);
+        self.queue.push_back(event);
     }
 
-    pub fn take(&mut self) -> Option<Happening> {
+    pub fn take(&mut self) -> Option<SocietyEvent> {
         let oldest = self.queue.pop_front();
-        self.reports -= usize::from(oldest.as_ref().is_some_and(Happening::is_report));
+        self.reports -= usize::from(oldest.as_ref().is_some_and(SocietyEvent::is_report));
         oldest
     }
 

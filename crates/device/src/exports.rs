@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use whimbrel_platform::Time;
 use whimbrel_platform::limits::DEVICE_ORDER_BYTES_MAX;
 
-use crate::{Desk, Host};
+use crate::{DeviceHost, JsonHost};
 
 #[link(wasm_import_module = "whim")]
 unsafe extern "C" {
@@ -20,7 +20,7 @@ unsafe extern "C" {
 
 struct Page;
 
-impl Host for Page {
+impl DeviceHost for Page {
     fn now(&self) -> Time {
         Time((now().max(0.0) * 1000.0).round() as u64)
     }
@@ -35,8 +35,8 @@ impl Host for Page {
 }
 
 #[derive(Default)]
-struct State {
-    desk: Option<Desk>,
+struct ModuleState {
+    host: Option<JsonHost>,
     /// Input of the host: an order's text, then bytes.
     input: Vec<u8>,
     /// The answer's text, then bytes.
@@ -44,7 +44,7 @@ struct State {
 }
 
 thread_local! {
-    static STATE: RefCell<State> = RefCell::default();
+    static STATE: RefCell<ModuleState> = RefCell::default();
 }
 
 /// Returns room of this size, for an order and its bytes; 0 if it is too large.
@@ -67,7 +67,7 @@ pub extern "C" fn whim_input(bytes: u32) -> *mut u8 {
 pub extern "C" fn whim_begin(name: u32) {
     STATE.with_borrow_mut(|state| {
         let name = String::from_utf8_lossy(state.input.get(..name as usize).unwrap_or_default()).into_owned();
-        state.desk = Some(Desk::new(&name, Box::new(Page)));
+        state.host = Some(JsonHost::new(&name, Box::new(Page)));
     });
 }
 
@@ -77,9 +77,9 @@ pub extern "C" fn whim_begin(name: u32) {
 #[unsafe(no_mangle)]
 pub extern "C" fn whim_order(text: u32) -> u32 {
     STATE.with_borrow_mut(|state| {
-        let State { desk: Some(desk), input, output } = state else { return 0 };
+        let ModuleState { host: Some(host), input, output } = state else { return 0 };
         let (order, bytes) = input.split_at_checked(text as usize).unwrap_or((input, &[]));
-        let (answer, bytes) = desk.order(&String::from_utf8_lossy(order), bytes);
+        let (answer, bytes) = host.order(&String::from_utf8_lossy(order), bytes);
         *output = answer.into_bytes();
         let length = output.len();
         output.extend(bytes);

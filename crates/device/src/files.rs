@@ -15,7 +15,7 @@ use whimbrel_platform::session::CodeName;
 
 /// Compiled program.
 #[derive(Clone, Debug)]
-struct Program {
+struct CompiledProgram {
     image: Arc<Image>,
     /// Packed program, for other places; empty if it is too large.
     bytes: Arc<[u8]>,
@@ -23,14 +23,14 @@ struct Program {
 
 /// Files by path, and the programs that were compiled of them.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct SourceFiles {
     texts: BTreeMap<String, String>,
     bytes: usize,
     /// Folders that a project has programs looked for in, before its own.
     folders: Vec<String>,
-    compiled: FxHashMap<String, Program>,
+    compiled: FxHashMap<String, CompiledProgram>,
     /// Programs that came as bytes, by the names of their code.
-    foreign: FxHashMap<String, Program>,
+    foreign: FxHashMap<String, CompiledProgram>,
     /// Files that were looked for and are missing.
     missing: Vec<String>,
 }
@@ -57,7 +57,7 @@ fn within(folder: &str, path: &str) -> String {
     if folder.is_empty() || path.starts_with('/') { plain(path) } else { plain(&format!("{folder}/{path}")) }
 }
 
-impl Files {
+impl SourceFiles {
     /// Adds a file, or replaces it. Running agents keep their program.
     ///
     /// # Errors
@@ -147,12 +147,12 @@ impl Files {
         let nowhere = whimbrel_bdi::syntax::ast::Span::default();
         let missing = |why: String| vec![Diagnostic::error(&name, nowhere, why, "named here")];
         let text = self.read(&path).map_err(missing)?.to_owned();
-        let loaded = whimbrel_bdi::load_bundled(&text, &name, &mut Includes(self));
+        let loaded = whimbrel_bdi::load_bundled(&text, &name, &mut IncludedFiles(self));
         let Loaded { mut image, warnings, bundle } = loaded.map_err(|ProgramError { diagnostics }| diagnostics)?;
         let bytes = bundle.encode().filter(|bytes| bytes.len() <= CODE_BYTES_MAX).unwrap_or_default();
         image.code = (!bytes.is_empty()).then(|| hash_of(&bytes));
         let image = Arc::new(image);
-        self.compiled.insert(path, Program { image: Arc::clone(&image), bytes: bytes.into() });
+        self.compiled.insert(path, CompiledProgram { image: Arc::clone(&image), bytes: bytes.into() });
         Ok((image, warnings))
     }
 
@@ -177,16 +177,16 @@ impl Files {
     /// That is no name of a program, these are not its bytes, or they are no program.
     pub fn admit(&mut self, code: &str, bytes: &[u8]) -> Result<(), String> {
         let Ok(CodeName::Program { hash, name }) = code.parse() else {
-            return Err(format!("{code} is no AgentSpeak program"));
+            return Err(format!("{code} is not an AgentSpeak program"));
         };
         if hash_of(bytes) != hash {
-            return Err(format!("these are not the bytes of {code}"));
+            return Err(format!("the bytes do not match the hash of {code}"));
         }
         let bundle = Bundle::decode(bytes).map_err(|error| error.to_string())?;
         let loaded = whimbrel_bdi::load_bundled(&bundle.text, &Text::from(name.as_str()), &mut bundle.loader(&name));
         let mut image = loaded.map_err(|error| error.to_string())?.image;
         image.code = Some(hash);
-        self.foreign.insert(code.to_owned(), Program { image: Arc::new(image), bytes: bytes.into() });
+        self.foreign.insert(code.to_owned(), CompiledProgram { image: Arc::new(image), bytes: bytes.into() });
         Ok(())
     }
 }
@@ -196,9 +196,9 @@ fn hash_of(bytes: &[u8]) -> [u8; 32] {
 }
 
 /// Files that programs include: beside the including file, then where programs are found.
-struct Includes<'a>(&'a mut Files);
+struct IncludedFiles<'a>(&'a mut SourceFiles);
 
-impl Loader for Includes<'_> {
+impl Loader for IncludedFiles<'_> {
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
         let found = self.0.find(path, from_file);
         let text = self.0.read(&found)?.to_owned();
@@ -215,8 +215,8 @@ impl Loader for Includes<'_> {
 mod tests {
     use super::*;
 
-    fn files(texts: &[(&str, &str)]) -> Files {
-        let mut files = Files::default();
+    fn files(texts: &[(&str, &str)]) -> SourceFiles {
+        let mut files = SourceFiles::default();
         texts.iter().for_each(|(path, text)| files.put(path, text).unwrap());
         files
     }
@@ -256,7 +256,7 @@ mod tests {
     fn packed_program_survives_travel() {
         let mut here = files(&[("src/p.asl", "{ include(\"q.asl\") } !a."), ("src/q.asl", "+!a <- !b.")]);
         let (code, bytes) = here.code("src/p.asl").unwrap();
-        let mut there = Files::default();
+        let mut there = SourceFiles::default();
         there.admit(&code.to_string(), &bytes).unwrap();
         let image = there.compile(&code.to_string()).unwrap().0;
         assert_eq!(image.fingerprint, here.compile("src/p.asl").unwrap().0.fingerprint);
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn all_files_together_are_bounded() {
-        let mut files = Files::default();
+        let mut files = SourceFiles::default();
         let text = " ".repeat(DEVICE_FILES_BYTES_MAX / 2);
         files.put("a", &text).unwrap();
         files.put("b", &text).unwrap();

@@ -9,16 +9,16 @@ use whimbrel_bdi::syntax::{Diagnostic, Severity, render};
 use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
 use whimbrel_platform::{Counters, Services, Time};
 
-use crate::events::Happening;
+use crate::events::SocietyEvent;
 use crate::services::locked;
-use crate::{Host, OpenError, Outlook, Society};
+use crate::{DeviceHost, DeviceSociety, NextRun, ProjectOpenError};
 
 /// Order of a host: `{"spawn":{"name":"bob","path":"bob.asl"}}`, `"agents"`.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Order {
+enum HostOrder {
     /// Adds files, or replaces them.
-    Files(Vec<File>),
+    Files(Vec<SourceFile>),
     /// Removes a file.
     Remove { path: String },
     /// Lists the diagnostics of a project or program.
@@ -62,7 +62,7 @@ enum Order {
         follow: bool,
     },
     /// Gives an agent an instruction of its inspector.
-    Instruct { agent: String, wanted: Wanted },
+    Instruct { agent: String, wanted: AgentInstruction },
     /// Suspends an agent, or resumes it.
     Suspend { agent: String, suspended: bool },
     /// Delivers messages from outside; the answer lists the absent receivers of each.
@@ -85,7 +85,7 @@ enum Order {
 /// Instruction to an agent: `"pause"`, `{"believe":{"belief":"likes(tea)","add":true}}`.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Wanted {
+enum AgentInstruction {
     /// Stops the agent before its next cycle; messages wait.
     Pause,
     /// Continues until a plan with a breakpoint is chosen.
@@ -102,22 +102,22 @@ enum Wanted {
     Pursue { goal: String },
 }
 
-impl From<Wanted> for Instruction {
-    fn from(wanted: Wanted) -> Self {
+impl From<AgentInstruction> for Instruction {
+    fn from(wanted: AgentInstruction) -> Self {
         match wanted {
-            Wanted::Pause => Self::Debug(DebugOrder::Pause),
-            Wanted::Continue => Self::Debug(DebugOrder::Continue),
-            Wanted::Step => Self::Debug(DebugOrder::Step),
-            Wanted::End => Self::Debug(DebugOrder::End),
-            Wanted::Breakpoint { plan, on } => Self::Breakpoint { plan, on },
-            Wanted::Believe { belief, add } => Self::Believe { belief, add },
-            Wanted::Pursue { goal } => Self::Pursue { goal },
+            AgentInstruction::Pause => Self::Debug(DebugOrder::Pause),
+            AgentInstruction::Continue => Self::Debug(DebugOrder::Continue),
+            AgentInstruction::Step => Self::Debug(DebugOrder::Step),
+            AgentInstruction::End => Self::Debug(DebugOrder::End),
+            AgentInstruction::Breakpoint { plan, on } => Self::Breakpoint { plan, on },
+            AgentInstruction::Believe { belief, add } => Self::Believe { belief, add },
+            AgentInstruction::Pursue { goal } => Self::Pursue { goal },
         }
     }
 }
 
 #[derive(Deserialize)]
-struct File {
+struct SourceFile {
     path: String,
     text: String,
 }
@@ -125,7 +125,7 @@ struct File {
 /// Answer to an order.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum OrderAnswer {
     Done,
     /// The order was not carried out, for this reason.
     Refused {
@@ -133,7 +133,7 @@ enum Answer {
     },
     /// Diagnostics of programs; `missing` lists files that were looked for.
     Checked {
-        diagnostics: Vec<Told>,
+        diagnostics: Vec<ShownDiagnostic>,
         missing: Vec<String>,
         agents: Vec<String>,
     },
@@ -162,8 +162,8 @@ enum Answer {
 /// Reply to the host. `wait_ms` is the delay until the society has to run again; `null` means when something happens.
 #[derive(Serialize)]
 struct Reply {
-    answer: Answer,
-    happened: Vec<Happening>,
+    answer: OrderAnswer,
+    happened: Vec<SocietyEvent>,
     lost: u64,
     wait_ms: Option<f64>,
     over: bool,
@@ -171,7 +171,7 @@ struct Reply {
 
 /// A diagnostic as a page shows it. Columns count from 1, in UTF-16 units as editors do.
 #[derive(Debug, Serialize)]
-struct Told {
+struct ShownDiagnostic {
     severity: &'static str,
     message: String,
     file: String,
@@ -188,19 +188,19 @@ struct Told {
 /// Most events in one answer; the rest comes with the next.
 const HAPPENED_MAX: usize = 10_000;
 
-/// JSON front end of a [`Society`]; see the module.
-pub struct Desk {
-    society: Society,
+/// JSON front end of a [`DeviceSociety`]; see the module.
+pub struct JsonHost {
+    society: DeviceSociety,
 }
 
-impl Desk {
+impl JsonHost {
     /// Creates a society without agents.
-    pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
-        Self { society: Society::new(platform, host) }
+    pub fn new(platform: &str, host: Box<dyn DeviceHost>) -> Self {
+        Self { society: DeviceSociety::new(platform, host) }
     }
 
     /// Returns the society.
-    pub fn society(&mut self) -> &mut Society {
+    pub fn society(&mut self) -> &mut DeviceSociety {
         &mut self.society
     }
 
@@ -210,155 +210,157 @@ impl Desk {
         let mut out = Vec::new();
         let answer = match serde_json::from_str(order) {
             Ok(order) => self.carry_out(order, bytes, &mut out),
-            Err(error) => refused(format!("that is no order: {error}")),
+            Err(error) => refused(format!("invalid order: {error}")),
         };
         (self.reply(answer), out)
     }
 
-    fn carry_out(&mut self, order: Order, bytes: &[u8], out: &mut Vec<u8>) -> Answer {
+    fn carry_out(&mut self, order: HostOrder, bytes: &[u8], out: &mut Vec<u8>) -> OrderAnswer {
         let society = &mut self.society;
         match order {
-            Order::Files(files) => {
-                let mut put = files.iter().map(|File { path, text }| society.put_file(path, text));
+            HostOrder::Files(files) => {
+                let mut put = files.iter().map(|SourceFile { path, text }| society.put_file(path, text));
                 done(put.find(Result::is_err).unwrap_or(Ok(())))
             }
-            Order::Remove { path } => done(
+            HostOrder::Remove { path } => done(
                 locked(&society.world().files).remove(&path).then_some(()).ok_or(format!("there is no file {path}")),
             ),
-            Order::Check { path } => {
+            HostOrder::Check { path } => {
                 let diagnostics = society.check(&path);
                 self.checked(diagnostics, Vec::new())
             }
-            Order::Open { path } => match society.open(&path) {
+            HostOrder::Open { path } => match society.open(&path) {
                 Ok((agents, warnings)) => {
                     self.checked(warnings, agents.iter().map(|agent| agent.name.to_string()).collect())
                 }
-                Err(OpenError(diagnostics)) => self.checked(diagnostics, Vec::new()),
+                Err(ProjectOpenError(diagnostics)) => self.checked(diagnostics, Vec::new()),
             },
-            Order::Spawn { name, path, options } => {
+            HostOrder::Spawn { name, path, options } => {
                 let options: Vec<_> =
                     options.iter().map(|(key, text)| (Symbol::new(key), Value::from(text.as_str()))).collect();
                 done(society.spawn(&name, &path, &options).map(drop))
             }
-            Order::Restore { name, path, from } => {
+            HostOrder::Restore { name, path, from } => {
                 done(society.restore(&name, &path, bytes, from.as_deref()).map(drop))
             }
-            Order::Snapshot { agent } => done(society.snapshot(&agent).map(|state| *out = state)),
-            Order::Leave { agent } => done(society.leave(&agent).map(|state| *out = state)),
-            Order::Stay { agent, why, text } => {
+            HostOrder::Snapshot { agent } => done(society.snapshot(&agent).map(|state| *out = state)),
+            HostOrder::Leave { agent } => done(society.leave(&agent).map(|state| *out = state)),
+            HostOrder::Stay { agent, why, text } => {
                 done(society.stay(&agent, &why, &text).then_some(()).ok_or("there is no such agent"))
             }
-            Order::Depart { agent } => depart(society, &agent, out),
-            Order::Keep { agent, kept } => {
+            HostOrder::Depart { agent } => depart(society, &agent, out),
+            HostOrder::Keep { agent, kept } => {
                 done(society.set_kept(&agent, kept).then_some(()).ok_or("there is no such agent"))
             }
-            Order::Code { path } => code(society, &path, out),
-            Order::Admit { code } => done(locked(&society.world().files).admit(&code, bytes)),
-            Order::Kill { agent } => done(society.kill(&agent).then_some(()).ok_or("there is no such agent")),
-            Order::Mind { agent, follow } => match society.inspect(&agent, Look { follow }) {
-                Some(mind) => Answer::Mind { mind: Box::new(mind) },
+            HostOrder::Code { path } => code(society, &path, out),
+            HostOrder::Admit { code } => done(locked(&society.world().files).admit(&code, bytes)),
+            HostOrder::Kill { agent } => done(society.kill(&agent).then_some(()).ok_or("there is no such agent")),
+            HostOrder::Mind { agent, follow } => match society.inspect(&agent, Look { follow }) {
+                Some(mind) => OrderAnswer::Mind { mind: Box::new(mind) },
                 None => refused(format!("there is no agent {agent}")),
             },
-            Order::Instruct { agent, wanted } => done(society.instruct(&agent, &wanted.into())),
-            Order::Suspend { agent, suspended } => done(society.set_suspended(&agent, suspended)),
-            Order::Deliver { messages } => deliver(society, &messages),
-            Order::Listen { on } => {
+            HostOrder::Instruct { agent, wanted } => done(society.instruct(&agent, &wanted.into())),
+            HostOrder::Suspend { agent, suspended } => done(society.set_suspended(&agent, suspended)),
+            HostOrder::Deliver { messages } => deliver(society, &messages),
+            HostOrder::Listen { on } => {
                 society.listen(on);
-                Answer::Done
+                OrderAnswer::Done
             }
-            Order::Attach { platform, place } => {
+            HostOrder::Attach { platform, place } => {
                 society.attach(platform.as_deref(), &place);
-                Answer::Done
+                OrderAnswer::Done
             }
-            Order::Agents => agents(society),
-            Order::Run { turns } => {
+            HostOrder::Agents => agents(society),
+            HostOrder::Run { turns } => {
                 society.run(turns);
-                Answer::Done
+                OrderAnswer::Done
             }
         }
     }
 
-    fn reply(&mut self, answer: Answer) -> String {
+    fn reply(&mut self, answer: OrderAnswer) -> String {
         let society = &mut self.society;
         society.tell_worked();
-        let happened: Vec<Happening> = std::iter::from_fn(|| society.poll_happening()).take(HAPPENED_MAX).collect();
-        let outlook = if happened.len() == HAPPENED_MAX { Outlook::Now } else { society.outlook() };
+        let happened: Vec<SocietyEvent> = std::iter::from_fn(|| society.poll_event()).take(HAPPENED_MAX).collect();
+        let outlook = if happened.len() == HAPPENED_MAX { NextRun::Now } else { society.outlook() };
         let now = society.world().now();
         let wait_ms = match outlook {
-            Outlook::Now => Some(0.0),
-            Outlook::At(time) => Some(ms_between(now, time)),
-            Outlook::Idle | Outlook::Over => None,
+            NextRun::Now => Some(0.0),
+            NextRun::At(time) => Some(ms_between(now, time)),
+            NextRun::Idle | NextRun::Over => None,
         };
-        let lost = society.lost_happenings();
-        let reply = Reply { answer, happened, lost, wait_ms, over: outlook == Outlook::Over };
+        let lost = society.lost_events();
+        let reply = Reply { answer, happened, lost, wait_ms, over: outlook == NextRun::Over };
         serde_json::to_string(&reply)
             .unwrap_or_else(|error| format!(r#"{{"answer":{{"refused":{{"reason":"{error}"}}}}}}"#))
     }
 
-    fn checked(&mut self, diagnostics: Vec<Diagnostic>, agents: Vec<String>) -> Answer {
+    fn checked(&mut self, diagnostics: Vec<Diagnostic>, agents: Vec<String>) -> OrderAnswer {
         let mut files = locked(&self.society.world().files);
         let told = diagnostics.iter().map(|diagnostic| {
             let text = files.read(&diagnostic.file).unwrap_or_default();
             told(diagnostic, text)
         });
         let diagnostics = told.collect();
-        Answer::Checked { diagnostics, missing: files.take_missing(), agents }
+        OrderAnswer::Checked { diagnostics, missing: files.take_missing(), agents }
     }
 }
 
-fn done<E: std::fmt::Display>(result: Result<(), E>) -> Answer {
-    result.map_or_else(refused, |()| Answer::Done)
+fn done<E: std::fmt::Display>(result: Result<(), E>) -> OrderAnswer {
+    result.map_or_else(refused, |()| OrderAnswer::Done)
 }
 
-fn refused(reason: impl std::fmt::Display) -> Answer {
-    Answer::Refused { reason: reason.to_string() }
+fn refused(reason: impl std::fmt::Display) -> OrderAnswer {
+    OrderAnswer::Refused { reason: reason.to_string() }
 }
 
 fn ms_between(now: Time, then: Time) -> f64 {
     (then - now).as_micros() as f64 / 1000.0
 }
 
-fn agents(society: &Society) -> Answer {
+fn agents(society: &DeviceSociety) -> OrderAnswer {
     let agents = society.agents().into_iter().map(|(name, state)| (name.to_string(), state.to_string()));
-    Answer::Agents { agents: agents.collect(), counters: society.counters() }
+    OrderAnswer::Agents { agents: agents.collect(), counters: society.counters() }
 }
 
-fn depart(society: &mut Society, agent: &str, out: &mut Vec<u8>) -> Answer {
+fn depart(society: &mut DeviceSociety, agent: &str, out: &mut Vec<u8>) -> OrderAnswer {
     match society.depart(agent) {
         Ok((state, messages)) => {
             *out = state;
-            Answer::Departed { messages }
+            OrderAnswer::Departed { messages }
         }
         Err(error) => refused(error),
     }
 }
 
-fn code(society: &Society, path: &str, out: &mut Vec<u8>) -> Answer {
+fn code(society: &DeviceSociety, path: &str, out: &mut Vec<u8>) -> OrderAnswer {
     match locked(&society.world().files).code(path) {
         Ok((name, bytes)) => {
             *out = bytes.to_vec();
-            Answer::Code { name: name.to_string() }
+            OrderAnswer::Code { name: name.to_string() }
         }
         Err(why) => refused(why),
     }
 }
 
-fn deliver(society: &mut Society, messages: &[Box<RawValue>]) -> Answer {
+fn deliver(society: &mut DeviceSociety, messages: &[Box<RawValue>]) -> OrderAnswer {
     // All messages are decoded before the first is delivered.
     let read: Result<Vec<_>, _> = messages.iter().map(|message| json::decode(message.get().as_bytes())).collect();
     match read {
         Ok(messages) => {
             let names = |agents: Vec<whimbrel_acl::Aid>| agents.iter().map(ToString::to_string).collect();
-            Answer::Delivered { missing: messages.into_iter().map(|message| names(society.deliver(message))).collect() }
+            OrderAnswer::Delivered {
+                missing: messages.into_iter().map(|message| names(society.deliver(message))).collect(),
+            }
         }
         Err(error) => refused(error),
     }
 }
 
-fn told(diagnostic: &Diagnostic, text: &str) -> Told {
+fn told(diagnostic: &Diagnostic, text: &str) -> ShownDiagnostic {
     let (line, column) = place(text, diagnostic.span.start as usize);
     let (end_line, end_column) = place(text, diagnostic.span.end as usize);
-    Told {
+    ShownDiagnostic {
         severity: match diagnostic.severity {
             Severity::Warning => "warning",
             Severity::Error => "error",

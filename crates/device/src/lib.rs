@@ -1,10 +1,10 @@
 //! Platform of one thread without any I/O: AgentSpeak agents in a page, in a Worker, or in Node
 //! (docs/design/device.md).
 //!
-//! [`Society`] gives agents their turns over the platform's own AMS, DF and topics. Time and randomness come from a
-//! [`Host`], programs from files that the host adds before. Printed lines, and messages to agents elsewhere, come out
-//! as [`Happening`]s. [`Desk`] does the same for hosts that speak JSON and bytes: the exports of the WebAssembly
-//! module use it.
+//! [`DeviceSociety`] gives agents their turns over the platform's own AMS, DF and topics. Time and randomness come from
+//! a [`DeviceHost`], programs from files that the host adds before. Printed lines, and messages to agents elsewhere,
+//! come out as [`SocietyEvent`]s. [`JsonHost`] does the same for hosts that speak JSON and bytes: the exports of the
+//! WebAssembly module use it.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 
 mod events;
@@ -18,9 +18,9 @@ mod society;
 #[cfg(target_arch = "wasm32")]
 mod exports;
 
-pub use events::Happening;
-pub use files::Files;
-pub use json_host::Desk;
-pub use project::OpenError;
-pub use services::Host;
-pub use society::{Outlook, SnapshotError, Society, SpawnError};
+pub use events::SocietyEvent;
+pub use files::SourceFiles;
+pub use json_host::JsonHost;
+pub use project::ProjectOpenError;
+pub use services::DeviceHost;
+pub use society::{AgentSnapshotError, DeviceSociety, NextRun, SpawnError};

@@ -10,7 +10,7 @@ use whimbrel_bdi::syntax::{Diagnostic, Severity};
 use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::{Services, duration};
 
-use crate::Society;
+use crate::DeviceSociety;
 use crate::services::locked;
 
 /// The name of the agent that is the environment.
@@ -20,40 +20,40 @@ const ELSEWHERE: [&str; 3] = ["together", "apart", "label"];
 
 /// A project or program that cannot be run.
 #[derive(Debug)]
-pub struct OpenError(
+pub struct ProjectOpenError(
     /// Diagnostics: errors and warnings.
     pub Vec<Diagnostic>,
 );
 
 /// Agent of a project, before it is created.
-struct Seat {
+struct ProjectAgent {
     name: String,
     config: AgentConfig,
     lifetime: Option<Duration>,
 }
 
 /// Project that is being read, with its diagnostics so far.
-struct Opening<'a> {
-    society: &'a Society,
+struct ProjectReader<'a> {
+    society: &'a DeviceSociety,
     file: Text,
     diagnostics: Vec<Diagnostic>,
-    seats: Vec<Seat>,
+    seats: Vec<ProjectAgent>,
 }
 
-impl Society {
+impl DeviceSociety {
     /// Creates the agents of a project (`.mas2j`), or one agent of a program, named after its file. All agents exist
     /// before the first has its first turn. Returns the agents, and warnings.
     ///
     /// # Errors
     /// Files are missing or have errors, all of which are listed; then no agent is created.
-    pub fn open(&mut self, path: &str) -> Result<(Vec<Aid>, Vec<Diagnostic>), OpenError> {
-        let (seats, diagnostics) = Opening::read(self, path);
+    pub fn open(&mut self, path: &str) -> Result<(Vec<Aid>, Vec<Diagnostic>), ProjectOpenError> {
+        let (seats, diagnostics) = ProjectReader::read(self, path);
         if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            return Err(OpenError(diagnostics));
+            return Err(ProjectOpenError(diagnostics));
         }
         let mut agents = Vec::new();
         let mut problems = diagnostics;
-        for Seat { name, config, lifetime } in seats {
+        for ProjectAgent { name, config, lifetime } in seats {
             match self.introduce(&name, Agent::new(config)) {
                 Ok(agent) => {
                     lifetime.map(|lifetime| self.world().set_lifetime(agent, lifetime));
@@ -66,7 +66,7 @@ impl Society {
             for agent in agents {
                 self.kill(agent.name.as_str());
             }
-            return Err(OpenError(problems));
+            return Err(ProjectOpenError(problems));
         }
         Ok((agents, problems))
     }
@@ -74,7 +74,7 @@ impl Society {
     /// Lists the diagnostics of a project or a program, and of all programs that it names. Creates no agents.
     pub fn check(&mut self, path: &str) -> Vec<Diagnostic> {
         let before = *locked(&self.world().environment);
-        let diagnostics = Opening::read(self, path).1;
+        let diagnostics = ProjectReader::read(self, path).1;
         *locked(&self.world().environment) = before;
         diagnostics
     }
@@ -84,8 +84,8 @@ fn problem(file: &Text, span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(file, span, message, "named here")
 }
 
-impl<'a> Opening<'a> {
-    fn read(society: &'a Society, path: &str) -> (Vec<Seat>, Vec<Diagnostic>) {
+impl<'a> ProjectReader<'a> {
+    fn read(society: &'a DeviceSociety, path: &str) -> (Vec<ProjectAgent>, Vec<Diagnostic>) {
         let mut opening = Self { society, file: Text::from(path), diagnostics: Vec::new(), seats: Vec::new() };
         if path.ends_with(".mas2j") {
             opening.project(path)
@@ -98,7 +98,7 @@ impl<'a> Opening<'a> {
     fn program(&mut self, path: &str) {
         let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".asl");
         if let Some(config) = self.compile(path, Span::default()) {
-            self.seats.push(Seat { name: stem.to_owned(), config, lifetime: None });
+            self.seats.push(ProjectAgent { name: stem.to_owned(), config, lifetime: None });
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Opening<'a> {
             None => {}
             Some(Environment::Program { file, class }) => {
                 if let Some(config) = self.compile(file, class.span) {
-                    self.seats.push(Seat { name: ENVIRONMENT.to_owned(), config, lifetime: None });
+                    self.seats.push(ProjectAgent { name: ENVIRONMENT.to_owned(), config, lifetime: None });
                     *locked(&self.society.world().environment) = Some(Aid::local(ENVIRONMENT));
                 }
             }
@@ -145,7 +145,7 @@ impl<'a> Opening<'a> {
 
     fn agent(&mut self, entry: &AgentEntry, names: Vec<Symbol>) {
         if entry.source.ends_with(".wasm") {
-            let why = "a society on a device is of AgentSpeak agents; WebAssembly modules are run beside it";
+            let why = "a device's society runs only AgentSpeak agents: run WebAssembly modules beside it";
             return self.diagnostics.push(problem(&self.file, entry.span, why));
         }
         let Some(mut config) = self.compile(&entry.source, entry.span) else { return };
@@ -164,7 +164,8 @@ impl<'a> Opening<'a> {
                 self.diagnostics.push(problem(&self.file, option.span, why));
             }
         }
-        let seats = names.into_iter().map(|name| Seat { name: name.to_string(), config: config.clone(), lifetime });
+        let seats =
+            names.into_iter().map(|name| ProjectAgent { name: name.to_string(), config: config.clone(), lifetime });
         self.seats.extend(seats);
     }
 

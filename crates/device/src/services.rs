@@ -15,11 +15,11 @@ use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::topics::{Cast, TopicError, Topics};
 use whimbrel_platform::{AgentBody, Directory, EndReason, Services, Time};
 
-use crate::Files;
-use crate::events::{Happening, Happenings};
+use crate::SourceFiles;
+use crate::events::{SocietyEvent, SocietyEvents};
 
 /// Clock and random numbers of the host.
-pub trait Host: Send + Sync {
+pub trait DeviceHost: Send + Sync {
     /// Microseconds since the society began; never less than before.
     fn now(&self) -> Time;
 
@@ -32,12 +32,12 @@ pub trait Host: Send + Sync {
 
 /// Part of a society that agents reach during their turns. There is one thread; the locks let agents use the same
 /// port as on nodes.
-pub(crate) struct World {
+pub(crate) struct SocietyServices {
     pub ams: Mutex<Ams>,
     pub df: Mutex<Df>,
     pub topics: Mutex<Topics>,
-    pub files: Mutex<Files>,
-    pub happenings: Mutex<Happenings>,
+    pub files: Mutex<SourceFiles>,
+    pub events: Mutex<SocietyEvents>,
     /// Bodies of agents that the AMS knows already, in the order of their creation.
     pub newcomers: Mutex<VecDeque<(Symbol, Box<dyn AgentBody>)>>,
     /// Messages of the AMS that are not sent yet.
@@ -55,7 +55,7 @@ pub(crate) struct World {
     /// Agents that the platform keeps. Messages between them and others go by way of the platform.
     pub kept: Mutex<FxHashSet<Symbol>>,
     storage: Shelves,
-    pub host: Box<dyn Host>,
+    pub host: Box<dyn DeviceHost>,
 }
 
 /// Locks a mutex, also after a panic: no change here is left half done.
@@ -63,14 +63,14 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl World {
-    pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
+impl SocietyServices {
+    pub fn new(platform: &str, host: Box<dyn DeviceHost>) -> Self {
         Self {
             ams: Mutex::new(Ams::new(platform)),
             df: Mutex::new(Df::new(platform)),
             topics: Mutex::default(),
             files: Mutex::default(),
-            happenings: Mutex::default(),
+            events: Mutex::default(),
             newcomers: Mutex::default(),
             news: Mutex::default(),
             stop: Mutex::default(),
@@ -96,7 +96,7 @@ impl World {
                 locked(&self.newcomers).push_back((aid.name, body));
                 let _ = locked(&self.ams).step(aid, LifecycleStep::Start);
                 if new.kind != AgentKind::Service {
-                    self.tell(Happening::Created { agent: aid.name.to_string() });
+                    self.tell(SocietyEvent::Created { agent: aid.name.to_string() });
                 }
                 Ok(aid)
             }
@@ -122,8 +122,8 @@ impl World {
         Ok(Agent::new(config))
     }
 
-    pub fn tell(&self, happening: Happening) {
-        locked(&self.happenings).add(happening);
+    pub fn tell(&self, event: SocietyEvent) {
+        locked(&self.events).add(event);
     }
 
     /// Checks whether a message between these agents goes out to the platform.
@@ -140,11 +140,11 @@ impl World {
 
     fn offer(&self, agent: Aid, service: &str, kind: &str, offered: bool) {
         let (agent, service, kind) = (agent.name.to_string(), service.to_owned(), kind.to_owned());
-        self.tell(Happening::Offered { agent, service, kind, offered });
+        self.tell(SocietyEvent::Offered { agent, service, kind, offered });
     }
 }
 
-impl Directory for World {
+impl Directory for SocietyServices {
     fn ams(&self, work: &mut dyn FnMut(&mut Ams)) {
         work(&mut locked(&self.ams));
     }
@@ -154,17 +154,17 @@ impl Directory for World {
     }
 }
 
-impl Services for World {
+impl Services for SocietyServices {
     fn platform(&self) -> Symbol {
         locked(&self.ams).platform()
     }
 
     fn print(&self, agent: Aid, text: &str) {
-        self.tell(Happening::Printed { agent: agent.name.to_string(), text: text.to_owned(), bare: false });
+        self.tell(SocietyEvent::Printed { agent: agent.name.to_string(), text: text.to_owned(), bare: false });
     }
 
     fn print_bare(&self, agent: Aid, text: &str) {
-        self.tell(Happening::Printed { agent: agent.name.to_string(), text: text.to_owned(), bare: true });
+        self.tell(SocietyEvent::Printed { agent: agent.name.to_string(), text: text.to_owned(), bare: true });
     }
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
@@ -174,7 +174,7 @@ impl Services for World {
             LogLevel::Warning => "warning",
             LogLevel::Severe => "severe",
         };
-        self.tell(Happening::Noted { agent: agent.name.to_string(), level, text: text.to_owned() });
+        self.tell(SocietyEvent::Noted { agent: agent.name.to_string(), level, text: text.to_owned() });
     }
 
     fn wall_clock_ms(&self) -> u64 {

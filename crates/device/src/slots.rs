@@ -7,7 +7,7 @@ use whimbrel_acl::{MessageBody, Symbol};
 use whimbrel_platform::{AgentBody, Mailbox, Time};
 
 /// Slot of an agent.
-pub(crate) struct Slot {
+pub(crate) struct AgentSlot {
     pub body: Box<dyn AgentBody>,
     pub mailbox: Mailbox,
     /// True while the agent gets no turns.
@@ -18,7 +18,7 @@ pub(crate) struct Slot {
     /// does not keep the agent.
     pub kept: Option<VecDeque<bool>>,
     /// Move of the agent. It has no turns until it has left, or stays.
-    pub leaving: Option<Leaving>,
+    pub leaving: Option<LeavingAgent>,
     /// True while the agent is in the queue.
     queued: bool,
     /// Number of the agent's current timer.
@@ -27,21 +27,21 @@ pub(crate) struct Slot {
 
 /// Destination of a move, and the size of the agent's state once it is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaving {
+pub(crate) struct LeavingAgent {
     pub to: Symbol,
     pub bytes: u64,
 }
 
 /// Slots of all agents, by name.
 #[derive(Default)]
-pub(crate) struct Slots {
-    by_name: FxHashMap<Symbol, Slot>,
+pub(crate) struct AgentSlots {
+    by_name: FxHashMap<Symbol, AgentSlot>,
     queue: VecDeque<Symbol>,
     timers: BTreeMap<(Time, u64), Symbol>,
     timers_set: u64,
 }
 
-impl Slot {
+impl AgentSlot {
     /// Adds a message to the mailbox.
     pub fn take_in(&mut self, message: MessageBody, is_from_outside: bool) {
         self.mailbox.push(message);
@@ -64,10 +64,10 @@ impl Slot {
     }
 }
 
-impl Slots {
+impl AgentSlots {
     /// Adds an agent that has its first turn when it is run.
     pub fn add(&mut self, name: Symbol, body: Box<dyn AgentBody>) {
-        let slot = Slot {
+        let slot = AgentSlot {
             body,
             mailbox: Mailbox::default(),
             held: true,
@@ -80,11 +80,11 @@ impl Slots {
         self.by_name.insert(name, slot);
     }
 
-    pub fn find(&mut self, name: Symbol) -> Option<&mut Slot> {
+    pub fn find(&mut self, name: Symbol) -> Option<&mut AgentSlot> {
         self.by_name.get_mut(&name)
     }
 
-    pub fn remove(&mut self, name: Symbol) -> Option<Slot> {
+    pub fn remove(&mut self, name: Symbol) -> Option<AgentSlot> {
         self.by_name.remove(&name)
     }
 

@@ -21,13 +21,13 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Next, Outbox, Services, Time, Turn};
 
-use crate::events::Happening;
-use crate::services::{Host, World, locked};
-use crate::slots::{Leaving, Slots};
+use crate::events::SocietyEvent;
+use crate::services::{DeviceHost, SocietyServices, locked};
+use crate::slots::{AgentSlots, LeavingAgent};
 
-/// Time of the next call of [`Society::run`].
+/// Time of the next call of [`DeviceSociety::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outlook {
+pub enum NextRun {
     /// Now.
     Now,
     /// At this time, unless something happens before.
@@ -44,7 +44,7 @@ pub type SpawnError = CreateError;
 /// Error of writing a snapshot of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SnapshotError {
+pub enum AgentSnapshotError {
     /// There is no agent of this name.
     NoSuchAgent,
     /// This kind of agent has no snapshots.
@@ -53,23 +53,23 @@ pub enum SnapshotError {
     Held,
 }
 
-impl std::fmt::Display for SnapshotError {
+impl std::fmt::Display for AgentSnapshotError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::NoSuchAgent => "there is no such agent",
-            Self::Impossible => "this kind of agent cannot be written out",
-            Self::Held => "somebody takes its steps one by one",
+            Self::Impossible => "this kind of agent has no snapshots",
+            Self::Held => "the agent is being debugged",
         })
     }
 }
 
-impl std::error::Error for SnapshotError {}
+impl std::error::Error for AgentSnapshotError {}
 
-/// Platform of one thread; see the [crate]. Inputs are the methods. After each, call [`Society::run`] until it
-/// returns no [`Outlook::Now`], and [`Society::poll_happening`] until it returns `None`.
-pub struct Society {
-    world: Arc<World>,
-    slots: Slots,
+/// Platform of one thread; see the [crate]. Inputs are the methods. After each, call [`DeviceSociety::run`] until it
+/// returns no [`NextRun::Now`], and [`DeviceSociety::poll_event`] until it returns `None`.
+pub struct DeviceSociety {
+    world: Arc<SocietyServices>,
+    slots: AgentSlots,
     dead_letters: DeadLetters,
     counters: Counters,
     exit_code: Option<i32>,
@@ -77,12 +77,12 @@ pub struct Society {
     worked: BTreeSet<Symbol>,
 }
 
-impl Society {
+impl DeviceSociety {
     /// Creates a society whose only agents are `ams` and `df`.
-    pub fn new(platform: &str, host: Box<dyn Host>) -> Self {
+    pub fn new(platform: &str, host: Box<dyn DeviceHost>) -> Self {
         let mut society = Self {
-            world: Arc::new(World::new(platform, host)),
-            slots: Slots::default(),
+            world: Arc::new(SocietyServices::new(platform, host)),
+            slots: AgentSlots::default(),
             dead_letters: DeadLetters::new(),
             counters: Counters::default(),
             exit_code: None,
@@ -96,13 +96,13 @@ impl Society {
     }
 
     /// Attaches the society to this platform. From now on, messages to agents elsewhere, to `ams` and to `df` come
-    /// out as [`Happening::Sent`]. `place` is the name of this place for agents; empty if it has none.
+    /// out as [`SocietyEvent::Sent`]. `place` is the name of this place for agents; empty if it has none.
     pub fn attach(&mut self, platform: Option<&str>, place: &str) {
         *locked(&self.world.attached) = platform.map(Symbol::new);
         *locked(&self.world.place) = Symbol::new(place);
     }
 
-    /// Starts or ends reports of messages as [`Happening::Said`].
+    /// Starts or ends reports of messages as [`SocietyEvent::Said`].
     pub fn listen(&mut self, on: bool) {
         *locked(&self.world.listened) = on;
     }
@@ -115,7 +115,7 @@ impl Society {
         locked(&self.world.files).put(path, text)
     }
 
-    pub(crate) fn world(&self) -> &World {
+    pub(crate) fn world(&self) -> &SocietyServices {
         &self.world
     }
 
@@ -136,7 +136,7 @@ impl Society {
     /// step that moved it is done.
     ///
     /// # Errors
-    /// As [`Society::spawn`]; or the bytes are no snapshot of an agent of this program.
+    /// As [`DeviceSociety::spawn`]; or the bytes are no snapshot of an agent of this program.
     pub fn restore(&mut self, name: &str, path: &str, snapshot: &[u8], from: Option<&str>) -> Result<Aid, SpawnError> {
         let bad = |reason| CreateError::BadProgram { name: Symbol::new(name), reason };
         let compiled = locked(&self.world.files).compile(path);
@@ -162,29 +162,29 @@ impl Society {
     ///
     /// # Errors
     /// There is no agent of this name, or it cannot be written.
-    pub fn snapshot(&mut self, name: &str) -> Result<Vec<u8>, SnapshotError> {
+    pub fn snapshot(&mut self, name: &str) -> Result<Vec<u8>, AgentSnapshotError> {
         let now = self.world.now();
-        let slot = self.slots.find(Symbol::new(name)).ok_or(SnapshotError::NoSuchAgent)?;
-        slot.body.snapshot(now).ok_or(SnapshotError::Impossible)
+        let slot = self.slots.find(Symbol::new(name)).ok_or(AgentSnapshotError::NoSuchAgent)?;
+        slot.body.snapshot(now).ok_or(AgentSnapshotError::Impossible)
     }
 
     /// Writes an agent's state for its continuation elsewhere: the step that moves it is done. The agent has no turns
     /// until it [departs](Society::depart) or [stays](Society::stay).
     ///
     /// # Errors
-    /// As [`Society::snapshot`]; or the agent is being debugged.
-    pub fn leave(&mut self, name: &str) -> Result<Vec<u8>, SnapshotError> {
+    /// As [`DeviceSociety::snapshot`]; or the agent is being debugged.
+    pub fn leave(&mut self, name: &str) -> Result<Vec<u8>, AgentSnapshotError> {
         let (now, from) = (self.world.now(), *locked(&self.world.place));
-        let slot = self.slots.find(Symbol::new(name)).ok_or(SnapshotError::NoSuchAgent)?;
+        let slot = self.slots.find(Symbol::new(name)).ok_or(AgentSnapshotError::NoSuchAgent)?;
         if slot.leaving.is_none() && slot.body.stays().is_some() {
-            return Err(SnapshotError::Held);
+            return Err(AgentSnapshotError::Held);
         }
         // The agent may stay, and is told so then. So its arrival is recorded in a copy.
-        let mut there = slot.body.duplicate(now).ok_or(SnapshotError::Impossible)?;
+        let mut there = slot.body.duplicate(now).ok_or(AgentSnapshotError::Impossible)?;
         there.hopped(&Hop::Arrived { from });
-        let state = there.snapshot(now).ok_or(SnapshotError::Impossible)?;
+        let state = there.snapshot(now).ok_or(AgentSnapshotError::Impossible)?;
         let to = slot.leaving.map_or(sym::EMPTY, |leaving| leaving.to);
-        slot.leaving = Some(Leaving { to, bytes: state.len() as u64 });
+        slot.leaving = Some(LeavingAgent { to, bytes: state.len() as u64 });
         Ok(state)
     }
 
@@ -193,7 +193,7 @@ impl Society {
     pub fn stay(&mut self, name: &str, why: &str, text: &str) -> bool {
         let name = Symbol::new(name);
         let Some(slot) = self.slots.find(name) else { return false };
-        let Leaving { to, bytes } = slot.leaving.take().unwrap_or(Leaving { to: sym::EMPTY, bytes: 0 });
+        let LeavingAgent { to, bytes } = slot.leaving.take().unwrap_or(LeavingAgent { to: sym::EMPTY, bytes: 0 });
         self.tell_stayed(name, to, hop_error(why, text, to, bytes));
         true
     }
@@ -202,11 +202,11 @@ impl Society {
     /// JSON. The end of the agent is not reported.
     ///
     /// # Errors
-    /// As [`Society::snapshot`]; then the agent stays.
-    pub fn depart(&mut self, name: &str) -> Result<(Vec<u8>, Vec<Box<RawValue>>), SnapshotError> {
+    /// As [`DeviceSociety::snapshot`]; then the agent stays.
+    pub fn depart(&mut self, name: &str) -> Result<(Vec<u8>, Vec<Box<RawValue>>), AgentSnapshotError> {
         let state = self.snapshot(name)?;
         let agent = Aid::local(name);
-        let mut slot = self.slots.remove(agent.name).ok_or(SnapshotError::NoSuchAgent)?;
+        let mut slot = self.slots.remove(agent.name).ok_or(AgentSnapshotError::NoSuchAgent)?;
         locked(&self.world.kept).remove(&agent.name);
         locked(&self.world.ams).handle_ended(agent, EndReason::Finished);
         locked(&self.world.df).handle_agent_ended(agent);
@@ -238,7 +238,7 @@ impl Society {
         for name in std::mem::take(&mut self.worked) {
             let Some(waiting) = self.slots.find(name).filter(|slot| slot.kept.is_some()) else { continue };
             let (agent, waiting) = (name.to_string(), waiting.waiting_from_outside());
-            self.world.tell(Happening::Worked { agent, waiting });
+            self.world.tell(SocietyEvent::Worked { agent, waiting });
         }
     }
 
@@ -339,10 +339,10 @@ impl Society {
 
     /// Gives up to `turns` turns, and returns the time of the next call. No agent has a turn while the queue of
     /// events is full.
-    pub fn run(&mut self, turns: u32) -> Outlook {
+    pub fn run(&mut self, turns: u32) -> NextRun {
         self.pass_time();
         for _ in 0..turns.min(DEVICE_TURNS_MAX) {
-            if self.exit_code.is_some() || locked(&self.world.happenings).is_full() {
+            if self.exit_code.is_some() || locked(&self.world.events).is_full() {
                 break;
             }
             let Some(name) = self.slots.next() else { break };
@@ -353,13 +353,13 @@ impl Society {
     }
 
     /// Takes the oldest event from the queue.
-    pub fn poll_happening(&mut self) -> Option<Happening> {
-        locked(&self.world.happenings).take()
+    pub fn poll_event(&mut self) -> Option<SocietyEvent> {
+        locked(&self.world.events).take()
     }
 
     /// Returns the number of reports that were lost because the host did not poll.
-    pub fn lost_happenings(&self) -> u64 {
-        locked(&self.world.happenings).lost()
+    pub fn lost_events(&self) -> u64 {
+        locked(&self.world.events).lost()
     }
 
     /// Returns the exit code, if an agent stopped the society.
@@ -367,18 +367,18 @@ impl Society {
         self.exit_code
     }
 
-    pub(crate) fn outlook(&mut self) -> Outlook {
+    pub(crate) fn outlook(&mut self) -> NextRun {
         if self.exit_code.is_some() {
-            return Outlook::Over;
+            return NextRun::Over;
         }
         if self.slots.has_next() {
-            return Outlook::Now;
+            return NextRun::Now;
         }
         let stop = locked(&self.world.stop).map(|(at, _)| at);
         let lease = locked(&self.world.df).poll_timeout();
         let end = Some(locked(&self.world.ams).next_end()).filter(|end| *end < Time::NEVER);
         let next = [self.slots.next_timer(), stop, lease, end].into_iter().flatten().min();
-        next.map_or(Outlook::Idle, Outlook::At)
+        next.map_or(NextRun::Idle, NextRun::At)
     }
 
     fn pass_time(&mut self) {
@@ -400,7 +400,7 @@ impl Society {
             locked(&self.world.ams).stop();
             self.settle();
             self.exit_code = Some(code);
-            self.world.tell(Happening::Stopped { code });
+            self.world.tell(SocietyEvent::Stopped { code });
         }
     }
 
@@ -438,7 +438,7 @@ impl Society {
                     Some(body) => {
                         self.slots.add(copy.name, body);
                         let _ = locked(&self.world.ams).step(copy, LifecycleStep::Start);
-                        self.world.tell(Happening::Created { agent: copy.name.to_string() });
+                        self.world.tell(SocietyEvent::Created { agent: copy.name.to_string() });
                     }
                     None => {
                         let why = EndReason::Failed("cannot be cloned".to_owned());
@@ -479,7 +479,7 @@ impl Society {
     }
 
     /// Moves an agent. A kept agent moves by way of the platform; other agents have no other place, unless their host
-    /// moves them ([`Society::depart`]).
+    /// moves them ([`DeviceSociety::depart`]).
     fn hop(&mut self, name: Symbol, request: &HopRequest) {
         let (to, is_attached) = (request.to, locked(&self.world.attached).is_some());
         let place = *locked(&self.world.place);
@@ -491,10 +491,10 @@ impl Society {
         } else if slot.kept.is_none() {
             HopError::NotMovable("its platform does not keep it".to_owned())
         } else {
-            slot.leaving = Some(Leaving { to, bytes: 0 });
+            slot.leaving = Some(LeavingAgent { to, bytes: 0 });
             // The platform must know the handled messages before it writes the state.
             self.tell_worked();
-            return self.world.tell(Happening::Leaving { agent: name.to_string(), to: to.to_string() });
+            return self.world.tell(SocietyEvent::Leaving { agent: name.to_string(), to: to.to_string() });
         };
         self.tell_stayed(name, to, why);
     }
@@ -530,7 +530,7 @@ impl Society {
     fn end(&mut self, agent: Aid, reason: EndReason) {
         let Some(mut slot) = self.slots.remove(agent.name) else { return };
         locked(&self.world.kept).remove(&agent.name);
-        self.world.tell(Happening::Ended { agent: agent.name.to_string(), reason: reason.to_string() });
+        self.world.tell(SocietyEvent::Ended { agent: agent.name.to_string(), reason: reason.to_string() });
         locked(&self.world.ams).handle_ended(agent, reason);
         locked(&self.world.df).handle_agent_ended(agent);
         locked(&self.world.topics).handle_agent_ended(agent.name);
@@ -568,7 +568,7 @@ impl Society {
             Some(message) => {
                 self.counters.left += 1;
                 report(&self.world, envelope, None);
-                self.world.tell(Happening::Sent { agent, message });
+                self.world.tell(SocietyEvent::Sent { agent, message });
             }
             None => self.bury(
                 Envelope { to: envelope.to, body: MessageBody::Owned(Box::new(message)) },
@@ -640,7 +640,7 @@ fn hop_error(why: &str, text: &str, to: Symbol, bytes: u64) -> HopError {
 }
 
 /// Reports a message, if the host listens.
-fn report(world: &World, envelope: &Envelope, dead: Option<DeadReason>) {
+fn report(world: &SocietyServices, envelope: &Envelope, dead: Option<DeadReason>) {
     if !*locked(&world.listened) {
         return;
     }
@@ -651,7 +651,7 @@ fn report(world: &World, envelope: &Envelope, dead: Option<DeadReason>) {
         content.truncate(end);
         content.push('…');
     }
-    world.tell(Happening::Said {
+    world.tell(SocietyEvent::Said {
         from: message.sender.name.to_string(),
         to: envelope.to.to_string(),
         performative: message.performative.to_string(),

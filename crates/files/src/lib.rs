@@ -156,9 +156,9 @@ mod tests {
 
     use super::*;
 
-    struct Scratch(PathBuf);
+    struct FilesScratch(PathBuf);
 
-    impl Scratch {
+    impl FilesScratch {
         fn new(name: &str) -> Self {
             let folder = std::env::temp_dir().join(format!("whimbrel-files-{}-{name}", std::process::id()));
             let _ = fs::remove_dir_all(&folder);
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    impl Drop for Scratch {
+    impl Drop for FilesScratch {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_is_made_is_private() {
-        let scratch = Scratch::new("made");
+        let scratch = FilesScratch::new("made");
         let inner = scratch.0.join("a/b");
         create_folder(&inner).unwrap();
         assert_eq!([&scratch.0, &scratch.0.join("a"), &inner].map(|folder| mode(folder)), [0o700; 3]);
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn wider_permissions_are_narrowed() {
-        let scratch = Scratch::new("narrowed");
+        let scratch = FilesScratch::new("narrowed");
         create_folder(&scratch.0).unwrap();
         let file = scratch.0.join("file");
         fs::write(&file, "old").unwrap();

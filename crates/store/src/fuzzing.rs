@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 
 use crate::embedded::{
-    ExportReader, Kind, Place, Record, Recovered, Scan, ScanFound, SegmentHeader, batch_of, export_of,
+    BatchPlace, ExportReader, RecordKind, RecoveredState, Scan, ScannedItem, SegmentHeader, SegmentRecord, batch_of,
+    export_of,
 };
 
 const STORE: u64 = 7;
 
 /// A record, as a target says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct RecordPiece {
     /// Kind of the record; any number.
     pub kind: u8,
     /// Partition.
@@ -22,16 +23,17 @@ pub struct Piece {
     pub bytes: Vec<u8>,
 }
 
-fn record(piece: &Piece) -> Record {
-    let kind = Kind::ALL.get(usize::from(piece.kind) % Kind::ALL.len()).copied().unwrap_or(Kind::Frame);
-    Record { kind, partition: piece.partition, epoch: piece.place, number: piece.place, lsn: piece.place }
+fn record(piece: &RecordPiece) -> SegmentRecord {
+    let kind =
+        RecordKind::ALL.get(usize::from(piece.kind) % RecordKind::ALL.len()).copied().unwrap_or(RecordKind::Frame);
+    SegmentRecord { kind, partition: piece.partition, epoch: piece.place, number: piece.place, lsn: piece.place }
 }
 
 /// A segment with these records, batch by batch.
-pub fn segment(batches: &[Vec<Piece>]) -> Vec<u8> {
+pub fn segment(batches: &[Vec<RecordPiece>]) -> Vec<u8> {
     let mut bytes = SegmentHeader { store: STORE, segment: 1, first_batch: 1, partitions: 16 }.write().to_vec();
     for (index, pieces) in batches.iter().enumerate() {
-        let place = Place { store: STORE, segment: 1, offset: bytes.len() as u64 };
+        let place = BatchPlace { store: STORE, segment: 1, offset: bytes.len() as u64 };
         let records = pieces.iter().map(|piece| (record(piece), piece.bytes.as_slice()));
         bytes.extend(batch_of(records, index as u64 + 1, place));
     }
@@ -39,23 +41,23 @@ pub fn segment(batches: &[Vec<Piece>]) -> Vec<u8> {
 }
 
 /// Reads a segment: returns each record that is reported as whole, and the bytes that remain after recovery.
-pub fn read_segment(bytes: &[u8], sealed: bool) -> Option<(Vec<Piece>, usize)> {
+pub fn read_segment(bytes: &[u8], sealed: bool) -> Option<(Vec<RecordPiece>, usize)> {
     let header = SegmentHeader::read(bytes).ok()?;
     let mut pieces = Vec::new();
     let end = Scan { bytes, header, sealed, flushed: 0, verify: true }.run(&mut |found| {
-        if let ScanFound::Record { header, payload, whole: true, .. } = found {
-            let Record { kind, partition, lsn, .. } = header.record;
-            pieces.push(Piece { kind: kind as u8, partition, place: lsn, bytes: payload.to_vec() });
+        if let ScannedItem::Record { header, payload, whole: true, .. } = found {
+            let SegmentRecord { kind, partition, lsn, .. } = header.record;
+            pieces.push(RecordPiece { kind: kind as u8, partition, place: lsn, bytes: payload.to_vec() });
         }
     });
-    let mut recovered = Recovered::new(16, None);
+    let mut recovered = RecoveredState::new(16, None);
     recovered.add(bytes, header, "segment", sealed, true);
     recovered.finish();
     Some((pieces, end.offset))
 }
 
 /// An export with these records.
-pub fn export(pieces: &[Piece]) -> Vec<u8> {
+pub fn export(pieces: &[RecordPiece]) -> Vec<u8> {
     export_of(pieces.iter().map(|piece| (record(piece), piece.bytes.as_slice())), 16)
 }
 
@@ -63,11 +65,11 @@ pub fn export(pieces: &[Piece]) -> Vec<u8> {
 ///
 /// # Errors
 /// The bytes are no export; the text says why.
-pub fn read_export(bytes: &[u8]) -> Result<Vec<Piece>, String> {
+pub fn read_export(bytes: &[u8]) -> Result<Vec<RecordPiece>, String> {
     let mut reader = ExportReader::new(bytes)?;
     let mut pieces = Vec::new();
-    while let Some((Record { kind, partition, lsn, .. }, bytes)) = reader.next()? {
-        pieces.push(Piece { kind: kind as u8, partition, place: lsn, bytes: bytes.to_vec() });
+    while let Some((SegmentRecord { kind, partition, lsn, .. }, bytes)) = reader.next()? {
+        pieces.push(RecordPiece { kind: kind as u8, partition, place: lsn, bytes: bytes.to_vec() });
     }
     Ok(pieces)
 }

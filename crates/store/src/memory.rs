@@ -54,14 +54,14 @@ pub type Faults = Box<dyn FnMut(Point<'_>) -> Fault + Send>;
 /// Store in memory.
 pub struct Memory {
     partitions: u16,
-    kept: Mutex<Kept>,
+    kept: Mutex<MemoryState>,
     faults: Mutex<Option<Faults>>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct MemoryState {
     away: bool,
-    journal: HashMap<u16, Log>,
+    journal: HashMap<u16, MemoryLog>,
     keys: BTreeMap<String, (Revision, Vec<u8>)>,
     revision: u64,
     blobs: HashMap<BlobHash, Vec<u8>>,
@@ -69,7 +69,7 @@ struct Kept {
 }
 
 #[derive(Default)]
-struct Log {
+struct MemoryLog {
     owned: Ownership,
     frames: BTreeMap<u64, Vec<u8>>,
 }
@@ -81,7 +81,7 @@ impl Default for Memory {
 }
 
 /// Outcome of a call under a fault: the number of steps that are done, and whether the caller learns of them.
-struct Course {
+struct FaultOutcome {
     done: usize,
     unknown: bool,
 }
@@ -107,12 +107,12 @@ impl Memory {
         self.kept().away = false;
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, MemoryState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decides the outcome of a call; `None` if the call has no effect.
-    fn course(&self, point: Point<'_>) -> Option<Course> {
+    fn course(&self, point: Point<'_>) -> Option<FaultOutcome> {
         let fault = match &mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(faults) => faults(point),
             None => Fault::None,
@@ -122,26 +122,31 @@ impl Memory {
             return None;
         }
         match fault {
-            Fault::None => Some(Course { done: usize::MAX, unknown: false }),
+            Fault::None => Some(FaultOutcome { done: usize::MAX, unknown: false }),
             Fault::Fails => None,
-            Fault::Unknown(done) => Some(Course { done, unknown: true }),
+            Fault::Unknown(done) => Some(FaultOutcome { done, unknown: true }),
             Fault::Crash(done) => {
                 // The effect of this call precedes the crash, as far as any caller can tell.
                 kept.away = true;
-                Some(Course { done, unknown: true })
+                Some(FaultOutcome { done, unknown: true })
             }
         }
     }
 
     /// Runs a call that is done or not; an unknown outcome is reported as a failure.
-    fn run<T>(&self, point: Point<'_>, work: impl FnOnce(&mut Kept) -> T) -> Result<T, StoreError> {
+    fn run<T>(&self, point: Point<'_>, work: impl FnOnce(&mut MemoryState) -> T) -> Result<T, StoreError> {
         let course = self.course(point).ok_or_else(away)?;
         let mut kept = self.kept();
         let outcome = (course.done > 0).then(|| work(&mut kept));
         outcome.filter(|_| !course.unknown).ok_or_else(away)
     }
 
-    fn write_key<T>(&self, key: &str, expected: Revision, work: impl FnOnce(&mut Kept) -> T) -> Result<T, WriteError> {
+    fn write_key<T>(
+        &self,
+        key: &str,
+        expected: Revision,
+        work: impl FnOnce(&mut MemoryState) -> T,
+    ) -> Result<T, WriteError> {
         let course = self.course(Point::WriteKey(key)).ok_or_else(|| WriteError::Retry(FAULT.to_owned()))?;
         let mut kept = self.kept();
         if course.done > 0 {
@@ -158,13 +163,13 @@ impl Memory {
     }
 }
 
-const FAULT: &str = "a fault that was asked for";
+const FAULT: &str = "injected fault";
 
 fn away() -> StoreError {
     StoreError::Away(FAULT.to_owned())
 }
 
-impl Kept {
+impl MemoryState {
     fn append(&mut self, append: &Append<'_>) -> Result<Lsn, AppendError> {
         if append.frame.len() > STORE_FRAME_BYTES_MAX {
             return Err(AppendError::TooBig { bytes: append.frame.len(), bytes_max: STORE_FRAME_BYTES_MAX });

@@ -13,9 +13,9 @@ type Tell = Box<dyn FnMut(Watched) + Send>;
 
 /// Watchers of a store.
 #[derive(Default)]
-pub struct Watchers(Vec<Weak<Watcher>>);
+pub struct Watchers(Vec<Weak<KeyWatcher>>);
 
-struct Watcher {
+struct KeyWatcher {
     prefix: String,
     untold: Mutex<Untold>,
     more: Condvar,
@@ -24,11 +24,11 @@ struct Watcher {
 #[derive(Default)]
 struct Untold {
     ended: bool,
-    order: VecDeque<Next>,
+    order: VecDeque<NextReport>,
     values: HashMap<String, Value>,
 }
 
-enum Next {
+enum NextReport {
     Key(String),
     Complete,
 }
@@ -47,11 +47,12 @@ impl Watchers {
     ) -> Result<Box<dyn Watch>, StoreError> {
         let mut untold = Untold::default();
         for (key, revision, value) in there.filter(|(key, ..)| key.starts_with(prefix)) {
-            untold.order.push_back(Next::Key(key.clone()));
+            untold.order.push_back(NextReport::Key(key.clone()));
             untold.values.insert(key.clone(), Some((revision, value.clone())));
         }
-        untold.order.push_back(Next::Complete);
-        let watcher = Arc::new(Watcher { prefix: prefix.to_owned(), untold: Mutex::new(untold), more: Condvar::new() });
+        untold.order.push_back(NextReport::Complete);
+        let watcher =
+            Arc::new(KeyWatcher { prefix: prefix.to_owned(), untold: Mutex::new(untold), more: Condvar::new() });
         self.0.retain(|watcher| watcher.strong_count() > 0);
         self.0.push(Arc::downgrade(&watcher));
         let teller = watcher.clone();
@@ -59,7 +60,7 @@ impl Watchers {
             .name("store-watch".to_owned())
             .spawn(move || teller.run(tell))
             .map_err(|error| StoreError::Away(format!("cannot begin to watch: {error}")))?;
-        Ok(Box::new(Watching { watcher, thread: Some(thread) }))
+        Ok(Box::new(WatchHandle { watcher, thread: Some(thread) }))
     }
 
     /// Reports a change of a key to its watchers.
@@ -68,14 +69,14 @@ impl Watchers {
             let mut untold = watcher.untold();
             let value = value.map(|(revision, bytes)| (revision, bytes.to_vec()));
             if untold.values.insert(key.to_owned(), value).is_none() {
-                untold.order.push_back(Next::Key(key.to_owned()));
+                untold.order.push_back(NextReport::Key(key.to_owned()));
             }
             watcher.more.notify_one();
         }
     }
 }
 
-impl Watcher {
+impl KeyWatcher {
     fn untold(&self) -> MutexGuard<'_, Untold> {
         self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,8 +95,8 @@ impl Watcher {
             }
             match untold.order.pop_front() {
                 None => untold = self.more.wait(untold).unwrap_or_else(PoisonError::into_inner),
-                Some(Next::Complete) => return Some(Watched::Complete),
-                Some(Next::Key(key)) => {
+                Some(NextReport::Complete) => return Some(Watched::Complete),
+                Some(NextReport::Key(key)) => {
                     return Some(match untold.values.remove(&key).flatten() {
                         Some((revision, value)) => Watched::Written(key, revision, value),
                         None => Watched::Removed(key),
@@ -107,14 +108,14 @@ impl Watcher {
 }
 
 /// Handle of a watch; the watcher runs as long as it lives.
-struct Watching {
-    watcher: Arc<Watcher>,
+struct WatchHandle {
+    watcher: Arc<KeyWatcher>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch for Watching {}
+impl Watch for WatchHandle {}
 
-impl Drop for Watching {
+impl Drop for WatchHandle {
     fn drop(&mut self) {
         self.watcher.untold().ended = true;
         self.watcher.more.notify_one();

@@ -11,7 +11,7 @@ use wasmparser::{
 use whimbrel_platform::limits::{MODULE_BYTES_MAX, MODULE_GLOBALS_MAX};
 
 use crate::abi;
-use crate::compile_cost::Effort;
+use crate::compile_cost::CompileCost;
 
 /// Hash of a module: SHA-256 of its bytes before admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,7 +68,7 @@ pub enum AdmissionError {
     Uncapturable(String),
     /// The module would take too much time and memory to compile.
     #[error("{}has {found} {what}: {max} are the most", function.map_or("it ".to_owned(), |index| format!("its function {index} ")))]
-    Effort {
+    CompileCost {
         /// Index of the function at fault, imports included; `None` for the module as a whole.
         function: Option<u32>,
         /// Number that was found.
@@ -152,15 +152,15 @@ pub(crate) fn invalid(error: wasmparser::BinaryReaderError) -> AdmissionError {
 /// Checks that the module is valid, and does not take too much to compile.
 fn validate(bytes: &[u8]) -> Result<(), AdmissionError> {
     let mut validator = Validator::new_with_features(features());
-    let (mut effort, mut allocations) = (Effort::default(), FuncValidatorAllocations::default());
+    let (mut cost, mut allocations) = (CompileCost::default(), FuncValidatorAllocations::default());
     for payload in Parser::new(0).parse_all(bytes) {
         match validator.payload(&payload.map_err(invalid)?).map_err(invalid)? {
             ValidPayload::Func(function, body) => {
                 let mut function = function.into_validator(allocations);
-                effort.add(&mut function, &body)?;
+                cost.add(&mut function, &body)?;
                 allocations = function.into_allocations();
             }
-            ValidPayload::Parser(_) => return Err(AdmissionError::Invalid("no module, but a component".to_owned())),
+            ValidPayload::Parser(_) => return Err(AdmissionError::Invalid("a component, not a module".to_owned())),
             ValidPayload::Ok | ValidPayload::End(_) => {}
         }
     }

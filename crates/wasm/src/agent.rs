@@ -15,27 +15,27 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
 
 use crate::abi::code;
-use crate::call_state::{Call, Suspended, Wait};
-use crate::frame::{FrameWriter, read_message, read_template, write_value};
-use crate::guest::{Breach, Course, Requests, Used};
-use crate::guest_state::{Mind, Outline};
+use crate::call_state::{SuspendableCall, Suspended, WaitCondition};
+use crate::frame::{GuestFrameWriter, read_message, read_template, write_value};
+use crate::guest::{Breach, CallPhase, Requests, Used};
+use crate::guest_state::{GuestState, Outline};
 use crate::host::Host;
 use crate::inbox;
 use crate::live_guest::{Live, LiveError, PAGE};
 use crate::module::Module;
 use crate::processor_time::ran;
-use crate::provenance::Line;
+use crate::provenance::Provenance;
 
 /// Agent of a WebAssembly module.
 pub struct WasmAgent {
     module: Arc<Module>,
     /// Path at which the module was found.
     path: Symbol,
-    mind: Arc<Mutex<Mind>>,
+    guest_state: Arc<Mutex<GuestState>>,
     /// Stay on this node: since the first turn here, or since a hop to this node was accepted.
     stay: Option<Box<Stay>>,
     /// Provenance: known as the stay is, or from the state.
-    line: Option<Arc<Line>>,
+    provenance: Option<Arc<Provenance>>,
     /// Size of the state that the agent came with: pages of memory beyond its module's, and bytes that differ.
     more_pages: u32,
     changes_bytes: u64,
@@ -67,15 +67,26 @@ impl WasmAgent {
             // Options that nest too deeply for guests are left out: a project cannot write them.
             write_value(&Value::map(pairs), &mut bytes).unwrap_or_else(|_| bytes.clear());
         }
-        Self::of(module, path, Mind::new(bytes), Outline::default())
+        Self::of(module, path, GuestState::new(bytes), Outline::default())
     }
 
-    fn of(module: Arc<Module>, path: Symbol, mind: Mind, outline: Outline) -> Self {
-        let mind = Arc::new(Mutex::new(mind));
-        let Outline { line, more_pages, changes_bytes } = outline;
+    fn of(module: Arc<Module>, path: Symbol, guest_state: GuestState, outline: Outline) -> Self {
+        let guest_state = Arc::new(Mutex::new(guest_state));
+        let Outline { provenance, more_pages, changes_bytes } = outline;
         // No memory has so many pages: the state is refused later for its size.
         let more_pages = u32::try_from(more_pages).unwrap_or(u32::MAX);
-        Self { module, path, mind, stay: None, line, more_pages, changes_bytes, hop: None, recalls: 0, saved: false }
+        Self {
+            module,
+            path,
+            guest_state,
+            stay: None,
+            provenance,
+            more_pages,
+            changes_bytes,
+            hop: None,
+            recalls: 0,
+            saved: false,
+        }
     }
 
     /// Restores an agent from its saves; the last whole state counts.
@@ -88,18 +99,18 @@ impl WasmAgent {
             State::Same => None,
         });
         let last = last.ok_or_else(|| "its state was not kept whole".to_owned())?;
-        let (mind, outline) = Mind::from_snapshot(last, now).map_err(|error| error.to_string())?;
-        Ok(Self::of(module, path, mind, outline))
+        let (guest_state, outline) = GuestState::from_snapshot(last, now).map_err(|error| error.to_string())?;
+        Ok(Self::of(module, path, guest_state, outline))
     }
 
-    fn mind(&self) -> MutexGuard<'_, Mind> {
-        self.mind.lock().unwrap_or_else(PoisonError::into_inner)
+    fn guest_state(&self) -> MutexGuard<'_, GuestState> {
+        self.guest_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the provenance into the state, if it is known.
-    fn note_line(&self) {
-        if let Some(line) = &self.line {
-            self.mind().note_line(line);
+    fn note_provenance(&self) {
+        if let Some(provenance) = &self.provenance {
+            self.guest_state().note_provenance(provenance);
         }
     }
 
@@ -112,8 +123,9 @@ impl WasmAgent {
         let described = turn.services.directory().and_then(|directory| directory.with_ams(|ams| ams.describe(aid)));
         let owner = described.flatten().map(|described| described.owner).unwrap_or_default();
         let host = &self.module.host;
-        let line = self.line.get_or_insert_with(|| host.share_line(Line::of(owner, turn.services.node())));
-        let stay = Stay::begin(host, aid.name, line, turn.services)?;
+        let provenance =
+            self.provenance.get_or_insert_with(|| host.share_provenance(Provenance::of(owner, turn.services.node())));
+        let stay = Stay::begin(host, aid.name, provenance, turn.services)?;
         let terms = Arc::clone(&stay.terms);
         self.stay = Some(Box::new(stay));
         Ok(terms)
@@ -122,13 +134,14 @@ impl WasmAgent {
     /// Accepts the agent, or its clone, from another node: its stay begins, unless the policy or a quota forbids it.
     fn take_in(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
         let Arrival { name, owner, from, clone_of, services } = *arrival;
-        let line = self.line.take().unwrap_or_else(|| Line::of(owner, from));
-        let line = clone_of.map_or_else(|| Arc::clone(&line), |original| line.of_clone(original));
-        let first_name = line.first_name(name);
+        let provenance = self.provenance.take().unwrap_or_else(|| Provenance::of(owner, from));
+        let provenance = clone_of.map_or_else(|| Arc::clone(&provenance), |original| provenance.of_clone(original));
+        let first_name = provenance.first_name(name);
         if services.policy().favours(name, first_name, services.node()) {
             return Err(format!("the policy has other rules for {name} than for {first_name}, whose clone it is"));
         }
-        let mut stay = Stay::begin(&self.module.host, name, &line, services).map_err(|breach| breach.to_string())?;
+        let mut stay =
+            Stay::begin(&self.module.host, name, &provenance, services).map_err(|breach| breach.to_string())?;
         let wanted = self.module.image.len as u64 + u64::from(self.more_pages) * PAGE as u64;
         let max = stay.terms.memory_bytes;
         if wanted > max as u64 {
@@ -138,12 +151,12 @@ impl WasmAgent {
         if self.changes_bytes > wanted + PAGE as u64 {
             return Err(format!("its state says {} bytes of a memory of {wanted}", self.changes_bytes));
         }
-        self.mind().check(&self.module).map_err(|error| error.to_string())?;
+        self.guest_state().check(&self.module).map_err(|error| error.to_string())?;
         if let Some(share) = stay.used.share() {
             share.grow(wanted, &stay.terms.owner).map_err(|breach| breach.to_string())?;
         }
         self.stay = Some(Box::new(stay));
-        self.line = Some(self.module.host.share_line(line));
+        self.provenance = Some(self.module.host.share_provenance(provenance));
         Ok(())
     }
 
@@ -157,29 +170,29 @@ impl WasmAgent {
     fn work(&mut self, turn: &mut Turn<'_>) -> Result<Next, LiveError> {
         let terms = self.arrive(turn)?;
         let began = is_metered(&terms).then(ran);
-        let mind = Arc::clone(&self.mind);
-        let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
-        let live = mind.enter(&self.mind, &self.module, &terms)?;
+        let guest_state = Arc::clone(&self.guest_state);
+        let mut guest_state = guest_state.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = guest_state.enter(&self.guest_state, &self.module, &terms)?;
         let (hop, budget) = (self.hop.take(), turn.budget);
         let recalls = std::mem::take(&mut self.recalls);
-        let affairs = &mut live.store.data_mut().affairs;
-        affairs.recalls = affairs.recalls.wrapping_add(recalls);
+        let call_state = &mut live.store.data_mut().call_state;
+        call_state.recalls = call_state.recalls.wrapping_add(recalls);
         if let Some(Hop::IsClone { .. }) = hop.as_deref() {
-            affairs.be_clone();
+            call_state.be_clone();
         }
-        let hop = hop.map(|hop| News { hop, is_recalled: recalls > 0 });
+        let hop = hop.map(|hop| HopResult { hop, is_recalled: recalls > 0 });
         if let Some(stay) = &mut self.stay {
             stay.lend(live, began)?;
         }
         let mut news = hop;
-        let next = Visit { live: &mut *live, turn: &mut *turn, budget }.go(&mut news)?;
-        if let Some(News { hop, .. }) = news {
+        let next = GuestTurn { live: &mut *live, turn: &mut *turn, budget }.go(&mut news)?;
+        if let Some(HopResult { hop, .. }) = news {
             // The first call took the whole turn. The guest is told the outcome in the next one.
-            let affairs = &mut live.store.data_mut().affairs;
-            affairs.recalls = affairs.recalls.wrapping_sub(recalls);
+            let call_state = &mut live.store.data_mut().call_state;
+            call_state.recalls = call_state.recalls.wrapping_sub(recalls);
             (self.hop, self.recalls) = (Some(hop), self.recalls + recalls);
         }
-        let wants = &mut live.store.data_mut().affairs.wants;
+        let wants = &mut live.store.data_mut().call_state.wants;
         *wants = match &next {
             // The node that restores the agent tells it the outcome.
             Next::Hop(request) if request.mode == HopMode::Move => Some(request.to),
@@ -192,8 +205,8 @@ impl WasmAgent {
     }
 
     fn fail(&mut self, error: &LiveError, turn: &mut Turn<'_>) -> Next {
-        let (reason, last_words) = (error.to_string(), self.mind().take_last_words());
-        *self.mind() = Mind::Gone;
+        let (reason, last_words) = (error.to_string(), self.guest_state().take_last_words());
+        *self.guest_state() = GuestState::Gone;
         if matches!(error, LiveError::Breach(Breach::Ended)) {
             // The agent was ended from outside, so it is not at fault.
             say_last_words(&last_words, turn, "it was ended");
@@ -219,18 +232,18 @@ impl WasmAgent {
 
 impl Stay {
     /// Begins the stay of an agent of this name and provenance.
-    fn begin(host: &Host, name: Symbol, line: &Line, services: &dyn Services) -> Result<Self, Breach> {
+    fn begin(host: &Host, name: Symbol, provenance: &Provenance, services: &dyn Services) -> Result<Self, Breach> {
         let node = services.node();
-        let [who, first] = [name, line.first_name(name)].map(|name| Principal::Agent { name, node });
+        let [who, first] = [name, provenance.first_name(name)].map(|name| Principal::Agent { name, node });
         let terms = services.policy().terms_of_descendant(who, first);
         let now = services.now();
-        let is_clone = line.ancestor.is_some();
+        let is_clone = provenance.ancestor.is_some();
         let share = match is_clone || terms.owner != OwnerTerms::default() {
-            true => Some(host.owners.enter(&line.owner, is_clone, now, &terms.owner)?),
+            true => Some(host.owners.enter(&provenance.owner, is_clone, now, &terms.owner)?),
             false => None,
         };
-        let holder = terms.storage.then(|| Box::new(line.holder(name)));
-        let before = host.lately.comes(name);
+        let holder = terms.storage.then(|| Box::new(provenance.holder(name)));
+        let before = host.recent_usage.comes(name);
         let since = before.map_or(now, |before| before.since.min(now));
         Ok(Self { terms: host.share(terms), since, used: Used::of(name, before, share, holder) })
     }
@@ -304,7 +317,7 @@ impl AgentBody for WasmAgent {
     }
 
     fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
-        self.mind().snapshot(now)
+        self.guest_state().snapshot(now)
     }
 
     fn origin(&self) -> Option<Origin> {
@@ -312,23 +325,23 @@ impl AgentBody for WasmAgent {
     }
 
     fn duplicate(&self, now: Time) -> Option<Box<dyn AgentBody>> {
-        let (mind, outline) = Mind::from_snapshot(&self.snapshot(now)?, now).ok()?;
-        let mut copy = Self::of(Arc::clone(&self.module), self.path, mind, outline);
+        let (guest_state, outline) = GuestState::from_snapshot(&self.snapshot(now)?, now).ok()?;
+        let mut copy = Self::of(Arc::clone(&self.module), self.path, guest_state, outline);
         // The provenance of the clone is noted when the clone is admitted.
-        copy.line = self.line.clone();
+        copy.provenance = self.provenance.clone();
         Some(Box::new(copy))
     }
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
-        let last_words = self.mind().take_last_words();
+        let last_words = self.guest_state().take_last_words();
         say_last_words(&last_words, turn, "it was ended");
         let Some(export) = self.module.exports.stop else { return };
         let Ok(terms) = self.arrive(turn) else { return };
         let began = is_metered(&terms).then(ran);
-        let mind = Arc::clone(&self.mind);
-        let mut mind = mind.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(live) = mind.enter(&self.mind, &self.module, &terms) else { return };
-        if live.store.data().affairs.suspended.is_some() {
+        let guest_state = Arc::clone(&self.guest_state);
+        let mut guest_state = guest_state.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(live) = guest_state.enter(&self.guest_state, &self.module, &terms) else { return };
+        if live.store.data().call_state.suspended.is_some() {
             return;
         }
         live.store.data_mut().requests = Requests::default();
@@ -366,7 +379,7 @@ impl AgentBody for WasmAgent {
 impl Durable for WasmAgent {
     fn save_whole(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         // The state records the provenance: another node may restore the agent and not know it.
-        self.note_line();
+        self.note_provenance();
         let Some(state) = self.snapshot(now) else { return false };
         out.extend_from_slice(&state);
         self.saved = true;
@@ -381,12 +394,12 @@ impl Durable for WasmAgent {
 
 impl Mobile for WasmAgent {
     fn before_hop(&mut self) {
-        self.note_line();
-        self.mind().forget_wants();
+        self.note_provenance();
+        self.guest_state().forget_wants();
         if let Some(Stay { since, used, .. }) = self.stay.as_deref() {
-            used.leaves(*since, &self.module.host.lately);
+            used.leaves(*since, &self.module.host.recent_usage);
         }
-        if let Mind::Live { live, .. } = &mut *self.mind() {
+        if let GuestState::Live { live, .. } = &mut *self.guest_state() {
             for (at, length) in std::mem::take(&mut live.store.data_mut().requests.discard) {
                 live.clear(at, length as usize);
             }
@@ -402,7 +415,7 @@ impl Mobile for WasmAgent {
     }
 
     fn awaits_hop(&self) -> Option<HopRequest> {
-        let to = self.mind().wants().filter(|_| self.hop.is_none())?;
+        let to = self.guest_state().wants().filter(|_| self.hop.is_none())?;
         Some(HopRequest { to, mode: HopMode::Move })
     }
 
@@ -415,7 +428,7 @@ impl Inspectable for WasmAgent {
     fn inspect(&mut self, _look: Look, now: Time) -> Inspection {
         let mut details =
             vec![Detail::new("module", self.path.as_str()), Detail::new("sha-256", self.module.hash.to_string())];
-        details.extend(self.mind().describe(now));
+        details.extend(self.guest_state().describe(now));
         if let Some(until) = self.stay.as_ref().map(|stay| stay.until()).filter(|until| *until < Time::NEVER) {
             let left = until.max(now) - now;
             details.push(Detail::new("to live", format!("{} s more", left.as_secs())));
@@ -425,12 +438,12 @@ impl Inspectable for WasmAgent {
 
     fn upkeep(&mut self, made: Upkeep, now: Time) -> Upkeep {
         let Some(stay) = &self.stay else { return made };
-        let memory = match &*self.mind() {
-            Mind::Live { live, .. } => live.memory_bytes(),
+        let memory = match &*self.guest_state() {
+            GuestState::Live { live, .. } => live.memory_bytes(),
             // Only a guest in memory takes memory of the quota.
-            Mind::New | Mind::Frozen(_) | Mind::Gone => 0,
+            GuestState::New | GuestState::Frozen(_) | GuestState::Gone => 0,
         };
-        let owner = self.line.as_ref().map(|line| line.owner.to_string()).unwrap_or_default();
+        let owner = self.provenance.as_ref().map(|provenance| provenance.owner.to_string()).unwrap_or_default();
         let Terms { room, .. } = *stay.terms;
         let storage = stay.used.holder().map(|holder| (holder.clone(), room));
         Upkeep { owner, quotas: stay.quotas(memory, now), storage, ..made }
@@ -446,13 +459,13 @@ impl Owned for WasmAgent {
     }
 
     fn disown(&mut self) {
-        self.line = None;
+        self.provenance = None;
     }
 
     fn expired(&mut self) {
         // The end of a lifetime is no failure, so no last words are sent. Any agent that relied on this one has
         // waited as long.
-        self.mind().take_last_words();
+        self.guest_state().take_last_words();
     }
 }
 
@@ -494,22 +507,22 @@ pub(crate) fn is_to_agents(message: &AclMessage) -> bool {
 }
 
 /// Outcome of a hop, for the guest.
-struct News {
+struct HopResult {
     hop: Box<Hop>,
     /// True if the outcome is due to a recall.
     is_recalled: bool,
 }
 
 /// Turn of a guest.
-struct Visit<'a, 't> {
+struct GuestTurn<'a, 't> {
     live: &'a mut Live,
     turn: &'a mut Turn<'t>,
     budget: u32,
 }
 
-impl Visit<'_, '_> {
-    fn go(&mut self, news: &mut Option<News>) -> Result<Next, LiveError> {
-        if !self.live.store.data().affairs.started
+impl GuestTurn<'_, '_> {
+    fn go(&mut self, news: &mut Option<HopResult>) -> Result<Next, LiveError> {
+        if !self.live.store.data().call_state.started
             && let Some(next) = self.start()?
         {
             return Ok(next);
@@ -523,58 +536,58 @@ impl Visit<'_, '_> {
             self.budget -= 1;
             let step = if self.is_suspended() { self.resume()? } else { self.step()? };
             match step {
-                Step::Done => {}
-                Step::Leave(next) => return Ok(next),
-                Step::Rest => return Ok(self.rest()),
+                TurnStep::Done => {}
+                TurnStep::Leave(next) => return Ok(next),
+                TurnStep::Rest => return Ok(self.rest()),
             }
         }
         Ok(Next::Ready)
     }
 
     fn start(&mut self) -> Result<Option<Next>, LiveError> {
-        let affairs = &mut self.live.store.data_mut().affairs;
-        affairs.started = true;
-        let options = std::mem::take(&mut affairs.options);
+        let call_state = &mut self.live.store.data_mut().call_state;
+        call_state.started = true;
+        let options = std::mem::take(&mut call_state.options);
         if options.is_empty() {
-            return self.hand(&Value::map([]), |ptr, len| Call::Start { ptr, len });
+            return self.hand(&Value::map([]), |ptr, len| SuspendableCall::Start { ptr, len });
         }
         let (ptr, len) = self.live.hand_over(&options)?;
-        self.call(Call::Start { ptr, len })
+        self.call(SuspendableCall::Start { ptr, len })
     }
 
     fn is_suspended(&self) -> bool {
-        self.live.store.data().affairs.suspended.is_some()
+        self.live.store.data().call_state.suspended.is_some()
     }
 
     fn rest(&self) -> Next {
-        match self.live.store.data().affairs.next() {
+        match self.live.store.data().call_state.next() {
             Time::NEVER => Next::Wait,
             at => Next::WaitUntil(at),
         }
     }
 
     /// Handles a due timer or a message, if there is one.
-    fn step(&mut self) -> Result<Step, LiveError> {
-        let call = if let Some(tag) = self.live.store.data_mut().affairs.take_due(self.turn.now) {
-            Call::Timer(tag)
+    fn step(&mut self) -> Result<TurnStep, LiveError> {
+        let call = if let Some(tag) = self.live.store.data_mut().call_state.take_due(self.turn.now) {
+            SuspendableCall::Timer(tag)
         } else if let Some(message) = self.turn.mailbox.take() {
             match self.hand_message(&message)? {
                 Some(call) => call,
-                None => return Ok(Step::Done),
+                None => return Ok(TurnStep::Done),
             }
         } else {
-            return Ok(Step::Rest);
+            return Ok(TurnStep::Rest);
         };
-        Ok(self.call(call)?.map_or(Step::Done, Step::Leave))
+        Ok(self.call(call)?.map_or(TurnStep::Done, TurnStep::Leave))
     }
 
     /// Passes a message to the guest; `None` if the guest cannot read it.
-    fn hand_message(&mut self, message: &MessageBody) -> Result<Option<Call>, LiveError> {
+    fn hand_message(&mut self, message: &MessageBody) -> Result<Option<SuspendableCall>, LiveError> {
         let platform = self.turn.services.platform();
         FRAMES.with_borrow_mut(|frames| match frames.write(message, platform) {
             Ok(frame) => {
                 let (ptr, len) = self.live.hand_over(frame)?;
-                Ok(Some(Call::Handle { ptr, len }))
+                Ok(Some(SuspendableCall::Handle { ptr, len }))
             }
             Err(why) => {
                 inbox::refuse(message, why, self.turn);
@@ -584,7 +597,11 @@ impl Visit<'_, '_> {
     }
 
     /// Passes a value to the guest, and calls it.
-    fn hand(&mut self, value: &Value, call: impl FnOnce(u32, u32) -> Call) -> Result<Option<Next>, LiveError> {
+    fn hand(
+        &mut self,
+        value: &Value,
+        call: impl FnOnce(u32, u32) -> SuspendableCall,
+    ) -> Result<Option<Next>, LiveError> {
         let mut bytes = Vec::new();
         write_value(value, &mut bytes).map_err(|why| LiveError::Trap(why.to_string()))?;
         let (ptr, len) = self.live.hand_over(&bytes)?;
@@ -592,8 +609,8 @@ impl Visit<'_, '_> {
     }
 
     /// Tells the guest the outcome of its hop.
-    fn tell(&mut self, news: &News) -> Result<Option<Next>, LiveError> {
-        if let Some(Suspended { wait: Wait::Hop, .. }) = self.live.store.data().affairs.suspended {
+    fn tell(&mut self, news: &HopResult) -> Result<Option<Next>, LiveError> {
+        if let Some(Suspended { wait: WaitCondition::Hop, .. }) = self.live.store.data().call_state.suspended {
             let answer = match &*news.hop {
                 // The guest wanted another destination.
                 Hop::Arrived { .. } if news.is_recalled => {
@@ -610,23 +627,23 @@ impl Visit<'_, '_> {
             return Ok(None);
         }
         let news = news.to_value(self.turn.services.node());
-        self.hand(&news, |ptr, len| Call::AfterMove { ptr, len })
+        self.hand(&news, |ptr, len| SuspendableCall::AfterMove { ptr, len })
     }
 
     /// Continues a suspended call, if its condition is met.
-    fn resume(&mut self) -> Result<Step, LiveError> {
+    fn resume(&mut self) -> Result<TurnStep, LiveError> {
         let guest = self.live.store.data_mut();
-        let Some(Suspended { wait, .. }) = &guest.affairs.suspended else { return Ok(Step::Done) };
+        let Some(Suspended { wait, .. }) = &guest.call_state.suspended else { return Ok(TurnStep::Done) };
         let answer = match wait {
             // Outcomes of hops are told before this point, so none will come.
-            Wait::Hop => Some(guest.refuse(code::STAYED, "the hop was interrupted")),
-            Wait::Until(until) => (*until <= self.turn.now).then_some(0),
-            Wait::Message { template, until } => {
+            WaitCondition::Hop => Some(guest.refuse(code::STAYED, "the hop was interrupted")),
+            WaitCondition::Until(until) => (*until <= self.turn.now).then_some(0),
+            WaitCondition::Message { template, until } => {
                 let until = *until;
                 let template = template.clone();
                 // The template came with a state, perhaps from a stranger.
                 let template = guest.naming(|_| read_template(&template))?;
-                let template = template.map_err(|_| Breach::Nonsense("its template is none"))?;
+                let template = template.map_err(|_| Breach::Nonsense("its template is invalid"))?;
                 match inbox::frame_of_next(self.turn, &template) {
                     Some(frame) => Some(guest.hold(frame)),
                     None if until <= self.turn.now => Some(guest.refuse(code::TIMEOUT, "no such message came in time")),
@@ -635,41 +652,43 @@ impl Visit<'_, '_> {
             }
         };
         match answer {
-            Some(answer) => Ok(self.go_on(answer)?.map_or(Step::Done, Step::Leave)),
-            None => Ok(Step::Rest),
+            Some(answer) => Ok(self.go_on(answer)?.map_or(TurnStep::Done, TurnStep::Leave)),
+            None => Ok(TurnStep::Rest),
         }
     }
 
     /// Continues a suspended call with this answer.
     fn go_on(&mut self, answer: i32) -> Result<Option<Next>, LiveError> {
-        let Some(Suspended { call, .. }) = self.live.store.data_mut().affairs.suspended.take() else { return Ok(None) };
+        let Some(Suspended { call, .. }) = self.live.store.data_mut().call_state.suspended.take() else {
+            return Ok(None);
+        };
         self.live.start_rewinding()?;
-        self.live.store.data_mut().course = Course::Rewinding(answer);
+        self.live.store.data_mut().course = CallPhase::Rewinding(answer);
         self.call(call)
     }
 
     /// Calls the guest. Returns the end of its turn, if the call ends it.
-    fn call(&mut self, call: Call) -> Result<Option<Next>, LiveError> {
+    fn call(&mut self, call: SuspendableCall) -> Result<Option<Next>, LiveError> {
         let guest = self.live.store.data_mut();
-        let was_waiting = matches!(guest.course, Course::Rewinding(_));
+        let was_waiting = matches!(guest.course, CallPhase::Rewinding(_));
         (guest.may_suspend, guest.requests) = (true, Requests::default());
         let answer = self.live.during(self.turn, |live| live.call(call));
         self.live.store.data_mut().may_suspend = false;
         let answer = answer?;
         match std::mem::take(&mut self.live.store.data_mut().course) {
-            Course::Unwinding(wait) => {
+            CallPhase::Unwinding(wait) => {
                 self.live.stop_unwinding()?;
                 self.live.keep_inbox();
                 let guest = self.live.store.data_mut();
-                if wait != Wait::Hop {
+                if wait != WaitCondition::Hop {
                     // An earlier request to depart is void: its call has not ended.
                     guest.requests.hop = None;
                 }
-                guest.affairs.suspended = Some(Suspended { call, wait });
+                guest.call_state.suspended = Some(Suspended { call, wait });
             }
-            Course::Rewinding(_) => return Err(Breach::Suspension("it did not come back to where it waited").into()),
-            Course::Straight if was_waiting => self.live.clear_unwound(),
-            Course::Straight => {}
+            CallPhase::Rewinding(_) => return Err(Breach::Suspension("it did not come back to where it waited").into()),
+            CallPhase::Straight if was_waiting => self.live.clear_unwound(),
+            CallPhase::Straight => {}
         }
         if answer != 0 && !self.is_suspended() {
             return Err(LiveError::Answer(answer));
@@ -695,7 +714,7 @@ impl Visit<'_, '_> {
 }
 
 /// Result of a step.
-enum Step {
+enum TurnStep {
     /// The guest may have more to do.
     Done,
     /// The turn ends.
@@ -706,10 +725,10 @@ enum Step {
 
 thread_local! {
     /// Buffer in which messages are encoded for guests.
-    static FRAMES: RefCell<FrameWriter> = RefCell::default();
+    static FRAMES: RefCell<GuestFrameWriter> = RefCell::default();
 }
 
-impl News {
+impl HopResult {
     /// Converts the outcome to the argument of `whim_after_move`.
     fn to_value(&self, here: Symbol) -> Value {
         let text = |text: &str| Value::Str(text.into());

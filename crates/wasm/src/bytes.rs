@@ -19,11 +19,11 @@ pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Reader of a state.
-pub(crate) struct Input<'a> {
+pub(crate) struct StateReader<'a> {
     left: &'a [u8],
 }
 
-impl<'a> Input<'a> {
+impl<'a> StateReader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { left: bytes }
     }

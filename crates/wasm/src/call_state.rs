@@ -7,12 +7,12 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::limits::{GUEST_LAST_WORDS_BYTES_MAX, GUEST_TEMPLATE_BYTES_MAX, GUEST_TIMERS_MAX};
 
-use crate::bytes::{BadBytes, Input, put_bytes, put_varint};
-use crate::provenance::Line;
+use crate::bytes::{BadBytes, StateReader, put_bytes, put_varint};
+use crate::provenance::Provenance;
 
 /// State of a guest between two calls; see the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Affairs {
+pub(crate) struct CallState {
     /// True after the first call.
     pub started: bool,
     /// Options for the first call, as a value. Empty after that call.
@@ -26,7 +26,7 @@ pub(crate) struct Affairs {
     /// Address of the area to which calls are unwound; 0 if no call ever was.
     pub unwind_at: u32,
     /// Provenance, if the agent has been on another node, or leaves this one.
-    pub line: Option<Arc<Line>>,
+    pub provenance: Option<Arc<Provenance>>,
     /// Number of recalls.
     pub recalls: u32,
     /// Number that distinguishes the agent from earlier and later ones of its name; 0 if the guest never asked for
@@ -43,9 +43,9 @@ pub(crate) struct Affairs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Suspended {
     /// Export that was called, with its arguments.
-    pub call: Call,
+    pub call: SuspendableCall,
     /// Condition under which the call continues.
-    pub wait: Wait,
+    pub wait: WaitCondition,
 }
 
 impl Suspended {
@@ -53,10 +53,12 @@ impl Suspended {
     pub fn describe(&self, now: Time) -> String {
         let left = |until: Time| format!("{} ms", (until.max(now) - now).as_millis());
         let what = match &self.wait {
-            Wait::Message { until, .. } if *until < Time::NEVER => format!("a message, {} more at most", left(*until)),
-            Wait::Message { .. } => "a message".to_owned(),
-            Wait::Until(until) => format!("{} more", left(*until)),
-            Wait::Hop => "what becomes of a hop".to_owned(),
+            WaitCondition::Message { until, .. } if *until < Time::NEVER => {
+                format!("a message, {} more at most", left(*until))
+            }
+            WaitCondition::Message { .. } => "a message".to_owned(),
+            WaitCondition::Until(until) => format!("{} more", left(*until)),
+            WaitCondition::Hop => "what becomes of a hop".to_owned(),
         };
         format!("the middle of a call, waiting for {what}")
     }
@@ -64,7 +66,7 @@ impl Suspended {
 
 /// Call of an export that may suspend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
+pub(crate) enum SuspendableCall {
     Start { ptr: u32, len: u32 },
     Handle { ptr: u32, len: u32 },
     Timer(i64),
@@ -73,7 +75,7 @@ pub(crate) enum Call {
 
 /// Condition under which a suspended call continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
+pub(crate) enum WaitCondition {
     /// A message matches this template (a frame), or the time is over.
     Message { template: Vec<u8>, until: Time },
     /// The time has come.
@@ -82,7 +84,7 @@ pub(crate) enum Wait {
     Hop,
 }
 
-impl Affairs {
+impl CallState {
     /// Sets the timer `tag` to `at`, in place of an earlier time.
     pub fn set_timer(&mut self, at: Time, tag: i64) {
         self.cancel_timer(tag);
@@ -116,8 +118,8 @@ impl Affairs {
     /// Returns the time at which the guest has something to do without a message; [`Time::NEVER`] if never.
     pub fn next(&self) -> Time {
         match self.suspended.as_ref().map(|suspended| &suspended.wait) {
-            Some(Wait::Message { until, .. } | Wait::Until(until)) => *until,
-            Some(Wait::Hop) => Time::NEVER,
+            Some(WaitCondition::Message { until, .. } | WaitCondition::Until(until)) => *until,
+            Some(WaitCondition::Hop) => Time::NEVER,
             None => self.timers.first().map_or(Time::NEVER, |(due, _)| *due),
         }
     }
@@ -132,14 +134,14 @@ impl Affairs {
             | flag(self.suspended.is_some(), flag::SUSPENDED)
             | flag(self.unwind_at != 0, flag::UNWIND)
             | flag(!self.options.is_empty(), flag::OPTIONS)
-            | flag(self.line.is_some(), flag::LINE)
+            | flag(self.provenance.is_some(), flag::PROVENANCE)
             | flag(self.recalls != 0, flag::RECALLS)
             | flag(self.life != 0, flag::LIFE)
             | flag(!self.last_words.is_empty(), flag::LAST_WORDS)
             | flag(self.wants.is_some(), flag::WANTS);
         put_varint(flags, out);
-        if let Some(line) = &self.line {
-            line.write(out);
+        if let Some(provenance) = &self.provenance {
+            provenance.write(out);
         }
         if !self.options.is_empty() {
             put_bytes(&self.options, out);
@@ -176,18 +178,18 @@ impl Affairs {
     }
 
     /// Decodes a state, with its times relative to `now`.
-    pub fn read(input: &mut Input<'_>, now: Time) -> Result<Self, BadBytes> {
+    pub fn read(input: &mut StateReader<'_>, now: Time) -> Result<Self, BadBytes> {
         let flags = input.varint()?;
         let has = |flag| flags & flag != 0;
         if flags & !flag::ALL != 0 {
             return Err(BadBytes);
         }
-        let mut affairs = Self { started: has(flag::STARTED), ..Self::default() };
-        if has(flag::LINE) {
-            affairs.line = Some(Line::read(input)?);
+        let mut state = Self { started: has(flag::STARTED), ..Self::default() };
+        if has(flag::PROVENANCE) {
+            state.provenance = Some(Provenance::read(input)?);
         }
         if has(flag::OPTIONS) {
-            affairs.options = input.bytes()?.to_vec();
+            state.options = input.bytes()?.to_vec();
         }
         if has(flag::TIMERS) {
             let count = input.length()?;
@@ -196,36 +198,37 @@ impl Affairs {
             }
             for _ in 0..count {
                 let at = time(input, now)?;
-                affairs.set_timer(at, input.u64()? as i64);
+                state.set_timer(at, input.u64()? as i64);
             }
         }
         if has(flag::HELD) {
-            affairs.held = input.bytes()?.to_vec();
+            state.held = input.bytes()?.to_vec();
         }
         if has(flag::SUSPENDED) {
-            affairs.suspended = Some(Suspended { call: Call::read(input)?, wait: Wait::read(input, now)? });
+            state.suspended =
+                Some(Suspended { call: SuspendableCall::read(input)?, wait: WaitCondition::read(input, now)? });
         }
         if has(flag::UNWIND) {
-            affairs.unwind_at = small(input)?;
+            state.unwind_at = small(input)?;
         }
         if has(flag::RECALLS) {
-            affairs.recalls = small(input)?;
+            state.recalls = small(input)?;
         }
         if has(flag::LIFE) {
-            affairs.life = input.u64()?;
+            state.life = input.u64()?;
         }
         if has(flag::LAST_WORDS) {
             let frame = input.bytes()?;
             if frame.len() > GUEST_LAST_WORDS_BYTES_MAX {
                 return Err(BadBytes);
             }
-            affairs.last_words = frame.to_vec();
+            state.last_words = frame.to_vec();
         }
         if has(flag::WANTS) {
             let name = std::str::from_utf8(input.bytes()?).map_err(|_| BadBytes)?;
-            affairs.wants = Some(Symbol::new(name));
+            state.wants = Some(Symbol::new(name));
         }
-        Ok(affairs)
+        Ok(state)
     }
 }
 
@@ -236,7 +239,7 @@ mod flag {
     pub const SUSPENDED: u64 = 8;
     pub const UNWIND: u64 = 16;
     pub const OPTIONS: u64 = 32;
-    pub const LINE: u64 = 64;
+    pub const PROVENANCE: u64 = 64;
     pub const RECALLS: u64 = 128;
     pub const LIFE: u64 = 256;
     pub const LAST_WORDS: u64 = 512;
@@ -249,18 +252,18 @@ fn put_time(at: Time, now: Time, out: &mut Vec<u8>) {
     put_varint(if at == Time::NEVER { 0 } else { at.0.saturating_sub(now.0) + 1 }, out);
 }
 
-fn time(input: &mut Input<'_>, now: Time) -> Result<Time, BadBytes> {
+fn time(input: &mut StateReader<'_>, now: Time) -> Result<Time, BadBytes> {
     Ok(match input.varint()? {
         0 => Time::NEVER,
         left => Time(now.0.saturating_add(left - 1)),
     })
 }
 
-fn small(input: &mut Input<'_>) -> Result<u32, BadBytes> {
+fn small(input: &mut StateReader<'_>) -> Result<u32, BadBytes> {
     u32::try_from(input.varint()?).map_err(|_| BadBytes)
 }
 
-impl Call {
+impl SuspendableCall {
     fn write(self, out: &mut Vec<u8>) {
         let (kind, ptr, len) = match self {
             Self::Start { ptr, len } => (0, ptr, len),
@@ -276,7 +279,7 @@ impl Call {
         put_varint(u64::from(len), out);
     }
 
-    fn read(input: &mut Input<'_>) -> Result<Self, BadBytes> {
+    fn read(input: &mut StateReader<'_>) -> Result<Self, BadBytes> {
         Ok(match input.byte()? {
             0 => Self::Start { ptr: small(input)?, len: small(input)? },
             1 => Self::Handle { ptr: small(input)?, len: small(input)? },
@@ -287,7 +290,7 @@ impl Call {
     }
 }
 
-impl Wait {
+impl WaitCondition {
     fn write(&self, now: Time, out: &mut Vec<u8>) {
         match self {
             Self::Message { template, until } => {
@@ -303,7 +306,7 @@ impl Wait {
         }
     }
 
-    fn read(input: &mut Input<'_>, now: Time) -> Result<Self, BadBytes> {
+    fn read(input: &mut StateReader<'_>, now: Time) -> Result<Self, BadBytes> {
         Ok(match input.byte()? {
             0 => {
                 let template = input.bytes()?;
@@ -327,39 +330,39 @@ mod tests {
 
     #[test]
     fn call_state_keeps_remaining_times() {
-        let mut affairs =
-            Affairs { started: true, held: vec![1, 2], unwind_at: 65536, recalls: 300, ..Affairs::default() };
-        (affairs.life, affairs.last_words, affairs.wants) = (u64::MAX - 5, vec![6, 5], Some("n2".into()));
-        affairs.line = Some(Line::of("boss".into(), "n1".into()).of_clone("scout".into()));
-        affairs.set_timer(Time(500), -3);
-        affairs.set_timer(Time(200), 7);
-        affairs.set_timer(Time(50), 8);
-        let wait = Wait::Message { template: vec![255], until: Time::NEVER };
-        affairs.suspended = Some(Suspended { call: Call::Handle { ptr: 16, len: 300 }, wait });
+        let mut state =
+            CallState { started: true, held: vec![1, 2], unwind_at: 65536, recalls: 300, ..CallState::default() };
+        (state.life, state.last_words, state.wants) = (u64::MAX - 5, vec![6, 5], Some("n2".into()));
+        state.provenance = Some(Provenance::of("boss".into(), "n1".into()).of_clone("scout".into()));
+        state.set_timer(Time(500), -3);
+        state.set_timer(Time(200), 7);
+        state.set_timer(Time(50), 8);
+        let wait = WaitCondition::Message { template: vec![255], until: Time::NEVER };
+        state.suspended = Some(Suspended { call: SuspendableCall::Handle { ptr: 16, len: 300 }, wait });
         let mut bytes = Vec::new();
-        affairs.write(Time(100), &mut bytes);
-        let back = Affairs::read(&mut Input::new(&bytes), Time(1000)).unwrap();
+        state.write(Time(100), &mut bytes);
+        let back = CallState::read(&mut StateReader::new(&bytes), Time(1000)).unwrap();
         assert_eq!(back.timers, [(Time(1000), 8), (Time(1100), 7), (Time(1400), -3)]);
-        assert_eq!(Affairs { timers: Vec::new(), ..back }, Affairs { timers: Vec::new(), ..affairs.clone() });
+        assert_eq!(CallState { timers: Vec::new(), ..back }, CallState { timers: Vec::new(), ..state.clone() });
         for tag in 0..GUEST_TIMERS_MAX as i64 {
-            affairs.set_timer(Time(9), 1000 + tag);
+            state.set_timer(Time(9), 1000 + tag);
         }
         bytes.clear();
-        affairs.write(Time(100), &mut bytes);
-        assert_eq!(Affairs::read(&mut Input::new(&bytes), Time(1000)), Err(BadBytes), "too many timers");
+        state.write(Time(100), &mut bytes);
+        assert_eq!(CallState::read(&mut StateReader::new(&bytes), Time(1000)), Err(BadBytes), "too many timers");
     }
 
     #[test]
     fn idle_agent_takes_one_byte() {
         let mut bytes = Vec::new();
-        Affairs { started: true, ..Affairs::default() }.write(Time(9), &mut bytes);
+        CallState { started: true, ..CallState::default() }.write(Time(9), &mut bytes);
         assert_eq!(bytes.len(), 1);
     }
 
     proptest! {
         #[test]
         fn hostile_call_state_does_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let _ = Affairs::read(&mut Input::new(&bytes), Time(5));
+            let _ = CallState::read(&mut StateReader::new(&bytes), Time(5));
         }
     }
 }

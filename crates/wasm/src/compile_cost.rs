@@ -16,12 +16,12 @@ const INSTRUCTION: u64 = 16;
 
 /// Cost of the functions of a module so far.
 #[derive(Default)]
-pub(crate) struct Effort {
+pub(crate) struct CompileCost {
     functions: u64,
     all: u64,
 }
 
-impl Effort {
+impl CompileCost {
     /// Validates one more function, and adds its cost.
     ///
     /// # Errors
@@ -33,20 +33,20 @@ impl Effort {
     ) -> Result<(), AdmissionError> {
         self.functions += 1;
         below(None, self.functions, "functions", MODULE_FUNCTIONS_MAX)?;
-        self.all += effort_of(function, body)?;
+        self.all += cost_of(function, body)?;
         below(None, self.all, "units of work for the compiler (instructions times variables)", MODULE_EFFORT_MAX)
     }
 }
 
 /// Validates a function, and returns its cost.
-fn effort_of(function: &mut FuncValidator<ValidatorResources>, body: &FunctionBody<'_>) -> Result<u64, AdmissionError> {
+fn cost_of(function: &mut FuncValidator<ValidatorResources>, body: &FunctionBody<'_>) -> Result<u64, AdmissionError> {
     let index = Some(function.index());
     function.read_locals(&mut body.get_binary_reader()).map_err(invalid)?;
     let locals = u64::from(function.len_locals());
     below(index, locals, "parameters and locals", FUNCTION_LOCALS_MAX)?;
     let mut reader = body.get_operators_reader().map_err(invalid)?;
     // Open blocks: true for a loop.
-    let (mut blocks, mut loops, mut effort) = (vec![false], 0, 0);
+    let (mut blocks, mut loops, mut cost) = (vec![false], 0, 0);
     while !reader.eof() {
         let (operator, at) = reader.read_with_offset().map_err(invalid)?;
         let before = function.operand_stack_height();
@@ -62,11 +62,11 @@ fn effort_of(function: &mut FuncValidator<ValidatorResources>, body: &FunctionBo
         }
         below(index, loops, "loops around each other", FUNCTION_LOOPS_MAX)?;
         let variables = INSTRUCTION + locals + u64::from(before.max(function.operand_stack_height()));
-        effort += ways(&operator) * variables * (1 + 2 * loops);
-        below(index, effort, "units of work for the compiler (instructions times variables)", FUNCTION_EFFORT_MAX)?;
+        cost += ways(&operator) * variables * (1 + 2 * loops);
+        below(index, cost, "units of work for the compiler (instructions times variables)", FUNCTION_EFFORT_MAX)?;
     }
     reader.finish().map_err(invalid)?;
-    Ok(effort)
+    Ok(cost)
 }
 
 /// Returns the number of successors of an instruction, each of which counts.
@@ -78,5 +78,5 @@ fn ways(operator: &Operator<'_>) -> u64 {
 }
 
 fn below(function: Option<u32>, found: u64, what: &'static str, max: u64) -> Result<(), AdmissionError> {
-    if found > max { Err(AdmissionError::Effort { function, found, what, max }) } else { Ok(()) }
+    if found > max { Err(AdmissionError::CompileCost { function, found, what, max }) } else { Ok(()) }
 }

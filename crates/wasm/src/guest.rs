@@ -16,10 +16,10 @@ use whimbrel_platform::storage::{Holder, StorageError};
 use whimbrel_platform::{Time, Turn};
 
 use crate::abi::code;
-use crate::call_state::{Affairs, Wait};
-use crate::owner_usage::{Share, Window};
-use crate::processor_time::{Meter, ran};
-use crate::recent_usage::{Lately, Tally};
+use crate::call_state::{CallState, WaitCondition};
+use crate::owner_usage::{OwnerShare, Window};
+use crate::processor_time::{ProcessorMeter, ran};
+use crate::recent_usage::{GuestUsage, RecentUsage};
 
 /// Processor time that a call still has when its agent is ended; also the time for `whim_stop`.
 const ENDING_CALL_MAX: Duration = Duration::from_millis(GUEST_ENDING_CPU_MS as u64);
@@ -118,11 +118,11 @@ pub enum Breach {
         max: u32,
     },
     /// The guest created too many names.
-    #[error("it made up more than {0} bytes of names, which its node keeps: use names again")]
+    #[error("it created more than {0} bytes of names, which its node keeps: reuse names")]
     Names(u64),
     /// All guests of this node together created too many names.
     #[error(
-        "the agents of this node made up more than {0} bytes of names, which it keeps: use names again, or restart the node"
+        "the agents of this node created more than {0} bytes of names, which it keeps: reuse names, or restart the node"
     )]
     NamesOfAll(u64),
     /// The lifetime of the guest on this node is over.
@@ -154,12 +154,12 @@ pub(crate) struct Requests {
 
 /// State of a call with respect to suspension.
 #[derive(Debug, Default)]
-pub(crate) enum Course {
+pub(crate) enum CallPhase {
     /// The call runs as any other.
     #[default]
     Straight,
     /// The call unwinds, and will wait for this.
-    Unwinding(Wait),
+    Unwinding(WaitCondition),
     /// The call rewinds, and will get this answer.
     Rewinding(i32),
 }
@@ -223,28 +223,33 @@ pub(crate) struct Used {
 
 /// Rarely used parts, boxed so that other guests pay for a pointer only.
 struct Beside {
-    share: Option<Box<Share>>,
+    share: Option<Box<OwnerShare>>,
     holder: Option<Box<Holder>>,
 }
 
 impl Used {
     /// Creates the record of a guest that arrives, with its usage before if it is back soon.
-    pub fn of(name: Symbol, before: Option<Tally>, share: Option<Box<Share>>, holder: Option<Box<Holder>>) -> Self {
+    pub fn of(
+        name: Symbol,
+        before: Option<GuestUsage>,
+        share: Option<Box<OwnerShare>>,
+        holder: Option<Box<Holder>>,
+    ) -> Self {
         let beside = (share.is_some() || holder.is_some()).then(|| Box::new(Beside { share, holder }));
-        let Tally { messages, cpu, names, .. } = before.unwrap_or_default();
+        let GuestUsage { messages, cpu, names, .. } = before.unwrap_or_default();
         Self { messages, cpu, names, name, beside }
     }
 
     /// Records the usage of a guest that leaves, whose stay began at `since`.
-    pub fn leaves(&self, since: Time, lately: &Lately) {
+    pub fn leaves(&self, since: Time, recent_usage: &RecentUsage) {
         let &Self { messages, cpu, names, name, .. } = self;
         if name != Symbol::default() {
-            lately.leaves(name, Tally { since, messages, cpu, names });
+            recent_usage.leaves(name, GuestUsage { since, messages, cpu, names });
         }
     }
 
     /// Returns the guest's share of its owner's usage, if that is limited.
-    pub fn share(&mut self) -> Option<&mut Share> {
+    pub fn share(&mut self) -> Option<&mut OwnerShare> {
         self.beside.as_mut()?.share.as_deref_mut()
     }
 
@@ -270,9 +275,9 @@ impl Used {
 pub(crate) struct Guest {
     pub turn: TurnAccess,
     pub memory: Option<Memory>,
-    pub affairs: Affairs,
+    pub call_state: CallState,
     pub requests: Requests,
-    pub course: Course,
+    pub course: CallPhase,
     /// True if the current call can be suspended.
     pub may_suspend: bool,
     pub terms: Arc<Terms>,
@@ -281,25 +286,25 @@ pub(crate) struct Guest {
     pub used: Used,
     /// End of the stay on this node.
     pub until: Time,
-    pub meter: Meter,
+    pub meter: ProcessorMeter,
     /// Bytes of names that all guests of the node created.
     names: Arc<AtomicU64>,
 }
 
 impl Guest {
-    pub fn new(affairs: Affairs, terms: Arc<Terms>, names: Arc<AtomicU64>) -> Self {
+    pub fn new(call_state: CallState, terms: Arc<Terms>, names: Arc<AtomicU64>) -> Self {
         Self {
             turn: TurnAccess::default(),
             memory: None,
-            affairs,
+            call_state,
             requests: Requests::default(),
-            course: Course::Straight,
+            course: CallPhase::Straight,
             may_suspend: false,
             terms,
             reason: String::new(),
             used: Used::default(),
             until: Time::NEVER,
-            meter: Meter::default(),
+            meter: ProcessorMeter::default(),
             names,
         }
     }
@@ -316,8 +321,8 @@ impl Guest {
 
     /// Keeps bytes for the guest to fetch, and returns their length.
     pub fn hold(&mut self, bytes: Vec<u8>) -> i32 {
-        self.affairs.held = bytes;
-        i32::try_from(self.affairs.held.len()).unwrap_or(i32::MAX)
+        self.call_state.held = bytes;
+        i32::try_from(self.call_state.held.len()).unwrap_or(i32::MAX)
     }
 
     /// Counts bytes that the guest sends or prints. Returns false if this call has too many.

@@ -8,12 +8,12 @@ use whimbrel_platform::inspection::Detail;
 use whimbrel_platform::limits::GUEST_STATE_BYTES_MAX;
 use whimbrel_platform::policy::Terms;
 
-use crate::bytes::{BadBytes, Input, put_varint};
-use crate::call_state::Affairs;
-use crate::live_guest::{Image, Live, LiveError};
+use crate::bytes::{BadBytes, StateReader, put_varint};
+use crate::call_state::CallState;
+use crate::live_guest::{GuestImage, Live, LiveError};
 use crate::module::Module;
-use crate::packing::{Packed, pack};
-use crate::provenance::Line;
+use crate::packing::{PackedChanges, pack};
+use crate::provenance::Provenance;
 
 /// Version of the layout of states.
 const LAYOUT: u8 = 4;
@@ -23,7 +23,7 @@ const SLACK: usize = 16;
 const EPOCH: Time = Time(0);
 
 /// State of a guest; see the module.
-pub(crate) enum Mind {
+pub(crate) enum GuestState {
     /// The guest had no call yet.
     New,
     /// The guest is written out; its times count from [`EPOCH`].
@@ -39,14 +39,14 @@ pub(crate) enum Mind {
     Gone,
 }
 
-impl Mind {
+impl GuestState {
     /// Creates a guest whose first call gets these options: a value, or nothing.
     pub fn new(options: Vec<u8>) -> Self {
         if options.is_empty() {
             return Self::New;
         }
-        let affairs = Affairs { options, ..Affairs::default() };
-        Self::Frozen(state_of(&affairs, EPOCH, &Image::default()).into_boxed_slice())
+        let call_state = CallState { options, ..CallState::default() };
+        Self::Frozen(state_of(&call_state, EPOCH, &GuestImage::default()).into_boxed_slice())
     }
 
     /// Writes the guest out if it had no call since this was last asked. Returns false if it stays in memory.
@@ -85,9 +85,9 @@ impl Mind {
                 Detail::new("state", bytes(state.len() as u64)),
             ],
             Self::Live { live, .. } => {
-                let affairs = &live.store.data().affairs;
-                let at = affairs.suspended.as_ref().map_or("rest".to_owned(), |suspended| suspended.describe(now));
-                let timers = affairs.timers.len();
+                let call_state = &live.store.data().call_state;
+                let at = call_state.suspended.as_ref().map_or("rest".to_owned(), |suspended| suspended.describe(now));
+                let timers = call_state.timers.len();
                 let mut details = vec![Detail::new("at", at), Detail::new("memory", bytes(live.memory_bytes()))];
                 details.extend((timers > 0).then(|| Detail::new("timers", timers.to_string())));
                 details
@@ -99,8 +99,8 @@ impl Mind {
     /// Returns the destination of a hop whose outcome the guest has not been told.
     pub fn wants(&self) -> Option<Symbol> {
         match self {
-            Self::Live { live, .. } => live.store.data().affairs.wants,
-            Self::Frozen(state) => read_affairs(&mut Input::new(state), EPOCH).ok()?.wants,
+            Self::Live { live, .. } => live.store.data().call_state.wants,
+            Self::Frozen(state) => read_call_state(&mut StateReader::new(state), EPOCH).ok()?.wants,
             Self::New | Self::Gone => None,
         }
     }
@@ -109,13 +109,13 @@ impl Mind {
     pub fn forget_wants(&mut self) {
         let wants = self.wants().is_some();
         match self {
-            Self::Live { live, .. } => live.store.data_mut().affairs.wants = None,
+            Self::Live { live, .. } => live.store.data_mut().call_state.wants = None,
             Self::Frozen(frozen) if wants => {
-                let mut input = Input::new(frozen);
+                let mut input = StateReader::new(frozen);
                 // This node wrote the state, so it can be read.
-                let Ok(affairs) = read_affairs(&mut input, EPOCH) else { return };
+                let Ok(call_state) = read_call_state(&mut input, EPOCH) else { return };
                 let mut state = vec![LAYOUT];
-                Affairs { wants: None, ..affairs }.write(EPOCH, &mut state);
+                CallState { wants: None, ..call_state }.write(EPOCH, &mut state);
                 state.extend_from_slice(input.rest());
                 *frozen = state.into_boxed_slice();
             }
@@ -134,17 +134,17 @@ impl Mind {
     }
 
     /// Writes the provenance into the state.
-    pub fn note_line(&mut self, line: &Arc<Line>) {
+    pub fn note_provenance(&mut self, provenance: &Arc<Provenance>) {
         match self {
-            Self::Live { live, .. } => live.store.data_mut().affairs.line = Some(Arc::clone(line)),
+            Self::Live { live, .. } => live.store.data_mut().call_state.provenance = Some(Arc::clone(provenance)),
             Self::Frozen(frozen) => {
-                let noted = rewrite(frozen, EPOCH, EPOCH, Some(line));
+                let noted = rewrite(frozen, EPOCH, EPOCH, Some(provenance));
                 // This node wrote the state, so it can be read.
                 *frozen = noted.map_or_else(|_| std::mem::take(frozen), Vec::into_boxed_slice);
             }
             Self::New => {
-                let affairs = Affairs { line: Some(Arc::clone(line)), ..Affairs::default() };
-                *self = Self::Frozen(state_of(&affairs, EPOCH, &Image::default()).into_boxed_slice());
+                let call_state = CallState { provenance: Some(Arc::clone(provenance)), ..CallState::default() };
+                *self = Self::Frozen(state_of(&call_state, EPOCH, &GuestImage::default()).into_boxed_slice());
             }
             Self::Gone => {}
         }
@@ -154,10 +154,10 @@ impl Mind {
     /// sent once.
     pub fn take_last_words(&mut self) -> Vec<u8> {
         match self {
-            Self::Live { live, .. } => std::mem::take(&mut live.store.data_mut().affairs.last_words),
-            Self::Frozen(state) => {
-                read_affairs(&mut Input::new(state), EPOCH).map(|affairs| affairs.last_words).unwrap_or_default()
-            }
+            Self::Live { live, .. } => std::mem::take(&mut live.store.data_mut().call_state.last_words),
+            Self::Frozen(state) => read_call_state(&mut StateReader::new(state), EPOCH)
+                .map(|call_state| call_state.last_words)
+                .unwrap_or_default(),
             Self::New | Self::Gone => Vec::new(),
         }
     }
@@ -170,7 +170,7 @@ impl Mind {
         }
     }
 
-    /// Brings the guest into memory if necessary, and returns it. `this` is the same mind.
+    /// Brings the guest into memory if necessary, and returns it. `this` is the same state.
     pub fn enter(
         &mut self,
         this: &Arc<Mutex<Self>>,
@@ -178,18 +178,18 @@ impl Mind {
         terms: &Arc<Terms>,
     ) -> Result<&mut Live, LiveError> {
         if !matches!(self, Self::Live { .. }) {
-            module.host.roost.enter(this);
+            module.host.residency.enter(this);
             let made = match self {
-                Self::New => Live::new(module, Affairs::default(), Arc::clone(terms)),
+                Self::New => Live::new(module, CallState::default(), Arc::clone(terms)),
                 Self::Frozen(state) => read(state, EPOCH)
                     .map_err(LiveError::from)
-                    .and_then(|(affairs, image)| Live::restore(module, affairs, &image, Arc::clone(terms))),
+                    .and_then(|(call_state, image)| Live::restore(module, call_state, &image, Arc::clone(terms))),
                 Self::Live { .. } | Self::Gone => Err(LiveError::Trap("it failed before".to_owned())),
             };
             match made {
                 Ok(live) => *self = Self::Live { live: Box::new(live), recent: true, module: Arc::clone(module) },
                 Err(error) => {
-                    module.host.roost.leave();
+                    module.host.residency.leave();
                     return Err(error);
                 }
             }
@@ -208,7 +208,7 @@ impl Mind {
 #[derive(Default)]
 pub(crate) struct Outline {
     /// Provenance, if the state has one.
-    pub line: Option<Arc<Line>>,
+    pub provenance: Option<Arc<Provenance>>,
     /// Pages of memory beyond those of the module.
     pub more_pages: u64,
     /// Bytes of the difference from the module, unpacked.
@@ -217,31 +217,31 @@ pub(crate) struct Outline {
 
 impl Outline {
     fn of(state: &[u8], now: Time) -> Result<Self, BadBytes> {
-        let mut input = Input::new(state);
-        let line = read_affairs(&mut input, now)?.line;
-        let (more_pages, changes) = (input.varint()?, Packed::read(&mut input)?);
+        let mut input = StateReader::new(state);
+        let provenance = read_call_state(&mut input, now)?.provenance;
+        let (more_pages, changes) = (input.varint()?, PackedChanges::read(&mut input)?);
         let changes_bytes = changes.len as u64;
-        Ok(Self { line, more_pages, changes_bytes })
+        Ok(Self { provenance, more_pages, changes_bytes })
     }
 }
 
-impl Drop for Mind {
+impl Drop for GuestState {
     fn drop(&mut self) {
         if let Self::Live { module, .. } = self {
-            module.host.roost.leave();
+            module.host.residency.leave();
         }
     }
 }
 
 fn write(live: &mut Live, now: Time) -> Vec<u8> {
     let image = live.capture();
-    state_of(&live.store.data().affairs, now, &image)
+    state_of(&live.store.data().call_state, now, &image)
 }
 
 /// Writes a state: the call state, the number of pages beyond the module's, then the changes, packed.
-fn state_of(affairs: &Affairs, now: Time, image: &Image) -> Vec<u8> {
+fn state_of(call_state: &CallState, now: Time, image: &GuestImage) -> Vec<u8> {
     let mut state = vec![LAYOUT];
-    affairs.write(now, &mut state);
+    call_state.write(now, &mut state);
     put_varint(image.more_pages, &mut state);
     pack(&image.changes, &mut state);
     // The state may be kept for long.
@@ -250,19 +250,19 @@ fn state_of(affairs: &Affairs, now: Time, image: &Image) -> Vec<u8> {
 }
 
 /// Decodes a state: the call state, with times that count from `from`, and the difference.
-fn read(state: &[u8], from: Time) -> Result<(Affairs, Image<'_>), BadBytes> {
-    let mut input = Input::new(state);
-    let affairs = read_affairs(&mut input, from)?;
-    let (more_pages, changes) = (input.varint()?, Packed::read(&mut input)?);
+fn read(state: &[u8], from: Time) -> Result<(CallState, GuestImage<'_>), BadBytes> {
+    let mut input = StateReader::new(state);
+    let call_state = read_call_state(&mut input, from)?;
+    let (more_pages, changes) = (input.varint()?, PackedChanges::read(&mut input)?);
     if changes.len > GUEST_STATE_BYTES_MAX {
         return Err(BadBytes);
     }
-    Ok((affairs, Image { more_pages, changes: changes.unpack()? }))
+    Ok((call_state, GuestImage { more_pages, changes: changes.unpack()? }))
 }
 
-fn read_affairs(input: &mut Input<'_>, from: Time) -> Result<Affairs, BadBytes> {
+fn read_call_state(input: &mut StateReader<'_>, from: Time) -> Result<CallState, BadBytes> {
     match input.byte()? {
-        LAYOUT => Affairs::read(input, from),
+        LAYOUT => CallState::read(input, from),
         _ => Err(BadBytes),
     }
 }
@@ -273,13 +273,13 @@ fn rebase(state: &[u8], from: Time, to: Time) -> Result<Vec<u8>, BadBytes> {
 }
 
 /// Rewrites a state with other times, and with this provenance.
-fn rewrite(state: &[u8], from: Time, to: Time, line: Option<&Arc<Line>>) -> Result<Vec<u8>, BadBytes> {
-    let mut input = Input::new(state);
-    let mut affairs = read_affairs(&mut input, from)?;
-    affairs.line = line.cloned().or(affairs.line);
+fn rewrite(state: &[u8], from: Time, to: Time, provenance: Option<&Arc<Provenance>>) -> Result<Vec<u8>, BadBytes> {
+    let mut input = StateReader::new(state);
+    let mut call_state = read_call_state(&mut input, from)?;
+    call_state.provenance = provenance.cloned().or(call_state.provenance);
     let mut out = Vec::with_capacity(state.len() + SLACK);
     out.push(LAYOUT);
-    affairs.write(to, &mut out);
+    call_state.write(to, &mut out);
     out.extend_from_slice(input.rest());
     out.shrink_to_fit();
     Ok(out)

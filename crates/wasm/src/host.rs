@@ -19,10 +19,10 @@ use crate::guest::Guest;
 use crate::imports;
 use crate::module::Module;
 use crate::owner_usage::Owners;
-use crate::provenance::Line;
-use crate::recent_usage::Lately;
-use crate::residency::Roost;
-use crate::touched_pages::Resident;
+use crate::provenance::Provenance;
+use crate::recent_usage::RecentUsage;
+use crate::residency::Residency;
+use crate::touched_pages::TouchedPages;
 
 /// Interval at which guests are interrupted, and their time is checked.
 pub const TICK: Duration = Duration::from_millis(5);
@@ -68,11 +68,11 @@ pub struct HostOptions {
 pub struct Host {
     pub(crate) engine: Engine,
     pub(crate) linker: Linker<Guest>,
-    pub(crate) roost: Roost,
+    pub(crate) residency: Residency,
     /// Slots that were asked for.
     wanted: u32,
-    pub(crate) clock: Arc<Clock>,
-    pub(crate) resident: Resident,
+    pub(crate) clock: Arc<EpochClock>,
+    pub(crate) touched_pages: TouchedPages,
     pub(crate) compiled: Option<CompiledForms>,
     modules: Mutex<FxHashMap<ModuleHash, Weak<Module>>>,
     /// Held while a module is compiled.
@@ -80,9 +80,9 @@ pub struct Host {
     /// Terms of guests: few, each shared by many guests.
     terms: Mutex<Vec<Arc<Terms>>>,
     /// Provenances of guests, shared likewise.
-    lines: Mutex<Vec<Arc<Line>>>,
+    provenances: Mutex<Vec<Arc<Provenance>>>,
     pub(crate) owners: Owners,
-    pub(crate) lately: Lately,
+    pub(crate) recent_usage: RecentUsage,
     /// Bytes of names that guests created: the process keeps them for ever.
     pub(crate) names: Arc<AtomicU64>,
     ticker: Option<JoinHandle<()>>,
@@ -99,22 +99,22 @@ impl Host {
         let (engine, slots) = engine_of(wanted).map_err(wrong)?;
         let mut linker = Linker::new(&engine);
         imports::add_to(&mut linker).map_err(wrong)?;
-        let clock = Arc::new(Clock::default());
+        let clock = Arc::new(EpochClock::default());
         let ticker = clock.start(engine.clone()).map_err(|error| HostError(error.to_string()))?;
         Ok(Arc::new(Self {
             engine,
             linker,
-            roost: Roost::new(slots),
+            residency: Residency::new(slots),
             wanted,
             clock,
-            resident: Resident::new(),
+            touched_pages: TouchedPages::new(),
             compiled: options.compiled,
             modules: Mutex::default(),
             compiling: Mutex::default(),
             terms: Mutex::default(),
-            lines: Mutex::default(),
+            provenances: Mutex::default(),
             owners: Owners::default(),
-            lately: Lately::default(),
+            recent_usage: RecentUsage::default(),
             names: Arc::default(),
             ticker: Some(ticker),
         }))
@@ -152,13 +152,13 @@ impl Host {
     }
 
     /// Shares this provenance with guests that have an equal one.
-    pub(crate) fn share_line(&self, line: Arc<Line>) -> Arc<Line> {
-        shared(&self.lines, line)
+    pub(crate) fn share_provenance(&self, provenance: Arc<Provenance>) -> Arc<Provenance> {
+        shared(&self.provenances, provenance)
     }
 
     /// Returns the number of guests in memory.
     pub fn live(&self) -> u32 {
-        self.roost.live()
+        self.residency.live()
     }
 
     /// Lists the quotas of each owner of guests with their use, by name.
@@ -168,7 +168,7 @@ impl Host {
 
     /// Returns the number of slots.
     pub fn slots(&self) -> u32 {
-        self.roost.slots()
+        self.residency.slots()
     }
 
     /// Returns the number of slots that was asked for, if the system has addresses for fewer only.
@@ -249,7 +249,7 @@ fn slots_of_system() -> u32 {
 
 /// Clock that counts ticks while guests are called; each tick may interrupt one.
 #[derive(Default)]
-pub(crate) struct Clock {
+pub(crate) struct EpochClock {
     /// True if a guest was called since the last tick.
     wanted: AtomicBool,
     idle: AtomicBool,
@@ -257,7 +257,7 @@ pub(crate) struct Clock {
     thread: Mutex<Option<std::thread::Thread>>,
 }
 
-impl Clock {
+impl EpochClock {
     fn start(self: &Arc<Self>, engine: Engine) -> std::io::Result<JoinHandle<()>> {
         let clock = Arc::clone(self);
         let ticker = std::thread::Builder::new().name("wasm-clock".into()).spawn(move || clock.run(&engine))?;

@@ -10,8 +10,8 @@ use whimbrel_platform::Turn;
 use whimbrel_platform::limits::GUEST_UNWOUND_BYTES;
 use whimbrel_platform::policy::Terms;
 
-use crate::bytes::{BadBytes, Input, put_varint};
-use crate::call_state::{Affairs, Call};
+use crate::bytes::{BadBytes, StateReader, put_varint};
+use crate::call_state::{CallState, SuspendableCall};
 use crate::guest::{Breach, Guest, TurnAccess};
 use crate::memory_image;
 use crate::module::Module;
@@ -38,20 +38,20 @@ pub(crate) struct Live {
 
 /// Difference of an instance's memory and globals from its module's.
 #[derive(Default)]
-pub(crate) struct Image<'a> {
+pub(crate) struct GuestImage<'a> {
     /// Pages of memory beyond those of the module.
     pub more_pages: u64,
     /// Changed globals and changed bytes; empty if there are neither.
     pub changes: Cow<'a, [u8]>,
 }
 
-impl Image<'_> {
+impl GuestImage<'_> {
     /// Checks whether the difference fits an instance of this module.
     pub fn check(&self, module: &Module) -> Result<(), BadBytes> {
         if self.changes.is_empty() {
             return Ok(());
         }
-        let mut input = Input::new(&self.changes);
+        let mut input = StateReader::new(&self.changes);
         for _ in 0..input.length()? {
             let (index, _) = (input.length()?, input.varint()?);
             module.globals.get(index).ok_or(BadBytes)?;
@@ -108,9 +108,9 @@ pub(crate) fn bits(value: Val) -> u64 {
 
 impl Live {
     /// Creates an instance in the module's initial state.
-    pub fn new(module: &Arc<Module>, affairs: Affairs, terms: Arc<Terms>) -> Result<Self, LiveError> {
+    pub fn new(module: &Arc<Module>, call_state: CallState, terms: Arc<Terms>) -> Result<Self, LiveError> {
         let host = &module.host;
-        let mut store = Store::new(&host.engine, Guest::new(affairs, terms, Arc::clone(&host.names)));
+        let mut store = Store::new(&host.engine, Guest::new(call_state, terms, Arc::clone(&host.names)));
         store.limiter(|guest| guest);
         let clock = Arc::clone(&host.clock);
         store.epoch_deadline_callback(move |mut context| {
@@ -135,11 +135,11 @@ impl Live {
     /// Creates an instance from a captured difference.
     pub fn restore(
         module: &Arc<Module>,
-        affairs: Affairs,
-        image: &Image<'_>,
+        call_state: CallState,
+        image: &GuestImage<'_>,
         terms: Arc<Terms>,
     ) -> Result<Self, LiveError> {
-        let mut live = Self::new(module, affairs, terms)?;
+        let mut live = Self::new(module, call_state, terms)?;
         if image.more_pages > 0 {
             let grow = live.memory.grow(&mut live.store, image.more_pages);
             grow.map_err(LiveError::of)?;
@@ -147,7 +147,7 @@ impl Live {
         if image.changes.is_empty() {
             return Ok(live);
         }
-        let mut input = Input::new(&image.changes);
+        let mut input = StateReader::new(&image.changes);
         for _ in 0..input.length()? {
             let (index, value) = (input.length()?, input.varint()?);
             live.set_global(index, value)?;
@@ -157,7 +157,7 @@ impl Live {
     }
 
     /// Captures the difference from the module. The guest is in no call, or suspended.
-    pub fn capture(&mut self) -> Image<'static> {
+    pub fn capture(&mut self) -> GuestImage<'static> {
         self.clear_inbox();
         let (module, mut changes) = (Arc::clone(&self.module), Vec::new());
         let globals: Vec<u64> = (0..module.globals.len()).map(|index| self.global(index)).collect();
@@ -169,8 +169,8 @@ impl Live {
         }
         let memory = self.memory.data(&self.store);
         let more_pages = (memory.len().saturating_sub(module.image.len) / PAGE) as u64;
-        module.image.write_changes(memory, self.stack_top(&globals), &module.host.resident, &mut changes);
-        Image { more_pages, changes: changes.into() }
+        module.image.write_changes(memory, self.stack_top(&globals), &module.host.touched_pages, &mut changes);
+        GuestImage { more_pages, changes: changes.into() }
     }
 
     /// Returns the address below which no data is alive.
@@ -203,7 +203,7 @@ impl Live {
 
     /// Zeroes the inbox, if the guest no longer needs its content.
     fn clear_inbox(&mut self) {
-        if self.store.data().affairs.suspended.is_some() {
+        if self.store.data().call_state.suspended.is_some() {
             return;
         }
         let (at, _, used) = self.inbox;
@@ -258,16 +258,16 @@ impl Live {
     }
 
     /// Calls an export that may suspend, and returns its answer.
-    pub fn call(&mut self, call: Call) -> Result<i32, LiveError> {
+    pub fn call(&mut self, call: SuspendableCall) -> Result<i32, LiveError> {
         let exports = &self.module.exports;
         match call {
-            Call::Handle { ptr, len } => {
+            SuspendableCall::Handle { ptr, len } => {
                 let Self { store, handle, module, .. } = self;
                 enter(store, module, |store| handle.call(store, (ptr as i32, len as i32)))
             }
-            Call::Start { ptr, len } => self.call_optional(exports.start, (ptr as i32, len as i32)),
-            Call::AfterMove { ptr, len } => self.call_optional(exports.after_move, (ptr as i32, len as i32)),
-            Call::Timer(tag) => self.call_optional(exports.timer, tag),
+            SuspendableCall::Start { ptr, len } => self.call_optional(exports.start, (ptr as i32, len as i32)),
+            SuspendableCall::AfterMove { ptr, len } => self.call_optional(exports.after_move, (ptr as i32, len as i32)),
+            SuspendableCall::Timer(tag) => self.call_optional(exports.timer, tag),
         }
     }
 
@@ -297,14 +297,14 @@ impl Live {
     /// Prepares the rewinding of the export that is called next, to the place where it waited.
     pub fn start_rewinding(&mut self) -> Result<(), LiveError> {
         let export = self.module.exports.start_rewind.ok_or(Breach::Suspension("it was not prepared"))?;
-        let at = self.store.data().affairs.unwind_at;
+        let at = self.store.data().call_state.unwind_at;
         self.unwound = self.unwound_from(at as usize);
         self.call_export(&export, at as i32)
     }
 
     /// Zeroes the saved data of a call, so that they do not travel.
     pub fn clear_unwound(&mut self) {
-        let at = self.store.data().affairs.unwind_at;
+        let at = self.store.data().call_state.unwind_at;
         self.clear(at, self.unwound);
     }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::bytes::{BadBytes, Input, put_varint};
-use crate::touched_pages::Resident;
+use crate::bytes::{BadBytes, StateReader, put_varint};
+use crate::touched_pages::TouchedPages;
 
 /// Bytes that are compared last, at a time.
 const WORD: usize = 8;
@@ -35,9 +35,9 @@ impl First {
     }
 
     /// Appends the difference of `memory` from this one, from address `from` on.
-    pub fn write_changes(&self, memory: &[u8], from: usize, resident: &Resident, out: &mut Vec<u8>) {
+    pub fn write_changes(&self, memory: &[u8], from: usize, touched_pages: &TouchedPages, out: &mut Vec<u8>) {
         let mut runs = Runs { out, end: 0, open: from..from };
-        resident.touched(memory, from, |touched| self.compare(memory, touched, from, &mut runs));
+        touched_pages.touched(memory, from, |touched| self.compare(memory, touched, from, &mut runs));
         runs.close(memory);
     }
 
@@ -91,9 +91,9 @@ impl First {
 }
 
 /// Applies the changes that [`First::write_changes`] wrote to a new memory, to the end of the input.
-pub(crate) fn apply_changes(memory: &mut [u8], input: &mut Input<'_>) -> Result<(), BadBytes> {
+pub(crate) fn apply_changes(memory: &mut [u8], input: &mut StateReader<'_>) -> Result<(), BadBytes> {
     let mut end = 0;
-    while let Some(Change { place, bytes }) = next_change(end, input)? {
+    while let Some(MemoryChange { place, bytes }) = next_change(end, input)? {
         end = place.end;
         memory.get_mut(place).ok_or(BadBytes)?.copy_from_slice(bytes);
     }
@@ -101,7 +101,7 @@ pub(crate) fn apply_changes(memory: &mut [u8], input: &mut Input<'_>) -> Result<
 }
 
 /// Checks whether changes fit a memory of `len` bytes.
-pub(crate) fn check_changes(len: usize, input: &mut Input<'_>) -> Result<(), BadBytes> {
+pub(crate) fn check_changes(len: usize, input: &mut StateReader<'_>) -> Result<(), BadBytes> {
     let mut end = 0;
     while let Some(change) = next_change(end, input)? {
         end = change.place.end;
@@ -110,13 +110,13 @@ pub(crate) fn check_changes(len: usize, input: &mut Input<'_>) -> Result<(), Bad
 }
 
 /// Changed bytes, and their position.
-struct Change<'a> {
+struct MemoryChange<'a> {
     place: Range<usize>,
     bytes: &'a [u8],
 }
 
 /// Reads the next change after one that ends at `after`; `None` at the end.
-fn next_change<'a>(after: usize, input: &mut Input<'a>) -> Result<Option<Change<'a>>, BadBytes> {
+fn next_change<'a>(after: usize, input: &mut StateReader<'a>) -> Result<Option<MemoryChange<'a>>, BadBytes> {
     if input.is_done() {
         return Ok(None);
     }
@@ -124,11 +124,11 @@ fn next_change<'a>(after: usize, input: &mut Input<'a>) -> Result<Option<Change<
     let (gap, count) = (long(both >> 4, input)?, long(both & LONG, input)?);
     let at = after.checked_add(gap).ok_or(BadBytes)?;
     let end = at.checked_add(count).ok_or(BadBytes)?;
-    Ok(Some(Change { place: at..end, bytes: input.take(count)? }))
+    Ok(Some(MemoryChange { place: at..end, bytes: input.take(count)? }))
 }
 
 /// Decodes a number of half a byte, or of the varint that follows.
-fn long(half: usize, input: &mut Input<'_>) -> Result<usize, BadBytes> {
+fn long(half: usize, input: &mut StateReader<'_>) -> Result<usize, BadBytes> {
     if half < LONG { Ok(half) } else { input.length()?.checked_add(LONG).ok_or(BadBytes) }
 }
 
@@ -189,10 +189,10 @@ mod tests {
     fn round_trip(initial: &[u8], memory: &[u8]) -> usize {
         let image = First::of(initial);
         let mut changes = Vec::new();
-        image.write_changes(memory, 0, &Resident::new(), &mut changes);
+        image.write_changes(memory, 0, &TouchedPages::new(), &mut changes);
         let mut copy = initial.to_vec();
         copy.resize(memory.len(), 0);
-        apply_changes(&mut copy, &mut Input::new(&changes)).unwrap();
+        apply_changes(&mut copy, &mut StateReader::new(&changes)).unwrap();
         assert_eq!(copy, memory);
         changes.len()
     }
@@ -217,8 +217,8 @@ mod tests {
         #[test]
         fn hostile_changes_stay_inside_memory(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut memory = vec![0; 1000];
-            let checked = check_changes(1000, &mut Input::new(&bytes));
-            prop_assert_eq!(apply_changes(&mut memory, &mut Input::new(&bytes)), checked);
+            let checked = check_changes(1000, &mut StateReader::new(&bytes));
+            prop_assert_eq!(apply_changes(&mut memory, &mut StateReader::new(&bytes)), checked);
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
         let (image, mut memory) = (First::of(&[0; BLOCK]), vec![0; BLOCK]);
         memory[..200].fill(7);
         let mut changes = Vec::new();
-        image.write_changes(&memory, 195, &Resident::new(), &mut changes);
+        image.write_changes(&memory, 195, &TouchedPages::new(), &mut changes);
         assert_eq!(changes, [0xF5, 180 & 0x7F | 0x80, 1, 7, 7, 7, 7, 7]);
     }
 }

@@ -7,7 +7,7 @@ use whimbrel_platform::policy::Terms;
 
 use crate::abi;
 use crate::admission::{AdmissionError, Admitted, ModuleHash, MutableGlobal, admit};
-use crate::call_state::Affairs;
+use crate::call_state::CallState;
 use crate::guest::Guest;
 use crate::host::Host;
 use crate::memory_image::First;
@@ -117,12 +117,12 @@ fn is_stack_first(image: &First, top: Option<&u64>) -> bool {
 
 /// Returns memory and globals of a new instance.
 fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Result<(First, Vec<u64>), AdmissionError> {
-    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
+    let guest = Guest::new(CallState::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
     let mut store = Store::new(&host.engine, guest);
     let ticks = u64::from(store.data().terms.call_cpu_ms) / crate::host::TICK.as_millis() as u64;
     store.set_epoch_deadline(ticks.max(1) + 1);
     host.clock.want();
-    let _seat = host.roost.seat();
+    let _slot = host.residency.take_slot();
     let instance = pre.instantiate(&mut store).map_err(|error| cannot(format!("{error:#}")))?;
     let abi = instance.get_typed_func::<(), i32>(&mut store, "whim_abi").map_err(cannot)?;
     let version = abi.call(&mut store, ()).map_err(|error| cannot(format!("{error:#}")))?;
@@ -131,7 +131,7 @@ fn first_state(host: &Host, pre: &InstancePre<Guest>, exports: &Exports) -> Resu
     }
     // `whim_abi` may have changed the instance; agents begin with a new one.
     drop(store);
-    let guest = Guest::new(Affairs::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
+    let guest = Guest::new(CallState::default(), Arc::new(Terms::default()), Arc::clone(&host.names));
     let mut store = Store::new(&host.engine, guest);
     store.set_epoch_deadline(ticks.max(1) + 1);
     let instance = pre.instantiate(&mut store).map_err(|error| cannot(format!("{error:#}")))?;

@@ -9,17 +9,17 @@ use whimbrel_platform::limits::GUEST_OWNERS_SPARE;
 use whimbrel_platform::policy::OwnerTerms;
 
 use crate::guest::Breach;
-use crate::provenance::Owner;
+use crate::provenance::GuestOwner;
 
 /// Owners that have guests here, or had some a moment ago.
 #[derive(Default)]
 pub(crate) struct Owners {
-    accounts: Mutex<FxHashMap<Owner, Arc<Account>>>,
+    accounts: Mutex<FxHashMap<GuestOwner, Arc<OwnerAccount>>>,
 }
 
 /// Account of one owner.
-struct Account {
-    owner: Owner,
+struct OwnerAccount {
+    owner: GuestOwner,
     spent: Mutex<Spent>,
 }
 
@@ -76,8 +76,8 @@ impl Window {
 }
 
 /// Share of one guest in its owner's usage. When it is dropped, it gives back all but the counters per second.
-pub(crate) struct Share {
-    account: Arc<Account>,
+pub(crate) struct OwnerShare {
+    account: Arc<OwnerAccount>,
     cpu: Window,
     messages: Window,
     memory_bytes: u64,
@@ -86,7 +86,7 @@ pub(crate) struct Share {
     pub until: Time,
 }
 
-impl Drop for Share {
+impl Drop for OwnerShare {
     fn drop(&mut self) {
         let mut spent = self.account.spent();
         spent.memory_bytes = spent.memory_bytes.saturating_sub(self.memory_bytes);
@@ -95,7 +95,7 @@ impl Drop for Share {
     }
 }
 
-impl Account {
+impl OwnerAccount {
     fn quotas(&self, now: Time) -> Vec<QuotaSeen> {
         let Spent { cpu, messages, memory_bytes, clones, since, terms, .. } = &*self.spent();
         let mut quotas = vec![
@@ -124,7 +124,13 @@ impl Owners {
     /// # Errors
     /// The guest is a clone, and its owner has too many of them here; or the lifetime of the owner's agents here is
     /// over.
-    pub fn enter(&self, owner: &Owner, is_clone: bool, now: Time, terms: &OwnerTerms) -> Result<Box<Share>, Breach> {
+    pub fn enter(
+        &self,
+        owner: &GuestOwner,
+        is_clone: bool,
+        now: Time,
+        terms: &OwnerTerms,
+    ) -> Result<Box<OwnerShare>, Breach> {
         let account = self.account(owner);
         let mut spent = account.spent();
         let since = if spent.present > 0 { spent.since } else { now };
@@ -141,7 +147,7 @@ impl Owners {
         spent.terms.clone_from(terms);
         drop(spent);
         let (cpu, messages) = (Window::default(), Window::default());
-        Ok(Box::new(Share { account, cpu, messages, memory_bytes: 0, is_clone, until }))
+        Ok(Box::new(OwnerShare { account, cpu, messages, memory_bytes: 0, is_clone, until }))
     }
 
     /// Lists the quotas of each owner that has guests here, with their use, by name.
@@ -154,7 +160,7 @@ impl Owners {
         all
     }
 
-    fn account(&self, owner: &Owner) -> Arc<Account> {
+    fn account(&self, owner: &GuestOwner) -> Arc<OwnerAccount> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(account) = accounts.get(owner) {
             return Arc::clone(account);
@@ -165,18 +171,18 @@ impl Owners {
             let stay = accounts.len();
             accounts.reserve(stay);
         }
-        let account = Arc::new(Account { owner: owner.clone(), spent: Mutex::default() });
+        let account = Arc::new(OwnerAccount { owner: owner.clone(), spent: Mutex::default() });
         accounts.insert(owner.clone(), Arc::clone(&account));
         account
     }
 }
 
-fn lifetime_over(owner: &Owner, terms: &OwnerTerms) -> Breach {
+fn lifetime_over(owner: &GuestOwner, terms: &OwnerTerms) -> Breach {
     let seconds = terms.lifetime.map_or(0, |lifetime| lifetime.as_secs());
     Breach::OwnerLifetime { owner: owner.to_string(), seconds }
 }
 
-impl Share {
+impl OwnerShare {
     fn owner(&self) -> String {
         self.account.owner.to_string()
     }
@@ -248,8 +254,8 @@ mod tests {
 
     const NOW: Time = Time(5_000_000);
 
-    fn owner(number: usize) -> Owner {
-        Owner { name: format!("boss{number}").into(), node: "n1".into() }
+    fn owner(number: usize) -> GuestOwner {
+        GuestOwner { name: format!("boss{number}").into(), node: "n1".into() }
     }
 
     fn terms() -> OwnerTerms {

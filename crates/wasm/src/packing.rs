@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::bytes::{BadBytes, Input, put_varint};
+use crate::bytes::{BadBytes, StateReader, put_varint};
 
 /// Least bytes for which LZ4 is tried.
 const LZ4_FROM: usize = 96;
@@ -42,30 +42,30 @@ pub(crate) fn pack(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Packed bytes, to the end of the input.
-pub(crate) struct Packed<'a> {
+pub(crate) struct PackedChanges<'a> {
     /// Length when unpacked.
     pub len: usize,
-    kind: Kind,
+    kind: PackingKind,
     bytes: &'a [u8],
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum PackingKind {
     Plain,
     Code,
     Lz4,
 }
 
-impl<'a> Packed<'a> {
+impl<'a> PackedChanges<'a> {
     /// Reads the output of [`pack`].
-    pub fn read(input: &mut Input<'a>) -> Result<Self, BadBytes> {
+    pub fn read(input: &mut StateReader<'a>) -> Result<Self, BadBytes> {
         let head = input.length()?;
         let bytes = input.rest();
         let (kind, len, factor_max) = match (head >> 1, head & 1) {
-            (0, 0) => (Kind::Plain, bytes.len(), 1),
+            (0, 0) => (PackingKind::Plain, bytes.len(), 1),
             (0, _) => return Err(BadBytes),
-            (len, 0) => (Kind::Code, len, CODE_FACTOR_MAX),
-            (len, _) => (Kind::Lz4, len, LZ4_FACTOR_MAX),
+            (len, 0) => (PackingKind::Code, len, CODE_FACTOR_MAX),
+            (len, _) => (PackingKind::Lz4, len, LZ4_FACTOR_MAX),
         };
         // No packed bytes unpack to more, so no memory is allocated for a false length.
         if len / factor_max > bytes.len() { Err(BadBytes) } else { Ok(Self { len, kind, bytes }) }
@@ -73,9 +73,9 @@ impl<'a> Packed<'a> {
 
     pub fn unpack(&self) -> Result<Cow<'a, [u8]>, BadBytes> {
         Ok(match self.kind {
-            Kind::Plain => Cow::Borrowed(self.bytes),
-            Kind::Code => Cow::Owned(decode(self.bytes, self.len)?),
-            Kind::Lz4 => {
+            PackingKind::Plain => Cow::Borrowed(self.bytes),
+            PackingKind::Code => Cow::Owned(decode(self.bytes, self.len)?),
+            PackingKind::Lz4 => {
                 let bytes = lz4_flex::block::decompress(self.bytes, self.len).map_err(|_| BadBytes)?;
                 // There may be fewer bytes than announced.
                 Cow::Owned(Some(bytes).filter(|bytes| bytes.len() == self.len).ok_or(BadBytes)?)
@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, BadBytes> {
-        let packed = Packed::read(&mut Input::new(bytes))?;
+        let packed = PackedChanges::read(&mut StateReader::new(bytes))?;
         let bytes = packed.unpack()?.into_owned();
         assert_eq!(bytes.len(), packed.len);
         Ok(bytes)

@@ -21,14 +21,14 @@ pub(crate) fn ran() -> Duration {
 /// Meter of the processor time of a guest's turn. It is read when the turn begins and ends, and at each tick in
 /// between.
 #[derive(Debug, Default)]
-pub(crate) struct Meter {
+pub(crate) struct ProcessorMeter {
     /// Thread time up to which the turn was counted; `None` if it is not metered.
     turn: Option<Duration>,
     /// Thread time of the first tick in the current call.
     call: Option<Duration>,
 }
 
-impl Meter {
+impl ProcessorMeter {
     /// Begins to count a turn at this thread time.
     pub fn begin_turn(&mut self, ran: Duration) {
         self.turn = Some(ran);
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn meter_counts_each_moment_once() {
         let ms = Duration::from_millis;
-        let mut meter = Meter::default();
+        let mut meter = ProcessorMeter::default();
         assert_eq!(meter.took(ms(100)), ms(0), "nobody asked for it");
         meter.begin_turn(ms(100));
         meter.begin_call();

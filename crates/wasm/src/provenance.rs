@@ -7,27 +7,27 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::limits::{AGENT_NAME_BYTES_MAX, NODE_NAME_BYTES_MAX};
 use whimbrel_platform::storage::Holder;
 
-use crate::bytes::{BadBytes, Input, put_bytes};
+use crate::bytes::{BadBytes, StateReader, put_bytes};
 
 /// Provenance of a guest; see the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct Provenance {
     /// Owner of the guest and all its clones.
-    pub owner: Owner,
+    pub owner: GuestOwner,
     /// First ancestor of a clone, which is no clone itself.
     pub ancestor: Option<Box<str>>,
 }
 
 /// Owner of guests: their creator, on the creator's node. Guests without a creator belong to their node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Owner {
+pub(crate) struct GuestOwner {
     /// Name of the creator; empty for the node itself.
     pub name: Box<str>,
     /// Name of the node; empty on a platform of one node.
     pub node: Box<str>,
 }
 
-impl std::fmt::Display for Owner {
+impl std::fmt::Display for GuestOwner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&*self.name, &*self.node) {
             ("", "") => f.write_str("this node"),
@@ -38,10 +38,10 @@ impl std::fmt::Display for Owner {
     }
 }
 
-impl Line {
+impl Provenance {
     /// Creates the provenance of an agent that `owner` created on `node`; an empty owner is the node.
     pub fn of(owner: Symbol, node: Symbol) -> Arc<Self> {
-        let owner = Owner { name: owner.as_str().into(), node: node.as_str().into() };
+        let owner = GuestOwner { name: owner.as_str().into(), node: node.as_str().into() };
         Arc::new(Self { owner, ancestor: None })
     }
 
@@ -58,7 +58,7 @@ impl Line {
 
     /// Returns the holder of the storage of an agent of this name.
     pub fn holder(&self, name: Symbol) -> Holder {
-        let Owner { name: owner, node } = &self.owner;
+        let GuestOwner { name: owner, node } = &self.owner;
         let agent = self.ancestor.as_deref().unwrap_or(name.as_str());
         Holder { owner: owner.to_string(), node: node.to_string(), agent: agent.to_owned() }
     }
@@ -68,14 +68,14 @@ impl Line {
         texts.into_iter().for_each(|text| put_bytes(text.as_bytes(), out));
     }
 
-    pub fn read(input: &mut Input<'_>) -> Result<Arc<Self>, BadBytes> {
-        let owner = Owner { name: text(input, AGENT_NAME_BYTES_MAX)?, node: text(input, NODE_NAME_BYTES_MAX)? };
+    pub fn read(input: &mut StateReader<'_>) -> Result<Arc<Self>, BadBytes> {
+        let owner = GuestOwner { name: text(input, AGENT_NAME_BYTES_MAX)?, node: text(input, NODE_NAME_BYTES_MAX)? };
         let ancestor = Some(text(input, AGENT_NAME_BYTES_MAX)?).filter(|name| !name.is_empty());
         Ok(Arc::new(Self { owner, ancestor }))
     }
 }
 
-fn text(input: &mut Input<'_>, bytes_max: usize) -> Result<Box<str>, BadBytes> {
+fn text(input: &mut StateReader<'_>, bytes_max: usize) -> Result<Box<str>, BadBytes> {
     let bytes = input.bytes()?;
     let text = std::str::from_utf8(bytes).map_err(|_| BadBytes)?;
     if text.len() > bytes_max { Err(BadBytes) } else { Ok(text.into()) }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn clones_of_clones_keep_the_ancestor() {
-        let first = Line::of("boss".into(), "n1".into());
+        let first = Provenance::of("boss".into(), "n1".into());
         assert_eq!(first.first_name("scout".into()), Symbol::new("scout"));
         let second = first.of_clone("scout".into());
         let third = second.of_clone("warden".into());
@@ -97,14 +97,16 @@ mod tests {
 
     #[test]
     fn lines_are_written_and_read() {
-        for line in [Line::of("".into(), "".into()), Line::of("boss".into(), "n1".into()).of_clone("scout".into())] {
+        for provenance in
+            [Provenance::of("".into(), "".into()), Provenance::of("boss".into(), "n1".into()).of_clone("scout".into())]
+        {
             let mut bytes = Vec::new();
-            line.write(&mut bytes);
-            assert_eq!(Line::read(&mut Input::new(&bytes)), Ok(line));
+            provenance.write(&mut bytes);
+            assert_eq!(Provenance::read(&mut StateReader::new(&bytes)), Ok(provenance));
         }
         let long = "x".repeat(AGENT_NAME_BYTES_MAX + 1);
         let mut bytes = Vec::new();
-        Line::of(Symbol::new(&long), "n1".into()).write(&mut bytes);
-        assert_eq!(Line::read(&mut Input::new(&bytes)), Err(BadBytes));
+        Provenance::of(Symbol::new(&long), "n1".into()).write(&mut bytes);
+        assert_eq!(Provenance::read(&mut StateReader::new(&bytes)), Err(BadBytes));
     }
 }

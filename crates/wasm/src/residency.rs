@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::guest_state::Mind;
+use crate::guest_state::GuestState;
 
 /// Guests that are considered for eviction before one more is refused.
 const LOOKED_AT_MAX: usize = 4_096;
@@ -14,23 +14,23 @@ const LOOKED_AT_MAX: usize = 4_096;
 const QUEUE_SPARE: usize = 64;
 
 /// Slots for guests in memory; see the module.
-pub(crate) struct Roost {
+pub(crate) struct Residency {
     slots: u32,
     live: AtomicU32,
     /// Guests that came into memory, the one considered longest ago first. Some of them are gone.
-    queue: Mutex<VecDeque<Weak<Mutex<Mind>>>>,
+    queue: Mutex<VecDeque<Weak<Mutex<GuestState>>>>,
 }
 
 /// Slot in memory, given back when it is dropped.
-pub(crate) struct Seat<'a>(&'a Roost);
+pub(crate) struct SlotGuard<'a>(&'a Residency);
 
-impl Drop for Seat<'_> {
+impl Drop for SlotGuard<'_> {
     fn drop(&mut self) {
         self.0.leave();
     }
 }
 
-impl Roost {
+impl Residency {
     pub fn new(slots: u32) -> Self {
         Self { slots, live: AtomicU32::new(0), queue: Mutex::default() }
     }
@@ -44,21 +44,21 @@ impl Roost {
     }
 
     /// Takes a slot for an instance that is no agent, and is not written out.
-    pub fn seat(&self) -> Seat<'_> {
+    pub fn take_slot(&self) -> SlotGuard<'_> {
         self.make_room();
         self.live.fetch_add(1, Ordering::Relaxed);
-        Seat(self)
+        SlotGuard(self)
     }
 
     /// Takes a slot for an agent.
-    pub fn enter(&self, mind: &Arc<Mutex<Mind>>) {
+    pub fn enter(&self, guest_state: &Arc<Mutex<GuestState>>) {
         self.make_room();
         let live = self.live.fetch_add(1, Ordering::Relaxed) as usize;
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.len() > 2 * live + QUEUE_SPARE {
-            queue.retain(|mind| mind.strong_count() > 0);
+            queue.retain(|guest_state| guest_state.strong_count() > 0);
         }
-        queue.push_back(Arc::downgrade(mind));
+        queue.push_back(Arc::downgrade(guest_state));
     }
 
     /// Gives a slot back.
@@ -73,9 +73,9 @@ impl Roost {
                 return;
             }
             let Some(next) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { return };
-            let Some(mind) = next.upgrade() else { continue };
+            let Some(guest_state) = next.upgrade() else { continue };
             // A guest that has a turn now keeps its slot.
-            let left = mind.try_lock().is_ok_and(|mut mind| mind.give_way());
+            let left = guest_state.try_lock().is_ok_and(|mut guest_state| guest_state.give_way());
             if !left {
                 self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(next);
             }

@@ -12,11 +12,11 @@ const TOUCHED: u64 = 0b11 << 62;
 const PAGES_AT_ONCE: usize = 512;
 
 /// Access to the kernel's page map; see the module.
-pub(crate) struct Resident {
+pub(crate) struct TouchedPages {
     pagemap: Option<File>,
 }
 
-impl Resident {
+impl TouchedPages {
     pub fn new() -> Self {
         let is_usual = rustix::param::page_size() == PAGE;
         Self { pagemap: if is_usual { File::open("/proc/self/pagemap").ok() } else { None } }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn what_was_written_was_touched() {
-        let resident = Resident::new();
+        let touched_pages = TouchedPages::new();
         let mut memory = vec![0u8; 64 * PAGE];
         let first = memory.as_ptr().align_offset(PAGE);
         let memory = &mut memory[first..first + 62 * PAGE];
@@ -64,7 +64,7 @@ mod tests {
         memory[9 * PAGE] = 1;
         memory[10 * PAGE] = 1;
         let mut runs = Vec::new();
-        resident.touched(memory, 0, |run| runs.push(run));
+        touched_pages.touched(memory, 0, |run| runs.push(run));
         let has =
             |page: usize| runs.iter().any(|run| run.contains(&(page * PAGE)) && run.contains(&((page + 1) * PAGE - 1)));
         assert!(has(5) && has(9) && has(10), "{runs:?}");

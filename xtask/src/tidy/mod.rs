@@ -1,4 +1,4 @@
-//! The checks, one module each. A check takes the repository and returns what it found.
+//! Checks, one module each. A check takes the repository and returns its findings.
 
 use std::fmt;
 
@@ -108,7 +108,7 @@ fn word(text: &str) -> &str {
 mod testing {
     use super::*;
 
-    /// Runs a check and compares what it says, each finding as one line.
+    /// Runs a check and compares its findings, each as one line.
     #[track_caller]
     pub fn expect(check: fn(&Repo) -> Vec<Finding>, files: &[(&str, &str)], expected: &[&str]) {
         let found: Vec<String> = check(&Repo::of(files.iter().copied())).iter().map(Finding::to_string).collect();

@@ -12,7 +12,7 @@ type Fields = [u64; 7];
 
 /// A moment, or a time from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Time {
+pub(crate) enum FipaTime {
     /// Milliseconds since 1970-01-01 UTC.
     Absolute(u64),
     /// Milliseconds after the message's arrival.
@@ -21,7 +21,7 @@ pub(crate) enum Time {
     Before(u64),
 }
 
-impl Time {
+impl FipaTime {
     /// The moment, in milliseconds since 1970-01-01 UTC, if the message arrived at `now_ms`.
     pub fn resolve(self, now_ms: Option<u64>) -> Option<u64> {
         match self {
@@ -60,18 +60,18 @@ pub(crate) fn is_time(text: &str) -> bool {
 }
 
 /// Reads a time. A time without a designator is UTC; the designators of other zones are those of ISO 8601.
-pub(crate) fn read(text: &str, at: usize) -> Result<Time, DecodeError> {
+pub(crate) fn read(text: &str, at: usize) -> Result<FipaTime, DecodeError> {
     let wrong = || DecodeError::new(at, DecodeErrorKind::Time(text.chars().take(40).collect()));
     let (sign, fields, zone) = split(text).ok_or_else(wrong)?;
     if sign == 0 {
         let local = moment(fields).ok_or_else(wrong)?;
         let hours = zone_hours(zone).ok_or_else(wrong)?;
-        return Ok(Time::Absolute(local.checked_add_signed(-hours * 3_600_000).ok_or_else(wrong)?));
+        return Ok(FipaTime::Absolute(local.checked_add_signed(-hours * 3_600_000).ok_or_else(wrong)?));
     }
     let [years, months, days, hours, minutes, seconds, ms] = fields;
     let days = years * 365 + months * 30 + days;
     let span = days * MS_PER_DAY + ((hours * 60 + minutes) * 60 + seconds) * 1_000 + ms;
-    Ok(if sign > 0 { Time::After(span) } else { Time::Before(span) })
+    Ok(if sign > 0 { FipaTime::After(span) } else { FipaTime::Before(span) })
 }
 
 /// Sign (1, -1, or 0 for none), fields and type designator.
@@ -165,12 +165,12 @@ mod tests {
             (BEYOND_MS - 1, "99991231T235959999Z"),
         ] {
             assert_eq!(write(ms).as_deref(), Some(text));
-            assert_eq!(read(text, 0), Ok(Time::Absolute(ms)));
+            assert_eq!(read(text, 0), Ok(FipaTime::Absolute(ms)));
         }
         assert_eq!(write(BEYOND_MS), None);
         for day in (0..BEYOND_MS / MS_PER_DAY).step_by(13) {
             let ms = day * MS_PER_DAY + day;
-            assert_eq!(read(&write(ms).expect("in range"), 0), Ok(Time::Absolute(ms)));
+            assert_eq!(read(&write(ms).expect("in range"), 0), Ok(FipaTime::Absolute(ms)));
         }
     }
 
@@ -180,14 +180,14 @@ mod tests {
         assert_eq!(read("20250101T120000000", 0), Ok(noon), "no designator is taken for UTC");
         assert_eq!(read("20250101T140000000b", 0), Ok(noon), "B is two hours ahead");
         assert_eq!(read("20250101T110000000N", 0), Ok(noon));
-        assert_eq!(read("+00000001T000010000", 0), Ok(Time::After(86_410_000)));
-        assert_eq!(read("-00000000T000000001Z", 0), Ok(Time::Before(1)));
-        assert_eq!(Time::After(5).resolve(Some(10)), Some(15));
-        assert_eq!(Time::Before(50).resolve(Some(10)), Some(0));
-        assert_eq!(Time::After(5).resolve(None), None);
+        assert_eq!(read("+00000001T000010000", 0), Ok(FipaTime::After(86_410_000)));
+        assert_eq!(read("-00000000T000000001Z", 0), Ok(FipaTime::Before(1)));
+        assert_eq!(FipaTime::After(5).resolve(Some(10)), Some(15));
+        assert_eq!(FipaTime::Before(50).resolve(Some(10)), Some(0));
+        assert_eq!(FipaTime::After(5).resolve(None), None);
         for ms in [0, 1, 86_399_999, 86_400_000, 31_104_000_000, 31_535_999_999, 31_536_000_000, 1 << 44] {
             let text = write_duration(ms).expect("in range");
-            assert_eq!(read(&format!("+{text}"), 0), Ok(Time::After(ms)), "{text}");
+            assert_eq!(read(&format!("+{text}"), 0), Ok(FipaTime::After(ms)), "{text}");
         }
     }
 

@@ -38,7 +38,7 @@ pub enum DecodeErrorKind {
         known: String,
     },
     /// The message is over, the input is not.
-    #[error("something follows the message's end")]
+    #[error("unexpected bytes after the end of the message")]
     Trailing,
     /// Bytes that should be text are not UTF-8.
     #[error("text that is not UTF-8")]
@@ -61,13 +61,13 @@ pub enum DecodeErrorKind {
         max: usize,
     },
     /// No moment of FIPA's notation.
-    #[error("{0} is no time, which is written as 20261231T235959999Z")]
+    #[error("{0} is not a time: write it as 20261231T235959999Z")]
     Time(String),
     /// A relative time, while the time of arrival is unknown.
-    #[error("a time that counts from the message's arrival, which is not known here")]
+    #[error("relative time, but the time of arrival is unknown")]
     RelativeTime,
     /// A version of the encoding that is not known.
-    #[error("version {}.{} of the encoding, of which 1.0 is known", .0 >> 4, .0 & 15)]
+    #[error("encoding version {}.{}: this reader knows 1.0", .0 >> 4, .0 & 15)]
     Version(u8),
     /// A reference to a code table's entry that is not there.
     #[error("code {0} is not in the code table")]
@@ -87,7 +87,7 @@ pub enum DecodeErrorKind {
         profile: &'static str,
     },
     /// The content or a further parameter does not have the form that the message announces, for this reason.
-    #[error("what it carries cannot be read: {0}")]
+    #[error("content or parameter cannot be decoded: {0}")]
     Carried(String),
     /// No message of the compact encoding.
     #[error("not compact: {0}")]
@@ -122,7 +122,7 @@ pub enum EncodeError {
         max: usize,
     },
     /// The message is longer than the other end reads.
-    #[error("a message of {bytes} bytes; {max} are the most there may be")]
+    #[error("message of {bytes} bytes: the limit is {max}")]
     TooLong {
         /// The message's length.
         bytes: usize,
@@ -139,10 +139,10 @@ pub enum EncodeError {
     #[error("{0:?} cannot be written as the name of an agent identifier's parameter")]
     ParameterName(String),
     /// A moment beyond the year 9999.
-    #[error("the moment {0} ms since 1970 is beyond the year 9999")]
+    #[error("time {0} ms since 1970 is beyond the year 9999")]
     Time(u64),
     /// A character that the encoding has no way to write there.
-    #[error("{what} holds {character:?}, which this encoding cannot write")]
+    #[error("{what} contains {character:?}, which this encoding cannot write")]
     Character {
         /// Name of the part that contains the character.
         what: &'static str,
@@ -150,7 +150,7 @@ pub enum EncodeError {
         character: char,
     },
     /// A value that the content language has no expression for.
-    #[error("{0} cannot be said in this content language")]
+    #[error("{0} has no expression in this content language")]
     Inexpressible(String),
 }
 

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 
 use super::{DecodeError, DecodeErrorKind, EncodeError, date, json};
 use crate::limits::EXPRESSION_DEPTH_MAX;
-use crate::tokens::{Kind, Token, Tokens, is_bare, is_float, is_integer, is_word, write_literal};
+use crate::tokens::{FipaToken, FipaTokens, TokenKind, is_bare, is_float, is_integer, is_word, write_literal};
 use crate::{Symbol, Value};
 
 /// The head of a list that stands for a value in JSON.
 const JSON_HEAD: &str = "whimbrel-json";
 
 /// Form of a value in an expression.
-pub(super) enum Form<'a> {
+pub(super) enum ExpressionForm<'a> {
     /// A word, number or time, as it stands.
     Bare(Cow<'a, str>),
     /// A number, as it stands.
@@ -27,7 +27,7 @@ pub(super) enum Form<'a> {
     Json(String),
 }
 
-impl<'a> Form<'a> {
+impl<'a> ExpressionForm<'a> {
     /// The form of `value`, in which it is read back as it is. `depth` brackets are around it.
     pub fn of(value: &'a Value, depth: usize) -> Result<Self, EncodeError> {
         Ok(match value {
@@ -88,33 +88,35 @@ pub(super) fn bytes_value(bytes: &[u8]) -> Value {
 
 /// Reads the expression that begins with `first`.
 //= fipa00070 2.2 Expression
-pub(super) fn read(tokens: &mut Tokens<'_>, first: Token<'_>, depth: usize) -> Result<Value, DecodeError> {
+pub(super) fn read(tokens: &mut FipaTokens<'_>, first: FipaToken<'_>, depth: usize) -> Result<Value, DecodeError> {
     match first.kind {
-        Kind::Bare(text) => Ok(bare_value(text)),
-        Kind::Literal(text) => Ok(Value::from(text.as_ref())),
-        Kind::Bytes(bytes) => Ok(bytes_value(bytes)),
-        Kind::Open if depth >= EXPRESSION_DEPTH_MAX => Err(DecodeError::too_deep(first.at, EXPRESSION_DEPTH_MAX)),
-        Kind::Open => {
+        TokenKind::Bare(text) => Ok(bare_value(text)),
+        TokenKind::Literal(text) => Ok(Value::from(text.as_ref())),
+        TokenKind::Bytes(bytes) => Ok(bytes_value(bytes)),
+        TokenKind::Open if depth >= EXPRESSION_DEPTH_MAX => Err(DecodeError::too_deep(first.at, EXPRESSION_DEPTH_MAX)),
+        TokenKind::Open => {
             let mut items = Vec::new();
             loop {
                 let token = tokens.next()?;
                 match token.kind {
-                    Kind::Close => return list_value(items, first.at),
+                    TokenKind::Close => return list_value(items, first.at),
                     _ => items.push(read(tokens, token, depth + 1)?),
                 }
             }
         }
-        Kind::Close | Kind::End => Err(DecodeError::expected(first.at, "an expression", first.kind.describe())),
+        TokenKind::Close | TokenKind::End => {
+            Err(DecodeError::expected(first.at, "an expression", first.kind.describe()))
+        }
     }
 }
 
 /// Writes `value` as an expression that is read back as it is.
 pub(super) fn write(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<(), EncodeError> {
-    match Form::of(value, depth)? {
-        Form::Bare(text) => out.extend_from_slice(text.as_bytes()),
-        Form::Number(text) => out.extend_from_slice(text.as_bytes()),
-        Form::Text(text) => write_literal(out, text),
-        Form::List(list) => {
+    match ExpressionForm::of(value, depth)? {
+        ExpressionForm::Bare(text) => out.extend_from_slice(text.as_bytes()),
+        ExpressionForm::Number(text) => out.extend_from_slice(text.as_bytes()),
+        ExpressionForm::Text(text) => write_literal(out, text),
+        ExpressionForm::List(list) => {
             out.push(b'(');
             for (place, item) in list.items().enumerate() {
                 if place > 0 {
@@ -124,7 +126,7 @@ pub(super) fn write(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()
             }
             out.push(b')');
         }
-        Form::Json(json) => write_json(out, &json),
+        ExpressionForm::Json(json) => write_json(out, &json),
     }
     Ok(())
 }
@@ -180,10 +182,10 @@ mod tests {
     fn round_trip(value: &Value) -> Value {
         let mut out = Vec::new();
         write(&mut out, value, 0).expect("can be written");
-        let mut tokens = Tokens::new(&out);
+        let mut tokens = FipaTokens::new(&out);
         let first = tokens.next().expect("a token");
         let read = read(&mut tokens, first, 0).expect("can be read");
-        assert_eq!(tokens.next().expect("the end").kind, Kind::End);
+        assert_eq!(tokens.next().expect("the end").kind, TokenKind::End);
         read
     }
 

@@ -45,7 +45,7 @@ pub enum Encoding {
 
 /// The text names no encoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no encoding: expected compact, string, xml, bit-efficient or json")]
+#[error("{0:?} is not an encoding: expected compact, string, xml, bit-efficient or json")]
 pub struct UnknownEncoding(pub String);
 
 impl Encoding {

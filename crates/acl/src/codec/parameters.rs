@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::date::{self, Time};
+use super::date::{self, FipaTime};
 use super::{DecodeError, DecodeErrorKind, EncodeError, json};
 use crate::tokens::is_word;
 use crate::{AclMessage, Aid, Extras, Performative, Symbol, Text, Value, sl};
@@ -109,21 +109,21 @@ pub(super) struct Natively {
 }
 
 /// The content as FIPA's encodings carry it.
-pub(super) enum Content<'a> {
+pub(super) enum CarriedContent<'a> {
     None,
     Text(Cow<'a, str>),
     Bytes(&'a [u8]),
 }
 
 /// A message's parameters, ready to be written.
-pub(super) struct Outgoing<'a> {
+pub(super) struct OutgoingParameters<'a> {
     message: &'a AclMessage,
-    pub content: Content<'a>,
+    pub content: CarriedContent<'a>,
     /// Names (with their `X-`) and values.
     pub user: Vec<(Cow<'a, str>, Cow<'a, Value>)>,
 }
 
-impl<'a> Outgoing<'a> {
+impl<'a> OutgoingParameters<'a> {
     pub fn of(message: &'a AclMessage, natively: Natively) -> Result<Self, EncodeError> {
         let extras = message.extras();
         let mut user: Vec<(Cow<'a, str>, Cow<'a, Value>)> = Vec::new();
@@ -135,7 +135,7 @@ impl<'a> Outgoing<'a> {
             let json = json::value_to_string(&Value::list(pairs.collect::<Vec<_>>()))?;
             user.push((OTHER_PARAMETERS.into(), Cow::Owned(Value::from(json))));
         }
-        let mut outgoing = Self { message, content: Content::None, user };
+        let mut outgoing = Self { message, content: CarriedContent::None, user };
         outgoing.write_content(natively)?;
         Ok(outgoing)
     }
@@ -143,19 +143,19 @@ impl<'a> Outgoing<'a> {
     fn write_content(&mut self, natively: Natively) -> Result<(), EncodeError> {
         match &self.message.content {
             Value::Null => {}
-            Value::Str(text) if (natively.text)(text) => self.content = Content::Text(Cow::Borrowed(text)),
-            Value::Bytes(bytes) if natively.bytes => self.content = Content::Bytes(bytes),
+            Value::Str(text) if (natively.text)(text) => self.content = CarriedContent::Text(Cow::Borrowed(text)),
+            Value::Bytes(bytes) if natively.bytes => self.content = CarriedContent::Bytes(bytes),
             Value::Bytes(bytes) => {
-                self.content = Content::Text(BASE64.encode(&**bytes).into());
+                self.content = CarriedContent::Text(BASE64.encode(&**bytes).into());
                 self.mark(JADE_ENCODING, "Base64");
             }
             value => match sl_text(value, self.message.extras().language).filter(|(text, _)| (natively.text)(text)) {
                 Some((text, form)) => {
-                    self.content = Content::Text(text.into());
+                    self.content = CarriedContent::Text(text.into());
                     self.mark(CONTENT_FORM, form);
                 }
                 None => {
-                    self.content = Content::Text(json::value_to_string(value)?.into());
+                    self.content = CarriedContent::Text(json::value_to_string(value)?.into());
                     self.mark(CONTENT_FORM, JSON_FORM);
                 }
             },
@@ -259,14 +259,14 @@ pub(super) fn performative(name: &str) -> Performative {
 }
 
 /// A message as it is read, parameter by parameter.
-pub(super) struct Incoming {
+pub(super) struct IncomingParameters {
     arrival_ms: Option<u64>,
     seen: u16,
     message: AclMessage,
     extras: Extras,
 }
 
-impl Incoming {
+impl IncomingParameters {
     pub fn new(performative: Performative, arrival_ms: Option<u64>) -> Self {
         let message = AclMessage {
             performative,
@@ -320,7 +320,7 @@ impl Incoming {
         }
     }
 
-    pub fn reply_by(&mut self, time: Time, at: usize) -> Result<(), DecodeError> {
+    pub fn reply_by(&mut self, time: FipaTime, at: usize) -> Result<(), DecodeError> {
         let unknown = || DecodeError::new(at, DecodeErrorKind::RelativeTime);
         self.extras.reply_by_ms = Some(time.resolve(self.arrival_ms).ok_or_else(unknown)?);
         Ok(())

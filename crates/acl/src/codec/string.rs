@@ -2,17 +2,18 @@
 
 use super::expression;
 use super::parameters::{
-    Content, Incoming, Natively, Outgoing, Parameter, agent_name, agent_parameter_name, performative, read_agent_name,
+    CarriedContent, IncomingParameters, Natively, OutgoingParameters, Parameter, agent_name, agent_parameter_name,
+    performative, read_agent_name,
 };
 use super::{DecodeError, DecodeErrorKind, EncodeError, date};
 use crate::limits::RESOLVER_DEPTH_MAX;
-use crate::tokens::{Kind, Token, Tokens, text_of, write_literal};
+use crate::tokens::{FipaToken, FipaTokens, TokenKind, text_of, write_literal};
 use crate::{AclMessage, Aid, Contact};
 
 const NATIVELY: Natively = Natively { bytes: false, text: |_| true };
 
 pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
-    let outgoing = Outgoing::of(message, NATIVELY)?;
+    let outgoing = OutgoingParameters::of(message, NATIVELY)?;
     let mut out = Vec::with_capacity(256);
     out.push(b'(');
     let act = message.performative.as_str();
@@ -27,7 +28,7 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     }
     write_agents(&mut out, Parameter::Receiver, &message.receivers)?;
     write_agents(&mut out, Parameter::ReplyTo, &message.extras().reply_to)?;
-    if let Content::Text(text) = &outgoing.content {
+    if let CarriedContent::Text(text) = &outgoing.content {
         begin(&mut out, Parameter::Content.name());
         write_literal(&mut out, text);
     }
@@ -111,15 +112,15 @@ fn write_agent(out: &mut Vec<u8>, agent: Aid, depth: usize) -> Result<(), Encode
 
 //= fipa00070 2.2 Message
 pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage, DecodeError> {
-    let mut reader = Reader { tokens: Tokens::of_document(bytes) };
+    let mut reader = StringReader { tokens: FipaTokens::of_document(bytes) };
     reader.open("`(`")?;
     let act = reader.word("a performative")?;
-    let mut incoming = Incoming::new(performative(&act), arrival_ms);
+    let mut incoming = IncomingParameters::new(performative(&act), arrival_ms);
     loop {
         let token = reader.tokens.next()?;
         match token.kind {
-            Kind::Close => break,
-            Kind::Bare(keyword) if keyword.len() > 1 && keyword.starts_with(':') => {
+            TokenKind::Close => break,
+            TokenKind::Bare(keyword) if keyword.len() > 1 && keyword.starts_with(':') => {
                 reader.parameter(&mut incoming, keyword.get(1..).unwrap_or_default(), token.at)?;
             }
             other => return Err(DecodeError::expected(token.at, "`:parameter` or `)`", other.describe())),
@@ -127,20 +128,20 @@ pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage
     }
     let token = reader.tokens.next()?;
     match token.kind {
-        Kind::End => incoming.finish(),
+        TokenKind::End => incoming.finish(),
         _ => Err(DecodeError::new(token.at, DecodeErrorKind::Trailing)),
     }
 }
 
-struct Reader<'a> {
-    tokens: Tokens<'a>,
+struct StringReader<'a> {
+    tokens: FipaTokens<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> StringReader<'a> {
     fn open(&mut self, expected: &'static str) -> Result<usize, DecodeError> {
         let token = self.tokens.next()?;
         match token.kind {
-            Kind::Open => Ok(token.at),
+            TokenKind::Open => Ok(token.at),
             other => Err(DecodeError::expected(token.at, expected, other.describe())),
         }
     }
@@ -152,17 +153,17 @@ impl<'a> Reader<'a> {
     }
 
     /// The value's first token: a keyword in its place says that the value was left out.
-    fn value(&mut self) -> Result<Token<'a>, DecodeError> {
+    fn value(&mut self) -> Result<FipaToken<'a>, DecodeError> {
         let token = self.tokens.next()?;
         match token.kind {
-            Kind::Bare(keyword) if keyword.starts_with(':') => {
+            TokenKind::Bare(keyword) if keyword.starts_with(':') => {
                 Err(DecodeError::expected(token.at, "a value", token.kind.describe()))
             }
             _ => Ok(token),
         }
     }
 
-    fn parameter(&mut self, incoming: &mut Incoming, name: &str, at: usize) -> Result<(), DecodeError> {
+    fn parameter(&mut self, incoming: &mut IncomingParameters, name: &str, at: usize) -> Result<(), DecodeError> {
         let Some(parameter) = Parameter::named(name) else {
             let first = self.value()?;
             let value = expression::read(&mut self.tokens, first, 0)?;
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
     /// The text of an expression: a list is written out again.
     fn text(&mut self) -> Result<String, DecodeError> {
         let first = self.value()?;
-        if first.kind != Kind::Open {
+        if first.kind != TokenKind::Open {
             return text_of(first, "an expression");
         }
         let at = first.at;
@@ -206,9 +207,9 @@ impl<'a> Reader<'a> {
     fn content(&mut self) -> Result<crate::Value, DecodeError> {
         let token = self.value()?;
         match token.kind {
-            Kind::Literal(text) => Ok(crate::Value::from(text.as_ref())),
-            Kind::Bytes(bytes) => Ok(expression::bytes_value(bytes)),
-            Kind::Bare(text) => Ok(crate::Value::from(text)),
+            TokenKind::Literal(text) => Ok(crate::Value::from(text.as_ref())),
+            TokenKind::Bytes(bytes) => Ok(expression::bytes_value(bytes)),
+            TokenKind::Bare(text) => Ok(crate::Value::from(text)),
             other => {
                 let expected = "a string (content stands in quotes: :content \"(price 10)\")";
                 Err(DecodeError::expected(token.at, expected, other.describe()))
@@ -228,7 +229,7 @@ impl<'a> Reader<'a> {
             return Err(DecodeError::expected(at, "`(set` of agent identifiers", format!("`({head}`")));
         }
         let mut agents = Vec::new();
-        while self.tokens.peek()?.kind != Kind::Close {
+        while self.tokens.peek()?.kind != TokenKind::Close {
             agents.push(self.agent(depth)?);
         }
         self.tokens.next()?;
@@ -256,8 +257,8 @@ impl<'a> Reader<'a> {
         loop {
             let token = self.tokens.next()?;
             let keyword = match token.kind {
-                Kind::Close => break,
-                Kind::Bare(keyword) => keyword,
+                TokenKind::Close => break,
+                TokenKind::Bare(keyword) => keyword,
                 other => return Err(DecodeError::expected(token.at, "`:parameter` or `)`", other.describe())),
             };
             match keyword.to_ascii_lowercase().as_str() {
@@ -292,7 +293,7 @@ impl<'a> Reader<'a> {
         loop {
             let token = self.tokens.next()?;
             match token.kind {
-                Kind::Close => return Ok(addresses),
+                TokenKind::Close => return Ok(addresses),
                 _ => addresses.push(text_of(token, "an address")?),
             }
         }

@@ -11,12 +11,12 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::parameters::{
-    Content, Incoming, JADE_ENCODING, Natively, Outgoing, Parameter, agent_name, agent_parameter_name, performative,
-    read_agent_name,
+    CarriedContent, IncomingParameters, JADE_ENCODING, Natively, OutgoingParameters, Parameter, agent_name,
+    agent_parameter_name, performative, read_agent_name,
 };
 use super::{DecodeError, DecodeErrorKind, EncodeError, date, expression};
 use crate::limits::RESOLVER_DEPTH_MAX;
-use crate::tokens::{Kind, Tokens, utf8};
+use crate::tokens::{FipaTokens, TokenKind, utf8};
 use crate::{AclMessage, Aid, Contact, Symbol, Value};
 
 const NATIVELY: Natively = Natively { bytes: false, text: |text| text.chars().all(is_xml) };
@@ -32,18 +32,18 @@ fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
-struct Writer {
+struct XmlWriter {
     out: String,
 }
 
 //= fipa00071 2.2
 pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
-    let outgoing = Outgoing::of(message, NATIVELY)?;
+    let outgoing = OutgoingParameters::of(message, NATIVELY)?;
     let act = message.performative.as_str();
     if act.trim() != act {
         return Err(EncodeError::Performative(act.to_owned()));
     }
-    let mut writer = Writer { out: String::with_capacity(512) };
+    let mut writer = XmlWriter { out: String::with_capacity(512) };
     writer.out.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fipa-message");
     writer.attribute("act", act)?;
     writer.out.push('>');
@@ -53,7 +53,7 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
         writer.out.push_str("</sender>");
     }
     writer.agents(Parameter::Receiver, &message.receivers)?;
-    if let Content::Text(text) = &outgoing.content {
+    if let CarriedContent::Text(text) = &outgoing.content {
         writer.element(Parameter::Content.name(), text)?;
     }
     for (parameter, text) in outgoing.texts() {
@@ -76,7 +76,7 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     Ok(writer.out.into_bytes())
 }
 
-impl Writer {
+impl XmlWriter {
     /// Writes text. Markup is escaped, and also white space that a reader would change.
     fn text(&mut self, what: &'static str, text: &str, in_attribute: bool) -> Result<(), EncodeError> {
         for character in text.chars() {
@@ -190,14 +190,14 @@ impl Writer {
 
 //= fipa00071 2.2
 pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage, DecodeError> {
-    let mut reader = Reader::new(utf8(bytes, 0)?);
+    let mut reader = XmlReader::new(utf8(bytes, 0)?);
     let root = reader.child("`<fipa-message>`")?.ok_or(reader.truncated())?;
     if root.name != "fipa-message" {
         return Err(DecodeError::expected(root.at, "`<fipa-message>`", format!("`<{}>`", root.name)));
     }
     root.allow(&["act", "conversation-id"])?;
     let act = root.attribute("act").ok_or_else(|| DecodeError::expected(root.at, "the attribute `act`", "none"))?;
-    let mut incoming = Incoming::new(performative(act.trim()), arrival_ms);
+    let mut incoming = IncomingParameters::new(performative(act.trim()), arrival_ms);
     if let Some(id) = root.attribute("conversation-id") {
         incoming.begin(Parameter::ConversationId, root.at)?;
         incoming.text(Parameter::ConversationId, id);
@@ -207,8 +207,8 @@ pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage
     }
     loop {
         match reader.next()? {
-            (_, Item::Eof) => return incoming.finish(),
-            (_, Item::Text(text)) if text.trim().is_empty() => {}
+            (_, XmlItem::Eof) => return incoming.finish(),
+            (_, XmlItem::Text(text)) if text.trim().is_empty() => {}
             (at, _) => return Err(DecodeError::new(at, DecodeErrorKind::Trailing)),
         }
     }
@@ -242,19 +242,19 @@ impl Element {
     }
 }
 
-enum Item {
+enum XmlItem {
     Start(Element),
     End,
     Text(String),
     Eof,
 }
 
-struct Reader<'a> {
+struct XmlReader<'a> {
     source: quick_xml::Reader<&'a [u8]>,
     length: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> XmlReader<'a> {
     fn new(text: &'a str) -> Self {
         let mut source = quick_xml::Reader::from_str(text);
         source.config_mut().expand_empty_elements = true;
@@ -275,17 +275,17 @@ impl<'a> Reader<'a> {
     }
 
     /// The next item that says something, and where it begins.
-    fn next(&mut self) -> Result<(usize, Item), DecodeError> {
+    fn next(&mut self) -> Result<(usize, XmlItem), DecodeError> {
         loop {
             let at = self.at();
             let event = self.source.read_event().map_err(|error| self.syntax(error))?;
             let item = match event {
-                Event::Start(start) | Event::Empty(start) => Item::Start(self.element(&start, at)?),
-                Event::End(_) => Item::End,
-                Event::Text(text) => Item::Text(text.xml10_content().into_owned()),
-                Event::CData(text) => Item::Text(text.xml10_content().into_owned()),
-                Event::GeneralRef(reference) => Item::Text(resolve(&reference, at)?.to_string()),
-                Event::Eof => Item::Eof,
+                Event::Start(start) | Event::Empty(start) => XmlItem::Start(self.element(&start, at)?),
+                Event::End(_) => XmlItem::End,
+                Event::Text(text) => XmlItem::Text(text.xml10_content().into_owned()),
+                Event::CData(text) => XmlItem::Text(text.xml10_content().into_owned()),
+                Event::GeneralRef(reference) => XmlItem::Text(resolve(&reference, at)?.to_string()),
+                Event::Eof => XmlItem::Eof,
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => continue,
             };
             return Ok((at, item));
@@ -317,11 +317,11 @@ impl<'a> Reader<'a> {
     fn child(&mut self, expected: &'static str) -> Result<Option<Element>, DecodeError> {
         loop {
             match self.next()? {
-                (_, Item::Start(element)) => return Ok(Some(element)),
-                (_, Item::End) => return Ok(None),
-                (_, Item::Text(text)) if text.trim().is_empty() => {}
-                (at, Item::Text(_)) => return Err(DecodeError::expected(at, expected, "text")),
-                (_, Item::Eof) => return Err(self.truncated()),
+                (_, XmlItem::Start(element)) => return Ok(Some(element)),
+                (_, XmlItem::End) => return Ok(None),
+                (_, XmlItem::Text(text)) if text.trim().is_empty() => {}
+                (at, XmlItem::Text(_)) => return Err(DecodeError::expected(at, expected, "text")),
+                (_, XmlItem::Eof) => return Err(self.truncated()),
             }
         }
     }
@@ -331,12 +331,12 @@ impl<'a> Reader<'a> {
         let mut all = String::new();
         loop {
             match self.next()? {
-                (_, Item::Text(text)) => all.push_str(&text),
-                (_, Item::End) => return Ok(all),
-                (at, Item::Start(element)) => {
+                (_, XmlItem::Text(text)) => all.push_str(&text),
+                (_, XmlItem::End) => return Ok(all),
+                (at, XmlItem::Start(element)) => {
                     return Err(DecodeError::expected(at, "text", format!("`<{}>`", element.name)));
                 }
-                (_, Item::Eof) => return Err(self.truncated()),
+                (_, XmlItem::Eof) => return Err(self.truncated()),
             }
         }
     }
@@ -356,7 +356,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn parameter(&mut self, incoming: &mut Incoming, element: &Element) -> Result<(), DecodeError> {
+    fn parameter(&mut self, incoming: &mut IncomingParameters, element: &Element) -> Result<(), DecodeError> {
         if element.name == "user-defined" {
             let (name, value) = self.user_defined(element)?;
             incoming.user(&name, value);
@@ -412,11 +412,11 @@ impl<'a> Reader<'a> {
             return Ok((name, Value::from(text)));
         }
         let inside = |error: DecodeError| DecodeError { offset: element.at, ..error };
-        let mut tokens = Tokens::new(text.as_bytes());
+        let mut tokens = FipaTokens::new(text.as_bytes());
         let first = tokens.next().map_err(inside)?;
         let value = expression::read(&mut tokens, first, 0).map_err(inside)?;
         match tokens.next().map_err(inside)?.kind {
-            Kind::End => Ok((name, value)),
+            TokenKind::End => Ok((name, value)),
             other => Err(DecodeError::expected(element.at, "one expression", other.describe())),
         }
     }

@@ -14,14 +14,14 @@ const DICTIONARY_TAG_BYTES_MAX: usize = 6;
 
 /// Reused buffers for building a body. To allocate them anew would take longer than to write a small body.
 #[derive(Default)]
-struct Desk {
+struct BodyBuffers {
     dictionary: Dictionary,
     value: Vec<u8>,
 }
 
 thread_local! {
     /// Buffers of this thread. A body that is written inside another one gets buffers of its own.
-    static DESK: Cell<Option<Box<Desk>>> = const { Cell::new(None) };
+    static DESK: Cell<Option<Box<BodyBuffers>>> = const { Cell::new(None) };
 }
 
 /// Appends a body.
@@ -53,7 +53,7 @@ pub(super) fn write_document(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'
             false => None,
         };
         if let Some((count, items, value)) = &rewritten {
-            body = Body { count: *count, items, value };
+            body = BodyParts { count: *count, items, value };
         }
         if body.count > 0 || !body.value.first().copied().is_some_and(tags::is_mark) {
             out.push(VALUE_MARK);
@@ -63,7 +63,7 @@ pub(super) fn write_document(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'
     })
 }
 
-fn at_desk(write: impl FnOnce(&mut Desk) -> Result<(), EncodeError>) -> Result<(), EncodeError> {
+fn at_desk(write: impl FnOnce(&mut BodyBuffers) -> Result<(), EncodeError>) -> Result<(), EncodeError> {
     // A thread that ends has none.
     let mut desk = DESK.try_with(Cell::take).ok().flatten().unwrap_or_default();
     let written = write(&mut desk);
@@ -72,10 +72,10 @@ fn at_desk(write: impl FnOnce(&mut Desk) -> Result<(), EncodeError>) -> Result<(
     written
 }
 
-impl Desk {
-    fn body(&self) -> Body<'_> {
+impl BodyBuffers {
+    fn body(&self) -> BodyParts<'_> {
         let (count, items) = self.dictionary.items();
-        Body { count, items, value: &self.value }
+        BodyParts { count, items, value: &self.value }
     }
 
     /// Keeps room for the next body: up to four times as much as this one took.
@@ -88,14 +88,14 @@ impl Desk {
 }
 
 /// Parts of a body.
-struct Body<'a> {
+struct BodyParts<'a> {
     /// Number of items in the dictionary. Without items there is no dictionary.
     count: u32,
     items: &'a [u8],
     value: &'a [u8],
 }
 
-impl Body<'_> {
+impl BodyParts<'_> {
     fn append_to(&self, out: &mut Vec<u8>) {
         out.reserve(DICTIONARY_TAG_BYTES_MAX + self.items.len() + self.value.len());
         if self.count > 0 {

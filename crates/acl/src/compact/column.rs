@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::tags::{self, column};
-use super::texts::{self, Kind as TextKind};
+use super::texts::{self, TextKind};
 use super::writer::Writer;
 use super::{DecodeError, bits, floats, ints, table, value_in, value_out};
 use crate::{Structure, Symbol, Text, Value, Var};
@@ -15,7 +15,7 @@ pub(super) const ROWS: usize = 1024;
 
 /// Kind of all values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ColumnKind {
     Null,
     Bool,
     Int,
@@ -33,7 +33,7 @@ enum Kind {
     Other,
 }
 
-impl Kind {
+impl ColumnKind {
     fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -86,9 +86,11 @@ impl Kind {
 
 /// Checks whether all values are of one simple kind: numbers, texts and so on.
 pub(super) fn are_alike<'a>(mut values: impl Iterator<Item = &'a Value>) -> bool {
-    let Some(first) = values.next().map(Kind::of) else { return false };
-    matches!(first, Kind::Bool | Kind::Int | Kind::Num | Kind::Atom | Kind::Str | Kind::Bytes)
-        && values.all(|value| Kind::of(value) == first)
+    let Some(first) = values.next().map(ColumnKind::of) else { return false };
+    matches!(
+        first,
+        ColumnKind::Bool | ColumnKind::Int | ColumnKind::Num | ColumnKind::Atom | ColumnKind::Str | ColumnKind::Bytes
+    ) && values.all(|value| ColumnKind::of(value) == first)
 }
 
 /// Writes a list of these values.
@@ -107,13 +109,13 @@ pub(super) fn list_out(w: &mut Writer<'_>, items: &[&Value]) {
 const NULLS_PAY_FROM: usize = 8;
 
 fn pays(items: &[&Value]) -> bool {
-    match Kind::of_all(items) {
-        Kind::Int => {
+    match ColumnKind::of_all(items) {
+        ColumnKind::Int => {
             items.len() > ROWS || ints::pays(&items.iter().filter_map(|item| item.as_i64()).collect::<Vec<_>>())
         }
-        Kind::Other if items.len() >= NULLS_PAY_FROM => {
+        ColumnKind::Other if items.len() >= NULLS_PAY_FROM => {
             let present = present(items);
-            present.len() < items.len() && !matches!(Kind::of_all(&present), Kind::Other | Kind::Null)
+            present.len() < items.len() && !matches!(ColumnKind::of_all(&present), ColumnKind::Other | ColumnKind::Null)
         }
         kind => items.len() >= kind.pays_from(),
     }
@@ -130,29 +132,29 @@ pub(super) fn values_out(w: &mut Writer<'_>, items: &[&Value]) {
 
 /// Writes one column.
 pub(super) fn column_out(w: &mut Writer<'_>, rows: &[&Value]) {
-    let kind = Kind::of_all(rows);
+    let kind = ColumnKind::of_all(rows);
     match kind {
-        Kind::Int => ints::write(w, &rows.iter().filter_map(|row| row.as_i64()).collect::<Vec<_>>()),
-        Kind::Num => floats::write(w, &rows.iter().filter_map(|row| row.as_f64()).collect::<Vec<_>>()),
-        Kind::Str => texts::write(w, &strs(rows), TextKind::Text),
-        Kind::Atom => texts::write(w, &strs(rows), TextKind::Atom),
+        ColumnKind::Int => ints::write(w, &rows.iter().filter_map(|row| row.as_i64()).collect::<Vec<_>>()),
+        ColumnKind::Num => floats::write(w, &rows.iter().filter_map(|row| row.as_f64()).collect::<Vec<_>>()),
+        ColumnKind::Str => texts::write(w, &strs(rows), TextKind::Text),
+        ColumnKind::Atom => texts::write(w, &strs(rows), TextKind::Atom),
         _ if is_constant(rows) => {
             w.tag(column::CONSTANT);
             rows.first().into_iter().for_each(|row| value_out::value(w, row));
         }
-        Kind::Bool => {
+        ColumnKind::Bool => {
             w.tag(column::BOOLS);
             bits::pack_bools(w.out, rows.iter().map(|row| row.as_bool() == Some(true)));
         }
-        Kind::Bytes => bytes_out(w, rows),
-        Kind::List => w.nested(|w| lists_out(w, rows)),
-        Kind::Map => w.nested(|w| maps_out(w, rows)),
-        Kind::Record(_) | Kind::Shaped | Kind::Term(..) => w.nested(|w| {
+        ColumnKind::Bytes => bytes_out(w, rows),
+        ColumnKind::List => w.nested(|w| lists_out(w, rows)),
+        ColumnKind::Map => w.nested(|w| maps_out(w, rows)),
+        ColumnKind::Record(_) | ColumnKind::Shaped | ColumnKind::Term(..) => w.nested(|w| {
             if !table::write(w, rows) {
                 any_out(w, rows);
             }
         }),
-        Kind::Null | Kind::Other => mixed_out(w, rows),
+        ColumnKind::Null | ColumnKind::Other => mixed_out(w, rows),
     }
 }
 
@@ -167,7 +169,7 @@ pub(super) fn any_out(w: &mut Writer<'_>, rows: &[&Value]) {
 
 fn mixed_out(w: &mut Writer<'_>, rows: &[&Value]) {
     let present = present(rows);
-    if present.len() == rows.len() || matches!(Kind::of_all(&present), Kind::Other | Kind::Null) {
+    if present.len() == rows.len() || matches!(ColumnKind::of_all(&present), ColumnKind::Other | ColumnKind::Null) {
         return any_out(w, rows);
     }
     w.tag(column::NULLS);

@@ -19,7 +19,7 @@ pub enum DecodeError {
         what: &'static str,
     },
     /// The bytes begin with another format's mark, or that of an unknown version.
-    #[error("not what was expected, or of a newer version: it begins with {found:02x}, not {expected:02x}")]
+    #[error("unknown format or newer version: first byte {found:02x}, expected {expected:02x}")]
     Version {
         /// First byte.
         found: u8,
@@ -59,7 +59,7 @@ pub enum DecodeError {
         field: &'static str,
     },
     /// Bytes are left after the value.
-    #[error("byte {at}: there are bytes after the end")]
+    #[error("byte {at}: unexpected bytes after the end")]
     Trailing {
         /// Byte offset at which the value ended.
         at: usize,
@@ -92,7 +92,7 @@ pub enum EncodeError {
         levels: u32,
     },
     /// The encoding takes more bytes than its reader allows.
-    #[error("it takes {bytes} bytes, and {bytes_max} are allowed")]
+    #[error("encoding takes {bytes} bytes: the limit is {bytes_max}")]
     TooLong {
         /// Bytes that the encoding takes.
         bytes: usize,

@@ -9,7 +9,7 @@
 
 use smallvec::SmallVec;
 
-use super::link::{HeardOnLink, SaidOnLink};
+use super::link::{LinkReceiver, LinkSender};
 use super::reader::Reader;
 use super::tags::item;
 use super::{DecodeError, known, value_in, varint};
@@ -57,7 +57,7 @@ fn mask_of(extras: &Extras) -> u64 {
 }
 
 /// Appends the head of `message`.
-pub(super) fn write(out: &mut Vec<u8>, message: &AclMessage, said: &mut SaidOnLink) {
+pub(super) fn write(out: &mut Vec<u8>, message: &AclMessage, said: &mut LinkSender) {
     let mask = message.extras.as_ref().map_or(0, |extras| mask_of(extras));
     let (code, name) = act_code(message.performative);
     let one = matches!(message.receivers.as_slice(), [_]);
@@ -87,7 +87,7 @@ fn act_code(performative: Performative) -> (u8, Option<&'static str>) {
     }
 }
 
-fn write_extras(out: &mut Vec<u8>, extras: &Extras, said: &mut SaidOnLink) {
+fn write_extras(out: &mut Vec<u8>, extras: &Extras, said: &mut LinkSender) {
     for id in [&extras.conversation_id, &extras.reply_with, &extras.in_reply_to].into_iter().flatten() {
         said.text(out, id, false);
     }
@@ -121,7 +121,7 @@ fn write_user_value(out: &mut Vec<u8>, value: &Value) {
 }
 
 /// Reads a head; the content is null.
-pub(super) fn read(r: &mut Reader<'_>, heard: &mut HeardOnLink) -> Result<AclMessage, DecodeError> {
+pub(super) fn read(r: &mut Reader<'_>, heard: &mut LinkReceiver) -> Result<AclMessage, DecodeError> {
     let act = r.byte()?;
     let performative = match usize::from(act & ACT) {
         code if code < Performative::FIPA.len() => Performative::FIPA.get(code).copied(),
@@ -137,13 +137,13 @@ pub(super) fn read(r: &mut Reader<'_>, heard: &mut HeardOnLink) -> Result<AclMes
     Ok(AclMessage { performative, sender, receivers, content: Value::Null, extras })
 }
 
-fn agents(r: &mut Reader<'_>, heard: &mut HeardOnLink) -> Result<SmallVec<[Aid; 1]>, DecodeError> {
+fn agents(r: &mut Reader<'_>, heard: &mut LinkReceiver) -> Result<SmallVec<[Aid; 1]>, DecodeError> {
     let count = r.count_of_bytes(1)?;
     r.charge(count * AGENT_BYTES)?;
     (0..count).map(|_| heard.agent(r)).collect()
 }
 
-fn read_extras(r: &mut Reader<'_>, heard: &mut HeardOnLink) -> Result<Extras, DecodeError> {
+fn read_extras(r: &mut Reader<'_>, heard: &mut LinkReceiver) -> Result<Extras, DecodeError> {
     let mask = r.number()?;
     if mask == 0 || mask >= USER << 1 {
         return Err(r.malformed("parameters nobody knows"));
@@ -181,7 +181,7 @@ fn read_extras(r: &mut Reader<'_>, heard: &mut HeardOnLink) -> Result<Extras, De
     Ok(extras)
 }
 
-fn read_user(r: &mut Reader<'_>, heard: &mut HeardOnLink) -> Result<Vec<(Symbol, Value)>, DecodeError> {
+fn read_user(r: &mut Reader<'_>, heard: &mut LinkReceiver) -> Result<Vec<(Symbol, Value)>, DecodeError> {
     let count = r.count_of_bytes(2)?;
     r.charge(count * size_of::<(Symbol, Value)>())?;
     let mut user = Vec::with_capacity(count);

@@ -3,7 +3,7 @@
 
 use super::tags::{self, item, shape};
 use super::varint;
-use super::writer::{Place, Reference, reference};
+use super::writer::{Reference, ReferenceKind, reference};
 
 /// Rewrites a value and the items of its dictionary, given all places that refer to an item. Returns the number of
 /// remaining items, the items and the value; `None` if nothing would change.
@@ -17,7 +17,7 @@ pub(super) fn rewrite(value: &[u8], items: &[u8], references: &[Reference]) -> O
         let length = if head & 3 == item::KNOWN { 0 } else { (head >> 2) as usize };
         let whole = items.get(start..at + length)?;
         let content = items.get(at..at + length)?;
-        let known = Item { whole, content, used: if head & 3 == item::KNOWN { 2 } else { 0 }, number: 0 };
+        let known = DictionaryItem { whole, content, used: if head & 3 == item::KNOWN { 2 } else { 0 }, number: 0 };
         if head & 3 == item::STRUCTURE {
             shapes.push(known)
         } else {
@@ -26,7 +26,7 @@ pub(super) fn rewrite(value: &[u8], items: &[u8], references: &[Reference]) -> O
         at += length;
     }
     for reference in references {
-        let list = if reference.place == Place::Object { &mut shapes } else { &mut texts };
+        let list = if reference.place == ReferenceKind::Object { &mut shapes } else { &mut texts };
         list.get_mut(reference.number as usize)?.used += 1;
     }
     if texts.iter().chain(&shapes).all(|item| item.used > 1) {
@@ -47,7 +47,7 @@ pub(super) fn rewrite(value: &[u8], items: &[u8], references: &[Reference]) -> O
     Some((count, kept, out))
 }
 
-struct Item<'a> {
+struct DictionaryItem<'a> {
     whole: &'a [u8],
     content: &'a [u8],
     used: u32,
@@ -58,19 +58,19 @@ struct Item<'a> {
 fn write_value(
     out: &mut Vec<u8>,
     value: &[u8],
-    texts: &[Item<'_>],
-    shapes: &[Item<'_>],
+    texts: &[DictionaryItem<'_>],
+    shapes: &[DictionaryItem<'_>],
     references: &[Reference],
 ) -> Option<()> {
     let mut from = 0;
     for found in references {
         out.extend_from_slice(value.get(from..found.at as usize)?);
         from = found.at as usize + found.bytes as usize;
-        let list = if found.place == Place::Object { shapes } else { texts };
+        let list = if found.place == ReferenceKind::Object { shapes } else { texts };
         let item = list.get(found.number as usize)?;
         match found.place {
             _ if item.used > 1 => reference(out, found.place, item.number),
-            Place::Object => object(out, item.content)?,
+            ReferenceKind::Object => object(out, item.content)?,
             place => text(out, place, item.content),
         }
     }
@@ -78,19 +78,19 @@ fn write_value(
     Some(())
 }
 
-fn text(out: &mut Vec<u8>, place: Place, text: &[u8]) {
+fn text(out: &mut Vec<u8>, place: ReferenceKind, text: &[u8]) {
     let length = text.len() as u64;
     match place {
-        Place::Text if text.len() < tags::SHORT_TEXTS => out.push(tags::SHORT_TEXT + text.len() as u8),
-        Place::Text => {
+        ReferenceKind::Text if text.len() < tags::SHORT_TEXTS => out.push(tags::SHORT_TEXT + text.len() as u8),
+        ReferenceKind::Text => {
             out.push(tags::TEXT);
             varint::write(out, length);
         }
-        Place::Atom => {
+        ReferenceKind::Atom => {
             out.push(tags::ATOM);
             varint::write(out, length);
         }
-        Place::Name | Place::Object => varint::write(out, length << 1 | 1),
+        ReferenceKind::Name | ReferenceKind::Object => varint::write(out, length << 1 | 1),
     }
     out.extend_from_slice(text);
 }

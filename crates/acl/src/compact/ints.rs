@@ -10,13 +10,13 @@ use super::writer::Writer;
 
 /// Form in which a column is written, and its size in bytes, tag included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
-    form: Form,
+pub(super) struct IntsPlan {
+    form: IntsForm,
     pub(super) bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum IntsForm {
     /// Distances from the least number, in this number of bits.
     Packed {
         least: i64,
@@ -67,13 +67,13 @@ impl Whole for i32 {
 const NARROW_TRIED: usize = 256;
 
 /// Returns the best plan for these numbers, at least one.
-pub(super) fn plan<T: Whole>(values: &[T]) -> Plan {
+pub(super) fn plan<T: Whole>(values: &[T]) -> IntsPlan {
     let (lowest, highest) = T::range(values).unwrap_or_default();
     let (least, most): (i64, i64) = (lowest.into(), highest.into());
     let width = width_of(most.wrapping_sub(least) as u64);
     let count = values.len();
     let packed = 1 + varint::length(varint::zigzag(least)) + bits::packed_bytes(count, width);
-    let mut best = Plan { form: Form::Packed { least, width }, bytes: packed };
+    let mut best = IntsPlan { form: IntsForm::Packed { least, width }, bytes: packed };
     if width == 0 {
         return best;
     }
@@ -83,7 +83,7 @@ pub(super) fn plan<T: Whole>(values: &[T]) -> Plan {
         best = steps;
     }
     match varint_bytes(values, (lowest, highest), width, best.bytes) {
-        Some(bytes) => Plan { form: Form::Varints, bytes },
+        Some(bytes) => IntsPlan { form: IntsForm::Varints, bytes },
         None => best,
     }
 }
@@ -122,7 +122,7 @@ fn steps<T: Whole>(values: &[T]) -> impl Iterator<Item = i64> {
     values.iter().zip(values.get(1..).unwrap_or_default()).map(|(a, b)| (*b).into().wrapping_sub((*a).into()))
 }
 
-fn plan_steps<T: Whole>(values: &[T], packed_width: u32, best_bytes: usize) -> Option<Plan> {
+fn plan_steps<T: Whole>(values: &[T], packed_width: u32, best_bytes: usize) -> Option<IntsPlan> {
     let first = (*values.first()?).into();
     let range = |values: &[T]| {
         steps(values).fold((i64::MAX, i64::MIN), |(least, most), step| (least.min(step), most.max(step)))
@@ -136,7 +136,7 @@ fn plan_steps<T: Whole>(values: &[T], packed_width: u32, best_bytes: usize) -> O
     let width = width((least, most));
     let heads = varint::length(varint::zigzag(first)) + varint::length(varint::zigzag(least));
     let bytes = 1 + heads + bits::packed_bytes(values.len() - 1, width);
-    (bytes < best_bytes).then_some(Plan { form: Form::Steps { first, least, width }, bytes })
+    (bytes < best_bytes).then_some(IntsPlan { form: IntsForm::Steps { first, least, width }, bytes })
 }
 
 /// Checks whether a list of whole numbers takes fewer bytes as an array than as single values.
@@ -145,7 +145,7 @@ pub(super) fn pays<T: Whole>(values: &[T]) -> bool {
 }
 
 /// Returns the plan for at most a column of whole numbers, if a column takes fewer bytes than single values.
-fn paying_plan<T: Whole>(values: &[T]) -> Option<Plan> {
+fn paying_plan<T: Whole>(values: &[T]) -> Option<IntsPlan> {
     if values.len() < PACKED_COUNT_MIN {
         return None;
     }
@@ -181,21 +181,21 @@ pub(super) fn write<T: Whole>(w: &mut Writer<'_>, values: &[T]) {
 }
 
 /// Writes a column as planned.
-pub(super) fn write_planned<T: Whole>(w: &mut Writer<'_>, values: &[T], plan: Plan) {
+pub(super) fn write_planned<T: Whole>(w: &mut Writer<'_>, values: &[T], plan: IntsPlan) {
     match plan.form {
-        Form::Packed { least, width } => {
+        IntsForm::Packed { least, width } => {
             w.tag(column::PACKED + width as u8);
             w.number(varint::zigzag(least));
             bits::pack(w.out, values, width, |value| value.into().wrapping_sub(least) as u64);
         }
-        Form::Steps { first, least, width } => {
+        IntsForm::Steps { first, least, width } => {
             w.tag(column::STEPS + width as u8);
             w.number(varint::zigzag(first));
             w.number(varint::zigzag(least));
             let steps: Vec<i64> = steps(values).collect();
             bits::pack(w.out, &steps, width, |step| step.wrapping_sub(least) as u64);
         }
-        Form::Varints => {
+        IntsForm::Varints => {
             w.tag(column::VARINTS);
             values.iter().for_each(|value| w.number(varint::zigzag((*value).into())));
         }
@@ -209,13 +209,13 @@ pub(super) fn is_ints(tag: u8) -> bool {
 
 /// A column of whole numbers, as it lies in the bytes; all of it was looked at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers<'a> {
+pub(super) struct PackedNumbers<'a> {
     count: usize,
     bytes: &'a [u8],
-    form: Form,
+    form: IntsForm,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> PackedNumbers<'a> {
     /// Takes the column of `count` numbers after its tag.
     pub(super) fn take(r: &mut Reader<'a>, tag: u8, count: usize) -> Result<Self, DecodeError> {
         let (form, bytes) = match tag {
@@ -224,15 +224,15 @@ impl<'a> Numbers<'a> {
                 for _ in 0..count {
                     r.number()?;
                 }
-                (Form::Varints, r.slice(start, r.at()))
+                (IntsForm::Varints, r.slice(start, r.at()))
             }
             column::PACKED..column::STEPS => {
                 let width = u32::from(tag - column::PACKED);
-                (Form::Packed { least: r.signed()?, width }, take_packed(r, count, width)?)
+                (IntsForm::Packed { least: r.signed()?, width }, take_packed(r, count, width)?)
             }
             column::STEPS..=column::STEPS_LAST => {
                 let width = u32::from(tag - column::STEPS);
-                let form = Form::Steps { first: r.signed()?, least: r.signed()?, width };
+                let form = IntsForm::Steps { first: r.signed()?, least: r.signed()?, width };
                 (form, take_packed(r, count.saturating_sub(1), width)?)
             }
             _ => return Err(r.mismatch("a column of whole numbers")),
@@ -247,7 +247,7 @@ impl<'a> Numbers<'a> {
 
     /// The number that all of them are, if its column says it once.
     pub(super) fn constant(&self) -> Option<i64> {
-        if let Form::Packed { least, width: 0 } = self.form { Some(least) } else { None }
+        if let IntsForm::Packed { least, width: 0 } = self.form { Some(least) } else { None }
     }
 
     /// Returns the sum of the numbers as lengths. A negative one counts as longer than anything.
@@ -265,7 +265,7 @@ impl<'a> Numbers<'a> {
     // `self` is consumed: as nothing else refers to it, the compiler can keep the caller's state in registers.
     #[inline(always)]
     pub(super) fn for_each(mut self, mut give: impl FnMut(i64)) {
-        if let Form::Packed { least, width: width @ ..=bits::NARROW } = self.form {
+        if let IntsForm::Packed { least, width: width @ ..=bits::NARROW } = self.form {
             let mut block = bits::Block::default();
             while self.count > 0 {
                 let numbers = bits::unpack_block(&mut self.bytes, self.count.min(bits::BLOCK), width, &mut block);
@@ -286,18 +286,18 @@ impl<'a> Numbers<'a> {
         self.count -= count;
         let block = block.get_mut(..count).unwrap_or_default();
         match &mut self.form {
-            Form::Varints => {
+            IntsForm::Varints => {
                 let mut at = 0;
                 for place in &mut *block {
                     *place = varint::read(self.bytes, &mut at).map(varint::unzigzag).unwrap_or_default();
                 }
                 self.bytes = self.bytes.get(at..).unwrap_or_default();
             }
-            Form::Packed { least, width } => {
+            IntsForm::Packed { least, width } => {
                 bits::unpack(self.bytes, *width, *least, block);
                 self.bytes = self.bytes.get(bits::packed_bytes(bits::BLOCK, *width)..).unwrap_or_default();
             }
-            Form::Steps { first, least, width } => {
+            IntsForm::Steps { first, least, width } => {
                 bits::unpack(self.bytes, *width, *least, block);
                 self.bytes = self.bytes.get(bits::packed_bytes(bits::BLOCK, *width)..).unwrap_or_default();
                 for place in &mut *block {
@@ -322,7 +322,7 @@ pub(super) fn read_tagged(r: &mut Reader<'_>, tag: u8, count: usize, out: &mut V
             Ok(())
         }
         _ => {
-            let numbers = Numbers::take(r, tag, count)?;
+            let numbers = PackedNumbers::take(r, tag, count)?;
             out.reserve(count);
             numbers.for_each(|number| out.push(number));
             Ok(())
@@ -381,7 +381,7 @@ pub(super) fn write_lengths(w: &mut Writer<'_>, mut lengths: impl Iterator<Item 
 pub(super) fn read_lengths(r: &mut Reader<'_>, count: usize, sum_max: usize) -> Result<(Vec<i64>, usize), DecodeError> {
     let at = r.at();
     let tag = r.byte()?;
-    let numbers = Numbers::take(r, tag, count)?;
+    let numbers = PackedNumbers::take(r, tag, count)?;
     let sum = numbers.sum_of_lengths();
     if sum > sum_max {
         return Err(DecodeError::Malformed { at, what: "lengths beyond what there is" });
@@ -412,7 +412,7 @@ mod tests {
 
         let mut reader = Reader::bare(&out, Limits::DEFAULT);
         let tag = reader.byte().unwrap();
-        let numbers = Numbers::take(&mut reader, tag, values.len()).unwrap();
+        let numbers = PackedNumbers::take(&mut reader, tag, values.len()).unwrap();
         let mut given = Vec::new();
         numbers.for_each(|number| given.push(number));
         assert_eq!(given, values);
@@ -472,7 +472,7 @@ mod tests {
             let varints = 1 + values.iter().map(|value| varint::length(varint::zigzag(*value))).sum::<usize>();
             let plan = plan(&values);
             assert!(plan.bytes <= varints, "{values:?}");
-            used += u32::from(plan.form == Form::Varints);
+            used += u32::from(plan.form == IntsForm::Varints);
             check(&values, plan.bytes);
             let narrow: Vec<i32> = values.iter().map(|value| *value as i32).collect();
             let wide: Vec<i64> = narrow.iter().map(|value| i64::from(*value)).collect();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::limits::{Limits, LinkLimits};
-use super::memory::{Heard, Lookup, Said, hash_of};
+use super::memory::{Lookup, ReceiverMemory, SenderMemory, hash_of};
 use super::reader::Reader;
 use super::tags::item;
 use super::writer::{Dictionary, Writer, dictionary_tag};
@@ -20,22 +20,22 @@ use crate::{AclMessage, Aid, Symbol, Text, Value};
 pub struct Encoder {
     dictionary: Dictionary,
     scratch: Vec<u8>,
-    pub(super) said: SaidOnLink,
+    pub(super) said: LinkSender,
     /// See [`Writer::of_message`].
     packs_bytes: bool,
 }
 
 /// Memory of the sending end.
-pub(super) struct SaidOnLink {
-    agents: Said<AgentKey>,
-    items: Said<ItemKey>,
+pub(super) struct LinkSender {
+    agents: SenderMemory<RememberedAgentKey>,
+    items: SenderMemory<ItemKey>,
     /// Marks of texts said once: identifiers of conversations mostly, which are worth remembering if they come again.
     once: Vec<u16>,
 }
 
 /// An agent as it is written: its addresses count, which they do not for equality.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
-struct AgentKey(Symbol, Symbol, usize);
+struct RememberedAgentKey(Symbol, Symbol, usize);
 
 #[derive(PartialEq, Eq, Hash)]
 struct ItemKey {
@@ -51,14 +51,14 @@ const ITEMS_REMEMBERED_MAX: u32 = 64;
 /// Bytes of room for a body that stay for the next one.
 const SCRATCH_BYTES_KEPT: usize = 64 << 10;
 
-impl SaidOnLink {
+impl LinkSender {
     fn new(limits: LinkLimits) -> Self {
-        Self { agents: Said::new(limits), items: Said::new(limits), once: Vec::new() }
+        Self { agents: SenderMemory::new(limits), items: SenderMemory::new(limits), once: Vec::new() }
     }
 
     /// Writes an agent.
     pub(super) fn agent(&mut self, out: &mut Vec<u8>, agent: Aid) {
-        let key = AgentKey(agent.name, agent.platform, std::ptr::from_ref(agent.contact()) as usize);
+        let key = RememberedAgentKey(agent.name, agent.platform, std::ptr::from_ref(agent.contact()) as usize);
         match self.agents.look_up(hash_of(&key), |known| *known == key, || head::agent_bytes(agent), || key) {
             Lookup::Known(number) => return varint::write(out, u64::from(number) << 2 | item::KNOWN),
             Lookup::Remember(number) => varint::write(out, u64::from(number) << 2 | item::REMEMBER),
@@ -138,7 +138,7 @@ impl Encoder {
         Self {
             dictionary: Dictionary::default(),
             scratch: Vec::new(),
-            said: SaidOnLink::new(limits),
+            said: LinkSender::new(limits),
             packs_bytes: false,
         }
     }
@@ -150,7 +150,7 @@ impl Encoder {
 
     /// Forgets all items: for a new connection, whose other end starts anew, too.
     pub fn reset(&mut self) {
-        self.said = SaidOnLink::new(self.said.items.limits());
+        self.said = LinkSender::new(self.said.items.limits());
     }
 
     /// Appends `message`. Where it ends is for the link's frames to say.
@@ -294,18 +294,18 @@ fn split_body(body: &[u8]) -> Result<Option<SplitBody<'_>>, DecodeError> {
 pub struct Decoder {
     limits: Limits,
     link_limits: LinkLimits,
-    pub(super) heard: HeardOnLink,
+    pub(super) heard: LinkReceiver,
 }
 
 /// Memory of the receiving end.
-pub(super) struct HeardOnLink {
-    agents: Heard<Aid>,
-    items: Heard<HeardItem>,
+pub(super) struct LinkReceiver {
+    agents: ReceiverMemory<Aid>,
+    items: ReceiverMemory<ReceivedItem>,
 }
 
 /// A text or a shape, told now or before.
 #[derive(Clone)]
-enum HeardItem {
+enum ReceivedItem {
     Text(Text, Option<Symbol>),
     Shape(Arc<[u8]>),
     Known(u32),
@@ -317,9 +317,9 @@ impl Default for Decoder {
     }
 }
 
-impl HeardOnLink {
+impl LinkReceiver {
     fn new(limits: LinkLimits) -> Self {
-        Self { agents: Heard::new(limits), items: Heard::new(limits) }
+        Self { agents: ReceiverMemory::new(limits), items: ReceiverMemory::new(limits) }
     }
 
     /// Reads an agent.
@@ -344,14 +344,14 @@ impl HeardOnLink {
         let number = r.number()?;
         match (number & 3, number & 4) {
             (item::KNOWN, 0) => match self.items.recall(number >> 3, at)? {
-                HeardItem::Text(text, _) => Ok(text.clone()),
+                ReceivedItem::Text(text, _) => Ok(text.clone()),
                 _ => Err(DecodeError::Malformed { at, what: "a shape in a text's place" }),
             },
             (item::TEXT, _) => head::text_of(r, number),
             _ => match self.item_of(r, number, at)? {
-                HeardItem::Text(text, _) => Ok(text),
-                HeardItem::Known(known) => head::known_text(known, at),
-                HeardItem::Shape(_) => Err(DecodeError::Malformed { at, what: "a shape in a text's place" }),
+                ReceivedItem::Text(text, _) => Ok(text),
+                ReceivedItem::Known(known) => head::known_text(known, at),
+                ReceivedItem::Shape(_) => Err(DecodeError::Malformed { at, what: "a shape in a text's place" }),
             },
         }
     }
@@ -361,28 +361,28 @@ impl HeardOnLink {
         let at = r.at();
         let number = r.number()?;
         if number & 7 == item::KNOWN
-            && let HeardItem::Text(text, symbol) = self.items.recall(number >> 3, at)?
+            && let ReceivedItem::Text(text, symbol) = self.items.recall(number >> 3, at)?
         {
             return Ok(*symbol.get_or_insert_with(|| Symbol::new(text)));
         }
         match self.item_of(r, number, at)? {
-            HeardItem::Text(text, _) => Ok(Symbol::new(&text)),
-            HeardItem::Known(known) => head::known_text(known, at).map(|text| Symbol::new(&text)),
-            HeardItem::Shape(_) => Err(DecodeError::Malformed { at, what: "a shape in a name's place" }),
+            ReceivedItem::Text(text, _) => Ok(Symbol::new(&text)),
+            ReceivedItem::Known(known) => head::known_text(known, at).map(|text| Symbol::new(&text)),
+            ReceivedItem::Shape(_) => Err(DecodeError::Malformed { at, what: "a shape in a name's place" }),
         }
     }
 
     /// Reads the rest of an item that began with this number.
-    fn item_of(&mut self, r: &mut Reader<'_>, number: u64, at: usize) -> Result<HeardItem, DecodeError> {
+    fn item_of(&mut self, r: &mut Reader<'_>, number: u64, at: usize) -> Result<ReceivedItem, DecodeError> {
         let length = usize::try_from(number >> 2).unwrap_or(usize::MAX);
         match number & 3 {
             item::KNOWN if number & 4 != 0 => {
                 let known = u32::try_from(number >> 3).unwrap_or(u32::MAX);
-                head::known_text(known, at).map(|_| HeardItem::Known(known))
+                head::known_text(known, at).map(|_| ReceivedItem::Known(known))
             }
             item::KNOWN => self.items.recall(number >> 3, at).cloned(),
-            item::TEXT => head::text_of(r, number).map(|text| HeardItem::Text(text, None)),
-            item::STRUCTURE => r.take(length).map(|bytes| HeardItem::Shape(bytes.into())),
+            item::TEXT => head::text_of(r, number).map(|text| ReceivedItem::Text(text, None)),
+            item::STRUCTURE => r.take(length).map(|bytes| ReceivedItem::Shape(bytes.into())),
             _ => {
                 let inner = r.number()?;
                 if !matches!(inner & 3, item::TEXT | item::STRUCTURE) {
@@ -390,9 +390,9 @@ impl HeardOnLink {
                 }
                 let told = self.item_of(r, inner, at)?;
                 let bytes = match &told {
-                    HeardItem::Text(text, _) => text.len(),
-                    HeardItem::Shape(bytes) => bytes.len(),
-                    HeardItem::Known(_) => 0,
+                    ReceivedItem::Text(text, _) => text.len(),
+                    ReceivedItem::Shape(bytes) => bytes.len(),
+                    ReceivedItem::Known(_) => 0,
                 };
                 self.items.remember(number >> 2, told.clone(), bytes, at)?;
                 Ok(told)
@@ -401,14 +401,14 @@ impl HeardOnLink {
     }
 
     /// Reads the dictionary of a body, if it has one.
-    fn dictionary(&mut self, r: &mut Reader<'_>) -> Result<Vec<HeardItem>, DecodeError> {
+    fn dictionary(&mut self, r: &mut Reader<'_>) -> Result<Vec<ReceivedItem>, DecodeError> {
         let Some(count) = r.dictionary_count()? else { return Ok(Vec::new()) };
         let mut items = Vec::with_capacity((count as usize).min(r.remaining()).min(64));
         for _ in 0..count {
             let at = r.at();
             let number = r.number()?;
             let item = self.item_of(r, number, at)?;
-            r.charge(size_of::<HeardItem>())?;
+            r.charge(size_of::<ReceivedItem>())?;
             items.push(item);
         }
         Ok(items)
@@ -418,12 +418,12 @@ impl HeardOnLink {
 impl Decoder {
     /// An end that has heard nothing. The other end must have the same link limits.
     pub fn new(limits: Limits, link_limits: LinkLimits) -> Self {
-        Self { limits, link_limits, heard: HeardOnLink::new(link_limits) }
+        Self { limits, link_limits, heard: LinkReceiver::new(link_limits) }
     }
 
     /// Forgets all items: for a new connection, whose other end starts anew, too.
     pub fn reset(&mut self) {
-        self.heard = HeardOnLink::new(self.link_limits);
+        self.heard = LinkReceiver::new(self.link_limits);
     }
 
     /// Decodes a whole message of an [`Encoder`].
@@ -481,7 +481,7 @@ impl Decoder {
         let head = head::read(&mut r, &mut self.heard)?;
         let items = self.heard.dictionary(&mut r)?;
         let value = bytes.get(r.at()..).unwrap_or_default();
-        let expanded: usize = items.iter().map(HeardItem::bytes_max).sum();
+        let expanded: usize = items.iter().map(ReceivedItem::bytes_max).sum();
         r.charge(expanded.saturating_add(value.len()))?;
         let mut body = Vec::with_capacity(expanded + value.len() + 10);
         if !items.is_empty() {
@@ -494,15 +494,15 @@ impl Decoder {
 }
 
 /// Adds the items of a dictionary to the reader, for references.
-fn refer_to<'a>(items: &'a [HeardItem], r: &mut Reader<'a>) -> Result<(), DecodeError> {
+fn refer_to<'a>(items: &'a [ReceivedItem], r: &mut Reader<'a>) -> Result<(), DecodeError> {
     items.iter().try_for_each(|item| match item {
-        HeardItem::Text(text, symbol) => r.add_told(text, *symbol),
-        HeardItem::Known(known) => r.add_known(*known),
-        HeardItem::Shape(bytes) => r.add_shape(bytes),
+        ReceivedItem::Text(text, symbol) => r.add_told(text, *symbol),
+        ReceivedItem::Known(known) => r.add_known(*known),
+        ReceivedItem::Shape(bytes) => r.add_shape(bytes),
     })
 }
 
-impl HeardItem {
+impl ReceivedItem {
     fn bytes_max(&self) -> usize {
         match self {
             Self::Text(text, _) => text.len() + 9,

@@ -10,15 +10,15 @@ use super::DecodeError;
 use super::limits::LinkLimits;
 
 /// Sender's half. A full memory replaces the item that was not used for longest (second chance).
-pub(super) struct Said<K> {
+pub(super) struct SenderMemory<K> {
     limits: LinkLimits,
     by_hash: HashTable<(u32, u32)>,
-    places: Vec<Option<Place<K>>>,
+    places: Vec<Option<MemoryPlace<K>>>,
     free: Vec<u32>,
     hand: usize,
 }
 
-struct Place<K> {
+struct MemoryPlace<K> {
     key: K,
     hash: u32,
     used: bool,
@@ -34,7 +34,7 @@ pub(super) enum Lookup {
     Untold,
 }
 
-impl<K> Said<K> {
+impl<K> SenderMemory<K> {
     pub(super) fn new(limits: LinkLimits) -> Self {
         Self { limits, by_hash: HashTable::new(), places: Vec::new(), free: Vec::new(), hand: 0 }
     }
@@ -91,7 +91,7 @@ impl<K> Said<K> {
             }
         };
         if let Some(place) = self.places.get_mut(number as usize) {
-            *place = Some(Place { key: key(), hash, used: false });
+            *place = Some(MemoryPlace { key: key(), hash, used: false });
             self.by_hash.insert_unique(spread(hash), (hash, number), |entry| spread(entry.0));
         }
         Lookup::Remember(number)
@@ -118,12 +118,12 @@ impl<K> Said<K> {
 }
 
 /// The receiver's half.
-pub(super) struct Heard<T> {
+pub(super) struct ReceiverMemory<T> {
     limits: LinkLimits,
     places: Vec<Option<T>>,
 }
 
-impl<T> Heard<T> {
+impl<T> ReceiverMemory<T> {
     pub(super) fn new(limits: LinkLimits) -> Self {
         Self { limits, places: Vec::new() }
     }

@@ -20,7 +20,7 @@ pub(super) struct DictionaryText<'a> {
 
 /// Name and fields of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shape<'a> {
+pub(super) struct ObjectShape<'a> {
     pub(super) kind: ShapeKind,
     pub(super) name: &'a str,
     pub(super) fields: Vec<&'a str>,
@@ -37,7 +37,7 @@ pub(super) enum ShapeKind {
     Term(usize),
 }
 
-impl Shape<'_> {
+impl ObjectShape<'_> {
     pub(super) fn len(&self) -> usize {
         match self.kind {
             ShapeKind::Term(args) => args,
@@ -70,7 +70,7 @@ pub struct Reader<'a> {
     /// Fields of Rust types by the fields of shapes; the key is the type's description and the shape's number.
     pub(super) places: Vec<(usize, u64, Rc<[u8]>)>,
     pub(super) texts: Vec<DictionaryText<'a>>,
-    pub(super) shapes: Vec<Rc<Shape<'a>>>,
+    pub(super) shapes: Vec<Rc<ObjectShape<'a>>>,
 }
 
 /// Most memory of a dictionary item, besides its own bytes.
@@ -184,13 +184,13 @@ impl<'a> Reader<'a> {
         self.spent_bytes
     }
 
-    fn shape(&mut self) -> Result<Shape<'a>, DecodeError> {
+    fn shape(&mut self) -> Result<ObjectShape<'a>, DecodeError> {
         let head = self.number()?;
         self.shape_after(head)
     }
 
     /// Reads the rest of a shape that began with this number.
-    fn shape_after(&mut self, head: u64) -> Result<Shape<'a>, DecodeError> {
+    fn shape_after(&mut self, head: u64) -> Result<ObjectShape<'a>, DecodeError> {
         let (kind, count) = ((head & 3) as u8, usize::try_from(head >> 2).unwrap_or(usize::MAX));
         let too_many = DecodeError::Malformed { at: self.at, what: "a shape of too many fields" };
         match kind {
@@ -204,10 +204,10 @@ impl<'a> Reader<'a> {
                     fields.push(self.plain_text()?);
                 }
                 let kind = if kind == shape::RECORD { ShapeKind::Record } else { ShapeKind::Map };
-                Ok(Shape { kind, name, fields })
+                Ok(ObjectShape { kind, name, fields })
             }
             shape::TERM if count <= TERM_ARGS_MAX => {
-                Ok(Shape { kind: ShapeKind::Term(count), name: self.plain_text()?, fields: Vec::new() })
+                Ok(ObjectShape { kind: ShapeKind::Term(count), name: self.plain_text()?, fields: Vec::new() })
             }
             shape::TERM => Err(too_many),
             _ => self.known_shape(count),
@@ -231,14 +231,14 @@ impl<'a> Reader<'a> {
         Ok(Some(self.shapes.len() as u64 - 1))
     }
 
-    fn known_shape(&mut self, number: usize) -> Result<Shape<'a>, DecodeError> {
+    fn known_shape(&mut self, number: usize) -> Result<ObjectShape<'a>, DecodeError> {
         let mask = self.number()?;
         let known = known::SHAPES.get(number).ok_or_else(|| self.malformed("a shape nobody knows"))?;
         if mask.checked_shr(known.fields.len() as u32).unwrap_or(0) != 0 {
             return Err(self.malformed("fields that the shape does not have"));
         }
         let fields = known.fields.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1);
-        Ok(Shape { kind: ShapeKind::Record, name: known.name, fields: fields.map(|(_, field)| *field).collect() })
+        Ok(ObjectShape { kind: ShapeKind::Record, name: known.name, fields: fields.map(|(_, field)| *field).collect() })
     }
 
     pub(super) fn at(&self) -> usize {
@@ -446,7 +446,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The shape with this number.
-    pub(super) fn shape_numbered(&self, number: u64) -> Result<Rc<Shape<'a>>, DecodeError> {
+    pub(super) fn shape_numbered(&self, number: u64) -> Result<Rc<ObjectShape<'a>>, DecodeError> {
         let found = usize::try_from(number).ok().and_then(|number| self.shapes.get(number)).cloned();
         found.ok_or_else(|| self.malformed("a shape the dictionary does not have"))
     }

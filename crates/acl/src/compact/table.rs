@@ -1,6 +1,6 @@
 //! Tables: objects of one shape, a column per field.
 
-use super::reader::{Reader, Shape, ShapeKind};
+use super::reader::{ObjectShape, Reader, ShapeKind};
 use super::tags::{column, shape};
 use super::writer::Writer;
 use super::{DecodeError, bits, column as columns, value_in};
@@ -131,7 +131,12 @@ fn field(r: &mut Reader<'_>, count: usize) -> Result<Vec<Option<Value>>, DecodeE
     Ok(bitmap.take(count).map(|is_there| if is_there { values.next() } else { None }).collect())
 }
 
-fn assemble(shape: &Shape<'_>, count: usize, cells: &mut [std::vec::IntoIter<Option<Value>>], out: &mut Vec<Value>) {
+fn assemble(
+    shape: &ObjectShape<'_>,
+    count: usize,
+    cells: &mut [std::vec::IntoIter<Option<Value>>],
+    out: &mut Vec<Value>,
+) {
     let name = Symbol::new(shape.name);
     let keys: Vec<Value> = shape.fields.iter().map(|key| Value::from(*key)).collect();
     let symbols: Vec<Symbol> = match shape.kind {

@@ -13,23 +13,23 @@ use super::writer::Writer;
 
 /// Kind of a column of texts: texts or atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TextKind {
     Text,
     Atom,
 }
 
 /// Writes a column of texts, at least one.
-pub(super) fn write(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
+pub(super) fn write(w: &mut Writer<'_>, rows: &[&str], kind: TextKind) {
     let Some((first, rest)) = rows.split_first() else { return };
     // Texts that are shared in memory are the same without a look at them.
     if rest.iter().all(|row| std::ptr::eq(*row, *first) || row == first) {
         w.tag(column::CONSTANT);
         return match kind {
-            Kind::Text => w.text(first),
-            Kind::Atom => w.atom(first),
+            TextKind::Text => w.text(first),
+            TextKind::Atom => w.atom(first),
         };
     }
-    if kind == Kind::Text {
+    if kind == TextKind::Text {
         if let Some(numbers) = digits::all_numeric(rows) {
             w.tag(column::NUMERIC_TEXTS);
             return ints::write(w, &numbers);
@@ -41,16 +41,16 @@ pub(super) fn write(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
     write_texts(w, rows, kind);
 }
 
-fn write_texts(w: &mut Writer<'_>, rows: &[&str], kind: Kind) {
+fn write_texts(w: &mut Writer<'_>, rows: &[&str], kind: TextKind) {
     let distinct = Distinct::of(w, rows);
     let all_bytes: usize = rows.iter().map(|row| row.len()).sum();
     if distinct.bytes_as_refs < all_bytes + rows.len() {
-        w.tag(if kind == Kind::Text { column::TEXT_REFS } else { column::ATOM_REFS });
+        w.tag(if kind == TextKind::Text { column::TEXT_REFS } else { column::ATOM_REFS });
         let numbers: Vec<i64> = distinct.texts.iter().map(|text| i64::from(w.column_text(text))).collect();
         let refs: Vec<i64> = distinct.rows.iter().filter_map(|row| numbers.get(*row as usize).copied()).collect();
         return ints::write(w, &refs);
     }
-    w.tag(if kind == Kind::Text { column::TEXTS } else { column::ATOMS });
+    w.tag(if kind == TextKind::Text { column::TEXTS } else { column::ATOMS });
     ints::write_lengths(w, rows.iter().map(|row| row.len()));
     rows.iter().for_each(|row| w.out.extend_from_slice(row.as_bytes()));
 }
@@ -147,18 +147,18 @@ pub(super) enum Rows<'a> {
     /// Lengths, and all texts as one.
     Plain(Vec<i64>, &'a str),
     /// Texts made of numbers.
-    Made(Maker<'a>),
+    Made(TextMaker<'a>),
 }
 
 /// Maker of texts from numbers.
-pub(super) struct Maker<'a> {
+pub(super) struct TextMaker<'a> {
     before: &'a str,
     after: &'a str,
     digits: usize,
     numbers: Vec<i64>,
 }
 
-impl Maker<'_> {
+impl TextMaker<'_> {
     /// Calls `give` with each text.
     pub(super) fn for_each(&self, mut give: impl FnMut(&str)) {
         let is_plain = self.before.len() + self.after.len() + self.digits == 0;
@@ -187,10 +187,10 @@ impl Maker<'_> {
 }
 
 /// Reads a column of texts or atoms; the caller handles constant columns and those of any values.
-pub(super) fn read<'a>(r: &mut Reader<'a>, tag: u8, count: usize, kind: Kind) -> Result<Rows<'a>, DecodeError> {
+pub(super) fn read<'a>(r: &mut Reader<'a>, tag: u8, count: usize, kind: TextKind) -> Result<Rows<'a>, DecodeError> {
     let (refs, texts) = match kind {
-        Kind::Text => (column::TEXT_REFS, column::TEXTS),
-        Kind::Atom => (column::ATOM_REFS, column::ATOMS),
+        TextKind::Text => (column::TEXT_REFS, column::TEXTS),
+        TextKind::Atom => (column::ATOM_REFS, column::ATOMS),
     };
     match tag {
         tag if tag == refs => {
@@ -211,7 +211,7 @@ pub(super) fn read<'a>(r: &mut Reader<'a>, tag: u8, count: usize, kind: Kind) ->
             }
             Ok(Rows::Plain(lengths, run))
         }
-        column::NUMERIC_TEXTS | column::SERIES if kind == Kind::Text => {
+        column::NUMERIC_TEXTS | column::SERIES if kind == TextKind::Text => {
             let (mut before, mut after, mut digits) = ("", "", 0);
             if tag == column::SERIES {
                 digits = usize::from(r.byte()?);
@@ -227,19 +227,19 @@ pub(super) fn read<'a>(r: &mut Reader<'a>, tag: u8, count: usize, kind: Kind) ->
             if tag == column::SERIES && numbers.iter().any(is_negative) {
                 return Err(r.malformed("a series with a negative number"));
             }
-            Ok(Rows::Made(Maker { before, after, digits, numbers }))
+            Ok(Rows::Made(TextMaker { before, after, digits, numbers }))
         }
         _ => Err(r.mismatch("a column of texts or atoms")),
     }
 }
 
 /// Checks whether a column with this tag holds texts of this kind; constant columns have tags of their own.
-pub(super) fn is_texts(tag: u8, kind: Kind) -> bool {
+pub(super) fn is_texts(tag: u8, kind: TextKind) -> bool {
     match kind {
-        Kind::Text => {
+        TextKind::Text => {
             matches!(tag, column::TEXTS | column::TEXT_REFS | column::NUMERIC_TEXTS | column::SERIES)
         }
-        Kind::Atom => matches!(tag, column::ATOMS | column::ATOM_REFS),
+        TextKind::Atom => matches!(tag, column::ATOMS | column::ATOM_REFS),
     }
 }
 

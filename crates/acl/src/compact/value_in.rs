@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::DecodeError;
-use super::reader::{Labelled, Reader, Shape, ShapeKind};
+use super::reader::{Labelled, ObjectShape, Reader, ShapeKind};
 use super::tags::{self, container, term};
 use crate::value::{Annot, Annots, Args, Contents};
 use crate::{Object, Structure, Symbol, Text, Value, Var, sym};
@@ -129,7 +129,7 @@ fn object(r: &mut Reader<'_>, tag: u8) -> Result<Value> {
 }
 
 /// The object of this shape with these fields.
-pub(super) fn assemble(shape: &Shape<'_>, fields: impl Iterator<Item = Value>) -> Value {
+pub(super) fn assemble(shape: &ObjectShape<'_>, fields: impl Iterator<Item = Value>) -> Value {
     match shape.kind {
         ShapeKind::Record => {
             let named = shape.fields.iter().map(|name| Symbol::new(name)).zip(fields);

@@ -3,9 +3,9 @@
 
 use std::rc::Rc;
 
-use super::reader::{Reader, Shape, ShapeKind};
+use super::reader::{ObjectShape, Reader, ShapeKind};
 use super::tags::{self, column};
-use super::texts::{self, Kind};
+use super::texts::{self, TextKind};
 use super::{DecodeError, Limits, bits, column as columns, floats, ints, value_in};
 use crate::Value;
 
@@ -50,7 +50,7 @@ pub enum Node<'a> {
 /// An object: a record, or a map with texts as keys.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
-    shape: Rc<Shape<'a>>,
+    shape: Rc<ObjectShape<'a>>,
     fields: Vec<Node<'a>>,
 }
 
@@ -152,7 +152,7 @@ pub enum Cells<'a> {
 /// Objects of one shape: a column per field.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
-    shape: Rc<Shape<'a>>,
+    shape: Rc<ObjectShape<'a>>,
     columns: Vec<Column<'a>>,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Column<'a> {
 
 /// Whole numbers, packed.
 #[derive(Clone, Copy, Debug)]
-pub struct Ints<'a>(ints::Numbers<'a>);
+pub struct Ints<'a>(ints::PackedNumbers<'a>);
 
 impl Ints<'_> {
     /// Returns the number of rows.
@@ -435,9 +435,9 @@ fn run_of_texts<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Cells<'a
     let lengths = numbers(r, rows)?;
     r.return_to(start);
     // Lengths are looked at here, so that no text is cut within a character later.
-    let kind = if tag == column::TEXTS { Kind::Text } else { Kind::Atom };
+    let kind = if tag == column::TEXTS { TextKind::Text } else { TextKind::Atom };
     match texts::read(r, tag, rows, kind)? {
-        texts::Rows::Plain(_, run) if kind == Kind::Text => Ok(Cells::Texts(lengths, run)),
+        texts::Rows::Plain(_, run) if kind == TextKind::Text => Ok(Cells::Texts(lengths, run)),
         texts::Rows::Plain(_, run) => Ok(Cells::Atoms(lengths, run)),
         _ => Err(r.malformed("an unknown kind of column")),
     }
@@ -449,7 +449,7 @@ fn numbers<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Ints<'a>> {
 }
 
 fn numbers_tagged<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Ints<'a>> {
-    ints::Numbers::take(r, tag, rows).map(Ints)
+    ints::PackedNumbers::take(r, tag, rows).map(Ints)
 }
 
 fn lengths<'a>(r: &mut Reader<'a>, rows: usize, sum_max: usize) -> Result<(Ints<'a>, usize)> {

@@ -30,8 +30,8 @@ pub(super) struct Dictionary {
     /// The items as they stand in a body that is self-contained.
     items: Vec<u8>,
     count: u32,
-    texts: Index,
-    shapes: Index,
+    texts: ItemIndex,
+    shapes: ItemIndex,
     /// Shapes of Rust types, by the address of their description and the fields present.
     types: Vec<(usize, u64, u32)>,
     /// Definitions of the first type shapes that were met. They outlive a body.
@@ -49,7 +49,7 @@ const DEFINITIONS_MAX: usize = 64;
 
 /// Finds a stretch of the items again.
 #[derive(Default)]
-struct Index {
+struct ItemIndex {
     by_hash: HashTable<(u32, u32)>,
     /// Start and end of each item, or [`KNOWN`] and the number of a known one; in the order of the items' numbers.
     places: Vec<(u32, u32)>,
@@ -58,7 +58,7 @@ struct Index {
 /// In the place of a beginning: a text that both ends know.
 const KNOWN: u32 = u32::MAX;
 
-impl Index {
+impl ItemIndex {
     fn find(&self, items: &[u8], bytes: &[u8], hash: u64) -> Option<u32> {
         let stored = |number: u32| match self.places.get(number as usize) {
             Some((KNOWN, known)) => known::TEXTS.get(*known as usize).map(|text| text.as_bytes()),
@@ -114,7 +114,7 @@ impl Dictionary {
 
     /// Returns the bytes of the buffers, without those of dynamic values' shapes.
     pub(super) fn room(&self) -> usize {
-        let index = |index: &Index| (index.by_hash.capacity() + index.places.capacity()) * size_of::<(u32, u32)>();
+        let index = |index: &ItemIndex| (index.by_hash.capacity() + index.places.capacity()) * size_of::<(u32, u32)>();
         self.items.capacity() + self.scratch.capacity() + index(&self.texts) + index(&self.shapes)
     }
 
@@ -398,7 +398,7 @@ impl<'a> Writer<'a> {
             None if self.is_alone() => self.text_in_place(text),
             None => {
                 let number = self.dictionary.text(text);
-                self.reference(Place::Text, number);
+                self.reference(ReferenceKind::Text, number);
             }
         }
     }
@@ -425,7 +425,7 @@ impl<'a> Writer<'a> {
             self.atom_in_place(name);
         } else {
             let number = self.dictionary.text(name);
-            self.reference(Place::Atom, number);
+            self.reference(ReferenceKind::Atom, number);
         }
     }
 
@@ -443,13 +443,13 @@ impl<'a> Writer<'a> {
             self.out.extend_from_slice(name.as_bytes());
         } else {
             let number = self.dictionary.text(name);
-            self.reference(Place::Name, number);
+            self.reference(ReferenceKind::Name, number);
         }
     }
 
     /// The beginning of an object of this shape.
     pub(super) fn object(&mut self, shape: u32) {
-        self.reference(Place::Object, shape);
+        self.reference(ReferenceKind::Object, shape);
     }
 
     /// Begins a list of `count` values.
@@ -462,7 +462,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn reference(&mut self, place: Place, number: u32) {
+    fn reference(&mut self, place: ReferenceKind, number: u32) {
         let at = self.out.len();
         reference(self.out, place, number);
         if self.notes_references {
@@ -508,7 +508,7 @@ fn fixed_width(beyond: u64) -> Option<(usize, u32)> {
 
 /// Kind of a reference to the dictionary, which determines how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ReferenceKind {
     Text,
     Atom,
     Name,
@@ -521,17 +521,17 @@ pub(super) struct Reference {
     pub(super) at: u32,
     /// Number of bytes of the reference.
     pub(super) bytes: u32,
-    pub(super) place: Place,
+    pub(super) place: ReferenceKind,
     pub(super) number: u32,
 }
 
 /// Writes a number in the dictionary.
-pub(super) fn reference(out: &mut Vec<u8>, place: Place, number: u32) {
+pub(super) fn reference(out: &mut Vec<u8>, place: ReferenceKind, number: u32) {
     let (short, shorts, long) = match place {
-        Place::Text => (tags::TEXT_REF, tags::TEXT_REFS, tags::LONG_TEXT_REF),
-        Place::Atom => (tags::ATOM_REF, tags::ATOM_REFS, tags::LONG_ATOM_REF),
-        Place::Object => (tags::OBJECT, tags::OBJECTS, tags::LONG_OBJECT),
-        Place::Name => return varint::write(out, u64::from(number) << 1),
+        ReferenceKind::Text => (tags::TEXT_REF, tags::TEXT_REFS, tags::LONG_TEXT_REF),
+        ReferenceKind::Atom => (tags::ATOM_REF, tags::ATOM_REFS, tags::LONG_ATOM_REF),
+        ReferenceKind::Object => (tags::OBJECT, tags::OBJECTS, tags::LONG_OBJECT),
+        ReferenceKind::Name => return varint::write(out, u64::from(number) << 1),
     };
     if number < shorts {
         out.push(short + number as u8);

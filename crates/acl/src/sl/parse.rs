@@ -6,7 +6,7 @@ use super::{
 };
 use crate::codec::{DecodeError, DecodeErrorKind, date};
 use crate::limits::SL_DEPTH_MAX;
-use crate::tokens::{Kind, Token, Tokens, is_float, is_integer};
+use crate::tokens::{FipaToken, FipaTokens, TokenKind, is_float, is_integer};
 use crate::{Symbol, Text};
 
 /// Quantifiers that may stand in front of a formula. In SL2 they stand before all else, universal ones first.
@@ -18,14 +18,14 @@ enum Prenex {
     None,
 }
 
-struct Parser<'a> {
-    tokens: Tokens<'a>,
+struct SlParser<'a> {
+    tokens: FipaTokens<'a>,
     profile: Profile,
     depth: usize,
 }
 
 /// First token after an opening bracket.
-struct Head<'a> {
+struct HeadToken<'a> {
     at: usize,
     /// Operator or symbol.
     name: String,
@@ -34,7 +34,7 @@ struct Head<'a> {
 }
 
 pub(super) fn content(bytes: &[u8], profile: Profile) -> Result<Content, DecodeError> {
-    let mut parser = Parser { tokens: Tokens::new(bytes), profile, depth: 0 };
+    let mut parser = SlParser { tokens: FipaTokens::new(bytes), profile, depth: 0 };
     parser.open("`(`, which begins the content")?;
     let mut expressions = vec![parser.content_expression()?];
     while !parser.at_close()? {
@@ -43,15 +43,15 @@ pub(super) fn content(bytes: &[u8], profile: Profile) -> Result<Content, DecodeE
     parser.close()?;
     let token = parser.tokens.next()?;
     match token.kind {
-        Kind::End => Ok(Content { expressions }),
+        TokenKind::End => Ok(Content { expressions }),
         _ => Err(DecodeError::new(token.at, DecodeErrorKind::Trailing)),
     }
 }
 
-impl<'a> Parser<'a> {
+impl<'a> SlParser<'a> {
     fn open(&mut self, expected: &'static str) -> Result<usize, DecodeError> {
         let token = self.tokens.next()?;
-        if token.kind != Kind::Open {
+        if token.kind != TokenKind::Open {
             return Err(DecodeError::expected(token.at, expected, token.kind.describe()));
         }
         if self.depth >= SL_DEPTH_MAX {
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
 
     fn close(&mut self) -> Result<(), DecodeError> {
         let token = self.tokens.next()?;
-        if token.kind != Kind::Close {
+        if token.kind != TokenKind::Close {
             return Err(DecodeError::expected(token.at, "`)`", token.kind.describe()));
         }
         self.depth -= 1;
@@ -71,17 +71,17 @@ impl<'a> Parser<'a> {
     }
 
     fn at_close(&self) -> Result<bool, DecodeError> {
-        Ok(self.tokens.peek()?.kind == Kind::Close)
+        Ok(self.tokens.peek()?.kind == TokenKind::Close)
     }
 
     /// An opening bracket and the symbol after it.
-    fn head(&mut self) -> Result<Head<'a>, DecodeError> {
+    fn head(&mut self) -> Result<HeadToken<'a>, DecodeError> {
         let at = self.open("`(`")?;
         let token = self.tokens.next()?;
         match token.kind {
-            Kind::Bare(text) if is_word(text) => Ok(Head { at, name: text.to_owned(), operator: text }),
-            Kind::Literal(_) | Kind::Bytes(_) => {
-                Ok(Head { at, name: crate::tokens::text_of(token, "a symbol")?, operator: "" })
+            TokenKind::Bare(text) if is_word(text) => Ok(HeadToken { at, name: text.to_owned(), operator: text }),
+            TokenKind::Literal(_) | TokenKind::Bytes(_) => {
+                Ok(HeadToken { at, name: crate::tokens::text_of(token, "a symbol")?, operator: "" })
             }
             other => Err(DecodeError::expected(token.at, "an operator or a symbol", other.describe())),
         }
@@ -90,11 +90,11 @@ impl<'a> Parser<'a> {
     /// The operator after the bracket that comes next, if one does.
     fn peek_operator(&self) -> Result<&'a str, DecodeError> {
         let mut ahead = self.tokens.clone();
-        if ahead.next()?.kind != Kind::Open {
+        if ahead.next()?.kind != TokenKind::Open {
             return Ok("");
         }
         match ahead.next()?.kind {
-            Kind::Bare(text) => Ok(text),
+            TokenKind::Bare(text) => Ok(text),
             _ => Ok(""),
         }
     }
@@ -122,7 +122,7 @@ impl<'a> Parser<'a> {
 
     //= fipa00008 2.1 Wff
     fn formula(&mut self, prenex: Prenex) -> Result<Wff, DecodeError> {
-        if self.tokens.peek()?.kind != Kind::Open {
+        if self.tokens.peek()?.kind != TokenKind::Open {
             return self.proposition();
         }
         let head = self.head()?;
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
         Ok(formula)
     }
 
-    fn compound(&mut self, head: &Head<'_>, prenex: Prenex) -> Result<Wff, DecodeError> {
+    fn compound(&mut self, head: &HeadToken<'_>, prenex: Prenex) -> Result<Wff, DecodeError> {
         if let Some(quantifier) = Quantifier::of_word(head.operator) {
             return self.quantified(quantifier, head.at, prenex);
         }
@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
             self.require(Profile::Sl, at, "a quantifier that is not in front, universal ones first")?;
         }
         let token = self.tokens.next()?;
-        let Kind::Bare(variable) = token.kind else {
+        let TokenKind::Bare(variable) = token.kind else {
             return Err(DecodeError::expected(token.at, "a variable", token.kind.describe()));
         };
         let Some(name) = variable.strip_prefix('?').filter(|name| !name.is_empty()) else {
@@ -205,10 +205,10 @@ impl<'a> Parser<'a> {
     fn proposition(&mut self) -> Result<Wff, DecodeError> {
         let token = self.tokens.next()?;
         match token.kind {
-            Kind::Bare("true") => Ok(Wff::True),
-            Kind::Bare("false") => Ok(Wff::False),
-            Kind::Bare(text) if is_word(text) => Ok(Wff::Symbol(Symbol::new(text))),
-            Kind::Literal(_) | Kind::Bytes(_) => {
+            TokenKind::Bare("true") => Ok(Wff::True),
+            TokenKind::Bare("false") => Ok(Wff::False),
+            TokenKind::Bare(text) if is_word(text) => Ok(Wff::Symbol(Symbol::new(text))),
+            TokenKind::Literal(_) | TokenKind::Bytes(_) => {
                 Ok(Wff::Symbol(Symbol::new(&crate::tokens::text_of(token, "a proposition")?)))
             }
             other => Err(DecodeError::expected(token.at, "an expression", other.describe())),
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
 
     //= fipa00008 2.1 TermOrIE
     fn term(&mut self) -> Result<Term, DecodeError> {
-        if self.tokens.peek()?.kind != Kind::Open {
+        if self.tokens.peek()?.kind != TokenKind::Open {
             let token = self.tokens.next()?;
             return self.constant(token);
         }
@@ -281,14 +281,14 @@ impl<'a> Parser<'a> {
     //= fipa00008 2.1 FunctionalTerm
     fn functional(&mut self, name: &str) -> Result<Term, DecodeError> {
         let name = Symbol::new(name);
-        if !matches!(self.tokens.peek()?.kind, Kind::Bare(text) if text.starts_with(':')) {
+        if !matches!(self.tokens.peek()?.kind, TokenKind::Bare(text) if text.starts_with(':')) {
             return Ok(Term::Function(name, self.terms()?));
         }
         let mut parameters = Vec::new();
         while !self.at_close()? {
             let token = self.tokens.next()?;
             let parameter = match token.kind {
-                Kind::Bare(text) => text.strip_prefix(':').filter(|name| !name.is_empty()),
+                TokenKind::Bare(text) => text.strip_prefix(':').filter(|name| !name.is_empty()),
                 _ => None,
             };
             let Some(parameter) = parameter else {
@@ -300,14 +300,14 @@ impl<'a> Parser<'a> {
     }
 
     //= fipa00008 2.1 Constant
-    fn constant(&mut self, token: Token<'_>) -> Result<Term, DecodeError> {
+    fn constant(&mut self, token: FipaToken<'_>) -> Result<Term, DecodeError> {
         match token.kind {
-            Kind::Literal(text) => Ok(Term::Literal(Text::from(text.as_ref()))),
-            Kind::Bytes(bytes) => Ok(match std::str::from_utf8(bytes) {
+            TokenKind::Literal(text) => Ok(Term::Literal(Text::from(text.as_ref()))),
+            TokenKind::Bytes(bytes) => Ok(match std::str::from_utf8(bytes) {
                 Ok(text) => Term::Literal(Text::from(text)),
                 Err(_) => Term::Bytes(bytes.to_vec()),
             }),
-            Kind::Bare(text) => self.bare(text, token.at),
+            TokenKind::Bare(text) => self.bare(text, token.at),
             other => Err(DecodeError::expected(token.at, "a term", other.describe())),
         }
     }
@@ -325,7 +325,7 @@ impl<'a> Parser<'a> {
         }
         match is_word(text) {
             true => Ok(Term::Word(Symbol::new(text))),
-            false => Err(DecodeError::expected(at, "a term", Kind::Bare(text).describe())),
+            false => Err(DecodeError::expected(at, "a term", TokenKind::Bare(text).describe())),
         }
     }
 }

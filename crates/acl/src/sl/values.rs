@@ -5,14 +5,14 @@ use super::{
     Term, Wff, is_word,
 };
 use crate::codec::EncodeError;
-use crate::codec::date::{self, Time};
+use crate::codec::date::{self, FipaTime};
 use crate::limits::SL_DEPTH_MAX;
 use crate::tokens::is_bare;
 use crate::{Symbol, Text, Value, Var};
 
 /// A content as the list of its expressions.
 pub(super) fn from_content(content: &Content) -> Value {
-    let mut reader = Reader::default();
+    let mut reader = SlReader::default();
     let expression = |expression: &ContentExpression| match expression {
         ContentExpression::Identifying(expression) => reader.identifying(expression),
         ContentExpression::Action(action) => reader.action(action),
@@ -23,11 +23,11 @@ pub(super) fn from_content(content: &Content) -> Value {
 
 /// Trees to values. Knows the variables met so far: their slots are the order of their first appearance.
 #[derive(Default)]
-struct Reader {
+struct SlReader {
     variables: Vec<Symbol>,
 }
 
-impl Reader {
+impl SlReader {
     fn variable(&mut self, name: Symbol) -> Value {
         let known = self.variables.iter().position(|other| *other == name);
         let slot = known.unwrap_or_else(|| {
@@ -106,9 +106,9 @@ impl Reader {
 fn time_value(text: &str) -> Value {
     let duration = |ms: i64| Value::term("duration", [Value::Int(ms)]);
     match date::read(text, 0) {
-        Ok(Time::Absolute(ms)) => Value::term("datetime", [Value::Int(ms as i64)]),
-        Ok(Time::After(ms)) => duration(ms as i64),
-        Ok(Time::Before(ms)) => duration(-(ms as i64)),
+        Ok(FipaTime::Absolute(ms)) => Value::term("datetime", [Value::Int(ms as i64)]),
+        Ok(FipaTime::After(ms)) => duration(ms as i64),
+        Ok(FipaTime::Before(ms)) => duration(-(ms as i64)),
         Err(_) => Value::from(text),
     }
 }
@@ -119,7 +119,7 @@ pub(super) fn to_content(value: &Value) -> Result<Content, EncodeError> {
     if expressions.is_empty() {
         return Err(EncodeError::Inexpressible("a content without an expression".to_owned()));
     }
-    let expression = |value: &&Value| Writer { depth: 1 }.content_expression(value);
+    let expression = |value: &&Value| SlWriter { depth: 1 }.content_expression(value);
     Ok(Content { expressions: expressions.iter().map(expression).collect::<Result<_, _>>()? })
 }
 
@@ -136,11 +136,11 @@ fn inexpressible(value: &Value) -> EncodeError {
 
 /// Values to trees, this many brackets down.
 #[derive(Clone, Copy)]
-struct Writer {
+struct SlWriter {
     depth: usize,
 }
 
-impl Writer {
+impl SlWriter {
     fn down(self) -> Result<Self, EncodeError> {
         match self.depth < SL_DEPTH_MAX {
             true => Ok(Self { depth: self.depth + 1 }),

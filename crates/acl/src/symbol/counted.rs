@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hashbrown::HashTable;
 
-use super::{NAMES, Names, Shard, Symbol, spread};
+use super::{NAMES, NameShard, NameTable, Symbol, spread};
 
 /// A counted name. After its last holder is gone, its text is freed and its number is given again.
-pub(crate) struct Counted {
+pub(crate) struct CountedName {
     /// Number of holders. It rises from 0 only under the lock of the shard.
     holders: AtomicU32,
     id: u32,
@@ -19,11 +19,11 @@ pub(crate) struct Counted {
 }
 
 /// One holder's share of a counted name.
-pub(crate) struct Share(Arc<Counted>);
+pub(crate) struct NameShare(Arc<CountedName>);
 
-impl Share {
+impl NameShare {
     /// Adds a holder. The caller is one already, or has the lock of the shard.
-    fn of(counted: &Arc<Counted>) -> Self {
+    fn of(counted: &Arc<CountedName>) -> Self {
         counted.holders.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(counted))
     }
@@ -45,13 +45,13 @@ impl Share {
     }
 }
 
-impl Clone for Share {
+impl Clone for NameShare {
     fn clone(&self) -> Self {
         Self::of(&self.0)
     }
 }
 
-impl Drop for Share {
+impl Drop for NameShare {
     fn drop(&mut self) {
         if self.0.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
             NAMES.shard_of(self.0.hash).counted.forget(&self.0);
@@ -60,30 +60,30 @@ impl Drop for Share {
 }
 
 /// Returns the symbol of a text, if there is one, else its counted name, made if it is new.
-pub(crate) fn count(text: &str) -> Result<Symbol, Share> {
-    let names: &Names = &NAMES;
+pub(crate) fn count(text: &str) -> Result<Symbol, NameShare> {
+    let names: &NameTable = &NAMES;
     let (hash, mut shard) = names.shard(text);
     if let Some(id) = names.find(&shard, hash, text) {
         return Ok(Symbol(id));
     }
     if let Some(counted) = shard.counted.find(hash, text) {
-        return Err(Share::of(counted));
+        return Err(NameShare::of(counted));
     }
     let id = names.free_id(&mut shard);
-    let shard: &mut Shard = &mut shard;
+    let shard: &mut NameShard = &mut shard;
     Err(shard.counted.add(id, hash, text))
 }
 
 /// A counted name in a shard's table, with its hash: looking up another one does not read this one's text.
-struct Entry {
+struct CountedEntry {
     hash: u32,
-    name: Arc<Counted>,
+    name: Arc<CountedName>,
 }
 
 /// The counted names of a shard.
 #[derive(Default)]
 pub(super) struct CountedNames {
-    names: HashTable<Entry>,
+    names: HashTable<CountedEntry>,
     /// Numbers of names that were forgotten.
     free: Vec<u32>,
 }
@@ -93,33 +93,33 @@ impl CountedNames {
         self.find(hash, text).is_some()
     }
 
-    fn find(&self, hash: u32, text: &str) -> Option<&Arc<Counted>> {
-        let same = |entry: &Entry| entry.hash == hash && *entry.name.text == *text;
+    fn find(&self, hash: u32, text: &str) -> Option<&Arc<CountedName>> {
+        let same = |entry: &CountedEntry| entry.hash == hash && *entry.name.text == *text;
         self.names.find(spread(hash), same).map(|entry| &entry.name)
     }
 
-    fn add(&mut self, id: u32, hash: u32, text: &str) -> Share {
+    fn add(&mut self, id: u32, hash: u32, text: &str) -> NameShare {
         let is_kept = AtomicBool::new(false);
-        let name = Arc::new(Counted { holders: AtomicU32::new(0), id, hash, is_kept, text: text.into() });
-        let share = Share::of(&name);
-        self.names.insert_unique(spread(hash), Entry { hash, name }, |entry| spread(entry.hash));
+        let name = Arc::new(CountedName { holders: AtomicU32::new(0), id, hash, is_kept, text: text.into() });
+        let share = NameShare::of(&name);
+        self.names.insert_unique(spread(hash), CountedEntry { hash, name }, |entry| spread(entry.hash));
         share
     }
 
     /// Takes out the name of this text and returns its number, which is a symbol's from now on.
     pub(super) fn keep(&mut self, hash: u32, text: &str) -> Option<u32> {
-        let same = |entry: &Entry| entry.hash == hash && *entry.name.text == *text;
+        let same = |entry: &CountedEntry| entry.hash == hash && *entry.name.text == *text;
         let (entry, _) = self.names.find_entry(spread(hash), same).ok()?.remove();
         entry.name.is_kept.store(true, Ordering::Relaxed);
         Some(entry.name.id)
     }
 
     /// Forgets a name whose last holder is gone, unless it was found again, forgotten or made permanent since.
-    fn forget(&mut self, counted: &Arc<Counted>) {
+    fn forget(&mut self, counted: &Arc<CountedName>) {
         if counted.holders.load(Ordering::Acquire) > 0 {
             return;
         }
-        let same = |entry: &Entry| Arc::ptr_eq(&entry.name, counted);
+        let same = |entry: &CountedEntry| Arc::ptr_eq(&entry.name, counted);
         if let Ok(entry) = self.names.find_entry(spread(counted.hash), same) {
             entry.remove();
             self.free.push(counted.id);

@@ -13,9 +13,9 @@ thread_local! {
 }
 
 /// Guard for one nesting level, until it is dropped.
-struct Level;
+struct NestingLevel;
 
-impl Level {
+impl NestingLevel {
     fn enter() -> Option<Self> {
         let level = LEVELS.get();
         (level < STATE_DEPTH_MAX).then(|| {
@@ -25,7 +25,7 @@ impl Level {
     }
 }
 
-impl Drop for Level {
+impl Drop for NestingLevel {
     fn drop(&mut self) {
         LEVELS.set(LEVELS.get() - 1);
     }
@@ -40,7 +40,7 @@ impl Serialize for Value {
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let too_deep = || serde::de::Error::custom("values nest too deep");
-        let _level = Level::enter().ok_or_else(too_deep)?;
+        let _level = NestingLevel::enter().ok_or_else(too_deep)?;
         Self::deserialize(deserializer).map(super::terms::as_read)
     }
 }

@@ -181,7 +181,7 @@ pub fn shared_objects_met() -> bool {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Entry {
+enum ContainerEntry {
     New(Contents),
     Seen(usize),
 }
@@ -190,10 +190,10 @@ impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let address = std::ptr::from_ref(self) as usize;
         if let Some(index) = WRITTEN.with_borrow(|written| written.get(&address).copied()) {
-            return Entry::Seen(index).serialize(serializer);
+            return ContainerEntry::Seen(index).serialize(serializer);
         }
         WRITTEN.with_borrow_mut(|written| written.insert(address, written.len()));
-        Entry::New(self.contents().clone()).serialize(serializer)
+        ContainerEntry::New(self.contents().clone()).serialize(serializer)
     }
 }
 
@@ -204,13 +204,13 @@ pub(super) fn deserialize_shared<'de, D: Deserializer<'de>>(deserializer: D) -> 
         read.push(Arc::new(Object::new(Contents::Queue(VecDeque::new()))));
         read.len() - 1
     });
-    match Entry::deserialize(deserializer)? {
-        Entry::New(contents) => READ.with_borrow(|read| {
+    match ContainerEntry::deserialize(deserializer)? {
+        ContainerEntry::New(contents) => READ.with_borrow(|read| {
             let object = read.get(place).cloned().ok_or_else(|| serde::de::Error::custom("container out of place"))?;
             *object.contents() = contents;
             Ok(object)
         }),
-        Entry::Seen(index) => READ.with_borrow_mut(|read| {
+        ContainerEntry::Seen(index) => READ.with_borrow_mut(|read| {
             read.truncate(place);
             read.get(index).cloned().ok_or_else(|| serde::de::Error::custom("reference to an unknown container"))
         }),

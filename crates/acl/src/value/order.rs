@@ -23,7 +23,7 @@ fn rank(value: &Value) -> u8 {
 }
 
 /// Parts of a literal, whatever its form.
-struct Parts<'a> {
+struct LiteralParts<'a> {
     functor: Symbol,
     namespace: Symbol,
     negated: bool,
@@ -31,16 +31,16 @@ struct Parts<'a> {
     annots: &'a [Annot],
 }
 
-fn parts(value: &Value) -> Parts<'_> {
+fn parts(value: &Value) -> LiteralParts<'_> {
     match value {
-        Value::Term(term) => Parts {
+        Value::Term(term) => LiteralParts {
             functor: term.functor,
             namespace: term.namespace,
             negated: term.negated,
             args: &term.args,
             annots: &term.annots,
         },
-        other => Parts {
+        other => LiteralParts {
             functor: other.functor().unwrap_or_default(),
             namespace: sym::DEFAULT,
             negated: false,
@@ -94,7 +94,8 @@ fn compare_integer(integer: i64, double: f64) -> Ordering {
 fn compare_source(name: Symbol, value: &Value) -> Ordering {
     const LITERALS: u8 = 4;
     let args = [Value::Atom(name)];
-    let source = Parts { functor: sym::SOURCE, namespace: sym::DEFAULT, negated: false, args: &args, annots: &[] };
+    let source =
+        LiteralParts { functor: sym::SOURCE, namespace: sym::DEFAULT, negated: false, args: &args, annots: &[] };
     LITERALS.cmp(&rank(value)).then_with(|| compare_parts(&source, &parts(value)))
 }
 
@@ -105,7 +106,7 @@ fn compare_literals(a: &Value, b: &Value) -> Ordering {
     compare_parts(&parts(a), &parts(b))
 }
 
-fn compare_parts(a: &Parts<'_>, b: &Parts<'_>) -> Ordering {
+fn compare_parts(a: &LiteralParts<'_>, b: &LiteralParts<'_>) -> Ordering {
     compare_names(a.namespace, b.namespace)
         .then_with(|| compare_names(a.functor, b.functor))
         .then_with(|| a.negated.cmp(&b.negated))

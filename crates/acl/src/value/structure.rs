@@ -81,7 +81,7 @@ fn place_of(annot: &Annot, annots: &[Annot]) -> Result<usize, usize> {
 
 /// A structure `~ns::functor(args)[annots]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "Parts")]
+#[serde(from = "StructureParts")]
 pub struct Structure {
     /// The name.
     pub functor: Symbol,
@@ -108,7 +108,7 @@ pub struct Structure {
 
 /// Serialized form of a structure. Facts that follow from the arguments are not read but computed.
 #[derive(Deserialize)]
-struct Parts {
+struct StructureParts {
     functor: Symbol,
     namespace: Symbol,
     negated: bool,
@@ -118,15 +118,15 @@ struct Parts {
     annots: Annots,
 }
 
-impl From<Parts> for Structure {
-    fn from(parts: Parts) -> Self {
+impl From<StructureParts> for Structure {
+    fn from(parts: StructureParts) -> Self {
         Self::full(parts.namespace, parts.negated, parts.functor, parts.args, parts.annots)
     }
 }
 
 /// Facts about a structure's parts that are computed once.
 #[derive(Clone, Copy)]
-struct Shape {
+struct ArgumentShape {
     /// True if the parts contain no variable.
     ground: bool,
     /// True if the parts contain an integer or a null, which are no terms.
@@ -139,9 +139,9 @@ struct Shape {
 
 /// Computes the shape of arguments.
 #[inline]
-fn shape(args: &[Value]) -> Shape {
+fn shape(args: &[Value]) -> ArgumentShape {
     if args.iter().all(Value::is_flat) {
-        Shape { ground: true, foreign: false, flat: args.len() <= FLAT_ARGS, levels: 1 }
+        ArgumentShape { ground: true, foreign: false, flat: args.len() <= FLAT_ARGS, levels: 1 }
     } else {
         shape_of_nested(args)
     }
@@ -149,8 +149,8 @@ fn shape(args: &[Value]) -> Shape {
 
 /// Computes the shape of arguments of which one is not flat.
 #[inline(never)]
-fn shape_of_nested(args: &[Value]) -> Shape {
-    Shape {
+fn shape_of_nested(args: &[Value]) -> ArgumentShape {
+    ArgumentShape {
         ground: args.iter().all(Value::is_ground),
         foreign: args.iter().any(Value::has_foreign),
         flat: false,
@@ -160,9 +160,9 @@ fn shape_of_nested(args: &[Value]) -> Shape {
 
 /// Computes the shape of arguments and annotations.
 #[inline(never)]
-fn shape_of_both(args: &[Value], annots: &[Annot]) -> Shape {
-    let Shape { ground, foreign, flat, levels } = shape(args);
-    Shape {
+fn shape_of_both(args: &[Value], annots: &[Annot]) -> ArgumentShape {
+    let ArgumentShape { ground, foreign, flat, levels } = shape(args);
+    ArgumentShape {
         flat,
         ground: ground && annots.iter().all(Annot::is_ground),
         foreign: foreign || annots.iter().any(Annot::has_foreign),
@@ -179,14 +179,14 @@ impl Structure {
     /// Creates a structure without annotations.
     #[inline]
     pub fn bare(namespace: Symbol, negated: bool, functor: Symbol, args: Args) -> Self {
-        let Shape { ground, foreign, flat, levels } = shape(&args);
+        let ArgumentShape { ground, foreign, flat, levels } = shape(&args);
         Self { functor, namespace, negated, ground, foreign, flat, levels, args, annots: Annots::new() }
     }
 
     /// Creates a structure of all parts; annotations are sorted and duplicates removed.
     pub fn full(namespace: Symbol, negated: bool, functor: Symbol, args: Args, mut annots: Annots) -> Self {
         normalize(&mut annots);
-        let Shape { ground, foreign, flat, levels } = shape_of_both(&args, &annots);
+        let ArgumentShape { ground, foreign, flat, levels } = shape_of_both(&args, &annots);
         Self { functor, namespace, negated, ground, foreign, flat, levels, args, annots }
     }
 
@@ -263,7 +263,7 @@ impl Structure {
     }
 
     #[inline]
-    fn note(&mut self, shape: Shape) {
+    fn note(&mut self, shape: ArgumentShape) {
         (self.ground, self.foreign, self.flat, self.levels) = (shape.ground, shape.foreign, shape.flat, shape.levels);
     }
 

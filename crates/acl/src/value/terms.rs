@@ -39,9 +39,9 @@ thread_local! {
 }
 
 /// Guard that ends a reading of terms when it is dropped.
-struct Reading;
+struct TermReading;
 
-impl Drop for Reading {
+impl Drop for TermReading {
     fn drop(&mut self) {
         READING.set(false);
     }
@@ -59,7 +59,7 @@ impl TermConversion {
     /// Runs `work`, which reads values with serde: all integers in them are doubles.
     pub fn while_reading<R>(work: impl FnOnce() -> R) -> R {
         READING.set(true);
-        let _end = Reading;
+        let _end = TermReading;
         work()
     }
 

@@ -9,7 +9,7 @@ use whimbrel_acl::compact::{self, Limits, decode_body, encode_body};
 use whimbrel_acl::{Text, Value};
 
 /// Counts the bytes each thread holds, and the most it held.
-struct Counting;
+struct CountingAllocator;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
@@ -26,7 +26,7 @@ fn count(bytes: isize) {
 
 // SAFETY: all work is the system's allocator's; the counters do not allocate.
 #[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
         // SAFETY: as the caller promised.
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Returns the most bytes held at once during `work`, beyond those held before.
 fn most_held(work: impl FnOnce()) -> isize {

@@ -9,9 +9,9 @@ use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Object, Value};
 
 /// Random numbers that are the same in every run.
-struct Random(u64);
+struct FixedRandom(u64);
 
-impl Random {
+impl FixedRandom {
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
@@ -80,7 +80,7 @@ fn to_msgpack(out: &mut Vec<u8>, value: &Value) {
     }
 }
 
-fn concepts(random: &mut Random) -> Value {
+fn concepts(random: &mut FixedRandom) -> Value {
     let mut item = |n: u64| {
         record(
             "item",
@@ -105,7 +105,7 @@ fn concepts(random: &mut Random) -> Value {
     record("catalogue", [("seller", Value::from("amy@bookshop")), ("items", list((0..40).map(&mut item)))])
 }
 
-fn deep(level: u64, random: &mut Random) -> Value {
+fn deep(level: u64, random: &mut FixedRandom) -> Value {
     let inner = if level == 0 { Value::Null } else { deep(level - 1, random) };
     let label = random.words(2);
     let kind = if level.is_multiple_of(2) { "folder" } else { "section" };
@@ -120,8 +120,8 @@ fn deep(level: u64, random: &mut Random) -> Value {
     )
 }
 
-fn word_counts(random: &mut Random) -> Value {
-    let count = |random: &mut Random| {
+fn word_counts(random: &mut FixedRandom) -> Value {
+    let count = |random: &mut FixedRandom| {
         Value::map((0..60).map(|n| (Value::from(format!("{}{n}", random.words(1))), int(random.below(900)))))
     };
     list((0..5).map(|_| count(random)))
@@ -152,7 +152,7 @@ fn languages() -> Value {
     }))
 }
 
-fn sensors(random: &mut Random) -> Value {
+fn sensors(random: &mut FixedRandom) -> Value {
     let mut celsius = 210_i64;
     let mut time = 1_763_700_000_000;
     let mut row = |n: u64| {
@@ -172,7 +172,7 @@ fn sensors(random: &mut Random) -> Value {
     list((0..300).map(&mut row))
 }
 
-fn conversations(random: &mut Random) -> Value {
+fn conversations(random: &mut FixedRandom) -> Value {
     let agents = ["ada@home", "bruno@home", "chloe@away", "dora@away"];
     let mut row = |n: u64| {
         Value::map(
@@ -190,8 +190,8 @@ fn conversations(random: &mut Random) -> Value {
     list((0..120).map(&mut row))
 }
 
-fn sparse(random: &mut Random) -> Value {
-    let row = |random: &mut Random| {
+fn sparse(random: &mut FixedRandom) -> Value {
+    let row = |random: &mut FixedRandom| {
         let mut fields = Vec::new();
         for n in 0..40 {
             if random.below(8) == 0 {
@@ -207,7 +207,7 @@ fn sparse_one() -> Value {
     Value::map([("attribute07", 3), ("attribute31", 9)].map(|(key, n)| (Value::from(key), int(n))))
 }
 
-fn image(random: &mut Random) -> Value {
+fn image(random: &mut FixedRandom) -> Value {
     let pixels: Vec<u8> = (0..64 * 64).map(|n| (n / 64 * 3 + n % 64 + random.below(7)) as u8).collect();
     record(
         "image",
@@ -215,7 +215,7 @@ fn image(random: &mut Random) -> Value {
     )
 }
 
-fn beliefs(random: &mut Random) -> Value {
+fn beliefs(random: &mut FixedRandom) -> Value {
     list((0..80).map(|_| {
         Value::term(
             "at",
@@ -228,7 +228,7 @@ fn beliefs(random: &mut Random) -> Value {
     }))
 }
 
-fn polygon(random: &mut Random) -> Value {
+fn polygon(random: &mut FixedRandom) -> Value {
     let mut vertex =
         |_| record("vertex", [("lat", Value::Num(44.0 + random.real())), ("lon", Value::Num(20.0 + random.real()))]);
     record("polygon", [("name", Value::from("district")), ("vertices", list((0..50).map(&mut vertex)))])
@@ -285,7 +285,7 @@ fn tiny() -> Value {
     Value::map([("x", 1), ("y", 2)].map(|(key, n)| (Value::from(key), int(n))))
 }
 
-fn random_numbers(random: &mut Random) -> Value {
+fn random_numbers(random: &mut FixedRandom) -> Value {
     list((0..100).map(|_| Value::Int((random.below(1 << 31) << 31 | random.below(1 << 31)) as i64)))
 }
 
@@ -294,7 +294,7 @@ fn few_numbers() -> Value {
 }
 
 fn objects() -> Vec<(&'static str, Value)> {
-    let random = &mut Random(7);
+    let random = &mut FixedRandom(7);
     vec![
         ("ontology concepts", concepts(random)),
         ("deep records", deep(20, random)),
@@ -342,7 +342,7 @@ fn objects_never_exceed_messagepack() {
 #[test]
 fn graphs_with_cycles() {
     let rooms: Vec<Arc<Object>> = (0..30).map(|_| Arc::new(Object::new(Contents::Map(BTreeMap::new())))).collect();
-    let mut random = Random(3);
+    let mut random = FixedRandom(3);
     // MessagePack could refer to repeated items only by number.
     let mut numbered = Vec::new();
     for (n, room) in rooms.iter().enumerate() {

@@ -93,13 +93,13 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             ["inspect", "nameless", "--from=corba"],
-            "\"corba\" is no encoding: expected compact, string, xml, bit-efficient or json",
+            "\"corba\" is not an encoding: expected compact, string, xml, bit-efficient or json",
         ),
         (["inspect", "text", "--color=never"], "text begins like no encoding of messages: say which with --from"),
         (["inspect", "missing", "--color=never"], "cannot read missing"),
         (
             ["convert", "late", "--to=string"],
-            "cannot write late as string: the moment 18446744073709551615 ms since 1970 is beyond the year 9999",
+            "cannot write late as string: time 18446744073709551615 ms since 1970 is beyond the year 9999",
         ),
     ] {
         let seen = scratch.run(&[&["codec"], &arguments[..]].concat());

@@ -1,15 +1,15 @@
 //! The desk: orders in JSON.
 
 use proptest::prelude::*;
-use whimbrel_device::Desk;
+use whimbrel_device::JsonHost;
 
-use super::Clock;
+use super::JumpingClock;
 
-fn desk() -> Desk {
-    Desk::new("home", Box::new(Clock::default()))
+fn desk() -> JsonHost {
+    JsonHost::new("home", Box::new(JumpingClock::default()))
 }
 
-fn order(desk: &mut Desk, order: &str) -> serde_json::Value {
+fn order(desk: &mut JsonHost, order: &str) -> serde_json::Value {
     serde_json::from_str(&desk.order(order, &[]).0).expect("the answer is JSON")
 }
 

@@ -8,14 +8,14 @@ mod societies;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use whimbrel_device::{Happening, Host, Outlook, Society};
+use whimbrel_device::{DeviceHost, DeviceSociety, NextRun, SocietyEvent};
 use whimbrel_platform::Time;
 
 /// The time, and always the same chance: as in the tests in TypeScript.
 #[derive(Clone, Default)]
-struct Clock(Arc<AtomicU64>);
+struct JumpingClock(Arc<AtomicU64>);
 
-impl Host for Clock {
+impl DeviceHost for JumpingClock {
     fn now(&self) -> Time {
         Time(self.0.load(Ordering::Relaxed))
     }
@@ -29,16 +29,16 @@ impl Host for Clock {
     }
 }
 
-struct Bench {
-    clock: Clock,
-    society: Society,
-    happened: Vec<Happening>,
+struct TestSociety {
+    clock: JumpingClock,
+    society: DeviceSociety,
+    happened: Vec<SocietyEvent>,
 }
 
-impl Bench {
+impl TestSociety {
     fn new(files: &[(&str, &str)]) -> Self {
-        let clock = Clock::default();
-        let mut society = Society::new("home", Box::new(clock.clone()));
+        let clock = JumpingClock::default();
+        let mut society = DeviceSociety::new("home", Box::new(clock.clone()));
         files.iter().for_each(|(path, text)| society.put_file(path, text).expect("it has place"));
         Self { clock, society, happened: Vec::new() }
     }
@@ -48,11 +48,11 @@ impl Bench {
         let end = Time(self.clock.now().0 + ms * 1000);
         loop {
             let outlook = self.society.run(64);
-            self.happened.extend(std::iter::from_fn(|| self.society.poll_happening()));
+            self.happened.extend(std::iter::from_fn(|| self.society.poll_event()));
             self.society.counters().check().expect("messages add up");
             match outlook {
-                Outlook::Now => {}
-                Outlook::At(time) if time <= end => self.clock.0.store(time.0, Ordering::Relaxed),
+                NextRun::Now => {}
+                NextRun::At(time) if time <= end => self.clock.0.store(time.0, Ordering::Relaxed),
                 _ => break,
             }
         }
@@ -60,16 +60,16 @@ impl Bench {
     }
 
     fn printed(&self) -> Vec<String> {
-        let line = |happening: &Happening| match happening {
-            Happening::Printed { agent, text, .. } => Some(format!("[{agent}] {text}")),
+        let line = |event: &SocietyEvent| match event {
+            SocietyEvent::Printed { agent, text, .. } => Some(format!("[{agent}] {text}")),
             _ => None,
         };
         self.happened.iter().filter_map(line).collect()
     }
 
     fn ended(&self) -> Vec<String> {
-        let line = |happening: &Happening| match happening {
-            Happening::Ended { agent, reason } => Some(format!("{agent} {reason}")),
+        let line = |event: &SocietyEvent| match event {
+            SocietyEvent::Ended { agent, reason } => Some(format!("{agent} {reason}")),
             _ => None,
         };
         self.happened.iter().filter_map(line).collect()

@@ -1,14 +1,14 @@
 //! Minds as bytes. That they are the same in WebAssembly is tested there (examples/mind.rs).
 
-use whimbrel_device::{Happening, SnapshotError};
+use whimbrel_device::{AgentSnapshotError, SocietyEvent};
 use whimbrel_platform::inspection::{DebugOrder, Instruction};
 
-use super::Bench;
+use super::TestSociety;
 
 #[test]
 fn restored_mind_keeps_its_mailbox() {
     let files = [("bob.asl", "!tick(0). +!tick(N) <- .print(N); .wait(100); !tick(N+1). +hi[source(A)] <- .print(A).")];
-    let (mut here, mut there) = (Bench::new(&files), Bench::new(&files));
+    let (mut here, mut there) = (TestSociety::new(&files), TestSociety::new(&files));
     here.society.spawn("bob", "bob.asl", &[]).expect("it is created");
     here.pass(150);
     here.society.set_suspended("bob", true).expect("it is active");
@@ -40,17 +40,17 @@ const WANDERER: &str = r#"
 +!tick(N) <- .print("tick ", N); .wait(100); !tick(N + 1).
 "#;
 
-fn places() -> (Bench, Bench) {
+fn places() -> (TestSociety, TestSociety) {
     let files = [("wanderer.asl", WANDERER)];
-    let (mut here, mut there) = (Bench::new(&files), Bench::new(&files));
+    let (mut here, mut there) = (TestSociety::new(&files), TestSociety::new(&files));
     here.society.attach(Some("home"), "tab-1");
     there.society.attach(Some("home"), "tab-2");
     (here, there)
 }
 
-fn leaving(bench: &mut Bench) -> Vec<(String, String)> {
-    let news = bench.happened.iter().filter_map(|happening| match happening {
-        Happening::Leaving { agent, to } => Some((agent.clone(), to.clone())),
+fn leaving(bench: &mut TestSociety) -> Vec<(String, String)> {
+    let news = bench.happened.iter().filter_map(|event| match event {
+        SocietyEvent::Leaving { agent, to } => Some((agent.clone(), to.clone())),
         _ => None,
     });
     news.collect()
@@ -143,7 +143,7 @@ fn debugged_mind_cannot_leave() {
     here.pass(150);
     here.society.instruct("bob", &Instruction::Debug(DebugOrder::Pause)).expect("it pauses");
     here.pass(0);
-    assert_eq!(here.society.leave("bob"), Err(SnapshotError::Held));
+    assert_eq!(here.society.leave("bob"), Err(AgentSnapshotError::Held));
     here.society.instruct("bob", &Instruction::Debug(DebugOrder::End)).expect("it goes on");
     here.pass(0);
     let state = here.society.leave("bob").expect("it is there");

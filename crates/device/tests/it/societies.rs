@@ -1,16 +1,16 @@
 //! Agents among themselves.
 
-use whimbrel_device::{Happening, Outlook};
+use whimbrel_device::{NextRun, SocietyEvent};
 use whimbrel_platform::inspection::{DebugOrder, Instruction, Look};
 
-use super::Bench;
+use super::TestSociety;
 
 #[test]
 fn faulty_project_creates_no_agents() {
     let project = "MAS s { environment: asl(\"env.asl\") agents: bob b.asl [beliefs=\"n(1)\"]; w b.asl #2; aslSourcePath: \"src\"; }";
     let program = "!go. +!go : n(N) <- .print(N); act(N). +!go <- .print(none). +seen(X) <- .print(seen, X).";
     let environment = "+!act(A)[source(B)] <- +done.";
-    let mut bench = Bench::new(&[("p/s.mas2j", project), ("p/src/b.asl", program)]);
+    let mut bench = TestSociety::new(&[("p/s.mas2j", project), ("p/src/b.asl", program)]);
     let problems = bench.society.open("p/s.mas2j").expect_err("a file is missing").0;
     assert!(problems.iter().any(|problem| problem.message.contains("env.asl")), "{problems:?}");
     assert!(bench.society.agents().is_empty());
@@ -29,7 +29,7 @@ fn faulty_project_creates_no_agents() {
 #[test]
 fn killed_agent_frees_its_name() {
     let amy = "!go. +!go <- .create_agent(bob, \"bob.asl\"); .wait(10); .kill_agent(bob); .wait(10); .all_names(L); .print(L).";
-    let mut bench = Bench::new(&[("amy.asl", amy), ("bob.asl", "!x. +!x <- .print(here).")]);
+    let mut bench = TestSociety::new(&[("amy.asl", amy), ("bob.asl", "!x. +!x <- .print(here).")]);
     bench.society.open("amy.asl").expect("it is fine");
     bench.pass(100);
     assert_eq!(
@@ -46,7 +46,7 @@ fn killed_agent_frees_its_name() {
 fn topics_reach_their_subscribers() {
     let member = "!join. +!join <- .subscribe(news). +rain[source(A)] <- .print(A).";
     let speaker = "!go. +!go <- .wait(5); .publish(news, tell, rain).";
-    let mut bench = Bench::new(&[("m.asl", member), ("s.asl", speaker)]);
+    let mut bench = TestSociety::new(&[("m.asl", member), ("s.asl", speaker)]);
     for (name, program) in [("m1", "m.asl"), ("m2", "m.asl"), ("s", "s.asl")] {
         bench.society.spawn(name, program, &[]).expect("it is created");
     }
@@ -58,7 +58,7 @@ fn topics_reach_their_subscribers() {
 fn message_to_ended_agent_fails() {
     let asking = "!go. +!go <- .send(bob, achieve, sleep); .wait(20); .kill_agent(bob).
                   +!kqml_received(A, failure, C, _) <- .print(A).";
-    let mut bench = Bench::new(&[("a.asl", asking), ("bob.asl", "x.")]);
+    let mut bench = TestSociety::new(&[("a.asl", asking), ("bob.asl", "x.")]);
     bench.society.spawn("bob", "bob.asl", &[]).expect("it is created");
     bench.society.spawn("a", "a.asl", &[]).expect("it is created");
     bench.society.set_suspended("bob", true).expect("it is active");
@@ -70,26 +70,26 @@ fn message_to_ended_agent_fails() {
 #[test]
 fn stopped_society_gives_no_turns() {
     let mut bench =
-        Bench::new(&[("a.asl", "!go. +!go <- .stopMAS(50, 3); !tick. +!tick <- .print(t); .wait(20); !tick.")]);
+        TestSociety::new(&[("a.asl", "!go. +!go <- .stopMAS(50, 3); !tick. +!tick <- .print(t); .wait(20); !tick.")]);
     bench.society.open("a.asl").expect("it is fine");
     bench.pass(1000);
-    assert_eq!(bench.society.run(64), Outlook::Over);
+    assert_eq!(bench.society.run(64), NextRun::Over);
     assert_eq!((bench.society.exit_code(), bench.printed().len()), (Some(3), 3));
 }
 
 #[test]
 fn busy_agent_starves_no_other() {
-    let mut bench = Bench::new(&[("busy.asl", "!go. +!go <- !go."), ("calm.asl", "!go. +!go <- .print(done).")]);
+    let mut bench = TestSociety::new(&[("busy.asl", "!go. +!go <- !go."), ("calm.asl", "!go. +!go <- .print(done).")]);
     bench.society.spawn("busy", "busy.asl", &[]).expect("it is created");
     bench.society.spawn("calm", "calm.asl", &[]).expect("it is created");
-    assert_eq!(bench.society.run(4), Outlook::Now);
-    bench.happened.extend(std::iter::from_fn(|| bench.society.poll_happening()));
+    assert_eq!(bench.society.run(4), NextRun::Now);
+    bench.happened.extend(std::iter::from_fn(|| bench.society.poll_event()));
     assert_eq!(bench.printed(), ["[calm] done"]);
 }
 
 #[test]
 fn agent_ends_with_its_lifetime() {
-    let mut bench = Bench::new(&[("s.mas2j", "MAS s { agents: a [lifetime=\"50ms\"]; }"), ("a.asl", "x.")]);
+    let mut bench = TestSociety::new(&[("s.mas2j", "MAS s { agents: a [lifetime=\"50ms\"]; }"), ("a.asl", "x.")]);
     bench.society.open("s.mas2j").expect("it is fine");
     bench.pass(40);
     assert_eq!(bench.society.agents().len(), 1);
@@ -99,7 +99,7 @@ fn agent_ends_with_its_lifetime() {
 
 #[test]
 fn inspector_steps_and_changes_mind() {
-    let mut bench = Bench::new(&[(
+    let mut bench = TestSociety::new(&[(
         "bob.asl",
         "likes(tea). !go. +!go <- .wait(10); !go. +sun <- .print(sun). @rain +rain <- .print(rain).",
     )]);
@@ -114,7 +114,7 @@ fn inspector_steps_and_changes_mind() {
     bench.pass(100);
     let seen = bench.society.inspect("bob", Look::default()).expect("it is there");
     assert_eq!((seen.paused, seen.mailbox_total, bench.printed().len()), (true, 1, 0));
-    assert!(matches!(bench.society.run(64), Outlook::Idle | Outlook::At(_)), "it waits for whoever debugs it");
+    assert!(matches!(bench.society.run(64), NextRun::Idle | NextRun::At(_)), "it waits for whoever debugs it");
     bench.society.instruct("bob", &Instruction::Debug(DebugOrder::Continue)).expect("it can go on");
     bench.pass(100);
     assert_eq!(bench.printed(), ["[bob] sun"]);
@@ -136,20 +136,20 @@ fn inspector_steps_and_changes_mind() {
 #[test]
 fn late_host_loses_no_messages() {
     let talker = "!go(0). +!go(N) : N < 150000 <- .send(\"far@home\", tell, n(N)); .print(N); !go(N + 1). +!go(_) <- .print(done).";
-    let mut bench = Bench::new(&[("t.asl", talker)]);
+    let mut bench = TestSociety::new(&[("t.asl", talker)]);
     bench.society.attach(Some("home"), "");
     bench.society.spawn("t", "t.asl", &[]).expect("it is created");
     let (mut sent, mut rounds) = (0, 0);
     loop {
         let outlook = bench.society.run(100_000);
         rounds += 1;
-        for happening in std::iter::from_fn(|| bench.society.poll_happening()) {
-            if let Happening::Sent { message, .. } = happening {
+        for event in std::iter::from_fn(|| bench.society.poll_event()) {
+            if let SocietyEvent::Sent { message, .. } = event {
                 assert!(message.get().contains(&sent.to_string()), "{message}");
                 sent += 1;
             }
         }
-        if outlook != Outlook::Now {
+        if outlook != NextRun::Now {
             break;
         }
     }
@@ -160,7 +160,7 @@ fn late_host_loses_no_messages() {
 #[test]
 fn listening_host_hears_messages() {
     let amy = "!go. +!go <- .send(bob, tell, likes(tea)).";
-    let mut bench = Bench::new(&[("amy.asl", amy), ("bob.asl", "x.")]);
+    let mut bench = TestSociety::new(&[("amy.asl", amy), ("bob.asl", "x.")]);
     bench.society.spawn("bob", "bob.asl", &[]).expect("it is created");
     bench.society.set_suspended("bob", true).expect("it is active");
     bench.society.listen(true);
@@ -168,8 +168,8 @@ fn listening_host_hears_messages() {
     bench.pass(10);
     assert!(bench.society.kill("bob"));
     bench.pass(10);
-    let said = bench.happened.iter().filter_map(|happening| match happening {
-        Happening::Said { from, to, performative, content, dead } => {
+    let said = bench.happened.iter().filter_map(|event| match event {
+        SocietyEvent::Said { from, to, performative, content, dead } => {
             Some(format!("{from} -> {to} {performative} {content} {}", dead.as_deref().unwrap_or("arrived")))
         }
         _ => None,
@@ -183,5 +183,5 @@ fn listening_host_hears_messages() {
     bench.society.spawn("eve", "amy.asl", &[]).expect("it is created");
     let before = bench.happened.len();
     bench.pass(10);
-    assert!(!bench.happened[before..].iter().any(|happening| matches!(happening, Happening::Said { .. })));
+    assert!(!bench.happened[before..].iter().any(|event| matches!(event, SocietyEvent::Said { .. })));
 }

@@ -9,7 +9,7 @@ const FRAME_COST_BYTES: u64 = 256;
 
 /// Frame with entries.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct FramePlace {
     /// The number of its first entry.
     first: u64,
     lsn: Lsn,
@@ -18,19 +18,19 @@ struct Place {
 
 /// The frames of a log that are there.
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    places: VecDeque<Place>,
+pub(super) struct FrameIndex {
+    places: VecDeque<FramePlace>,
     bytes: u64,
     last: u64,
     /// True if the last writer did not end the log in order.
     pub cut_short: bool,
 }
 
-impl Index {
+impl FrameIndex {
     /// Adds a frame whose entries have these numbers.
     pub fn push(&mut self, (first, count): (u64, u32), bytes: usize, lsn: Lsn) {
         let bytes = bytes as u64 + FRAME_COST_BYTES;
-        self.places.push_back(Place { first, lsn, bytes });
+        self.places.push_back(FramePlace { first, lsn, bytes });
         self.bytes += bytes;
         self.last = self.last.max(first + u64::from(count).saturating_sub(1));
     }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn frame_of_next_number_is_found() {
-        let mut index = Index::default();
+        let mut index = FrameIndex::default();
         assert_eq!(index.find(0), None);
         for (first, count, lsn) in [(1, 3, 10), (4, 1, 11), (5, 5, 15)] {
             index.push((first, count), 144, Lsn(lsn));

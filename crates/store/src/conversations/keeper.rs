@@ -12,7 +12,7 @@ use whimbrel_platform::limits::{
 use whimbrel_platform::store::{Append, AppendError, Epoch, OpenError, StoreError};
 use whimbrel_platform::{Event, Observer, Time};
 
-use super::{ConversationLog, PARTITION, Shared};
+use super::{ConversationLog, PARTITION, SharedLog};
 
 /// Time that entries wait for others to be written together.
 const GATHER: Duration = Duration::from_millis(10);
@@ -40,7 +40,7 @@ impl ConversationLog {
         complain: impl Fn(&str) + Send + 'static,
     ) -> Result<ConversationKeeper, OpenError> {
         self.shared.journal.open(PARTITION, epoch)?;
-        let waiting = Waiting { entries: Vec::new(), left_out: 0, asleep: false, ending: false };
+        let waiting = PendingEntries { entries: Vec::new(), left_out: 0, asleep: false, ending: false };
         let ear = Ear { began_us, bytes: AtomicUsize::new(0), waiting: Mutex::new(waiting), wakes: Condvar::new() };
         let ear = Arc::new(ear);
         let cut_short = std::mem::take(&mut self.shared.index().cut_short);
@@ -48,7 +48,7 @@ impl ConversationLog {
         let (shared, heard) = (Arc::clone(&self.shared), Arc::clone(&ear));
         let pen = Pen { shared, ear: heard, epoch, number: 0, complain: Box::new(complain) };
         let thread = std::thread::Builder::new().name("conversations".into()).spawn(move || pen.write());
-        let thread = thread.map_err(|error| StoreError::Away(format!("no thread to write: {error}")))?;
+        let thread = thread.map_err(|error| StoreError::Away(format!("cannot start the writer's thread: {error}")))?;
         Ok(ConversationKeeper { ear, thread: Some(thread) })
     }
 }
@@ -84,12 +84,12 @@ struct Ear {
     began_us: u64,
     /// Bytes of the entries that wait.
     bytes: AtomicUsize,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingEntries>,
     wakes: Condvar,
 }
 
 /// Entries that wait to be written.
-struct Waiting {
+struct PendingEntries {
     entries: Vec<Logged>,
     left_out: u64,
     /// True if the writer sleeps because there are no entries: the next one wakes it.
@@ -118,7 +118,7 @@ impl Observer for Ear {
 }
 
 impl Ear {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, PendingEntries> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,7 +162,7 @@ impl Ear {
 
 /// Writer of the log's frames.
 struct Pen {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLog>,
     ear: Arc<Ear>,
     epoch: Epoch,
     /// Of the last frame in this epoch.
@@ -211,7 +211,7 @@ impl Pen {
         let passage = Passage { first, entries };
         let mut frame = Vec::new();
         if let Err(error) = passage.encode(&mut frame) {
-            (self.complain)(&format!("{} entries of the log cannot be written: {error}", passage.entries.len()));
+            (self.complain)(&format!("conversation log: {} entries cannot be encoded: {error}", passage.entries.len()));
             return Ok(());
         }
         self.number += 1;
@@ -227,13 +227,13 @@ impl Pen {
                 }
                 Some(Err(error @ (AppendError::Retry(_) | AppendError::Unknown(_)))) => error,
                 Some(Err(error)) => {
-                    (self.complain)(&format!("the log of conversations ends here: {error}"));
+                    (self.complain)(&format!("conversation log ended: {error}"));
                     return Err(Deposed);
                 }
                 None => return Err(Deposed),
             };
             if !std::mem::replace(&mut said, true) {
-                (self.complain)(&format!("the log of conversations waits: {why}"));
+                (self.complain)(&format!("conversation log: writes are delayed: {why}"));
             }
             if self.ear.waiting().ending {
                 // The society does not wait for a disk. The next writer of the log finds that it was cut short.
@@ -243,7 +243,7 @@ impl Pen {
             wait = (wait * 2).min(RETRY_MAX);
         }
         if said {
-            (self.complain)("the log of conversations is written again");
+            (self.complain)("conversation log: writes succeed again");
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ impl Pen {
         if let Some(before) = before
             && let Err(error) = self.shared.journal.trim(PARTITION, before)
         {
-            (self.complain)(&format!("the log of conversations grows: {error}"));
+            (self.complain)(&format!("conversation log: old entries cannot be dropped: {error}"));
         }
     }
 }

@@ -17,7 +17,7 @@ use whimbrel_platform::conversations::{Logged, Passage, PassageError, What};
 use whimbrel_platform::limits::CONVERSATION_LOG_BYTES_MAX;
 use whimbrel_platform::store::{Journal, Lsn, Partition, StoreError};
 
-use self::index::Index;
+use self::index::FrameIndex;
 pub use self::keeper::ConversationKeeper;
 
 /// The only partition of its journal.
@@ -39,7 +39,7 @@ pub enum LogError {
         error: PassageError,
     },
     /// Something after a number was asked for that was never given: it is of another log, most likely.
-    #[error("nothing was logged up to {after}: the last entry is number {last}")]
+    #[error("no entry has number {after}: the last one is {last}")]
     NotYet {
         /// Number that was asked for.
         after: u64,
@@ -65,7 +65,7 @@ pub enum Told {
 /// A log of conversations, to be read; see the [module](self).
 #[derive(Clone)]
 pub struct ConversationLog {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLog>,
 }
 
 impl std::fmt::Debug for ConversationLog {
@@ -74,15 +74,15 @@ impl std::fmt::Debug for ConversationLog {
     }
 }
 
-struct Shared {
+struct SharedLog {
     journal: Arc<dyn Journal>,
     bytes_max: u64,
-    index: Mutex<Index>,
+    index: Mutex<FrameIndex>,
     grown: Condvar,
 }
 
-impl Shared {
-    fn index(&self) -> MutexGuard<'_, Index> {
+impl SharedLog {
+    fn index(&self) -> MutexGuard<'_, FrameIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -101,7 +101,7 @@ impl ConversationLog {
     /// # Errors
     /// As those of [`ConversationLog::open`].
     pub fn of_size(journal: Arc<dyn Journal>, bytes_max: u64) -> Result<Self, LogError> {
-        let (mut index, mut last, mut failed) = (Index::default(), Vec::new(), None);
+        let (mut index, mut last, mut failed) = (FrameIndex::default(), Vec::new(), None);
         journal.read(PARTITION, Lsn(0), &mut |lsn, frame| match Passage::span(frame) {
             Ok(span) => {
                 index.push(span, frame.len(), lsn);
@@ -120,7 +120,7 @@ impl ConversationLog {
         let ended = Passage::decode(&last)
             .is_ok_and(|passage| passage.entries.last().is_some_and(|entry| entry.what == What::Ended));
         index.cut_short = index.last() > 0 && !ended;
-        let shared = Shared { journal, bytes_max, index: Mutex::new(index), grown: Condvar::new() };
+        let shared = SharedLog { journal, bytes_max, index: Mutex::new(index), grown: Condvar::new() };
         Ok(Self { shared: Arc::new(shared) })
     }
 

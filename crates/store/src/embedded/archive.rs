@@ -10,11 +10,11 @@ use whimbrel_platform::limits::{STORE_BLOB_BYTES_MAX, STORE_PARTITIONS_MAX};
 use whimbrel_platform::store::{Lsn, Partition, Revision, StoreError};
 
 use super::blobs::BlobFiles;
-use super::files::{Files, Progress};
+use super::files::{Progress, StoreFiles};
 use super::folder::OpenStoreError;
-use super::layout::{Kind, RECORD_HEADER, Record, RecordHeader, aligned, join_key, split_key};
-use super::queue::Effect;
-use super::recover::{Damage, FRAMES_MOST, Recovered};
+use super::layout::{RECORD_HEADER, RecordHeader, RecordKind, SegmentRecord, aligned, join_key, split_key};
+use super::queue::RecordEffect;
+use super::recover::{Damage, FRAMES_MOST, RecoveredState};
 use super::segment::Segment;
 use super::{BATCH_BYTES, Embedded, Options};
 use crate::fence::Ownership;
@@ -48,7 +48,7 @@ pub enum ArchiveError {
         more: usize,
     },
     /// The file is not an export.
-    #[error("{} is no export that this version reads: {why}", .file.display())]
+    #[error("{} is not an export of this version: {why}", .file.display())]
     NotAnExport {
         /// The file.
         file: PathBuf,
@@ -87,13 +87,13 @@ pub struct Archived {
 }
 
 /// Writes an export's records, and counts them.
-struct Writer<W> {
+struct ExportWriter<W> {
     out: W,
     records: u64,
     buffer: Vec<u8>,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> ExportWriter<W> {
     fn new(mut out: W, partitions: u16) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
@@ -102,7 +102,7 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, records: 0, buffer: Vec::new() })
     }
 
-    fn write(&mut self, record: Record, payload: &[u8]) -> io::Result<()> {
+    fn write(&mut self, record: SegmentRecord, payload: &[u8]) -> io::Result<()> {
         self.buffer.clear();
         record.write(payload, NO_STORE, &mut self.buffer);
         self.records += 1;
@@ -111,20 +111,20 @@ impl<W: Write> Writer<W> {
 }
 
 /// An export's bytes, by itself.
-pub fn export_of<'a>(records: impl Iterator<Item = (Record, &'a [u8])>, partitions: u16) -> Vec<u8> {
+pub fn export_of<'a>(records: impl Iterator<Item = (SegmentRecord, &'a [u8])>, partitions: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     // Nothing goes wrong in memory.
-    if let Ok(mut writer) = Writer::new(&mut bytes, partitions) {
+    if let Ok(mut writer) = ExportWriter::new(&mut bytes, partitions) {
         for (record, payload) in records {
             let _ = writer.write(record, payload);
         }
-        let _ = writer.write(plain(Kind::End, writer.records), &[]);
+        let _ = writer.write(plain(RecordKind::End, writer.records), &[]);
     }
     bytes
 }
 
-fn plain(kind: Kind, lsn: u64) -> Record {
-    Record { kind, partition: 0, epoch: 0, number: 0, lsn }
+fn plain(kind: RecordKind, lsn: u64) -> SegmentRecord {
+    SegmentRecord { kind, partition: 0, epoch: 0, number: 0, lsn }
 }
 
 /// Writes a whole store that no process has open into one file. With `salvage`, writes what is left of a damaged
@@ -138,13 +138,13 @@ pub fn export(
     salvage: bool,
     progress: &mut Progress<'_>,
 ) -> Result<Archived, ArchiveError> {
-    let files = Files::lock(folder, &Options { create: false, ..Options::default() })?;
+    let files = StoreFiles::lock(folder, &Options { create: false, ..Options::default() })?;
     let recovered = files.recover(false, &mut |_, _| ControlFlow::Continue(()))?;
     let draft = draft_of(file);
     let failed = |error| ArchiveError::Io { path: file.to_owned(), error };
     let made = whimbrel_files::create(&draft).map_err(failed).and_then(|out| {
         let mut done = Archived { damage: recovered.damage.clone(), ..Archived::default() };
-        let mut writer = Writer::new(BufWriter::new(out), files.description.partitions).map_err(failed)?;
+        let mut writer = ExportWriter::new(BufWriter::new(out), files.description.partitions).map_err(failed)?;
         write_journal(&files, &recovered, &mut writer, &mut done, progress, &failed)?;
         write_blobs(&files, &mut writer, &mut done, &failed)?;
         if let Some(first) = done.damage.first().filter(|_| !salvage) {
@@ -152,7 +152,7 @@ pub fn export(
             return Err(ArchiveError::Damaged { folder: folder.to_owned(), first, more });
         }
         let records = writer.records;
-        writer.write(plain(Kind::End, records), &[]).map_err(failed)?;
+        writer.write(plain(RecordKind::End, records), &[]).map_err(failed)?;
         let out = writer.out.into_inner().map_err(|error| failed(error.into_error()))?;
         out.sync_all().and_then(|()| std::fs::rename(&draft, file)).map_err(failed)?;
         Ok(done)
@@ -170,9 +170,9 @@ fn draft_of(path: &Path) -> PathBuf {
 }
 
 fn write_journal<W: Write>(
-    files: &Files,
-    recovered: &Recovered,
-    writer: &mut Writer<W>,
+    files: &StoreFiles,
+    recovered: &RecoveredState,
+    writer: &mut ExportWriter<W>,
     done: &mut Archived,
     progress: &mut Progress<'_>,
     failed: &dyn Fn(io::Error) -> ArchiveError,
@@ -180,11 +180,11 @@ fn write_journal<W: Write>(
     let total: u64 = recovered.partitions.iter().map(|frames| frames.slots.len() as u64).sum();
     let mut open: Vec<Option<Segment>> = Vec::new();
     let mut buffer = Vec::new();
-    writer.write(plain(Kind::Checkpoint, recovered.revision), &[]).map_err(failed)?;
+    writer.write(plain(RecordKind::Checkpoint, recovered.revision), &[]).map_err(failed)?;
     for (partition, frames) in recovered.partitions.iter().enumerate().filter(|(_, frames)| frames.owned.epoch > 0) {
         let Ownership { epoch, number, last, trimmed } = frames.owned;
         // There are fewer partitions than that.
-        let record = Record { kind: Kind::Owned, partition: partition as u16, epoch, number, lsn: last };
+        let record = SegmentRecord { kind: RecordKind::Owned, partition: partition as u16, epoch, number, lsn: last };
         writer.write(record, &trimmed.to_le_bytes()).map_err(failed)?;
         for (lsn, slot) in (trimmed + 1..).zip(&frames.slots).filter(|(_, slot)| slot.segment != 0) {
             let index = slot.segment as usize;
@@ -196,7 +196,7 @@ fn write_journal<W: Write>(
             };
             match segment.read(*slot, files.description.store, &mut buffer) {
                 Ok((header, frame)) => {
-                    writer.write(Record { kind: Kind::Frame, ..header.record }, frame).map_err(failed)?;
+                    writer.write(SegmentRecord { kind: RecordKind::Frame, ..header.record }, frame).map_err(failed)?;
                     done.frames += 1;
                     done.frame_bytes += frame.len() as u64;
                 }
@@ -214,15 +214,15 @@ fn write_journal<W: Write>(
         }
     }
     for (key, (revision, value)) in &recovered.keys {
-        writer.write(plain(Kind::Written, revision.0), &join_key(key, value)).map_err(failed)?;
+        writer.write(plain(RecordKind::Written, revision.0), &join_key(key, value)).map_err(failed)?;
         done.keys += 1;
     }
     Ok(())
 }
 
 fn write_blobs<W: Write>(
-    files: &Files,
-    writer: &mut Writer<W>,
+    files: &StoreFiles,
+    writer: &mut ExportWriter<W>,
     done: &mut Archived,
     failed: &dyn Fn(io::Error) -> ArchiveError,
 ) -> Result<(), ArchiveError> {
@@ -236,7 +236,7 @@ fn write_blobs<W: Write>(
     for hash in blobs.list()? {
         match blobs.fetch(hash) {
             Ok(bytes) => {
-                writer.write(plain(Kind::Blob, 0), &bytes.unwrap_or_default()).map_err(failed)?;
+                writer.write(plain(RecordKind::Blob, 0), &bytes.unwrap_or_default()).map_err(failed)?;
                 done.blobs += 1;
             }
             Err(StoreError::Damaged(what)) => {
@@ -249,7 +249,7 @@ fn write_blobs<W: Write>(
 }
 
 /// Reads an export's records one by one.
-pub struct Reader<R> {
+pub struct ExportReader<R> {
     from: R,
     /// Number of the store's partitions.
     pub partitions: u16,
@@ -259,7 +259,7 @@ pub struct Reader<R> {
     payload: Vec<u8>,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> ExportReader<R> {
     /// Reads the header.
     pub fn new(mut from: R) -> Result<Self, String> {
         let mut header = [0; HEADER];
@@ -267,11 +267,11 @@ impl<R: Read> Reader<R> {
         let (magic, rest) = header.split_at(MAGIC.len());
         let (version, rest) = rest.split_at(4);
         if magic != MAGIC {
-            return Err("it does not begin as an export does".to_owned());
+            return Err("it has no export header".to_owned());
         }
         if version != VERSION.to_le_bytes() {
             let version = u32::from_le_bytes(version.try_into().unwrap_or_default());
-            return Err(format!("its version is {version}, this one reads {VERSION}"));
+            return Err(format!("its version is {version}, this release reads {VERSION}"));
         }
         let partitions = rest.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
         if !(1..=STORE_PARTITIONS_MAX).contains(&partitions) {
@@ -281,12 +281,12 @@ impl<R: Read> Reader<R> {
     }
 
     /// The next record; `None` at the end, after which nothing may come.
-    pub fn next(&mut self) -> Result<Option<(Record, &[u8])>, String> {
+    pub fn next(&mut self) -> Result<Option<(SegmentRecord, &[u8])>, String> {
         let place = self.bytes;
         let broken = |why: &str| format!("the record at byte {place} {why}");
         let mut header = [0; RECORD_HEADER];
-        self.from.read_exact(&mut header).map_err(|_| broken("is not there: the file is cut off"))?;
-        let header = RecordHeader::read(&header, NO_STORE).ok_or_else(|| broken("is not as it was written"))?;
+        self.from.read_exact(&mut header).map_err(|_| broken("is missing: the file is truncated"))?;
+        let header = RecordHeader::read(&header, NO_STORE).ok_or_else(|| broken("is damaged"))?;
         let bytes = header.bytes as usize;
         if bytes > STORE_BLOB_BYTES_MAX {
             return Err(broken("is too long"));
@@ -296,17 +296,17 @@ impl<R: Read> Reader<R> {
         let padded = aligned(bytes) as u64;
         let read = (&mut self.from).take(padded).read_to_end(&mut self.payload);
         if read.map_err(|error| error.to_string())? as u64 != padded {
-            return Err(broken("is cut off"));
+            return Err(broken("is truncated"));
         }
         self.payload.truncate(bytes);
         self.bytes += RECORD_HEADER as u64 + padded;
         if !header.is_of(&self.payload) {
-            return Err(broken("is not as it was written"));
+            return Err(broken("is damaged"));
         }
-        if header.record.kind == Kind::End {
+        if header.record.kind == RecordKind::End {
             return match self.from.read(&mut [0]) {
                 Ok(0) if header.record.lsn == self.records => Ok(None),
-                Ok(0) => Err(broken("says that there were others before it")),
+                Ok(0) => Err(broken("announces more records than the file has")),
                 _ => Err(broken("is not the last")),
             };
         }
@@ -355,7 +355,7 @@ fn vacant(folder: &Path) -> Result<(), ArchiveError> {
         Err(OpenStoreError::NoStore(_)) => return Err(not_empty()),
         opened => opened?,
     };
-    let unused = |queue: &super::Queue| {
+    let unused = |queue: &super::WriteQueue| {
         queue.keys.is_empty() && queue.logs.iter().all(|log| log.frames.owned == Ownership::default())
     };
     let empty = unused(&store.queue()) && store.found().damage.is_empty() && store.blobs()?.is_empty();
@@ -370,7 +370,7 @@ fn restore(
     progress: &mut Progress<'_>,
 ) -> Result<Archived, ArchiveError> {
     let wrong = |why| ArchiveError::NotAnExport { file: file.to_owned(), why };
-    let mut reader = Reader::new(input).map_err(wrong)?;
+    let mut reader = ExportReader::new(input).map_err(wrong)?;
     let options = Options { partitions: Some(reader.partitions), ..Options::default() };
     let store = Embedded::open(folder, &options)?;
     let mut done = Archived::default();
@@ -389,52 +389,58 @@ fn restore(
 
 impl Embedded {
     /// Takes over a record of an export; why it cannot be one, if it cannot.
-    fn restore(&self, record: Record, payload: &[u8], done: &mut Archived) -> Result<Result<(), String>, StoreError> {
-        let Record { kind, partition, epoch, number, lsn } = record;
+    fn restore(
+        &self,
+        record: SegmentRecord,
+        payload: &[u8],
+        done: &mut Archived,
+    ) -> Result<Result<(), String>, StoreError> {
+        let SegmentRecord { kind, partition, epoch, number, lsn } = record;
         if partition >= self.partitions {
             return Ok(Err(format!("a record is of partition {partition}")));
         }
         let mut queue = self.queue();
         let outcome = match kind {
-            Kind::Checkpoint => {
+            RecordKind::Checkpoint => {
                 queue.revision = queue.revision.max(lsn);
                 return Ok(Ok(()));
             }
-            Kind::Owned => {
+            RecordKind::Owned => {
                 let trimmed = payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
                 if trimmed > lsn || lsn - trimmed > FRAMES_MOST {
                     return Ok(Err(format!("partition {partition} has frames {trimmed} to {lsn}")));
                 }
                 let owned = Ownership { epoch, number, last: lsn, trimmed };
-                let outcome = queue.push(&record, payload, |_| Effect::Owned { partition, owned });
+                let outcome = queue.push(&record, payload, |_| RecordEffect::Owned { partition, owned });
                 // Settling puts the frames into their places.
                 self.settle(queue, &outcome).1?;
                 return Ok(Ok(()));
             }
-            Kind::Frame | Kind::Moved => {
+            RecordKind::Frame | RecordKind::Moved => {
                 if queue.logs.get(usize::from(partition)).is_none_or(|log| log.frames.slot(lsn).is_none()) {
-                    return Ok(Err(format!("frame {lsn} is none of partition {partition}")));
+                    return Ok(Err(format!("frame {lsn} is outside partition {partition}")));
                 }
                 done.frames += 1;
                 done.frame_bytes += payload.len() as u64;
                 let bytes = payload.len() as u32;
-                let effect = |at| Effect::Moved { partition, lsn, from: 0, at, bytes };
-                queue.push(&Record { kind: Kind::Moved, ..record }, payload, effect)
+                let effect = |at| RecordEffect::Moved { partition, lsn, from: 0, at, bytes };
+                queue.push(&SegmentRecord { kind: RecordKind::Moved, ..record }, payload, effect)
             }
-            Kind::Written => {
+            RecordKind::Written => {
                 let Some((key, value)) = split_key(payload) else { return Ok(Err("a key cannot be read".to_owned())) };
                 done.keys += 1;
-                let effect = Effect::Written { key: key.to_owned(), revision: Revision(lsn), value: value.to_vec() };
+                let effect =
+                    RecordEffect::Written { key: key.to_owned(), revision: Revision(lsn), value: value.to_vec() };
                 queue.push(&record, payload, |_| effect)
             }
-            Kind::Blob => {
+            RecordKind::Blob => {
                 drop(queue);
                 done.blobs += 1;
                 self.blobs.put(payload)?;
                 return Ok(Ok(()));
             }
-            Kind::Opened | Kind::Trimmed | Kind::Removed | Kind::End => {
-                return Ok(Err("a record is of a kind that exports have not".to_owned()));
+            RecordKind::Opened | RecordKind::Trimmed | RecordKind::Removed | RecordKind::End => {
+                return Ok(Err("a record has a kind that exports do not use".to_owned()));
             }
         };
         if queue.pending.batch.bytes.len() > BATCH_BYTES / 2 {

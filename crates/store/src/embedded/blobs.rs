@@ -89,7 +89,7 @@ impl BlobFiles {
         let path = self.path(hash);
         match std::fs::read(&path) {
             Ok(bytes) if hash_of(&bytes) == hash => Ok(Some(bytes)),
-            Ok(_) => Err(StoreError::Damaged(format!("blob {}: it is not as it was put", hex(hash)))),
+            Ok(_) => Err(StoreError::Damaged(format!("blob {}: content does not match its hash", hex(hash)))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(away(&path, &error)),
         }

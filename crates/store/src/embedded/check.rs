@@ -7,9 +7,9 @@ use whimbrel_platform::store::{Epoch, Lsn, Partition, StoreError};
 
 use super::Options;
 use super::blobs::BlobFiles;
-use super::files::{Files, Progress};
+use super::files::{Progress, StoreFiles};
 use super::folder::OpenStoreError;
-use super::recover::{Damage, Frames};
+use super::recover::{Damage, PartitionFrames};
 
 /// Report on a store.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ pub struct PartitionReport {
 /// # Errors
 /// There is no store, a process has it open, or it cannot be read. Damage is no error: it is in the report.
 pub fn check(folder: &Path, progress: &mut Progress<'_>) -> Result<Report, OpenStoreError> {
-    let files = Files::lock(folder, &Options { create: false, ..Options::default() })?;
+    let files = StoreFiles::lock(folder, &Options { create: false, ..Options::default() })?;
     let mut recovered = files.recover(true, progress)?;
     let journal = files.journal();
     let numbers = super::segment::list(&journal).unwrap_or_default();
@@ -80,7 +80,7 @@ pub fn check(folder: &Path, progress: &mut Progress<'_>) -> Result<Report, OpenS
     Ok(report)
 }
 
-fn of_partition((partition, frames): (usize, &Frames)) -> Option<PartitionReport> {
+fn of_partition((partition, frames): (usize, &PartitionFrames)) -> Option<PartitionReport> {
     let kept = frames.slots.iter().filter(|slot| slot.segment != 0);
     (frames.owned.epoch > 0).then(|| PartitionReport {
         // There are fewer partitions than that.
@@ -93,7 +93,7 @@ fn of_partition((partition, frames): (usize, &Frames)) -> Option<PartitionReport
     })
 }
 
-fn check_blobs(files: &Files, report: &mut Report, progress: &mut Progress<'_>) -> Result<(), OpenStoreError> {
+fn check_blobs(files: &StoreFiles, report: &mut Report, progress: &mut Progress<'_>) -> Result<(), OpenStoreError> {
     let folder = match files.blobs() {
         Err(OpenStoreError::Incomplete { what, .. }) => {
             report.damage.push(Damage { partition: None, first: Lsn(0), last: Lsn(0), what });

@@ -9,9 +9,9 @@ use whimbrel_files::{create_folder, sync_folder};
 use whimbrel_platform::store::{Partition, StoreError};
 
 use super::folder::DAMAGED;
-use super::layout::{Kind, Record};
-use super::queue::{Effect, Queue};
-use super::recover::Slot;
+use super::layout::{RecordKind, SegmentRecord};
+use super::queue::{RecordEffect, WriteQueue};
+use super::recover::FrameSlot;
 use super::{BATCH_BYTES, Embedded, damaged};
 
 /// Share of live frames from which a requested compaction leaves a segment alone, in hundredths.
@@ -77,7 +77,7 @@ impl Embedded {
     /// Returns the oldest segments, up to the last of those that are less full than this.
     fn wasteful(&self, full_percent: u64) -> Vec<u32> {
         let queue = self.queue();
-        let wasted = |kept: &super::queue::Kept| {
+        let wasted = |kept: &super::queue::KeptSegment| {
             let bytes = kept.segment.len().unwrap_or_default();
             kept.frame_bytes * 100 < bytes * full_percent
         };
@@ -115,8 +115,8 @@ impl Embedded {
             if queue.logs.get(usize::from(partition)).and_then(|log| log.frames.slot(lsn)) != Some(slot) {
                 continue;
             }
-            let record = Record { kind: Kind::Moved, ..header.record };
-            let effect = |at| Effect::Moved { partition, lsn, from: number, at, bytes: slot.bytes };
+            let record = SegmentRecord { kind: RecordKind::Moved, ..header.record };
+            let effect = |at| RecordEffect::Moved { partition, lsn, from: number, at, bytes: slot.bytes };
             let outcome = queue.push(&record, frame, effect);
             moved += 1;
             if queue.pending.batch.bytes.len() > BATCH_BYTES / 2 {
@@ -157,17 +157,21 @@ impl Embedded {
         let mut queue = self.queue();
         queue.segments.remove(&number);
         for log in &mut queue.logs {
-            log.frames.slots.iter_mut().filter(|slot| slot.segment == number).for_each(|slot| *slot = Slot::default());
+            log.frames
+                .slots
+                .iter_mut()
+                .filter(|slot| slot.segment == number)
+                .for_each(|slot| *slot = FrameSlot::default());
         }
         Ok(())
     }
 }
 
-fn sizes(queue: &Queue) -> u64 {
+fn sizes(queue: &WriteQueue) -> u64 {
     queue.segments.values().map(|kept| kept.segment.len().unwrap_or_default()).sum()
 }
 
-fn found_in(queue: &Queue, segment: u32) -> Vec<(u16, u64, Slot)> {
+fn found_in(queue: &WriteQueue, segment: u32) -> Vec<(u16, u64, FrameSlot)> {
     let mut frames = Vec::new();
     for (partition, log) in queue.logs.iter().enumerate() {
         let slots = log.frames.slots.iter().enumerate().filter(|(_, slot)| slot.segment == segment);

@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
-use super::folder::{self, BLOBS, Description, JOURNAL, Lock, OpenStoreError, at, create, describe, lock};
-use super::layout::{Place, SegmentHeader};
+use super::folder::{self, BLOBS, JOURNAL, Lock, OpenStoreError, StoreDescription, at, create, describe, lock};
+use super::layout::{BatchPlace, SegmentHeader};
 use super::mark::{self, Flushed, MarkFile};
-use super::queue::{Kept, Log, Pending, Queue, count};
-use super::recover::Recovered;
+use super::queue::{KeptSegment, PartitionLog, PendingBatch, WriteQueue, count};
+use super::recover::RecoveredState;
 use super::segment::{Segment, file_name, list};
 use super::tail::Tail;
 use crate::watchers::Watchers;
 
 /// Directory of a store, locked.
-pub struct Files {
+pub struct StoreFiles {
     /// Path of the directory.
     pub folder: PathBuf,
     /// Description of the store, from its file.
-    pub description: Description,
+    pub description: StoreDescription,
     /// Held as long as this process uses it.
     pub lock: Lock,
 }
@@ -29,7 +29,7 @@ pub struct Files {
 /// Progress of reading: bytes done, bytes in all. The callback may interrupt the reader.
 pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
-impl Files {
+impl StoreFiles {
     /// Locks the directory of a store, which is made if it is to be.
     pub fn lock(folder: &Path, options: &Options) -> Result<Self, OpenStoreError> {
         if options.create {
@@ -69,38 +69,38 @@ impl Files {
         if path.is_dir() {
             return Ok(path);
         }
-        let what = format!("the folder `{BLOBS}` is missing, and what was in it");
+        let what = format!("the folder `{BLOBS}` is missing, with its blobs");
         Err(OpenStoreError::Incomplete { folder: self.folder.clone(), what })
     }
 
     /// Reads the journal. `verify`: every byte, not only the newest segment's.
-    pub fn recover(&self, verify: bool, progress: &mut Progress<'_>) -> Result<Recovered, OpenStoreError> {
+    pub fn recover(&self, verify: bool, progress: &mut Progress<'_>) -> Result<RecoveredState, OpenStoreError> {
         let flushed = at(&self.folder.join(mark::FLUSHED), mark::read(&self.folder, self.description.store))?;
         let mut recovered = self.recover_upto(flushed, verify, progress)?;
         let lost = match flushed {
             Flushed::Missing if self.description.marked => "is missing",
-            Flushed::Unreadable => "is not as it was written",
+            Flushed::Unreadable => "is damaged",
             _ => return Ok(recovered),
         };
-        let what = format!("the file `{}` {lost}, so it is not known where the journal ended", mark::FLUSHED);
+        let what = format!("the file `{}` {lost}, so the end of the journal is unknown", mark::FLUSHED);
         recovered.doubt(what);
         Ok(recovered)
     }
 
-    /// As [`Files::recover`], by another flush mark than the one in the folder.
+    /// As [`StoreFiles::recover`], by another flush mark than the one in the folder.
     pub fn recover_upto(
         &self,
         flushed: Flushed,
         verify: bool,
         progress: &mut Progress<'_>,
-    ) -> Result<Recovered, OpenStoreError> {
+    ) -> Result<RecoveredState, OpenStoreError> {
         let journal = self.journal();
         let numbers = match list(&journal) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             numbers => at(&journal, numbers)?,
         };
         let mark = if let Flushed::Upto(mark) = flushed { Some(mark) } else { None };
-        let mut recovered = Recovered::new(self.description.partitions, mark);
+        let mut recovered = RecoveredState::new(self.description.partitions, mark);
         if numbers.is_empty() {
             recovered.skip(0, "all segments of the journal are missing".to_owned());
         }
@@ -121,7 +121,7 @@ impl Files {
         Ok(recovered)
     }
 
-    fn add(&self, recovered: &mut Recovered, number: u32, bytes: &[u8], sealed: bool, verify: bool) {
+    fn add(&self, recovered: &mut RecoveredState, number: u32, bytes: &[u8], sealed: bool, verify: bool) {
         let name = file_name(number);
         match SegmentHeader::read(bytes) {
             Ok(header) if header.store == self.description.store && header.segment == number => {
@@ -136,7 +136,7 @@ impl Files {
     }
 
     /// Opens all segments, and takes up writing where the last one ends.
-    pub fn tail(&self, recovered: &Recovered, options: &Options) -> Result<(Vec<Segment>, Tail), OpenStoreError> {
+    pub fn tail(&self, recovered: &RecoveredState, options: &Options) -> Result<(Vec<Segment>, Tail), OpenStoreError> {
         let (folder, store) = (self.journal(), self.description.store);
         let numbers = at(&folder, list(&folder))?;
         let mut segments = Vec::new();
@@ -172,26 +172,26 @@ impl Files {
 
 /// Ends the last segment after its last readable batch; a batch that was being written ends with its last whole
 /// record.
-fn take_up(last: &Segment, recovered: &Recovered, store: u64) -> io::Result<()> {
+fn take_up(last: &Segment, recovered: &RecoveredState, store: u64) -> io::Result<()> {
     last.cut(recovered.end as u64)?;
     if let Some((torn, kept)) = recovered.torn.and_then(|torn| Some((torn, torn.kept?))) {
         let offset = torn.batch_offset as u64;
-        last.write(&kept.write(Place { store, segment: last.number, offset }), offset)?;
+        last.write(&kept.write(BatchPlace { store, segment: last.number, offset }), offset)?;
     }
     Ok(())
 }
 
 /// Builds the state of an open store from its files.
-pub fn queue(store: u64, recovered: Recovered, segments: Vec<Segment>, tail: Tail) -> Queue {
+pub fn queue(store: u64, recovered: RecoveredState, segments: Vec<Segment>, tail: Tail) -> WriteQueue {
     let mut kept = BTreeMap::new();
     for segment in segments.into_iter().map(Arc::new).chain([tail.segment.clone()]) {
-        kept.insert(segment.number, Kept { segment, frames: 0, frame_bytes: 0 });
+        kept.insert(segment.number, KeptSegment { segment, frames: 0, frame_bytes: 0 });
     }
     for slot in recovered.partitions.iter().flat_map(|frames| &frames.slots) {
         count(&mut kept, *slot, true);
     }
-    let logs = recovered.partitions.into_iter().map(|frames| Log { coming: frames.owned, frames }).collect();
-    Queue {
+    let logs = recovered.partitions.into_iter().map(|frames| PartitionLog { coming: frames.owned, frames }).collect();
+    WriteQueue {
         store,
         logs,
         keys_bytes: recovered.keys.iter().map(|(key, (_, value))| key.len() + value.len()).sum(),
@@ -200,7 +200,7 @@ pub fn queue(store: u64, recovered: Recovered, segments: Vec<Segment>, tail: Tai
         revision: recovered.revision,
         watchers: Watchers::default(),
         segments: kept,
-        pending: Pending::default(),
+        pending: PendingBatch::default(),
         flying: None,
         tail: Some(tail),
         unreadable: recovered.unreadable,

@@ -10,7 +10,7 @@ use whimbrel_platform::limits::{STORE_PARTITIONS, STORE_PARTITIONS_MAX};
 use whimbrel_platform::store::Survives;
 
 use super::layout::{BATCH_HEADER, LAYOUT, RECORD_HEADER, SEGMENT_HEADER, SegmentHeader};
-use super::mark::{self, FLUSHED, Flushed, Mark, MarkFile};
+use super::mark::{self, FLUSHED, FlushMark, Flushed, MarkFile};
 use super::queue::checkpoint;
 use super::segment::file_name;
 use super::tail::first;
@@ -110,7 +110,7 @@ pub fn at<T>(path: &Path, outcome: std::io::Result<T>) -> Result<T, OpenStoreErr
 
 /// Content of a store's description file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Description {
+pub struct StoreDescription {
     /// Number of partitions.
     pub partitions: u16,
     /// Random number of the store.
@@ -172,7 +172,7 @@ pub fn lock(folder: &Path) -> Result<Lock, OpenStoreError> {
 }
 
 /// Reads a directory's description; `None` if there is no store in it yet.
-pub fn describe(folder: &Path) -> Result<Option<Description>, OpenStoreError> {
+pub fn describe(folder: &Path) -> Result<Option<StoreDescription>, OpenStoreError> {
     let path = folder.join(DESCRIPTION);
     match std::fs::read_to_string(&path) {
         Ok(text) => read(&text, folder).map(Some),
@@ -205,7 +205,7 @@ fn is_store(folder: &Path) -> bool {
     folder.join(DESCRIPTION).is_file() || matches!(refuse_remains(folder), Err(OpenStoreError::Incomplete { .. }))
 }
 
-fn read(text: &str, folder: &Path) -> Result<Description, OpenStoreError> {
+fn read(text: &str, folder: &Path) -> Result<StoreDescription, OpenStoreError> {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     let layout = field("layout").and_then(|layout| layout.parse().ok());
     match layout {
@@ -220,7 +220,7 @@ fn read(text: &str, folder: &Path) -> Result<Description, OpenStoreError> {
     let store = field("id").and_then(|id| u64::from_str_radix(id, 16).ok());
     match (partitions, store) {
         (Some(partitions), Some(store)) if checksum == Some(crc32c::crc32c(body.as_bytes())) => {
-            Ok(Description { partitions, store, marked: field("mark") == Some(MARKED) })
+            Ok(StoreDescription { partitions, store, marked: field("mark") == Some(MARKED) })
         }
         _ => Err(damaged(folder)),
     }
@@ -232,11 +232,11 @@ pub fn read_description(text: &str) -> Option<(u16, u64)> {
 }
 
 fn damaged(folder: &Path) -> OpenStoreError {
-    let what = format!("the file `{DESCRIPTION}` is not as it was written");
+    let what = format!("the file `{DESCRIPTION}` is damaged");
     OpenStoreError::Incomplete { folder: folder.to_owned(), what }
 }
 
-impl Description {
+impl StoreDescription {
     /// Writes the description, all or nothing. The store has a flush mark.
     pub fn write(&self, folder: &Path) -> Result<(), OpenStoreError> {
         let Self { partitions, store, .. } = self;
@@ -254,7 +254,7 @@ impl Description {
 }
 
 /// Makes a store's directories, and then its description: with that it is there.
-pub fn create(folder: &Path, partitions: Option<u16>) -> Result<Description, OpenStoreError> {
+pub fn create(folder: &Path, partitions: Option<u16>) -> Result<StoreDescription, OpenStoreError> {
     let partitions = partitions.unwrap_or(STORE_PARTITIONS);
     if !(1..=STORE_PARTITIONS_MAX).contains(&partitions) {
         return Err(OpenStoreError::PartitionsOutOfRange(partitions));
@@ -264,14 +264,14 @@ pub fn create(folder: &Path, partitions: Option<u16>) -> Result<Description, Ope
         let path = folder.join(inner);
         at(&path, whimbrel_files::create_folder(&path))?;
     }
-    let description = Description { partitions, store: chance(folder)?, marked: true };
+    let description = StoreDescription { partitions, store: chance(folder)?, marked: true };
     // A store is never without a segment, so a store that lost its segments is not taken for a new one.
     let journal = folder.join(JOURNAL);
     let mut batch = checkpoint(description.store, std::iter::empty(), &BTreeMap::new(), 0);
     let header = SegmentHeader { store: description.store, segment: 1, first_batch: 1, partitions };
     at(&journal, first(&journal, header, &mut batch))?;
     let end = (SEGMENT_HEADER + batch.bytes.len()) as u64;
-    at(folder, MarkFile::begin(folder, description.store, Mark { segment: 1, batch: 1, end, frames: 0 }))?;
+    at(folder, MarkFile::begin(folder, description.store, FlushMark { segment: 1, batch: 1, end, frames: 0 }))?;
     description.write(folder)?;
     Ok(description)
 }

@@ -76,18 +76,18 @@ impl SegmentHeader {
             Some((whole, layout, Self { store, segment, first_batch, partitions }))
         };
         match fields() {
-            _ if !bytes.starts_with(SEGMENT_MAGIC) => Err("it does not begin as a segment does".to_owned()),
+            _ if !bytes.starts_with(SEGMENT_MAGIC) => Err("it has no segment header".to_owned()),
             None => Err("it ends within its header".to_owned()),
             Some((false, ..)) => Err("its header's checksum is wrong".to_owned()),
             Some((_, LAYOUT, header)) => Ok(header),
-            Some((_, other, _)) => Err(format!("its layout is {other}, this version reads {LAYOUT}")),
+            Some((_, other, _)) => Err(format!("its layout is {other}, this release reads {LAYOUT}")),
         }
     }
 }
 
 /// Position of a batch: a part of its checksum.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct BatchPlace {
     /// Number of the store.
     pub store: u64,
     /// Number of the segment.
@@ -109,7 +109,7 @@ pub struct BatchHeader {
 
 impl BatchHeader {
     /// Encodes the header.
-    pub fn write(&self, place: Place) -> [u8; BATCH_HEADER] {
+    pub fn write(&self, place: BatchPlace) -> [u8; BATCH_HEADER] {
         let mut bytes = [0; BATCH_HEADER];
         let (magic, rest) = bytes.split_at_mut(4);
         let (crc, body) = rest.split_at_mut(4);
@@ -122,13 +122,13 @@ impl BatchHeader {
         bytes
     }
 
-    fn checksum(body: &[u8], place: Place) -> u32 {
+    fn checksum(body: &[u8], place: BatchPlace) -> u32 {
         let seed = crc32c_append(place.segment, &place.store.to_le_bytes());
         crc32c_append(crc32c_append(seed, &place.offset.to_le_bytes()), body)
     }
 
     /// Reads it, if there is one here.
-    pub fn read(bytes: &[u8], place: Place) -> Option<Self> {
+    pub fn read(bytes: &[u8], place: BatchPlace) -> Option<Self> {
         if array(bytes, 0)? != BATCH_MAGIC {
             return None;
         }
@@ -144,7 +144,7 @@ impl BatchHeader {
 
 /// Kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordKind {
     /// A frame was appended.
     Frame,
     /// A frame of an older segment, written again so that the segment can go.
@@ -167,7 +167,7 @@ pub enum Kind {
     End,
 }
 
-impl Kind {
+impl RecordKind {
     /// All kinds.
     pub const ALL: [Self; 10] = [
         Self::Frame,
@@ -189,9 +189,9 @@ impl Kind {
 
 /// Fields of a record beside its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct SegmentRecord {
     /// Kind.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Partition.
     pub partition: u16,
     /// Epoch.
@@ -206,13 +206,13 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
     /// Fields.
-    pub record: Record,
+    pub record: SegmentRecord,
     /// Number of bytes that follow.
     pub bytes: u32,
     crc: u32,
 }
 
-impl Record {
+impl SegmentRecord {
     /// Appends the record to `out`.
     pub fn write(&self, payload: &[u8], store: u64, out: &mut Vec<u8>) {
         let begin = out.len();
@@ -246,8 +246,8 @@ impl RecordHeader {
             return None;
         }
         let code = bytes.get(14)?;
-        let record = Record {
-            kind: Kind::ALL.into_iter().find(|kind| kind.code() == *code)?,
+        let record = SegmentRecord {
+            kind: RecordKind::ALL.into_iter().find(|kind| kind.code() == *code)?,
             partition: u16::from_le_bytes(array(bytes, 12)?),
             epoch: u64::from_le_bytes(array(bytes, 16)?),
             number: u64::from_le_bytes(array(bytes, 24)?),
@@ -291,14 +291,14 @@ mod tests {
         let header = SegmentHeader { store: STORE, segment: 7, first_batch: 99, partitions: 256 };
         let bytes = header.write();
         assert_eq!(SegmentHeader::read(&bytes), Ok(header));
-        let place = Place { store: STORE, segment: 7, offset: 640 };
+        let place = BatchPlace { store: STORE, segment: 7, offset: 640 };
         let batch = BatchHeader { batch: 100, bytes: 4_096, records: 3 };
         let batch_bytes = batch.write(place);
         assert_eq!(BatchHeader::read(&batch_bytes, place), Some(batch));
-        assert_eq!(BatchHeader::read(&batch_bytes, Place { offset: 648, ..place }), None);
-        assert_eq!(BatchHeader::read(&batch_bytes, Place { segment: 8, ..place }), None);
-        assert_eq!(BatchHeader::read(&batch_bytes, Place { store: 1, ..place }), None);
-        let record = Record { kind: Kind::Frame, partition: 300, epoch: 4, number: 5, lsn: 6 };
+        assert_eq!(BatchHeader::read(&batch_bytes, BatchPlace { offset: 648, ..place }), None);
+        assert_eq!(BatchHeader::read(&batch_bytes, BatchPlace { segment: 8, ..place }), None);
+        assert_eq!(BatchHeader::read(&batch_bytes, BatchPlace { store: 1, ..place }), None);
+        let record = SegmentRecord { kind: RecordKind::Frame, partition: 300, epoch: 4, number: 5, lsn: 6 };
         let mut record_bytes = Vec::new();
         record.write(b"hello", STORE, &mut record_bytes);
         let read = RecordHeader::read(&record_bytes, STORE).expect("it was written");

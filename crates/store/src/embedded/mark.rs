@@ -25,7 +25,7 @@ const SYNC_BATCHES: u64 = 256;
 
 /// Last batch that was acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct FlushMark {
     /// Segment of the batch.
     pub segment: u32,
     /// Number of the batch.
@@ -36,7 +36,7 @@ pub struct Mark {
     pub frames: u64,
 }
 
-impl Mark {
+impl FlushMark {
     fn write(&self, store: u64) -> [u8; SLOT] {
         let mut bytes = [0; SLOT];
         let (crc, body) = bytes.split_at_mut(4);
@@ -77,7 +77,7 @@ fn checksum(body: &[u8], store: u64) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
     /// The journal is flushed up to this batch.
-    Upto(Mark),
+    Upto(FlushMark),
     /// The file is missing.
     Missing,
     /// The file cannot be read as one of this store.
@@ -94,7 +94,7 @@ pub fn read(folder: &Path, store: u64) -> io::Result<Flushed> {
         bytes => bytes?,
     };
     let offsets = SLOT_OFFSETS.into_iter().chain([FORMER_OFFSET]);
-    let slots = offsets.filter_map(|at| Mark::read(bytes.get(at as usize..)?, store));
+    let slots = offsets.filter_map(|at| FlushMark::read(bytes.get(at as usize..)?, store));
     Ok(slots.max_by_key(|mark| mark.batch).map_or(Flushed::Unreadable, Flushed::Upto))
 }
 
@@ -109,7 +109,7 @@ pub struct MarkFile {
 
 impl MarkFile {
     /// Opens or creates the file, and writes this mark, flushed.
-    pub fn begin(folder: &Path, store: u64, mark: Mark) -> io::Result<Self> {
+    pub fn begin(folder: &Path, store: u64, mark: FlushMark) -> io::Result<Self> {
         let path = folder.join(FLUSHED);
         let made = !path.exists();
         let mut this = Self { file: whimbrel_files::open_or_create(&path)?, store, synced: 0 };
@@ -128,7 +128,7 @@ impl MarkFile {
 
     /// Notes that a batch was flushed. A mark that cannot be written says less than was flushed, which harms only if
     /// more is lost.
-    pub fn set(&mut self, mark: Mark) {
+    pub fn set(&mut self, mark: FlushMark) {
         let slot = SLOT_OFFSETS.get((mark.batch % 2) as usize).copied().unwrap_or_default();
         let written = self.file.write_all_at(&mark.write(self.store), slot);
         if written.is_ok() && mark.batch.saturating_sub(self.synced) >= SYNC_BATCHES {
@@ -150,9 +150,9 @@ mod tests {
     /// Sector of most disks.
     const SECTOR: usize = 4_096;
 
-    struct Scratch(std::path::PathBuf);
+    struct MarkScratch(std::path::PathBuf);
 
-    impl Scratch {
+    impl MarkScratch {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("whimbrel-mark-{name}-{}", std::process::id()));
             let _ = std::fs::remove_dir_all(&path);
@@ -161,19 +161,19 @@ mod tests {
         }
     }
 
-    impl Drop for Scratch {
+    impl Drop for MarkScratch {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 
-    fn mark(batch: u64) -> Mark {
-        Mark { segment: 3, batch, end: 100 * batch, frames: batch }
+    fn mark(batch: u64) -> FlushMark {
+        FlushMark { segment: 3, batch, end: 100 * batch, frames: batch }
     }
 
     #[test]
     fn garbled_sector_leaves_earlier_mark() {
-        let folder = Scratch::new("sector");
+        let folder = MarkScratch::new("sector");
         let mut file = MarkFile::begin(&folder.0, 9, mark(1)).unwrap();
         for batch in 2..6 {
             let path = folder.0.join(FLUSHED);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn earlier_releases_mark_is_read_once() {
-        let folder = Scratch::new("former");
+        let folder = MarkScratch::new("former");
         let path = folder.0.join(FLUSHED);
         let mut former = vec![0; FORMER_OFFSET as usize + SLOT];
         former[..SLOT].copy_from_slice(&mark(6).write(9));
@@ -208,16 +208,16 @@ mod tests {
 
     #[test]
     fn garbled_mark_is_refused() {
-        let mark = Mark { segment: 3, batch: 41, end: 4_096, frames: 77 };
+        let mark = FlushMark { segment: 3, batch: 41, end: 4_096, frames: 77 };
         let bytes = mark.write(9);
-        assert_eq!(Mark::read(&bytes, 9), Some(mark));
-        assert_eq!(Mark::read(&bytes, 8), None);
-        assert_eq!(Mark::read(&bytes[..SLOT - 1], 9), None);
-        assert_eq!(Mark::read(&[0; SLOT], 9), None);
+        assert_eq!(FlushMark::read(&bytes, 9), Some(mark));
+        assert_eq!(FlushMark::read(&bytes, 8), None);
+        assert_eq!(FlushMark::read(&bytes[..SLOT - 1], 9), None);
+        assert_eq!(FlushMark::read(&[0; SLOT], 9), None);
         for bit in 0..SLOT * 8 {
             let mut changed = bytes;
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Mark::read(&changed, 9), None, "bit {bit}");
+            assert_eq!(FlushMark::read(&changed, 9), None, "bit {bit}");
         }
     }
 }

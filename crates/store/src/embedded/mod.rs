@@ -29,26 +29,26 @@ mod tail;
 mod tests;
 
 pub use self::archive::{ArchiveError, Archived, export, import};
-pub(crate) use self::archive::{Reader as ExportReader, export_of};
+pub(crate) use self::archive::{ExportReader, export_of};
 pub use self::check::{PartitionReport, Report, check};
 pub use self::compact::Compacted;
 pub use self::files::Progress;
 pub(crate) use self::folder::read_description;
 pub use self::folder::{OpenStoreError, store_in};
-pub(crate) use self::layout::{Kind, Place, Record, SegmentHeader};
+pub(crate) use self::layout::{BatchPlace, RecordKind, SegmentHeader, SegmentRecord};
 pub use self::recover::Damage;
-pub(crate) use self::recover::Recovered;
+pub(crate) use self::recover::RecoveredState;
 pub use self::repair::{Repaired, repair};
-pub(crate) use self::scan::{Found as ScanFound, Scan};
+pub(crate) use self::scan::{Scan, ScannedItem};
 pub(crate) use self::tail::batch_of;
 
 use self::blobs::BlobFiles;
-use self::files::Files;
+use self::files::StoreFiles;
 use self::layout::join_key;
-use self::queue::{Effect, Outcome, Pending, Queue, Queued};
-use self::recover::Slot;
+use self::queue::{Outcome, PendingBatch, Queued, RecordEffect, WriteQueue};
+use self::recover::FrameSlot;
 use self::segment::Segment;
-use self::tail::{Failure, Tail};
+use self::tail::{BatchFailure, Tail};
 use crate::sizes::key_fits;
 use whimbrel_files::sync_folder;
 
@@ -100,7 +100,7 @@ pub struct Embedded {
     segment_bytes: u64,
     found: Found,
     blobs: BlobFiles,
-    queue: Mutex<Queue>,
+    queue: Mutex<WriteQueue>,
     turn: Condvar,
     sweeping: Mutex<()>,
     _lock: folder::Lock,
@@ -118,7 +118,7 @@ impl Embedded {
     /// # Errors
     /// Another process has the store open, its damage leaves its state in doubt, or it cannot be read or written.
     pub fn open(folder: impl AsRef<Path>, options: &Options) -> Result<Self, OpenStoreError> {
-        let files = Files::lock(folder.as_ref(), options)?;
+        let files = StoreFiles::lock(folder.as_ref(), options)?;
         let exposed = folder::narrow(&files.folder);
         let survives = folder::try_flush(&files.folder)?;
         let mut recovered = files.recover(false, &mut |_, _| ControlFlow::Continue(()))?;
@@ -173,16 +173,16 @@ impl Embedded {
         self.queue().written_bytes
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, WriteQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the result of a batch. If no other thread writes, writes all pending batches.
     fn settle<'a>(
         &'a self,
-        mut queue: MutexGuard<'a, Queue>,
+        mut queue: MutexGuard<'a, WriteQueue>,
         outcome: &Outcome,
-    ) -> (MutexGuard<'a, Queue>, Result<(), Failure>) {
+    ) -> (MutexGuard<'a, WriteQueue>, Result<(), BatchFailure>) {
         loop {
             if let Some(done) = outcome.get() {
                 return (queue, done.clone());
@@ -195,8 +195,8 @@ impl Embedded {
     }
 
     /// Writes the pending batch.
-    fn flush<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut tail: Tail) -> MutexGuard<'a, Queue> {
-        let Pending { mut batch, effects, outcome } = std::mem::take(&mut queue.pending);
+    fn flush<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>, mut tail: Tail) -> MutexGuard<'a, WriteQueue> {
+        let PendingBatch { mut batch, effects, outcome } = std::mem::take(&mut queue.pending);
         let begin = std::mem::take(&mut queue.begin_segment) || !tail.fits(&batch);
         let checkpoint = begin.then(|| queue.checkpoint());
         let more_bytes = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.bytes.len());
@@ -228,7 +228,7 @@ impl Embedded {
     }
 
     /// Writes one record.
-    fn record(&self, record: &Record, payload: &[u8], effect: Effect) -> Result<(), Failure> {
+    fn record(&self, record: &SegmentRecord, payload: &[u8], effect: RecordEffect) -> Result<(), BatchFailure> {
         let mut queue = self.queue();
         let outcome = queue.push(record, payload, |_| effect);
         self.settle(queue, &outcome).1
@@ -249,7 +249,7 @@ impl Embedded {
     }
 
     /// Waits until no write of a key is on its way.
-    fn idle_key<'a>(&'a self, key: &str) -> MutexGuard<'a, Queue> {
+    fn idle_key<'a>(&'a self, key: &str) -> MutexGuard<'a, WriteQueue> {
         let mut queue = self.queue();
         while queue.busy.contains(key) {
             let newest = queue.newest();
@@ -259,7 +259,7 @@ impl Embedded {
     }
 
     /// The frames from a place on, a few at a time, and the segments they are in.
-    fn find(&self, partition: Partition, from: u64) -> Vec<(u64, Slot, Option<Arc<Segment>>)> {
+    fn find(&self, partition: Partition, from: u64) -> Vec<(u64, FrameSlot, Option<Arc<Segment>>)> {
         let queue = self.queue();
         let Some(log) = queue.log(partition) else { return Vec::new() };
         let first = from.max(log.frames.owned.trimmed + 1);
@@ -278,28 +278,28 @@ fn damaged(partition: Partition, lsn: u64, what: &str) -> StoreError {
     StoreError::Damaged(format!("partition {}, frame {lsn}: {what}", partition.0))
 }
 
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
+impl From<BatchFailure> for StoreError {
+    fn from(failure: BatchFailure) -> Self {
         match failure {
-            Failure::NotWritten(why) | Failure::Unknown(why) => Self::Away(why),
+            BatchFailure::NotWritten(why) | BatchFailure::Unknown(why) => Self::Away(why),
         }
     }
 }
 
-impl From<Failure> for AppendError {
-    fn from(failure: Failure) -> Self {
+impl From<BatchFailure> for AppendError {
+    fn from(failure: BatchFailure) -> Self {
         match failure {
-            Failure::NotWritten(why) => Self::Retry(why),
-            Failure::Unknown(why) => Self::Unknown(why),
+            BatchFailure::NotWritten(why) => Self::Retry(why),
+            BatchFailure::Unknown(why) => Self::Unknown(why),
         }
     }
 }
 
-impl From<Failure> for WriteError {
-    fn from(failure: Failure) -> Self {
+impl From<BatchFailure> for WriteError {
+    fn from(failure: BatchFailure) -> Self {
         match failure {
-            Failure::NotWritten(why) => Self::Retry(why),
-            Failure::Unknown(why) => Self::Unknown(why),
+            BatchFailure::NotWritten(why) => Self::Retry(why),
+            BatchFailure::Unknown(why) => Self::Unknown(why),
         }
     }
 }
@@ -341,8 +341,9 @@ impl Journal for Embedded {
         if let Some(log) = queue.logs.get_mut(usize::from(partition.0)) {
             log.coming.open(epoch);
         }
-        let record = Record { kind: Kind::Opened, partition: partition.0, epoch: epoch.0, number: 0, lsn: 0 };
-        let outcome = queue.push(&record, &[], |_| Effect::Opened { partition: partition.0, epoch });
+        let record =
+            SegmentRecord { kind: RecordKind::Opened, partition: partition.0, epoch: epoch.0, number: 0, lsn: 0 };
+        let outcome = queue.push(&record, &[], |_| RecordEffect::Opened { partition: partition.0, epoch });
         let (queue, done) = self.settle(queue, &outcome);
         done.map_err(StoreError::from)?;
         Ok(Lsn(queue.log(partition).map_or(0, |log| log.frames.owned.last)))
@@ -397,7 +398,7 @@ impl Journal for Embedded {
                 let read = segment.read(slot, self.store, &mut buffer);
                 let (header, frame) = read.map_err(|what| damaged(partition, lsn, &what))?;
                 if (header.record.partition, header.record.lsn) != (partition.0, lsn) {
-                    return Err(damaged(partition, lsn, "there is another one in its place"));
+                    return Err(damaged(partition, lsn, "another frame is in its place"));
                 }
                 if let ControlFlow::Break(()) = each(Lsn(lsn), frame) {
                     return Ok(());
@@ -414,11 +415,12 @@ impl Journal for Embedded {
             if upto <= owned.trimmed {
                 return Ok(());
             }
-            let record = Record { kind: Kind::Trimmed, partition: partition.0, epoch: 0, number: 0, lsn: upto };
+            let record =
+                SegmentRecord { kind: RecordKind::Trimmed, partition: partition.0, epoch: 0, number: 0, lsn: upto };
             attempts += 1;
-            match self.record(&record, &[], Effect::Trimmed { partition: partition.0, upto }) {
+            match self.record(&record, &[], RecordEffect::Trimmed { partition: partition.0, upto }) {
                 Ok(()) => break,
-                Err(Failure::NotWritten(_)) if attempts < TRIM_ATTEMPTS => {}
+                Err(BatchFailure::NotWritten(_)) if attempts < TRIM_ATTEMPTS => {}
                 Err(failure) => return Err(failure.into()),
             }
         }
@@ -442,13 +444,13 @@ impl Coord for Embedded {
         }
         let old = queue.keys.get(key).map_or(0, |(_, old)| key.len() + old.len());
         if queue.keys_bytes - old + key.len() + value.len() > STORE_COORD_BYTES_MAX {
-            return Err(WriteError::Retry(format!("the keys have {STORE_COORD_BYTES_MAX} bytes together at most")));
+            return Err(WriteError::Retry(format!("all keys together take {STORE_COORD_BYTES_MAX} bytes at most")));
         }
         queue.revision += 1;
         let revision = Revision(queue.revision);
         queue.busy.insert(key.to_owned());
-        let record = Record { kind: Kind::Written, partition: 0, epoch: 0, number: 0, lsn: revision.0 };
-        let effect = Effect::Written { key: key.to_owned(), revision, value: value.to_vec() };
+        let record = SegmentRecord { kind: RecordKind::Written, partition: 0, epoch: 0, number: 0, lsn: revision.0 };
+        let effect = RecordEffect::Written { key: key.to_owned(), revision, value: value.to_vec() };
         let outcome = queue.push(&record, &join_key(key, value), |_| effect);
         self.settle(queue, &outcome).1?;
         Ok(revision)
@@ -465,8 +467,9 @@ impl Coord for Embedded {
         }
         queue.revision += 1;
         queue.busy.insert(key.to_owned());
-        let record = Record { kind: Kind::Removed, partition: 0, epoch: 0, number: 0, lsn: queue.revision };
-        let outcome = queue.push(&record, &join_key(key, &[]), |_| Effect::Removed { key: key.to_owned() });
+        let record =
+            SegmentRecord { kind: RecordKind::Removed, partition: 0, epoch: 0, number: 0, lsn: queue.revision };
+        let outcome = queue.push(&record, &join_key(key, &[]), |_| RecordEffect::Removed { key: key.to_owned() });
         Ok(self.settle(queue, &outcome).1?)
     }
 

@@ -6,28 +6,28 @@ use std::sync::{Arc, OnceLock};
 
 use whimbrel_platform::store::{Append, AppendError, Epoch, Lsn, Partition, Revision};
 
-use super::layout::{Kind, Record, join_key};
-use super::recover::{Frames, Slot};
+use super::layout::{RecordKind, SegmentRecord, join_key};
+use super::recover::{FrameSlot, PartitionFrames};
 use super::segment::Segment;
-use super::tail::{Batch, Failure, Tail};
+use super::tail::{BatchFailure, JournalBatch, Tail};
 use crate::fence::{Admission, Ownership};
 use crate::watchers::Watchers;
 
 /// Result of a batch; not set until the batch is written.
-pub type Outcome = Arc<OnceLock<Result<(), Failure>>>;
+pub type Outcome = Arc<OnceLock<Result<(), BatchFailure>>>;
 
 /// Partition: its state on the disk, and its state once the queue is written.
 #[derive(Debug)]
-pub struct Log {
+pub struct PartitionLog {
     /// State on the disk.
-    pub frames: Frames,
+    pub frames: PartitionFrames,
     /// Ownership once the queue is written.
     pub coming: Ownership,
 }
 
 /// A segment that is there.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptSegment {
     /// File of the segment.
     pub segment: Arc<Segment>,
     /// Number of frames in the segment that are not forgotten.
@@ -38,7 +38,7 @@ pub struct Kept {
 
 /// Change by a record once it is on the disk. Offsets count from the start of the batch.
 #[derive(Debug)]
-pub enum Effect {
+pub enum RecordEffect {
     /// A frame was appended.
     Frame { partition: u16, number: u64, lsn: u64, at: u32, bytes: u32 },
     /// A frame is elsewhere now.
@@ -57,11 +57,11 @@ pub enum Effect {
 
 /// A batch that is not written yet.
 #[derive(Debug, Default)]
-pub struct Pending {
+pub struct PendingBatch {
     /// Records.
-    pub batch: Batch,
+    pub batch: JournalBatch,
     /// Effects of the records.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<RecordEffect>,
     /// Result of the batch.
     pub outcome: Outcome,
 }
@@ -77,11 +77,11 @@ pub enum Queued {
 }
 
 /// State of an open store.
-pub struct Queue {
+pub struct WriteQueue {
     /// Number of the store.
     pub store: u64,
     /// All partitions.
-    pub logs: Vec<Log>,
+    pub logs: Vec<PartitionLog>,
     /// All keys.
     pub keys: BTreeMap<String, (Revision, Vec<u8>)>,
     /// The bytes of all of them.
@@ -93,9 +93,9 @@ pub struct Queue {
     /// Watchers of keys.
     pub watchers: Watchers,
     /// The segments by their numbers.
-    pub segments: BTreeMap<u32, Kept>,
+    pub segments: BTreeMap<u32, KeptSegment>,
     /// Batch that waits.
-    pub pending: Pending,
+    pub pending: PendingBatch,
     /// Result of the batch that is being written.
     pub flying: Option<Outcome>,
     /// End of the journal; taken by the thread that writes.
@@ -109,14 +109,19 @@ pub struct Queue {
     pub written_bytes: u64,
 }
 
-impl Queue {
+impl WriteQueue {
     /// Adds a record to the pending batch, and returns the offset at which it begins.
-    pub fn push(&mut self, record: &Record, payload: &[u8], effect: impl FnOnce(u32) -> Effect) -> Outcome {
+    pub fn push(
+        &mut self,
+        record: &SegmentRecord,
+        payload: &[u8],
+        effect: impl FnOnce(u32) -> RecordEffect,
+    ) -> Outcome {
         let at = self.pending.batch.bytes.len() as u32;
         record.write(payload, self.store, &mut self.pending.batch.bytes);
         self.pending.batch.records += 1;
-        self.pending.batch.frames |= matches!(record.kind, Kind::Frame | Kind::Moved);
-        self.pending.batch.appended += u64::from(record.kind == Kind::Frame);
+        self.pending.batch.frames |= matches!(record.kind, RecordKind::Frame | RecordKind::Moved);
+        self.pending.batch.appended += u64::from(record.kind == RecordKind::Frame);
         self.pending.effects.push(effect(at));
         self.pending.outcome.clone()
     }
@@ -132,9 +137,15 @@ impl Queue {
         match log.coming.admit(append) {
             Admission::Next(lsn) => {
                 log.coming.appended();
-                let record = Record { kind: Kind::Frame, partition: partition.0, epoch: epoch.0, number, lsn: lsn.0 };
+                let record = SegmentRecord {
+                    kind: RecordKind::Frame,
+                    partition: partition.0,
+                    epoch: epoch.0,
+                    number,
+                    lsn: lsn.0,
+                };
                 let bytes = frame.len() as u32;
-                let effect = |at| Effect::Frame { partition: partition.0, number, lsn: lsn.0, at, bytes };
+                let effect = |at| RecordEffect::Frame { partition: partition.0, number, lsn: lsn.0, at, bytes };
                 Queued::Waits(lsn, self.push(&record, frame, effect))
             }
             Admission::Again(lsn) if durable.epoch == epoch.0 && number <= durable.number => Queued::Done(Ok(lsn)),
@@ -153,29 +164,29 @@ impl Queue {
     }
 
     /// Returns the whole state as the first batch of a segment.
-    pub fn checkpoint(&self) -> Batch {
+    pub fn checkpoint(&self) -> JournalBatch {
         checkpoint(self.store, self.logs.iter().map(|log| log.frames.owned), &self.keys, self.revision)
     }
 
     /// A batch is on the disk, in this segment from this byte on.
-    pub fn publish(&mut self, effects: Vec<Effect>, segment: &Arc<Segment>, offset: u64) {
+    pub fn publish(&mut self, effects: Vec<RecordEffect>, segment: &Arc<Segment>, offset: u64) {
         // Segments are far below 4 GiB.
-        let place = |at: u32, bytes| Slot { segment: segment.number, offset: offset as u32 + at, bytes };
-        self.segments.entry(segment.number).or_insert_with(|| Kept {
+        let place = |at: u32, bytes| FrameSlot { segment: segment.number, offset: offset as u32 + at, bytes };
+        self.segments.entry(segment.number).or_insert_with(|| KeptSegment {
             segment: segment.clone(),
             frames: 0,
             frame_bytes: 0,
         });
         for effect in effects {
             match effect {
-                Effect::Frame { partition, number, lsn, at, bytes } => {
+                RecordEffect::Frame { partition, number, lsn, at, bytes } => {
                     let Some(log) = self.logs.get_mut(usize::from(partition)) else { continue };
                     log.frames.owned.number = number;
                     log.frames.owned.last = lsn;
                     log.frames.slots.push_back(place(at, bytes));
                     count(&mut self.segments, place(at, bytes), true);
                 }
-                Effect::Moved { partition, lsn, from, at, bytes } => {
+                RecordEffect::Moved { partition, lsn, from, at, bytes } => {
                     let Some(log) = self.logs.get_mut(usize::from(partition)) else { continue };
                     // The frame may have been trimmed meanwhile.
                     let Some(old) = log.frames.slot(lsn).filter(|slot| slot.segment == from) else { continue };
@@ -183,24 +194,24 @@ impl Queue {
                     count(&mut self.segments, old, false);
                     count(&mut self.segments, place(at, bytes), true);
                 }
-                Effect::Opened { partition, epoch } => {
+                RecordEffect::Opened { partition, epoch } => {
                     if let Some(log) = self.logs.get_mut(usize::from(partition)) {
                         log.frames.owned.open(epoch);
                     }
                 }
-                Effect::Trimmed { partition, upto } => {
+                RecordEffect::Trimmed { partition, upto } => {
                     if let Some(log) = self.logs.get_mut(usize::from(partition)) {
                         log.frames.trim(upto).for_each(|slot| count(&mut self.segments, slot, false));
                         log.coming.trimmed = log.frames.owned.trimmed;
                     }
                 }
-                Effect::Owned { partition, owned } => {
+                RecordEffect::Owned { partition, owned } => {
                     if let Some(log) = self.logs.get_mut(usize::from(partition)) {
                         log.frames.set(owned);
                         log.coming = owned;
                     }
                 }
-                Effect::Written { key, revision, value } => {
+                RecordEffect::Written { key, revision, value } => {
                     self.busy.remove(&key);
                     self.watchers.changed(&key, Some((revision, &value)));
                     self.keys_bytes += key.len() + value.len();
@@ -208,7 +219,7 @@ impl Queue {
                         self.keys_bytes -= key.len() + old.len();
                     }
                 }
-                Effect::Removed { key } => {
+                RecordEffect::Removed { key } => {
                     self.busy.remove(&key);
                     if let Some((_, old)) = self.keys.remove(&key) {
                         self.keys_bytes -= key.len() + old.len();
@@ -220,12 +231,12 @@ impl Queue {
     }
 
     /// Undoes a batch that was not written; nor will the pending batch be.
-    pub fn revert(&mut self, failure: &Failure) {
+    pub fn revert(&mut self, failure: &BatchFailure) {
         let behind = std::mem::take(&mut self.pending);
         let why = match failure {
-            Failure::NotWritten(why) | Failure::Unknown(why) => why.clone(),
+            BatchFailure::NotWritten(why) | BatchFailure::Unknown(why) => why.clone(),
         };
-        let _ = behind.outcome.set(Err(Failure::NotWritten(why)));
+        let _ = behind.outcome.set(Err(BatchFailure::NotWritten(why)));
         self.busy.clear();
         for log in &mut self.logs {
             log.coming = log.frames.owned;
@@ -248,18 +259,18 @@ impl Queue {
 
     /// True if missing frames may be found in this segment when it is mended.
     pub fn may_have_lost(&self, number: u32) -> bool {
-        let is_missing = |log: &Log| log.frames.slots.iter().any(|slot| slot.segment == 0);
+        let is_missing = |log: &PartitionLog| log.frames.slots.iter().any(|slot| slot.segment == 0);
         self.unreadable.contains(&number) && self.logs.iter().any(is_missing)
     }
 
     /// A partition of this store.
-    pub fn log(&self, partition: Partition) -> Option<&Log> {
+    pub fn log(&self, partition: Partition) -> Option<&PartitionLog> {
         self.logs.get(usize::from(partition.0))
     }
 }
 
 /// A frame is in this segment, or no longer.
-pub fn count(segments: &mut BTreeMap<u32, Kept>, slot: Slot, more: bool) {
+pub fn count(segments: &mut BTreeMap<u32, KeptSegment>, slot: FrameSlot, more: bool) {
     let Some(kept) = segments.get_mut(&slot.segment) else { return };
     let bytes = u64::from(slot.bytes);
     if more {
@@ -277,22 +288,22 @@ pub fn checkpoint(
     owned: impl Iterator<Item = Ownership>,
     keys: &BTreeMap<String, (Revision, Vec<u8>)>,
     revision: u64,
-) -> Batch {
-    let mut batch = Batch::default();
-    let mut write = |record: Record, payload: &[u8]| {
+) -> JournalBatch {
+    let mut batch = JournalBatch::default();
+    let mut write = |record: SegmentRecord, payload: &[u8]| {
         record.write(payload, store, &mut batch.bytes);
         batch.records += 1;
     };
-    write(Record { kind: Kind::Checkpoint, partition: 0, epoch: 0, number: 0, lsn: revision }, &[]);
+    write(SegmentRecord { kind: RecordKind::Checkpoint, partition: 0, epoch: 0, number: 0, lsn: revision }, &[]);
     for (partition, owned) in owned.enumerate().filter(|(_, owned)| *owned != Ownership::default()) {
         let Ownership { epoch, number, last, trimmed } = owned;
         // There are fewer partitions than that.
-        let record = Record { kind: Kind::Owned, partition: partition as u16, epoch, number, lsn: last };
+        let record = SegmentRecord { kind: RecordKind::Owned, partition: partition as u16, epoch, number, lsn: last };
         write(record, &trimmed.to_le_bytes());
     }
     for (key, (revision, value)) in keys {
         write(
-            Record { kind: Kind::Written, partition: 0, epoch: 0, number: 0, lsn: revision.0 },
+            SegmentRecord { kind: RecordKind::Written, partition: 0, epoch: 0, number: 0, lsn: revision.0 },
             &join_key(key, value),
         );
     }

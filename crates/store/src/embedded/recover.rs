@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use whimbrel_platform::store::{Lsn, Partition, Revision};
 
-use super::layout::{BATCH_HEADER, Kind, Record, RecordHeader, SEGMENT_HEADER, SegmentHeader, split_key};
-use super::mark::Mark;
-use super::scan::{Found, Scan, Torn};
+use super::layout::{BATCH_HEADER, RecordHeader, RecordKind, SEGMENT_HEADER, SegmentHeader, SegmentRecord, split_key};
+use super::mark::FlushMark;
+use super::scan::{Scan, ScannedItem, Torn};
 use crate::fence::Ownership;
 
 /// Frames of one partition that are kept at once: each takes a slot in memory, also one that is missing.
@@ -16,7 +16,7 @@ const PLACE_MOST: u64 = 1 << 60;
 
 /// Position of a frame's record. Segment 0 means that the frame is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slot {
+pub struct FrameSlot {
     /// The segment.
     pub segment: u32,
     /// The byte at which the record begins.
@@ -27,16 +27,16 @@ pub struct Slot {
 
 /// Frames of a partition.
 #[derive(Clone, Debug, Default)]
-pub struct Frames {
+pub struct PartitionFrames {
     /// Ownership, and the place up to which the partition is trimmed.
     pub owned: Ownership,
     /// Position of each frame, from the first that is not trimmed to the last.
-    pub slots: VecDeque<Slot>,
+    pub slots: VecDeque<FrameSlot>,
 }
 
-impl Frames {
+impl PartitionFrames {
     /// The frame at this place.
-    pub fn slot(&self, lsn: u64) -> Option<Slot> {
+    pub fn slot(&self, lsn: u64) -> Option<FrameSlot> {
         let index = lsn.checked_sub(self.owned.trimmed + 1)?;
         self.slots.get(usize::try_from(index).ok()?).copied()
     }
@@ -47,7 +47,7 @@ impl Frames {
     }
 
     /// Notes the new position of a frame; false if the frame is no longer kept.
-    pub fn put(&mut self, lsn: u64, slot: Slot) -> bool {
+    pub fn put(&mut self, lsn: u64, slot: FrameSlot) -> bool {
         let index = lsn.checked_sub(self.owned.trimmed + 1).and_then(|index| usize::try_from(index).ok());
         let Some(found) = index.and_then(|index| self.slots.get_mut(index)) else { return false };
         *found = slot;
@@ -55,7 +55,7 @@ impl Frames {
     }
 
     /// Forgets the frames up to this place, and says where they were.
-    pub fn trim(&mut self, upto: u64) -> impl Iterator<Item = Slot> + '_ {
+    pub fn trim(&mut self, upto: u64) -> impl Iterator<Item = FrameSlot> + '_ {
         let upto = upto.max(self.owned.trimmed);
         let gone = usize::try_from(upto - self.owned.trimmed).unwrap_or(usize::MAX).min(self.slots.len());
         self.owned.trimmed = upto;
@@ -66,7 +66,7 @@ impl Frames {
     fn reach(&mut self, last: u64) {
         self.owned.last = self.owned.last.max(last);
         let kept = self.owned.last.saturating_sub(self.owned.trimmed);
-        self.slots.resize(usize::try_from(kept).unwrap_or(usize::MAX), Slot::default());
+        self.slots.resize(usize::try_from(kept).unwrap_or(usize::MAX), FrameSlot::default());
     }
 
     /// Takes over the ownership from a checkpoint or an export.
@@ -78,7 +78,7 @@ impl Frames {
     }
 }
 
-/// Something that was acknowledged and is not as it was written.
+/// Something that was acknowledged and is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The partition, if that is known.
@@ -107,9 +107,9 @@ impl std::fmt::Display for Damage {
 
 /// State that the files contain.
 #[derive(Debug, Default)]
-pub struct Recovered {
+pub struct RecoveredState {
     /// All partitions.
-    pub partitions: Vec<Frames>,
+    pub partitions: Vec<PartitionFrames>,
     /// All keys.
     pub keys: BTreeMap<String, (Revision, Vec<u8>)>,
     /// Last revision that was given.
@@ -131,14 +131,14 @@ pub struct Recovered {
     /// The last segment that was read.
     last_segment: u32,
     /// Flush mark of the store, if it has one.
-    mark: Option<Mark>,
+    mark: Option<FlushMark>,
 }
 
-impl Recovered {
+impl RecoveredState {
     /// Creates an empty state of a store with this number of partitions and this mark.
-    pub fn new(partitions: u16, mark: Option<Mark>) -> Self {
+    pub fn new(partitions: u16, mark: Option<FlushMark>) -> Self {
         Self {
-            partitions: vec![Frames::default(); usize::from(partitions)],
+            partitions: vec![PartitionFrames::default(); usize::from(partitions)],
             next_batch: 1,
             // Until the first checkpoint, nothing is known.
             in_doubt: true,
@@ -160,14 +160,14 @@ impl Recovered {
         self.last_segment = header.segment;
         let flushed = self.mark.map_or(0, |mark| mark.batch);
         let end = Scan { bytes, header, sealed, flushed, verify }.run(&mut |found| match found {
-            Found::Record { header: record, offset, payload, whole } => {
+            ScannedItem::Record { header: record, offset, payload, whole } => {
                 if !whole {
                     self.damaged_record(&record, offset, name);
                 }
-                let slot = Slot { segment: header.segment, offset, bytes: record.bytes };
+                let slot = FrameSlot { segment: header.segment, offset, bytes: record.bytes };
                 self.apply(&record.record, slot, payload, whole);
             }
-            Found::Damage { from, to } => {
+            ScannedItem::Damage { from, to } => {
                 self.unreadable.insert(header.segment);
                 self.doubt(format!("{name}: bytes {from} to {to} cannot be read"));
             }
@@ -196,64 +196,64 @@ impl Recovered {
     }
 
     fn damaged_record(&mut self, header: &RecordHeader, offset: u32, name: &str) {
-        let Record { kind, partition, lsn, .. } = header.record;
-        if !matches!(kind, Kind::Frame | Kind::Moved) {
-            return self.doubt(format!("{name}: the record at byte {offset} is not as it was written"));
+        let SegmentRecord { kind, partition, lsn, .. } = header.record;
+        if !matches!(kind, RecordKind::Frame | RecordKind::Moved) {
+            return self.doubt(format!("{name}: the record at byte {offset} is damaged"));
         }
         let kept = self.frames(partition).is_some_and(|frames| lsn > frames.owned.trimmed);
         if kept {
-            let what = format!("{name}: at byte {offset}, it is not as it was written");
+            let what = format!("{name}: at byte {offset}, it is damaged");
             let (first, last) = (Lsn(lsn), Lsn(lsn));
             self.damage.push(Damage { partition: Some(Partition(partition)), first, last, what });
         }
     }
 
-    fn frames(&mut self, partition: u16) -> Option<&mut Frames> {
+    fn frames(&mut self, partition: u16) -> Option<&mut PartitionFrames> {
         self.partitions.get_mut(usize::from(partition))
     }
 
-    fn apply(&mut self, record: &Record, slot: Slot, payload: &[u8], whole: bool) {
-        let Record { kind, partition, epoch, number, lsn } = *record;
+    fn apply(&mut self, record: &SegmentRecord, slot: FrameSlot, payload: &[u8], whole: bool) {
+        let SegmentRecord { kind, partition, epoch, number, lsn } = *record;
         match kind {
-            Kind::Checkpoint => {
+            RecordKind::Checkpoint => {
                 self.in_doubt = false;
                 self.revision = self.revision.max(lsn);
                 self.keys.clear();
             }
-            Kind::Written if whole => {
+            RecordKind::Written if whole => {
                 if let Some((key, value)) = split_key(payload) {
                     self.keys.insert(key.to_owned(), (Revision(lsn), value.to_vec()));
                 }
                 self.revision = self.revision.max(lsn);
             }
-            Kind::Removed if whole => {
+            RecordKind::Removed if whole => {
                 if let Some((key, _)) = split_key(payload) {
                     self.keys.remove(key);
                 }
                 self.revision = self.revision.max(lsn);
             }
-            Kind::Written | Kind::Removed | Kind::Blob | Kind::End => {}
-            Kind::Frame | Kind::Moved | Kind::Opened | Kind::Trimmed | Kind::Owned => {
+            RecordKind::Written | RecordKind::Removed | RecordKind::Blob | RecordKind::End => {}
+            RecordKind::Frame | RecordKind::Moved | RecordKind::Opened | RecordKind::Trimmed | RecordKind::Owned => {
                 let Some(frames) = self.frames(partition) else { return };
                 let ahead = lsn.saturating_sub(frames.owned.last.max(frames.owned.trimmed));
                 let said = payload.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-                let trimmed = if kind == Kind::Owned { said } else { 0 };
-                let kept = if kind == Kind::Owned { lsn.saturating_sub(trimmed) } else { ahead };
+                let trimmed = if kind == RecordKind::Owned { said } else { 0 };
+                let kept = if kind == RecordKind::Owned { lsn.saturating_sub(trimmed) } else { ahead };
                 if kept > FRAMES_MOST || lsn.max(trimmed) > PLACE_MOST {
                     return self.doubt(format!("partition {partition} has no frame {lsn}"));
                 }
                 match kind {
-                    Kind::Frame => {
+                    RecordKind::Frame => {
                         frames.owned.open(whimbrel_platform::store::Epoch(epoch));
                         frames.owned.number = number;
                         frames.reach(lsn);
                         frames.put(lsn, slot);
                     }
-                    Kind::Moved => {
+                    RecordKind::Moved => {
                         frames.put(lsn, slot);
                     }
-                    Kind::Opened => frames.owned.open(whimbrel_platform::store::Epoch(epoch)),
-                    Kind::Trimmed => frames.trim(lsn).for_each(drop),
+                    RecordKind::Opened => frames.owned.open(whimbrel_platform::store::Epoch(epoch)),
+                    RecordKind::Trimmed => frames.trim(lsn).for_each(drop),
                     _ => {
                         frames.set(Ownership { epoch, number, last: lsn, trimmed });
                     }
@@ -268,9 +268,9 @@ impl Recovered {
     }
 
     /// Returns the flush mark that fits this journal, once a torn tail is cut off.
-    pub fn reached(&self) -> Mark {
+    pub fn reached(&self) -> FlushMark {
         let (segment, batch) = (self.last_segment, self.next_batch.saturating_sub(1));
-        Mark { segment, batch, end: self.end as u64, frames: self.appended() }
+        FlushMark { segment, batch, end: self.end as u64, frames: self.appended() }
     }
 
     /// Reports flushed frames that are missing from the journal's end.

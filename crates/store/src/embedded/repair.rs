@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use whimbrel_files::sync_folder;
 
-use super::files::{Files, Progress};
-use super::folder::{BLOBS, DESCRIPTION, Description, JOURNAL, OpenStoreError, at, describe, lock, refuse_remains};
+use super::files::{Progress, StoreFiles};
+use super::folder::{
+    BLOBS, DESCRIPTION, JOURNAL, OpenStoreError, StoreDescription, at, describe, lock, refuse_remains,
+};
 use super::layout::{SEGMENT_HEADER, SegmentHeader};
 use super::mark::{self, FLUSHED, Flushed, MarkFile};
 use super::segment::file_name;
@@ -58,12 +60,12 @@ pub fn repair(folder: &Path, partitions: Option<u16>, progress: &mut Progress<'_
     rename_segments(folder, &segments, &mut done)?;
     let known =
         description.map_or_else(|| partitions_of(folder, &segments, partitions), |known| Ok(known.partitions))?;
-    let found = Description { partitions: known, store, marked: description.is_some_and(|known| known.marked) };
+    let found = StoreDescription { partitions: known, store, marked: description.is_some_and(|known| known.marked) };
     if partitions.is_some_and(|wanted| wanted != known) {
         let (folder, wanted) = (folder.to_owned(), partitions.unwrap_or_default());
         return Err(OpenStoreError::Partitions { folder, found: known, wanted });
     }
-    let files = Files { folder: folder.to_owned(), description: found, lock };
+    let files = StoreFiles { folder: folder.to_owned(), description: found, lock };
     let flushed = at(&folder.join(FLUSHED), mark::read(folder, store))?;
     let recovered = files.recover_upto(flushed, true, progress)?;
     if recovered.in_doubt {

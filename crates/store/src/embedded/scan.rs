@@ -6,12 +6,12 @@
 //! acknowledged.
 
 use super::layout::{
-    ALIGN, BATCH_HEADER, BatchHeader, Place, RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentHeader, aligned,
+    ALIGN, BATCH_HEADER, BatchHeader, BatchPlace, RECORD_HEADER, RecordHeader, SEGMENT_HEADER, SegmentHeader, aligned,
 };
 
 /// Item of a segment, in order.
 #[derive(Debug)]
-pub enum Found<'a> {
+pub enum ScannedItem<'a> {
     /// A record, which begins at this byte; `whole` if its bytes are as they were written (or were not looked at).
     Record { header: RecordHeader, offset: u32, payload: &'a [u8], whole: bool },
     /// Bytes that cannot be read, and were acknowledged.
@@ -20,7 +20,7 @@ pub enum Found<'a> {
 
 /// End of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct SegmentEnd {
     /// The byte after the last one that is kept.
     pub offset: usize,
     /// The number of the batch after the last.
@@ -54,7 +54,7 @@ pub struct Scan<'a> {
 
 impl Scan<'_> {
     /// Passes each item of the segment to `each`.
-    pub fn run(&self, each: &mut dyn FnMut(Found<'_>)) -> End {
+    pub fn run(&self, each: &mut dyn FnMut(ScannedItem<'_>)) -> SegmentEnd {
         let mut at = SEGMENT_HEADER;
         let mut next = self.header.first_batch;
         while at < self.bytes.len() {
@@ -62,7 +62,7 @@ impl Scan<'_> {
             let Some(batch) = here else {
                 match self.later(at, next) {
                     Some((found, number)) => {
-                        each(Found::Damage { from: at, to: found });
+                        each(ScannedItem::Damage { from: at, to: found });
                         (at, next) = (found, number);
                         continue;
                     }
@@ -78,13 +78,13 @@ impl Scan<'_> {
         }
         if at > self.bytes.len() {
             // An acknowledged batch does not fit into the file.
-            return End { offset: self.bytes.len(), next_batch: next, torn: None };
+            return SegmentEnd { offset: self.bytes.len(), next_batch: next, torn: None };
         }
-        End { offset: at, next_batch: next, torn: None }
+        SegmentEnd { offset: at, next_batch: next, torn: None }
     }
 
     fn batch(&self, at: usize) -> Option<BatchHeader> {
-        let place = Place { store: self.header.store, segment: self.header.segment, offset: at as u64 };
+        let place = BatchPlace { store: self.header.store, segment: self.header.segment, offset: at as u64 };
         BatchHeader::read(self.bytes.get(at..)?, place)
     }
 
@@ -108,39 +108,49 @@ impl Scan<'_> {
     }
 
     /// Nothing follows this byte that can be read.
-    fn last(&self, at: usize, next: u64, each: &mut dyn FnMut(Found<'_>)) -> End {
+    fn last(&self, at: usize, next: u64, each: &mut dyn FnMut(ScannedItem<'_>)) -> SegmentEnd {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let empty = rest.iter().all(|byte| *byte == 0);
         let acknowledged = self.is_acknowledged(next);
         if acknowledged && !empty {
-            each(Found::Damage { from: at, to: self.bytes.len() });
+            each(ScannedItem::Damage { from: at, to: self.bytes.len() });
         }
         let torn = (!acknowledged && !empty).then_some(Torn { batch_offset: at, kept: None });
-        End { offset: at, next_batch: next, torn }
+        SegmentEnd { offset: at, next_batch: next, torn }
     }
 
-    fn torn(at: usize, batch: BatchHeader, broken: Broken, next: u64) -> End {
+    fn torn(at: usize, batch: BatchHeader, broken: BrokenBatch, next: u64) -> SegmentEnd {
         if broken.records == 0 {
-            return End { offset: at, next_batch: next, torn: Some(Torn { batch_offset: at, kept: None }) };
+            return SegmentEnd { offset: at, next_batch: next, torn: Some(Torn { batch_offset: at, kept: None }) };
         }
         let bytes = (broken.at - at - BATCH_HEADER) as u32;
         let kept = Some(BatchHeader { bytes, records: broken.records, ..batch });
-        End { offset: broken.at, next_batch: next.saturating_add(1), torn: Some(Torn { batch_offset: at, kept }) }
+        SegmentEnd {
+            offset: broken.at,
+            next_batch: next.saturating_add(1),
+            torn: Some(Torn { batch_offset: at, kept }),
+        }
     }
 
     /// Passes the records of a batch to `each`: of an acknowledged batch all readable ones, of any other those before
     /// the first unreadable one.
-    fn records(&self, mut at: usize, end: usize, next: u64, each: &mut dyn FnMut(Found<'_>)) -> Result<(), Broken> {
+    fn records(
+        &self,
+        mut at: usize,
+        end: usize,
+        next: u64,
+        each: &mut dyn FnMut(ScannedItem<'_>),
+    ) -> Result<(), BrokenBatch> {
         let mut records = 0;
         while at < end {
-            let broken = Broken { at, records };
+            let broken = BrokenBatch { at, records };
             let Some((header, payload)) = self.record(at, end) else {
                 if !self.confirmed(end, next) {
                     return Err(broken);
                 }
                 let further = (at + ALIGN..end).step_by(ALIGN).find(|at| self.record(*at, end).is_some());
                 let to = further.unwrap_or(end.min(self.bytes.len()));
-                each(Found::Damage { from: at, to });
+                each(ScannedItem::Damage { from: at, to });
                 at = further.unwrap_or(end);
                 continue;
             };
@@ -149,7 +159,7 @@ impl Scan<'_> {
                 return Err(broken);
             }
             // Segments are far below 4 GiB.
-            each(Found::Record { header, offset: at as u32, payload, whole });
+            each(ScannedItem::Record { header, offset: at as u32, payload, whole });
             at += header.whole_bytes();
             records += 1;
         }
@@ -167,7 +177,7 @@ impl Scan<'_> {
 
 /// Offset at which a batch becomes unreadable, and the number of its records before.
 #[derive(Clone, Copy)]
-struct Broken {
+struct BrokenBatch {
     at: usize,
     records: u32,
 }

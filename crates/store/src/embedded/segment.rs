@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use whimbrel_files::sync_folder;
 
 use super::layout::{RECORD_HEADER, RecordHeader, SegmentHeader};
-use super::recover::Slot;
+use super::recover::FrameSlot;
 
 /// Bytes of a segment that are allocated at a time, at least and at most; between these, the allocation doubles.
 const STEP_BYTES_LEAST: u64 = 256 << 10;
@@ -125,8 +125,8 @@ impl Segment {
         Ok(())
     }
 
-    /// True if a frame can be read and is not as it was written.
-    pub fn is_damaged(&self, slot: Slot, store: u64, buffer: &mut Vec<u8>) -> bool {
+    /// True if a frame can be read and is damaged.
+    pub fn is_damaged(&self, slot: FrameSlot, store: u64, buffer: &mut Vec<u8>) -> bool {
         buffer.resize(RECORD_HEADER + slot.bytes as usize, 0);
         let is_read = self.file.read_exact_at(buffer, u64::from(slot.offset)).is_ok();
         let payload = buffer.get(RECORD_HEADER..).unwrap_or_default();
@@ -139,7 +139,7 @@ impl Segment {
     /// The frame is damaged; the text says how.
     pub fn read<'a>(
         &self,
-        slot: Slot,
+        slot: FrameSlot,
         store: u64,
         buffer: &'a mut Vec<u8>,
     ) -> Result<(RecordHeader, &'a [u8]), String> {
@@ -152,7 +152,7 @@ impl Segment {
         let payload = buffer.get(RECORD_HEADER..).unwrap_or_default();
         match header.filter(|header| header.is_of(payload)) {
             Some(header) => Ok((header, payload)),
-            None => Err(format!("{}: it is not as it was written", place())),
+            None => Err(format!("{}: it is damaged", place())),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::layout::{BATCH_HEADER, BatchHeader, Place, Record, SEGMENT_HEADER, SegmentHeader};
-use super::mark::{Mark, MarkFile};
+use super::layout::{BATCH_HEADER, BatchHeader, BatchPlace, SEGMENT_HEADER, SegmentHeader, SegmentRecord};
+use super::mark::{FlushMark, MarkFile};
 use super::segment::Segment;
 
 /// Allocated bytes that appends leave free, so that frames can still be trimmed on a full disk.
@@ -13,7 +13,7 @@ pub const RESERVE_BYTES: u64 = 64 << 10;
 
 /// Error of a batch that was not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum BatchFailure {
     /// The batch is certainly not in the journal.
     NotWritten(String),
     /// The batch may be in the journal.
@@ -22,7 +22,7 @@ pub enum Failure {
 
 /// Records, with room for the header of their batch before them.
 #[derive(Debug)]
-pub struct Batch {
+pub struct JournalBatch {
     /// Encoded records.
     pub bytes: Vec<u8>,
     /// Number of records.
@@ -33,7 +33,7 @@ pub struct Batch {
     pub appended: u64,
 }
 
-impl Default for Batch {
+impl Default for JournalBatch {
     fn default() -> Self {
         Self { bytes: vec![0; BATCH_HEADER], records: 0, frames: false, appended: 0 }
     }
@@ -68,7 +68,7 @@ pub struct Tail {
 
 impl Tail {
     /// Checks whether a batch fits into the current segment; else it begins a new one.
-    pub fn fits(&self, batch: &Batch) -> bool {
+    pub fn fits(&self, batch: &JournalBatch) -> bool {
         let end = self.at + batch.bytes.len() as u64;
         if batch.frames {
             end + RESERVE_BYTES <= self.segment_bytes
@@ -78,23 +78,24 @@ impl Tail {
     }
 
     /// Writes a batch: the byte its records begin at, once it is safe. With a checkpoint, it goes into a new segment.
-    pub fn put(&mut self, batch: &mut Batch, checkpoint: Option<Batch>) -> Result<u64, Failure> {
+    pub fn put(&mut self, batch: &mut JournalBatch, checkpoint: Option<JournalBatch>) -> Result<u64, BatchFailure> {
         if self.broken {
-            self.mend().map_err(|error| Failure::NotWritten(format!("{error}, after a write that failed")))?;
+            self.mend().map_err(|error| BatchFailure::NotWritten(format!("{error}, after a write that failed")))?;
         }
         if let Some(checkpoint) = checkpoint {
-            self.begin(checkpoint).map_err(|error| Failure::NotWritten(error.to_string()))?;
+            self.begin(checkpoint).map_err(|error| BatchFailure::NotWritten(error.to_string()))?;
         }
         let reserve = if batch.frames { RESERVE_BYTES } else { 0 };
         let needed = self.at + batch.bytes.len() as u64 + reserve;
         if needed > self.allocated {
-            self.allocated = self.segment.allocate(needed).map_err(|error| Failure::NotWritten(error.to_string()))?;
+            self.allocated =
+                self.segment.allocate(needed).map_err(|error| BatchFailure::NotWritten(error.to_string()))?;
         }
         self.write(batch).map_err(|error| self.failed(&error))
     }
 
-    fn write(&mut self, batch: &mut Batch) -> io::Result<u64> {
-        seal(batch, self.next_batch, Place { store: self.store, segment: self.segment.number, offset: self.at });
+    fn write(&mut self, batch: &mut JournalBatch) -> io::Result<u64> {
+        seal(batch, self.next_batch, BatchPlace { store: self.store, segment: self.segment.number, offset: self.at });
         self.segment.write(&batch.bytes, self.at)?;
         let at = self.at;
         self.at += batch.bytes.len() as u64;
@@ -105,17 +106,17 @@ impl Tail {
     }
 
     /// Returns the flush mark of the journal's end.
-    fn reached(&self) -> Mark {
-        Mark { segment: self.segment.number, batch: self.next_batch - 1, end: self.at, frames: self.frames }
+    fn reached(&self) -> FlushMark {
+        FlushMark { segment: self.segment.number, batch: self.next_batch - 1, end: self.at, frames: self.frames }
     }
 
     /// Handles a failed flush. The state of the disk is unknown then, and the flush must not be repeated: the kernel
     /// may have discarded data that it could not write. So the file is cut where it was last known to be safe.
-    fn failed(&mut self, error: &io::Error) -> Failure {
+    fn failed(&mut self, error: &io::Error) -> BatchFailure {
         self.broken = true;
         match self.mend() {
-            Ok(()) => Failure::NotWritten(error.to_string()),
-            Err(_) => Failure::Unknown(error.to_string()),
+            Ok(()) => BatchFailure::NotWritten(error.to_string()),
+            Err(_) => BatchFailure::Unknown(error.to_string()),
         }
     }
 
@@ -127,7 +128,7 @@ impl Tail {
     }
 
     /// Begins a new segment, which says first all that is known.
-    fn begin(&mut self, mut checkpoint: Batch) -> io::Result<()> {
+    fn begin(&mut self, mut checkpoint: JournalBatch) -> io::Result<()> {
         self.segment.cut(self.at)?;
         self.allocated = self.at;
         let number = self.segment.number + 1;
@@ -149,7 +150,7 @@ impl Tail {
 
     /// Closes the journal: marks its end, and frees the space that was allocated in advance.
     pub fn close(&mut self) {
-        if !self.broken && self.put(&mut Batch::default(), None).is_ok() {
+        if !self.broken && self.put(&mut JournalBatch::default(), None).is_ok() {
             let _ = self.segment.cut(self.at);
             let _ = self.mark.sync(self.next_batch - 1);
         }
@@ -157,13 +158,13 @@ impl Tail {
 }
 
 /// Makes a segment that begins with a checkpoint.
-pub fn first(folder: &std::path::Path, header: SegmentHeader, checkpoint: &mut Batch) -> io::Result<Segment> {
-    let place = Place { store: header.store, segment: header.segment, offset: SEGMENT_HEADER as u64 };
+pub fn first(folder: &std::path::Path, header: SegmentHeader, checkpoint: &mut JournalBatch) -> io::Result<Segment> {
+    let place = BatchPlace { store: header.store, segment: header.segment, offset: SEGMENT_HEADER as u64 };
     seal(checkpoint, header.first_batch, place);
     Segment::create(folder, header, &checkpoint.bytes)
 }
 
-fn seal(batch: &mut Batch, number: u64, place: Place) {
+fn seal(batch: &mut JournalBatch, number: u64, place: BatchPlace) {
     // Batches are far below 4 GiB.
     let bytes = (batch.bytes.len() - BATCH_HEADER) as u32;
     let header = BatchHeader { batch: number, bytes, records: batch.records }.write(place);
@@ -173,8 +174,12 @@ fn seal(batch: &mut Batch, number: u64, place: Place) {
 }
 
 /// A batch's bytes, by itself.
-pub fn batch_of<'a>(records: impl Iterator<Item = (Record, &'a [u8])>, number: u64, place: Place) -> Vec<u8> {
-    let mut batch = Batch::default();
+pub fn batch_of<'a>(
+    records: impl Iterator<Item = (SegmentRecord, &'a [u8])>,
+    number: u64,
+    place: BatchPlace,
+) -> Vec<u8> {
+    let mut batch = JournalBatch::default();
     for (record, payload) in records {
         record.write(payload, place.store, &mut batch.bytes);
         batch.records += 1;

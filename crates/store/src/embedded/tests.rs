@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 
-struct Folder(PathBuf);
+struct FaultyFolder(PathBuf);
 
-impl Folder {
+impl FaultyFolder {
     fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -16,7 +16,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for FaultyFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -47,7 +47,7 @@ fn frames(store: &Embedded) -> Vec<u64> {
     found
 }
 
-fn open(folder: &Folder) -> Embedded {
+fn open(folder: &FaultyFolder) -> Embedded {
     let store = Embedded::open(&folder.0, &Options::default()).unwrap();
     store.open(Partition(9), Epoch(1)).unwrap();
     store
@@ -56,7 +56,7 @@ fn open(folder: &Folder) -> Embedded {
 #[test]
 fn failed_write_leaves_no_frame() {
     for which in [WRITES, FLUSHES] {
-        let folder = Folder::new();
+        let folder = FaultyFolder::new();
         let store = open(&folder);
         append(&store, 1).unwrap();
         fail(&store, which);
@@ -77,7 +77,7 @@ fn failed_write_leaves_no_frame() {
 
 #[test]
 fn failed_flush_stops_later_writes() {
-    let folder = Folder::new();
+    let folder = FaultyFolder::new();
     let store = open(&folder);
     append(&store, 1).unwrap();
     fail(&store, FLUSHES | CUTS);
@@ -92,7 +92,7 @@ fn failed_flush_stops_later_writes() {
 
 #[test]
 fn process_end_after_flush_failure_loses_nothing() {
-    let folder = Folder::new();
+    let folder = FaultyFolder::new();
     let store = open(&folder);
     append(&store, 1).unwrap();
     fail(&store, FLUSHES | CUTS);

@@ -72,11 +72,11 @@ impl Address {
     /// Parses an address; `options` are the defaults.
     pub(crate) fn parse(text: &str, options: Options) -> Result<Self, ConnectError> {
         let wrong = |why: String| ConnectError::Address { address: without_password(text), why };
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("it begins with nats:// or tls://".into()))?;
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("expected nats:// or tls://".into()))?;
         let tls = match scheme {
             "nats" => false,
             "tls" => true,
-            other => return Err(wrong(format!("it begins with nats:// or tls://, not {other}://"))),
+            other => return Err(wrong(format!("expected nats:// or tls://, found {other}://"))),
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, name) = rest.split_once('/').unwrap_or((rest, ""));
@@ -99,7 +99,7 @@ impl Address {
     fn set(&mut self, pair: &str) -> Result<(), String> {
         let (key, value) = pair.split_once('=').ok_or_else(|| format!("{pair} is not KEY=VALUE"))?;
         let value = decoded(value)?;
-        let number = || value.parse::<u16>().map_err(|_| format!("{key} is a number, not {value}"));
+        let number = || value.parse::<u16>().map_err(|_| format!("{key} needs a number, not {value}"));
         let options = &mut self.options;
         match key {
             "replicas" => options.replicas = u8::try_from(number()?).unwrap_or(u8::MAX),
@@ -107,7 +107,7 @@ impl Address {
             "streams" => options.streams = number()?,
             "timeout_ms" => options.request_timeout = Duration::from_millis(number()?.into()),
             "sync" if value == "always" => options.sync_believed = true,
-            "sync" => return Err("sync can only be believed to be `always`".into()),
+            "sync" => return Err("sync can only be set to `always`".into()),
             "outlives" => options.survives = Some(outlives(&value)?),
             "ca" => options.ca = Some(value.into()),
             "cert" => {
@@ -120,7 +120,7 @@ impl Address {
             }
             _ => {
                 let known = "replicas, partitions, streams, timeout_ms, outlives, sync, ca, cert, key";
-                return Err(format!("there is no option {key}; there are {known}"));
+                return Err(format!("unknown option {key}: the options are {known}"));
             }
         }
         Ok(())
@@ -130,22 +130,22 @@ impl Address {
         let Options { name, replicas, partitions, streams, request_timeout, certificate, .. } = &self.options;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > limits::STORE_NAME_BYTES_MAX || !name.chars().all(plain) {
-            return Err(format!("a store's name has letters, digits, - and _, unlike {name:?}"));
+            return Err(format!("invalid store name {name:?}: use letters, digits, - and _"));
         }
         if ![1, 3, 5].contains(replicas) {
-            return Err(format!("there are 1, 3 or 5 replicas, not {replicas}"));
+            return Err(format!("replicas can be 1, 3 or 5, not {replicas}"));
         }
         if *partitions == 0 || *streams == 0 || streams > partitions {
-            return Err("there is at least one stream, and a partition for each".into());
+            return Err("streams must be at least 1, and at most the number of partitions".into());
         }
         if *partitions > limits::STORE_PARTITIONS_MAX {
-            return Err(format!("there are {} partitions at most", limits::STORE_PARTITIONS_MAX));
+            return Err(format!("partitions can be {} at most", limits::STORE_PARTITIONS_MAX));
         }
         if request_timeout.is_zero() {
-            return Err("timeout_ms is at least 1".into());
+            return Err("timeout_ms must be at least 1".into());
         }
         if certificate.as_ref().is_some_and(|(cert, key)| cert.as_os_str().is_empty() || key.as_os_str().is_empty()) {
-            return Err("cert and key go together".into());
+            return Err("cert and key must be given together".into());
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ fn outlives(text: &str) -> Result<Survives, String> {
         "power-cut" => Ok(Survives::PowerCut),
         "machine" => Ok(Survives::OneMachine),
         "machine-and-power-cut" => Ok(Survives::OneMachineAndPowerCut),
-        _ => Err("outlives is process, power-cut, machine, or machine-and-power-cut".into()),
+        _ => Err("outlives must be process, power-cut, machine or machine-and-power-cut".into()),
     }
 }
 
@@ -192,10 +192,10 @@ fn decoded(text: &str) -> Result<String, String> {
         }
         let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
         let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        bytes.push(byte.ok_or("after % come two hexadecimal digits")?);
+        bytes.push(byte.ok_or("% needs two hexadecimal digits after it")?);
         rest = after.get(2..).unwrap_or_default();
     }
-    String::from_utf8(bytes).map_err(|_| "what %XX says is not UTF-8".into())
+    String::from_utf8(bytes).map_err(|_| "the %XX bytes are not UTF-8".into())
 }
 
 /// An address as it may be shown: `***` for its password.
@@ -242,21 +242,21 @@ mod tests {
     #[test]
     fn error_omits_the_password() {
         let cases = [
-            ("localhost:4222", "it begins with nats:// or tls://"),
+            ("localhost:4222", "expected nats:// or tls://"),
             ("http://a", "not http://"),
             ("nats://", "is not HOST or HOST:PORT"),
             ("nats://a:x", "x is not a port"),
-            ("nats://a/b c", "a store's name has"),
+            ("nats://a/b c", "invalid store name"),
             ("nats://a?replicas=2", "1, 3 or 5 replicas, not 2"),
-            ("nats://a?replicas=x", "replicas is a number, not x"),
-            ("nats://a?streams=9&partitions=8", "a partition for each"),
-            ("nats://a?partitions=16385", "16384 partitions at most"),
-            ("nats://a?outlives=everything", "outlives is process, power-cut"),
-            ("nats://a?colour=red", "there is no option colour"),
-            ("nats://a?sync=never", "believed to be `always`"),
-            ("nats://a?cert=x", "cert and key go together"),
+            ("nats://a?replicas=x", "replicas needs a number, not x"),
+            ("nats://a?streams=9&partitions=8", "at most the number of partitions"),
+            ("nats://a?partitions=16385", "partitions can be 16384 at most"),
+            ("nats://a?outlives=everything", "outlives must be process, power-cut"),
+            ("nats://a?colour=red", "unknown option colour"),
+            ("nats://a?sync=never", "set to `always`"),
+            ("nats://a?cert=x", "cert and key must be given together"),
             ("nats://a?ca=%4", "two hexadecimal digits"),
-            ("nats://a?timeout_ms=0", "timeout_ms is at least 1"),
+            ("nats://a?timeout_ms=0", "timeout_ms must be at least 1"),
         ];
         for (text, why) in cases {
             let error = parse(text).unwrap_err();

@@ -94,10 +94,7 @@ impl Chunks {
             bytes.extend_from_slice(&chunk?.payload);
         }
         if bytes.len() != head.bytes || sizes::hash_of(&bytes) != hash {
-            return Err(StoreError::Damaged(format!(
-                "{} has not the hash that it is kept by",
-                self.subject(hash, "*")
-            )));
+            return Err(StoreError::Damaged(format!("{}: content does not match its hash", self.subject(hash, "*"))));
         }
         Ok(Some(bytes))
     }

@@ -296,7 +296,7 @@ async fn layout(engine: &Engine, options: &Options, is_used: bool) -> Result<Lay
     let stream = format!("{}-COORD", options.name);
     if is_used {
         let there = layout_there(engine, options).await?;
-        let why = format!("{stream} has lost it, and other keys with it: restore the stream from a backup");
+        let why = format!("{stream} no longer has it, and other keys with it: restore the stream from a backup");
         return there.ok_or(ConnectError::Failed { what: subject, why });
     }
     let deadline = Instant::now() + patience();
@@ -308,7 +308,7 @@ async fn layout(engine: &Engine, options: &Options, is_used: bool) -> Result<Lay
         Err(trouble) => return Err(failed(&subject, trouble)),
     }
     let there = layout_there(engine, options).await?;
-    there.ok_or_else(|| ConnectError::Failed { what: subject, why: format!("{stream} has lost it") })
+    there.ok_or_else(|| ConnectError::Failed { what: subject, why: format!("{stream} no longer has it") })
 }
 
 /// Returns the layout of the store; `None` if there is no store.
@@ -325,7 +325,7 @@ pub(crate) async fn layout_there(engine: &Engine, options: &Options) -> Result<O
     let failed = |why: String| ConnectError::Failed { what: subject.clone(), why };
     let layout: Layout = serde_json::from_slice(&there).map_err(|error| failed(error.to_string()))?;
     if layout.format != FORMAT || layout.partitions == 0 || layout.streams == 0 {
-        return Err(failed(format!("its format is {}, and this version reads {FORMAT}", layout.format)));
+        return Err(failed(format!("its format is {}, this release reads {FORMAT}", layout.format)));
     }
     Ok(Some(layout))
 }

@@ -236,7 +236,7 @@ impl Engine {
         let stamp: Stamp = understood(&message)?;
         match stamp {
             Stamp { error: Some(refusal), .. } => Err(refusal.into()),
-            Stamp { seq: 0, .. } => Err(Trouble::Nonsense("an acknowledgement without a sequence".into())),
+            Stamp { seq: 0, .. } => Err(Trouble::Nonsense("acknowledgement without a sequence".into())),
             Stamp { seq, .. } => {
                 self.written.fetch_add((subject.len() + post.bytes()) as u64, Ordering::Relaxed);
                 Ok(seq)
@@ -347,7 +347,7 @@ impl Engine {
             }
             Ok(message) => Err(Trouble::NoAnswer(format!("{:?}", message.status))),
             Err(error) => match error.kind() {
-                RequestErrorKind::NoResponders => Err(Trouble::NotTaken("no server serves it at the moment".into())),
+                RequestErrorKind::NoResponders => Err(Trouble::NotTaken("no server answers for it now".into())),
                 RequestErrorKind::InvalidSubject | RequestErrorKind::MaxPayloadExceeded => {
                     Err(Trouble::Refused { code: 0, why: error.to_string() })
                 }

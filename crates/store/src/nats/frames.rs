@@ -68,14 +68,14 @@ pub(crate) fn pack<'a>(head: &Head, frames: impl Iterator<Item = &'a [u8]> + Clo
 /// # Errors
 /// The bytes are no encoded message; the text says why.
 pub(crate) fn unpack(message: &[u8]) -> Result<(Head, Frames<'_>), &'static str> {
-    let (body, crc) = message.split_last_chunk::<CRC_BYTES>().ok_or("a message is cut off")?;
+    let (body, crc) = message.split_last_chunk::<CRC_BYTES>().ok_or("the message is truncated")?;
     if crc32c::crc32c(body) != u32::from_le_bytes(*crc) {
-        return Err("a message's checksum is wrong");
+        return Err("the checksum of the message is wrong");
     }
     let mut rest = body;
     let [version] = take(&mut rest)?;
     if version != VERSION {
-        return Err("a message is of a version that is not known here");
+        return Err("the message has an unknown version");
     }
     let head = Head {
         epoch: u64::from_le_bytes(take(&mut rest)?),
@@ -85,7 +85,7 @@ pub(crate) fn unpack(message: &[u8]) -> Result<(Head, Frames<'_>), &'static str>
     };
     let frames = Frames(rest);
     if head.frames == 0 || head.number == 0 || head.place == 0 || !frames.are(head.frames) {
-        return Err("a message has not the frames that it says");
+        return Err("the message does not have the announced frames");
     }
     Ok((head, frames))
 }
@@ -112,7 +112,7 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], &'static str> {
-    let (taken, after) = rest.split_first_chunk::<N>().ok_or("a message is cut off")?;
+    let (taken, after) = rest.split_first_chunk::<N>().ok_or("the message is truncated")?;
     *rest = after;
     Ok(*taken)
 }

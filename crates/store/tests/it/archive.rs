@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use whimbrel_platform::store::{Append, Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
 use whimbrel_store::{ArchiveError, Archived, Embedded, Options, Report, check, export, import};
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 use crate::torn::{copy, options, read, write};
 
 fn on(_: u64, _: u64) -> ControlFlow<()> {
@@ -18,7 +18,7 @@ fn checked(folder: &Path) -> Report {
 }
 
 /// A store with a bit of everything.
-fn rich(folder: &Folder) -> PathBuf {
+fn rich(folder: &StoreFolder) -> PathBuf {
     let path = folder.path().join("rich");
     let store = Embedded::open(&path, &Options { partitions: Some(32), ..options() }).unwrap();
     write(&store, 1, 120, |_, _| ());
@@ -35,7 +35,7 @@ fn rich(folder: &Folder) -> PathBuf {
 
 #[test]
 fn what_is_exported_is_imported() {
-    let folder = Folder::new("archive");
+    let folder = StoreFolder::new("archive");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     let before = checked(&from);
     assert!(before.damage.is_empty() && !before.in_doubt, "{before:?}");
@@ -73,7 +73,7 @@ fn what_is_exported_is_imported() {
 
 #[test]
 fn import_needs_an_empty_store() {
-    let folder = Folder::new("occupied");
+    let folder = StoreFolder::new("occupied");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     export(&from, &file, false, &mut on).unwrap();
     assert!(matches!(import(&file, &from, &mut on), Err(ArchiveError::NotEmpty(_))));
@@ -89,7 +89,7 @@ fn import_needs_an_empty_store() {
 
 #[test]
 fn interrupted_export_leaves_nothing() {
-    let folder = Folder::new("enough");
+    let folder = StoreFolder::new("enough");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     let stop = |done: u64, _: u64| if done < 50 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     assert!(matches!(export(&from, &file, false, &mut { stop }), Err(ArchiveError::Interrupted)));
@@ -102,7 +102,7 @@ fn interrupted_export_leaves_nothing() {
 
 #[test]
 fn damaged_export_is_refused() {
-    let folder = Folder::new("damaged-export");
+    let folder = StoreFolder::new("damaged-export");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     export(&from, &file, false, &mut on).unwrap();
     let bytes = std::fs::read(&file).unwrap();
@@ -129,7 +129,7 @@ fn damaged_export_is_refused() {
 
 #[test]
 fn salvage_exports_undamaged_rest() {
-    let folder = Folder::new("salvage");
+    let folder = StoreFolder::new("salvage");
     let (from, file, to) = (rich(&folder), folder.path().join("file"), folder.path().join("to"));
     let damaged = folder.path().join("damaged");
     copy(&from, &damaged);
@@ -170,7 +170,7 @@ fn salvage_exports_undamaged_rest() {
 
 #[test]
 fn damaged_blob_is_found() {
-    let folder = Folder::new("blob");
+    let folder = StoreFolder::new("blob");
     let from = rich(&folder);
     let file = std::fs::read_dir(from.join("blobs")).unwrap().next().unwrap().unwrap().path();
     std::fs::write(&file, b"a smapshot").unwrap();
@@ -180,7 +180,7 @@ fn damaged_blob_is_found() {
 
 #[test]
 fn damaged_header_spares_its_batch() {
-    let folder = Folder::new("header");
+    let folder = StoreFolder::new("header");
     let path = folder.path().join("store");
     let store = Embedded::open(&path, &options()).unwrap();
     store.open(Partition(0), Epoch(1)).unwrap();

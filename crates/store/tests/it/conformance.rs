@@ -7,7 +7,7 @@ use whimbrel_store::{Embedded, Fault, Memory, Options, Point};
 use whimbrel_testkit::Random;
 use whimbrel_testkit::stores::{Candidate, Store, run};
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 
 struct InMemory {
     /// Faults by chance, from this seed on.
@@ -46,7 +46,7 @@ fn by_chance(random: &mut Random, point: Point<'_>) -> Fault {
 struct InFolders {
     options: Options,
     /// Cases come one after the other, each with one store.
-    last: RefCell<Option<Folder>>,
+    last: RefCell<Option<StoreFolder>>,
 }
 
 impl InFolders {
@@ -57,7 +57,7 @@ impl InFolders {
 
 impl Candidate for InFolders {
     fn fresh(&self) -> Arc<dyn Store> {
-        let folder = Folder::new("conformance");
+        let folder = StoreFolder::new("conformance");
         let store = Arc::new(Embedded::open(folder.path(), &self.options).unwrap());
         *self.last.borrow_mut() = Some(folder);
         store

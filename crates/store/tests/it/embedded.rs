@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use whimbrel_platform::store::{Append, Coord, Epoch, Journal, Lsn, Partition, Revision};
 use whimbrel_store::{Embedded, OpenStoreError, Options};
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 
 /// Opens a store of small segments.
-pub fn open(folder: &Folder) -> Embedded {
+pub fn open(folder: &StoreFolder) -> Embedded {
     Embedded::open(folder.path(), &Options { segment_bytes: 128 << 10, ..Options::default() }).unwrap()
 }
 
@@ -33,13 +33,13 @@ pub fn count(store: &Embedded, partition: u16) -> usize {
     count
 }
 
-fn segments(folder: &Folder) -> usize {
+fn segments(folder: &StoreFolder) -> usize {
     std::fs::read_dir(folder.path().join("journal")).unwrap().count()
 }
 
 #[test]
 fn second_process_is_told_the_holder() {
-    let folder = Folder::new("lock");
+    let folder = StoreFolder::new("lock");
     let store = open(&folder);
     let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
     assert!(error.to_string().ends_with(&format!("is in use by process {}", std::process::id())), "{error}");
@@ -49,7 +49,7 @@ fn second_process_is_told_the_holder() {
 
 #[test]
 fn partition_count_is_fixed() {
-    let folder = Folder::new("partitions");
+    let folder = StoreFolder::new("partitions");
     let with = |partitions| Embedded::open(folder.path(), &Options { partitions, ..Options::default() });
     assert!(matches!(with(Some(0)), Err(OpenStoreError::PartitionsOutOfRange(0))));
     assert!(matches!(with(Some(16_385)), Err(OpenStoreError::PartitionsOutOfRange(16_385))));
@@ -60,7 +60,7 @@ fn partition_count_is_fixed() {
 
 #[test]
 fn other_folders_are_left_alone() {
-    let folder = Folder::new("other");
+    let folder = StoreFolder::new("other");
     std::fs::write(folder.path().join("thesis.tex"), "important").unwrap();
     let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
     assert!(matches!(&error, OpenStoreError::NotAStore { found, .. } if found == "thesis.tex"), "{error}");
@@ -72,7 +72,7 @@ fn other_folders_are_left_alone() {
 
 #[test]
 fn later_layout_is_refused() {
-    let folder = Folder::new("layout");
+    let folder = StoreFolder::new("layout");
     drop(open(&folder));
     let path = folder.path().join("store");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -86,7 +86,7 @@ fn later_layout_is_refused() {
 
 #[test]
 fn trimmed_frames_free_their_space() {
-    let folder = Folder::new("trim");
+    let folder = StoreFolder::new("trim");
     let store = open(&folder);
     store.open(Partition(0), Epoch(1)).unwrap();
     let mut last = Lsn(0);
@@ -102,7 +102,7 @@ fn trimmed_frames_free_their_space() {
 }
 
 /// Segments by their names, oldest first.
-fn names(folder: &Folder) -> Vec<std::path::PathBuf> {
+fn names(folder: &StoreFolder) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder.path().join("journal")).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     names.sort();
@@ -111,7 +111,7 @@ fn names(folder: &Folder) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn damaged_store_gives_space_back() {
-    let folder = Folder::new("trim-damaged");
+    let folder = StoreFolder::new("trim-damaged");
     let store = open(&folder);
     store.open(Partition(0), Epoch(1)).unwrap();
     fill(&store, 0, 1..=600, 1_000);
@@ -137,7 +137,7 @@ fn damaged_store_gives_space_back() {
 
 #[test]
 fn unreadable_segment_stays_while_frames_miss() {
-    let folder = Folder::new("trim-missing");
+    let folder = StoreFolder::new("trim-missing");
     let store = open(&folder);
     for partition in 0..2 {
         store.open(Partition(partition), Epoch(1)).unwrap();
@@ -168,7 +168,7 @@ fn unreadable_segment_stays_while_frames_miss() {
 
 /// Damages a store of one frame of partition 1, among 600 of partition 0: the frame's bytes, and with `with_header`
 /// those around it. Returns the segment, and its bytes before.
-fn damage_one(folder: &Folder, with_header: bool) -> (std::path::PathBuf, Vec<u8>) {
+fn damage_one(folder: &StoreFolder, with_header: bool) -> (std::path::PathBuf, Vec<u8>) {
     let store = open(folder);
     for partition in 0..3 {
         store.open(Partition(partition), Epoch(1)).unwrap();
@@ -191,7 +191,7 @@ fn damage_one(folder: &Folder, with_header: bool) -> (std::path::PathBuf, Vec<u8
 #[test]
 fn damaged_frame_blocks_no_later_segment() {
     for with_header in [false, true] {
-        let folder = Folder::new("pinned-damaged");
+        let folder = StoreFolder::new("pinned-damaged");
         let (segment, bytes) = damage_one(&folder, with_header);
         let store = open(&folder);
         for round in 6..20 {
@@ -219,7 +219,7 @@ fn damaged_frame_blocks_no_later_segment() {
 
 #[test]
 fn compaction_sets_damaged_segments_aside() {
-    let folder = Folder::new("compact-damaged");
+    let folder = StoreFolder::new("compact-damaged");
     let (segment, _) = damage_one(&folder, false);
     let store = open(&folder);
     store.trim(Partition(0), Lsn(120)).unwrap();
@@ -232,7 +232,7 @@ fn compaction_sets_damaged_segments_aside() {
 
 #[test]
 fn quiet_partition_holds_no_space() {
-    let folder = Folder::new("pinned");
+    let folder = StoreFolder::new("pinned");
     let store = open(&folder);
     for partition in 0..3 {
         store.open(Partition(partition), Epoch(1)).unwrap();

@@ -8,16 +8,16 @@ use whimbrel_platform::store::{
 };
 use whimbrel_store::Embedded;
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 use crate::torn::{content, options, read};
 
 /// A small disk of its own, in memory.
-struct Disk(Folder);
+struct FullDisk(StoreFolder);
 
-impl Disk {
+impl FullDisk {
     /// `None` where disks cannot be mounted: not root, or not Linux.
     fn mount(megabytes: u32) -> Option<Self> {
-        let folder = Folder::new("disk");
+        let folder = StoreFolder::new("disk");
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "none"])
             .arg(folder.path())
@@ -30,7 +30,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for FullDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(self.path()).output();
     }
@@ -58,7 +58,7 @@ fn fill(store: &Embedded, epoch: u64, begun: u64) -> u64 {
 
 #[test]
 fn full_disk_loses_nothing() {
-    let Some(disk) = Disk::mount(4) else {
+    let Some(disk) = FullDisk::mount(4) else {
         eprintln!("no disk can be mounted here: not tried");
         return;
     };

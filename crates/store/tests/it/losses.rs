@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use whimbrel_platform::store::{Blobs, Journal};
 use whimbrel_store::{Embedded, OpenStoreError, Options, check, export, import, repair, store_in};
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 use crate::torn::{PARTITIONS, copy, options, read, write};
 
 /// A store of several segments and a blob, and how many frames each partition has.
-fn filled(name: &str) -> (Folder, Vec<u64>) {
-    let folder = Folder::new(name);
+fn filled(name: &str) -> (StoreFolder, Vec<u64>) {
+    let folder = StoreFolder::new(name);
     let store = Embedded::open(folder.path(), &options()).unwrap();
     write(&store, 5, 400, |_, _| ());
     store.put(b"a snapshot").unwrap();
@@ -67,7 +67,7 @@ type Loss = (&'static str, fn(&Path), &'static str);
 /// Losses beside the journal's frames, each with the words that report it.
 const MENDABLE: &[Loss] = &[
     ("store", |folder| fs::remove_file(folder.join("store")).unwrap(), "the file `store` is missing"),
-    ("store empty", |folder| fs::write(folder.join("store"), "").unwrap(), "the file `store` is not as it was written"),
+    ("store empty", |folder| fs::write(folder.join("store"), "").unwrap(), "the file `store` is damaged"),
     (
         "store and mark",
         |folder| {
@@ -77,11 +77,7 @@ const MENDABLE: &[Loss] = &[
         "the file `store` is missing",
     ),
     ("mark", |folder| fs::remove_file(folder.join("flushed")).unwrap(), "the file `flushed` is missing"),
-    (
-        "mark empty",
-        |folder| fs::write(folder.join("flushed"), "").unwrap(),
-        "the file `flushed` is not as it was written",
-    ),
+    ("mark empty", |folder| fs::write(folder.join("flushed"), "").unwrap(), "the file `flushed` is damaged"),
     (
         "segments renamed",
         |folder| {
@@ -106,7 +102,7 @@ const MENDABLE: &[Loss] = &[
 fn incomplete_store_is_repaired() {
     let (folder, counts) = filled("incomplete");
     for (name, lose, said) in MENDABLE {
-        let copied = Folder::new("incomplete-copy");
+        let copied = StoreFolder::new("incomplete-copy");
         copy(folder.path(), copied.path());
         lose(copied.path());
         let before = contents(copied.path());
@@ -134,7 +130,7 @@ fn incomplete_store_is_repaired() {
 #[test]
 fn store_without_description_is_found() {
     let (folder, _) = filled("found");
-    let parent = Folder::new("found-parent");
+    let parent = StoreFolder::new("found-parent");
     copy(folder.path(), &parent.path().join("garden"));
     fs::remove_file(parent.path().join("garden/store")).unwrap();
     assert_eq!(store_in(parent.path()).unwrap(), parent.path().join("garden"));
@@ -158,7 +154,7 @@ fn lost_frames_are_named() {
         ),
     ];
     for (name, lose, said) in losses {
-        let copied = Folder::new("lost-copy");
+        let copied = StoreFolder::new("lost-copy");
         copy(folder.path(), copied.path());
         lose(copied.path());
         let error = Embedded::open(copied.path(), &options()).unwrap_err();
@@ -170,7 +166,7 @@ fn lost_frames_are_named() {
         assert!(matches!(error, OpenStoreError::Damaged { .. }), "{name}: {error}");
     }
     // With one lost in the middle, all others can be read.
-    let copied = Folder::new("lost-middle");
+    let copied = StoreFolder::new("lost-middle");
     copy(folder.path(), copied.path());
     fs::remove_file(&segments(copied.path())[1]).unwrap();
     let store = Embedded::open(copied.path(), &options()).unwrap();
@@ -197,7 +193,7 @@ fn missing_blobs_are_said() {
 fn remains_are_never_overwritten() {
     let (folder, _) = filled("remains");
     for kept in ["journal", "blobs", "flushed"] {
-        let copied = Folder::new("remains-copy");
+        let copied = StoreFolder::new("remains-copy");
         copy(folder.path(), copied.path());
         for entry in fs::read_dir(copied.path()).unwrap() {
             let path = entry.unwrap().path();
@@ -214,7 +210,7 @@ fn remains_are_never_overwritten() {
         fs::remove_file(&file).unwrap();
         assert_eq!(contents(copied.path()), before, "{kept}");
     }
-    let other = Folder::new("remains-other");
+    let other = StoreFolder::new("remains-other");
     fs::create_dir_all(other.path().join("journal")).unwrap();
     fs::write(other.path().join("journal/diary.txt"), "important").unwrap();
     let error = Embedded::open(other.path(), &options()).unwrap_err();
@@ -224,7 +220,7 @@ fn remains_are_never_overwritten() {
 #[test]
 fn unfinished_store_is_made_anew() {
     for with_segment in [true, false] {
-        let again = Folder::new("unfinished-again");
+        let again = StoreFolder::new("unfinished-again");
         drop(Embedded::open(again.path(), &options()).unwrap());
         // The state that a process leaves if it dies before the description has its name.
         fs::remove_file(again.path().join("store")).unwrap();
@@ -240,7 +236,7 @@ fn unfinished_store_is_made_anew() {
 
 #[test]
 fn used_store_is_refused_without_lock() {
-    let folder = Folder::new("lockless");
+    let folder = StoreFolder::new("lockless");
     let store = Embedded::open(folder.path(), &options()).unwrap();
     fs::remove_file(folder.path().join("lock")).unwrap();
     for _ in 0..2 {
@@ -254,7 +250,7 @@ fn used_store_is_refused_without_lock() {
 #[test]
 fn first_release_needs_the_partitions() {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layout-1/store");
-    let folder = Folder::new("first-release");
+    let folder = StoreFolder::new("first-release");
     copy(&fixture, folder.path());
     fs::remove_file(folder.path().join("store")).unwrap();
     let error = repair(folder.path(), None, &mut nothing).unwrap_err();

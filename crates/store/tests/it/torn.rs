@@ -10,7 +10,7 @@ use whimbrel_platform::store::{Append, Epoch, Journal, Lsn, Partition, StoreErro
 use whimbrel_store::{Embedded, Options, Report, check};
 use whimbrel_testkit::Random;
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 
 pub const PARTITIONS: u16 = 4;
 /// Environment variable that tells the killed process its store.
@@ -41,14 +41,14 @@ pub fn read(store: &Embedded, partition: u16) -> (u64, Result<(), StoreError>) {
 }
 
 /// The owner of all partitions.
-pub struct Owner {
+pub struct PartitionOwner {
     random: Random,
     epoch: Epoch,
     begun: Vec<u64>,
     written: Vec<u64>,
 }
 
-impl Owner {
+impl PartitionOwner {
     pub fn new(store: &Embedded, seed: u64) -> Self {
         let begun: Vec<u64> = (0..PARTITIONS).map(|partition| read(store, partition).0).collect();
         // Each is an owner of its own, also one that wrote nothing.
@@ -87,7 +87,7 @@ impl Owner {
 
 /// Appends frames of a new owner to all partitions in this many calls.
 pub fn write(store: &Embedded, seed: u64, calls: u64, mut acknowledged: impl FnMut(u16, u64)) {
-    let mut owner = Owner::new(store, seed);
+    let mut owner = PartitionOwner::new(store, seed);
     for _ in 0..calls {
         owner.write(store, &mut acknowledged);
     }
@@ -104,7 +104,7 @@ fn writes_until_killed() {
     });
 }
 
-fn start(folder: &Folder) -> Child {
+fn start(folder: &StoreFolder) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "torn::writes_until_killed", "--nocapture"])
         .env(CHILD_FOLDER, folder.path())
@@ -117,7 +117,7 @@ fn start(folder: &Folder) -> Child {
 #[test]
 fn killed_process_keeps_acknowledged_frames() {
     let rounds = std::env::var("WHIMBREL_ROUNDS").map_or(5, |rounds| rounds.parse().unwrap());
-    let folder = Folder::new("killed");
+    let folder = StoreFolder::new("killed");
     let mut random = Random::new(7);
     let mut before = [0; PARTITIONS as usize];
     for round in 0..rounds {
@@ -181,10 +181,10 @@ fn power_cut_keeps_flushed_frames() {
     const SECTOR: usize = 512;
     let mut random = Random::new(11);
     for round in 0..60 {
-        let (folder, after) = (Folder::new("cut"), Folder::new("cut-after"));
+        let (folder, after) = (StoreFolder::new("cut"), StoreFolder::new("cut-after"));
         let mut safe = [0; PARTITIONS as usize];
         let store = Embedded::open(folder.path(), &options()).unwrap();
-        let mut owner = Owner::new(&store, round);
+        let mut owner = PartitionOwner::new(&store, round);
         for _ in 0..random.between(1..=20) {
             owner.write(&store, |partition, sequence| safe[usize::from(partition)] = sequence);
         }
@@ -237,7 +237,7 @@ fn power_cut_keeps_flushed_frames() {
 /// Bits that turned, bytes that are gone: said, with their place.
 #[test]
 fn damage_is_reported_never_skipped() {
-    let folder = Folder::new("damage");
+    let folder = StoreFolder::new("damage");
     let mut there = [0; PARTITIONS as usize];
     let mut store = Embedded::open(folder.path(), &options()).unwrap();
     write(&store, 3, 150, |partition, sequence| there[usize::from(partition)] = sequence);
@@ -249,7 +249,7 @@ fn damage_is_reported_never_skipped() {
     let mut random = Random::new(5);
     let (mut refused, mut said) = (0, 0);
     for round in 0..150 {
-        let copied = Folder::new("damage-copy");
+        let copied = StoreFolder::new("damage-copy");
         copy(folder.path(), copied.path());
         let mut files: Vec<_> = std::fs::read_dir(copied.path().join("journal")).unwrap().collect();
         files.sort_by_key(|file| file.as_ref().unwrap().path());
@@ -331,7 +331,7 @@ fn cut_and_garble(folder: &Path, there: &[u64]) -> usize {
 
 #[test]
 fn journal_cut_anywhere_is_damaged() {
-    let (folder, running) = (Folder::new("cut-anywhere"), Folder::new("cut-running"));
+    let (folder, running) = (StoreFolder::new("cut-anywhere"), StoreFolder::new("cut-running"));
     let store = Embedded::open(folder.path(), &options()).unwrap();
     store.open(Partition(1), Epoch(1)).unwrap();
     store.open(Partition(2), Epoch(1)).unwrap();
@@ -353,10 +353,10 @@ fn journal_cut_anywhere_is_damaged() {
 
 #[test]
 fn missing_frames_are_counted() {
-    let folder = Folder::new("counted");
+    let folder = StoreFolder::new("counted");
     let store = Embedded::open(folder.path(), &options()).unwrap();
     let (mut last_call, mut all) = (0, 0);
-    let mut owner = Owner::new(&store, 9);
+    let mut owner = PartitionOwner::new(&store, 9);
     for _ in 0..5 {
         last_call = 0;
         owner.write(&store, |_, _| (last_call, all) = (last_call + 1, all + 1));

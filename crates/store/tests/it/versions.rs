@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use whimbrel_platform::store::{Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
 use whimbrel_store::{Embedded, Options, check, import};
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 use crate::torn::{content, copy, options, write};
 
 /// Layouts that have fixtures.
@@ -54,7 +54,7 @@ fn check_filled(store: &Embedded) {
 #[test]
 fn earlier_layouts_are_read() {
     for layout in LAYOUTS {
-        let folder = Folder::new("fixture");
+        let folder = StoreFolder::new("fixture");
         let (to, fixture) = (folder.path().join("store"), fixtures().join(layout));
         copy(&fixture.join("store"), &to);
         let report = check(&to, &mut |_, _| ControlFlow::Continue(())).unwrap();

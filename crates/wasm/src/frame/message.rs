@@ -4,21 +4,21 @@ use whimbrel_acl::{AclMessage, Aid, Extras, Performative, Symbol, Template, Valu
 use whimbrel_platform::limits::{GUEST_TEMPLATE_BYTES_MAX, GUEST_TEMPLATE_PARTS_MAX};
 use whimbrel_platform::topics::Cast;
 
-use super::read::{FrameError, Reader};
+use super::read::{GuestFrameError, GuestFrameReader};
 use super::value::{TooDeep, length, read_value, write_value};
 use super::{act, field};
 
 /// Writer of messages for guests, one after another into the same buffer. Consecutive messages mostly have the same
 /// sender and receiver, so the writer keeps this head.
 #[derive(Default)]
-pub struct FrameWriter {
+pub struct GuestFrameWriter {
     frame: Vec<u8>,
     /// Head of the frame, and its length.
     head: Option<(Performative, Aid, Aid, Symbol)>,
     head_bytes: usize,
 }
 
-impl FrameWriter {
+impl GuestFrameWriter {
     /// Encodes `message`, with its fields in the order of their numbers. Names of agents are written with their
     /// platform, by default `platform`.
     ///
@@ -40,7 +40,7 @@ impl FrameWriter {
     }
 }
 
-/// Appends `message` to `out`; see [`FrameWriter::write`].
+/// Appends `message` to `out`; see [`GuestFrameWriter::write`].
 ///
 /// # Errors
 /// The content nests too deeply for guests; then `out` has a part of the frame.
@@ -141,8 +141,8 @@ fn agent(number: u8, aid: Aid, platform: Symbol, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// The bytes are no message, or the message has no receiver.
-pub fn read_message(bytes: &[u8], sender: Aid) -> Result<AclMessage, FrameError> {
-    let mut reader = Reader::new(bytes);
+pub fn read_message(bytes: &[u8], sender: Aid) -> Result<AclMessage, GuestFrameError> {
+    let mut reader = GuestFrameReader::new(bytes);
     let number = reader.byte()?;
     let performative = Performative::FIPA.get(usize::from(number)).copied();
     let mut message = AclMessage {
@@ -164,7 +164,7 @@ pub fn read_message(bytes: &[u8], sender: Aid) -> Result<AclMessage, FrameError>
         }
     }
     if !is_known {
-        Err(FrameError { what: "no number of a performative", at: 0 })
+        Err(GuestFrameError { what: "no number of a performative", at: 0 })
     } else if message.receivers.is_empty() {
         Err(reader.error("a message without a receiver"))
     } else {
@@ -172,7 +172,12 @@ pub fn read_message(bytes: &[u8], sender: Aid) -> Result<AclMessage, FrameError>
     }
 }
 
-fn read_field(number: u8, bytes: &[u8], reader: &Reader<'_>, message: &mut AclMessage) -> Result<(), FrameError> {
+fn read_field(
+    number: u8,
+    bytes: &[u8],
+    reader: &GuestFrameReader<'_>,
+    message: &mut AclMessage,
+) -> Result<(), GuestFrameError> {
     match number {
         // The sender is known, whatever the guest wrote.
         field::SENDER => {}
@@ -191,7 +196,7 @@ fn read_field(number: u8, bytes: &[u8], reader: &Reader<'_>, message: &mut AclMe
             message.extras_mut().reply_by_ms = Some(u64::from_le_bytes(bytes));
         }
         field::USER => {
-            let mut parts = Reader::new(bytes);
+            let mut parts = GuestFrameReader::new(bytes);
             let name = Symbol::new(parts.text()?);
             let value = read_value(parts.take(parts.left())?)?;
             message.extras_mut().user.push((name, value));
@@ -201,11 +206,11 @@ fn read_field(number: u8, bytes: &[u8], reader: &Reader<'_>, message: &mut AclMe
     Ok(())
 }
 
-fn utf8<'a>(bytes: &'a [u8], reader: &Reader<'_>) -> Result<&'a str, FrameError> {
+fn utf8<'a>(bytes: &'a [u8], reader: &GuestFrameReader<'_>) -> Result<&'a str, GuestFrameError> {
     super::read::utf8(bytes).map_err(|what| reader.error(what))
 }
 
-fn aid(bytes: &[u8], reader: &Reader<'_>) -> Result<Aid, FrameError> {
+fn aid(bytes: &[u8], reader: &GuestFrameReader<'_>) -> Result<Aid, GuestFrameError> {
     let name = utf8(bytes, reader)?;
     match name.split_once('@') {
         None if !name.is_empty() => Ok(Aid::local(name)),
@@ -218,11 +223,11 @@ fn aid(bytes: &[u8], reader: &Reader<'_>) -> Result<Aid, FrameError> {
 ///
 /// # Errors
 /// The bytes are no template, or exceed [`GUEST_TEMPLATE_BYTES_MAX`] or [`GUEST_TEMPLATE_PARTS_MAX`].
-pub fn read_template(bytes: &[u8]) -> Result<Template, FrameError> {
+pub fn read_template(bytes: &[u8]) -> Result<Template, GuestFrameError> {
     if bytes.is_empty() {
         return Ok(Template::Any);
     }
-    let mut reader = Reader::new(bytes);
+    let mut reader = GuestFrameReader::new(bytes);
     if bytes.len() > GUEST_TEMPLATE_BYTES_MAX {
         return Err(reader.error("a template that is too long"));
     }
@@ -231,7 +236,7 @@ pub fn read_template(bytes: &[u8]) -> Result<Template, FrameError> {
     let mut template = match Performative::FIPA.get(usize::from(number)) {
         Some(performative) => Template::Performative(*performative),
         None if number >= act::NAMED => Template::Any,
-        None => return Err(FrameError { what: "no number of a performative", at: 0 }),
+        None => return Err(GuestFrameError { what: "no number of a performative", at: 0 }),
     };
     while !reader.is_done() {
         let number = reader.byte()?;
@@ -246,7 +251,7 @@ pub fn read_template(bytes: &[u8]) -> Result<Template, FrameError> {
     Ok(template)
 }
 
-fn read_part(number: u8, bytes: &[u8], reader: &Reader<'_>) -> Result<Template, FrameError> {
+fn read_part(number: u8, bytes: &[u8], reader: &GuestFrameReader<'_>) -> Result<Template, GuestFrameError> {
     let name = || utf8(bytes, reader).map(Symbol::new);
     Ok(match number {
         field::PERFORMATIVE => Template::Performative(Performative::named(name()?)),

@@ -5,8 +5,8 @@ mod message;
 mod read;
 mod value;
 
-pub use message::{FrameWriter, read_message, read_template, write_message};
-pub use read::FrameError;
+pub use message::{GuestFrameWriter, read_message, read_template, write_message};
+pub use read::GuestFrameError;
 pub use value::{TooDeep, read_value, write_value};
 
 /// Numbers of the fields of a message frame.

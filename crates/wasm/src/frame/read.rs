@@ -3,7 +3,7 @@
 /// Error of decoding a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
-pub struct FrameError {
+pub struct GuestFrameError {
     /// Fault.
     pub what: &'static str,
     /// Byte offset.
@@ -11,18 +11,18 @@ pub struct FrameError {
 }
 
 /// Reader of a frame.
-pub(super) struct Reader<'a> {
+pub(super) struct GuestFrameReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> GuestFrameReader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    pub fn error(&self, what: &'static str) -> FrameError {
-        FrameError { what, at: self.at }
+    pub fn error(&self, what: &'static str) -> GuestFrameError {
+        GuestFrameError { what, at: self.at }
     }
 
     pub fn is_done(&self) -> bool {
@@ -34,48 +34,48 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
-    pub fn take(&mut self, count: usize) -> Result<&'a [u8], FrameError> {
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], GuestFrameError> {
         let end = self.at.checked_add(count).filter(|end| *end <= self.bytes.len());
         let taken = end.and_then(|end| self.bytes.get(self.at..end)).ok_or_else(|| self.error("it ends too early"))?;
         self.at += count;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], FrameError> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], GuestFrameError> {
         let bytes = self.take(N)?;
         <[u8; N]>::try_from(bytes).map_err(|_| self.error("it ends too early"))
     }
 
-    pub fn byte(&mut self) -> Result<u8, FrameError> {
+    pub fn byte(&mut self) -> Result<u8, GuestFrameError> {
         self.array().map(|[byte]| byte)
     }
 
-    pub fn u32(&mut self) -> Result<u32, FrameError> {
+    pub fn u32(&mut self) -> Result<u32, GuestFrameError> {
         self.array().map(u32::from_le_bytes)
     }
 
-    pub fn i64(&mut self) -> Result<i64, FrameError> {
+    pub fn i64(&mut self) -> Result<i64, GuestFrameError> {
         self.array().map(i64::from_le_bytes)
     }
 
-    pub fn f64(&mut self) -> Result<f64, FrameError> {
+    pub fn f64(&mut self) -> Result<f64, GuestFrameError> {
         self.array().map(f64::from_le_bytes)
     }
 
     /// Reads a length, and as many bytes.
-    pub fn bytes(&mut self) -> Result<&'a [u8], FrameError> {
+    pub fn bytes(&mut self) -> Result<&'a [u8], GuestFrameError> {
         let length = self.u32()?;
         self.take(length as usize)
     }
 
     /// Reads a length, and as many bytes of UTF-8.
-    pub fn text(&mut self) -> Result<&'a str, FrameError> {
+    pub fn text(&mut self) -> Result<&'a str, GuestFrameError> {
         let bytes = self.bytes()?;
-        utf8(bytes).map_err(|what| FrameError { what, at: self.at - bytes.len() })
+        utf8(bytes).map_err(|what| GuestFrameError { what, at: self.at - bytes.len() })
     }
 
     /// Reads a number of items, each of which takes at least `least` bytes.
-    pub fn count(&mut self, least: usize) -> Result<usize, FrameError> {
+    pub fn count(&mut self, least: usize) -> Result<usize, GuestFrameError> {
         let count = self.u32()? as usize;
         if count > self.left() / least { Err(self.error("more is announced than there is")) } else { Ok(count) }
     }

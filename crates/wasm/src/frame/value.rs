@@ -4,7 +4,7 @@ use whimbrel_acl::limits::VALUE_DEPTH_MAX;
 use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Annot, Object, Structure, Symbol, Text, Value, Var, sym};
 
-use super::read::{FrameError, Reader};
+use super::read::{GuestFrameError, GuestFrameReader};
 
 mod tag {
     pub const NULL: u8 = 0;
@@ -166,13 +166,13 @@ pub(super) fn length(length: usize, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// The bytes are no value, or the value nests deeper than [`VALUE_DEPTH_MAX`].
-pub fn read_value(bytes: &[u8]) -> Result<Value, FrameError> {
-    let mut reader = Reader::new(bytes);
+pub fn read_value(bytes: &[u8]) -> Result<Value, GuestFrameError> {
+    let mut reader = GuestFrameReader::new(bytes);
     let value = read(&mut reader, VALUE_DEPTH_MAX)?;
     if reader.is_done() { Ok(value) } else { Err(reader.error("bytes after the value's end")) }
 }
 
-fn read(reader: &mut Reader<'_>, depth: usize) -> Result<Value, FrameError> {
+fn read(reader: &mut GuestFrameReader<'_>, depth: usize) -> Result<Value, GuestFrameError> {
     let Some(within) = depth.checked_sub(1) else { return Err(reader.error("a value that nests too deeply")) };
     Ok(match reader.byte()? {
         tag::NULL => Value::Null,
@@ -187,13 +187,13 @@ fn read(reader: &mut Reader<'_>, depth: usize) -> Result<Value, FrameError> {
         tag::MAP => {
             let count = reader.count(2)?;
             let pairs = (0..count).map(|_| Ok((read(reader, within)?, read(reader, within)?)));
-            Value::map(pairs.collect::<Result<Vec<_>, FrameError>>()?)
+            Value::map(pairs.collect::<Result<Vec<_>, GuestFrameError>>()?)
         }
         tag::RECORD => {
             let name = Symbol::new(reader.text()?);
             let count = reader.count(5)?;
             let fields = (0..count).map(|_| Ok((Symbol::new(reader.text()?), read(reader, within)?)));
-            Value::record(name, fields.collect::<Result<Vec<_>, FrameError>>()?)
+            Value::record(name, fields.collect::<Result<Vec<_>, GuestFrameError>>()?)
         }
         tag::TERM => read_term(reader, within)?,
         tag::VAR => Value::Var(Var { slot: 0, name: Symbol::new(reader.text()?) }),
@@ -201,12 +201,12 @@ fn read(reader: &mut Reader<'_>, depth: usize) -> Result<Value, FrameError> {
     })
 }
 
-fn read_many(reader: &mut Reader<'_>, least: usize, within: usize) -> Result<Vec<Value>, FrameError> {
+fn read_many(reader: &mut GuestFrameReader<'_>, least: usize, within: usize) -> Result<Vec<Value>, GuestFrameError> {
     let count = reader.count(least)?;
     (0..count).map(|_| read(reader, within)).collect()
 }
 
-fn read_term(reader: &mut Reader<'_>, within: usize) -> Result<Value, FrameError> {
+fn read_term(reader: &mut GuestFrameReader<'_>, within: usize) -> Result<Value, GuestFrameError> {
     let flags = reader.byte()?;
     if flags & !(NEGATED | NAMESPACE | ANNOTATED) != 0 {
         return Err(reader.error("flags that no term has"));

@@ -22,14 +22,14 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "set_lifetime", set_lifetime)?;
     linker.func_wrap(MODULE, "life", |mut caller: Caller<'_, Guest>| -> Result<i64> {
         let (_, guest) = parts(&mut caller)?;
-        if guest.affairs.life == 0 {
+        if guest.call_state.life == 0 {
             // Drawn once, so the guest cannot use it as a source of random numbers.
-            guest.affairs.life = guest.turn.with(|turn| turn.services.random()).unwrap_or_default().max(1);
+            guest.call_state.life = guest.turn.with(|turn| turn.services.random()).unwrap_or_default().max(1);
         }
-        Ok(guest.affairs.life as i64)
+        Ok(guest.call_state.life as i64)
     })?;
     linker.func_wrap(MODULE, "recalled", |mut caller: Caller<'_, Guest>| -> Result<i32> {
-        Ok(parts(&mut caller)?.1.affairs.recalls as i32)
+        Ok(parts(&mut caller)?.1.call_state.recalls as i32)
     })?;
     linker.func_wrap(MODULE, "discard", |mut caller: Caller<'_, Guest>, ptr: i32, len: i32| -> Result<()> {
         let (memory, guest) = parts(&mut caller)?;

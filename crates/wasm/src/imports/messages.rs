@@ -20,7 +20,7 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "take", take)?;
     linker.func_wrap(MODULE, "read", |mut caller: Caller<'_, Guest>, ptr: i32, cap: i32| -> Result<i32> {
         let (memory, guest) = parts(&mut caller)?;
-        let held = std::mem::take(&mut guest.affairs.held);
+        let held = std::mem::take(&mut guest.call_state.held);
         copy_out(memory, ptr, cap, &held)
     })?;
     linker.func_wrap(MODULE, "reason", |mut caller: Caller<'_, Guest>, ptr: i32, cap: i32| -> Result<i32> {
@@ -90,7 +90,7 @@ fn on_failure(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> 
             Err(error) => return Ok(guest.refuse(code::MALFORMED, error.to_string())),
         }
     }
-    guest.affairs.last_words = bytes.to_vec();
+    guest.call_state.last_words = bytes.to_vec();
     Ok(0)
 }
 

@@ -57,24 +57,24 @@ fn timer(mut caller: Caller<'_, Guest>, ms: i64, tag: i64) -> Result<i32> {
     let Some(now) = guest.turn.with(|turn| turn.services.now()) else {
         return Ok(guest.refuse(code::DENIED, "no timer can be set now"));
     };
-    guest.affairs.cancel_timer(tag);
-    if guest.affairs.timers.len() >= guest.terms.timers {
+    guest.call_state.cancel_timer(tag);
+    if guest.call_state.timers.len() >= guest.terms.timers {
         return Ok(guest.refuse(code::FULL, format!("{} timers are the most", guest.terms.timers)));
     }
-    guest.affairs.set_timer(later(now, ms.max(0)), tag);
+    guest.call_state.set_timer(later(now, ms.max(0)), tag);
     Ok(0)
 }
 
 fn cancel(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i32> {
     let (_, guest) = parts(&mut caller)?;
-    let was_set = guest.affairs.cancel_timer(tag);
+    let was_set = guest.call_state.cancel_timer(tag);
     Ok(if was_set { 0 } else { guest.refuse(code::UNKNOWN, "no such timer is set") })
 }
 
 fn timer_left(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i64> {
     let (_, guest) = parts(&mut caller)?;
     let now = guest.turn.with(|turn| turn.services.now()).unwrap_or_default();
-    Ok(match guest.affairs.timer(tag) {
+    Ok(match guest.call_state.timer(tag) {
         Some(due) => (due.max(now) - now).as_micros().div_ceil(1_000) as i64,
         None => i64::from(guest.refuse(code::UNKNOWN, "no such timer is set")),
     })

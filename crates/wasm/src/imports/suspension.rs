@@ -12,9 +12,9 @@ use super::lifecycle::hop;
 use super::messages::take_matching;
 use super::{Result, breach, later, parts, region};
 use crate::abi::{MODULE, code};
-use crate::call_state::Wait;
+use crate::call_state::WaitCondition;
 use crate::frame::read_template;
-use crate::guest::{Breach, Course, Guest};
+use crate::guest::{Breach, CallPhase, Guest};
 use crate::live_guest::PAGE;
 
 pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
@@ -22,7 +22,7 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
     linker.func_wrap(MODULE, "sleep", |mut caller: Caller<'_, Guest>, ms: i64| -> Result<()> {
         suspend(&mut caller, |caller| {
             let now = caller.data_mut().turn.with(|turn| turn.services.now()).unwrap_or_default();
-            Ok(Ok(Wait::Until(later(now, ms.max(0)))))
+            Ok(Ok(WaitCondition::Until(later(now, ms.max(0)))))
         })
         .map(|_| ())
     })?;
@@ -43,10 +43,10 @@ fn ask_to_hop(
     caller: &mut Caller<'_, Guest>,
     node: (i32, i32),
     clone: Option<(i32, i32)>,
-) -> Result<std::result::Result<Wait, i32>> {
+) -> Result<std::result::Result<WaitCondition, i32>> {
     Ok(hop(caller, node, clone)?.map(|hop| {
         caller.data_mut().requests.hop = Some(hop);
-        Wait::Hop
+        WaitCondition::Hop
     }))
 }
 
@@ -62,7 +62,7 @@ fn receive(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, ms: i64) -> Result
             return Ok(Err(length));
         }
         let now = guest.turn.with(|turn| turn.services.now()).unwrap_or_default();
-        Ok(Ok(Wait::Message { template: bytes.to_vec(), until: later(now, ms) }))
+        Ok(Ok(WaitCondition::Message { template: bytes.to_vec(), until: later(now, ms) }))
     })
 }
 
@@ -70,10 +70,10 @@ fn receive(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, ms: i64) -> Result
 /// returns the answer that is ready.
 fn suspend(
     caller: &mut Caller<'_, Guest>,
-    wait: impl FnOnce(&mut Caller<'_, Guest>) -> Result<std::result::Result<Wait, i32>>,
+    wait: impl FnOnce(&mut Caller<'_, Guest>) -> Result<std::result::Result<WaitCondition, i32>>,
 ) -> Result<i32> {
-    if let Course::Rewinding(answer) = caller.data().course {
-        caller.data_mut().course = Course::Straight;
+    if let CallPhase::Rewinding(answer) = caller.data().course {
+        caller.data_mut().course = CallPhase::Straight;
         asyncify(caller, "asyncify_stop_rewind", None)?;
         return Ok(answer);
     }
@@ -84,7 +84,7 @@ fn suspend(
         }
         Ok(wait) => {
             let at = unwind_area(caller)?;
-            caller.data_mut().course = Course::Unwinding(wait);
+            caller.data_mut().course = CallPhase::Unwinding(wait);
             asyncify(caller, "asyncify_start_unwind", Some(at))?;
             Ok(0)
         }
@@ -105,11 +105,11 @@ fn asyncify(caller: &mut Caller<'_, Guest>, name: &str, at: Option<u32>) -> Resu
 /// Returns the address of the area to which calls are unwound: room at the end of the memory, unknown to the guest.
 fn unwind_area(caller: &mut Caller<'_, Guest>) -> Result<u32> {
     let memory = caller.data().memory.ok_or_else(|| breach(Breach::Suspension("it has no memory yet")))?;
-    let mut at = caller.data().affairs.unwind_at;
+    let mut at = caller.data().call_state.unwind_at;
     if at == 0 {
         let before = memory.grow(&mut *caller, (GUEST_UNWOUND_BYTES / PAGE) as u64)?;
         at = before as u32 * PAGE as u32;
-        caller.data_mut().affairs.unwind_at = at;
+        caller.data_mut().call_state.unwind_at = at;
     }
     // Header of binaryen's `Asyncify`: next address to save to, and end of the area.
     let (first, end) = (at.saturating_add(8), at.saturating_add(GUEST_UNWOUND_BYTES as u32));

@@ -31,7 +31,7 @@ const VERSION: u8 = 0x10;
 /// Version 1.0 with its digits in the wrong places, as some write it.
 const VERSION_SWAPPED: u8 = 0x01;
 
-/// The bytes that say what follows.
+/// Bytes that tell the kind of the data that follow.
 //= fipa00069 2.2
 mod tag {
     pub const END: u8 = 0x01;

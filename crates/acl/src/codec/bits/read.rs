@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use super::digits::{self, TIME_BYTES};
-use super::table::{CodeTable, Entry};
+use super::table::{CodeEntry, CodeTable};
 use super::{VERSION, VERSION_SWAPPED, id, tag};
 use crate::codec::error::Byte;
 use crate::codec::expression::{bare_value, bytes_value, list_value, to_text};
-use crate::codec::parameters::{Incoming, Parameter, performative, read_agent_name};
+use crate::codec::parameters::{IncomingParameters, Parameter, performative, read_agent_name};
 use crate::codec::{DecodeErrorKind, date};
 use crate::limits::{
     CODE_TABLE_BYTES_MAX, EXPANSION_BYTES_MIN, EXPANSION_MAX, EXPRESSION_DEPTH_MAX, RESOLVER_DEPTH_MAX,
 };
-use crate::tokens::{Kind, Tokens, utf8};
+use crate::tokens::{FipaTokens, TokenKind, utf8};
 use crate::{AclMessage, Aid, Contact, DecodeError, Performative, Value};
 
-struct Reader<'a> {
+struct BitsReader<'a> {
     bytes: &'a [u8],
     at: usize,
     table: Option<&'a mut CodeTable>,
@@ -32,9 +32,9 @@ pub(super) fn message(
     table: Option<&mut CodeTable>,
 ) -> Result<AclMessage, DecodeError> {
     let expansion_left = bytes.len().saturating_mul(EXPANSION_MAX).max(EXPANSION_BYTES_MIN);
-    let mut reader = Reader { bytes, at: 0, table, grows: false, expansion_left };
+    let mut reader = BitsReader { bytes, at: 0, table, grows: false, expansion_left };
     reader.header()?;
-    let mut incoming = Incoming::new(reader.performative()?, arrival_ms);
+    let mut incoming = IncomingParameters::new(reader.performative()?, arrival_ms);
     loop {
         let at = reader.at;
         match reader.byte("the parameters")? {
@@ -52,7 +52,7 @@ pub(super) fn message(
     incoming.finish()
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BitsReader<'a> {
     fn byte(&mut self, within: &'static str) -> Result<u8, DecodeError> {
         let byte = self.bytes.get(self.at).copied();
         self.at += 1;
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         known.ok_or_else(|| self.unexpected("a performative (0x00 to 0x16)", code))
     }
 
-    fn parameter(&mut self, incoming: &mut Incoming, code: u8, at: usize) -> Result<(), DecodeError> {
+    fn parameter(&mut self, incoming: &mut IncomingParameters, code: u8, at: usize) -> Result<(), DecodeError> {
         let parameter = Parameter::coded(code).ok_or_else(|| self.unexpected("a parameter (0x00 to 0x0d)", code))?;
         incoming.begin(parameter, at)?;
         match parameter {
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a word or string after its first byte.
-    fn item(&mut self, code: u8) -> Result<Entry, DecodeError> {
+    fn item(&mut self, code: u8) -> Result<CodeEntry, DecodeError> {
         let is_bytes = matches!(code, tag::BYTES8 | tag::BYTES16 | tag::BYTES32 | tag::BYTES_CODE);
         let text = match code {
             tag::WORD_CODE | tag::STRING_CODE | tag::BYTES_CODE => return self.known(),
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
             tag::BYTES32 => self.byte_sequence(4)?,
             _ => self.until_zero()?,
         };
-        let entry = Entry { is_bytes, text: Arc::from(text) };
+        let entry = CodeEntry { is_bytes, text: Arc::from(text) };
         if let (Some(table), true) = (&mut self.table, self.grows) {
             if table.bytes() + text.len() > CODE_TABLE_BYTES_MAX {
                 let kind = DecodeErrorKind::TooLong { what: "a code table", max: CODE_TABLE_BYTES_MAX };
@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
-    fn known(&mut self) -> Result<Entry, DecodeError> {
+    fn known(&mut self) -> Result<CodeEntry, DecodeError> {
         let at = self.at;
         let short = self.table.as_ref().is_none_or(|table| table.has_short_codes());
         // At most two bytes.
@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
     }
 
     //= fipa00069 2.2 BinDateTimeToken
-    fn time(&mut self) -> Result<date::Time, DecodeError> {
+    fn time(&mut self) -> Result<date::FipaTime, DecodeError> {
         let at = self.at;
         let code = self.byte("a time")?;
         let sign = match code.wrapping_sub(tag::TIME) {
@@ -371,9 +371,9 @@ fn is_word(code: u8, text: &str) -> bool {
 
 /// A string's text; in an expression it stands in quotes, but not everyone writes them.
 fn unquoted(text: &str) -> String {
-    let mut tokens = Tokens::new(text.as_bytes());
+    let mut tokens = FipaTokens::new(text.as_bytes());
     match (tokens.next().map(|token| token.kind), tokens.next().map(|token| (token.kind, token.at))) {
-        (Ok(Kind::Literal(inner)), Ok((Kind::End, end))) if text.starts_with('"') && text.ends_with('"') => {
+        (Ok(TokenKind::Literal(inner)), Ok((TokenKind::End, end))) if text.starts_with('"') && text.ends_with('"') => {
             debug_assert_eq!(end, text.len());
             inner.into_owned()
         }

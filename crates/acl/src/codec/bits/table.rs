@@ -11,7 +11,7 @@ use super::TableSize;
 
 /// Content of a table entry, as on the wire. A byte-length-encoded string differs from a word of the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Entry {
+pub(super) struct CodeEntry {
     pub is_bytes: bool,
     pub text: Arc<[u8]>,
 }
@@ -21,8 +21,8 @@ pub(super) struct Entry {
 pub(super) struct CodeTable {
     size: TableSize,
     /// By code: the entry, and when it was last used.
-    entries: Vec<Option<(Entry, u64)>>,
-    codes: FxHashMap<Entry, u16>,
+    entries: Vec<Option<(CodeEntry, u64)>>,
+    codes: FxHashMap<CodeEntry, u16>,
     /// Codes that were in use and are free again.
     free: BinaryHeap<Reverse<u16>>,
     uses: u64,
@@ -47,14 +47,14 @@ impl CodeTable {
     }
 
     /// The code of an entry, which counts as its use.
-    pub fn code(&mut self, entry: &Entry) -> Option<u16> {
+    pub fn code(&mut self, entry: &CodeEntry) -> Option<u16> {
         let code = *self.codes.get(entry)?;
         self.touch(code);
         Some(code)
     }
 
     /// The entry with this code, which counts as its use.
-    pub fn entry(&mut self, code: u16) -> Option<Entry> {
+    pub fn entry(&mut self, code: u16) -> Option<CodeEntry> {
         self.touch(code);
         self.entries.get(usize::from(code))?.as_ref().map(|(entry, _)| entry.clone())
     }
@@ -68,7 +68,7 @@ impl CodeTable {
 
     /// Gives an entry the smallest free code. A full table first evicts an eighth of its entries: the least recently
     /// used.
-    pub fn insert(&mut self, entry: Entry) {
+    pub fn insert(&mut self, entry: CodeEntry) {
         if self.codes.contains_key(&entry) {
             return;
         }
@@ -93,7 +93,7 @@ impl CodeTable {
     }
 
     fn evict(&mut self, count: usize) {
-        let used = |(code, place): (usize, &Option<(Entry, u64)>)| Some((place.as_ref()?.1, code));
+        let used = |(code, place): (usize, &Option<(CodeEntry, u64)>)| Some((place.as_ref()?.1, code));
         let mut oldest: Vec<(u64, usize)> = self.entries.iter().enumerate().filter_map(used).collect();
         oldest.sort_unstable();
         for (_, code) in oldest.into_iter().take(count) {
@@ -111,8 +111,8 @@ impl CodeTable {
 mod tests {
     use super::*;
 
-    fn entry(text: &str) -> Entry {
-        Entry { is_bytes: false, text: text.as_bytes().into() }
+    fn entry(text: &str) -> CodeEntry {
+        CodeEntry { is_bytes: false, text: text.as_bytes().into() }
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
     fn bytes_and_words_differ() {
         let mut table = CodeTable::new(TableSize::from_bits(9).expect("a size"));
         table.insert(entry("x"));
-        assert_eq!(table.code(&Entry { is_bytes: true, text: b"x"[..].into() }), None);
+        assert_eq!(table.code(&CodeEntry { is_bytes: true, text: b"x"[..].into() }), None);
         assert!(!table.has_short_codes());
     }
 }

@@ -1,16 +1,18 @@
 //! Messages to bits.
 
-use super::table::{CodeTable, Entry};
+use super::table::{CodeEntry, CodeTable};
 use super::{VERSION, digits, id, tag};
-use crate::codec::expression::{Form, json_head};
-use crate::codec::parameters::{Content, Natively, Outgoing, Parameter, agent_name, agent_parameter_name};
+use crate::codec::expression::{ExpressionForm, json_head};
+use crate::codec::parameters::{
+    CarriedContent, Natively, OutgoingParameters, Parameter, agent_name, agent_parameter_name,
+};
 use crate::limits::RESOLVER_DEPTH_MAX;
 use crate::tokens::{is_bare, write_literal};
 use crate::{AclMessage, Aid, EncodeError, Performative, Value};
 
 const NATIVELY: Natively = Natively { bytes: true, text: |text| !text.contains('\0') };
 
-struct Writer<'a> {
+struct BitsWriter<'a> {
     out: Vec<u8>,
     table: Option<&'a mut CodeTable>,
     /// Growth of the table: true if new words and strings enter it.
@@ -19,8 +21,8 @@ struct Writer<'a> {
 
 //= fipa00069 2.2 Message
 pub(super) fn message(message: &AclMessage, id: u8, table: Option<&mut CodeTable>) -> Result<Vec<u8>, EncodeError> {
-    let outgoing = Outgoing::of(message, NATIVELY)?;
-    let mut writer = Writer { out: Vec::with_capacity(128), table, grows: id == id::TABLE };
+    let outgoing = OutgoingParameters::of(message, NATIVELY)?;
+    let mut writer = BitsWriter { out: Vec::with_capacity(128), table, grows: id == id::TABLE };
     writer.out.extend_from_slice(&[id, VERSION]);
     writer.performative(message.performative)?;
     if let Some(sender) = outgoing.sender() {
@@ -52,7 +54,7 @@ pub(super) fn message(message: &AclMessage, id: u8, table: Option<&mut CodeTable
     Ok(writer.out)
 }
 
-impl Writer<'_> {
+impl BitsWriter<'_> {
     //= fipa00069 2.2 MessageType
     fn performative(&mut self, performative: Performative) -> Result<(), EncodeError> {
         match Performative::FIPA.iter().position(|other| *other == performative) {
@@ -67,15 +69,15 @@ impl Writer<'_> {
 
     /// The content is neither looked up in the table nor added to it. Text is not quoted.
     //= fipa00069 2.4.9
-    fn content(&mut self, content: &Content<'_>) {
+    fn content(&mut self, content: &CarriedContent<'_>) {
         match content {
-            Content::None => {}
-            Content::Text(text) => {
+            CarriedContent::None => {}
+            CarriedContent::Text(text) => {
                 self.out.extend_from_slice(&[Parameter::Content as u8, tag::STRING]);
                 self.out.extend_from_slice(text.as_bytes());
                 self.out.push(0);
             }
-            Content::Bytes(bytes) => {
+            CarriedContent::Bytes(bytes) => {
                 self.out.push(Parameter::Content as u8);
                 self.byte_sequence(bytes);
             }
@@ -163,7 +165,7 @@ impl Writer<'_> {
     /// Writes the code of an entry, if it has one. If not, it may get one for the next time.
     fn known(&mut self, tag: u8, is_bytes: bool, text: &[u8]) -> bool {
         let Some(table) = &mut self.table else { return false };
-        let entry = Entry { is_bytes, text: text.into() };
+        let entry = CodeEntry { is_bytes, text: text.into() };
         match table.code(&entry) {
             Some(code) => {
                 self.out.push(tag);
@@ -198,21 +200,21 @@ impl Writer<'_> {
 
     //= fipa00069 2.2 BinExpression
     fn expression(&mut self, value: &Value, depth: usize) -> Result<(), EncodeError> {
-        match Form::of(value, depth)? {
-            Form::Bare(text) => self.word("a word", &text)?,
-            Form::Number(text) => {
+        match ExpressionForm::of(value, depth)? {
+            ExpressionForm::Bare(text) => self.word("a word", &text)?,
+            ExpressionForm::Number(text) => {
                 self.out.push(tag::NUMBER);
                 digits::write(&mut self.out, &text);
             }
-            Form::Text(text) => self.string(text),
-            Form::List(list) => {
+            ExpressionForm::Text(text) => self.string(text),
+            ExpressionForm::List(list) => {
                 self.out.push(tag::DOWN);
                 for item in list.items() {
                     self.expression(item, depth + 1)?;
                 }
                 self.out.push(tag::UP);
             }
-            Form::Json(json) => {
+            ExpressionForm::Json(json) => {
                 self.out.push(tag::DOWN);
                 self.word("a word", json_head())?;
                 self.string(&json);

@@ -78,7 +78,7 @@ impl<'de> Visitor<'de> for ValueSeed {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut parts = Parts::default();
+        let mut parts = ObjectMembers::default();
         while let Some(key) = map.next_key::<String>()? {
             parts.read(&key, &mut map, self.depth + 1)?;
         }
@@ -139,8 +139,8 @@ impl<'de> Visitor<'de> for FieldsSeed {
 
 /// Members of an object that make a value.
 #[derive(Default)]
-struct Parts {
-    kind: Option<Kind>,
+struct ObjectMembers {
+    kind: Option<JsonKind>,
     args: Option<Vec<Value>>,
     namespace: Option<Symbol>,
     negated: bool,
@@ -153,7 +153,7 @@ struct Parts {
 }
 
 /// Member that tells the kind of the object.
-enum Kind {
+enum JsonKind {
     Value(Value),
     Term(Symbol),
     List(Vec<Value>),
@@ -162,7 +162,7 @@ enum Kind {
     Object(String),
 }
 
-impl Parts {
+impl ObjectMembers {
     fn read<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A, depth: usize) -> Result<(), A::Error> {
         let array = ArraySeed { depth };
         let kind = match key {
@@ -178,16 +178,16 @@ impl Parts {
             "slot" => return set(&mut self.slot, map.next_value()?),
             "fields" => return set(&mut self.fields, map.next_value_seed(FieldsSeed { depth })?),
             "items" => return set(&mut self.items, map.next_value_seed(array)?),
-            "int" => Kind::Value(Value::Int(parse(&map.next_value::<String>()?, "an integer")?)),
-            "num" => Kind::Value(number(map.next_value_seed(ValueSeed { depth })?)?),
-            "bytes" => Kind::Value(Value::from(read_hex(&map.next_value::<String>()?)?)),
-            "atom" => Kind::Value(Value::atom(map.next_value::<Symbol>()?)),
-            "map" => Kind::Value(Value::map(pairs(map.next_value_seed(array)?)?)),
-            "term" => Kind::Term(map.next_value()?),
-            "list" => Kind::List(map.next_value_seed(array)?),
-            "var" => Kind::Var(map.next_value()?),
-            "record" => Kind::Record(map.next_value()?),
-            "object" => Kind::Object(map.next_value()?),
+            "int" => JsonKind::Value(Value::Int(parse(&map.next_value::<String>()?, "an integer")?)),
+            "num" => JsonKind::Value(number(map.next_value_seed(ValueSeed { depth })?)?),
+            "bytes" => JsonKind::Value(Value::from(read_hex(&map.next_value::<String>()?)?)),
+            "atom" => JsonKind::Value(Value::atom(map.next_value::<Symbol>()?)),
+            "map" => JsonKind::Value(Value::map(pairs(map.next_value_seed(array)?)?)),
+            "term" => JsonKind::Term(map.next_value()?),
+            "list" => JsonKind::List(map.next_value_seed(array)?),
+            "var" => JsonKind::Var(map.next_value()?),
+            "record" => JsonKind::Record(map.next_value()?),
+            "object" => JsonKind::Object(map.next_value()?),
             other => return Err(A::Error::custom(format!("no value has a member {other:?}"))),
         };
         set(&mut self.kind, kind)
@@ -204,11 +204,11 @@ impl Parts {
         let (fields, items) = (self.fields.is_some(), self.items.is_some());
         Ok(match self.kind {
             None => return Err(E::custom("an object that says no value")),
-            Some(Kind::Value(value)) => {
+            Some(JsonKind::Value(value)) => {
                 none_of(&[of_term, tail, slot, fields, items])?;
                 value
             }
-            Some(Kind::Term(functor)) => {
+            Some(JsonKind::Term(functor)) => {
                 none_of(&[tail, slot, fields, items])?;
                 let tail = self.annot_tail.map(|tail| match tail {
                     Value::Var(var) => Ok(Annot::Tail(var)),
@@ -219,19 +219,19 @@ impl Parts {
                 let namespace = self.namespace.unwrap_or(sym::DEFAULT);
                 Structure::full(namespace, self.negated, functor, args, annots.collect()).into_value()
             }
-            Some(Kind::List(elements)) => {
+            Some(JsonKind::List(elements)) => {
                 none_of(&[of_term, slot, fields, items])?;
                 Value::list_with_tail(elements, self.tail.unwrap_or(Value::Nil))
             }
-            Some(Kind::Var(name)) => {
+            Some(JsonKind::Var(name)) => {
                 none_of(&[of_term, tail, fields, items])?;
                 Value::Var(Var { name, slot: self.slot.unwrap_or_default() })
             }
-            Some(Kind::Record(name)) => {
+            Some(JsonKind::Record(name)) => {
                 none_of(&[of_term, tail, slot, items])?;
                 Value::record(name, self.fields.unwrap_or_default())
             }
-            Some(Kind::Object(kind)) => {
+            Some(JsonKind::Object(kind)) => {
                 none_of(&[of_term, tail, slot, fields])?;
                 container(&kind, self.items.unwrap_or_default())?
             }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::super::column as columns;
 use super::super::reader::ShapeKind;
 use super::super::tags::{self, column, shape};
-use super::super::texts::{self, Kind, Rows};
+use super::super::texts::{self, Rows, TextKind};
 use super::super::writer::define;
 use super::super::{DecodeError, bits, table, value_in, varint};
 use super::{Decode, Encode, Few, Reader, Result, Writer, any_tagged};
@@ -245,7 +245,7 @@ pub fn term(w: &mut Writer<'_>, name: &str, fields: usize) {
 /// Writes a column of an enum; `name` tells a variant's name if it has no fields.
 pub fn variants<T: Encode>(rows: &[&T], w: &mut Writer<'_>, name: impl Fn(&T) -> Option<&'static str>) {
     match rows.iter().map(|row| name(row)).collect::<Option<Vec<&str>>>() {
-        Some(names) => texts::write(w, &names, Kind::Atom),
+        Some(names) => texts::write(w, &names, TextKind::Atom),
         None if super::constant(rows, w) => {}
         None => super::any(rows, w),
     }
@@ -307,10 +307,10 @@ pub fn read_variants<T: Decode>(
     if tag == column::TABLE {
         return table_of_variants(r, count, out);
     }
-    if !texts::is_texts(tag, Kind::Atom) {
+    if !texts::is_texts(tag, TextKind::Atom) {
         return any_tagged(r, tag, count, out);
     }
-    match texts::read(r, tag, count, Kind::Atom)? {
+    match texts::read(r, tag, count, TextKind::Atom)? {
         Rows::Refs(numbers) => {
             for number in numbers {
                 let name = r.dictionary_text(u64::try_from(number).unwrap_or(u64::MAX))?.text;

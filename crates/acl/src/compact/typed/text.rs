@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::tags::{self, column};
-use super::super::texts::{self, Kind, Rows};
+use super::super::texts::{self, Rows, TextKind};
 use super::{Decode, Encode, Few, Reader, Result, Writer, constant};
 use crate::{Name, Symbol, Text};
 
@@ -100,7 +100,7 @@ fn decode_texts<T: Textual + Decode>(r: &mut Reader<'_>, count: usize, out: &mut
         }
         _ => {}
     }
-    match texts::read(r, tag, count, Kind::Text)? {
+    match texts::read(r, tag, count, TextKind::Text)? {
         Rows::Refs(numbers) => {
             for number in numbers {
                 out.push(T::of_dictionary(r, u64::try_from(number).unwrap_or(u64::MAX))?);
@@ -134,7 +134,7 @@ macro_rules! textual {
                 if !constant(rows, w) {
                     let mut texts = Few::<&str>::new();
                     texts.extend(rows.iter().map(|row| &***row));
-                    texts::write(w, &texts, Kind::Text);
+                    texts::write(w, &texts, TextKind::Text);
                 }
             }
 
@@ -211,10 +211,10 @@ fn decode_atom<T: Atomic>(r: &mut Reader<'_>) -> Result<T> {
 
 fn decode_atoms<T: Atomic + Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<T>) -> Result<()> {
     let tag = r.byte()?;
-    if !texts::is_texts(tag, Kind::Atom) {
+    if !texts::is_texts(tag, TextKind::Atom) {
         return super::any_tagged(r, tag, count, out);
     }
-    match texts::read(r, tag, count, Kind::Atom)? {
+    match texts::read(r, tag, count, TextKind::Atom)? {
         Rows::Refs(numbers) => {
             for number in numbers {
                 out.push(T::of_dictionary(r, u64::try_from(number).unwrap_or(u64::MAX))?);
@@ -243,7 +243,7 @@ macro_rules! atomic {
             }
 
             fn encode_column(rows: &[&Self], w: &mut Writer<'_>) {
-                texts::write(w, &rows.iter().map(|row| row.as_str()).collect::<Vec<&str>>(), Kind::Atom);
+                texts::write(w, &rows.iter().map(|row| row.as_str()).collect::<Vec<&str>>(), TextKind::Atom);
             }
 
             fn pays(items: &[Self]) -> bool {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use whimbrel_platform::store::Survives;
 use whimbrel_store::nats::{Cluster, Nats, Options, Setup, find_server};
 
-use crate::folders::Folder;
+use crate::folders::StoreFolder;
 
 /// If this is set, a test that finds no server fails; otherwise it says that it does nothing.
 const REQUIRED: &str = "WHIMBREL_NATS_REQUIRED";
@@ -14,14 +14,14 @@ const REQUIRED: &str = "WHIMBREL_NATS_REQUIRED";
 /// Servers with a folder of their own.
 pub struct Engine {
     pub cluster: Cluster,
-    _folder: Folder,
+    _folder: StoreFolder,
 }
 
 impl Engine {
     /// Starts servers; `None` if there are none on this machine.
     pub fn start(servers: u8, sync_always: bool) -> Option<Self> {
         let program = program()?;
-        let folder = Folder::new("nats");
+        let folder = StoreFolder::new("nats");
         let setup = Setup { program, servers, dir: folder.path().to_owned(), port: 0, sync_always };
         Some(Self { cluster: Cluster::start(setup).unwrap(), _folder: folder })
     }

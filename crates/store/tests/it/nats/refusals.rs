@@ -74,7 +74,7 @@ fn lost_stream_is_never_recreated() {
     connect(&address).write("key", Revision(0), b"value").unwrap();
     order(&address, &format!("STREAM.PURGE.{name}-COORD"));
     let error = refused(&address, Survives::Nothing);
-    assert!(error.contains("has lost it"), "{error}");
+    assert!(error.contains("no longer has it"), "{error}");
 }
 
 #[test]
