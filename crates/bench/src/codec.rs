@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sizes_are_what_was_asked_for() {
+    fn object_has_requested_size() {
         let figure = |kind, children, name| {
             let metrics = run(kind, children).unwrap();
             metrics.iter().find(|(found, _)| *found == name).and_then(|(_, value)| *value).unwrap()

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_per_second_in_the_middle_of_each_stretch() {
+    fn rates_stand_at_stretch_middles() {
         assert_eq!(rates(&[(0.0, 0.0), (0.5, 100.0), (1.5, 100.0)]), [(0.25, 200.0), (1.0, 0.0)]);
         assert_eq!(rates(&[(0.0, 0.0), (0.0, 10.0)]), []);
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_anything_to_draw_says_so() {
+    fn empty_run_reports_no_picture() {
         let drawn =
             picture(&Study::Chameneos { creatures: 2, meetings: 1 }, AgentLanguage::Native, 1, &StudyResult::default());
         assert!(matches!(drawn, Err(PlotError::Nothing)));

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_run_gets_fewer_points_a_second() {
+    fn long_run_thins_curve_points() {
         let mut curve = Curve::new(CURVE_PERIOD);
         (0..=CURVE_POINTS_MAX).for_each(|amount| curve.add(amount as f64));
         assert_eq!(curve.points.len(), CURVE_POINTS_MAX / 2 + 1);

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn benchmarks_of_both_kinds_come_to_results_and_pictures() {
+    fn both_languages_yield_results_and_pictures() {
         let benches = [
             Study::Ring { workers: 10, tokens: 3, passes: 100 },
             Study::Chameneos { creatures: 5, meetings: 100 },

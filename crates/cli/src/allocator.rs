@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_as_large_and_aligned_as_asked_for() {
+    fn memory_has_requested_size_and_alignment() {
         for (size, align_bits) in
             (1..300).chain([1_024, 1_025, 70_000, 1 << 20]).flat_map(|size| (0..13).map(move |bits| (size, bits)))
         {

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_go_where_they_should_and_the_others_in_turn() {
+    fn agents_spread_over_nodes_in_turn() {
         let seats =
             seats(&[("a", ""), ("b", "n3"), ("c", ""), ("d", "here"), ("e", "there"), ("f", "here"), ("g", "")]);
         let places = place(&seats, 3);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_look_like_nodes_and_are_none_are_told() {
+    fn unknown_host_names_are_reported() {
         let seats =
             seats(&[("a", "n9"), ("b", "n3"), ("c", ""), ("d", "here"), ("e", "n0"), ("f", "n9"), ("g", "nine")]);
         assert_eq!(no_nodes(&seats, 3), ["n0", "n9"]);

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_say_nothing_or_have_no_room_are_left_out() {
+    fn useless_columns_are_left_out() {
         let columns = [
             left("NODE"),
             right("PID").if_room(),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_terminals_act_upon_is_shown_instead() {
+    fn control_characters_are_made_visible() {
         assert_eq!(harmless("red \u{1b}[31m"), "red \\u{1b}[31m");
         assert_eq!(harmless("tea\n"), "tea\\n");
         assert_eq!(harmless("grün 茶"), "grün 茶");

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_is_written_while_the_node_runs() {
+    fn running_node_writes_changes() {
         let scratch = StorageScratch::new();
         let shelving = scratch.open().unwrap();
         shelving.shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_written_when_somebody_has_to_rely_on_it() {
+    fn changes_are_written_on_demand() {
         let scratch = StorageScratch::new();
         let shelving = scratch.open().unwrap();
         for value in [b"one", b"two"] {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_told_and_left_alone() {
+    fn damaged_file_is_reported_and_kept() {
         let scratch = StorageScratch::new();
         scratch.open().unwrap().shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
         let file = scratch.files().pop().unwrap();
@@ -300,7 +300,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_that_others_can_read_is_not_used() {
+    fn readable_folder_is_not_used() {
         use std::os::unix::fs::PermissionsExt;
         let scratch = StorageScratch::new();
         fs::set_permissions(scratch.0.path(), fs::Permissions::from_mode(0o755)).unwrap();

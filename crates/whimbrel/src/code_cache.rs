@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_found_by_the_next_process() {
+    fn cached_code_survives_process() {
         let scratch = Scratch::new();
         let cache = CodeCache::open(scratch.path()).unwrap();
         assert_eq!(cache.find(code(1), Form::Module), None);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_the_longest_time_goes() {
+    fn least_recently_used_code_goes() {
         let scratch = Scratch::new();
         let cache = CodeCache { bytes_max: 100, ..CodeCache::at(scratch.path().to_owned()) };
         let long_ago = |number: u64| SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number);
@@ -252,7 +252,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_that_others_can_write_is_none() {
+    fn writable_folder_is_refused() {
         use std::os::unix::fs::PermissionsExt;
         let scratch = Scratch::new();
         let folder = scratch.path().join("cache");

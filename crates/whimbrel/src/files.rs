@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_find_what_is_in_a_societys_folders_by_one_name() {
+    fn requested_paths_stay_plain_and_inside() {
         let (folder, sources) = society();
         for name in ["a.asl", "b.asl", "agents/b.asl", "agents\\b.asl"] {
             assert!(sources.find_inside(name).is_some_and(|file| file.is_file()), "{name}");
@@ -310,7 +310,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_file_that_is_longer_than_it_says_is_not_read_to_its_end() {
+    fn oversized_pseudo_file_is_not_read() {
         let path = Path::new("/proc/self/status");
         assert_eq!(std::fs::metadata(path).unwrap().len(), 0);
         assert!(matches!(read_bytes(path, 10), Err(ReadError::TooBig { bytes: 11, bytes_max: 10, .. })));

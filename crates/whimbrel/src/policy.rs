@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_read_and_what_is_wrong_has_its_place() {
+    fn policy_errors_have_places() {
         let text = "# comment\n[[allow]]\nwho = \"stranger\"\nsend = [\"seller*\", \"df\"]\n\n[[deny]]\nwho = \"node:n3\"\nkill = \"*\"\n";
         assert_eq!(parse(text, Path::new("p.toml")).unwrap().rules(), 2);
         assert_eq!(parse("", Path::new("p.toml")).unwrap(), Policy::DEFAULT);

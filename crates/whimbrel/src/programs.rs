@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn what_strangers_say_of_files_is_looked_for_in_the_societys_folder_alone() {
+    fn foreign_paths_stay_in_folder() {
         let scratch = society();
         let sources = || Sources::new(&scratch.path().join("society"), []);
         let code_of = |file: &Path| {

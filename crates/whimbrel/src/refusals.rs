@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_late_sees_the_newest_and_how_many_there_were_before() {
+    fn late_watcher_sees_newest_and_count() {
         let refusals = Arc::new(Refusals::new(None));
         let folding = Folding::default;
         refuse(&refusals, 0, 3);

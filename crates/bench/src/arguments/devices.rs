@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_a_number_and_a_count() {
+    fn share_parses_first_and_count() {
         assert_eq!(share("100+20"), Ok((100, 20)));
         assert!(["", "1", "+1", "1+", "1+x", "-1+1"].iter().all(|text| share(text).is_err()));
     }

@@ -182,13 +182,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5_000))]
         #[test]
-        fn it_says_what_trying_all_orders_says(history in histories()) {
+        fn verdict_matches_exhaustive_search(history in histories()) {
             prop_assert_eq!(violation(&history).is_none(), has_order(&history, INITIAL), "{:?}", violation(&history));
         }
     }
 
     #[test]
-    fn an_old_value_after_a_new_one_is_found() {
+    fn stale_read_is_violation() {
         use OperationKind::{Read, Write};
         let mut history =
             vec![operation(1, Some(2), Write(1)), operation(3, Some(4), Write(2)), operation(5, Some(6), Read(2))];

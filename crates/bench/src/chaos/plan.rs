@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_plan_is_said_with_its_place() {
+    fn plan_fault_names_its_place() {
         wrong("[run]\nseed = 1\n", "", "missing field `society`");
         wrong(&with("nodse = 3\n"), "nodse", "unknown field `nodse`, expected one of");
         wrong(&with("nodes = 12\n"), "[society]", "from 1 to 9");

@@ -149,7 +149,7 @@ mod tests {
         [[fault]]\nkind = \"kill\"\ntarget = \"s2\"\nat = \"9s\"\n";
 
     #[test]
-    fn a_seed_makes_the_same_faults_each_time_and_another_one_others() {
+    fn seed_determines_faults() {
         let plan = Plan::parse(PLAN).unwrap();
         let blows = schedule(&plan, 7);
         assert_eq!(blows, schedule(&plan, 7));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_limited_is_no_longer() {
+    fn limited_run_ends_in_time() {
         let text = PLAN.replace("together = 2", "for = \"10s\"").replace("times = 50", "");
         let blows = schedule(&Plan::parse(&text).unwrap(), 1);
         assert!(blows.len() > 3 && blows.iter().all(|blow| blow.at <= Duration::from_secs(10)), "{blows:?}");

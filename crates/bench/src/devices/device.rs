@@ -384,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_where_another_one_says_that_it_is() {
+    fn redirect_yields_node_address() {
         let known = "127.0.0.1:8420".parse().unwrap();
         let at = |text| door_at(text, known).map(|at| at.to_string()).ok();
         assert_eq!((at(":40001"), at("10.0.0.2:80")), (Some("127.0.0.1:40001".into()), Some("10.0.0.2:80".into())));
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_known_again_and_no_other_is_taken_for_it() {
+    fn state_is_recognised_exactly() {
         let state = state_of(7, 3, 256);
         assert_eq!((state.len(), number_in(&state, 3)), (256, Some(7)));
         assert_eq!(number_in(&state, 4), None, "another device's");

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_are_of_each_figure_and_ratios_of_the_same_society() {
+    fn medians_and_ratios_stay_per_society() {
         let runs = [3.0, 1.0, 2.0].map(|value| vec![("messages_per_s", Some(value)), ("frames_per_message", None)]);
         assert_eq!(medians(&runs), vec![("messages_per_s", Some(2.0)), ("frames_per_message", None)]);
         assert_eq!(medians(&[]), Vec::new());

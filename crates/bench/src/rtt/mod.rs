@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_nodes_heard_is_added_up() {
+    fn round_trips_of_nodes_add_up() {
         let one = RoundTrips { ms: vec![1.0, 3.0], lost: 1, begun_ns: 500, ended_ns: 1_000, peak_bytes: 1e6 };
         let other = RoundTrips { ms: vec![2.0, 6.0], lost: 0, begun_ns: 0, ended_ns: 2_000_000_000, peak_bytes: 2e6 };
         let metrics = figures(vec![one, other], 4.0);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sender_sends_more_the_fewer_there_are() {
+    fn fewer_senders_send_more_each() {
         assert_eq!([1, 2, 256, 4_096].map(|pairs| Rtt { pairs, ..asked() }.messages()), [512, 256, 2, 2]);
     }
 }

@@ -291,7 +291,7 @@ mod tests {
     use crate::rtt::tests::asked;
 
     #[test]
-    fn the_two_of_a_pair_live_on_different_nodes_and_every_node_has_its_share() {
+    fn pairs_spread_over_nodes() {
         let what = Rtt { pairs: 8, nodes: 4, ..asked() };
         for pair in 1..=8 {
             assert_ne!(what.node_of_sender(pair), what.node_of_receiver(pair));

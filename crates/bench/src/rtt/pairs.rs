@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_the_length_asked_for_and_differ() {
+    fn texts_differ_and_have_length() {
         let (mut one, mut other) = (RandomText::new(0), RandomText::new(1));
         let texts = [one.text("25 ", 65_536), one.text("25 ", 65_536), other.text("25 ", 65_536)];
         for text in &texts {

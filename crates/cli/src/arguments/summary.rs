@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_listed_once_and_in_eighty_columns() {
+    fn help_lists_each_command_once() {
         let help = with_summary(CommandLine::command()).render_help().to_string();
         for command in CommandLine::command().get_subcommands() {
             let line = format!("\n  {} ", command.get_name());

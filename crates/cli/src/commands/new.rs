@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_typed_is_quoted_if_it_must_be() {
+    fn shown_command_is_quoted_if_needed() {
         assert_eq!(quoted("a/my-garden"), "a/my-garden");
         assert_eq!(quoted("my gardens/a"), "'my gardens/a'");
         assert_eq!(quoted("ada's/a"), r"'ada'\''s/a'");

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_a_message_is_a_term_unless_it_says_its_language() {
+    fn message_text_defaults_to_term() {
         let said = |text: &str| parse(text.as_bytes()).expect("a message").content;
         let order = Value::term("order", [Value::atom("milk")]);
         assert_eq!(said("(inform :content \"order(milk)\")"), order);

@@ -14,7 +14,7 @@ fn advise(more: &[&str]) -> Seen {
 }
 
 #[test]
-fn a_link_that_is_none_yet_is_told() {
+fn advice_accepts_described_link() {
     let Seen { out, err, code } = advise(&["--mbit", "10", "--rtt", "2ms"]);
     assert_eq!((&*out, &*err, code), ("go: 17 ms; asking would take 200 ms (12.1x)\n", "", Some(0)));
     let Seen { out, .. } = advise(&["--mbit", "10000", "--rtt", "0.05ms", "--state", "1000000"]);

@@ -92,7 +92,7 @@ fn an_interrupt_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_program_in_c_becomes_an_agent() {
+fn c_program_becomes_agent() {
     let scratch = Scratch::with(&[("greeter.c", GREETER_C)]);
     let seen = scratch.run(&["agent", "build", "greeter.c"]);
     if tools_are_missing(&seen) {
@@ -107,7 +107,7 @@ fn a_program_in_c_becomes_an_agent() {
 }
 
 #[test]
-fn a_program_in_assemblyscript_that_waits_is_prepared_for_it() {
+fn waiting_assemblyscript_program_is_instrumented() {
     let scratch = Scratch::with(&[("greeter.ts", GREETER_TS)]);
     let seen = scratch.run(&["agent", "build", "greeter.ts", "-o", "g"]);
     if tools_are_missing(&seen) {
@@ -146,7 +146,7 @@ fn a_cargo_package_becomes_an_agent() {
 }
 
 #[test]
-fn what_no_node_can_run_is_no_agent() {
+fn unrunnable_module_is_refused() {
     let import = "(module (import \"env\" \"open\" (func $open)) (memory (export \"memory\") 1)
                    (func (export \"whim_abi\") (result i32) (call $open) (i32.const 1)))";
     let nothing = "(module (memory (export \"memory\") 1))";

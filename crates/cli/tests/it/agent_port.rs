@@ -152,7 +152,7 @@ impl Auditor for Names {
 }
 
 #[test]
-fn who_was_refused_is_recorded_as_the_policy_calls_them() {
+fn refusals_record_policy_names() {
     let names = Arc::<Names>::default();
     let (platform, port) = open_audited(Platform::builder(), Some(Arc::clone(&names) as Arc<dyn Auditor>));
     let mut eve = Client::with_agent(&port, Framing::Json, "eve");
@@ -171,7 +171,7 @@ fn who_was_refused_is_recorded_as_the_policy_calls_them() {
 }
 
 #[test]
-fn hostile_bytes_close_that_connection_only_and_are_counted() {
+fn hostile_bytes_close_only_their_connection() {
     let (platform, port) = open(Platform::builder());
     let mut good = Client::with_agent(&port, Framing::Compact, "good");
     let long_hello = [&(SESSION_HELLO_BYTES_MAX as u32 + 1).to_be_bytes()[..], &[b'{'; 100]].concat();
@@ -206,7 +206,7 @@ fn hostile_bytes_close_that_connection_only_and_are_counted() {
 }
 
 #[test]
-fn names_that_were_never_heard_cost_their_principal_its_connection() {
+fn unknown_names_close_their_connection() {
     let (platform, port) = open(Platform::builder());
     let mut client = Client::with_agent(&port, Framing::Json, "inventor");
     // Written by hand: what this process has a name for is not new to it.
@@ -249,7 +249,7 @@ impl Agent for Fountain {
 }
 
 #[test]
-fn a_client_that_does_not_read_slows_its_senders_down_and_misses_nothing() {
+fn slow_client_slows_senders_without_loss() {
     const MESSAGES: i64 = 3_000;
     let (platform, port) = open(Platform::builder().mailbox_limits(100, 100_000));
     let mut client = Client::with_agent(&port, Framing::Compact, "slow");
@@ -291,7 +291,7 @@ fn stuck(platform: &Platform, port: &AgentPort, lease_ms: u64) -> Client {
 }
 
 #[test]
-fn a_session_that_is_over_goes_though_its_client_does_not_read() {
+fn ended_session_closes_despite_unread_frames() {
     let (platform, port) = open(Platform::builder().mailbox_limits(200, 1_000));
     let client = stuck(&platform, &port, 3_000);
     wait_until(|| port.status().is_empty());
@@ -301,7 +301,7 @@ fn a_session_that_is_over_goes_though_its_client_does_not_read() {
 }
 
 #[test]
-fn a_connection_that_is_stuck_does_not_hold_up_the_next() {
+fn stuck_connection_delays_no_other() {
     let (platform, port) = open(Platform::builder().mailbox_limits(200, 1_000));
     let old = stuck(&platform, &port, 60_000);
     let Welcome { session, secret, .. } = old.welcome.clone();
@@ -318,7 +318,7 @@ fn a_connection_that_is_stuck_does_not_hold_up_the_next() {
 }
 
 #[test]
-fn strangers_who_are_one_too_many_are_counted() {
+fn excess_strangers_are_counted() {
     let (platform, port) = open(Platform::builder());
     let strangers: Vec<TcpStream> = (0..300).map_while(|_| TcpStream::connect(port.address()).ok()).collect();
     wait_until(|| port.refusals().of(RefusalReason::TooMany) == strangers.len() as u64 - 256);
@@ -339,7 +339,7 @@ impl Agent for Snail {
 }
 
 #[test]
-fn a_client_that_sends_to_somebody_slow_is_held_up_by_its_credit() {
+fn credit_slows_sender_to_slow_receiver() {
     let (platform, port) = open(Platform::builder().mailbox_limits(20, 100_000));
     let (told, hears) = mpsc::channel();
     platform.spawn("amy", Snail(told)).expect("a free name");
@@ -394,7 +394,7 @@ fn burst_beyond_credit_is_read_later() {
 }
 
 #[test]
-fn receivers_are_credited_and_crowded_one_by_one() {
+fn credit_and_crowding_are_per_receiver() {
     const NAMES: usize = 40;
     let (platform, port) = open(Platform::builder().mailbox_limits(10, 100_000));
     let (told, hears) = mpsc::channel();
@@ -428,7 +428,7 @@ fn receivers_are_credited_and_crowded_one_by_one() {
 }
 
 #[test]
-fn a_newer_connection_takes_the_session_over() {
+fn newer_connection_takes_over_session() {
     let (platform, port) = open(Platform::builder());
     let mut old = Client::with_agent(&port, Framing::Json, "bob");
     let Welcome { session, secret, .. } = old.welcome.clone();

@@ -5,7 +5,7 @@ use crate::Seen;
 use crate::{Scratch, run_in};
 
 #[test]
-fn a_picture_is_drawn_into_a_new_folder() {
+fn picture_is_drawn_into_new_folder() {
     let scratch = Scratch::new();
     let seen = run_in(&scratch.0, &["bench", "chameneos", "--meetings", "50", "--json", "--plot", "out/pictures"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
@@ -16,7 +16,7 @@ fn a_picture_is_drawn_into_a_new_folder() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told_before_the_work() {
+fn unusable_folder_is_reported_first() {
     let scratch = Scratch::with(&[("taken", "a file")]);
     // As it stands this would take an hour.
     let seen = run_in(&scratch.0, &["bench", "ring", "--passes", "100000000000", "--plot", "taken"]);
@@ -54,7 +54,7 @@ fn messages_cross_processes_in_every_scenario() {
 }
 
 #[test]
-fn programs_at_the_agent_port_ask_and_are_answered() {
+fn agent_port_programs_get_answers() {
     let scratch = Scratch::new();
     for (frames, in_flight) in [("json", "1"), ("compact", "200")] {
         let arguments = ["bench", "sessions", "--sessions", "3", "--messages", "500", "--json"];
@@ -70,7 +70,7 @@ fn programs_at_the_agent_port_ask_and_are_answered() {
 }
 
 #[test]
-fn senders_and_receivers_of_one_and_of_three_nodes_have_all_their_answers() {
+fn pairs_get_all_answers_across_nodes() {
     let scratch = Scratch::new();
     for (nodes, level) in [("1", "open"), ("3", "authenticated")] {
         let arguments = ["bench", "rtt", "--pairs", "7", "--limit", "300", "--messages", "4", "--json"];
@@ -93,7 +93,7 @@ fn senders_and_receivers_of_one_and_of_three_nodes_have_all_their_answers() {
 }
 
 #[test]
-fn societies_that_are_kept_are_compared_with_those_that_are_not() {
+fn durable_societies_are_compared_with_volatile() {
     let scratch = Scratch::new();
     let arguments = ["bench", "durability", "--rounds", "1", "--levels", "volatile,local", "--json"];
     let ring = ["--workers", "5", "--tokens", "3", "--passes", "4"];
@@ -115,7 +115,7 @@ fn societies_that_are_kept_are_compared_with_those_that_are_not() {
 
 #[test]
 #[cfg(feature = "nats")]
-fn a_society_is_measured_on_three_servers_that_go_afterwards() {
+fn benchmark_starts_and_stops_three_servers() {
     let Some(program) = crate::engine::program() else { return };
     let scratch = Scratch::new();
     let seen: crate::Seen = crate::whimbrel()
@@ -134,7 +134,7 @@ fn a_society_is_measured_on_three_servers_that_go_afterwards() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn devices_find_the_states_that_they_were_told_are_safe() {
+fn devices_find_acknowledged_states() {
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "40", "--ops", "100", "--seconds", "3", "--every", "1"];
     let seen = run_in(&scratch.0, &[arguments.as_slice(), &["--folder", ".", "--json", "--plot", "pictures"]].concat());
@@ -158,7 +158,7 @@ fn devices_find_the_states_that_they_were_told_are_safe() {
 /// them.
 #[cfg(target_os = "linux")]
 #[test]
-fn devices_come_back_to_a_gateway_that_was_killed_and_what_they_lost_is_counted() {
+fn killed_gateway_losses_are_counted() {
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "20", "--ops", "50", "--seconds", "6", "--every", "2"];
     let seen = run_in(
@@ -173,7 +173,7 @@ fn devices_come_back_to_a_gateway_that_was_killed_and_what_they_lost_is_counted(
 }
 
 #[test]
-fn gateways_share_a_port_and_more_devices_than_there_are_files_are_refused() {
+fn shared_port_gateways_refuse_excess_devices() {
     let scratch = Scratch::new();
     let run = |more: &[&str]| {
         run_in(&scratch.0, &[&["bench", "devices", "--volatile", "--json", "--folder", "."], more].concat())
@@ -189,7 +189,7 @@ fn gateways_share_a_port_and_more_devices_than_there_are_files_are_refused() {
 /// Each device comes back to any of the processes, and finds its state all the same.
 #[cfg(target_os = "linux")]
 #[test]
-fn devices_of_several_gateways_find_the_states_that_they_were_told_are_safe() {
+fn several_gateways_keep_acknowledged_states() {
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "60", "--ops", "60", "--seconds", "2", "--gateways", "3"];
     let seen = run_in(&scratch.0, &[arguments.as_slice(), &["--volatile", "--folder", ".", "--json"]].concat());
@@ -202,7 +202,7 @@ fn devices_of_several_gateways_find_the_states_that_they_were_told_are_safe() {
 /// Acknowledged states outlive the process that acknowledged them: other gateways take its devices over.
 #[cfg(all(target_os = "linux", feature = "nats"))]
 #[test]
-fn devices_of_a_gateway_that_was_killed_find_their_states_with_the_others() {
+fn killed_gateway_states_survive_elsewhere() {
     let Some(server) = super::engine::program() else { return };
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "30", "--ops", "30", "--seconds", "12", "--gateways", "3"];

@@ -43,7 +43,7 @@ fn left(scratch: &Scratch, pid: u32) -> Vec<String> {
 }
 
 #[test]
-fn nodes_and_servers_are_killed_and_nothing_is_lost() {
+fn killed_nodes_and_servers_lose_nothing() {
     if program().is_none() {
         return;
     }
@@ -91,7 +91,7 @@ fn what_is_violated_is_said() {
 }
 
 #[test]
-fn it_can_be_interrupted_and_leaves_nothing() {
+fn interrupted_chaos_leaves_nothing() {
     if program().is_none() {
         return;
     }
@@ -110,7 +110,7 @@ fn it_can_be_interrupted_and_leaves_nothing() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_carried_out_is_refused_before_anything_is_started() {
+fn impossible_plan_is_refused_before_start() {
     let scratch = Scratch::with(&[
         ("c.asl", "!go. +!go <- .wait(1000)."),
         ("wrong.toml", "[society]\nproject = \"c.asl\"\n\n[[fault]]\nkind = \"kill\"\ntarget = \"n7\"\nat = \"1s\"\n"),
@@ -193,7 +193,7 @@ times = 0
 "#;
 
 #[test]
-fn networks_clocks_and_disks_fail_and_nothing_is_lost() {
+fn network_clock_disk_faults_lose_nothing() {
     if program().is_none() {
         return;
     }
@@ -218,7 +218,7 @@ fn networks_clocks_and_disks_fail_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_node_s_clock_is_wrong_for_a_while_and_its_waits_are_not() {
+fn wrong_clock_leaves_waits_right() {
     let plan = "society = { project = \"c.asl\", store = \"folder\" }\nrun = { for = \"5s\" }\n\
         [[fault]]\nkind = \"clock-step\"\ntarget = \"n1\"\nby = \"-24h\"\nat = \"1s\"\nfor = \"2s\"\n\
         [end]\ntell = \"enough\"\nto = \"c\"\n";

@@ -3,7 +3,7 @@
 use super::Scratch;
 
 #[test]
-fn all_errors_of_all_programs_are_shown() {
+fn check_shows_all_errors() {
     let scratch = Scratch::with(&[
         ("two.mas2j", "MAS two { agents: a; b; missing; }"),
         ("a.asl", "!go.\n+!go <- .print(\"x\"\n.\n+!h <- .prnt(1).\n"),
@@ -19,7 +19,7 @@ fn all_errors_of_all_programs_are_shown() {
 }
 
 #[test]
-fn java_classes_are_named_with_what_to_use_instead() {
+fn java_classes_get_replacement_hints() {
     let scratch =
         Scratch::with(&[("room.mas2j", "MAS room {\n  environment: RoomEnv(3)\n  agents: a;\n}"), ("a.asl", "p.")]);
     let seen = scratch.run(&["check", "room.mas2j"]);
@@ -32,7 +32,7 @@ fn java_classes_are_named_with_what_to_use_instead() {
 }
 
 #[test]
-fn what_is_odd_however_often_is_no_error() {
+fn warnings_alone_are_no_error() {
     let many: String = (0..1000).map(|n| format!("+!g{n} <- .prin(1).\n")).collect();
     let scratch = Scratch::with(&[("a.asl", &format!("!go.\n+!go <- .stopMAS.\n{many}"))]);
     let seen = scratch.run(&["check", "a.asl"]);
@@ -42,7 +42,7 @@ fn what_is_odd_however_often_is_no_error() {
 }
 
 #[test]
-fn a_module_that_is_not_built_yet_is_asked_for() {
+fn check_asks_for_unbuilt_module() {
     let scratch = Scratch::with(&[("two.mas2j", "MAS two { agents: a a.wasm; }")]);
     let seen = scratch.run(&["check", "two.mas2j"]);
     assert!(
@@ -60,7 +60,7 @@ fn the_checked_are_counted() {
 }
 
 #[test]
-fn policies_are_checked_with_the_place_of_what_is_wrong() {
+fn policy_faults_name_their_place() {
     let scratch = Scratch::with(&[
         ("good.toml", "[[allow]]\nwho = \"stranger\"\nsend = \"seller*\"\n"),
         ("bad.toml", "[[deny]]\nwho = \"strangers\"\nsend = \"*\"\n"),

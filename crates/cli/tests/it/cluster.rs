@@ -180,7 +180,7 @@ fn assert_balanced(nodes: &Nodes) {
 
 /// Load of a node by agents with short turns, and by one whose turns last until its worker continues without it.
 #[test]
-fn it_is_known_which_partitions_keep_a_node_busy() {
+fn load_names_busy_partitions() {
     const BURNER: &str = "sum(0, 0). sum(N, S) :- N > 0 & sum(N-1, T) & S = T+N. !burn. +!burn <- ?sum(N, _); !!burn.";
     let (short, long) = (BURNER.replace("sum(N, _)", "sum(20, _)"), BURNER.replace("sum(N, _)", "sum(20000, _)"));
     for burner in [&short, &long] {
@@ -213,7 +213,7 @@ fn a_society_runs_on_two_nodes() {
 }
 
 #[test]
-fn partitions_pass_from_node_to_node_while_their_agents_work() {
+fn moving_partitions_keep_agents_working() {
     let mut nodes = Nodes::new(&sums(), 3);
     nodes.serve(0, 0..PARTITIONS);
     pass_round(&mut nodes);
@@ -223,7 +223,7 @@ fn partitions_pass_from_node_to_node_while_their_agents_work() {
 
 /// The word that an agent begins may come after its partition has passed on: nobody else has that agent for that.
 #[test]
-fn what_the_server_before_says_late_is_no_other_agent() {
+fn late_words_of_former_server_are_harmless() {
     let mut nodes = Nodes::new(&sums(), 1);
     nodes.serve(0, 0..PARTITIONS);
     let late = News::Agents(vec![("counter".into(), AgentKind::AgentSpeak)]);
@@ -250,7 +250,7 @@ fn in_rust(count: usize) -> Nodes {
 }
 
 #[test]
-fn partitions_pass_from_node_to_node_with_agents_written_in_rust() {
+fn partitions_move_with_rust_agents() {
     let mut nodes = in_rust(3);
     nodes.serve(0, 0..PARTITIONS);
     pass_round(&mut nodes);
@@ -260,7 +260,7 @@ fn partitions_pass_from_node_to_node_with_agents_written_in_rust() {
 }
 
 #[test]
-fn agents_written_in_rust_are_created_where_their_names_are_served_and_go_on_when_nodes_die() {
+fn rust_agents_survive_node_death() {
     for seed in 0..4_u64 {
         let mut nodes = in_rust(2);
         nodes.serve(0, 0..PARTITIONS / 2);
@@ -272,7 +272,7 @@ fn agents_written_in_rust_are_created_where_their_names_are_served_and_go_on_whe
 }
 
 #[test]
-fn nodes_die_and_others_go_on_with_their_agents() {
+fn dead_nodes_agents_continue_elsewhere() {
     for seed in 0..4_u64 {
         let mut nodes = Nodes::new(&sums(), 2);
         nodes.serve(0, 0..PARTITIONS / 2);
@@ -306,7 +306,7 @@ born(0).
 const CHILD: &str = "+!greet(N)[source(M)] <- .send(M, tell, hello(N)).";
 
 #[test]
-fn agents_are_created_on_the_nodes_that_serve_their_names() {
+fn agents_are_created_at_their_partition() {
     let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
     nodes.serve(0, 0..PARTITIONS / 2);
     nodes.serve(1, PARTITIONS / 2..PARTITIONS);
@@ -320,7 +320,7 @@ fn agents_are_created_on_the_nodes_that_serve_their_names() {
 }
 
 #[test]
-fn agents_that_are_created_while_nobody_serves_their_partition_wait_for_that() {
+fn creation_waits_for_unserved_partition() {
     let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
     let mother = nodes.nodes[0].platform.partition_of("mother").expect("it is a cluster").0;
     nodes.serve(0, [mother]);
@@ -397,7 +397,7 @@ const ECHO: &str = "+!pass(Name, N) <- .send(Name, achieve, greet(N)).";
 const GUEST: &str = "+!greet(N) <- .send(mother, tell, hello(N)).";
 
 #[test]
-fn agents_that_are_not_kept_are_written_to_from_other_nodes() {
+fn volatile_agents_get_remote_messages() {
     let files = [("sums.mas2j", ECHOES), ("mother.asl", HOST), ("echo.asl", ECHO), ("child.asl", GUEST)];
     let mut nodes = Nodes::new(&files, 2);
     let mother = nodes.nodes[0].platform.partition_of("mother").expect("it is a cluster").0;
@@ -418,7 +418,7 @@ const LEDGER: &str = "
 ";
 
 #[test]
-fn messages_of_agents_that_go_on_elsewhere_do_not_overtake_the_word_of_it() {
+fn messages_do_not_overtake_move_news() {
     let mut nodes = Nodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 2);
     let ledger = nodes.nodes[0].platform.partition_of("ledger").expect("it is a cluster").0;
     let others: Vec<u16> = (0..PARTITIONS).filter(|index| *index != ledger).collect();
@@ -438,7 +438,7 @@ const SLEEPERS: &str = "MAS sleepers { agents: sleeper; }";
 const SLEEPER: &str = "!sleep. +!sleep <- .wait(6000); .print(awake).";
 
 #[test]
-fn waits_go_on_while_agents_pass_from_node_to_node() {
+fn waits_continue_across_moves() {
     let mut nodes = Nodes::new(&[("sums.mas2j", SLEEPERS), ("sleeper.asl", SLEEPER)], 2);
     nodes.serve(0, 0..PARTITIONS);
     nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(20));
@@ -513,7 +513,7 @@ impl Links for Wire {
 
 /// The receiver lives on: the next server of its partition gets the message, and its sender sees no failure.
 #[test]
-fn what_a_closing_link_does_not_take_is_said_again_to_the_next_server() {
+fn closing_link_messages_are_resent() {
     let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
     let memory = Arc::new(Memory::new(PARTITIONS));
     let mut society = Society::open(&scratch.0.join("sender.asl")).expect("it is right");
@@ -539,7 +539,7 @@ fn what_a_closing_link_does_not_take_is_said_again_to_the_next_server() {
 
 /// Whoever hears a message of an agent before he hears who serves its partition does not take it, and nobody says it again.
 #[test]
-fn others_hear_who_serves_a_partition_before_they_hear_its_agents() {
+fn partition_owner_is_announced_before_messages() {
     let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
     let memory = Arc::new(Memory::new(PARTITIONS));
     let start = |wire: &Arc<Wire>, epoch: u64| {
@@ -573,7 +573,7 @@ fn others_hear_who_serves_a_partition_before_they_hear_its_agents() {
 
 /// A node that others took for dead ends while they are still linked with it.
 #[test]
-fn agents_of_a_node_that_ends_have_not_ended() {
+fn ended_node_does_not_end_agents() {
     let mut nodes = Nodes::new(&sums(), 2);
     nodes.serve(1, 0..PARTITIONS);
     let exists = |nodes: &Nodes| nodes.nodes[0].platform.services().exists(Aid::local("counter"));
@@ -604,7 +604,7 @@ fn apart(nodes: &Nodes, names: &[&str]) -> Vec<u16> {
 }
 
 #[test]
-fn who_creates_an_agent_of_a_name_that_is_taken_elsewhere_hears_of_it() {
+fn remote_name_conflict_reaches_creator() {
     let files = [("sums.mas2j", TWINS), ("mother.asl", PARENT), ("uncle.asl", PARENT), ("child.asl", "idle.")];
     let mut nodes = Nodes::new(&files, 3);
     let theirs = apart(&nodes, &["child", "mother", "uncle"]);
@@ -628,7 +628,7 @@ fn who_creates_an_agent_of_a_name_that_is_taken_elsewhere_hears_of_it() {
 }
 
 #[test]
-fn who_creates_an_agent_that_cannot_be_made_elsewhere_hears_of_it() {
+fn remote_creation_failure_reaches_creator() {
     let files = [("sums.mas2j", "MAS one { agents: mother; }"), ("mother.asl", PARENT), ("child.asl", "idle.")];
     let mut nodes = Nodes::new(&files, 2);
     let theirs = apart(&nodes, &["child", "mother"]);
@@ -642,7 +642,7 @@ fn who_creates_an_agent_that_cannot_be_made_elsewhere_hears_of_it() {
 }
 
 #[test]
-fn an_agent_that_is_killed_on_its_way_between_nodes_ends() {
+fn killed_agent_ends_while_moving() {
     for (yields, kills) in [(0, 0), (0, 1), (0, 2)] {
         let files = [("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")];
         let mut nodes = Nodes::new(&files, 3);
@@ -664,7 +664,7 @@ fn an_agent_that_is_killed_on_its_way_between_nodes_ends() {
 }
 
 #[test]
-fn who_ends_an_agent_is_told_when_that_is_written() {
+fn kill_is_answered_once_persisted() {
     let mut nodes =
         Nodes::new(&[("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")], 2);
     nodes.serve(0, 0..PARTITIONS);
@@ -694,7 +694,7 @@ fn who_ends_an_agent_is_told_when_that_is_written() {
 /// The agent has stopped, to continue on another node, while its node still writes how long it served the partition.
 /// This node does not answer a request to end the agent, so the caller does not wait for it.
 #[test]
-fn who_ends_an_agent_whose_partition_passes_on_does_not_wait_for_the_node_before() {
+fn kill_skips_former_partition_owner() {
     let files = [("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")];
     let mut nodes = Nodes::new(&files, 1);
     nodes.serve(0, 0..PARTITIONS);
@@ -723,7 +723,7 @@ fn who_ends_an_agent_whose_partition_passes_on_does_not_wait_for_the_node_before
 }
 
 #[test]
-fn a_clone_is_made_where_its_name_is_served() {
+fn clone_is_made_at_its_partition() {
     let count = "count(1).\n+!tell <- -+count(2); ?count(N); .print(\"at \", N).";
     let mut nodes = Nodes::new(&[("sums.mas2j", "MAS one { agents: mother; }"), ("mother.asl", count)], 2);
     let theirs = apart(&nodes, &["child", "mother"]);

@@ -62,7 +62,7 @@ const TRIP: &str = "
 const GREETING: (&str, &str) = ("parts/greeting.asl", "+!greet(N) <- .print(\"hello from \", N).\n");
 
 #[test]
-fn a_plan_with_what_it_includes_goes_where_no_file_is() {
+fn program_travels_with_its_includes() {
     let scratch = scratch(&[("trip.asl", TRIP), GREETING]);
     let visit = |more: &[&str]| {
         let (away, home) = Host::run(&scratch, "trip.asl").joined(&scratch, more);
@@ -84,7 +84,7 @@ fn a_plan_with_what_it_includes_goes_where_no_file_is() {
 }
 
 #[test]
-fn a_node_with_a_policy_takes_code_that_it_permits() {
+fn policy_admits_permitted_code() {
     let scratch = scratch(&[("trip.asl", TRIP), GREETING]);
     let policy = |rules: &str| std::fs::write(scratch.0.join("away/policy.toml"), rules).expect("it can be written");
     let guarded = ["--policy", "policy.toml", "--audit", "audit.jsonl", "--code-cache", "off"];
@@ -121,7 +121,7 @@ const GUIDE: &str = "
 
 #[cfg(feature = "wasm")]
 #[test]
-fn a_module_goes_where_no_file_is_and_is_compiled_there_once() {
+fn travelling_module_is_compiled_once() {
     let scratch = scratch(&[("tour.mas2j", TOUR), ("guide.asl", GUIDE)]);
     let module = super::examples::repository().join("guest/examples/traveller-rust.wasm");
     if std::fs::copy(&module, scratch.0.join("home/traveller.wasm")).is_err() {

@@ -20,7 +20,7 @@ fn scratch() -> Scratch {
 }
 
 #[test]
-fn a_message_goes_through_all_encodings_and_comes_back() {
+fn message_survives_all_encodings() {
     let scratch = scratch();
     let mut from = "message.acl".to_owned();
     for encoding in ["xml", "bit-efficient", "json", "compact", "string"] {
@@ -75,7 +75,7 @@ fn standard_input_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn malformed_message_names_its_place() {
     let scratch = Scratch::with(&[
         ("nameless", "(inform\n :sender (agent-identifier :nme x))"),
         ("text", "hello"),

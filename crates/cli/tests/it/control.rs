@@ -141,7 +141,7 @@ fn nothing_runs() {
 }
 
 #[test]
-fn a_node_tells_who_it_is_and_who_lives_there() {
+fn node_describes_itself_and_agents() {
     let site = Site::new();
     let running = site.start(&["run", "market.mas2j"], 1);
     let sockets = site.sockets();
@@ -163,7 +163,7 @@ fn a_node_tells_who_it_is_and_who_lives_there() {
 }
 
 #[test]
-fn agents_are_found_by_name_and_state_and_in_order() {
+fn agents_filter_by_name_and_state() {
     let site = Site::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     assert_eq!(site.names(&["bank*"])[..4], ["bank1", "bank2", "bank3", "bank4"], "numbers in names are numbers");
@@ -189,7 +189,7 @@ fn agents_are_found_by_name_and_state_and_in_order() {
 }
 
 #[test]
-fn services_are_found_by_what_they_are() {
+fn services_filter_by_properties() {
     let site = Site::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     site.until(|| site.out(&["df"]).contains("tea"));
@@ -240,7 +240,7 @@ fn three_processes_are_one_platform() {
 }
 
 #[test]
-fn agents_are_moved_and_it_is_said_why_one_stays() {
+fn move_explains_staying_agents() {
     let site = Site::new();
     let _running = site.start(&["run", "net.mas2j", "--nodes", "3"], 3);
     let node = || {
@@ -361,7 +361,7 @@ fn messages_are_sniffed() {
 }
 
 #[test]
-fn sniffing_ends_when_it_should_and_the_platform_goes_on() {
+fn sniffer_end_leaves_platform_running() {
     let site = Site::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let sniff = || {
@@ -389,7 +389,7 @@ fn sniffing_ends_when_it_should_and_the_platform_goes_on() {
 }
 
 #[test]
-fn a_sniffer_that_does_not_read_holds_up_nobody() {
+fn slow_sniffer_delays_no_agent() {
     let site = Site::new();
     std::fs::write(
         site.scratch.0.join("fast.asl"),
@@ -467,7 +467,7 @@ fn messages_are_read_from_standard_input() {
 }
 
 #[test]
-fn garbage_on_the_socket_is_answered_and_harms_nobody() {
+fn socket_garbage_is_refused() {
     let site = Site::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let say = |bytes: &[u8]| {
@@ -498,7 +498,7 @@ fn garbage_on_the_socket_is_answered_and_harms_nobody() {
 }
 
 #[test]
-fn topics_and_what_is_sent_to_them_are_seen() {
+fn topics_and_publications_are_shown() {
     let site = Site::new();
     let write = |name: &str, text: &str| std::fs::write(site.scratch.0.join(name), text).expect("written");
     write("news.mas2j", "MAS news { agents: reader #2; writer; }");
@@ -518,7 +518,7 @@ fn topics_and_what_is_sent_to_them_are_seen() {
 }
 
 #[test]
-fn a_node_that_hangs_is_said_to_and_holds_up_no_others() {
+fn hanging_node_delays_no_other() {
     let site = Site::new();
     let _one = site.start(&["run", "market.mas2j"], 1);
     let two = site.start(&["run", "net.mas2j"], 2);
@@ -537,7 +537,7 @@ fn a_node_that_hangs_is_said_to_and_holds_up_no_others() {
 }
 
 #[test]
-fn nodes_that_joined_are_seen_with_the_platform() {
+fn joined_nodes_show_with_platform() {
     let site = Site::new();
     let run = ["run", "market.mas2j", "--listen", "127.0.0.1:0", "--token", "t"];
     let _host = site.start(&run, 1);
@@ -552,7 +552,7 @@ fn nodes_that_joined_are_seen_with_the_platform() {
 }
 
 #[test]
-fn dead_letters_are_listed_with_the_reason() {
+fn dead_letters_show_reasons() {
     let site = Site::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     assert_eq!(site.out(&["dead-letters"]), "0 messages died so far\n");
@@ -572,7 +572,7 @@ fn dead_letters_are_listed_with_the_reason() {
 }
 
 #[test]
-fn what_is_watched_is_shown_again_and_again_until_nobody_reads() {
+fn watch_repeats_until_output_closes() {
     let site = Site::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     for arguments in [&["ps", "--watch=60ms", "--json"][..], &["agents", "seller", "--watch=60ms", "--json"]] {

@@ -84,7 +84,7 @@ fn wait_for(what: impl Fn() -> bool) {
 }
 
 #[test]
-fn whoever_goes_on_from_where_he_was_misses_nothing() {
+fn continued_reading_misses_nothing() {
     let log = ConversationLog::open(Arc::new(Memory::new(1))).unwrap();
     assert_eq!((log.last(), read(&log, 0)), (0, Vec::new()));
     let keeper = keep(&log, 1);
@@ -130,7 +130,7 @@ fn whoever_goes_on_from_where_he_was_misses_nothing() {
 }
 
 #[test]
-fn a_number_that_was_never_given_is_told_from_one_after_which_nothing_came() {
+fn unknown_number_differs_from_last() {
     let log = ConversationLog::open(Arc::new(Memory::new(1))).unwrap();
     keep(&log, 1).end();
     assert_eq!(read(&log, 2), [""; 0]);
@@ -140,7 +140,7 @@ fn a_number_that_was_never_given_is_told_from_one_after_which_nothing_came() {
 }
 
 #[test]
-fn a_log_in_a_folder_is_gone_on_with_and_says_if_it_was_cut_short() {
+fn reopened_log_reports_truncation() {
     let folder = Scratch::new();
     let options = Options { partitions: Some(1), ..Options::default() };
     let open = || ConversationLog::open(Arc::new(Embedded::open(&folder.0, &options).unwrap())).unwrap();
@@ -178,7 +178,7 @@ pub fn copy_all(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[test]
-fn the_oldest_goes_when_there_is_too_much() {
+fn full_log_drops_oldest_entries() {
     let memory = Arc::new(Memory::new(1));
     let log = ConversationLog::of_size(Arc::clone(&memory) as Arc<dyn Journal>, 20_000).unwrap();
     let keeper = keep(&log, 1);
@@ -198,7 +198,7 @@ fn the_oldest_goes_when_there_is_too_much() {
 }
 
 #[test]
-fn what_fails_is_written_again_and_not_twice() {
+fn failed_write_is_retried_once() {
     let memory = Arc::new(Memory::new(1));
     let log = ConversationLog::open(Arc::clone(&memory) as Arc<dyn Journal>).unwrap();
     let count = AtomicUsize::new(0);
@@ -224,7 +224,7 @@ fn what_fails_is_written_again_and_not_twice() {
 }
 
 #[test]
-fn who_speaks_never_waits_for_the_disk_and_what_is_left_out_is_counted() {
+fn slow_disk_counts_omitted_messages() {
     let memory = Arc::new(Memory::new(1));
     let log = ConversationLog::open(Arc::clone(&memory) as Arc<dyn Journal>).unwrap();
     let keeper = keep(&log, 1);
@@ -245,7 +245,7 @@ fn who_speaks_never_waits_for_the_disk_and_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn a_message_that_is_too_long_is_cut() {
+fn overlong_message_is_cut() {
     let log = ConversationLog::open(Arc::new(Memory::new(1))).unwrap();
     let keeper = keep(&log, 1);
     let long = "é".repeat(CONVERSATION_MESSAGE_BYTES_MAX);

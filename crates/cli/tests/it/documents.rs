@@ -66,7 +66,7 @@ fn long_documents_are_read_in_parts() {
 }
 
 #[test]
-fn what_is_asked_in_bad_faith_is_refused() {
+fn malicious_document_requests_are_refused() {
     let folder = folder(&[("in/a", b"a"), ("secret", b"s")]);
     std::os::unix::fs::symlink(folder.0.join("secret"), folder.0.join("in/link")).unwrap();
     std::os::unix::fs::symlink(&folder.0, folder.0.join("in/up")).unwrap();
@@ -82,7 +82,7 @@ fn what_is_asked_in_bad_faith_is_refused() {
 }
 
 #[test]
-fn folders_that_cannot_be_offered_say_why() {
+fn unusable_offer_explains_reason() {
     let folder = folder(&[("a", b"")]);
     let why = |path: &str| Documents::open(&folder.0.join(path)).unwrap_err().to_string();
     assert!(why("b").starts_with("there is no folder "), "{}", why("b"));
@@ -131,7 +131,7 @@ fn agents_in_agentspeak_read_documents() {
 }
 
 #[test]
-fn agents_go_to_the_node_that_has_the_documents() {
+fn agents_move_to_documents() {
     let project = "MAS t { offers: library = \"texts\" at \"n2\"; agents: reader at \"n1\" \"guide.asl\"; }";
     let project = project.replace("reader at \"n1\" \"guide.asl\"", "reader \"guide.asl\" at \"n1\"");
     let guide = "!go. +!go <- !look; .move_to(n2); !look; .move_to(n1); !look; .stopMAS.
@@ -146,7 +146,7 @@ fn agents_go_to_the_node_that_has_the_documents() {
 }
 
 #[test]
-fn what_cannot_be_offered_is_said_before_anything_runs() {
+fn bad_offer_is_reported_before_start() {
     let project = "MAS t { agents: reader; }";
     let why = |arguments: &[&str]| {
         let seen = reader(project, arguments);

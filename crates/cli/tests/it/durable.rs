@@ -116,7 +116,7 @@ pub fn cut_short_until_it_ends(start: Start, seed: usize, faults: impl Fn(usize)
 }
 
 #[test]
-fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
+fn interrupted_society_counts_messages_once() {
     let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
     for seed in 0..12_usize {
         let lines = cut_short_until_it_ends(&|builder| start(&scratch, "sums.mas2j", builder), seed, |round| {
@@ -129,7 +129,7 @@ fn a_society_that_is_cut_short_anywhere_counts_each_message_once() {
 }
 
 #[test]
-fn agents_that_leave_memory_whenever_they_are_idle_count_each_message_once() {
+fn passivated_agents_count_messages_once() {
     let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
     let idle = |builder: PlatformBuilder| start(&scratch, "sums.mas2j", builder.passivate_after(Duration::ZERO));
     for seed in 0..4_usize {
@@ -154,7 +154,7 @@ fn is_passive(platform: &Platform, agent: &str) -> bool {
 }
 
 #[test]
-fn an_agent_that_left_memory_is_back_with_its_next_message_or_timer() {
+fn passive_agent_returns_for_message_or_timer() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
     let project = r#"MAS s { agents: a [passivate="20ms"]; b [passivate=never]; c; }"#;
     let files = ["a.asl", "b.asl", "c.asl"].map(|file| (file, SLEEPER));
@@ -271,7 +271,7 @@ fn trying(number: u32) -> (String, Vec<String>) {
 }
 
 #[test]
-fn what_the_platform_knows_of_agents_is_there_after_kill_nine() {
+fn agent_records_survive_kill_nine() {
     let scratch = stalls(READY);
     run_until(&scratch, "s.mas2j", &["[probe] ready"]);
     // Twice: what is restored is kept, too.
@@ -283,7 +283,7 @@ fn what_the_platform_knows_of_agents_is_there_after_kill_nine() {
 }
 
 #[test]
-fn who_is_suspended_stays_so_until_the_ams_resumes_it() {
+fn suspension_survives_restart() {
     let scratch = stalls(READY);
     let (memory, lines) = (Arc::new(Memory::new(16)), Lines::default());
     let platform = begin(&scratch, &memory, 1, &lines);
@@ -315,7 +315,7 @@ fn say(platform: &Platform, performative: Performative, function: &str, describe
 }
 
 #[test]
-fn what_agents_told_the_df_in_messages_is_kept() {
+fn df_registrations_by_message_persist() {
     let scratch = stalls("!idle. +!idle.");
     let (memory, lines) = (Arc::new(Memory::new(16)), Lines::default());
     let platform = begin(&scratch, &memory, 1, &lines);
@@ -388,7 +388,7 @@ fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
 }
 
 #[test]
-fn waits_do_not_begin_anew_after_kill_nine() {
+fn waits_survive_kill_nine() {
     const SLEEPS: Duration = Duration::from_secs(12);
     let program = "!sleep. +!sleep <- .print(asleep); .wait(12000); .print(awake); .stopMAS.";
     let scratch = Scratch::with(&[("s.asl", program)]);
@@ -420,7 +420,7 @@ fn waits_do_not_begin_anew_after_kill_nine() {
 }
 
 #[test]
-fn a_plan_goes_on_at_its_next_step_after_kill_nine() {
+fn plan_resumes_after_kill_nine() {
     let scratch = Scratch::new();
     let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));
     // The first lives are too short to come far; later ones are long enough to come to the end whatever the machine's load.
@@ -465,7 +465,7 @@ fn run_until(scratch: &Scratch, project: &str, wanted: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_volatile_agent_begins_anew_while_the_others_go_on() {
+fn volatile_agent_restarts_beside_durable_ones() {
     let project = "MAS m { agents: kept; lost kept.asl [durability=volatile]; }";
     let program = "lives(0).
         !live.
@@ -485,7 +485,7 @@ fn a_volatile_agent_begins_anew_while_the_others_go_on() {
 }
 
 #[test]
-fn a_store_is_for_one_process_at_a_time_and_one_program() {
+fn store_admits_one_process_and_program() {
     let scratch = Scratch::with(&[("a.asl", "!wait. +!wait <- .print(here); .wait(60000).")]);
     let mut first = whimbrel()
         .args(["run", "a.asl", "--durable"])
@@ -522,7 +522,7 @@ done(0).
 const HAND: &str = "+!work(N) <- .wait(1); .send(foreman, tell, finished(N)).";
 
 #[test]
-fn agents_that_come_and_go_under_one_name_are_told_apart_after_a_crash() {
+fn namesakes_stay_distinct_after_crash() {
     let files = [("sums.mas2j", "MAS sums { agents: foreman; }"), ("foreman.asl", FOREMAN), ("hand.asl", HAND)];
     let scratch = Scratch::with(&files);
     for seed in 0..6_usize {
@@ -535,7 +535,7 @@ fn agents_that_come_and_go_under_one_name_are_told_apart_after_a_crash() {
 }
 
 #[test]
-fn what_is_in_mailboxes_at_ctrl_c_is_there_when_it_goes_on() {
+fn mailboxes_survive_ctrl_c() {
     let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
     let memory = Arc::new(Memory::new(16));
     let lines = Lines::default();

@@ -108,7 +108,7 @@ pub fn assert_counted_once(lines: &[String]) {
 }
 
 #[test]
-fn rust_agents_that_are_cut_short_anywhere_count_each_message_once() {
+fn interrupted_rust_agents_count_messages_once() {
     // Some of the time they leave memory whenever they have nothing to do.
     for seed in 0..12_usize {
         let start = |builder: PlatformBuilder| {
@@ -171,7 +171,7 @@ impl DurableAgent for Clerk {
 }
 
 #[test]
-fn a_step_that_changes_nothing_writes_nothing() {
+fn unchanged_step_writes_nothing() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
     let platform = process(&memory, 1, &lines).kind::<Clerk>().build();
     platform.spawn_together([durable("clerk", Clerk::default())]).expect("the name is free");
@@ -197,7 +197,7 @@ fn a_step_that_changes_nothing_writes_nothing() {
 }
 
 #[test]
-fn whoever_created_an_agent_owns_it_in_the_next_process_too() {
+fn ownership_survives_restart() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
     for epoch in 1..=2 {
         let platform = knowing(process(&memory, epoch, &lines)).build();
@@ -216,7 +216,7 @@ fn whoever_created_an_agent_owns_it_in_the_next_process_too() {
 }
 
 #[test]
-fn timers_go_on_in_the_next_process_with_what_is_left_of_them() {
+fn timers_resume_with_remaining_time() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
     let founders = || ["early", "late", "never"].map(|name| durable(name, Clerk::default()));
     let platform = process(&memory, 1, &lines).kind::<Clerk>().build();
@@ -241,7 +241,7 @@ fn timers_go_on_in_the_next_process_with_what_is_left_of_them() {
 }
 
 #[test]
-fn an_agent_whose_type_is_not_known_waits_for_a_program_that_knows_it() {
+fn unknown_agent_type_waits_for_program() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
     let platform = process(&memory, 1, &lines).kind::<Clerk>().kind::<Worker>().build();
     platform.spawn_together([durable("clerk", Clerk::default())]).expect("the name is free");
@@ -294,7 +294,7 @@ impl DurableAgent for Stranger {
 }
 
 #[test]
-fn agents_that_could_not_be_kept_are_refused_or_end() {
+fn unkeepable_agents_are_refused() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
     let platform = process(&memory, 1, &lines).kind::<Clerk>().build();
     let small = || Stranger { state: Vec::new() };

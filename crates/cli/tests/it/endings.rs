@@ -110,7 +110,7 @@ fn endless_durable_programs_end_in_time() {
 }
 
 #[test]
-fn endless_programs_on_several_nodes_end_in_time() {
+fn endless_programs_end_across_nodes() {
     let scratch = Scratch::with(&ENDLESS);
     all_end_in_time(&scratch, &["run", "proof.asl", "--agents", "3", "--nodes", "3"]);
 }
@@ -129,7 +129,7 @@ fn many_agents_end_in_time() {
 
 /// Nobody reads what the agents print, so the end is forced.
 #[test]
-fn forced_end_of_part_of_a_society_fails() {
+fn forced_partial_end_fails() {
     let [.., (_, chatter), _] = ENDLESS;
     let project = ("part.mas2j", "MAS part { agents: chatter; ann; }");
     let scratch = Scratch::with(&[project, ("chatter.asl", chatter), ("ann.asl", "!go")]);

@@ -58,7 +58,7 @@ fn status_saying(url: &str, text: &str) -> Seen {
 }
 
 #[test]
-fn an_engine_starts_tells_its_address_and_ends_in_order() {
+fn engine_starts_and_ends_in_order() {
     let Some(program) = program() else { return };
     let scratch = Scratch::new();
     let dir = scratch.0.join("kept here");
@@ -96,7 +96,7 @@ fn an_engine_starts_tells_its_address_and_ends_in_order() {
 }
 
 #[test]
-fn an_engine_that_cannot_start_says_what_to_do() {
+fn failed_engine_start_gives_advice() {
     let scratch = Scratch::new();
     let up = |variables: &[(&str, &str)], arguments: &[&str]| -> Seen {
         let mut command = whimbrel();
@@ -132,7 +132,7 @@ fn adapted(text: &str, server: usize, folder: &Path, ports: &[u16]) -> String {
 }
 
 #[test]
-fn the_sample_configurations_make_a_cluster_that_a_platform_takes() {
+fn sample_configurations_form_usable_cluster() {
     let Some(program) = program() else { return };
     let scratch = Scratch::new();
     let (folder, samples) = (scratch.0.as_path(), root().join("deploy/nats"));
@@ -172,7 +172,7 @@ fn the_sample_configurations_make_a_cluster_that_a_platform_takes() {
 }
 
 #[test]
-fn the_containers_use_files_that_are_there() {
+fn containers_use_existing_files() {
     let folder = root().join("deploy");
     let text = std::fs::read_to_string(folder.join("compose.yaml")).unwrap();
     let mounted = text.lines().filter_map(|line| line.trim().strip_prefix("- ./")?.split(':').next());

@@ -57,7 +57,7 @@ fn a_market_refuses_its_intruders() {
 
 #[cfg(feature = "wasm")]
 #[test]
-fn a_searcher_finds_the_same_wherever_it_reads() {
+fn searcher_results_ignore_location() {
     let folder = repository().join("examples/library-search");
     if !folder.join("searcher.wasm").exists() || !folder.join("collections/workshops").exists() {
         assert!(std::env::var_os(REQUIRED).is_none(), "the searcher or its texts are missing: make guests");
@@ -77,7 +77,7 @@ fn a_searcher_finds_the_same_wherever_it_reads() {
 }
 
 #[test]
-fn an_example_in_rust_prints_what_it_should_and_stands_in_the_reference() {
+fn rust_example_matches_reference() {
     let folder = repository().join("examples/lamp");
     let mut cargo = std::process::Command::new(env!("CARGO"));
     cargo.args(["run", "--quiet", "--locked", "--package", "whimbrel", "--example", "lamp"]);
@@ -92,7 +92,7 @@ fn an_example_in_rust_prints_what_it_should_and_stands_in_the_reference() {
 }
 
 #[test]
-fn examples_have_nothing_to_be_warned_of() {
+fn examples_raise_no_warnings() {
     let seen = run_in(
         &repository(),
         &[

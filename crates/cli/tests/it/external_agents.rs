@@ -95,7 +95,7 @@ fn the_example_says_what_it_should() {
 }
 
 #[test]
-fn the_example_runs_on_three_nodes_too() {
+fn example_runs_on_three_nodes() {
     run_the_example(&["--nodes", "3", "--security", "signed"], &[]);
 }
 
@@ -113,7 +113,7 @@ fn the_example_runs_encrypted_too() {
 }
 
 #[test]
-fn a_certificate_lets_a_program_have_the_agent_that_it_names() {
+fn certificate_admits_its_named_agent() {
     let scratch = super::Scratch::with(&[("host.asl", "!go.\n+!go <- .print(\"here\").\n")]);
     let ca = |arguments: &[&str]| {
         let mut command = whimbrel();
@@ -182,7 +182,7 @@ fn run_the_example(of_society: &[&str], of_calendar: &[&str]) {
 }
 
 #[test]
-fn an_external_agent_is_an_agent_like_others() {
+fn external_agent_acts_like_others() {
     let (platform, port) = platform();
     let _python = Python::run(ECHO, port.address());
     let echo = wait_for(&platform, "echo");
@@ -230,7 +230,7 @@ impl Agent for Watcher {
 }
 
 #[test]
-fn an_agent_ends_with_its_process_and_senders_hear_of_it() {
+fn external_process_end_reaches_senders() {
     let notes = Notes::default();
     let (platform, port) = open(Platform::builder().name("home").workers(2).output(notes.clone()), None);
     let mut python = Python::run(ECHO, port.address());
@@ -265,7 +265,7 @@ fn an_agent_ends_with_its_process_and_senders_hear_of_it() {
 
 /// A client that connects again acknowledges no more than what it has handled.
 #[test]
-fn unhandled_message_fails_after_a_resumed_session() {
+fn resumed_session_fails_unhandled_message() {
     const QUITTER: &str = "
 import os
 quitter = Agent('quitter', address, token, lease_ms=1000)
@@ -354,7 +354,7 @@ impl Agent for Asker {
 }
 
 #[test]
-fn nothing_is_lost_or_doubled_when_connections_break() {
+fn broken_connections_lose_nothing() {
     const QUESTIONS: i64 = 300;
     let (platform, port) = platform();
     let proxy = Proxy::to(port.address());
@@ -377,7 +377,7 @@ fn nothing_is_lost_or_doubled_when_connections_break() {
 }
 
 #[test]
-fn who_has_no_token_is_turned_away_and_tokens_are_for_names() {
+fn tokens_admit_only_their_names() {
     let scratch = super::Scratch::with(&[("host.asl", "!go.\n+!go <- .print(\"here\").\n")]);
     let made = scratch.run(&["session", "token", "ada", "sensor*", "--file", "agents.tokens"]);
     let token = made.out.trim();
@@ -423,7 +423,7 @@ impl Auditor for Refusals {
 }
 
 #[test]
-fn a_policy_says_to_whom_they_may_write_and_forged_senders_are_recorded() {
+fn policy_limits_external_receivers() {
     let policy = r#"{"deny": [{"who": "session:spy*", "send": "amy"}, {"who": "session:*", "create": "boss"}]}"#;
     let refusals = Arc::new(Refusals(Mutex::default()));
     let auditor = Arc::clone(&refusals) as Arc<dyn Auditor>;

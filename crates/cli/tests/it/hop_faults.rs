@@ -230,11 +230,11 @@ fn check_all(is_source: bool) {
 }
 
 #[test]
-fn its_source_is_killed_at_each_phase() {
+fn hop_survives_killed_source() {
     check_all(true);
 }
 
 #[test]
-fn its_destination_is_killed_at_each_phase() {
+fn hop_survives_killed_destination() {
     check_all(false);
 }

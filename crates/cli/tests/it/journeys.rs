@@ -34,7 +34,7 @@ const SCOUT: &str = "
 ";
 
 #[test]
-fn scouts_go_round_and_send_minions_in_agentspeak() {
+fn agentspeak_scouts_tour_and_send_minions() {
     let project = "MAS x { agents: scout at \"n1\"; shop at \"n2\"; bank shop.asl at \"n3\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("scout.asl", SCOUT), ("shop.asl", "open.\n")]);
     let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
@@ -56,7 +56,7 @@ fn scouts_go_round_and_send_minions_in_agentspeak() {
 }
 
 #[test]
-fn an_agent_calls_its_scout_home_and_has_a_child_for_a_while() {
+fn agent_recalls_scout_and_limits_child() {
     let scout = "
 !go.
 +!go <- .tour([stop(n2), stop(n3, work), stop(n2)], [return]).
@@ -93,7 +93,7 @@ fn an_agent_calls_its_scout_home_and_has_a_child_for_a_while() {
 }
 
 #[test]
-fn a_lifetime_that_cannot_be_is_told() {
+fn impossible_lifetime_is_reported() {
     let files = [("x.mas2j", "MAS x { agents: moth [lifetime=\"soon\"]; }"), ("moth.asl", "b.\n")];
     let Seen { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--for", "9s"]);
     assert!(err.contains("lifetime: `soon` is no unit of time") && code != Some(0), "{err}");

@@ -256,7 +256,7 @@ fn count(platform: &Platform, memo: &mut Memo, holds: bool, crashed: &AtomicBool
 }
 
 #[test]
-fn a_kept_agent_whose_node_is_cut_short_anywhere_says_everything_once_and_loses_nothing_that_was_saved() {
+fn kept_agent_survives_interrupted_node() {
     for seed in 0..10_usize {
         let (memory, lines, mut memo) = (Arc::new(Memory::new(16)), Lines::default(), Memo::default());
         let mut epoch = 0;
@@ -309,7 +309,7 @@ fn in_two_processes(
 /// A client that sends once, and does not answer for it, loses nothing: input that no state covers is delivered again
 /// on the agent's next node.
 #[test]
-fn what_a_client_was_given_and_no_state_covers_comes_again_when_its_partition_has_passed_on() {
+fn unsaved_deliveries_repeat_after_move() {
     let files = [("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "!wait. +!wait <- .wait(600000).")];
     let (mut nodes, mut memo) = (Nodes::new(&files, 2), Memo::default());
     nodes.serve(0, 0..8);
@@ -333,7 +333,7 @@ fn what_a_client_was_given_and_no_state_covers_comes_again_when_its_partition_ha
 }
 
 #[test]
-fn the_newest_of_many_saves_is_given_back_and_messages_that_it_covers_are_not() {
+fn newest_save_covers_its_messages() {
     in_two_processes(
         OnLeave::Wait,
         |_, tab, memo| {
@@ -359,7 +359,7 @@ fn the_newest_of_many_saves_is_given_back_and_messages_that_it_covers_are_not() 
 }
 
 #[test]
-fn another_client_is_refused_and_who_was_ended_or_killed_stays_away() {
+fn kept_agent_refuses_other_clients() {
     in_two_processes(
         OnLeave::Wait,
         |_, tab, memo| {
@@ -395,7 +395,7 @@ fn another_client_is_refused_and_who_was_ended_or_killed_stays_away() {
 }
 
 #[test]
-fn while_a_node_brings_its_agents_back_whether_a_name_is_free_is_not_known_yet() {
+fn recovering_node_leaves_names_undecided() {
     let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
     let platform = process(&memory, 1, &lines);
     let (mut tab, mut memo) = (Tab::with_bob(&platform.host(), OnLeave::Wait, false), Memo::default());
@@ -414,7 +414,7 @@ fn while_a_node_brings_its_agents_back_whether_a_name_is_free_is_not_known_yet()
 }
 
 #[test]
-fn who_is_not_to_be_kept_any_more_is_not_there_in_the_next_process() {
+fn released_agent_is_gone_after_restart() {
     in_two_processes(
         OnLeave::Wait,
         |platform, tab, memo| {

@@ -51,7 +51,7 @@ fn until(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn what_an_agent_sent_just_before_it_was_ended_arrives() {
+fn last_messages_of_ended_agent_arrive() {
     let mut authority = Authority::create("home").expect("randomness");
     let [here, there] = ["n1", "n2"].map(|name| authority.issue(name, &[], 1).expect("a name"));
     let ((here, here_hub), (there, there_hub)) = (node("n1", here), node("n2", there));

@@ -100,7 +100,7 @@ fn check_gapless(lines: &[Value]) {
 }
 
 #[test]
-fn a_cursor_goes_on_without_gap_or_repeat_after_kill_nine() {
+fn cursor_continues_after_kill_nine() {
     let site = Site::new();
     let mut running = site.start(&["--log"], 50);
     let (first, cursor) = site.lines(&[]);
@@ -124,7 +124,7 @@ fn a_cursor_goes_on_without_gap_or_repeat_after_kill_nine() {
 }
 
 #[test]
-fn whoever_follows_and_is_killed_goes_on_at_any_line() {
+fn killed_follower_continues_at_any_line() {
     let site = Site::new();
     let running = site.start(&["--log"], 10);
     let (mut all, mut cursor) = (Vec::new(), "n1:0".to_owned());
@@ -190,7 +190,7 @@ fn queries_find_what_fits() {
 }
 
 #[test]
-fn several_nodes_are_told_in_one_order_with_one_cursor() {
+fn one_cursor_covers_several_nodes() {
     let site = Site::new();
     let running = site.start(&["--log", "--nodes", "2"], 40);
     let began = Instant::now();
@@ -222,7 +222,7 @@ fn several_nodes_are_told_in_one_order_with_one_cursor() {
 }
 
 #[test]
-fn a_node_without_a_log_says_so() {
+fn node_without_log_says_so() {
     let site = Site::new();
     let running = Running(site.command(&["run", "m.mas2j"]).stdout(Stdio::null()).spawn().expect("it runs"));
     let began = Instant::now();

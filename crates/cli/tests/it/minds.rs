@@ -40,7 +40,7 @@ fn believes(mind: &Value, text: &str) -> bool {
 }
 
 #[test]
-fn a_mind_is_shown_and_goes_on() {
+fn inspected_agent_continues() {
     let site = site();
     let _running = site.start(&["run", "bar.mas2j"], 1);
     // Between two ticks its count is replaced, which takes more than a cycle.
@@ -72,7 +72,7 @@ fn count_if_any(mind: &Value) -> Option<i64> {
 }
 
 #[test]
-fn a_paused_agent_stands_takes_steps_and_goes_on() {
+fn paused_agent_steps_and_continues() {
     let site = site();
     let _running = site.start(&["run", "bar.mas2j"], 1);
     let refused = site.see(&["debug", "bob", "pause", "--json"]);
@@ -168,7 +168,7 @@ fn what_cycles_do_is_followed() {
 }
 
 #[test]
-fn who_is_paused_stays_where_he_is() {
+fn paused_agent_does_not_move() {
     let site = site();
     let _running = site.start(&["run", "two.mas2j", "--nodes", "2"], 2);
     site.out(&["debug", "bob", "pause"]);
@@ -186,7 +186,7 @@ fn who_is_paused_stays_where_he_is() {
 }
 
 #[test]
-fn who_left_memory_is_seen_and_comes_back_for_what_he_is_told() {
+fn passive_agent_shows_and_returns() {
     let site = site();
     let _running = site.start(&["run", "kept.mas2j", "--durable"], 1);
     let passive = || site.json(&["agents", "amy", "--json"])["agents"][0]["passive"] == true;

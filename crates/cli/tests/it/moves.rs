@@ -188,7 +188,7 @@ impl Tab {
 }
 
 #[test]
-fn an_agent_goes_to_a_client_and_comes_back_in_the_middle_of_its_plan() {
+fn agent_visits_client_within_plan() {
     for home in ["n1", "n2"] {
         let society = Society::begin(home, POLICY);
         let mut tab = society.tab();
@@ -216,7 +216,7 @@ fn an_agent_goes_to_a_client_and_comes_back_in_the_middle_of_its_plan() {
 }
 
 #[test]
-fn an_operator_sends_an_agent_to_a_client_and_has_it_back() {
+fn operator_moves_agent_to_client() {
     let society = Society::begin("n2", POLICY);
     let mut tab = society.tab();
     let order = |to: &str| {
@@ -252,7 +252,7 @@ fn an_operator_sends_an_agent_to_a_client_and_has_it_back() {
 }
 
 #[test]
-fn who_sends_an_agent_to_a_client_of_another_node_hears_whether_it_is_there() {
+fn remote_client_move_is_answered() {
     let society = Society::begin("n2", POLICY);
     let mut tab = society.tab();
     let send = || {
@@ -277,7 +277,7 @@ fn who_sends_an_agent_to_a_client_of_another_node_hears_whether_it_is_there() {
 }
 
 #[test]
-fn an_agent_comes_back_from_a_client_to_the_only_node() {
+fn agent_returns_to_only_node() {
     let society = Society::on_one_node();
     let order = |arguments: &[&str]| {
         let mut command = society.site.command(arguments);
@@ -308,7 +308,7 @@ fn an_agent_comes_back_from_a_client_to_the_only_node() {
 
 /// Plans give their sender full control of an agent, so connected programs need a rule that permits them.
 #[test]
-fn without_a_rule_programs_outside_give_nobody_plans() {
+fn external_plans_need_a_rule() {
     let plan = Value::from("+!rob <- .print(\"robbed\").");
     let teach = |tab: &mut Tab| {
         let mut message =
@@ -343,7 +343,7 @@ fn without_a_rule_programs_outside_give_nobody_plans() {
 }
 
 #[test]
-fn without_a_rule_nobody_comes_back_from_a_client() {
+fn return_from_client_needs_rule() {
     let society = Society::begin("n1", "");
     let mut tab = society.tab();
     tab.tell(Value::Atom("go".into()));

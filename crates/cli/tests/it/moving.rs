@@ -28,7 +28,7 @@ const TRIP: &str = "
 ";
 
 #[test]
-fn an_agent_visits_all_nodes_at_every_level_of_security() {
+fn agent_tours_at_every_security_level() {
     let project = "MAS x { agents: trip at \"n1\"; shop at \"n1\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("trip.asl", TRIP), ("shop.asl", "price(tea, 3).\n")]);
     for level in ["open", "authenticated", "signed"] {
@@ -58,7 +58,7 @@ sum(0).
 ";
 
 #[test]
-fn a_plan_comes_to_the_same_wherever_its_agent_is_meanwhile() {
+fn moves_do_not_change_results() {
     let oracle = "double(N, M) :- M = N * 2.\n";
     let echo = "+!say(N)[source(A)] <- .send(A, tell, said(N)).\n";
     let project = "MAS x { agents: worker at \"n1\"; oracle at \"n2\"; echo at \"n1\"; }";
@@ -101,7 +101,7 @@ const SENDER: &str = "
 ";
 
 #[test]
-fn ten_thousand_messages_reach_an_agent_that_moves_all_the_time() {
+fn moving_agent_gets_all_messages() {
     let project = "MAS x { agents: target at \"n1\"; s1 sender.asl at \"n1\"; s2 sender.asl at \"n2\"; \
                    s3 sender.asl at \"n3\"; s4 sender.asl at \"n2\"; }";
     let site = Site::with(&[("x.mas2j", project), ("target.asl", TARGET), ("sender.asl", SENDER)]);
@@ -158,7 +158,7 @@ const PUBLISHER: &str = "
 ";
 
 #[test]
-fn what_is_published_on_three_nodes_reaches_a_subscriber_that_moves_all_the_time() {
+fn moving_subscriber_gets_all_publications() {
     let project = "MAS x { agents: listener at \"n1\"; p1 publisher.asl at \"n1\"; p2 publisher.asl at \"n2\"; p3 publisher.asl at \"n3\";
         resident at \"n2\"; }";
     // Another subscriber makes its node hear the topic anyway.

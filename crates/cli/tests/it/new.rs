@@ -26,7 +26,7 @@ fn what_is_there_is_not_touched() {
 }
 
 #[test]
-fn a_society_that_cannot_be_written_is_not_left_half_made() {
+fn unwritable_scaffold_leaves_nothing() {
     // `write` fails where a folder cannot be made: the project's name is as long as a file's may be, and gets an ending.
     let name = "g".repeat(255);
     let scratch = Scratch::new();

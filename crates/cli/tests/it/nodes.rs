@@ -22,7 +22,7 @@ fn ping_pong() -> Scratch {
 }
 
 #[test]
-fn agents_of_three_processes_talk_and_nothing_is_lost() {
+fn three_processes_lose_no_message() {
     let seen = ping_pong().run(&["run", "x.mas2j", "--nodes", "3", "--summary"]);
     assert!(seen.out.starts_with("[pong] done at 100\n"), "{}{}", seen.out, seen.err);
     assert_eq!((seen.code, seen.err.as_str()), (Some(3), ""));
@@ -41,7 +41,7 @@ fn links_can_be_encrypted_and_authenticated() {
 }
 
 #[test]
-fn agents_of_another_machine_join_with_certificates() {
+fn remote_agents_join_with_certificates() {
     let host = "+hello[source(A)] <- .print(\"welcome \", A); .send(A, tell, welcome).\n";
     let guest =
         "!go.\n+!go <- .send(host, tell, hello).\n+welcome <- .print(\"thanks\"); .wait(100); .stopMAS(0, 5).\n";
@@ -82,7 +82,7 @@ fn agents_of_another_machine_join_with_certificates() {
 }
 
 #[test]
-fn beyond_this_machine_links_are_authenticated_unless_told_otherwise() {
+fn remote_links_default_to_authenticated() {
     let scratch = Scratch::with(&[("a.asl", "!go.\n+!go <- .stopMAS.\n")]);
     let seen = scratch.run(&["run", "a.asl", "--listen", "0.0.0.0:0", "--token", "t"]);
     assert!(seen.err.contains("are to be secured") && seen.code == Some(1), "{}", seen.err);
@@ -134,7 +134,7 @@ fn services_and_ends_are_known_everywhere() {
 }
 
 #[test]
-fn a_killed_first_process_takes_the_others_along() {
+fn killed_first_process_ends_others() {
     let scratch = Scratch::with(&[
         ("x.mas2j", "MAS x { agents: a #2; }"),
         ("a.asl", "!talk.\n+!talk <- .print(\"again\"); .wait(20); !talk.\n"),
@@ -158,7 +158,7 @@ fn a_killed_first_process_takes_the_others_along() {
 }
 
 #[test]
-fn the_examples_run_on_several_nodes_as_on_one() {
+fn examples_match_on_several_nodes() {
     for (example, nodes) in [("auction", "3"), ("contract-net", "3"), ("domestic-robot", "3"), ("sensors", "2")] {
         let folder = super::examples::repository().join("examples").join(example);
         let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("each example has one");
@@ -170,7 +170,7 @@ fn the_examples_run_on_several_nodes_as_on_one() {
 }
 
 #[test]
-fn how_messages_are_written_on_links_makes_no_difference() {
+fn link_encoding_does_not_change_results() {
     for encoding in ["string", "xml", "bit-efficient", "json"] {
         for example in ["contract-net", "domestic-robot"] {
             let folder = super::examples::repository().join("examples").join(example);
@@ -186,7 +186,7 @@ fn how_messages_are_written_on_links_makes_no_difference() {
 }
 
 #[test]
-fn what_a_policy_forbids_is_answered_and_recorded() {
+fn policy_refusal_is_answered_and_recorded() {
     let spy = "
 !go.
 +!go <- .send(vault, tell, secret); .send(guard, tell, hello).
@@ -221,7 +221,7 @@ fn what_a_policy_forbids_is_answered_and_recorded() {
 }
 
 #[test]
-fn nodes_enrol_over_the_network_with_tokens() {
+fn nodes_enrol_with_tokens() {
     let scratch = Scratch::with(&[
         ("host.asl", "+hello <- .print(hello); .stopMAS(100, 6).\n"),
         ("guest.asl", "!go.\n+!go <- .send(host, tell, hello).\n"),
@@ -267,7 +267,7 @@ fn nodes_enrol_over_the_network_with_tokens() {
 }
 
 #[test]
-fn a_signed_conversation_is_proven_and_verified_offline() {
+fn signed_conversation_verifies_offline() {
     let ping = "
 !go.
 +!go <- .send(pong, tell, price(10)).
@@ -314,7 +314,7 @@ fn a_signed_conversation_is_proven_and_verified_offline() {
 }
 
 #[test]
-fn a_receiver_that_does_nothing_costs_the_senders_node_little() {
+fn idle_receiver_costs_sender_little() {
     let text = "x".repeat(1_000);
     let scratch = Scratch::with(&[
         ("x.mas2j", "MAS x { agents: eager at \"n1\"; sleepy at \"n2\"; }"),
@@ -361,7 +361,7 @@ fn a_receiver_that_does_nothing_costs_the_senders_node_little() {
 
 /// A port in use is reported before any agent acts.
 #[test]
-fn a_port_in_use_is_told_before_agents_begin() {
+fn used_port_is_reported_before_start() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound").to_string();
     let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .print(hi); .stopMAS.")]);
@@ -376,7 +376,7 @@ fn a_port_in_use_is_told_before_agents_begin() {
 
 /// An address without a node is reported at once.
 #[test]
-fn joining_what_is_no_node_says_what_it_is() {
+fn joining_non_node_explains_why() {
     use std::io::{Read, Write};
     let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .print(hi); .stopMAS.")]);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -436,7 +436,7 @@ fn joining_at_another_level_says_so() {
 
 /// Agents whose names are taken, by whichever node, are named before any begins.
 #[test]
-fn joining_with_names_that_are_taken_says_which_and_where() {
+fn join_reports_taken_names() {
     let scratch = Scratch::with(&[
         ("amy.asl", "!s. +!s <- .wait(60000)."),
         ("bob.asl", "!s. +!s <- .wait(60000)."),
@@ -480,7 +480,7 @@ fn joining_with_names_that_are_taken_says_which_and_where() {
 /// A join that is interrupted early does not report a timeout.
 #[cfg(unix)]
 #[test]
-fn a_join_that_is_ended_says_so_at_once() {
+fn interrupted_join_ends_at_once() {
     let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .print(hi).")]);
     // It listens, and says nothing.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -43,7 +43,7 @@ fn until(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn what_an_agent_signs_with_its_own_key_can_be_proven_elsewhere() {
+fn own_key_signature_verifies_elsewhere() {
     let mut authority = Authority::create("home").expect("randomness");
     let [here, there] = ["n1", "n2"].map(|node| authority.issue(node, &[], 1).expect("a name"));
     let folder = std::env::temp_dir().join(format!("whimbrel-own-keys-{}", std::process::id()));
@@ -103,7 +103,7 @@ fn what_an_agent_signs_with_its_own_key_can_be_proven_elsewhere() {
 
 /// The example, over TLS, with keys and requests that OpenSSL makes; and OpenSSL verifies what came.
 #[test]
-fn a_python_program_has_its_key_certified() {
+fn python_program_gets_key_certified() {
     use std::io::{BufRead, BufReader};
     if Command::new("openssl").arg("version").output().is_err() {
         return eprintln!("there is no openssl here");

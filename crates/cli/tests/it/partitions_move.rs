@@ -34,7 +34,7 @@ fn moves(nodes: &Nodes) -> Vec<String> {
 }
 
 #[test]
-fn an_agent_goes_to_and_fro_in_its_plan_and_hears_each_message_once() {
+fn shuttling_agent_gets_messages_once() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let files = [("count.mas2j", PROJECT), ("scout.asl", SCOUT), ("counter.asl", COUNTER)];
@@ -56,7 +56,7 @@ fn an_agent_goes_to_and_fro_in_its_plan_and_hears_each_message_once() {
 }
 
 #[test]
-fn an_agent_whose_node_dies_on_the_way_goes_on_to_where_it_was_going() {
+fn agent_reaches_target_despite_dead_node() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let scout = "+!go(To) <- .print(\"going to \", To); .move_to(To); .node(Here); .print(\"here \", Here).
@@ -95,7 +95,7 @@ fn an_agent_whose_node_dies_on_the_way_goes_on_to_where_it_was_going() {
 }
 
 #[test]
-fn an_operator_moves_agents_and_hears_what_went_along() {
+fn operator_move_reports_transferred_state() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::new(engine.store("moved"));
@@ -131,7 +131,7 @@ fn an_operator_moves_agents_and_hears_what_went_along() {
 
 /// In the middle of an `async` loop, and of a recursion: what is in memory and on the stack goes along through the journal.
 #[test]
-fn webassembly_agents_go_to_and_fro_in_the_middle_of_their_calls() {
+fn webassembly_agents_shuttle_within_calls() {
     const GUIDE: &str = "
         +!begin <- for (.member(W, [nomad, traveller])) { .send(W, request, tour([n2, n1, n2, n1, n2])) };
             .send(still, request, tour([])); .send(rest, request, tour([])).

@@ -94,7 +94,7 @@ fn go(nodes: &Nodes, agent: &str, to: &str) {
 }
 
 #[test]
-fn who_wants_to_be_elsewhere_is_told_there() {
+fn granted_wish_is_answered_there() {
     for agent in ["roamer", "walker"] {
         let (mut nodes, wishes) = three();
         go(&nodes, agent, "n1");
@@ -114,7 +114,7 @@ fn who_wants_to_be_elsewhere_is_told_there() {
 }
 
 #[test]
-fn who_cannot_be_elsewhere_is_told_where_it_is_and_goes_on() {
+fn refused_wish_is_answered_here() {
     for agent in ["roamer", "walker"] {
         let (nodes, wishes) = three();
         go(&nodes, agent, "n0");
@@ -136,7 +136,7 @@ fn who_cannot_be_elsewhere_is_told_where_it_is_and_goes_on() {
 
 /// The partition's node dies: another one, which it did not wish for, takes over and repeats the wish.
 #[test]
-fn whoever_goes_on_with_it_asks_again() {
+fn next_owner_repeats_wish() {
     for agent in ["roamer", "walker"] {
         let (mut nodes, wishes) = three();
         go(&nodes, agent, "n1");

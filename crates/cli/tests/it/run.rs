@@ -17,13 +17,13 @@ fn fails(files: &[(&str, &str)], arguments: &[&str], why: &str) {
 }
 
 #[test]
-fn a_lone_program_is_an_agent_named_after_its_file() {
+fn single_program_names_agent_after_file() {
     let seen = Scratch::with(&[("hello.asl", HELLO)]).run(&["run", "hello.asl"]);
     assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("[hello] I am hello\n", "", Some(0)));
 }
 
 #[test]
-fn several_agents_of_a_lone_program_are_numbered() {
+fn several_agents_are_numbered() {
     let program = "!greet.\n+!greet <- .print(\"here\"); .my_name(Me); .send(a1, tell, here(Me)).\n\
                    +here(_) : .count(here(_), 3) <- .stopMAS.\n";
     let seen = Scratch::with(&[("a.asl", program)]).run(&["run", "a.asl", "--agents", "3"]);
@@ -33,7 +33,7 @@ fn several_agents_of_a_lone_program_are_numbered() {
 }
 
 #[test]
-fn what_cannot_be_run_is_told_plainly() {
+fn unrunnable_file_is_explained() {
     fails(&[], &["run", "no.asl"], "error: there is no file no.asl\n");
     fails(
         &[("hello.asl", HELLO)],
@@ -55,7 +55,7 @@ fn what_cannot_be_run_is_told_plainly() {
 }
 
 #[test]
-fn file_in_another_encoding_is_told_where() {
+fn wrong_encoding_names_its_line() {
     let scratch = Scratch::new();
     std::fs::write(scratch.0.join("x.asl"), b"p(1).\n\xff\xfe").expect("written");
     let seen = scratch.run(&["run", "x.asl"]);
@@ -63,14 +63,14 @@ fn file_in_another_encoding_is_told_where() {
 }
 
 #[test]
-fn errors_in_a_program_are_shown_and_nothing_runs() {
+fn program_errors_prevent_run() {
     let seen = Scratch::with(&[("x.asl", "!go.\n+!go <- .print(1.\n")]).run(&["run", "x.asl"]);
     assert!(seen.err.contains("x.asl:2") && seen.err.ends_with("error: x.asl has errors\n"), "{}", seen.err);
     assert_eq!((seen.out.as_str(), seen.code), ("", Some(1)));
 }
 
 #[test]
-fn the_exit_status_is_what_an_agent_gave() {
+fn agent_sets_exit_status() {
     let seen = Scratch::with(&[("x.asl", "!go.\n+!go <- .stopMAS(0, 7).\n")]).run(&["run", "x.asl"]);
     assert_eq!(seen.code, Some(7));
 }
@@ -101,7 +101,7 @@ fn a_trace_shows_messages_and_agents() {
 }
 
 #[test]
-fn names_are_coloured_only_where_asked_for() {
+fn names_are_coloured_on_request() {
     let scratch = Scratch::with(&[("hello.asl", HELLO)]);
     let always = scratch.run(&["run", "hello.asl", "--color", "always"]);
     assert!(always.out.starts_with("\u{1b}["), "{:?}", always.out);
@@ -111,7 +111,7 @@ fn names_are_coloured_only_where_asked_for() {
 }
 
 #[test]
-fn warnings_go_to_standard_error_unless_quiet() {
+fn quiet_suppresses_warnings() {
     let scratch = Scratch::with(&[("x.asl", "!go.\n!nothing.\n+!go <- .wait(50); .stopMAS.\n")]);
     let seen = scratch.run(&["run", "x.asl"]);
     assert!(seen.err.contains("nothing") && seen.out.is_empty(), "{}{}", seen.out, seen.err);
@@ -119,7 +119,7 @@ fn warnings_go_to_standard_error_unless_quiet() {
 }
 
 #[test]
-fn a_reader_that_has_enough_ends_the_society_quietly() {
+fn closed_output_ends_society_quietly() {
     let scratch = Scratch::with(&[("x.asl", CHATTER)]);
     let mut child = whimbrel()
         .args(["run", "x.asl"])
@@ -139,7 +139,7 @@ fn a_reader_that_has_enough_ends_the_society_quietly() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn lines_that_cannot_be_written_are_spoken_of_once() {
+fn unwritable_output_is_reported_once() {
     let scratch = Scratch::with(&[("x.asl", "!go. +!go <- .print(a); .print(b); .stopMAS.")]);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let ran = whimbrel().args(["run", "x.asl"]).current_dir(&scratch.0).stdout(full).output();
@@ -150,7 +150,7 @@ fn lines_that_cannot_be_written_are_spoken_of_once() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_of_several_processes_is_spoken_of_once() {
+fn interrupt_of_processes_is_reported_once() {
     use std::os::unix::process::CommandExt;
     let scratch = Scratch::with(&[
         ("x.mas2j", "MAS x { agents: x at \"n1\"; y x.asl at \"n3\"; }"),
@@ -179,7 +179,7 @@ fn an_interrupt_of_several_processes_is_spoken_of_once() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_the_society_in_order() {
+fn interrupt_ends_society_in_order() {
     let scratch = Scratch::with(&[("x.asl", CHATTER)]);
     let mut child = whimbrel()
         .args(["run", "x.asl", "--summary"])
@@ -203,7 +203,7 @@ fn an_interrupt_ends_the_society_in_order() {
 }
 
 #[test]
-fn agents_that_write_to_each_other_until_the_end_make_nothing_of_it() {
+fn busy_agents_end_without_complaint() {
     let program = "!go.
          +!go <- .wait(200); for (.range(I, 1, 20)) { !token(I) }.
          +!token(N) <- .my_name(Me); ?next(Me, X); .send(X, achieve, token(N)).
@@ -243,7 +243,7 @@ fn agents_with_errors_are_left_out() {
 }
 
 #[test]
-fn agents_that_are_none_are_not_missed() {
+fn absent_agents_are_not_missed() {
     let scratch = Scratch::with(&[
         ("m.mas2j", "MAS m { agents: ann #0; bob; }"),
         ("none.mas2j", "MAS none { agents: ann #0; }"),
@@ -257,7 +257,7 @@ fn agents_that_are_none_are_not_missed() {
 }
 
 #[test]
-fn population_keeps_names_beside_agents_left_out() {
+fn population_names_skip_omitted_agents() {
     let program = "!go. +!go <- .my_name(N); .print(N); .send(boss, tell, here(N)).\n\
                    +here(_) : .my_name(boss) & .count(here(_), 3) <- .stopMAS.";
     let scratch = Scratch::with(&[

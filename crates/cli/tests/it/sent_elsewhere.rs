@@ -436,7 +436,7 @@ impl Device {
 }
 
 #[test]
-fn who_comes_to_any_node_loses_nothing_and_hears_nothing_twice() {
+fn redirected_devices_get_everything_once() {
     let mut town = Town::new(3);
     let (map, sent, begun) = (Arc::clone(&town.map), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {

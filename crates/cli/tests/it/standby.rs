@@ -130,7 +130,7 @@ fn scratch() -> Scratch {
 }
 
 #[test]
-fn who_was_stopped_and_goes_on_later_finds_that_another_took_over_and_says_nothing_more() {
+fn deposed_node_falls_silent() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let (scratch, store) = (scratch(), engine.store("stopped"));
@@ -152,7 +152,7 @@ fn who_was_stopped_and_goes_on_later_finds_that_another_took_over_and_says_nothi
 }
 
 #[test]
-fn a_society_goes_on_elsewhere_when_its_process_is_killed_or_leaves() {
+fn standby_takes_over_society() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     for (name, signal) in [("killed", Signal::KILL), ("left", Signal::INT)] {
@@ -174,7 +174,7 @@ fn a_society_goes_on_elsewhere_when_its_process_is_killed_or_leaves() {
 }
 
 #[test]
-fn a_killed_node_costs_its_agents_no_step() {
+fn killed_node_costs_no_step() {
     let Some(program) = program() else { return };
     let arguments = ["bench", "failover", "--nodes", "2", "--agents", "40", "--takeover", "1s", "--json"];
     let seen = whimbrel().args(arguments).env("WHIMBREL_NATS_SERVER", program).output().expect("the binary runs");

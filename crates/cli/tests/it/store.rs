@@ -30,7 +30,7 @@ fn json(line: &str) -> Value {
 }
 
 #[test]
-fn a_store_is_checked_compacted_exported_and_imported() {
+fn store_commands_work_in_turn() {
     let scratch = Scratch::new();
     make(&scratch);
     let checked = |name: &str| {
@@ -71,7 +71,7 @@ fn a_store_is_checked_compacted_exported_and_imported() {
 }
 
 #[test]
-fn a_damaged_store_is_told_from_a_sound_one() {
+fn check_detects_damaged_store() {
     let scratch = Scratch::new();
     make(&scratch);
     let seen = run_in(&scratch.0, &["store", "check", "society.store"]);
@@ -95,7 +95,7 @@ fn a_damaged_store_is_told_from_a_sound_one() {
 const COUNTER: &str = "n(0). !go. +!go : n(N) & N < 3 <- -+n(N+1); .print(N+1); !go. +!go <- .wait(60000).";
 
 #[test]
-fn society_without_store_file_is_refused_and_repaired() {
+fn missing_store_file_is_repaired() {
     let scratch = Scratch::new();
     std::fs::write(scratch.0.join("c.asl"), COUNTER).unwrap();
     let run = |more: &[&str]| run_in(&scratch.0, &[&["run", "c.asl", "--store", "st", "--for", "2s"], more].concat());
@@ -124,7 +124,7 @@ fn society_without_store_file_is_refused_and_repaired() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_kept_is_its_owners_only() {
+fn store_files_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
     std::fs::write(scratch.0.join("c.asl"), COUNTER).unwrap();

@@ -104,7 +104,7 @@ fn node(name: &str) -> (Platform, Hub) {
 }
 
 #[test]
-fn a_publication_to_fifty_agents_of_another_node_is_one_item_on_the_link() {
+fn publication_crosses_link_once() {
     const SUBSCRIBERS: u64 = 50;
     const PUBLICATIONS: u64 = 2_000;
     let ((here, here_hub), (there, there_hub)) = (node("here"), node("there"));

@@ -268,7 +268,7 @@ fn replay_all(replay: impl Fn(&Transcript, Framing, AgentPort) -> Result<(), Str
 }
 
 #[test]
-fn transcripts_are_replayed_at_a_real_port() {
+fn transcripts_replay_at_real_port() {
     replay_all(|transcript, framing, port| {
         let mut node = RealNode { address: port.address().to_owned(), socket: None, bytes: Vec::new() };
         let replayed = transcript.replay(framing, &mut node);

@@ -241,7 +241,7 @@ impl Nodes {
 }
 
 #[test]
-fn nodes_share_a_society_hand_it_over_and_end_with_it() {
+fn nodes_share_and_hand_over_society() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::new(engine.store("shared"));
@@ -267,7 +267,7 @@ fn nodes_share_a_society_hand_it_over_and_end_with_it() {
 }
 
 #[test]
-fn what_a_killed_node_served_goes_on_elsewhere() {
+fn killed_node_agents_continue_elsewhere() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::new(engine.store("killed"));
@@ -288,7 +288,7 @@ fn what_a_killed_node_served_goes_on_elsewhere() {
 }
 
 #[test]
-fn who_ends_an_agent_of_a_node_that_is_dying_hears_when_it_has_ended() {
+fn kill_at_dying_node_is_answered() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::new(engine.store("ended"));
@@ -342,7 +342,7 @@ fn a_store_is_for_one_project() {
 
 /// A node of an earlier release, or one that claims to be, is replaced by one of this release, and cannot come back.
 #[test]
-fn a_release_replaces_the_one_before_node_by_node() {
+fn rolling_upgrade_replaces_release() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::new(engine.store("upgrade"));
@@ -363,7 +363,7 @@ fn a_release_replaces_the_one_before_node_by_node() {
 }
 
 #[test]
-fn a_node_with_an_edited_program_is_refused_while_others_run() {
+fn edited_program_is_refused() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::new(engine.store("edited"));
@@ -391,7 +391,7 @@ fn a_node_with_an_edited_program_is_refused_while_others_run() {
 
 /// Agents that are told to work hard all live on one node; it gives some of them to the other.
 #[test]
-fn a_busy_node_gives_agents_to_an_idle_one() {
+fn busy_node_gives_agents_away() {
     const WORKER: &str =
         "sum(0, 0). sum(N, S) :- N > 0 & sum(N-1, T) & S = T+N. +!burn <- ?sum(1500, _); .wait(1); !!burn.";
     let Some(program) = program() else { return };
@@ -420,7 +420,7 @@ fn a_busy_node_gives_agents_to_an_idle_one() {
 
 /// A partition whose agent was kept with another program.
 #[test]
-fn what_one_node_cannot_read_waits_for_another_and_the_rest_goes_on() {
+fn unreadable_partition_waits_for_other_node() {
     const ODD: &str = "!count(1). +!count(N) <- .print(N); .wait(200); !count(N+1).";
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
@@ -452,7 +452,7 @@ fn what_one_node_cannot_read_waits_for_another_and_the_rest_goes_on() {
 }
 
 #[test]
-fn nodes_with_certificates_share_a_society_and_may_come_again() {
+fn certified_nodes_share_and_rejoin() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let mut nodes = Nodes::certified(engine.store("certified"));
@@ -471,7 +471,7 @@ fn nodes_with_certificates_share_a_society_and_may_come_again() {
 
 /// Agents that are to be together, apart, on a node, on nodes with a label.
 #[test]
-fn agents_live_where_their_project_wants_them() {
+fn agents_live_where_project_wants() {
     const WORKER: &str = "!work. +!work <- .print(here); .wait(100); !work.";
     const PROJECT: &str =
         "MAS count { agents: boss w.asl [together=crew]; hand w.asl [together=crew]; rep w.asl [apart=reps] #2;

@@ -47,7 +47,7 @@ answers(0).
 ";
 
 #[test]
-fn workers_in_three_languages_do_the_same() {
+fn workers_agree_across_languages() {
     let files = [("work.mas2j", WORKERS), ("foreman.asl", FOREMAN)];
     let Some(scratch) = scratch(&files, &["worker-rust", "worker-assemblyscript", "worker-c"]) else { return };
     let seen = scratch.run(&["run", "."]);
@@ -89,13 +89,13 @@ fn moves_a_hundred_times(module: &str) -> Option<String> {
 }
 
 #[test]
-fn travellers_move_in_the_middle_of_a_recursion() {
+fn travellers_move_within_recursion() {
     let sums = LANGUAGES.map(|language| moves_a_hundred_times(&format!("traveller-{language}")));
     assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
 }
 
 #[test]
-fn agents_move_in_the_middle_of_a_deep_recursion() {
+fn agents_move_within_deep_recursion() {
     let project = "MAS trip { agents: shuttle \"shuttle-c.wasm\" at \"n1\"; guide at \"n1\"; }";
     let guide = "!begin. +!begin <- .send(shuttle, request, strong(n1, n2, 3, 2000)).
          +!kqml_received(shuttle, tell, \"done\", _) <- .print(done); .stopMAS.
@@ -119,7 +119,7 @@ fn tour_under(policy: &str) -> Option<super::Seen> {
 }
 
 #[test]
-fn who_has_too_much_memory_for_a_node_goes_on_where_it_was() {
+fn oversized_agent_stays_and_continues() {
     let Some(seen) = tour_under("") else { return };
     assert_eq!(seen.out, "[guide] 2 moves, on n1\n", "{}", seen.err);
     for quota in ["memory_bytes", "owner_memory_bytes"] {
@@ -129,7 +129,7 @@ fn who_has_too_much_memory_for_a_node_goes_on_where_it_was() {
 }
 
 #[test]
-fn nomads_move_in_the_middle_of_a_loop() {
+fn nomads_move_within_loop() {
     moves_a_hundred_times("nomad-rust");
 }
 
@@ -157,7 +157,7 @@ fn keepers(requests: &str, answers: usize, scratch: &Scratch) -> Vec<String> {
 }
 
 #[test]
-fn keepers_in_three_languages_find_what_they_left_where_they_left_it() {
+fn keepers_find_their_storage() {
     let project =
         "MAS keeping { agents: rust \"keeper-rust.wasm\" at \"n1\"; script \"keeper-assemblyscript.wasm\" at \"n1\";
         plain \"keeper-c.wasm\" at \"n1\"; asker at \"n1\"; }";
@@ -190,7 +190,7 @@ fn keepers_in_three_languages_find_what_they_left_where_they_left_it() {
 }
 
 #[test]
-fn a_keeper_that_keeps_too_much_is_stopped_and_its_owner_hears_why() {
+fn storage_excess_stops_keeper() {
     let project = "MAS keeping { agents: boss; }";
     let boss = "!begin. +!begin <- .create_agent(keeper, \"keeper-c.wasm\"); .send(keeper, request, note(\"door\", \"much too large\")).
         +!kqml_received(keeper, failure, failed(Why), _) <- .print(Why); .stopMAS.";
@@ -208,7 +208,7 @@ fn a_keeper_that_keeps_too_much_is_stopped_and_its_owner_hears_why() {
 }
 
 #[test]
-fn who_does_not_come_back_from_a_call_is_stopped_when_its_time_is_over() {
+fn overlong_call_is_stopped() {
     let project = "MAS keeping { agents: boss; }";
     let boss = "!begin. +!begin <- .create_agent(villain, \"villain-c.wasm\"); .send(villain, request, spin).
         +!kqml_received(villain, failure, failed(Why), _) <- .print(Why); .stopMAS.";
@@ -222,7 +222,7 @@ fn who_does_not_come_back_from_a_call_is_stopped_when_its_time_is_over() {
 }
 
 #[test]
-fn keepers_of_a_society_that_is_killed_find_what_they_left_in_the_name_of_whoever_created_them() {
+fn storage_of_creator_survives_kill() {
     let boss = "!begin.
         +!begin <- .create_agent(keeper, \"keeper-c.wasm\"); .send(keeper, request, note(\"door\", \"blue\")).
         +!kqml_received(_, inform, kept(What, Found), _) <- .print(What, \" \", Found).
@@ -277,7 +277,7 @@ const ASKER: &str = "answers(0).
 ";
 
 #[test]
-fn counters_that_are_killed_count_each_message_once() {
+fn killed_counters_count_messages_once() {
     let files = [("count.mas2j", COUNTERS), ("asker.asl", ASKER)];
     let modules = ["counter-rust", "counter-assemblyscript", "counter-c"];
     let Some(scratch) = scratch(&files, &modules) else { return };
@@ -355,7 +355,7 @@ fn villains_harm_nobody_but_themselves() {
 }
 
 #[test]
-fn a_minion_that_is_stopped_is_heard_of_before_its_time_is_over() {
+fn stopped_minion_is_reported_early() {
     let project = "MAS errands {
         agents: rust \"scout-rust.wasm\" at \"n1\"; script \"scout-assemblyscript.wasm\" at \"n1\";
                 plain \"scout-c.wasm\" at \"n1\"; boss at \"n1\";
@@ -379,7 +379,7 @@ fn a_minion_that_is_stopped_is_heard_of_before_its_time_is_over() {
 }
 
 #[test]
-fn searchers_in_three_languages_find_the_same() {
+fn searchers_agree_across_languages() {
     let project = "MAS search {
         offers: library = \"texts\" at \"n2\";
         agents: rust \"searcher-rust.wasm\" at \"n1\"; script \"searcher-assemblyscript.wasm\" at \"n1\";

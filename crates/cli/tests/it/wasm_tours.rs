@@ -26,7 +26,7 @@ fn toured(clerk: &str, expected: &str) {
 }
 
 #[test]
-fn a_scout_takes_another_way_where_a_node_is_dead_and_comes_home() {
+fn scout_avoids_dead_node() {
     toured(
         "!go. +!go <- .send(scout, request, tour([[n1], [nowhere, n2], [gone], [n3]], 60000, 1)).",
         "[\"0 on n1\",\"1 on n2\",\"3 on n3\"] but [\"nowhere\",\"gone\"], done on n1",
@@ -34,7 +34,7 @@ fn a_scout_takes_another_way_where_a_node_is_dead_and_comes_home() {
 }
 
 #[test]
-fn a_scout_makes_no_further_stop_when_its_time_is_over() {
+fn expired_scout_stops_touring() {
     toured(
         "!go. +!go <- .send(scout, request, tour([[n2], [n3], [n2], [n3]], 1500, 1000)).",
         "[\"0 on n2\",\"1 on n3\"] but [], late on n1",
@@ -42,7 +42,7 @@ fn a_scout_makes_no_further_stop_when_its_time_is_over() {
 }
 
 #[test]
-fn a_scout_is_called_home_in_the_middle_of_its_tour() {
+fn scout_is_recalled_during_tour() {
     toured(
         "!go. +!go <- .send(scout, request, tour([[n2], [n3], [n2], [n3]], 60000, 300)).
          +visits(\"n3\") <- .recall(scout).",
@@ -52,7 +52,7 @@ fn a_scout_is_called_home_in_the_middle_of_its_tour() {
 
 /// Each stop takes no time at all: whoever calls it home has to find it between two hops.
 #[test]
-fn a_scout_that_never_rests_is_called_home() {
+fn restless_scout_is_recalled() {
     let stops = ["[n2]", "[n3]"].repeat(50).join(",");
     let clerk = format!(
         "!go. +!go <- .send(scout, request, tour([{stops}], 60000, 0)).
@@ -66,7 +66,7 @@ fn a_scout_that_never_rests_is_called_home() {
 }
 
 #[test]
-fn a_minion_brings_back_what_it_found_and_leaves_nothing_behind() {
+fn minion_returns_findings_and_vanishes() {
     let clerk = "!go.
         +!go <- .send(scout, request, send([nowhere, n2], 60000, 1)).
         +heard(2, Home) <- .print(\"two letters, on \", Home); .send(scout, request, send([nowhere], 60000, 1)).

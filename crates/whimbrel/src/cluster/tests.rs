@@ -219,7 +219,7 @@ fn store() -> Arc<Memory> {
 }
 
 #[test]
-fn nodes_share_and_who_is_silent_is_replaced_and_finds_out() {
+fn silent_node_is_replaced() {
     let store = store();
     let first = join(&store);
     wait_for("all is served", || first.has() == 8);
@@ -238,7 +238,7 @@ fn nodes_share_and_who_is_silent_is_replaced_and_finds_out() {
 }
 
 #[test]
-fn a_partition_is_moved_and_whoever_asked_hears_of_it() {
+fn partition_move_is_answered() {
     let store = store();
     let first = join(&store);
     wait_for("all is served", || first.has() == 8);
@@ -270,7 +270,7 @@ fn a_partition_is_moved_and_whoever_asked_hears_of_it() {
 }
 
 #[test]
-fn who_leaves_hands_over_and_who_drains_has_nothing() {
+fn leaving_and_draining_hand_over() {
     let store = store();
     let [first, second, third] = [join(&store), join(&store), join(&store)];
     wait_for("all have some", || [&first, &second, &third].iter().all(|node| (2..=3).contains(&node.has())));
@@ -287,7 +287,7 @@ fn who_leaves_hands_over_and_who_drains_has_nothing() {
 }
 
 #[test]
-fn a_society_ends_everywhere_and_is_forgotten() {
+fn ended_society_is_deleted_everywhere() {
     let store = store();
     let [first, second] = [join(&store), join(&store)];
     wait_for("both have some", || (first.has(), second.has()) == (4, 4));
@@ -316,7 +316,7 @@ fn a_society_ends_everywhere_and_is_forgotten() {
 }
 
 #[test]
-fn signs_of_life_go_on_while_partitions_are_adopted() {
+fn heartbeats_continue_during_adoption() {
     let store = store();
     let first = join(&store);
     wait_for("all is served", || first.has() == 8);
@@ -327,7 +327,7 @@ fn signs_of_life_go_on_while_partitions_are_adopted() {
 }
 
 #[test]
-fn a_store_that_is_away_deposes_nobody() {
+fn unreachable_store_deposes_nobody() {
     let store = store();
     let [first, second] = [join(&store), join(&store)];
     wait_for("both have some", || (first.has(), second.has()) == (4, 4));
@@ -343,7 +343,7 @@ fn a_store_that_is_away_deposes_nobody() {
 }
 
 #[test]
-fn who_is_not_let_in_hears_why_and_who_waits_can_be_interrupted() {
+fn refused_admission_explains_reason() {
     let store = store();
     let first = join(&store);
     let other = join_with(&store, Terms { project: "desert".to_owned(), ..terms() });
@@ -371,7 +371,7 @@ fn who_is_not_let_in_hears_why_and_who_waits_can_be_interrupted() {
 
 /// A node that joined in a noisy moment gets its share when it has measured again.
 #[test]
-fn a_weight_that_was_measured_in_a_noisy_moment_does_not_last() {
+fn noisy_weight_is_replaced() {
     static IS_NOISY: AtomicBool = AtomicBool::new(true);
     let measure = || if IS_NOISY.load(Ordering::Relaxed) { 2.0 } else { 6.0 };
     let store = store();
@@ -386,7 +386,7 @@ fn a_weight_that_was_measured_in_a_noisy_moment_does_not_last() {
 }
 
 #[test]
-fn what_cannot_be_read_is_tried_by_all_and_ends_nobody() {
+fn unreadable_partition_ends_no_node() {
     let store = store();
     let damaged = Partition(3);
     let node = || {
@@ -417,7 +417,7 @@ fn what_cannot_be_read_is_tried_by_all_and_ends_nobody() {
 }
 
 #[test]
-fn who_can_read_nothing_that_others_can_ends() {
+fn node_without_readable_partitions_ends() {
     let store = store();
     let first = join(&store);
     wait_for("all is served", || first.has() == 8);
@@ -429,7 +429,7 @@ fn who_can_read_nothing_that_others_can_ends() {
 }
 
 #[test]
-fn agents_that_do_not_stop_hold_up_no_take_over() {
+fn stuck_agents_delay_no_takeover() {
     let store = store();
     let [first, second, third] = [join(&store), join(&store), join(&store)];
     let nodes = [&first, &second, &third];
@@ -454,7 +454,7 @@ fn agents_that_do_not_stop_hold_up_no_take_over() {
 }
 
 #[test]
-fn a_part_that_is_dropped_ends_without_a_word() {
+fn dropped_part_ends_silently() {
     let store = store();
     let [first, second] = [join(&store), join(&store)];
     wait_for("both have some", || (first.has(), second.has()) == (4, 4));

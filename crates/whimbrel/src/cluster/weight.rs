@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noisy_moment_does_not_last_nor_does_a_quiet_one_count() {
+    fn noisy_moments_do_not_count() {
         let mut noisy = Weighing::with(|| 2.0, Duration::ZERO, Duration::ZERO);
         assert_eq!((noisy.weight(), noisy.measured(8.0), noisy.weight()), (2, Some(8), 8));
         assert_eq!(told(&[2.0, 8.1, 1.0, 7.9, 8.0]), [None; 5]);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_measured_when_the_node_has_been_idle() {
+    fn idle_node_measures_weight() {
         let (idle, again) = (Duration::from_secs(10), Duration::from_secs(60));
         let mut weighing = Weighing::with(|| 8.0, idle, again);
         let load = |busy| Load { busy, parts: Vec::new() };

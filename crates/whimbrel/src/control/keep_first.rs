@@ -19,7 +19,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn first_items_are_those_of_a_sort(items: Vec<u8>, limit in 0..20_usize) {
+        fn first_items_match_full_sort(items: Vec<u8>, limit in 0..20_usize) {
             let (mut kept, mut sorted) = (items.clone(), items);
             keep_first(&mut kept, limit, Ord::cmp);
             sorted.sort_unstable();

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_of_several_nodes_come_in_order_of_time() {
+    fn merged_events_are_in_order() {
         let mut merge = Merge::new(2, Some(500));
         [10, 30].into_iter().for_each(|at| merge.add(0, at, Some(at)));
         assert_eq!(merge.take(0), [0; 0], "the other node has said nothing yet");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_must_not_be_missed_is_waited_for() {
+    fn merge_waits_for_required_nodes() {
         let mut merge = Merge::new(2, None);
         merge.add(0, 10, Some(10));
         assert_eq!(merge.take(u64::MAX), [0; 0]);

@@ -673,7 +673,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_asks_for_names_that_nobody_has_leaves_nothing_behind() {
+    fn unknown_name_requests_leave_nothing() {
         let platform = Platform::builder().build();
         let panel = OperatorService::new(&platform, "garden".to_owned(), None);
         let agent = || "a name that nobody has but who asks".to_owned();

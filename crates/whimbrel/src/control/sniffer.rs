@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_take_what_fits_all_of_them() {
+    fn filters_combine_by_and() {
         let text = |text: &str| text.to_owned();
         let agents =
             |names: &[&str]| SniffWanted { agents: names.iter().map(|n| text(n)).collect(), ..Default::default() };
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_few_messages_say_of_themselves_is_told_and_bounded() {
+    fn rare_parameters_are_shown_and_bounded() {
         assert_eq!(message_info(&envelope(Performative::Inform, None), 9).more, None);
         let mut plain = envelope(Performative::Request, None);
         let MessageBody::Owned(message) = &mut plain.body else { return };

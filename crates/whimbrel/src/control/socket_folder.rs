@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_folders_that_nobody_else_has_a_hand_in_are_used() {
+    fn socket_folder_must_be_private() {
         let all = std::env::temp_dir().join(format!("whimbrel-folders-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&all);
         made(&all, 0o700);

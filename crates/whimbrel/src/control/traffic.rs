@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_very_many_messages_some_are_looked_at_and_all_are_counted() {
+    fn heavy_traffic_is_sampled_and_counted() {
         let platform = Platform::builder().build();
         let mut count = TrafficCount::begin(&platform);
         let (buyer, seller) = (Aid::local("buyer"), Aid::local("seller"));

@@ -180,7 +180,7 @@ mod tests {
 
     /// Whoever looks at any moment, or after a crash at any moment, finds certificates with their own keys.
     #[test]
-    fn a_certificate_and_its_key_are_replaced_together() {
+    fn certificate_and_key_change_together() {
         let folder = std::env::temp_dir().join(format!("whimbrel-pairs-{}", std::process::id()));
         let mut authority = Authority::create("p").expect("randomness");
         let mut issue = || authority.issue("n1", &[], 1).expect("a name");

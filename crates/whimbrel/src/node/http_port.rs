@@ -323,7 +323,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn processes_that_say_so_share_a_port() {
+    fn processes_share_port_on_request() {
         let first = bind("127.0.0.1:0", true).expect("a free port");
         let address = first.local_addr().expect("an address").to_string();
         let second = bind(&address, true).expect("they share it");
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn many_may_come_before_anybody_is_let_in() {
+    fn backlog_takes_many_connections() {
         let listener = bind("127.0.0.1:0", false).expect("a free port");
         let address = listener.local_addr().expect("an address");
         // Whoever finds no room is not heard for a second.

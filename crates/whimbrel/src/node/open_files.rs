@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_files_may_be_open_as_the_system_allows() {
+    fn open_files_rise_to_limit() {
         let raised = raise();
         let limit = getrlimit(Resource::Nofile);
         assert_eq!((limit.current.unwrap_or(u64::MAX), limit.maximum), (raised, limit.maximum));

@@ -48,7 +48,7 @@ const PROGRAM: &str = "
 ";
 
 #[test]
-fn an_environment_can_be_written_in_rust() {
+fn rust_environment_works() {
     let scratch =
         Scratch::with(&[("x.mas2j", "MAS x {\n environment: lab.Counter(2)\n agents: a;\n}"), ("a.asl", PROGRAM)]);
     let environments = Environments::new().with("lab.Counter", |class| {
@@ -92,7 +92,7 @@ const INITIATOR: &str = "
 ";
 
 #[test]
-fn agents_in_rust_and_in_agentspeak_know_performatives_by_their_own_names() {
+fn performative_names_match_across_languages() {
     let scratch = Scratch::with(&[("initiator.asl", INITIATOR)]);
     let society = Society::open(&scratch.path().join("initiator.asl")).expect("it is right");
     let lines = Lines::default();

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_found_in_what_cargo_says() {
+    fn modules_are_found_in_cargo_output() {
         let message = r#"{"reason":"compiler-artifact","filenames":["/a/w.wasm","/a/libw.rlib"],"fresh":true}"#;
         assert_eq!(modules_in(message), [PathBuf::from("/a/w.wasm")]);
         assert!(modules_in("not JSON").is_empty());

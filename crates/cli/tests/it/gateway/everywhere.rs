@@ -12,7 +12,7 @@ fn someone_on(node: &Node, place: &str) -> String {
 }
 
 #[test]
-fn agents_of_all_nodes_are_told_of_and_steered() {
+fn console_steers_agents_of_all_nodes() {
     let node = Node::with(&["--nodes", "2"]);
     node.until(|node| {
         let agents = node.get("/agents?elsewhere=true&sort=name");
@@ -33,7 +33,7 @@ fn agents_of_all_nodes_are_told_of_and_steered() {
 }
 
 #[test]
-fn an_agent_of_another_node_is_registered_there_if_its_policy_lets_one() {
+fn remote_registration_obeys_policy() {
     let scratch = market();
     std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nregister = \"secrets\"\n")
         .expect("a file");
@@ -55,7 +55,7 @@ fn an_agent_of_another_node_is_registered_there_if_its_policy_lets_one() {
 }
 
 #[test]
-fn other_nodes_are_asked_and_who_does_not_answer_is_named() {
+fn silent_nodes_are_named() {
     let node = Node::with(&["--nodes", "2"]);
     node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
     for place in ["n1", "n2"] {
@@ -92,7 +92,7 @@ fn other_nodes_are_asked_and_who_does_not_answer_is_named() {
 }
 
 #[test]
-fn certificates_and_refusals_of_all_nodes_are_told() {
+fn all_nodes_show_certificates_and_refusals() {
     let node = Node::with(&["--nodes", "2", "--security", "signed", "--audit", "audit.jsonl"]);
     node.until(|node| node.ask("GET", "/security?node=n2", ADMIN, "").status == 200);
     assert_eq!(node.ask("GET", "/node", "nobody", "").status, 401);
@@ -119,7 +119,7 @@ fn certificates_and_refusals_of_all_nodes_are_told() {
 }
 
 #[test]
-fn what_agents_said_is_read_elsewhere_by_whom_the_policy_lets_only() {
+fn remote_log_reading_obeys_policy() {
     for (kills, status) in [("bank*", 200), ("*", 403), ("ams", 403)] {
         let scratch = market();
         let policy = format!("[[deny]]\nwho = \"node:n1\"\nkill = \"{kills}\"\n");
@@ -146,7 +146,7 @@ fn what_agents_said_is_read_elsewhere_by_whom_the_policy_lets_only() {
 }
 
 #[test]
-fn figures_of_the_whole_society_are_asked_of_one_node() {
+fn one_node_reports_society_figures() {
     let node = Node::with(&["--nodes", "3"]);
     node.until(|node| node.get("/totals")["nodes"].as_array().is_some_and(|all| all.len() == 3));
     let totals = node.get("/totals");
@@ -173,7 +173,7 @@ fn figures_of_the_whole_society_are_asked_of_one_node() {
 }
 
 #[test]
-fn the_audit_log_of_each_node_is_read_back_page_by_page() {
+fn audit_logs_are_read_in_pages() {
     let node = Node::with(&["--nodes", "2", "--audit", "audit.jsonl"]);
     // Equal refusals become one line; allowed acts are recorded as well.
     for who in 0..3 {
@@ -210,7 +210,7 @@ fn the_audit_log_of_each_node_is_read_back_page_by_page() {
 }
 
 #[test]
-fn what_agents_of_other_nodes_said_is_found_in_their_logs() {
+fn remote_messages_are_found_in_logs() {
     let node = Node::with(&["--nodes", "2", "--log"]);
     // The buyer is on one of the nodes, and what it says in the log of that.
     let said = |place: &str, query: &str| node.get(&format!("/conversations?node={place}&from=buyer{query}"));
@@ -261,7 +261,7 @@ fn pattern_kills_what_policy_lets() {
 }
 
 #[test]
-fn node_says_what_is_wrong_with_it() {
+fn node_reports_its_faults() {
     let scratch = market();
     std::fs::write(scratch.0.join("policy.toml"), "[[quota]]\nwho = \"*\"\nmind_memory_bytes = 1000000\n")
         .expect("a file");
@@ -284,7 +284,7 @@ fn node_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn full_node_refuses_agents_and_says_so() {
+fn full_node_refuses_new_agents() {
     let scratch = market();
     std::fs::write(scratch.0.join("policy.toml"), "[[quota]]\nwho = \"*\"\nnode_agents = 3\n").expect("a file");
     std::fs::write(scratch.0.join("more.asl"), "").expect("a file");

@@ -29,7 +29,7 @@ fn nobody_comes_in_without_a_token() {
 }
 
 #[test]
-fn a_viewer_looks_and_does_not_act() {
+fn viewer_token_cannot_act() {
     let node = Node::start();
     assert_eq!(node.ask("GET", "/node", VIEWER, "").status, 200);
     let message = r#"{"message":{"performative":"inform","receivers":["seller"]}}"#;
@@ -50,7 +50,7 @@ fn a_viewer_looks_and_does_not_act() {
 }
 
 #[test]
-fn names_and_pages_of_others_are_sent_away() {
+fn foreign_hosts_and_origins_are_refused() {
     let node = Node::with(&["--http-origin", "https://bees.example"]);
     let bearer = format!("Bearer {ADMIN}");
     let status = |host: &str, origin: &str| {
@@ -95,7 +95,7 @@ fn too_much_is_refused() {
 }
 
 #[test]
-fn only_so_much_is_watched_and_asked_at_once() {
+fn watches_and_requests_are_limited() {
     let node = Node::start();
     let mut live = node.live(ADMIN);
     for id in 0..65 {
@@ -113,7 +113,7 @@ fn only_so_much_is_watched_and_asked_at_once() {
 }
 
 #[test]
-fn who_does_not_read_holds_nobody_up() {
+fn slow_reader_delays_no_other() {
     let node = Node::start();
     let mut live = node.live(VIEWER);
     for id in 0..50 {
@@ -135,7 +135,7 @@ fn who_does_not_read_holds_nobody_up() {
 }
 
 #[test]
-fn strangers_do_not_keep_others_out_for_long() {
+fn strangers_block_others_only_briefly() {
     let node = Node::start();
     let strangers: Vec<_> = (0..256).map(|_| node.socket("/session", "whimbrel.v1", &[])).collect();
     assert!(strangers.iter().all(Result::is_ok));
@@ -150,7 +150,7 @@ fn strangers_do_not_keep_others_out_for_long() {
 /// A page is not copied into memory for each slow reader.
 #[cfg(target_os = "linux")]
 #[test]
-fn who_reads_pages_slowly_takes_little_memory() {
+fn slow_page_reader_takes_little_memory() {
     const LONG: u64 = 48 << 20;
     let pages = Scratch::with(&[("index.html", "home")]);
     std::fs::File::create(pages.0.join("long.bin")).expect("it can be made").set_len(LONG).expect("it can be long");
@@ -180,7 +180,7 @@ fn who_reads_pages_slowly_takes_little_memory() {
 }
 
 #[test]
-fn health_is_not_asked_anew_for_everybody() {
+fn health_answer_is_shared() {
     let node = Node::start();
     let up = || node.send("GET", "/health", &[], "").json()["up_us"].as_u64().expect("a number");
     // Ten of them take less than a second, if need be at the tenth try.
@@ -195,7 +195,7 @@ fn health_is_not_asked_anew_for_everybody() {
 
 /// Browsers ask first whether a page of another origin may send a token.
 #[test]
-fn pages_that_are_let_in_are_told_so_beforehand() {
+fn allowed_origins_pass_preflight() {
     let node = Node::with(&["--http-origin", "https://bees.example"]);
     let asked = [
         ("access-control-request-method", "DELETE"),

@@ -44,7 +44,7 @@ fn connect(node: &Node, authority: &std::path::Path) -> Encrypted {
 }
 
 #[test]
-fn requests_and_sessions_are_encrypted_with_the_certificate_that_was_given() {
+fn given_certificate_encrypts_requests_and_sessions() {
     let scratch = authorities();
     let pair = scratch.0.join("n1/node.pem");
     let pair = pair.to_string_lossy();
@@ -79,7 +79,7 @@ fn requests_and_sessions_are_encrypted_with_the_certificate_that_was_given() {
 }
 
 #[test]
-fn a_certificate_that_is_none_is_told_before_anything_begins() {
+fn bad_certificate_is_reported_before_start() {
     let scratch = market();
     let run = |options: &[&str]| super::super::Seen::from(command(&scratch, options).output().expect("it runs"));
     let seen = run(&["--http-certificate", "seller.asl", "--http-key", "seller.asl"]);
@@ -89,7 +89,7 @@ fn a_certificate_that_is_none_is_told_before_anything_begins() {
 }
 
 #[test]
-fn who_shows_nothing_is_not_let_in_and_a_certificate_says_nothing_to_a_node_without_an_authority() {
+fn client_certificate_needs_node_authority() {
     let node = Node::start();
     let hellos = [
         (r#"{"type":"hello","versions":[1]}"#, "no accepted token"),

@@ -28,7 +28,7 @@ fn questions_are_answered_by_number() {
 }
 
 #[test]
-fn agents_are_told_once_and_then_what_changes() {
+fn agent_watch_sends_changes_only() {
     let node = Node::start();
     let mut live = node.live(ADMIN);
     live.say(r#"{"type":"watch","id":2,"what":"agents","every_ms":50,"wanted":{"name":"bank*","limit":100}}"#);
@@ -81,7 +81,7 @@ fn what_happens_is_told_in_batches() {
 }
 
 #[test]
-fn a_society_and_its_health_are_told_again_and_again() {
+fn society_and_health_watches_repeat() {
     let node = Node::start();
     let mut live = node.live(VIEWER);
     live.say(r#"{"type":"watch","id":1,"what":"society","every_ms":50}"#);
@@ -113,7 +113,7 @@ fn a_society_and_its_health_are_told_again_and_again() {
 }
 
 #[test]
-fn an_answer_is_watched_and_told_when_it_is_another_one() {
+fn answer_watch_sends_only_changes() {
     let node = Node::start();
     let mut live = node.live(VIEWER);
     live.say(r#"{"type":"watch","id":4,"what":"answer","every_ms":50,"request":{"request":"services","kind":"shop"}}"#);
@@ -162,7 +162,7 @@ fn refusals_are_watched() {
 }
 
 #[test]
-fn whoever_looks_is_told_that_the_node_stops() {
+fn stopping_node_tells_watchers() {
     let node = Node::start();
     let mut live = node.live(VIEWER);
     let mut stop = whimbrel();

@@ -105,7 +105,7 @@ fn body(path: &str) -> &'static str {
 }
 
 #[test]
-fn every_route_answers_as_the_document_says() {
+fn routes_answer_as_documented() {
     let pages = Scratch::with(&[("index.html", "home"), ("bees.js", "hum();")]);
     let node = Node::with(&["--log", "--audit", "audit.jsonl", "--pages", &pages.0.to_string_lossy()]);
     node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
@@ -217,7 +217,7 @@ fn unnamed(value: &Value, schema: &Value, document: &Value) -> Vec<String> {
 }
 
 #[test]
-fn minds_and_advice_have_shapes_in_which_everything_is_named() {
+fn mind_and_advice_schemas_are_complete() {
     let node = Node::with(&["--nodes", "2"]);
     node.until(|node| node.get("/agents?elsewhere=true")["total"] == 14);
     let document = node.send("GET", "/api/v1/openapi.json", &[], "").json();

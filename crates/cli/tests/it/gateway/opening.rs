@@ -92,7 +92,7 @@ fn get(address: &str, path: &str) -> String {
 const NOTES: &str = "#!/bin/sh\necho \"$1\" > shown.new && mv shown.new shown\n";
 
 #[test]
-fn the_society_begins_when_the_console_is_there_and_the_console_stays() {
+fn open_console_outlives_society() {
     let mut opened = OpenedConsole::start(&["--http", "127.0.0.1:0", "--for", "60s"], Some(NOTES));
     let mut console = opened.console();
     console.say(r#"{"type":"watch","id":1,"what":"log","wanted":{"since":0,"follow":true}}"#);
@@ -119,14 +119,14 @@ fn interrupted_nothing_begins_and_nothing_stays() {
 }
 
 #[test]
-fn without_a_browser_the_society_does_without() {
+fn society_runs_without_browser() {
     let mut opened = OpenedConsole::start(&["--http", "127.0.0.1:0"], None);
     opened.says("no browser opens the console: this terminal has no display");
     assert_eq!(opened.ends(), ("[one] done\n".to_owned(), true));
 }
 
 #[test]
-fn there_must_be_a_console_to_open() {
+fn open_requires_http_port() {
     let mut opened = OpenedConsole::start(&["--http", "off"], None);
     opened.says("there is no console to open");
     assert_eq!(opened.ends(), (String::new(), false));

@@ -32,7 +32,7 @@ fn a_node_is_looked_at() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_told() {
+fn bad_request_explains_fault() {
     let node = Node::start();
     let check = |method: &str, path: &str, body: &str, status: u16, reason: &str| {
         let response = node.ask(method, path, ADMIN, body);
@@ -126,7 +126,7 @@ fn an_agent_is_registered_by_hand() {
 }
 
 #[test]
-fn a_log_is_read_in_pieces_without_a_gap() {
+fn log_pages_leave_no_gap() {
     let node = Node::with(&["--log"]);
     node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
     let (mut since, mut numbers) = (0, Vec::new());

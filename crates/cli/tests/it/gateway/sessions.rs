@@ -15,7 +15,7 @@ fn hello() -> String {
 }
 
 #[test]
-fn a_program_has_agents_over_a_websocket() {
+fn websocket_program_has_agents() {
     let node = Node::with(&["--agent-token", "token-of-agents"]);
     let (mut socket, welcome) = begin(&node, r#"{"type":"hello","versions":[1],"token":"token-of-agents"}"#);
     assert_eq!(welcome["type"], "welcome", "{welcome}");
@@ -33,7 +33,7 @@ fn a_program_has_agents_over_a_websocket() {
 }
 
 #[test]
-fn a_session_goes_on_over_another_connection_without_loss() {
+fn resumed_session_loses_nothing() {
     let node = Node::start();
     let (mut socket, welcome) = begin(&node, &hello());
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
@@ -76,7 +76,7 @@ fn a_session_goes_on_over_another_connection_without_loss() {
 }
 
 #[test]
-fn sessions_of_strangers_and_liars_are_refused() {
+fn unauthorised_sessions_are_refused() {
     let node = Node::start();
     for token in ["wrong", VIEWER] {
         let (_, refused) = begin(&node, &format!(r#"{{"type":"hello","versions":[1],"token":"{token}"}}"#));
@@ -122,7 +122,7 @@ fn an_idle_session_takes_little_memory() {
 
 /// Sessions are told first; what carries them has nothing to wait for then.
 #[test]
-fn a_node_with_sessions_stops_as_quickly_as_one_without() {
+fn sessions_do_not_delay_stop() {
     let mut node = Node::start();
     let (mut socket, _) = begin(&node, &hello());
     let mut live = node.live(VIEWER);

@@ -92,7 +92,7 @@ impl Processes {
 const HELLO: &str = r#"{"type":"hello","versions":[1],"token":"admin-of-the-tests","follows":true}"#;
 
 #[test]
-fn a_session_that_comes_to_another_process_is_sent_to_its_own_and_loses_nothing() {
+fn shared_port_redirects_session_without_loss() {
     let processes = Processes::start(3);
     let (mut socket, welcome) = Processes::at(&processes.first.address, HELLO);
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
@@ -134,7 +134,7 @@ fn a_session_that_comes_to_another_process_is_sent_to_its_own_and_loses_nothing(
 }
 
 #[test]
-fn whoever_looks_for_an_agent_of_a_node_behind_a_proxy_is_sent_to_the_proxy() {
+fn proxied_node_redirects_to_proxy() {
     const PUBLIC: &str = "n2.bees.example:443";
     let (processes, second) = Processes::with(&[], &[&["--http-public", PUBLIC]]);
     let stream = TcpStream::connect(&second).expect("it listens");
@@ -152,7 +152,7 @@ fn whoever_looks_for_an_agent_of_a_node_behind_a_proxy_is_sent_to_the_proxy() {
 }
 
 #[test]
-fn who_comes_back_for_a_kept_agent_to_another_process_is_sent_to_its_own() {
+fn shared_port_redirects_kept_agent() {
     let processes = Processes::start(3);
     let create = r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#;
     let (mut socket, _) = Processes::at(&processes.first.address, HELLO);

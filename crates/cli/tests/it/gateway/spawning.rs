@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn populations_are_made_of_a_program_all_or_none() {
+fn population_is_created_whole_or_refused() {
     let node = Node::start();
     let spawn = |body: &str| node.ask("POST", "/agents", ADMIN, body);
     let made = spawn(r#"{"name":"clerk","program":"bank.asl","count":3,"beliefs":"rich, price(tea, 5)"}"#);
@@ -35,7 +35,7 @@ fn populations_are_made_of_a_program_all_or_none() {
 }
 
 #[test]
-fn an_agent_is_cloned_with_what_it_believes() {
+fn clone_keeps_beliefs() {
     let node = Node::start();
     assert_eq!(node.ask("POST", "/agents/bank1/beliefs", ADMIN, r#"{"belief":"rich","add":true}"#).status, 200);
     let cloned = node.ask("POST", "/agents/bank1/clone", ADMIN, r#"{"name":"twin"}"#);

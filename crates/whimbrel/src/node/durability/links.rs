@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_beside_their_engine_need_no_address() {
+    fn nodes_beside_engine_need_no_address() {
         for here in
             ["nats://127.0.0.1:4222/garden", "nats://localhost", "nats://a:b@127.0.0.1:1,127.0.0.1:2/x?partitions=4"]
         {
