@@ -10,7 +10,7 @@ pub struct OutputOptions {
     /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Show it again and again, each second or as often as this.
+    /// Refresh the output every second, or at the given interval.
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1s")]
     #[arg(value_parser = whimbrel::duration::parse)]
     pub watch: Option<Duration>,
@@ -19,13 +19,13 @@ pub struct OutputOptions {
 /// Security of links between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SecurityLevel {
-    /// Plain bytes; a token lets nodes in.
+    /// Unencrypted; a token admits nodes.
     Open,
-    /// Encrypted.
+    /// Encrypted; a token admits nodes.
     Tls,
-    /// Encrypted, and nodes show certificates.
+    /// Encrypted; certificates identify nodes.
     Authenticated,
-    /// The same, and agents sign their messages.
+    /// As `authenticated`; agents also sign their messages.
     Signed,
 }
 

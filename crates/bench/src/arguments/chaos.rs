@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-/// Run a society while its nodes and servers are killed, stopped, cut off ..., and see whether anything is lost.
+/// Test a society under faults: kill, pause or cut off its nodes and servers, and check that nothing is lost.
 ///
-/// The plan says which society, what happens to it, and what must be so afterwards. Everything is started on this machine
-/// and ended at the end, or at Ctrl-C. The exit status is 0 if all held, 1 if something was violated.
+/// A plan names the society, the faults, and the checks afterwards. All nodes and servers run on this machine, and stop
+/// at the end or at Ctrl-C. The exit status is 0 if all checks hold, 1 if one fails.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel chaos examples/bank/chaos.toml             what the plan says
@@ -30,19 +30,19 @@ A plan:
 
 docs/guide/chaos.md says all of it.")]
 pub struct ChaosArguments {
-    /// The plan.
+    /// Plan of the test.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Where random numbers start; what the plan says if not given, or a new one, which is shown.
+    /// Seed of random numbers [default: the plan's, or a new one, which is printed].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// How long the society may take to begin, to be whole again, to come to rest, and to make a check come true.
+    /// Longest time to wait for the society to start, recover, come to rest, and satisfy a check.
     #[arg(long, value_name = "TIME", default_value = "90s", value_parser = whimbrel::duration::parse)]
     pub(crate) patience: Duration,
-    /// Show what would happen when, and start nothing.
+    /// Show the schedule of faults, and start nothing.
     #[arg(long)]
     pub(crate) show: bool,
-    /// Keep what nodes and servers wrote, also if all held.
+    /// Keep the output of nodes and servers, even if all checks hold.
     #[arg(long)]
     pub(crate) keep: bool,
     /// Print the outcome as one line of JSON.

@@ -1,50 +1,51 @@
-//! What `bench devices` takes.
+//! Arguments of `bench devices`.
 
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
-/// Devices over WebSocket, each with an agent whose state a node keeps.
+/// Measure devices over WebSocket, each with an agent whose state a node keeps.
 #[derive(Clone, Debug, Args)]
 pub struct Devices {
-    /// Devices, each a WebSocket with a session and an agent.
+    /// Number of devices, each a WebSocket with a session and an agent.
     #[arg(long, default_value_t = 16_000, value_parser = value_parser!(u32).range(1..=200_000))]
     pub devices: u32,
-    /// Operations a second, of all devices together: nine of ten write a device's state, one asks an agent of the node.
+    /// Operations per second of all devices together. Nine of ten write a device's state, one asks an agent of the
+    /// node.
     #[arg(long, default_value_t = 6_000, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub ops: u32,
-    /// How long, in seconds; with 0 the devices only connect.
+    /// Duration in seconds; with 0 the devices only connect.
     #[arg(long, default_value_t = 600, value_parser = value_parser!(u64).range(..=86_400))]
     pub seconds: u64,
-    /// Bytes of a state, and of the agent's answer.
+    /// Size of a state and of the agent's answer, in bytes.
     #[arg(long, default_value_t = 256, value_parser = value_parser!(u32).range(12..=32_768))]
     pub bytes: u32,
-    /// Figures of so many seconds each are told apart.
+    /// Interval of the figures, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = value_parser!(u64).range(1..=3_600))]
     pub every: u64,
-    /// End the process of the gateway, or of one of them, by kill -9 after so many seconds, and start it again.
+    /// Kill the gateway's process, or one of them, with kill -9 after this many seconds, and restart it.
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
     pub kill_after: Option<u64>,
-    /// Processes with a gateway, nodes of one platform, all at one port. A system has only so many open files for each. Several keep
-    /// states in a server of NATS, which is started for them.
+    /// Number of gateway processes, nodes of one platform that share one port. Systems limit the open files of a
+    /// process. Several gateways keep states in a NATS server, which is started for them.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u8).range(1..=32))]
     pub gateways: u8,
-    /// States are kept in memory only: what is told to be safe is not on the disk.
+    /// Keep states in memory only: acknowledged states are not on disk.
     #[arg(long)]
     pub volatile: bool,
-    /// Where the node keeps its states while this runs; the folder for what is temporary if not given.
+    /// Folder for the node's states during the run [default: the temporary folder].
     #[arg(long, value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
     /// Draw latencies over time into this folder, as devices.svg.
     #[arg(long, value_name = "FOLDER")]
     pub plot: Option<PathBuf>,
-    /// The process with devices: where the node is.
+    /// Address of the node; for the process with devices.
     #[arg(long, hide = true, requires = "share")]
     pub node: Option<String>,
-    /// The process with devices: the first one's number, and how many.
+    /// First device and number of devices; for the process with devices.
     #[arg(long, hide = true, requires = "node", value_parser = share)]
     pub share: Option<(u32, u32)>,
 }

@@ -14,7 +14,7 @@ use whimbrel_terminal::options::SecurityLevel;
 pub use self::chaos::ChaosArguments;
 pub use self::devices::Devices;
 
-/// Measure speed, with the benchmarks of the actor and agent studies.
+/// Measure performance, with the benchmarks of the actor and agent studies.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel bench ring --tokens 500 --passes 10000
@@ -37,22 +37,22 @@ pub struct BenchArguments {
 }
 
 #[cfg(feature = "nats")]
-/// A society kept by three NATS servers, which this starts, and shared by nodes, one of which is killed or drained.
+/// Measure a failover: one node of a society on three NATS servers is killed or drained.
 #[derive(Debug, Args)]
 pub struct Failover {
-    /// Nodes.
+    /// Number of nodes.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=9))]
     pub nodes: u64,
-    /// Agents of each node, on average.
+    /// Average number of agents per node.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub agents: u64,
-    /// How long each agent waits until it does something again.
+    /// Time that each agent waits between two actions.
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = whimbrel::duration::parse)]
     pub period: std::time::Duration,
-    /// The node is not killed but drained: it hands over what it serves.
+    /// Drain the node instead of killing it: it hands over its agents.
     #[arg(long)]
     pub planned: bool,
-    /// As for `whimbrel up`; its default if not given.
+    /// Takeover time, as for `whimbrel up` [default: that of `whimbrel up`].
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_takeover)]
     pub takeover: Option<std::time::Duration>,
     /// Print the result as one line of JSON.
@@ -60,190 +60,192 @@ pub struct Failover {
     pub json: bool,
 }
 
-/// The benchmarks. Defaults are the studies'.
+/// Benchmarks. Defaults are those of the studies.
 #[derive(Debug, Subcommand)]
 pub enum Benchmark {
-    /// Tokens go round in a ring of agents.
+    /// Pass tokens round a ring of agents.
     Ring {
-        /// Agents in the ring.
+        /// Number of agents in the ring.
         #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
         workers: u64,
-        /// Tokens going round at the same time.
+        /// Number of tokens that circulate at the same time.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
         tokens: u64,
-        /// How often each token is passed on.
+        /// Number of times each token is passed on.
         #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
         passes: u64,
         #[command(flatten)]
         options: BenchOptions,
     },
-    /// Creatures meet in pairs through a broker: how evenly?
+    /// Let creatures meet in pairs through a broker, and measure fairness.
     Chameneos {
-        /// Creatures of three colours.
+        /// Number of creatures, in three colours.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(2..))]
         creatures: u64,
-        /// Meetings until the broker closes.
+        /// Number of meetings until the broker closes.
         #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
         meetings: u64,
         #[command(flatten)]
         options: BenchOptions,
     },
-    /// A server computes fib(n) for many clients: do small requests wait behind large ones?
+    /// Compute fib(n) for many clients, and measure how long small requests wait behind large ones.
     Fibonacci {
-        /// Clients, each with one request at a time.
+        /// Number of clients, each with one request at a time.
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
         clients: u64,
-        /// Requests of each client.
+        /// Number of requests of each client.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
         requests: u64,
-        /// The largest n asked for; the study's 30 if not given, 20 in AgentSpeak, where fib(30) takes millions of goals.
+        /// Largest requested n [default: 30 as in the study; 20 in AgentSpeak, where fib(30) takes millions of goals].
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=60))]
         max_n: Option<u64>,
-        /// From which n on a request counts as large; the largest sixth if not given.
+        /// Smallest n of a large request [default: the largest sixth].
         #[arg(long)]
         large_from: Option<u64>,
         #[command(flatten)]
         options: BenchOptions,
     },
-    /// Agents in one process write to agents in another: how many messages a second, how long does each take?
+    /// Measure throughput and latency of messages between two processes.
     Messaging(Messaging),
-    /// Programs with agents at an agent port ask agents of its node: how many messages a second, how long for an answer?
+    /// Measure throughput and latency between external programs at an agent port and agents of its node.
     Sessions(Sessions),
-    /// Devices over WebSocket have their agents' states kept: how many operations a second, how soon safe, what is lost?
+    /// Measure devices over WebSocket that write states: throughput, time until a state is durable, losses.
     Devices(Devices),
-    /// Agents in pairs send each other long texts, and compute: how long until the answer comes, as the Siebog study asks?
+    /// Measure round trips of long texts between pairs of agents that compute, as in the Siebog study.
     Rtt(Rtt),
-    /// Agents' state is written to a store, nine writes to a read: how fast, how soon safe, in how many bytes?
+    /// Measure a store of agents' states: throughput, time until a write is durable, bytes.
     State(State),
-    /// A ring and a contract net, kept or not: what does it cost that agents outlive their process?
+    /// Measure the cost of durability, with a ring and a contract net.
     Durability(Durability),
-    /// Durable agents that have nothing to do leave memory: what do they take there before and after, how soon are they back?
+    /// Measure passivation: memory of idle agents before and after, and time to bring them back.
     Passivation(Passivation),
-    /// Agents that move, and WebAssembly agents: how long does a hop take, what does it take to reach one, to have many?
+    /// Measure moving agents and WebAssembly agents: time of a hop, cost of a message, memory of many agents.
     #[cfg(feature = "wasm")]
     Mobility(Mobility),
-    /// Agents come to be: how fast, and how much memory does an idle one take?
+    /// Measure the rate at which agents are created, and the memory of an idle one.
     Spawn {
-        /// How many.
+        /// Number of agents.
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
         agents: u64,
         #[command(flatten)]
         options: BenchOptions,
     },
-    /// A node is killed, or drained: how long until its agents answer elsewhere, and what is lost or done twice?
+    /// Measure a failover: time until agents answer on other nodes, losses and repetitions.
     #[cfg(feature = "nats")]
     Failover(Failover),
-    /// The compact codec on the object of the Jadex study: how small, how fast?
+    /// Measure size and speed of the compact codec, on the object of the Jadex study.
     Codec {
-        /// Objects that are all alike but for a random number, or that differ in all numbers.
+        /// Kind of objects: identical but for a random number, or different in all numbers.
         #[arg(long, value_enum, default_value_t = crate::codec::CodecObject::Same)]
         object: crate::codec::CodecObject,
-        /// How many children of the same class the object has.
+        /// Number of the object's children of the same class.
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000_000))]
         children: u64,
-        /// One line of JSON instead of a table.
+        /// Print one line of JSON instead of a table.
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Messages between two processes.
+/// Measure messages between two processes.
 #[derive(Debug, Args)]
 pub struct Messaging {
-    /// Who writes to whom.
+    /// Pattern of senders and receivers.
     #[arg(long, value_enum, default_value_t = Scenario::OneToOne)]
     pub scenario: Scenario,
-    /// Agents that send.
+    /// Number of agents that send.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub producers: u16,
-    /// Agents that receive, for broadcasts: else there are as many as producers, or one.
+    /// Number of agents that receive, for broadcasts only: the other scenarios have one per producer, or one.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub consumers: u16,
-    /// Bytes of content of a message.
+    /// Size of a message's content in bytes.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(8..))]
     pub bytes: u16,
-    /// Whether producers send a message each millisecond, or as many as they can.
+    /// Pace of the producers: a message each millisecond, or as fast as possible.
     #[arg(long, value_enum, default_value_t = Mode::Paced)]
     pub mode: Mode,
-    /// How the link is secured.
+    /// Security of the link.
     #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated, value_name = "LEVEL")]
     pub security: SecurityLevel,
-    /// Messages of each producer; 500 if paced, else so many that it takes a while.
+    /// Number of messages of each producer [default: 500 if paced, else enough for a longer run].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub messages: Option<u64>,
-    /// Threads of each process to run agents on; half as many as there are cores if not given.
+    /// Number of threads in each process that run agents [default: half the number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Where the first process listens; for the process with the producers.
+    /// Address of the first process; for the process with the producers.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,
 }
 
-/// Senders and receivers in pairs. A receiver counts primes before it answers, which takes most of the time.
+/// Measure round trips between pairs of agents. A receiver counts primes before it answers, which takes most of the
+/// time.
 #[derive(Debug, Args)]
 pub struct Rtt {
-    /// Pairs.
+    /// Number of pairs.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub pairs: u32,
-    /// A receiver counts the primes up to this number, dividing each number by all smaller ones.
+    /// Largest number up to which a receiver counts primes, dividing each number by all smaller ones.
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub limit: u32,
-    /// Bytes of random text in each message, either way.
+    /// Size of the random text in each message, both ways, in bytes.
     #[arg(long, default_value_t = 65_536, value_parser = clap::value_parser!(u32).range(16..=8 << 20))]
     pub bytes: u32,
-    /// Processes, linked as nodes of one platform. The two of a pair are on different ones.
+    /// Number of processes, linked as nodes of one platform. The two agents of a pair are on different nodes.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub nodes: u16,
-    /// Messages of each sender, each when the one before is answered; if not given, 512 of all together, but two of each.
+    /// Number of messages of each sender, each sent after the answer to the one before [default: 512 in total, but at
+    /// least two each].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub messages: Option<u64>,
-    /// Threads of each process to run agents on; all cores are shared evenly if not given.
+    /// Number of threads in each process that run agents [default: an even share of the cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// How links between processes are secured.
+    /// Security of the links between processes.
     #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated, value_name = "LEVEL")]
     pub security: SecurityLevel,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Where the first process listens; for the others.
+    /// Address of the first process; for the others.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,
-    /// Which node this is; for the others.
+    /// Number of this node; for the others.
     #[arg(long, hide = true, value_name = "N")]
     pub node: Option<u16>,
 }
 
-/// Messages between a node and programs in another process.
+/// Measure messages between a node and external programs in another process.
 #[derive(Debug, Args)]
 pub struct Sessions {
-    /// Programs, each with a session, a connection and an agent.
+    /// Number of programs, each with a session, a connection and an agent.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub sessions: u16,
-    /// How they write.
+    /// Encoding of frames.
     #[arg(long, value_enum, default_value_t = Framed::Json)]
     pub frames: Framed,
-    /// Bytes of content of a message.
+    /// Size of a message's content in bytes.
     #[arg(long, default_value_t = 64)]
     pub bytes: u16,
-    /// Questions of each that wait for their answers; with 1 the time of one is measured.
+    /// Number of unanswered questions of each program; with 1 the latency is measured.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub in_flight: u16,
-    /// Questions of each.
+    /// Number of questions of each program.
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub messages: u64,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Where the node listens; for the process with the programs.
+    /// Address of the node; for the process with the programs.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub node: Option<String>,
 }
 
-/// The two forms of frames.
+/// Encodings of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Framed {
     /// JSON.
@@ -252,168 +254,168 @@ pub enum Framed {
     Compact,
 }
 
-/// Agents whose state is durable.
+/// Measure writes and reads of durable states.
 #[derive(Debug, Args)]
 pub struct State {
-    /// Where it is kept: embedded, memory (what all but the disk costs), or a cluster engine at nats://HOST:PORT/NAME, where
-    /// a store of that name is made and removed.
+    /// Store of the states: embedded, memory (excludes the cost of the disk), or a cluster engine at
+    /// nats://HOST:PORT/NAME, where a store of that name is created and removed.
     #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub store: StoreKind,
-    /// Agents, each with one operation at a time.
+    /// Number of agents, each with one operation at a time.
     #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub writers: u64,
-    /// Bytes of an agent's state.
+    /// Size of an agent's state in bytes.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(16..))]
     pub bytes: u16,
-    /// How many of a hundred operations read. With a cluster engine none should: its owner has an agent's state in memory.
+    /// Share of operations that read. Use 0 with a cluster engine: its owner has an agent's state in memory.
     #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
     pub reads: u64,
-    /// How long it is measured.
+    /// Duration of the measurement in seconds.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: u64,
-    /// Threads that write for the agents; as many as there are cores if not given.
+    /// Number of threads that write for the agents [default: number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// The folder in which the store is made, and removed at the end; this one if not given.
+    /// Folder for the temporary store [default: the current folder].
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Societies whose agents are durable, or not.
+/// Measure societies with and without durable agents.
 #[derive(Debug, Args)]
 pub struct Durability {
-    /// Which society; both if not given.
+    /// Society to measure [default: both].
     #[arg(long, value_enum)]
     pub society: Option<DurableSociety>,
-    /// How they are kept; in every way if not given, but `replicated` only if a NATS server is installed.
+    /// Levels of durability [default: all; `replicated` only if a NATS server is installed].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LEVELS")]
     pub levels: Vec<DurableLevel>,
-    /// Rounds, in which all take their turns. Figures are medians.
+    /// Number of rounds, each with every level. Figures are medians.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub rounds: u64,
-    /// Agents in the ring.
+    /// Number of agents in the ring.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     pub workers: u64,
-    /// Tokens going round at the same time.
+    /// Number of tokens that circulate at the same time.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub tokens: u64,
-    /// How often each token is passed on; twenty times as often if nothing is kept.
+    /// Number of times each token is passed on; twenty times as many at level `volatile`.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub passes: u64,
-    /// Agents that give jobs away in the contract net, each in one conversation after the other.
+    /// Number of initiators in the contract net, each with one conversation at a time.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     pub initiators: u64,
-    /// Agents that bid for each of them.
+    /// Number of participants that bid for each initiator.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     pub participants: u64,
-    /// Conversations of each initiator; twenty times as many if nothing is kept.
+    /// Number of conversations of each initiator; twenty times as many at level `volatile`.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub conversations: u64,
-    /// Threads to run on; as many as there are cores if not given.
+    /// Number of threads that run agents [default: number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// The folder in which stores are made, and removed at the end; this one if not given.
+    /// Folder for the temporary stores [default: the current folder].
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// One line of JSON instead of tables.
+    /// Print one line of JSON instead of tables.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Agents that move, and WebAssembly agents.
+/// Measure moving agents and WebAssembly agents.
 #[cfg(feature = "wasm")]
 #[derive(Debug, Args)]
 pub struct Mobility {
-    /// What is measured.
+    /// Part to measure.
     #[arg(long, value_enum, default_value_t = MobilityPart::Delivery)]
     pub part: MobilityPart,
-    /// The module that the agents are of: one that counts messages.
+    /// Module of the agents, which counts messages.
     #[arg(long, value_name = "FILE", default_value = "guest/examples/counter-rust.wasm")]
     pub module: PathBuf,
-    /// Messages sent in each round (delivery).
+    /// Number of messages in each round (delivery).
     #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub messages: u64,
-    /// How many agents there are (density).
+    /// Number of agents (density).
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub agents: u64,
-    /// How many of them are sent a message, in another order than they came (density).
+    /// Number of agents that get a message, in another order than they were created (density).
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub asked: u64,
-    /// Agents in memory at once (density); as many as the system allows if not given.
+    /// Maximum number of agents in memory at the same time (density) [default: the system's limit].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub slots: Option<u32>,
-    /// Who moves (hops).
+    /// Kind of the agent that moves (hops).
     #[arg(long, value_enum, default_value_t = Mover::Weak)]
     pub mover: Mover,
-    /// The module of the WebAssembly agent that moves (hops).
+    /// Module of the WebAssembly agent that moves (hops).
     #[arg(long, value_name = "FILE", default_value = "guest/examples/shuttle-c.wasm")]
     pub shuttle: PathBuf,
-    /// How often it goes to the other process and comes back (hops).
+    /// Number of round trips to the other process (hops).
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub trips: u64,
-    /// How the two processes are linked (hops).
+    /// Security of the link between the two processes (hops).
     #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated)]
     pub security: SecurityLevel,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// The address of the process that began.
+    /// Address of the first process.
     #[arg(long, hide = true)]
     pub first: Option<String>,
     #[command(flatten)]
     pub retrieval: Retrieval,
 }
 
-/// Documents are looked for by agents that go to them, and by clients that fetch them all.
+/// Measure searches for documents: agents that move to the documents, and clients that fetch all of them.
 #[cfg(feature = "wasm")]
 #[derive(Debug, Args)]
 pub struct Retrieval {
-    /// Mbit/s of the server's link, each way (retrieval, advisor).
+    /// Bandwidth of the server's link in Mbit/s, each way (retrieval, advisor).
     #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub mbit: Vec<u32>,
-    /// How many clients there are, each a process on a network of its own (retrieval, advisor).
+    /// Number of clients, each a process on its own network (retrieval, advisor).
     #[arg(long, value_delimiter = ',', default_value = "1,5,10,20", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub clients: Vec<u16>,
-    /// Which cells (advisor).
+    /// Cells to measure (advisor).
     #[arg(long, value_enum, value_delimiter = ',', default_value = "study,few,whole,heavy")]
     pub grid: Vec<Grid>,
-    /// How many of a hundred documents a query finds (retrieval, advisor).
+    /// Percentage of documents that a query finds (retrieval, advisor).
     #[arg(long, value_delimiter = ',', default_value = "5,20", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub pass: Vec<u32>,
-    /// Who does it (retrieval, advisor).
+    /// Systems to compare (retrieval, advisor).
     #[arg(long, value_enum, value_delimiter = ',', default_value = "agent,plain,lz4")]
     pub systems: Vec<crate::mobility::System>,
-    /// Queries of each client in each cell (retrieval, advisor).
+    /// Number of queries of each client in each cell (retrieval, advisor).
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub queries: u32,
-    /// Seconds after which clients begin no further query in a cell (retrieval, advisor).
+    /// Time after which clients begin no further query in a cell, in seconds (retrieval, advisor).
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
-    /// The module of the agent that looks for documents (retrieval, advisor).
+    /// Module of the agent that searches documents (retrieval, advisor).
     #[arg(long, value_name = "FILE", default_value = "guest/examples/retriever-rust.wasm")]
     pub retriever: PathBuf,
     /// Draw the median times for each bandwidth into this folder (retrieval).
     #[arg(long, value_name = "DIR")]
     pub plot: Option<PathBuf>,
-    /// What this process is among those that take part.
+    /// Role of this process.
     #[arg(long, value_enum, hide = true)]
     pub role: Option<Role>,
 }
 
-/// What a process is in the retrieval task.
+/// Roles of processes in the retrieval task.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Role {
-    /// It has the documents.
+    /// Owner of the documents.
     Server,
-    /// It wants some.
+    /// Searcher of documents.
     Client,
 }
 
-/// Which cells the advisor is tried in.
+/// Groups of cells in which the advisor is tested.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Grid {
@@ -429,7 +431,7 @@ pub enum Grid {
 
 #[cfg(feature = "wasm")]
 impl Grid {
-    /// As it is written.
+    /// Returns the name of the value on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Study => "study",
@@ -440,7 +442,7 @@ impl Grid {
     }
 }
 
-/// Who moves.
+/// Kinds of agents that move.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mover {
@@ -454,7 +456,7 @@ pub enum Mover {
 
 #[cfg(feature = "wasm")]
 impl Mover {
-    /// As it is written.
+    /// Returns the name of the value on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Asl => "asl",
@@ -464,7 +466,7 @@ impl Mover {
     }
 }
 
-/// What is measured of WebAssembly agents.
+/// Parts of the mobility benchmark.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MobilityPart {
@@ -472,72 +474,73 @@ pub enum MobilityPart {
     Delivery,
     /// Many agents on one node.
     Density,
-    /// An agent that goes to and fro between two processes.
+    /// Moves of an agent between two processes.
     Hops,
-    /// Agents that go to documents beside clients that fetch them, on slow links and fast ones. Needs root.
+    /// Agents that move to documents, compared with clients that fetch them, on slow and fast links. Needs root.
     Retrieval,
-    /// How often the advisor knows before which of them is faster. Needs root.
+    /// Share of cells in which the advisor predicts the faster of the two. Needs root.
     Advisor,
 }
 
-/// Durable agents with nothing to do.
+/// Measure durable agents that are idle.
 #[derive(Debug, Args)]
 pub struct Passivation {
-    /// How many.
+    /// Number of agents.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub agents: u64,
-    /// What they are written in.
+    /// Language of the agents.
     #[arg(long, value_enum, default_value_t = crate::AgentLanguage::Asl)]
     pub kind: crate::AgentLanguage,
-    /// How many of them are asked something, one after the other.
+    /// Number of agents that get a question, one after the other.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub asked: u64,
-    /// The folder in which the store is made, and removed at the end; this one if not given.
+    /// Folder for the temporary store [default: the current folder].
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Which of the two processes this is.
+    /// Role of this process.
     #[arg(long, value_enum, hide = true)]
     pub phase: Option<PassivationPhase>,
 }
 
-/// What agents do that have nothing to do.
+/// Phases of the passivation benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PassivationPhase {
-    /// They stay.
+    /// Idle agents stay in memory.
     Live,
-    /// They leave memory.
+    /// Idle agents leave memory.
     Passive,
 }
 
-/// What is kept, or not.
+/// Societies of the durability benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DurableSociety {
-    /// Tokens go round in a ring of agents.
+    /// Pass tokens round a ring of agents.
     Ring,
-    /// Agents call for proposals, and give the job to the cheapest.
+    /// Contract net: agents call for proposals, and give the job to the cheapest bidder.
     ContractNet,
 }
 
-/// What agents outlive.
+/// Levels of durability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DurableLevel {
-    /// Nothing.
+    /// No durability.
     Volatile,
-    /// Their process and this machine's power: they are kept in a folder, each step flushed.
+    /// Agents outlive their process and a power cut of this machine: a folder keeps them, and each step is flushed.
     Local,
-    /// This machine, too: they are kept by three NATS servers, which this starts, and which flush before they acknowledge.
+    /// Agents also outlive this machine: three NATS servers, which the benchmark starts, keep them and flush before
+    /// they acknowledge.
     Replicated,
 }
 
-/// Where state is kept.
+/// Stores of states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     /// In a directory.
     Embedded,
-    /// In this process's memory: what all but the disk costs.
+    /// In this process's memory, which excludes the cost of the disk.
     Memory,
     /// In a cluster engine at this address.
     #[cfg(feature = "nats")]
@@ -558,7 +561,7 @@ impl std::str::FromStr for StoreKind {
     }
 }
 
-/// Who writes to whom.
+/// Pattern of senders and receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scenario {
     /// Each producer to a consumer of its own.
@@ -569,25 +572,25 @@ pub enum Scenario {
     ManyToOne,
 }
 
-/// How fast producers send.
+/// Paces of producers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// A message each millisecond.
     Paced,
-    /// As fast as they can.
+    /// As fast as possible.
     Saturated,
 }
 
-/// What all benchmarks of agents have in common.
+/// Options of all benchmarks of agents.
 #[derive(Debug, Args)]
 pub struct BenchOptions {
-    /// What the agents are written in.
+    /// Language of the agents.
     #[arg(long, value_enum, default_value_t = crate::AgentLanguage::Native)]
     pub kind: crate::AgentLanguage,
-    /// Threads to run on; as many as there are cores if not given.
+    /// Number of threads that run agents [default: number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-    /// One line of JSON instead of a table.
+    /// Print one line of JSON instead of a table.
     #[arg(long)]
     pub json: bool,
     /// Draw a picture of the run (SVG) into this folder.

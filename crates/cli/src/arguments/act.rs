@@ -1,4 +1,5 @@
-//! `whimbrel send`, `kill`, `move`, `recall`, `suspend`, `resume`, `drain` and `stop`: acting upon what runs.
+//! `whimbrel send`, `kill`, `move`, `recall`, `suspend`, `resume`, `drain` and `stop`: commands that act on agents and
+//! nodes.
 
 use std::time::Duration;
 
@@ -6,11 +7,13 @@ use clap::Args;
 
 use super::TargetArguments;
 
-/// Send a message to an agent, and show its answer if asked to wait for one.
+/// Send a message to an agent, and with --wait show the answer.
 ///
-/// The message is content (a term of AgentSpeak if it is one, else text), or a whole message in any encoding that
-/// `whimbrel codec` knows. It is read from standard input if it is not given, or `-`. The exit status is 0 if the message
-/// was sent and, with --wait, answered; 3 if the answer is failure, refuse or not-understood; 4 if none came in time.
+/// MESSAGE is either content or a whole message. Content is an AgentSpeak term if it parses as one, else text. A whole
+/// message may have any encoding that `whimbrel codec` reads. Without MESSAGE, or with `-`, standard input is read.
+///
+/// Exit status: 0 if the message was sent and, with --wait, answered; 3 if the answer is failure, refuse or
+/// not-understood; 4 if no answer came in time.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel send seller 'price(tea)'                                an inform, from cli
@@ -19,37 +22,37 @@ use super::TargetArguments;
   whimbrel send --to a --to b --performative achieve --content 'open(door)'
   whimbrel codec convert message.xml --to json | whimbrel send")]
 pub struct SendArguments {
-    /// Who is to get it; whoever the message names, if it is a whole one.
+    /// Receiver of the message. A whole message names its own receivers.
     #[arg(value_name = "AGENT", conflicts_with = "to")]
     pub agent: Option<String>,
-    /// Content, or a whole message.
+    /// Content, or a whole message. `-` reads standard input.
     #[arg(value_name = "MESSAGE", conflicts_with = "content", allow_hyphen_values = true)]
     pub message: Option<String>,
-    /// Who is to get it.
+    /// Receiver of the message. May be given several times.
     #[arg(long, value_name = "AGENT")]
     pub to: Vec<String>,
-    /// What the message does: inform if not given.
+    /// Performative of the message [default: inform].
     #[arg(long, short, value_name = "NAME")]
     pub performative: Option<String>,
-    /// What it is about.
+    /// Content of the message.
     #[arg(long, short, value_name = "CONTENT", allow_hyphen_values = true)]
     pub content: Option<String>,
-    /// Who sends it. An agent of this name is made if there is none, which prints what nobody waits for.
+    /// Sender of the message. If no agent has this name, one is created; it prints messages that no command waits for.
     #[arg(long, value_name = "NAME")]
     pub from: Option<String>,
-    /// The conversation it is part of.
+    /// Conversation identifier of the message.
     #[arg(long, value_name = "NAME")]
     pub conversation: Option<String>,
-    /// The interaction protocol it is part of.
+    /// Interaction protocol of the message.
     #[arg(long, value_name = "NAME")]
     pub protocol: Option<String>,
-    /// The ontology of its content.
+    /// Ontology of the content.
     #[arg(long, value_name = "NAME")]
     pub ontology: Option<String>,
-    /// The language of its content.
+    /// Language of the content.
     #[arg(long, value_name = "NAME")]
     pub language: Option<String>,
-    /// Wait for the answer, 10 seconds or this long.
+    /// Wait for the answer, for 10 seconds or the given time.
     #[arg(long, short, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10s")]
     #[arg(value_parser = whimbrel::duration::parse)]
     pub wait: Option<Duration>,
@@ -60,7 +63,7 @@ pub struct SendArguments {
     pub target: TargetArguments,
 }
 
-/// End agents.
+/// Stop agents for good.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel kill bidder7
@@ -70,31 +73,31 @@ pub struct KillArguments {
     pub whom: Whom,
 }
 
-/// Have agents go on on another node, in the middle of what they do.
+/// Move agents to another node, in the middle of their plans.
 ///
-/// Their messages, timers, services and intentions go along. Whoever cannot go stays, and it is said why. To be typed on the
-/// machine of the agent's node.
+/// Messages, timers, services and intentions move with an agent. An agent that cannot move stays, and the reason is
+/// printed. Run this command on the machine of the agent's node.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel move bidder7 n2
   whimbrel move 'bidder*' n2
   whimbrel move bidder7 '*'")]
 pub struct MoveArguments {
-    /// Their name, in which `*` stands for any text and `?` for any one character.
+    /// Name of the agents. `*` stands for any text, `?` for any one character.
     #[arg(value_name = "AGENT")]
     pub agent: String,
-    /// The node's name, as `whimbrel nodes` shows it; it may be on another machine. `*` takes an earlier order back: an agent that
-    /// several nodes keep may then be on any of them again.
+    /// Name of the destination, as `whimbrel nodes` shows it. The node may be on another machine. `*` withdraws an
+    /// earlier order: an agent of a society that several nodes share may then run on any of them again.
     #[arg(value_name = "NODE")]
     pub to: String,
     #[command(flatten)]
     pub target: TargetArguments,
 }
 
-/// Call agents home: to the node that each was created on, wherever it is.
+/// Move agents back to the nodes that created them.
 ///
-/// A tour that an agent is on is over, also if it cannot get home because that node is dead: then it stays where it is, and that is
-/// said. Whoever is in the middle of a hop turns back when that is done.
+/// A recall ends an agent's tour. An agent in the middle of a hop turns back after the hop. If the home node is dead,
+/// the agent stays where it is, and the command says so.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel recall scout3
@@ -104,7 +107,7 @@ pub struct RecallArguments {
     pub whom: Whom,
 }
 
-/// Give agents no turns until they are resumed; their messages wait.
+/// Suspend agents until they are resumed. Their messages wait.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel suspend seller
@@ -114,7 +117,7 @@ pub struct SuspendArguments {
     pub whom: Whom,
 }
 
-/// Give suspended agents turns again.
+/// Resume suspended agents.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel resume seller
@@ -124,45 +127,45 @@ pub struct ResumeArguments {
     pub whom: Whom,
 }
 
-/// Which agents.
+/// Selection of agents.
 #[derive(Debug, Args)]
 pub struct Whom {
-    /// Their names, in which `*` stands for any text and `?` for any one character.
+    /// Names of the agents. `*` stands for any text, `?` for any one character.
     #[arg(value_name = "AGENT", required = true)]
     pub agents: Vec<String>,
     #[command(flatten)]
     pub target: TargetArguments,
 }
 
-/// Have a node of a cluster hand over all it runs to the other nodes, and take no more: before it is ended for
-/// maintenance.
+/// Hand over all agents of a node to the other nodes of its cluster, for example before maintenance.
 ///
-/// Its agents go on elsewhere, in the middle of their plans, and no message to them fails. Waits until it is done.
+/// The agents continue on the other nodes, in the middle of their plans, and no message to them fails. The node accepts
+/// no agents until `--undo`. The command waits until the node is empty.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel drain n2
   whimbrel drain n2 --undo       it takes its share again")]
 pub struct DrainArguments {
-    /// The node's name, as `whimbrel nodes` shows it; it may be on another machine.
+    /// Name of the node, as `whimbrel nodes` shows it. The node may be on another machine.
     #[arg(value_name = "NODE")]
     pub drained: String,
-    /// Have it take its share again.
+    /// Let the node take its share of the agents again.
     #[arg(long)]
     pub undo: bool,
-    /// How long to wait.
+    /// Longest time to wait.
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = whimbrel::duration::parse)]
     pub wait: Duration,
     #[command(flatten)]
     pub target: TargetArguments,
 }
 
-/// End a platform, on all its nodes, and wait until those here have ended.
+/// Stop a platform on all its nodes, and wait until the nodes on this machine have ended.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel stop
   whimbrel stop --platform garden --code 3")]
 pub struct StopArguments {
-    /// The exit status of its processes.
+    /// Exit status of the platform's processes.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=255))]
     pub code: i32,
     #[command(flatten)]

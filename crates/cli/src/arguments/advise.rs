@@ -7,57 +7,57 @@ use whimbrel_platform::advice::Job;
 
 use super::TargetArguments;
 
-/// Say whether an agent had better go to a node's documents, or have them sent.
+/// Advise whether an agent should move to a node's documents, or have them sent.
 ///
-/// Of a society that runs it is measured what can be: the link's round trip and bandwidth, both nodes' processors and what they have to
-/// do, the agent's state, whether its code is there. Without a node, all is as told by --mbit and --rtt. What is neither measured nor
-/// told is assumed, and --explain says what that is.
+/// The command measures a running society: the round trip and bandwidth of the link, the speed and load of both nodes,
+/// the size of the agent's state, and whether the node has the agent's code. Without NODE, --mbit and --rtt describe
+/// the link. Everything else is assumed; --explain shows the assumptions.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel advise n2 --documents 60 --bytes 4096 --pass 5
   whimbrel advise n2 --documents 60 --bytes 4096 --pass 5 --agent scout --explain
   whimbrel advise --mbit 10 --rtt 2ms --documents 60 --bytes 4096 --pass 20   for a link that is none yet")]
 pub struct AdviseArguments {
-    /// The node that has the documents, as `whimbrel links` shows it; it may be on another machine.
+    /// Node that has the documents, as `whimbrel links` shows it. The node may be on another machine.
     #[arg(value_name = "NODE", required_unless_present = "mbit", conflicts_with_all = ["mbit", "rtt"])]
     pub to: Option<String>,
-    /// The agent that would go: its state and code are measured.
+    /// Agent that would move. Its state and code are measured.
     #[arg(long, value_name = "NAME", requires = "to")]
     pub agent: Option<String>,
-    /// How many documents there are.
+    /// Number of documents.
     #[arg(long, value_name = "N")]
     pub documents: u64,
-    /// Bytes of each.
+    /// Bytes of each document.
     #[arg(long, value_name = "N")]
     pub bytes: u64,
-    /// How many of a hundred documents pass, and are wanted here.
+    /// Share of the documents that pass the filter and are wanted here.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub pass: Option<f64>,
-    /// How much of a document that passes is wanted.
+    /// Share of each passing document that is wanted.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub keeps: Option<f64>,
-    /// Requests of who asks, one after the other.
+    /// Number of requests that the client makes, one after the other.
     #[arg(long, value_name = "N")]
     pub requests: Option<u64>,
-    /// Bytes of each of them.
+    /// Bytes of each request.
     #[arg(long, value_name = "N")]
     pub question: Option<u64>,
-    /// Who is asked picks the documents that pass.
+    /// Let the server select the documents that pass.
     #[arg(long)]
     pub picks: bool,
-    /// Who is asked packs what it sends.
+    /// Let the server compress the documents that it sends.
     #[arg(long)]
     pub packed: bool,
-    /// What a document is packed to.
+    /// Size of a compressed document, as a share of its original size.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub packs_to: Option<f64>,
-    /// Nanoseconds of work with a byte, by who asks.
+    /// Nanoseconds of work per byte, for the client.
     #[arg(long, value_name = "NS")]
     pub work: Option<f64>,
-    /// The same by the agent, if it is not as fast.
+    /// Nanoseconds of work per byte, for the agent, if it differs from the client.
     #[arg(long, value_name = "NS")]
     pub agent_work: Option<f64>,
-    /// Nanoseconds to send, read and hand over a byte in a message.
+    /// Nanoseconds per byte to send, read and hand over a message.
     #[arg(long, value_name = "NS")]
     pub handling: Option<f64>,
     /// Bytes of the agent's state.
@@ -66,22 +66,22 @@ pub struct AdviseArguments {
     /// Bytes of the agent's code, if the node lacks it.
     #[arg(long, value_name = "N")]
     pub code: Option<u64>,
-    /// Clients that do such jobs over this link, this one included.
+    /// Number of clients that do such jobs over this link, including this one.
     #[arg(long, value_name = "N")]
     pub clients: Option<u64>,
-    /// How often each of them does one in a second; all the time, if that is not said.
+    /// Jobs per second of each client [default: one job after the other].
     #[arg(long, value_name = "N")]
     pub per_second: Option<f64>,
-    /// Mbit/s of a link that is not measured, each way.
+    /// Bandwidth of an assumed link, in Mbit/s each way.
     #[arg(long, value_name = "N")]
     pub mbit: Option<f64>,
-    /// Its round trip.
+    /// Round trip of the assumed link.
     #[arg(long, value_name = "TIME", requires = "mbit", value_parser = whimbrel::duration::parse)]
     pub rtt: Option<Duration>,
-    /// Say what that rests on, and why.
+    /// Show the figures behind the advice, and where they come from.
     #[arg(long)]
     pub explain: bool,
-    /// One line of JSON: all of it.
+    /// Print one line of JSON with the advice and all figures.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -89,7 +89,7 @@ pub struct AdviseArguments {
 }
 
 impl AdviseArguments {
-    /// The job.
+    /// Returns the described job.
     pub fn job(&self) -> Job {
         Job {
             documents: self.documents,
@@ -112,7 +112,7 @@ impl AdviseArguments {
     }
 }
 
-/// A share of a hundred, as one of one.
+/// Parses a percentage as a fraction of one.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse::<f64>();
     let share = number.ok().filter(|percent| (0.0..=100.0).contains(percent));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Make agents that are WebAssembly modules.
+/// Build WebAssembly agents.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel agent build worker           the module worker.wasm of a Cargo package
@@ -15,12 +15,14 @@ pub struct AgentArguments {
     pub action: AgentAction,
 }
 
-/// What to do.
+/// Actions of `whimbrel agent`.
 #[derive(Debug, Subcommand)]
 pub enum AgentAction {
-    /// Compile a program to a module that nodes run, optimised, and prepared for moving if it moves in mid-call.
+    /// Compile a program to an optimised WebAssembly module, instrumented for strong mobility if the agent moves in the
+    /// middle of a call.
     ///
-    /// Shows how big the module is, its SHA-256 (nodes know modules by it), what it wants of a node, and how it can move.
+    /// Prints the module's size, its SHA-256 (by which nodes know modules), its imports, and the kind of mobility that
+    /// it supports.
     #[command(
         after_help = "Programs in Rust use the crate whimbrel-guest; those in AssemblyScript import \"whimbrel\", \
                             those in C include <whimbrel.h>:
@@ -30,7 +32,7 @@ both come with this command. docs/guide/wasm-agents.md shows how to write one."
         /// A folder with a Cargo package, a program in AssemblyScript (.ts) or C (.c), or a module (.wasm, .wat).
         #[arg(value_name = "PATH")]
         path: PathBuf,
-        /// Where to write the module; if not given, the program's name and `.wasm`, in the current folder.
+        /// File to write the module to [default: the program's name with `.wasm`, in the current folder].
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },

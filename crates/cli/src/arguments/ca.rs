@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Look after a platform's certification authority, which says which process is which node.
+/// Manage a platform's certification authority, which certifies the identity of nodes.
 ///
-/// The authority is a folder. Its key is encrypted with a passphrase, which is read from the variable
+/// The authority is a folder. Its key is encrypted with the passphrase in the environment variable
 /// WHIMBREL_CA_PASSPHRASE.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -23,115 +23,116 @@ pub struct CaArguments {
     pub action: CaAction,
 }
 
-/// Get a certificate for this node from the platform's authority, with a token.
+/// Get a certificate for this node from the platform's authority, with a one-time token.
 ///
-/// The keys are made here and stay here. The folder is what `whimbrel run` and `join` take as --credentials; while they
-/// run, they renew what is in it.
+/// The private keys are made on this machine and never leave it. Give the folder to `whimbrel run` or `join` as
+/// --credentials. A running node renews the certificates in it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel ca token authority n2                              where the authority is
   whimbrel enrol 10.0.0.1:7100 --token TOKEN --out n2         where the node is")]
 pub struct EnrolArguments {
-    /// Where the authority serves: what `whimbrel ca serve` listens at.
+    /// Address at which `whimbrel ca serve` listens.
     #[arg(value_name = "ADDRESS")]
     pub address: String,
-    /// What `whimbrel ca token` printed.
+    /// Token that `whimbrel ca token` printed.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_ENROL_TOKEN", hide_env_values = true)]
     pub token: String,
-    /// The folder to put keys and certificates into.
+    /// Folder to write keys and certificates to.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
 }
 
-/// What to do with an authority.
+/// Actions of `whimbrel ca`.
 #[derive(Debug, Subcommand)]
 pub enum CaAction {
-    /// Make a new one.
+    /// Create an authority.
     Init {
-        /// The folder to make.
+        /// Folder to create.
         folder: PathBuf,
-        /// The platform it is for.
+        /// Name of the authority's platform.
         #[arg(long, default_value = "whimbrel")]
         platform: String,
     },
-    /// Make a key and a certificate for a node, or for a program that has an agent.
+    /// Issue a key and a certificate for a node, or for an external program that has agents.
     Issue {
-        /// The authority's folder.
+        /// Folder of the authority.
         folder: PathBuf,
-        /// The node's name, or the agent's.
+        /// Name of the node, or of the agent with --session.
         node: String,
-        /// The name is an agent's: whoever has the certificate may have that agent, at an agent port.
+        /// Issue the certificate for an agent. Its holder may have this agent, at an agent port.
         #[arg(long, conflicts_with = "address")]
         session: bool,
-        /// More agents that its holder may have: names, or patterns such as `'tab1-*'`. For devices, whose pages have agents
-        /// of their own.
+        /// Further agents that the holder may have: names, or patterns such as `'tab1-*'`. For devices, whose pages
+        /// have agents of their own. May be given several times.
         #[arg(long, value_name = "NAME", requires = "session")]
         also: Vec<String>,
-        /// The folder to put them into.
+        /// Folder to write the key and the certificate to.
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
-        /// Where the node may come from: an IP address; from anywhere if none is given.
+        /// IP address from which the node may connect [default: any]. May be given several times.
         #[arg(long, value_name = "IP")]
         address: Vec<String>,
-        /// How many days it is good for.
+        /// Days for which the certificate is valid.
         #[arg(long, default_value_t = whimbrel_net::NODE_DAYS, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: u32,
     },
-    /// Show what was issued.
+    /// List the issued certificates.
     List {
-        /// The authority's folder.
+        /// Folder of the authority.
         folder: PathBuf,
         /// One line of JSON instead of a table.
         #[arg(long)]
         json: bool,
     },
-    /// Make a token with which a node can enrol, once: see `whimbrel enrol`.
+    /// Create a one-time token with which a node can enrol: see `whimbrel enrol`.
     Token {
-        /// The authority's folder.
+        /// Folder of the authority.
         folder: PathBuf,
-        /// The node's name.
+        /// Name of the node.
         node: String,
-        /// How long it can be used, for instance 10m, 2h.
+        /// Time for which the token can be used, for instance 10m, 2h.
         #[arg(long, value_name = "TIME", default_value = "1h", value_parser = whimbrel::duration::parse)]
         valid: std::time::Duration,
-        /// Where the node may come from: an IP address; from anywhere if none is given.
+        /// IP address from which the node may connect [default: any]. May be given several times.
         #[arg(long, value_name = "IP")]
         address: Vec<String>,
-        /// How many days the node's certificate will be good for.
+        /// Days for which the node's certificate will be valid.
         #[arg(long, default_value_t = whimbrel_net::NODE_DAYS, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: u32,
     },
     /// Let nodes enrol and renew their certificates over the network, until Ctrl-C.
     Serve {
-        /// The authority's folder.
+        /// Folder of the authority.
         folder: PathBuf,
-        /// Where to listen, as 127.0.0.1:7100.
+        /// Address to listen at, for example 127.0.0.1:7100.
         #[arg(long, value_name = "ADDRESS")]
         listen: String,
-        /// Append each enrolment to this file: a line of JSON each. What strangers try is in FILE.outside.
+        /// Append each enrolment to this file, one line of JSON each. Rejected attempts of unknown clients go to
+        /// FILE.outside.
         #[arg(long, value_name = "FILE")]
         audit: Option<PathBuf>,
     },
-    /// Take a new key into use, in three steps, while nodes run: begin (nodes are to trust the new key), --switch (it
-    /// signs), --finish (the old one is forgotten).
+    /// Replace the authority's key in three steps, while nodes run: begin (nodes learn to trust the new key), --switch
+    /// (the new key signs), --finish (the old key is deleted).
     Rotate {
-        /// The authority's folder.
+        /// Folder of the authority.
         folder: PathBuf,
-        /// The second step, when all nodes trust the new key: from now on it signs.
+        /// Sign with the new key from now on. Second step, once all nodes trust the new key.
         #[arg(long, conflicts_with = "finish")]
         switch: bool,
-        /// The last step, when all nodes have new certificates: the old key is forgotten.
+        /// Delete the old key. Last step, once all nodes have new certificates.
         #[arg(long)]
         finish: bool,
-        /// Forget the old key although there are nodes that have certificates by it only.
+        /// Delete the old key even if some nodes have certificates of the old key only.
         #[arg(long, requires = "finish")]
         force: bool,
     },
-    /// Take certificates back, and write the list of all that were: give it to every node.
+    /// Revoke certificates, and write the revocation list. Give the list to every node.
     Revoke {
-        /// The authority's folder.
+        /// Folder of the authority.
         folder: PathBuf,
-        /// A node's name, for all of its certificates, or a serial number.
+        /// Name of a node, for all its certificates, or a serial number.
         node_or_serial: String,
     },
 }

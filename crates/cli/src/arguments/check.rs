@@ -1,12 +1,12 @@
-//! `whimbrel check` and `whimbrel new`: what one does before running anything.
+//! `whimbrel check` and `whimbrel new`: commands that need no running society.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Look for errors in programs, projects and policies, without running them.
+/// Check programs, projects and policies for errors, without running them.
 ///
-/// All errors and warnings are shown, not just the first. The exit status is 1 if there is an error.
+/// All errors and warnings are shown. The exit status is 1 if there is an error.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel check garden.mas2j        the project, and every program it names
@@ -19,21 +19,21 @@ pub struct CheckArguments {
     pub files: Vec<PathBuf>,
 }
 
-/// Make a folder with a small society in it that runs.
+/// Create a folder with a small society that runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel new garden && whimbrel run garden
   whimbrel new school --wasm rust              with agents in WebAssembly, written in Rust")]
 pub struct NewArguments {
-    /// The folder to make, which is also the project's name.
+    /// Folder to create. Its name is the project's name.
     #[arg(value_name = "NAME")]
     pub name: PathBuf,
-    /// Have agents in it that are WebAssembly modules, written in this language.
+    /// Write the agents in this language, as WebAssembly modules.
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub wasm: Option<Language>,
 }
 
-/// What WebAssembly agents are written in.
+/// Languages of WebAssembly agents.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Language {
     Rust,

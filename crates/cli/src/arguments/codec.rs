@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use whimbrel_acl::Encoding;
 
-/// Read ACL messages in any encoding, and write them in another.
+/// Convert ACL messages between encodings.
 ///
-/// Encodings: string (FIPA00070), xml (FIPA00071), bit-efficient (FIPA00069), json and compact. In the first three, a file
-/// can have several messages one behind another.
+/// Encodings: string (FIPA00070), xml (FIPA00071), bit-efficient (FIPA00069), json and compact. A file in one of the
+/// first three may contain several messages, one after another.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel codec inspect message.acl                     what it says, and how long it is in each encoding
@@ -20,30 +20,30 @@ pub struct CodecArguments {
     pub action: CodecAction,
 }
 
-/// What to do with a message.
+/// Actions of `whimbrel codec`.
 #[derive(Debug, Subcommand)]
 pub enum CodecAction {
-    /// Write the messages in another encoding.
+    /// Convert messages to another encoding.
     Convert {
-        /// The message; standard input if not given, or `-`.
+        /// File with the messages [default: standard input, as is `-`].
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
-        /// The encoding it is in; told by how it begins if not given.
+        /// Encoding of the input [default: detected from its first bytes].
         #[arg(long, value_name = "ENCODING")]
         from: Option<Encoding>,
-        /// The encoding to write it in.
+        /// Encoding of the output.
         #[arg(long, value_name = "ENCODING")]
         to: Encoding,
-        /// Where to write it; standard output if not given.
+        /// File to write to [default: standard output].
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Show what the messages say, for people.
+    /// Show messages in readable form, with their length in each encoding.
     Inspect {
-        /// The message; standard input if not given, or `-`.
+        /// File with the messages [default: standard input, as is `-`].
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
-        /// The encoding it is in; told by how it begins if not given.
+        /// Encoding of the input [default: detected from its first bytes].
         #[arg(long, value_name = "ENCODING")]
         from: Option<Encoding>,
     },

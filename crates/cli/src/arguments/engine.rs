@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Start a local cluster of NATS servers for trying things out, or look at the engine of a platform.
+/// Start a local cluster of NATS servers for trials, or inspect the engine of a platform.
 ///
 /// A platform on several machines keeps its durable agents in NATS JetStream (`store = "nats://..."`). deploy/README.md
-/// says how to run one that lasts.
+/// explains how to run a permanent cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel engine up                                   three servers, until Ctrl-C
@@ -18,44 +18,44 @@ pub struct EngineArguments {
     pub action: EngineAction,
 }
 
-/// What to do with an engine.
+/// Actions of `whimbrel engine`.
 #[derive(Debug, Subcommand)]
 pub enum EngineAction {
-    /// Start servers on this machine, and end them at Ctrl-C.
+    /// Start servers on this machine, and stop them at Ctrl-C.
     ///
-    /// They listen on 127.0.0.1 and ask nobody for a password. What they keep is there again when they are started anew.
+    /// The servers listen on 127.0.0.1 and require no password. Their data outlives a restart.
     Up {
-        /// How many: with three, one may die.
+        /// Number of servers: 1, 3 or 5. Three servers survive the loss of one.
         #[arg(long, default_value_t = 3, value_parser = servers)]
         servers: u8,
-        /// Where their configurations, logs and streams are.
+        /// Folder of the servers' configurations, logs and streams.
         #[arg(long, value_name = "FOLDER", default_value = ".whimbrel-engine")]
         dir: PathBuf,
-        /// The first one's port; as many further ones follow for the others, and as many again for what they say to each
-        /// other.
+        /// Port of the first server. The other servers use the ports after it, and the connections between servers use
+        /// as many further ports.
         #[arg(long, default_value_t = 4222)]
         port: u16,
-        /// When the servers write to the disk.
+        /// Time at which the servers flush to disk.
         #[arg(long, value_enum, default_value_t = Sync::Always)]
         sync: Sync,
     },
-    /// Show the version, the servers, who leads which stream, and what is not as it should be.
+    /// Show the version, the servers, the leader of each stream, and problems.
     Status {
-        /// Where it is: nats://HOST:PORT,HOST:PORT/NAME.
+        /// Address of the engine: nats://HOST:PORT,HOST:PORT/NAME.
         #[arg(value_name = "URL")]
         url: String,
-        /// One line of JSON instead of tables.
+        /// Print one line of JSON instead of tables.
         #[arg(long)]
         json: bool,
     },
 }
 
-/// When servers flush what they acknowledge.
+/// Time at which servers flush acknowledged data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sync {
-    /// Before they acknowledge it: it outlives a power cut.
+    /// Before the acknowledgement: acknowledged data outlives a power cut.
     Always,
-    /// Every two minutes, as NATS does if nothing is said.
+    /// Every two minutes, the default of NATS.
     Lazy,
 }
 

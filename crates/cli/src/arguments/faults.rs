@@ -1,9 +1,9 @@
-//! Errors of the command line that clap tells less well, or tells too much of.
+//! Errors of the command line that need a better explanation than clap's, or contain secrets.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
-/// Options whose value stands behind `=`, and is a folder.
+/// Options that take a folder behind `=`.
 const FOLDERS: [&str; 1] = ["--log"];
 
 /// Returns an error for a word that looks like the value of an option that takes it behind `=` only.

@@ -1,4 +1,4 @@
-//! What concerns a node's HTTP port.
+//! Options of a node's HTTP port.
 
 use std::path::PathBuf;
 
@@ -7,40 +7,43 @@ use whimbrel::node::http_port::{self, Http};
 
 use super::run::DOORS;
 
-/// Where a node has its console and its other HTTP, and for whom.
+/// Address of a node's HTTP port, and access to it.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = DOORS)]
 pub struct HttpArguments {
-    /// Where the console is, and all else that the node has for browsers and programs over HTTP: an address, as 127.0.0.1:8420, a port
-    /// of this machine, or `off`. `run` has it at port 8420, or any that is free, if this is not given; others have none. Beyond this
-    /// machine connections are encrypted, unless `--security open` is said.
+    /// Address of the HTTP port, with the console and everything else for browsers and HTTP clients: an address
+    /// (127.0.0.1:8420), a port of this machine, or `off`. `run` uses port 8420 by default, or a free one if that is
+    /// taken; other commands have no HTTP port by default. Connections from other machines are encrypted, unless
+    /// `--security open` is given.
     #[arg(long, value_name = "ADDRESS|PORT|off", env = "WHIMBREL_HTTP", value_parser = http)]
     pub http: Option<Http>,
-    /// Share the port with other processes that say so, too: the system deals connections out among them. Let them be nodes of one platform:
-    /// a client that comes to another one than before is sent to the one that has its session or agent, at a port of its own that each has.
+    /// Share the port with other processes that have this option, too. The system distributes connections among them.
+    /// The processes must be nodes of one platform: each has another port of its own, at which it takes clients of its
+    /// sessions and agents that reached another node.
     #[arg(long, requires = "http")]
     pub http_reuse_port: bool,
-    /// Where clients reach this node and no other, if a proxy or a translation of addresses stands before it: HOST:PORT, or :PORT at the host
-    /// that they know. Other nodes send clients there that look for a session or an agent of this one.
+    /// Public address of this node alone, if it is behind a proxy or address translation: HOST:PORT, or :PORT on the
+    /// host that clients know. Other nodes redirect clients of this node's sessions and agents to it.
     #[arg(long, value_name = "HOST:PORT", requires = "http", value_parser = public)]
     pub http_public: Option<String>,
-    /// The token that lets one do everything there; made anew each time if not given.
+    /// Token for full access to the HTTP port [default: a new one each time].
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_HTTP_TOKEN", hide_env_values = true, value_parser = token)]
     pub http_token: Option<String>,
-    /// A token that lets one look there, and change nothing.
+    /// Token for read-only access to the HTTP port.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_HTTP_VIEWER_TOKEN", hide_env_values = true, value_parser = token)]
     pub http_viewer_token: Option<String>,
-    /// Let pages of this origin ask, too, as https://bees.example; also what this node is called when it is behind a proxy. May be said
-    /// again; `*` lets all in that show a token.
+    /// Also accept requests from pages of this origin, for example https://bees.example. Behind a proxy, give the
+    /// node's public origin. `*` accepts every origin that shows a token. May be given several times.
     #[arg(long = "http-origin", value_name = "URL", value_parser = origin)]
     pub http_origins: Vec<String>,
-    /// A folder of pages that is served there, at /pages/, to anybody: what volunteers open so that their devices take part.
+    /// Folder of web pages to serve at /pages/, without a token. Volunteers open such a page so that their devices take
+    /// part.
     #[arg(long, value_name = "FOLDER")]
     pub pages: Option<PathBuf>,
-    /// The certificate (PEM) that is shown there to browsers; the node's own if not given.
+    /// Certificate (PEM) to show to browsers [default: the node's certificate].
     #[arg(long, value_name = "FILE", requires = "http_key")]
     pub http_certificate: Option<PathBuf>,
-    /// The certificate's key (PEM).
+    /// Key of the certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "http_certificate")]
     pub http_key: Option<PathBuf>,
 }
@@ -75,7 +78,8 @@ fn http(text: &str) -> Result<Http, String> {
     }
 }
 
-/// Whether this can be a host, with or without a port: nothing in it means something else in a URL, or in a page's policy.
+/// Returns true for a valid host with or without a port: no character of it has a meaning in a URL or in a page's
+/// policy.
 fn is_authority(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || "-._:[]".contains(c))
 }
@@ -89,7 +93,7 @@ fn public(text: &str) -> Result<String, String> {
     }
 }
 
-/// Bytes of a token, at least: it cannot be guessed within a lifetime.
+/// Minimum length of a token in bytes: enough that it cannot be guessed.
 const TOKEN_BYTES_MIN: usize = 8;
 
 fn token(text: &str) -> Result<String, String> {

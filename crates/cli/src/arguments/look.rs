@@ -1,4 +1,4 @@
-//! `whimbrel ps`, `nodes`, `agents`, `df` and `links`: looking at what runs.
+//! `whimbrel ps`, `nodes`, `agents`, `df` and `links`: commands that inspect a running society.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use whimbrel_terminal::options::OutputOptions;
 
 use super::TargetArguments;
 
-/// Show the nodes that run on this machine.
+/// List the nodes on this machine.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel ps              one line for each node
@@ -22,7 +22,7 @@ pub struct PsArguments {
     pub showing: OutputOptions,
 }
 
-/// Show the nodes of a society that runs on several, on whatever machines: who runs how much of it.
+/// List the nodes of a society on all machines, and the agents that each runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel nodes           one line for each node
@@ -35,7 +35,7 @@ pub struct NodesArguments {
     pub target: TargetArguments,
 }
 
-/// Show the agents of a running platform.
+/// List the agents of a running platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel agents                               all of them, on all nodes
@@ -43,19 +43,19 @@ pub struct NodesArguments {
   whimbrel agents --sort mailbox --limit 10     who has most to do
   whimbrel agents --watch")]
 pub struct AgentsArguments {
-    /// The name, in which `*` stands for any text and `?` for any one character.
+    /// Name of the agents. `*` stands for any text, `?` for any one character.
     #[arg(value_name = "NAME", default_value = "")]
     pub name: String,
-    /// Only those in this state: initiated, active, suspended, waiting or transit.
+    /// Show only agents in this state: initiated, active, suspended, waiting or transit.
     #[arg(long, value_name = "STATE")]
     pub state: Option<AgentState>,
-    /// Which come first.
+    /// Order of the list.
     #[arg(long, value_enum, default_value_t = Order::Name, value_name = "ORDER")]
     pub sort: Order,
-    /// How many to show at most.
+    /// Maximum number of entries to show.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
-    /// The platform's own agents, too.
+    /// Show the platform's own agents, too.
     #[arg(long)]
     pub services: bool,
     #[command(flatten)]
@@ -64,20 +64,20 @@ pub struct AgentsArguments {
     pub target: TargetArguments,
 }
 
-/// Which agents come first.
+/// Order of a list of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// By name, numbers in names as numbers.
+    /// By name; numbers in names count as numbers.
     Name,
-    /// Those with most messages waiting.
+    /// Longest mailbox first.
     Mailbox,
-    /// Those that handled most messages.
+    /// Most messages handled first.
     Handled,
-    /// The oldest.
+    /// Oldest first.
     Age,
 }
 
-/// Show what agents offer: the entries of the directory facilitator.
+/// List the services in the directory facilitator.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel df                                  everything
@@ -85,28 +85,28 @@ pub enum Order {
   whimbrel df --type language --property from=english
   whimbrel df --ontology market --json")]
 pub struct DfArguments {
-    /// The service's name or type, in which `*` stands for any text and `?` for any one character.
+    /// Name or type of the service. `*` stands for any text, `?` for any one character.
     #[arg(value_name = "SERVICE")]
     pub service: Option<String>,
-    /// The service's name.
+    /// Name of the service.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// The service's type.
+    /// Type of the service.
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// The agent that offers it.
+    /// Agent that offers the service.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// An ontology that it knows.
+    /// Ontology of the service.
     #[arg(long, value_name = "NAME")]
     pub ontology: Option<String>,
-    /// An interaction protocol that it speaks.
+    /// Interaction protocol of the service.
     #[arg(long, value_name = "NAME")]
     pub protocol: Option<String>,
-    /// A content language that it speaks.
+    /// Content language of the service.
     #[arg(long, value_name = "NAME")]
     pub language: Option<String>,
-    /// A property of the service, of any value or of this one.
+    /// Property of the service, with any value or the given one. May be given several times.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub property: Vec<String>,
     #[command(flatten)]
@@ -115,13 +115,14 @@ pub struct DfArguments {
     pub target: TargetArguments,
 }
 
-/// Show the topics and groups of a running platform, and how many agents are in each.
+/// List the topics and groups of a running platform, with the number of members.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel topics          topic:weather, group:workers, ...
   whimbrel topics --watch  again and again")]
 pub struct TopicsArguments {
-    /// The name, with or without `topic:` or `group:`; `*` stands for any text and `?` for any one character.
+    /// Name of the topic or group, with or without `topic:` or `group:`. `*` stands for any text, `?` for any one
+    /// character.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     #[command(flatten)]
@@ -130,16 +131,16 @@ pub struct TopicsArguments {
     pub target: TargetArguments,
 }
 
-/// Show the newest messages that could not reach their receivers, and why.
+/// Show the newest undeliverable messages, and the reasons.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel dead-letters
   whimbrel dead-letters 'bidder*' --limit 5      what these sent or should have got")]
 pub struct DeadLettersArguments {
-    /// Agents that sent them, or should have got them; `*` stands for any text and `?` for any one character.
+    /// Sender or receiver of the messages. `*` stands for any text, `?` for any one character.
     #[arg(value_name = "AGENT")]
     pub agents: Vec<String>,
-    /// How many to show at most.
+    /// Maximum number of entries to show.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub limit: usize,
     #[command(flatten)]
@@ -148,7 +149,7 @@ pub struct DeadLettersArguments {
     pub target: TargetArguments,
 }
 
-/// Show the links between the nodes of a running platform.
+/// List the links between the nodes of a running platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel links --watch    how much goes over each, every second")]
@@ -159,10 +160,10 @@ pub struct LinksArguments {
     pub target: TargetArguments,
 }
 
-/// Show what agents said to each other: the log of conversations that `whimbrel run --log` keeps.
+/// Show past messages, from the log that `whimbrel run --log` keeps.
 ///
-/// It ends with a cursor. `--since` with that cursor goes on from there: nothing is missed and nothing shown twice, however the
-/// society or this command ended meanwhile. Where something is missing in the log itself, it says so.
+/// The output ends with a cursor. `--since CURSOR` continues from there without gaps or repetitions, however the
+/// society or this command ended. Gaps in the log itself are reported.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel log                                          all that is kept of a running society
@@ -172,41 +173,42 @@ pub struct LinksArguments {
   whimbrel log --folder garden/.whimbrel/garden.log     of a society that does not run
   whimbrel log --json > messages.jsonl                  each line with the cursor after it")]
 pub struct LogArguments {
-    /// Only conversations whose name fits this pattern: `*` stands for any text, `?` for any one character.
+    /// Show only conversations whose identifier matches this pattern. `*` stands for any text, `?` for any one
+    /// character.
     #[arg(value_name = "CONVERSATION")]
     pub conversation: Option<String>,
-    /// Only these performatives.
+    /// Show only these performatives, separated by commas.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub performative: Vec<String>,
-    /// Only what such agents sent.
+    /// Show only messages from agents that match this pattern.
     #[arg(long, value_name = "PATTERN")]
     pub from: Vec<String>,
-    /// Only what such agents, topics or groups were sent.
+    /// Show only messages to agents, topics or groups that match this pattern.
     #[arg(long, value_name = "PATTERN")]
     pub to: Vec<String>,
-    /// Only what was sent in this last time, as 10m, 1h.
+    /// Show only messages of this last time, for example 10m, 1h.
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub last: Option<Duration>,
-    /// Only what came after this: a cursor that this command told.
+    /// Show only messages after this cursor of an earlier output.
     #[arg(long, value_name = "CURSOR", default_value_t, hide_default_value = true)]
     pub since: Cursor,
-    /// Go on with what is said from now on, until Ctrl-C.
+    /// Continue with new messages, until Ctrl-C.
     #[arg(long, conflicts_with = "folder")]
     pub follow: bool,
-    /// The log in this folder, of a society that does not run.
+    /// Read the log in this folder; the society need not run.
     #[arg(long, value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
-    /// A line of JSON for each message.
+    /// Print one line of JSON for each message.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub target: TargetArguments,
 }
 
-/// Show what agents say to each other, as they say it.
+/// Show messages as they are sent.
 ///
-/// If agents are named, messages are drawn as arrows between their life lines, as in a sequence diagram; else each is a
-/// line. Agents never wait for the terminal: if it is too slow, messages are left out, and their number is told.
+/// With AGENT, messages are drawn as arrows between life lines, as in a sequence diagram; otherwise each message is one
+/// line. Agents never wait for the terminal: if it is too slow, messages are left out, and their number is shown.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel sniff                                 everything
@@ -215,31 +217,32 @@ pub struct LogArguments {
   whimbrel sniff --conversation 'auction-*' --for 5s
   whimbrel sniff --json --limit 100 > messages.jsonl")]
 pub struct SniffArguments {
-    /// Agents to draw life lines of.
+    /// Agents to draw life lines for.
     #[arg(value_name = "AGENT")]
     pub agents: Vec<String>,
-    /// Only what such agents send or get; `*` stands for any text, `?` for any one character.
+    /// Show only messages to or from agents that match this pattern. `*` stands for any text, `?` for any one
+    /// character.
     #[arg(long, value_name = "PATTERN")]
     pub agent: Vec<String>,
-    /// Only conversations whose name fits this pattern.
+    /// Show only conversations whose identifier matches this pattern.
     #[arg(long, value_name = "PATTERN")]
     pub conversation: Option<String>,
-    /// Only these performatives.
+    /// Show only these performatives, separated by commas.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub performative: Vec<String>,
-    /// Neither agents that come and go, nor services.
+    /// Leave out the start and end of agents, and services.
     #[arg(long)]
     pub only_messages: bool,
-    /// End after so many messages.
+    /// End after this number of messages.
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
     /// End after this long.
     #[arg(long = "for", value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub time: Option<Duration>,
-    /// A line for each message, no diagram.
+    /// Print one line for each message instead of a diagram.
     #[arg(long)]
     pub lines: bool,
-    /// A line of JSON for each event.
+    /// Print one line of JSON for each event.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -1,13 +1,13 @@
-//! `whimbrel mind` and `debug`: looking into agents, and steering them.
+//! `whimbrel mind` and `debug`: commands that inspect and steer agents.
 
 use clap::{Args, ValueEnum};
 
 use super::TargetArguments;
 use whimbrel_terminal::options::OutputOptions;
 
-/// Show what is in a running agent: beliefs, goals, intentions with the steps they are at, plans, mailbox.
+/// Inspect a running agent: beliefs, goals, intentions with their current steps, plans, mailbox.
 ///
-/// It goes on as if nobody had looked. Of agents that are not written in AgentSpeak there is less to show.
+/// Inspection does not disturb the agent. Agents in other languages than AgentSpeak show less.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel mind bob                       all there is
@@ -16,25 +16,25 @@ use whimbrel_terminal::options::OutputOptions;
   whimbrel mind bob --follow              what its cycles do, as they do it
   whimbrel mind bob --json                for programs")]
 pub struct MindArguments {
-    /// Its name.
+    /// Name of the agent.
     #[arg(value_name = "AGENT")]
     pub agent: String,
-    /// What it believes, and its rules.
+    /// Show the beliefs and rules.
     #[arg(long)]
     pub beliefs: bool,
-    /// What it wants.
+    /// Show the goals.
     #[arg(long)]
     pub goals: bool,
-    /// What it does: plans in progress, the innermost first, each with the step it is at.
+    /// Show the intentions: plans in progress, the innermost first, each with its current step.
     #[arg(long)]
     pub intentions: bool,
-    /// The plans it knows.
+    /// Show the plans.
     #[arg(long)]
     pub plans: bool,
-    /// Messages that wait, and events that were not handled yet.
+    /// Show waiting messages, and events that were not handled yet.
     #[arg(long)]
     pub mailbox: bool,
-    /// What its cycles do, a line each, until Ctrl-C. It goes on a little slower meanwhile.
+    /// Show each reasoning cycle as one line, until Ctrl-C. The agent runs slightly slower meanwhile.
     #[arg(long, conflicts_with_all = ["watch", "beliefs", "goals", "intentions", "plans", "mailbox"])]
     pub follow: bool,
     #[command(flatten)]
@@ -43,10 +43,11 @@ pub struct MindArguments {
     pub target: TargetArguments,
 }
 
-/// Pause a running AgentSpeak agent, have it take steps, stop at plans, and change its mind.
+/// Pause a running AgentSpeak agent, step it, set breakpoints at plans, and change its beliefs and goals.
 ///
-/// A paused agent has no reasoning cycles; its messages and timers wait, and it goes on as if it had not been paused. While an agent
-/// is debugged, it also pauses at plans that have `[breakpoint]` in their label; `end` forgets all that.
+/// A paused agent has no reasoning cycles. Its messages and timers wait, and `continue` resumes it without loss. During
+/// debugging, an agent also pauses at plans with `[breakpoint]` in their label. `end` removes all breakpoints and
+/// resumes the agent.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel debug bob pause
@@ -58,13 +59,13 @@ pub struct MindArguments {
   whimbrel debug bob pursue 'serve(amy)'       as if a plan had said !!serve(amy)
   whimbrel debug bob end                       nobody debugs it any more")]
 pub struct DebugArguments {
-    /// Its name.
+    /// Name of the agent.
     #[arg(value_name = "AGENT")]
     pub agent: String,
-    /// What it is to do.
+    /// Order to the agent.
     #[arg(value_enum, value_name = "ORDER")]
     pub order: DebugWord,
-    /// The plan's label, the belief or the goal.
+    /// Label of the plan, the belief or the goal.
     #[arg(value_name = "WHAT", allow_hyphen_values = true, required_if_eq_any = [
         ("order", "break"), ("order", "unbreak"), ("order", "believe"), ("order", "forget"), ("order", "pursue"),
     ])]
@@ -73,25 +74,25 @@ pub struct DebugArguments {
     pub target: TargetArguments,
 }
 
-/// What an agent that is debugged is to do.
+/// Orders to an agent in debugging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DebugWord {
-    /// Have no cycles until told to.
+    /// Stop reasoning until `step`, `continue` or `end`.
     Pause,
-    /// Take one reasoning cycle, or what is left of one.
+    /// Run one reasoning cycle, or the rest of one.
     Step,
-    /// Go on, until a plan with a breakpoint is chosen.
+    /// Run until a plan with a breakpoint is chosen.
     Continue,
-    /// Go on, and forget all breakpoints.
+    /// Remove all breakpoints, and run.
     End,
-    /// Pause when this plan is chosen.
+    /// Set a breakpoint: pause when this plan is chosen.
     Break,
-    /// Do so no more.
+    /// Remove the breakpoint of this plan.
     Unbreak,
-    /// Believe this.
+    /// Add this belief.
     Believe,
-    /// Believe it no more.
+    /// Remove this belief.
     Forget,
-    /// Achieve this.
+    /// Add this goal.
     Pursue,
 }

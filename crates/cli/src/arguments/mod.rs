@@ -1,4 +1,4 @@
-//! What can be typed after `whimbrel`: one module per family of commands.
+//! Command line of `whimbrel`: one module per family of commands.
 
 mod act;
 mod advise;
@@ -65,14 +65,14 @@ pub use self::up::UpArguments;
 
 `whimbrel help COMMAND` shows more examples.")]
 pub struct CommandLine {
-    /// When to use colours.
+    /// Use of colours in the output.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 900)]
     pub color: Color,
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The commands; `summary` says in which groups help lists them.
+/// Commands of `whimbrel`; `summary` groups them for the help.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     New(NewArguments),
@@ -117,7 +117,7 @@ pub enum Command {
     Bench(BenchArguments),
 }
 
-/// When to use colours.
+/// Use of colours in the output.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set.
@@ -127,7 +127,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// Makes this the choice for all output.
+    /// Applies this choice to all output.
     pub fn apply(self) {
         match self {
             Self::Auto => anstream::ColorChoice::Auto,

@@ -1,4 +1,4 @@
-//! `whimbrel run` and `whimbrel join`: societies, and how the links of their nodes are secured.
+//! `whimbrel run` and `whimbrel join`: societies, and the security of the links between their nodes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use whimbrel_terminal::options::SecurityLevel;
 use super::http::HttpArguments;
 use super::session::AgentPortArguments;
 
-/// Under what options stand in the help, of which there are many.
+/// Headings of options in the help.
 pub const KEEPING: &str = "Durability the society";
 pub const LOOKING: &str = "Looking at it";
 pub const NODES: &str = "Several nodes";
@@ -25,10 +25,11 @@ pub const GUARDING: &str = "Who may do what";
 pub const ACTING: &str = "What agents act on";
 pub const DOORS: &str = "Doors for browsers and programs";
 
-/// Run a society until it ends itself, or is ended by Ctrl-C.
+/// Run a society until it ends, or Ctrl-C.
 ///
-/// Lines that agents print go to standard output as `[agent] text`; warnings go to standard error. The exit status is
-/// what an agent gave to `.stopMAS`, or 0; 1 if agents were left out.
+/// Output of agents goes to standard output as `[agent] text`; warnings go to standard error.
+///
+/// Exit status: the argument of `.stopMAS` if an agent gave one, else 0; 1 if agents were left out because of errors.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel run examples/contract-net --summary     a folder with one project in it
@@ -41,103 +42,105 @@ pub const DOORS: &str = "Doors for browsers and programs";
   whimbrel run auction.mas2j --log                 keep what is said, for `whimbrel log`
   whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
 pub struct RunArguments {
-    /// A project (.mas2j), a program (.asl, .wasm), or a folder with one project in it.
+    /// Project (.mas2j), program (.asl, .wasm), or folder with one project in it.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// How many agents of a lone program, or of each project entry that has `#n`.
+    /// Number of agents of a single program, or of each project entry with `#n`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub agents: Option<u32>,
-    /// Run nothing at all if an agent of the society, or a file that a program includes, has errors. Otherwise agents
-    /// with errors are left out, and programs continue without such files.
+    /// Refuse to run if an agent of the society, or a file that a program includes, has errors. By default, agents with
+    /// errors are left out, and programs run without such files.
     #[arg(long)]
     pub strict: bool,
-    /// End the society after this long, for instance 10s, 500ms, 2m.
+    /// End the society after this time, for example 10s, 500ms, 2m.
     #[arg(long = "for", value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub time: Option<Duration>,
-    /// Keep the society in the folder `.whimbrel` beside its file: however this process ends (Ctrl-C, kill -9, a power
-    /// cut), run again it goes on where it was, with every belief, intention and message.
+    /// Keep the society in the folder `.whimbrel` beside its file. However this process ends (Ctrl-C, kill -9, a power
+    /// cut), the next run continues with every belief, intention and message.
     #[arg(long, conflicts_with = "nodes", help_heading = KEEPING)]
     pub durable: bool,
-    /// Keep the society in this folder; or in NATS JetStream, as nats://127.0.0.1:4222/garden, where any number of machines
-    /// run it together, as `whimbrel up` says (`whimbrel engine up` starts servers for trying that out).
+    /// Keep the society in this folder, or in NATS JetStream, for example nats://127.0.0.1:4222/garden. Several
+    /// machines can then run it together: see `whimbrel up`. `whimbrel engine up` starts servers for trials.
     #[arg(long, value_name = "FOLDER|URL", conflicts_with = "nodes", help_heading = KEEPING)]
     pub store: Option<String>,
-    /// Serve nothing as long as another node does that is no standby; go on with the society when there is none any more,
-    /// however it ended.
+    /// Run no agents while another node that is no standby lives. Take over the society when there is none, however it
+    /// ended.
     #[arg(long, requires = "store", conflicts_with = "fresh", help_heading = KEEPING)]
     pub standby: bool,
-    /// How long another node may give no sign of life until it is thought dead: 3s if not given. Thought so by mistake it
-    /// is ended, and nothing is lost.
+    /// Time without a sign of life after which another node is declared dead [default: 3s]. A node declared dead by
+    /// mistake is stopped, and nothing is lost.
     #[arg(long, value_name = "TIME", requires = "store", value_parser = whimbrel::duration::parse_takeover, help_heading = KEEPING)]
     pub takeover: Option<Duration>,
-    /// This node's name among others, unlike any other's (with `--store` or `--listen`): n1, n2, ... if not given.
+    /// Unique name of this node, with `--store` or `--listen` [default: n1, n2, ...].
     #[arg(long, value_name = "NAME", conflicts_with = "nodes", help_heading = KEEPING)]
     pub name: Option<String>,
-    /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
+    /// Capacity of this node relative to others; agents are shared out in proportion [default: measured at the start].
     #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = KEEPING)]
     pub weight: Option<u32>,
-    /// Write no more than an earlier release would for other nodes: to try out how releases replace each other.
+    /// Emulate the formats of an earlier release towards other nodes, to test upgrades.
     #[arg(long, hide = true, value_name = "LEVEL", requires = "store", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]
     pub level: Option<u32>,
-    /// Let agents that have had nothing to do for this long leave memory; their next message or timer brings them back. Of a
-    /// society that is kept. `passivate="10m"` in the project says it of one agent, `never` that it stays.
+    /// Remove agents from memory after this time without work. Their next message or timer brings them back. Only for
+    /// durable societies. In the project, `passivate="10m"` sets this for one agent, and `passivate="never"` excludes
+    /// it.
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse, help_heading = KEEPING)]
     pub passivate: Option<Duration>,
-    /// See `whimbrel up`.
+    /// Labels of the node: see `whimbrel up`.
     #[arg(skip)]
     pub labels: Vec<String>,
-    /// Whether there is a console if nothing was said about it: `run` has one, `up` has none.
+    /// True if the command has a console by default: `run` has one, `up` has none.
     #[arg(skip = true)]
     pub shows_console: bool,
-    /// Forget what is kept of the society, and begin anew.
+    /// Delete the stored society, and begin anew.
     #[arg(long, help_heading = KEEPING)]
     pub fresh: bool,
-    /// Keep what agents say to each other, for `whimbrel log`: in the folder `.whimbrel` beside the society's file, or in this one.
+    /// Keep a log of messages for `whimbrel log`, in `.whimbrel` beside the society's file or in this folder.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
-    /// Open the console in a browser: the society begins when it is there, and the console stays when the society has ended, as long as
-    /// somebody looks. `$BROWSER` says which browser.
+    /// Open the console in a browser. The society begins when the page is loaded. After the society's end, the console
+    /// stays while somebody has it open. `$BROWSER` chooses the browser.
     #[arg(long, conflicts_with_all = ["nodes", "quiet"], help_heading = LOOKING)]
     pub open: bool,
-    /// Show every message, and agents coming and going, on standard error.
+    /// Print every message, and the start and end of agents, to standard error.
     #[arg(long, help_heading = LOOKING)]
     pub trace: bool,
-    /// End with a table: agents, messages by performative, awards, time.
+    /// Print a table at the end: agents, messages by performative, awards, time.
     #[arg(long, help_heading = LOOKING)]
     pub summary: bool,
-    /// Threads to run agents on; as many as there are cores if not given.
+    /// Number of threads that run agents [default: number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
-    /// Where random numbers start, for runs that are to repeat.
+    /// Seed of random numbers, for repeatable runs.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Nodes to spread the agents over, each a process of its own on this machine. `at "n2"` in a project puts an agent
-    /// on the second one.
+    /// Number of nodes to spread the agents over, each a process on this machine. `at "n2"` in a project puts an agent
+    /// on the second node.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), help_heading = NODES)]
     pub nodes: Option<u16>,
-    /// How the links between nodes are secured: `tls` encrypts them, `authenticated` also makes sure by certificates who
-    /// is at the other end, and refuses messages whose sender is not an agent of the node they come from; with `signed` agents also
-    /// sign each message that leaves their node.
+    /// Security of the links between nodes. `tls` encrypts links. `authenticated` also identifies nodes by
+    /// certificates, and refuses messages whose sender is no agent of their node. With `signed`, agents also sign each
+    /// message that leaves their node.
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = NODES)]
     pub security: Option<SecurityLevel>,
-    /// Let other nodes join at this address, as 127.0.0.1:7001. Beyond this machine links are authenticated, unless
-    /// `--security` says otherwise. With a store in NATS: where the other nodes of the society reach this one.
+    /// Let other nodes join at this address, for example 127.0.0.1:7001. Links to other machines are authenticated,
+    /// unless `--security` says otherwise. With a store in NATS: address at which the society's other nodes reach this
+    /// one.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "nodes", help_heading = NODES)]
     pub listen: Option<String>,
-    /// The secret that nodes which join must know.
+    /// Secret that joining nodes must present.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true, help_heading = NODES)]
     pub token: Option<String>,
-    /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
+    /// Folder with this node's certificate, from `whimbrel ca issue FOLDER n1 --out`.
     #[arg(long, value_name = "FOLDER", conflicts_with = "nodes", help_heading = NODES)]
     pub credentials: Option<PathBuf>,
-    /// How long another node may be out of reach until it is taken for lost, with its agents, and who waits for it is told: 30s if not
-    /// given.
+    /// Time out of reach after which another node and its agents are declared lost; agents that wait for it are
+    /// notified [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
     pub guarding: GuardingArguments,
-    /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.
-    /// In the user's cache (~/.cache/whimbrel/code) if not given.
+    /// Cache of compiled modules, and of programs that agents from other nodes bring along: a folder, or `off`
+    /// [default: ~/.cache/whimbrel/code].
     #[arg(long, value_name = "FOLDER", help_heading = GUARDING)]
     pub code_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -146,25 +149,25 @@ pub struct RunArguments {
     pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
     pub http: HttpArguments,
-    /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
-    /// them, each peer says.
+    /// Encoding of messages that this node sends to others: compact (the default), or for inspection string, xml,
+    /// bit-efficient or json. Each peer chooses its own.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true, help_heading = NODES)]
     pub encoding: Encoding,
-    /// Which of the nodes this process is; for processes that `--nodes` starts.
+    /// Number of this node; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
     pub node: Option<u16>,
-    /// Where the first of the nodes listens; for processes that `--nodes` starts.
+    /// Address of the first node; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,
-    /// Show no warnings, only what agents print.
+    /// Print no warnings, only the output of agents.
     #[arg(long, short, help_heading = LOOKING)]
     pub quiet: bool,
 }
 
-/// Join a running platform, with agents of one's own, or to take in agents that move.
+/// Join a running platform, with agents of a society or as a node for moving agents.
 ///
-/// The agents of the file become agents of that platform: they and those there find each other and talk. Agents can move to the node;
-/// those whose programs it has not got bring them along. The node leaves when that platform stops, or at Ctrl-C.
+/// Agents of FILE become agents of the platform: they find its agents and exchange messages with them. Agents can move
+/// to the node, and bring along programs that it lacks. The node leaves when the platform stops, or at Ctrl-C.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel run garden --listen 127.0.0.1:7001 --token T     on one terminal
@@ -172,41 +175,41 @@ pub struct RunArguments {
   whimbrel join 127.0.0.1:7001 --name n2 --token T          a node for agents that move there
   whimbrel join 10.0.0.1:7001 bees --listen 10.0.0.2:7001   nodes that join later can reach this one")]
 pub struct JoinArguments {
-    /// Where a node of the platform listens.
+    /// Address at which a node of the platform listens.
     #[arg(value_name = "ADDRESS")]
     pub address: String,
-    /// A project (.mas2j), a program (.asl, .wasm), or a folder with one project in it. Without any the node has no agents until some
-    /// come from other nodes.
+    /// Project (.mas2j), program (.asl, .wasm), or folder with one project in it. Without FILE, the node has no agents
+    /// until some move to it.
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Run nothing at all if an agent of the society, or a file that a program includes, has errors. Otherwise agents
-    /// with errors are left out, and programs continue without such files.
+    /// Refuse to run if an agent of the society, or a file that a program includes, has errors. By default, agents with
+    /// errors are left out, and programs run without such files.
     #[arg(long)]
     pub strict: bool,
-    /// The platform's secret.
+    /// Secret of the platform.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true, help_heading = NODES)]
     pub token: Option<String>,
-    /// This node's name, unlike any other's; what its certificate says, or made up, if not given.
+    /// Unique name of this node [default: the name in its certificate, or a generated one].
     #[arg(long, value_name = "NAME", help_heading = NODES)]
     pub name: Option<String>,
-    /// Where nodes that join later can reach this one, as 192.168.7.2:7001: agents of two nodes that joined can only talk
-    /// if the first of them can be reached.
+    /// Address at which later nodes reach this one, for example 192.168.7.2:7001. Agents of two joined nodes can
+    /// exchange messages only if the earlier node can be reached.
     #[arg(long, value_name = "ADDRESS", requires = "token", help_heading = NODES)]
     pub listen: Option<String>,
-    /// How links are secured: as the platform's are.
+    /// Security of links; must match the platform's.
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = NODES)]
     pub security: Option<SecurityLevel>,
-    /// The folder with this node's certificate: what `whimbrel ca issue` made.
+    /// Folder with this node's certificate, from `whimbrel ca issue`.
     #[arg(long, value_name = "FOLDER", help_heading = NODES)]
     pub credentials: Option<PathBuf>,
-    /// How long another node may be out of reach until it is taken for lost, with its agents, and who waits for it is told: 30s if not
-    /// given.
+    /// Time out of reach after which another node and its agents are declared lost; agents that wait for it are
+    /// notified [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
     pub guarding: GuardingArguments,
-    /// Where programs are kept that agents from other nodes bring along, and what modules were compiled to: a folder, or `off`.
-    /// In the user's cache (~/.cache/whimbrel/code) if not given.
+    /// Cache of compiled modules, and of programs that agents from other nodes bring along: a folder, or `off`
+    /// [default: ~/.cache/whimbrel/code].
     #[arg(long, value_name = "FOLDER", help_heading = GUARDING)]
     pub code_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -215,31 +218,31 @@ pub struct JoinArguments {
     pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
     pub http: HttpArguments,
-    /// How this node writes messages on its links: compact, or to look at: string, xml, bit-efficient, json. How it reads
-    /// them, each peer says.
+    /// Encoding of messages that this node sends to others: compact (the default), or for inspection string, xml,
+    /// bit-efficient or json. Each peer chooses its own.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true, help_heading = NODES)]
     pub encoding: Encoding,
-    /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
+    /// Keep a log of this node's messages for `whimbrel log`, in `.whimbrel` beside the file or in this folder.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
-    /// Show every message, and agents coming and going, on standard error.
+    /// Print every message, and the start and end of agents, to standard error.
     #[arg(long, help_heading = LOOKING)]
     pub trace: bool,
-    /// Show no warnings, only what agents print.
+    /// Print no warnings, only the output of agents.
     #[arg(long, short, help_heading = LOOKING)]
     pub quiet: bool,
 }
 
-/// What a node offers agents to act on.
+/// Resources that a node offers to agents.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = ACTING)]
 pub struct OfferingArguments {
-    /// Let agents that come here, or live here, act on the documents of this folder, by this name: those to which a `[[grant]]` of
-    /// the policy gives it. May be said again.
+    /// Offer the documents of this folder under this name to agents on this node. A `[[grant]]` of the policy gives
+    /// access. May be given several times.
     #[arg(long = "offer", value_name = "NAME=FOLDER", value_parser = offer)]
     pub offers: Vec<(String, PathBuf)>,
-    /// Where WebAssembly agents to which the policy grants `storage` keep what they leave on this node, also when it ends: a folder. In
-    /// memory only if not given. With several nodes in one command, each has a folder of its name in there.
+    /// Folder for data that WebAssembly agents leave on this node, if the policy grants them `storage` [default: memory
+    /// only]. With several nodes in one command, each has its own subfolder.
     #[arg(long, value_name = "FOLDER")]
     pub storage: Option<PathBuf>,
 }
@@ -258,18 +261,19 @@ fn offer(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-/// Who may do what on a node, and the record of what was refused.
+/// Policy of a node, and its records of refusals and evidence.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = GUARDING)]
 pub struct GuardingArguments {
-    /// Who may create, kill and move agents, register services, write to agents and topics: a policy file.
+    /// Policy file: the permissions to create, kill and move agents, register services, and send to agents and topics.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Append what agents and nodes are refused and allowed to this file: a line of JSON each. What operators do is in
-    /// FILE.operators, what strangers try in FILE.outside.
+    /// Append each permission and refusal to this file, one line of JSON each. Operators' actions go to FILE.operators,
+    /// attempts of unknown clients to FILE.outside.
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
-    /// Keep every signed message that leaves or comes in this folder, for `whimbrel prove`; needs `--security signed`.
+    /// Keep every signed message that leaves or enters the node in this folder, for `whimbrel prove`. Needs `--security
+    /// signed`.
     #[arg(long, value_name = "FOLDER")]
     pub evidence: Option<PathBuf>,
 }

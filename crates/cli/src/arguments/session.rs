@@ -1,4 +1,4 @@
-//! What concerns agents that are no part of a node.
+//! Options and commands for agents of external programs.
 
 use std::path::PathBuf;
 
@@ -12,29 +12,30 @@ use whimbrel_platform::session::SessionLimits;
 
 use super::run::DOORS;
 
-/// Where programs in any language can have agents, and which.
+/// Address and access rules of the agent port, and limits of sessions.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = DOORS)]
 pub struct AgentPortArguments {
-    /// Let programs in any language have agents here: a port of this machine, as 7002, or an address, as 10.0.0.1:7002.
-    /// Beyond this machine connections are encrypted, unless `--security` says otherwise.
+    /// Open a port for external programs in any language that have agents on this node: a port of this machine (7002),
+    /// or an address (10.0.0.1:7002). Connections from other machines are encrypted, unless `--security` says
+    /// otherwise.
     #[arg(long, value_name = "PORT")]
     pub agent_port: Option<String>,
-    /// The secret that lets a program have agents of any name.
+    /// Secret with which an external program may have agents of any name.
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_AGENT_TOKEN", hide_env_values = true)]
     pub agent_token: Option<String>,
-    /// Tokens that let programs have agents of certain names: what `whimbrel session token` made. Looked into whenever
-    /// somebody comes.
+    /// File of tokens with which external programs may have agents of certain names, from `whimbrel session token`. The
+    /// node reads it again for each new session.
     #[arg(long, value_name = "FILE")]
     pub agent_tokens: Option<PathBuf>,
-    /// Agents that one session may have at a time, over the agent port and over HTTP.
+    /// Maximum number of agents of one session, at the agent port or over HTTP.
     #[arg(long, value_name = "N", default_value_t = SESSION_AGENTS_MAX, value_parser = value_parser!(u32).range(1..=i64::from(SESSION_AGENTS_MOST)))]
     pub session_agents: u32,
-    /// Messages a second that one session may send, on average; one to several agents counts once for each. Faster ones
-    /// wait.
+    /// Maximum average of messages per second of one session. A message to several agents counts once for each. Faster
+    /// senders are slowed down.
     #[arg(long, value_name = "N", default_value_t = SESSION_MESSAGES_PER_S, value_parser = value_parser!(u32).range(1..))]
     pub session_messages_per_s: u32,
-    /// Bytes of one message of a session, or to one. A longer one is refused, and its sender told.
+    /// Maximum length of a message to or from a session, in bytes. A longer message is refused, and its sender is told.
     #[arg(long, value_name = "BYTES", default_value_t = SESSION_MESSAGE_BYTES_MAX,
         value_parser = value_parser!(u32).range(i64::from(SESSION_MESSAGE_BYTES_LEAST)..=i64::from(SESSION_MESSAGE_BYTES_MOST)))]
     pub session_message_bytes: u32,
@@ -53,7 +54,7 @@ impl AgentPortArguments {
     }
 }
 
-/// Let programs in any language have agents on a platform.
+/// Create tokens for external programs that have agents on a platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel session token ada 'sensor*' --file agents.tokens    prints a token, for agents of these names
@@ -63,15 +64,15 @@ pub struct SessionArguments {
     pub action: SessionAction,
 }
 
-/// What to do about sessions.
+/// Actions of `whimbrel session`.
 #[derive(Debug, Subcommand)]
 pub enum SessionAction {
-    /// Make a token, print it, and add its hash to a file. Deleting that line takes it back.
+    /// Create a token, print it, and add its hash to a file. Delete that line to revoke the token.
     Token {
-        /// What the agents may be called; `*` stands for any characters, `?` for any one.
+        /// Allowed names of agents. `*` stands for any text, `?` for any one character.
         #[arg(value_name = "NAME", required = true)]
         names: Vec<String>,
-        /// The file; made if it is not there.
+        /// File of tokens; created if missing.
         #[arg(long, value_name = "FILE")]
         file: PathBuf,
     },

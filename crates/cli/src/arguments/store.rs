@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Look after the directory in which a node keeps what outlives it.
+/// Check, repair, compact, export or import the store of a durable node.
 ///
-/// The node must not run meanwhile: a store is one process's at a time.
+/// Stop the node first: only one process can open a store.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel store check garden/.whimbrel                 read all of it, say what is damaged
@@ -19,60 +19,60 @@ pub struct StoreArguments {
     pub action: StoreAction,
 }
 
-/// What to do with a store.
+/// Actions of `whimbrel store`.
 #[derive(Debug, Subcommand)]
 pub enum StoreAction {
-    /// Read every byte, change nothing, and say what is in it; fails if something is damaged.
+    /// Check the whole store without changes, and show its contents. Fails if anything is damaged.
     Check {
-        /// The store's directory, or one with one store in it.
+        /// Directory of the store, or one with a single store in it.
         dir: PathBuf,
-        /// One line of JSON instead of a table.
+        /// Print one line of JSON instead of a table.
         #[arg(long)]
         json: bool,
     },
-    /// Repair a store with missing parts; fails, and loses nothing, if its journal is damaged.
+    /// Repair a store with missing parts. Fails without loss if its journal is damaged.
     ///
     /// Missing or damaged files `store` and `flushed` and the folder `blobs` are written again, and renamed segments
     /// get their names back.
     Repair {
-        /// The store's directory, or one with one store in it.
+        /// Directory of the store, or one with a single store in it.
         dir: PathBuf,
         /// Number of the store's partitions. Only needed if its file `store` is lost and its journal, of the first
         /// release, does not record it.
         #[arg(long)]
         partitions: Option<u16>,
-        /// One line of JSON instead of sentences.
+        /// Print one line of JSON instead of sentences.
         #[arg(long)]
         json: bool,
     },
-    /// Give back the space of frames that were forgotten.
+    /// Release the disk space of deleted frames.
     Compact {
-        /// The store's directory, or one with one store in it.
+        /// Directory of the store, or one with a single store in it.
         dir: PathBuf,
-        /// One line of JSON instead of a sentence.
+        /// Print one line of JSON instead of a sentence.
         #[arg(long)]
         json: bool,
     },
-    /// Write all of it into one file, with checksums, which later versions read.
+    /// Export the whole store to one file, with checksums. Later versions can read it.
     Export {
-        /// The store's directory, or one with one store in it.
+        /// Directory of the store, or one with a single store in it.
         dir: PathBuf,
-        /// The file to make.
+        /// File to create.
         file: PathBuf,
-        /// Of a store that is damaged, write what is left, and say what is not.
+        /// Export the readable part of a damaged store, and list the damaged part.
         #[arg(long)]
         salvage: bool,
-        /// One line of JSON instead of a sentence.
+        /// Print one line of JSON instead of a sentence.
         #[arg(long)]
         json: bool,
     },
-    /// Restore what was exported into a directory without a store, or with an empty one.
+    /// Import an exported file into a directory without a store, or with an empty one.
     Import {
-        /// The store's directory.
+        /// Directory of the store.
         dir: PathBuf,
-        /// The file that was exported.
+        /// File from `whimbrel store export`.
         file: PathBuf,
-        /// One line of JSON instead of a sentence.
+        /// Print one line of JSON instead of a sentence.
         #[arg(long)]
         json: bool,
     },

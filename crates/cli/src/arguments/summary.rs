@@ -1,10 +1,10 @@
-//! The list of all commands that `whimbrel --help` begins with: in groups, by what one wants.
+//! List of all commands in `whimbrel --help`, grouped by purpose.
 
 use std::fmt::Write as _;
 
 use clap::builder::StyledStr;
 
-/// What one may want, and the commands for it. Some are not in every build.
+/// Groups of commands by purpose. Some commands are not in every build.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Write and run a society", &["new", "check", "run"]),
     ("On several machines", &["up", "join", "nodes", "drain", "engine", "chaos"]),
@@ -16,10 +16,10 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 /// Columns of the list.
 const WIDTH: usize = 80;
-/// Where what a command is for begins.
+/// Column at which descriptions begin.
 const INDENT: usize = 16;
 
-/// The command with that list as its help. What it lists without a group would be missing: a test finds that.
+/// Returns the command with the list as its help. A test finds commands without a group.
 pub fn with_summary(command: clap::Command) -> clap::Command {
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
@@ -42,7 +42,7 @@ pub fn with_summary(command: clap::Command) -> clap::Command {
     command.help_template(template)
 }
 
-/// A text that goes on under its own beginning.
+/// Wraps a text, and indents its further lines to the column of descriptions.
 fn wrapped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + INDENT);
     let mut column = INDENT;

@@ -2,16 +2,16 @@
 
 use clap::Args;
 
-/// Which platform, and which of its nodes, a command is about.
+/// Selection of a platform, and of one of its nodes.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TargetArguments {
-    /// The platform, by its name or its project's, if several run here.
+    /// Name of the platform or its project, if several run on this machine.
     #[arg(long, value_name = "NAME", help_heading = "Which platform")]
     pub platform: Option<String>,
-    /// Only this node of it.
+    /// Name of one node of the platform.
     #[arg(long, value_name = "NAME", help_heading = "Which platform")]
     pub node: Option<String>,
-    /// The node that is this process.
+    /// Process of the node.
     #[arg(long, value_name = "PID", help_heading = "Which platform")]
     pub pid: Option<u32>,
 }

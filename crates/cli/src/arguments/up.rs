@@ -13,11 +13,11 @@ use super::run::{GUARDING, GuardingArguments, KEEPING, LOOKING, NODES, OfferingA
 
 use super::session::AgentPortArguments;
 
-/// Run a society on several machines: this one is a node of it.
+/// Run a node of a society that several machines share.
 ///
-/// The same command on each of them: the society is kept in NATS JetStream, and each node runs its share of the agents.
-/// Nodes may come, leave and die at any time: their agents go on elsewhere, in the middle of their plans. Ctrl-C hands
-/// over what runs here and leaves; agents end the society on all nodes with `.stopMAS`.
+/// Run the same command on each machine. The society is kept in NATS JetStream, and each node runs a share of the
+/// agents. Nodes may join, leave and die at any time: their agents continue on other nodes, in the middle of their
+/// plans. Ctrl-C hands over this node's agents and leaves. Agents end the society on all nodes with `.stopMAS`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel engine up --dir engine                            three NATS servers on this machine, to try things out
@@ -26,64 +26,65 @@ use super::session::AgentPortArguments;
   whimbrel drain n1                                          have n1 hand over what it runs
   whimbrel up garden --store nats://10.0.0.9:4222/garden --listen 10.0.0.2:7001 --credentials n2    among machines")]
 pub struct UpArguments {
-    /// A project (.mas2j), a program (.asl), or a folder with one project in it: the same on all nodes.
+    /// Project (.mas2j), program (.asl), or folder with one project in it. Must be the same on all nodes.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Where the society is kept, and nodes find each other: NATS JetStream, as nats://127.0.0.1:4222/garden.
+    /// Store in NATS JetStream through which nodes find each other, for example nats://127.0.0.1:4222/garden.
     #[arg(long, visible_alias = "join", value_name = "URL")]
     pub store: String,
-    /// Where the other nodes reach this one, as 10.0.0.2:7001. Need not be said if the engine is on this machine.
+    /// Address at which other nodes reach this one, for example 10.0.0.2:7001. Not needed if the engine is on this
+    /// machine.
     #[arg(long, value_name = "ADDRESS", help_heading = NODES)]
     pub listen: Option<String>,
-    /// This node's name, unlike any other's: n1, n2, ... if not given.
+    /// Unique name of this node [default: n1, n2, ...].
     #[arg(long, value_name = "NAME", help_heading = NODES)]
     pub name: Option<String>,
-    /// How much this node can do, beside others: it gets agents in proportion. Found by a moment of work if not given.
+    /// Capacity of this node relative to others; agents are shared out in proportion [default: measured at the start].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = NODES)]
     pub weight: Option<u32>,
-    /// Write no more than an earlier release would for other nodes: to try out how releases replace each other.
+    /// Emulate the formats of an earlier release towards other nodes, to test upgrades.
     #[arg(long, hide = true, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]
     pub level: Option<u32>,
-    /// What this node is called beside its name, as `gpu`: agents with `[label=gpu]` in the project run on nodes with that label
-    /// only. May be said again.
+    /// Label of this node, for example `gpu`. Agents with `[label=gpu]` in the project run only on nodes with that
+    /// label. May be given several times.
     #[arg(long = "label", value_name = "LABEL", help_heading = NODES)]
     pub labels: Vec<String>,
-    /// Serve nothing as long as another node does that is no standby.
+    /// Run no agents while another node that is no standby lives.
     #[arg(long, conflicts_with = "fresh", help_heading = NODES)]
     pub standby: bool,
-    /// How long another node may give no sign of life until it is thought dead: 3s if not given. Thought so by mistake it
-    /// is ended, and nothing is lost.
+    /// Time without a sign of life after which another node is declared dead [default: 3s]. A node declared dead by
+    /// mistake is stopped, and nothing is lost.
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_takeover, help_heading = NODES)]
     pub takeover: Option<Duration>,
-    /// Let agents that have had nothing to do for this long leave memory; their next message or timer brings them back.
-    /// `passivate="10m"` in the project says it of one agent, `never` that it stays.
+    /// Remove agents from memory after this time without work. Their next message or timer brings them back. In the
+    /// project, `passivate="10m"` sets this for one agent, and `passivate="never"` excludes it.
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse, help_heading = KEEPING)]
     pub passivate: Option<Duration>,
-    /// Forget what is kept of the society, and begin anew: if no other node lives.
+    /// Delete the stored society, and begin anew. Refused while another node lives.
     #[arg(long, help_heading = KEEPING)]
     pub fresh: bool,
-    /// How many agents of a lone program, or of each project entry that has `#n`: the same on all nodes.
+    /// Number of agents of a single program, or of each project entry with `#n`. Must be the same on all nodes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub agents: Option<u32>,
-    /// Leave after this long, for instance 10s, 500ms, 2m.
+    /// Leave after this time, for example 10s, 500ms, 2m.
     #[arg(long = "for", value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub time: Option<Duration>,
-    /// The secret of the links between nodes, if the first node is not to make one up.
+    /// Secret of the links between nodes [default: made by the first node].
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true, help_heading = NODES)]
     pub token: Option<String>,
-    /// How the links between nodes are secured: beyond this machine they are authenticated, unless this says otherwise.
+    /// Security of the links between nodes. Links to other machines are authenticated by default.
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = NODES)]
     pub security: Option<SecurityLevel>,
-    /// The folder with this node's certificate: what `whimbrel ca issue FOLDER n1 --out` made.
+    /// Folder with this node's certificate, from `whimbrel ca issue FOLDER n1 --out`.
     #[arg(long, value_name = "FOLDER", help_heading = NODES)]
     pub credentials: Option<PathBuf>,
-    /// How long another node may be out of reach until it is taken for lost, with its agents, and who waits for it is told: 30s if not
-    /// given.
+    /// Time out of reach after which another node and its agents are declared lost; agents that wait for it are
+    /// notified [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
     pub guarding: GuardingArguments,
-    /// Where it is kept what modules were compiled to: a folder, or `off`. In the user's cache (~/.cache/whimbrel/code) if not given.
+    /// Cache of compiled modules: a folder, or `off` [default: ~/.cache/whimbrel/code].
     #[arg(long, value_name = "FOLDER", help_heading = GUARDING)]
     pub code_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -92,16 +93,16 @@ pub struct UpArguments {
     pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
     pub http: HttpArguments,
-    /// Keep what agents of this node say, for `whimbrel log`: in the folder `.whimbrel` beside the file, or in this one.
+    /// Keep a log of this node's messages for `whimbrel log`, in `.whimbrel` beside the file or in this folder.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
-    /// Threads to run agents on; as many as there are cores if not given.
+    /// Number of threads that run agents [default: number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
-    /// Show every message, and agents coming and going, on standard error.
+    /// Print every message, and the start and end of agents, to standard error.
     #[arg(long, help_heading = LOOKING)]
     pub trace: bool,
-    /// Show no warnings and no moves, only what agents print.
+    /// Print no warnings and no moves, only the output of agents.
     #[arg(long, short, help_heading = LOOKING)]
     pub quiet: bool,
 }
