@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_platform::limits;
 use whimbrel_platform::store::{BlobHash, StoreError};
 
-use super::engine::{Engine, Post, Stored};
+use super::engine::{NatsEngine, NatsMessage, StoredMessage};
 use super::journal::{away, persist};
 use super::patience;
 use crate::sizes;
@@ -22,7 +22,7 @@ pub(crate) struct Chunks {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct BlobHead {
     bytes: usize,
     chunk_bytes: usize,
 }
@@ -42,19 +42,20 @@ impl Chunks {
         format!("{}.{hex}.{part}", self.start)
     }
 
-    async fn head(&self, engine: &Engine, hash: BlobHash) -> Result<Option<Head>, StoreError> {
+    async fn head(&self, engine: &NatsEngine, hash: BlobHash) -> Result<Option<BlobHead>, StoreError> {
         let deadline = Instant::now() + patience();
         let (subject, mark) = (self.subject(hash, "head"), format!("{}.mark", self.start));
         let last = persist(deadline, || engine.last_proven(&self.stream, &subject, &mark, deadline));
         let Some(head) = last.await.map_err(away)? else { return Ok(None) };
-        let head: Head = serde_json::from_slice(&head.payload).map_err(|error| damaged(&head, &error.to_string()))?;
+        let head: BlobHead =
+            serde_json::from_slice(&head.payload).map_err(|error| damaged(&head, &error.to_string()))?;
         if head.chunk_bytes == 0 || head.bytes > limits::STORE_BLOB_BYTES_MAX {
             return Err(StoreError::Damaged(format!("{subject} says {} bytes", head.bytes)));
         }
         Ok(Some(head))
     }
 
-    pub(crate) async fn put(&self, engine: &Engine, bytes: &[u8]) -> Result<BlobHash, StoreError> {
+    pub(crate) async fn put(&self, engine: &NatsEngine, bytes: &[u8]) -> Result<BlobHash, StoreError> {
         if bytes.len() > limits::STORE_BLOB_BYTES_MAX {
             return Err(StoreError::TooBig { bytes: bytes.len(), bytes_max: limits::STORE_BLOB_BYTES_MAX });
         }
@@ -63,7 +64,7 @@ impl Chunks {
             return Ok(hash);
         }
         let store = |(index, chunk): (usize, &[u8])| {
-            let (subject, post) = (self.subject(hash, index), Post::new(chunk.to_vec()));
+            let (subject, post) = (self.subject(hash, index), NatsMessage::new(chunk.to_vec()));
             async move {
                 persist(Instant::now() + patience(), || engine.publish(&subject, &post)).await.map(drop).map_err(away)
             }
@@ -71,13 +72,13 @@ impl Chunks {
         let chunks = bytes.chunks(self.chunk_bytes).enumerate();
         let stored = stream::iter(chunks.map(store)).buffer_unordered(limits::STORE_NATS_CHUNKS_AT_ONCE);
         stored.try_collect::<()>().await?;
-        let head = serde_json::json!(Head { bytes: bytes.len(), chunk_bytes: self.chunk_bytes }).to_string();
-        let (subject, post) = (self.subject(hash, "head"), Post::new(head));
+        let head = serde_json::json!(BlobHead { bytes: bytes.len(), chunk_bytes: self.chunk_bytes }).to_string();
+        let (subject, post) = (self.subject(hash, "head"), NatsMessage::new(head));
         persist(Instant::now() + patience(), || engine.publish(&subject, &post)).await.map_err(away)?;
         Ok(hash)
     }
 
-    pub(crate) async fn fetch(&self, engine: &Engine, hash: BlobHash) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) async fn fetch(&self, engine: &NatsEngine, hash: BlobHash) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(head) = self.head(engine, hash).await? else { return Ok(None) };
         let chunks = 0..head.bytes.div_ceil(head.chunk_bytes);
         let fetch = |index: usize| {
@@ -99,7 +100,7 @@ impl Chunks {
         Ok(Some(bytes))
     }
 
-    pub(crate) async fn remove(&self, engine: &Engine, hash: BlobHash) -> Result<(), StoreError> {
+    pub(crate) async fn remove(&self, engine: &NatsEngine, hash: BlobHash) -> Result<(), StoreError> {
         // The head is removed first: a blob without its head does not exist.
         for part in ["head", "*"] {
             let subject = self.subject(hash, part);
@@ -110,6 +111,6 @@ impl Chunks {
     }
 }
 
-fn damaged(message: &Stored, why: &str) -> StoreError {
+fn damaged(message: &StoredMessage, why: &str) -> StoreError {
     StoreError::Damaged(format!("{}: {why}", message.subject))
 }

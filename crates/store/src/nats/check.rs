@@ -7,7 +7,7 @@ use whimbrel_platform::limits;
 use whimbrel_platform::store::Survives;
 
 use super::address::Options;
-use super::engine::{Engine, NO_STREAM, Pause, Post, Server, Trouble, WRONG_LAST_SEQUENCE, servers};
+use super::engine::{NO_STREAM, NatsEngine, NatsMessage, Pause, RequestError, Server, WRONG_LAST_SEQUENCE, servers};
 use super::journal::persist;
 use super::{ConnectError, patience};
 
@@ -32,7 +32,7 @@ pub struct Standing {
 
 impl Standing {
     /// Asks the engine for its state.
-    pub(crate) async fn of(engine: &Engine) -> Self {
+    pub(crate) async fn of(engine: &NatsEngine) -> Self {
         let info = engine.client.server_info();
         Self {
             version: info.version.clone(),
@@ -105,13 +105,13 @@ fn covers(promised: Survives, asked: Survives) -> bool {
 
 /// Number of a store's partitions, and of their streams: fixed when the store is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Layout {
+pub(crate) struct StreamLayout {
     format: u32,
     pub partitions: u16,
     pub streams: u16,
 }
 
-impl Layout {
+impl StreamLayout {
     pub(crate) fn of(partitions: u16, streams: u16) -> Self {
         Self { format: FORMAT, partitions, streams }
     }
@@ -121,7 +121,7 @@ impl Layout {
 const FORMAT: u32 = 1;
 
 /// Makes the store's streams where they are missing, and checks those that are there.
-pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout, ConnectError> {
+pub(crate) async fn prepare(engine: &NatsEngine, options: &Options) -> Result<StreamLayout, ConnectError> {
     let name = &options.name;
     let is_used = is_used(engine, options).await?;
     ensure(engine, coordination(options), false).await?;
@@ -134,14 +134,14 @@ pub(crate) async fn prepare(engine: &Engine, options: &Options) -> Result<Layout
     let deadline = Instant::now() + patience();
     let marks = (0..layout.streams).map(|index| format!("{name}.j.{index}.begin"));
     for mark in marks.chain([format!("{name}.b.mark")]) {
-        let post = Post::new(&b"begin"[..]).instead();
+        let post = NatsMessage::new(&b"begin"[..]).instead();
         persist(deadline, || engine.publish(&mark, &post)).await.map_err(|trouble| failed(&mark, trouble))?;
     }
     Ok(layout)
 }
 
 /// Checks whether the store was ever written to. Then a missing stream was lost, and must not be made again.
-async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectError> {
+async fn is_used(engine: &NatsEngine, options: &Options) -> Result<bool, ConnectError> {
     let Options { name, .. } = options;
     let (coordination, first) = (format!("{name}-COORD"), format!("{name}-J0"));
     // The order matters: a node that makes a store, perhaps at this moment, makes the coordination first.
@@ -157,12 +157,12 @@ async fn is_used(engine: &Engine, options: &Options) -> Result<bool, ConnectErro
 }
 
 /// Returns the engine's information on a stream; `None` if there is no such stream.
-async fn info(engine: &Engine, stream: &str) -> Result<Option<Value>, ConnectError> {
+async fn info(engine: &NatsEngine, stream: &str) -> Result<Option<Value>, ConnectError> {
     let question = format!("STREAM.INFO.{stream}");
     match persist(Instant::now() + patience(), || engine.ask(&question, &Value::Null)).await {
         Ok(there) => Ok(Some(there)),
         Err(trouble) if trouble.code() == Some(NO_STREAM) => Ok(None),
-        Err(Trouble::NotTaken(_)) => Err(ConnectError::NoJetStream),
+        Err(RequestError::NotTaken(_)) => Err(ConnectError::NoJetStream),
         Err(trouble) => Err(failed(stream, trouble)),
     }
 }
@@ -211,7 +211,7 @@ fn blobs(options: &Options) -> Value {
 }
 
 /// The settings that all streams of a store are to have.
-pub(crate) fn wanted(options: &Options, layout: Layout) -> Vec<Value> {
+pub(crate) fn wanted(options: &Options, layout: StreamLayout) -> Vec<Value> {
     let journals = (0..layout.streams).map(|index| journal(options, index));
     [coordination(options)].into_iter().chain(journals).chain([blobs(options)]).collect()
 }
@@ -221,7 +221,7 @@ pub(crate) fn name_of(settings: &Value) -> &str {
 }
 
 /// Removes a store's streams, the one with the layout first.
-pub(crate) async fn erase(engine: &Engine, options: &Options, layout: Layout) -> Result<(), ConnectError> {
+pub(crate) async fn erase(engine: &NatsEngine, options: &Options, layout: StreamLayout) -> Result<(), ConnectError> {
     for settings in wanted(options, layout) {
         let order = format!("STREAM.DELETE.{}", name_of(&settings));
         match persist(Instant::now() + patience(), || engine.ask(&order, &Value::Null)).await {
@@ -248,7 +248,7 @@ pub(crate) fn differences(wanted: &Value, there: &Value) -> Vec<String> {
 }
 
 /// Creates a stream if it is missing, unless the store was used; an existing one must be as wanted.
-async fn ensure(engine: &Engine, wanted: Value, is_used: bool) -> Result<(), ConnectError> {
+async fn ensure(engine: &NatsEngine, wanted: Value, is_used: bool) -> Result<(), ConnectError> {
     let name = name_of(&wanted).to_owned();
     let deadline = Instant::now() + patience();
     let question = format!("STREAM.INFO.{name}");
@@ -267,7 +267,7 @@ async fn ensure(engine: &Engine, wanted: Value, is_used: bool) -> Result<(), Con
             let replicas = wanted.get("num_replicas").and_then(Value::as_u64).unwrap_or_default();
             return Err(ConnectError::TooFewServers { replicas, why: trouble.to_string() });
         }
-        Err(Trouble::NotTaken(_)) => return Err(ConnectError::NoJetStream),
+        Err(RequestError::NotTaken(_)) => return Err(ConnectError::NoJetStream),
         Err(trouble) => return Err(failed(&name, trouble)),
     };
     let differences = differences(&wanted, there.get("config").unwrap_or(&Value::Null));
@@ -278,7 +278,7 @@ async fn ensure(engine: &Engine, wanted: Value, is_used: bool) -> Result<(), Con
 }
 
 /// Makes a stream. Servers that were just started may not have found each other yet.
-async fn create(engine: &Engine, name: &str, wanted: &Value, deadline: Instant) -> Result<Value, Trouble> {
+async fn create(engine: &NatsEngine, name: &str, wanted: &Value, deadline: Instant) -> Result<Value, RequestError> {
     let mut pause = Pause::default();
     let order = format!("STREAM.CREATE.{name}");
     loop {
@@ -291,7 +291,7 @@ async fn create(engine: &Engine, name: &str, wanted: &Value, deadline: Instant) 
 }
 
 /// Reads how the store is made, or says so first.
-async fn layout(engine: &Engine, options: &Options, is_used: bool) -> Result<Layout, ConnectError> {
+async fn layout(engine: &NatsEngine, options: &Options, is_used: bool) -> Result<StreamLayout, ConnectError> {
     let subject = format!("{}.m.layout", options.name);
     let stream = format!("{}-COORD", options.name);
     if is_used {
@@ -300,8 +300,8 @@ async fn layout(engine: &Engine, options: &Options, is_used: bool) -> Result<Lay
         return there.ok_or(ConnectError::Failed { what: subject, why });
     }
     let deadline = Instant::now() + patience();
-    let fresh = Layout::of(options.partitions, options.streams);
-    let post = Post::new(json!(fresh).to_string()).expecting(0, &subject);
+    let fresh = StreamLayout::of(options.partitions, options.streams);
+    let post = NatsMessage::new(json!(fresh).to_string()).expecting(0, &subject);
     match persist(deadline, || engine.publish_settled(&subject, &post, deadline)).await {
         Ok(_) => return Ok(fresh),
         Err(trouble) if trouble.code() == Some(WRONG_LAST_SEQUENCE) => {}
@@ -312,7 +312,7 @@ async fn layout(engine: &Engine, options: &Options, is_used: bool) -> Result<Lay
 }
 
 /// Returns the layout of the store; `None` if there is no store.
-pub(crate) async fn layout_there(engine: &Engine, options: &Options) -> Result<Option<Layout>, ConnectError> {
+pub(crate) async fn layout_there(engine: &NatsEngine, options: &Options) -> Result<Option<StreamLayout>, ConnectError> {
     let subject = format!("{}.m.layout", options.name);
     let stream = format!("{}-COORD", options.name);
     let there = persist(Instant::now() + patience(), || engine.last(&stream, &subject)).await;
@@ -323,14 +323,14 @@ pub(crate) async fn layout_there(engine: &Engine, options: &Options) -> Result<O
         Err(trouble) => return Err(failed(&stream, trouble)),
     };
     let failed = |why: String| ConnectError::Failed { what: subject.clone(), why };
-    let layout: Layout = serde_json::from_slice(&there).map_err(|error| failed(error.to_string()))?;
+    let layout: StreamLayout = serde_json::from_slice(&there).map_err(|error| failed(error.to_string()))?;
     if layout.format != FORMAT || layout.partitions == 0 || layout.streams == 0 {
         return Err(failed(format!("its format is {}, this release reads {FORMAT}", layout.format)));
     }
     Ok(Some(layout))
 }
 
-fn failed(what: &str, trouble: Trouble) -> ConnectError {
+fn failed(what: &str, trouble: RequestError) -> ConnectError {
     ConnectError::Failed { what: what.to_owned(), why: trouble.to_string() }
 }
 

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use whimbrel_platform::limits;
 
 use super::breaks::Unbroken;
-use super::engine::{Engine, Trouble};
+use super::engine::{NatsEngine, RequestError};
 
 /// Consumer of a stream. Its owner makes another one when it may have missed a message.
-pub(crate) struct Consumer {
+pub(crate) struct StreamConsumer {
     messages: Subscriber,
     /// Number of messages that were delivered.
     delivered: u64,
@@ -25,19 +25,19 @@ pub(crate) struct Consumer {
 }
 
 /// Delivery of a consumer.
-pub(crate) enum Came {
+pub(crate) enum ConsumerDelivery {
     /// A message, and its sequence in the stream.
     Message(u64, Message),
     /// Heartbeat.
     Beat,
 }
 
-impl Consumer {
+impl StreamConsumer {
     /// Makes a consumer: `which` sets its beginning, and its filter.
-    pub(crate) async fn begin(engine: &Engine, stream: &str, which: Value) -> Result<Self, Trouble> {
+    pub(crate) async fn begin(engine: &NatsEngine, stream: &str, which: Value) -> Result<Self, RequestError> {
         let connection = engine.connection();
         let inbox = engine.client.new_inbox();
-        let gone = |error: async_nats::SubscribeError| Trouble::NotTaken(error.to_string());
+        let gone = |error: async_nats::SubscribeError| RequestError::NotTaken(error.to_string());
         let messages = engine.client.subscribe(inbox.clone()).await.map_err(gone)?;
         // A short timeout of requests asks for as quick a notice when this consumer's server is gone.
         let beat = Duration::from_millis(limits::STORE_NATS_BEAT_MS).min(engine.timeout / 2);
@@ -61,7 +61,7 @@ impl Consumer {
     }
 
     /// Waits for the next delivery; `None` if something may have been missed.
-    pub(crate) async fn next(&mut self, engine: &Engine) -> Option<Came> {
+    pub(crate) async fn next(&mut self, engine: &NatsEngine) -> Option<ConsumerDelivery> {
         let silence = self.beat * limits::STORE_NATS_BEATS_MISSED_MAX;
         let message = tokio::select! {
             message = tokio::time::timeout(silence, self.messages.next()) => message.ok()??,
@@ -71,15 +71,15 @@ impl Consumer {
             if let Some(reply) = &message.reply {
                 engine.client.publish(reply.clone(), Bytes::new()).await.ok()?;
             }
-            return Some(Came::Beat);
+            return Some(ConsumerDelivery::Beat);
         }
         let (sequence, delivered) = sequences(&message)?;
         self.delivered += 1;
-        (delivered == self.delivered).then_some(Came::Message(sequence, message))
+        (delivered == self.delivered).then_some(ConsumerDelivery::Message(sequence, message))
     }
 
     /// Removes the consumer. The engine removes a dropped one after a while.
-    pub(crate) async fn end(self, engine: &Engine) {
+    pub(crate) async fn end(self, engine: &NatsEngine) {
         let _ = engine.ask(&format!("CONSUMER.DELETE.{}.{}", self.stream, self.name), &Value::Null).await;
     }
 }

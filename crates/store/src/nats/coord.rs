@@ -7,7 +7,7 @@ use std::time::Instant;
 use whimbrel_platform::limits;
 use whimbrel_platform::store::{Revision, StoreError, WriteError};
 
-use super::engine::{Engine, IN_PROCESS, Post, Stored, Trouble, WRONG_LAST_SEQUENCE};
+use super::engine::{IN_PROCESS, NatsEngine, NatsMessage, RequestError, StoredMessage, WRONG_LAST_SEQUENCE};
 use super::journal::away;
 use super::keys;
 use crate::sizes;
@@ -34,7 +34,7 @@ impl Keys {
         format!("{}{}", self.start, keys::subject_of(key))
     }
 
-    pub(crate) async fn read(&self, engine: &Engine, key: &str) -> Result<Option<(Revision, Vec<u8>)>, StoreError> {
+    pub(crate) async fn read(&self, engine: &NatsEngine, key: &str) -> Result<Option<(Revision, Vec<u8>)>, StoreError> {
         if sizes::key_fits(key, &[]).is_err() {
             return Ok(None);
         }
@@ -46,16 +46,16 @@ impl Keys {
 
     pub(crate) async fn write(
         &self,
-        engine: &Engine,
+        engine: &NatsEngine,
         key: &str,
         expected: Revision,
         value: &[u8],
     ) -> Result<Revision, WriteError> {
         sizes::key_fits(key, value)?;
-        self.store(engine, key, expected, Post::new(value.to_vec())).await
+        self.store(engine, key, expected, NatsMessage::new(value.to_vec())).await
     }
 
-    pub(crate) async fn remove(&self, engine: &Engine, key: &str, expected: Revision) -> Result<(), WriteError> {
+    pub(crate) async fn remove(&self, engine: &NatsEngine, key: &str, expected: Revision) -> Result<(), WriteError> {
         if expected == Revision(0) {
             return match self.read(engine, key).await {
                 Ok(None) => Ok(()),
@@ -64,11 +64,17 @@ impl Keys {
             };
         }
         let lifetime = format!("{}s", limits::STORE_NATS_REMOVED_S);
-        let post = Post::new(Vec::new()).header(REMOVED, "1").header(LIFETIME, &lifetime);
+        let post = NatsMessage::new(Vec::new()).header(REMOVED, "1").header(LIFETIME, &lifetime);
         self.store(engine, key, expected, post).await.map(drop)
     }
 
-    async fn store(&self, engine: &Engine, key: &str, expected: Revision, post: Post) -> Result<Revision, WriteError> {
+    async fn store(
+        &self,
+        engine: &NatsEngine,
+        key: &str,
+        expected: Revision,
+        post: NatsMessage,
+    ) -> Result<Revision, WriteError> {
         let subject = self.subject(key);
         let deadline = Instant::now() + engine.timeout;
         let mut sequence = expected.0;
@@ -101,7 +107,7 @@ impl Keys {
 }
 
 /// Checks whether a message removes its key.
-pub(crate) fn is_removal(message: &Stored) -> bool {
+pub(crate) fn is_removal(message: &StoredMessage) -> bool {
     message.headers.contains(REMOVED)
 }
 
@@ -110,9 +116,11 @@ pub(crate) fn says_removed(headers: Option<&async_nats::HeaderMap>) -> bool {
     headers.is_some_and(|headers| headers.get(REMOVED).is_some())
 }
 
-fn not_written(trouble: Trouble) -> WriteError {
+fn not_written(trouble: RequestError) -> WriteError {
     match trouble {
-        Trouble::NotTaken(_) | Trouble::Refused { code: 0 | IN_PROCESS, .. } => WriteError::Retry(trouble.to_string()),
+        RequestError::NotTaken(_) | RequestError::Refused { code: 0 | IN_PROCESS, .. } => {
+            WriteError::Retry(trouble.to_string())
+        }
         other => WriteError::Unknown(other.to_string()),
     }
 }

@@ -36,7 +36,7 @@ const ROLL_UP: &str = "Nats-Rollup";
 
 /// Error of a request to the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum RequestError {
     /// No server took the request.
     NotTaken(String),
     /// No answer came: the request may have been carried out.
@@ -47,7 +47,7 @@ pub(crate) enum Trouble {
     Nonsense(String),
 }
 
-impl Trouble {
+impl RequestError {
     pub(crate) fn code(&self) -> Option<u32> {
         match self {
             Self::Refused { code, .. } => Some(*code),
@@ -61,7 +61,7 @@ impl Trouble {
     }
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for RequestError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotTaken(why) | Self::NoAnswer(why) | Self::Nonsense(why) => out.write_str(why),
@@ -72,7 +72,7 @@ impl std::fmt::Display for Trouble {
 
 /// A message of a stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredMessage {
     pub subject: String,
     pub sequence: u64,
     pub headers: String,
@@ -81,12 +81,12 @@ pub(crate) struct Stored {
 
 /// A message to be stored.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Post {
+pub(crate) struct NatsMessage {
     headers: HeaderMap,
     payload: Bytes,
 }
 
-impl Post {
+impl NatsMessage {
     pub(crate) fn new(payload: impl Into<Bytes>) -> Self {
         Self { headers: HeaderMap::new(), payload: payload.into() }
     }
@@ -129,11 +129,11 @@ impl Post {
 struct Stamp {
     #[serde(default)]
     seq: u64,
-    error: Option<Refusal>,
+    error: Option<EngineRefusal>,
 }
 
 #[derive(Deserialize)]
-struct Refusal {
+struct EngineRefusal {
     #[serde(default)]
     code: u32,
     #[serde(default)]
@@ -142,8 +142,8 @@ struct Refusal {
     description: String,
 }
 
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Self {
+impl From<EngineRefusal> for RequestError {
+    fn from(refusal: EngineRefusal) -> Self {
         let code = if refusal.err_code == 0 { refusal.code } else { refusal.err_code };
         Self::Refused { code, why: refusal.description }
     }
@@ -152,7 +152,7 @@ impl From<Refusal> for Trouble {
 #[derive(Deserialize)]
 struct Got {
     message: Option<GotMessage>,
-    error: Option<Refusal>,
+    error: Option<EngineRefusal>,
 }
 
 #[derive(Deserialize)]
@@ -167,7 +167,7 @@ struct GotMessage {
 
 /// A connection to the engine, which comes back by itself.
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub(crate) struct NatsEngine {
     pub(crate) client: Client,
     pub(crate) timeout: Duration,
     breaks: Arc<Breaks>,
@@ -176,7 +176,7 @@ pub(crate) struct Engine {
     written: AtomicU64,
 }
 
-impl Engine {
+impl NatsEngine {
     pub(crate) async fn connect(address: &Address) -> Result<Self, ConnectError> {
         let options = &address.options;
         let breaks = Arc::new(Breaks::default());
@@ -230,13 +230,13 @@ impl Engine {
     }
 
     /// Stores a message; its place in the stream.
-    pub(crate) async fn publish(&self, subject: &str, post: &Post) -> Result<u64, Trouble> {
+    pub(crate) async fn publish(&self, subject: &str, post: &NatsMessage) -> Result<u64, RequestError> {
         let request = Request::new().headers(post.headers.clone()).payload(post.payload.clone());
         let message = self.request(subject, request).await?;
         let stamp: Stamp = understood(&message)?;
         match stamp {
             Stamp { error: Some(refusal), .. } => Err(refusal.into()),
-            Stamp { seq: 0, .. } => Err(Trouble::Nonsense("acknowledgement without a sequence".into())),
+            Stamp { seq: 0, .. } => Err(RequestError::Nonsense("acknowledgement without a sequence".into())),
             Stamp { seq, .. } => {
                 self.written.fetch_add((subject.len() + post.bytes()) as u64, Ordering::Relaxed);
                 Ok(seq)
@@ -245,7 +245,12 @@ impl Engine {
     }
 
     /// As `publish`, repeated until `deadline` while the expectation cannot be checked.
-    pub(crate) async fn publish_settled(&self, subject: &str, post: &Post, deadline: Instant) -> Result<u64, Trouble> {
+    pub(crate) async fn publish_settled(
+        &self,
+        subject: &str,
+        post: &NatsMessage,
+        deadline: Instant,
+    ) -> Result<u64, RequestError> {
         let mut pause = Pause::default();
         loop {
             match self.publish(subject, post).await {
@@ -256,7 +261,7 @@ impl Engine {
     }
 
     /// Sends a request to the engine's administration.
-    pub(crate) async fn ask(&self, what: &str, request: &Value) -> Result<Value, Trouble> {
+    pub(crate) async fn ask(&self, what: &str, request: &Value) -> Result<Value, RequestError> {
         let payload = if request.is_null() { Vec::new() } else { request.to_string().into_bytes() };
         let subject = format!("$JS.API.{what}");
         let message = self.request(&subject, Request::new().payload(payload.into())).await?;
@@ -264,33 +269,40 @@ impl Engine {
         match answer.get_mut("error").map(Value::take) {
             None | Some(Value::Null) => Ok(answer),
             Some(error) => {
-                let refusal: Refusal = serde_json::from_value(error).map_err(|e| Trouble::Nonsense(e.to_string()))?;
+                let refusal: EngineRefusal =
+                    serde_json::from_value(error).map_err(|e| RequestError::Nonsense(e.to_string()))?;
                 Err(refusal.into())
             }
         }
     }
 
     /// The last message of a subject, as the stream's leader knows it.
-    pub(crate) async fn last(&self, stream: &str, subject: &str) -> Result<Option<Stored>, Trouble> {
+    pub(crate) async fn last(&self, stream: &str, subject: &str) -> Result<Option<StoredMessage>, RequestError> {
         self.fetch(stream, &json!({ "last_by_subj": subject })).await
     }
 
     /// The first message of a subject (which may be several) from a sequence on, as the stream's leader knows it.
-    pub(crate) async fn next(&self, stream: &str, subject: &str, from: u64) -> Result<Option<Stored>, Trouble> {
+    pub(crate) async fn next(
+        &self,
+        stream: &str,
+        subject: &str,
+        from: u64,
+    ) -> Result<Option<StoredMessage>, RequestError> {
         self.fetch(stream, &json!({ "seq": from, "next_by_subj": subject })).await
     }
 
-    async fn fetch(&self, stream: &str, which: &Value) -> Result<Option<Stored>, Trouble> {
+    async fn fetch(&self, stream: &str, which: &Value) -> Result<Option<StoredMessage>, RequestError> {
         let subject = format!("$JS.API.STREAM.MSG.GET.{stream}");
         let message = self.request(&subject, Request::new().payload(which.to_string().into())).await?;
         let message = match understood::<Got>(&message)? {
             Got { error: Some(refusal), .. } if refusal.err_code == NO_MESSAGE => return Ok(None),
             Got { error: Some(refusal), .. } => return Err(refusal.into()),
-            Got { message: None, .. } => return Err(Trouble::Nonsense("neither a message nor an error".into())),
+            Got { message: None, .. } => return Err(RequestError::Nonsense("neither a message nor an error".into())),
             Got { message: Some(message), .. } => message,
         };
-        let plain = |text: &str| BASE64_STANDARD.decode(text).map_err(|error| Trouble::Nonsense(error.to_string()));
-        Ok(Some(Stored {
+        let plain =
+            |text: &str| BASE64_STANDARD.decode(text).map_err(|error| RequestError::Nonsense(error.to_string()));
+        Ok(Some(StoredMessage {
             headers: String::from_utf8_lossy(&plain(&message.hdrs)?).into_owned(),
             payload: plain(&message.data)?,
             subject: message.subject,
@@ -306,12 +318,12 @@ impl Engine {
         subject: &str,
         mark: &str,
         deadline: Instant,
-    ) -> Result<Option<Stored>, Trouble> {
+    ) -> Result<Option<StoredMessage>, RequestError> {
         let mut pause = Pause::default();
         loop {
             let last = self.last(stream, subject).await?;
             let sequence = last.as_ref().map_or(0, |last| last.sequence);
-            let post = Post::new(Bytes::new()).expecting(sequence, subject).instead();
+            let post = NatsMessage::new(Bytes::new()).expecting(sequence, subject).instead();
             match self.publish_settled(mark, &post, deadline).await {
                 Ok(_) => return Ok(last),
                 Err(trouble) if trouble.code() == Some(WRONG_LAST_SEQUENCE) && Instant::now() < deadline => {
@@ -323,37 +335,37 @@ impl Engine {
     }
 
     /// Forgets the messages of a subject before a sequence.
-    pub(crate) async fn purge(&self, stream: &str, subject: &str, before: u64) -> Result<(), Trouble> {
+    pub(crate) async fn purge(&self, stream: &str, subject: &str, before: u64) -> Result<(), RequestError> {
         self.ask(&format!("STREAM.PURGE.{stream}"), &json!({ "filter": subject, "seq": before })).await.map(drop)
     }
 
     /// Forgets all messages of a subject.
-    pub(crate) async fn purge_all(&self, stream: &str, subject: &str) -> Result<(), Trouble> {
+    pub(crate) async fn purge_all(&self, stream: &str, subject: &str) -> Result<(), RequestError> {
         self.ask(&format!("STREAM.PURGE.{stream}"), &json!({ "filter": subject })).await.map(drop)
     }
 
-    async fn request(&self, subject: &str, request: Request) -> Result<Message, Trouble> {
+    async fn request(&self, subject: &str, request: Request) -> Result<Message, RequestError> {
         let mut connection = self.connection();
         let answer = tokio::select! {
             answer = self.client.send_request(subject.to_owned(), request) => answer,
             // No answer comes over a broken connection. To wait for the timeout could take longer than other nodes
             // wait for a sign of life of this node.
-            () = connection.broke() => return Err(Trouble::NoAnswer("the connection was lost".into())),
+            () = connection.broke() => return Err(RequestError::NoAnswer("the connection was lost".into())),
         };
         match answer {
             Ok(message) if message.status.is_none_or(|status| status == StatusCode::OK) => {
                 *lock(&self.answered) = Instant::now();
                 Ok(message)
             }
-            Ok(message) => Err(Trouble::NoAnswer(format!("{:?}", message.status))),
+            Ok(message) => Err(RequestError::NoAnswer(format!("{:?}", message.status))),
             Err(error) => match error.kind() {
-                RequestErrorKind::NoResponders => Err(Trouble::NotTaken("no server answers for it now".into())),
+                RequestErrorKind::NoResponders => Err(RequestError::NotTaken("no server answers for it now".into())),
                 RequestErrorKind::InvalidSubject | RequestErrorKind::MaxPayloadExceeded => {
-                    Err(Trouble::Refused { code: 0, why: error.to_string() })
+                    Err(RequestError::Refused { code: 0, why: error.to_string() })
                 }
                 _ => {
                     self.leave_mute_server().await;
-                    Err(Trouble::NoAnswer(error.to_string()))
+                    Err(RequestError::NoAnswer(error.to_string()))
                 }
             },
         }
@@ -372,8 +384,9 @@ impl Engine {
     }
 }
 
-fn understood<T: serde::de::DeserializeOwned>(message: &Message) -> Result<T, Trouble> {
-    serde_json::from_slice(&message.payload).map_err(|error| Trouble::Nonsense(format!("the engine's answer: {error}")))
+fn understood<T: serde::de::DeserializeOwned>(message: &Message) -> Result<T, RequestError> {
+    serde_json::from_slice(&message.payload)
+        .map_err(|error| RequestError::Nonsense(format!("the engine's answer: {error}")))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -490,9 +503,9 @@ mod tests {
         let address = Address::parse(&server, Options { request_timeout: minute, ..Options::default() }).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let trouble = runtime.block_on(async {
-            let engine = Engine::connect(&address).await.unwrap();
+            let engine = NatsEngine::connect(&address).await.unwrap();
             engine.ask("INFO", &Value::Null).await.unwrap_err()
         });
-        assert_eq!(trouble, Trouble::NoAnswer("the connection was lost".into()));
+        assert_eq!(trouble, RequestError::NoAnswer("the connection was lost".into()));
     }
 }

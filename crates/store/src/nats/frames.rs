@@ -23,7 +23,7 @@ pub(crate) fn bytes_of(frame: &[u8]) -> usize {
 
 /// Range of frames in a message. Their numbers and places have no gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct MessageHead {
     pub epoch: u64,
     /// The number of the first frame.
     pub number: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Head {
     pub frames: u32,
 }
 
-impl Head {
+impl MessageHead {
     /// The number of the last frame.
     pub(crate) fn last_number(&self) -> u64 {
         self.number + u64::from(self.frames).saturating_sub(1)
@@ -45,7 +45,7 @@ impl Head {
 }
 
 /// Encodes a message.
-pub(crate) fn pack<'a>(head: &Head, frames: impl Iterator<Item = &'a [u8]> + Clone) -> Bytes {
+pub(crate) fn pack<'a>(head: &MessageHead, frames: impl Iterator<Item = &'a [u8]> + Clone) -> Bytes {
     let bytes = HEAD_BYTES + CRC_BYTES + frames.clone().map(bytes_of).sum::<usize>();
     let mut message = BytesMut::with_capacity(bytes);
     message.put_u8(VERSION);
@@ -67,7 +67,7 @@ pub(crate) fn pack<'a>(head: &Head, frames: impl Iterator<Item = &'a [u8]> + Clo
 ///
 /// # Errors
 /// The bytes are no encoded message; the text says why.
-pub(crate) fn unpack(message: &[u8]) -> Result<(Head, Frames<'_>), &'static str> {
+pub(crate) fn unpack(message: &[u8]) -> Result<(MessageHead, MessageFrames<'_>), &'static str> {
     let (body, crc) = message.split_last_chunk::<CRC_BYTES>().ok_or("the message is truncated")?;
     if crc32c::crc32c(body) != u32::from_le_bytes(*crc) {
         return Err("the checksum of the message is wrong");
@@ -77,13 +77,13 @@ pub(crate) fn unpack(message: &[u8]) -> Result<(Head, Frames<'_>), &'static str>
     if version != VERSION {
         return Err("the message has an unknown version");
     }
-    let head = Head {
+    let head = MessageHead {
         epoch: u64::from_le_bytes(take(&mut rest)?),
         number: u64::from_le_bytes(take(&mut rest)?),
         place: u64::from_le_bytes(take(&mut rest)?),
         frames: u32::from_le_bytes(take(&mut rest)?),
     };
-    let frames = Frames(rest);
+    let frames = MessageFrames(rest);
     if head.frames == 0 || head.number == 0 || head.place == 0 || !frames.are(head.frames) {
         return Err("the message does not have the announced frames");
     }
@@ -92,15 +92,15 @@ pub(crate) fn unpack(message: &[u8]) -> Result<(Head, Frames<'_>), &'static str>
 
 /// The frames of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frames<'a>(&'a [u8]);
+pub(crate) struct MessageFrames<'a>(&'a [u8]);
 
-impl<'a> Frames<'a> {
+impl<'a> MessageFrames<'a> {
     fn are(mut self, count: u32) -> bool {
         (0..count).all(|_| self.next().is_some()) && self.0.is_empty()
     }
 }
 
-impl<'a> Iterator for Frames<'a> {
+impl<'a> Iterator for MessageFrames<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -123,8 +123,8 @@ mod tests {
 
     use super::*;
 
-    fn message(frames: &[Vec<u8>]) -> (Head, Bytes) {
-        let head = Head { epoch: 7, number: 3, place: 1 << 40, frames: u32::try_from(frames.len()).unwrap() };
+    fn message(frames: &[Vec<u8>]) -> (MessageHead, Bytes) {
+        let head = MessageHead { epoch: 7, number: 3, place: 1 << 40, frames: u32::try_from(frames.len()).unwrap() };
         let bytes = pack(&head, frames.iter().map(Vec::as_slice));
         (head, bytes)
     }

@@ -16,9 +16,11 @@ use tokio::sync::Mutex;
 use whimbrel_platform::limits;
 use whimbrel_platform::store::{Append, AppendError, Epoch, Lsn, OpenError, Partition, ReadFrame, StoreError};
 
-use super::consumer::{Came, Consumer};
-use super::engine::{Engine, IN_PROCESS, NO_LEADER, Pause, Post, Stored, Trouble, WRONG_LAST_SEQUENCE};
-use super::frames::{self, Head};
+use super::consumer::{ConsumerDelivery, StreamConsumer};
+use super::engine::{
+    IN_PROCESS, NO_LEADER, NatsEngine, NatsMessage, Pause, RequestError, StoredMessage, WRONG_LAST_SEQUENCE,
+};
+use super::frames::{self, MessageHead};
 use super::patience;
 use crate::fence::{Admission, Ownership};
 
@@ -28,23 +30,23 @@ pub(crate) struct Journals {
     name: String,
     streams: u16,
     message_bytes_max: usize,
-    slots: Vec<Mutex<Slot>>,
+    slots: Vec<Mutex<PartitionSlot>>,
 }
 
 /// State of a partition at this node.
 #[derive(Debug, Default)]
-struct Slot {
+struct PartitionSlot {
     ownership: Ownership,
-    standing: Standing,
+    standing: OwnershipState,
     /// Message that may or may not be stored. It is repeated unchanged before any other, so that the engine
     /// recognizes it when the first copy comes out of some buffer late.
-    unresolved: Option<(Head, Post)>,
+    unresolved: Option<(MessageHead, NatsMessage)>,
     /// Index of the newest messages, without a gap: place of the first frame, sequence.
     index: BTreeMap<u64, u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Standing {
+enum OwnershipState {
     #[default]
     Closed,
     /// Owned: the sequence of the ownership record.
@@ -97,12 +99,12 @@ impl Journals {
         }
     }
 
-    fn slot(&self, partition: Partition) -> Result<&Mutex<Slot>, OpenError> {
+    fn slot(&self, partition: Partition) -> Result<&Mutex<PartitionSlot>, OpenError> {
         let none = OpenError::NoSuchPartition { partition, partitions: self.partitions() };
         self.slots.get(usize::from(partition.0)).ok_or(none)
     }
 
-    pub(crate) async fn open(&self, engine: &Engine, partition: Partition, epoch: Epoch) -> Result<Lsn, OpenError> {
+    pub(crate) async fn open(&self, engine: &NatsEngine, partition: Partition, epoch: Epoch) -> Result<Lsn, OpenError> {
         let mut slot = self.slot(partition)?.lock().await;
         self.take(engine, &self.subjects(partition), &mut slot, partition, epoch).await
     }
@@ -110,15 +112,15 @@ impl Journals {
     /// Takes over a partition.
     async fn take(
         &self,
-        engine: &Engine,
+        engine: &NatsEngine,
         on: &Subjects,
-        slot: &mut Slot,
+        slot: &mut PartitionSlot,
         partition: Partition,
         epoch: Epoch,
     ) -> Result<Lsn, OpenError> {
         let deadline = Instant::now() + patience();
         let held = match slot.standing {
-            Standing::Open(token) => Some(token),
+            OwnershipState::Open(token) => Some(token),
             _ => None,
         };
         let token = take_over(engine, on, partition, epoch, held, deadline).await?;
@@ -131,7 +133,7 @@ impl Journals {
             Some(last) => Some((frames::unpack(&last.payload).map_err(damaged)?.0, last.sequence)),
             None => None,
         };
-        let mut opened = Slot { standing: Standing::Open(token), ..Slot::default() };
+        let mut opened = PartitionSlot { standing: OwnershipState::Open(token), ..PartitionSlot::default() };
         opened.ownership.epoch = epoch.0;
         if let Some((head, sequence)) = last {
             opened.ownership.last = head.last_place();
@@ -143,7 +145,7 @@ impl Journals {
     }
 
     /// Appends frames of one partition, one message after the other.
-    pub(crate) async fn append(&self, engine: &Engine, partition: Partition, appends: &[&Append<'_>]) -> Results {
+    pub(crate) async fn append(&self, engine: &NatsEngine, partition: Partition, appends: &[&Append<'_>]) -> Results {
         let Ok(slot) = self.slot(partition) else { return refuse_all(appends) };
         let mut slot = slot.lock().await;
         let subjects = self.subjects(partition);
@@ -152,7 +154,7 @@ impl Journals {
         {
             return followed_by_behind(Results::new(), error, appends.len());
         }
-        if slot.standing == Standing::Closed
+        if slot.standing == OwnershipState::Closed
             && let Err(error) = self.go_on(engine, &subjects, &mut slot, appends).await
         {
             return followed_by_behind(Results::new(), error, appends.len());
@@ -178,9 +180,9 @@ impl Journals {
     /// Goes on in an epoch that was opened before this process began; or learns of a later one.
     async fn go_on(
         &self,
-        engine: &Engine,
+        engine: &NatsEngine,
         on: &Subjects,
-        slot: &mut Slot,
+        slot: &mut PartitionSlot,
         appends: &[&Append<'_>],
     ) -> Result<(), AppendError> {
         let own = engine.last(&on.stream, &on.own).await.map_err(|trouble| AppendError::Retry(trouble.to_string()))?;
@@ -198,7 +200,7 @@ impl Journals {
     }
 
     /// Returns the outcome of an append whose frame does not fit a message.
-    fn admit(&self, slot: &Slot, append: &Append<'_>) -> Result<Lsn, AppendError> {
+    fn admit(&self, slot: &PartitionSlot, append: &Append<'_>) -> Result<Lsn, AppendError> {
         let bytes_max = self.frame_bytes_max();
         match slot.admit(append) {
             Admission::Again(place) => Ok(place),
@@ -208,8 +210,13 @@ impl Journals {
     }
 
     /// Packs as many of the first frames as make one message, if any do.
-    fn gather(&self, slot: &Slot, on: &Subjects, appends: &[&Append<'_>]) -> Option<(Head, Post)> {
-        let Standing::Open(token) = slot.standing else { return None };
+    fn gather(
+        &self,
+        slot: &PartitionSlot,
+        on: &Subjects,
+        appends: &[&Append<'_>],
+    ) -> Option<(MessageHead, NatsMessage)> {
+        let OwnershipState::Open(token) = slot.standing else { return None };
         let Ownership { epoch, number, last, .. } = slot.ownership;
         let mut bytes = frames::OVERHEAD_BYTES;
         let mut frames = 0;
@@ -223,27 +230,40 @@ impl Journals {
         if frames == 0 {
             return None;
         }
-        let head =
-            Head { epoch, number: number + 1, place: last + 1, frames: u32::try_from(frames).unwrap_or(u32::MAX) };
+        let head = MessageHead {
+            epoch,
+            number: number + 1,
+            place: last + 1,
+            frames: u32::try_from(frames).unwrap_or(u32::MAX),
+        };
         let payload = frames::pack(&head, appends.iter().take(frames).map(|append| append.frame));
         let id = format!("{}.{epoch}.{}", on.log, head.number);
-        Some((head, Post::new(payload).expecting(token, &on.own).once(&id)))
+        Some((head, NatsMessage::new(payload).expecting(token, &on.own).once(&id)))
     }
 
     /// Begins to read the frames that exist by now.
-    pub(crate) async fn begin(&self, engine: &Engine, partition: Partition, from: Lsn) -> Result<Reading, StoreError> {
+    pub(crate) async fn begin(
+        &self,
+        engine: &NatsEngine,
+        partition: Partition,
+        from: Lsn,
+    ) -> Result<JournalReading, StoreError> {
         self.slot(partition).map_err(|error| StoreError::Away(error.to_string()))?;
         let subjects = self.subjects(partition);
         let deadline = Instant::now() + patience();
-        let mark = Post::new(&b"read"[..]).instead();
+        let mark = NatsMessage::new(&b"read"[..]).instead();
         let end = persist(deadline, || engine.publish(&subjects.mark, &mark)).await.map_err(away)?;
         let after = trimmed(engine, &subjects, deadline).await?.max(from.0.saturating_sub(1));
         let sequence = self.locate(engine, &subjects, partition, after + 1).await?;
-        Ok(Reading { subjects, sequence, end, after, told: None, asked: 0, consumer: None })
+        Ok(JournalReading { subjects, sequence, end, after, told: None, asked: 0, consumer: None })
     }
 
     /// The next message with frames; `None` if there is no more.
-    pub(crate) async fn next(&self, engine: &Engine, reading: &mut Reading) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) async fn next(
+        &self,
+        engine: &NatsEngine,
+        reading: &mut JournalReading,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         loop {
             let message = self.next_of(engine, reading).await?;
             reading.sequence = message.sequence + 1;
@@ -256,7 +276,7 @@ impl Journals {
             if message.subject != reading.subjects.log {
                 continue;
             }
-            let (Head { place, .. }, _) = frames::unpack(&message.payload).map_err(damaged)?;
+            let (MessageHead { place, .. }, _) = frames::unpack(&message.payload).map_err(damaged)?;
             // A slow reader may find that frames were trimmed in the meantime.
             let missing = reading.told.is_some_and(|told| place > told + 1);
             if missing && trimmed(engine, &reading.subjects, Instant::now() + patience()).await? + 1 < place {
@@ -269,26 +289,26 @@ impl Journals {
 
     /// Returns the next message. The first few are requested singly, because making a consumer takes longer; a
     /// consumer delivers the rest.
-    async fn next_of(&self, engine: &Engine, reading: &mut Reading) -> Result<Stored, StoreError> {
+    async fn next_of(&self, engine: &NatsEngine, reading: &mut JournalReading) -> Result<StoredMessage, StoreError> {
         if reading.consumer.is_none() && reading.asked >= limits::STORE_NATS_ASKED_FOR {
             let on = &reading.subjects;
             let which = json!({
                 "deliver_policy": "by_start_sequence", "opt_start_seq": reading.sequence, "filter_subject": on.all,
             });
-            reading.consumer = Consumer::begin(engine, &on.stream, which).await.ok();
+            reading.consumer = StreamConsumer::begin(engine, &on.stream, which).await.ok();
             reading.asked = 0;
         }
         if let Some(consumer) = &mut reading.consumer {
             let deadline = Instant::now() + patience();
             loop {
                 match consumer.next(engine).await {
-                    Some(Came::Message(sequence, message)) => {
+                    Some(ConsumerDelivery::Message(sequence, message)) => {
                         let (subject, payload) = (message.subject.to_string(), message.payload.to_vec());
-                        return Ok(Stored { subject, sequence, headers: String::new(), payload });
+                        return Ok(StoredMessage { subject, sequence, headers: String::new(), payload });
                     }
-                    Some(Came::Beat) if Instant::now() < deadline => {}
+                    Some(ConsumerDelivery::Beat) if Instant::now() < deadline => {}
                     // Something may be missing, or it is beside a replica that does not have the rest.
-                    Some(Came::Beat) | None => break,
+                    Some(ConsumerDelivery::Beat) | None => break,
                 }
             }
             reading.consumer = None;
@@ -298,7 +318,13 @@ impl Journals {
     }
 
     /// Returns the next message. One exists, the mark at the latest, but a new leader may not have it yet.
-    async fn next_until(&self, engine: &Engine, on: &Subjects, from: u64, end: u64) -> Result<Stored, StoreError> {
+    async fn next_until(
+        &self,
+        engine: &NatsEngine,
+        on: &Subjects,
+        from: u64,
+        end: u64,
+    ) -> Result<StoredMessage, StoreError> {
         let deadline = Instant::now() + patience();
         let mut pause = Pause::default();
         loop {
@@ -311,7 +337,7 @@ impl Journals {
         }
     }
 
-    pub(crate) async fn trim(&self, engine: &Engine, partition: Partition, before: Lsn) -> Result<(), StoreError> {
+    pub(crate) async fn trim(&self, engine: &NatsEngine, partition: Partition, before: Lsn) -> Result<(), StoreError> {
         let slot = self.slot(partition).map_err(|error| StoreError::Away(error.to_string()))?;
         let subjects = self.subjects(partition);
         let deadline = Instant::now() + patience();
@@ -324,7 +350,7 @@ impl Journals {
             return Ok(());
         }
         let keep = self.locate(engine, &subjects, partition, trim + 1).await?;
-        let post = Post::new(trim.to_le_bytes().to_vec()).instead();
+        let post = NatsMessage::new(trim.to_le_bytes().to_vec()).instead();
         persist(deadline, || engine.publish(&subjects.trim, &post)).await.map_err(away)?;
         persist(deadline, || engine.purge(&subjects.stream, &subjects.log, keep)).await.map_err(away)?;
         let mut slot = slot.lock().await;
@@ -337,7 +363,7 @@ impl Journals {
     /// The sequence of the message that this place is in: of the last one that does not begin behind it.
     async fn locate(
         &self,
-        engine: &Engine,
+        engine: &NatsEngine,
         on: &Subjects,
         partition: Partition,
         place: u64,
@@ -378,29 +404,29 @@ impl Journals {
     }
 }
 
-impl Slot {
+impl PartitionSlot {
     fn admit(&self, append: &Append<'_>) -> Admission {
         let not_open = || AppendError::NotOpen { partition: append.partition, epoch: append.epoch };
         match self.standing {
-            Standing::Open(_) => self.ownership.admit(append),
+            OwnershipState::Open(_) => self.ownership.admit(append),
             // Another owner of this very epoch is the same node's successor.
-            Standing::Lost(by) if append.epoch <= by || append.epoch.0 == self.ownership.epoch => {
+            OwnershipState::Lost(by) if append.epoch <= by || append.epoch.0 == self.ownership.epoch => {
                 Admission::Refused(AppendError::Fenced { by })
             }
-            Standing::Closed if append.epoch.0 < self.ownership.epoch => {
+            OwnershipState::Closed if append.epoch.0 < self.ownership.epoch => {
                 Admission::Refused(AppendError::Fenced { by: Epoch(self.ownership.epoch) })
             }
-            Standing::Lost(_) | Standing::Closed => Admission::Refused(not_open()),
+            OwnershipState::Lost(_) | OwnershipState::Closed => Admission::Refused(not_open()),
         }
     }
 
     /// Stores a message. `again`: it may be stored already.
     async fn store(
         &mut self,
-        engine: &Engine,
+        engine: &NatsEngine,
         on: &Subjects,
-        head: Head,
-        post: Post,
+        head: MessageHead,
+        post: NatsMessage,
         again: bool,
     ) -> Result<(), AppendError> {
         let trouble = match engine.publish_settled(&on.log, &post, Instant::now() + engine.timeout).await {
@@ -414,7 +440,7 @@ impl Slot {
         if trouble.code() == Some(WRONG_LAST_SEQUENCE) {
             return Err(self.lost(engine, on).await);
         }
-        let certain = matches!(trouble, Trouble::NotTaken(_) | Trouble::Refused { code: 0 | IN_PROCESS, .. });
+        let certain = matches!(trouble, RequestError::NotTaken(_) | RequestError::Refused { code: 0 | IN_PROCESS, .. });
         if certain && !again {
             return Err(AppendError::Retry(trouble.to_string()));
         }
@@ -423,12 +449,12 @@ impl Slot {
     }
 
     /// The stream does not take this owner's messages any more.
-    async fn lost(&mut self, engine: &Engine, on: &Subjects) -> AppendError {
+    async fn lost(&mut self, engine: &NatsEngine, on: &Subjects) -> AppendError {
         let by = match engine.last(&on.stream, &on.own).await {
             Ok(Some(own)) => epoch_of(&own).unwrap_or_default(),
             _ => Epoch(0),
         };
-        self.standing = Standing::Lost(by);
+        self.standing = OwnershipState::Lost(by);
         AppendError::Fenced { by }
     }
 
@@ -441,7 +467,7 @@ impl Slot {
 }
 
 /// Position of a reader.
-pub(crate) struct Reading {
+pub(crate) struct JournalReading {
     subjects: Subjects,
     /// Sequence of the next message.
     sequence: u64,
@@ -454,10 +480,10 @@ pub(crate) struct Reading {
     /// Number of messages that were requested singly.
     asked: u32,
     /// Consumer that delivers the rest.
-    consumer: Option<Consumer>,
+    consumer: Option<StreamConsumer>,
 }
 
-impl Reading {
+impl JournalReading {
     /// Passes the frames of a message to `each`.
     pub(crate) fn tell(&mut self, message: &[u8], each: &mut ReadFrame<'_>) -> Result<ControlFlow<()>, StoreError> {
         let (head, frames) = frames::unpack(message).map_err(damaged)?;
@@ -478,7 +504,7 @@ impl Reading {
 /// Writes this epoch into the ownership record, unless this node wrote the current one (`token`). Returns the
 /// sequence of the record.
 async fn take_over(
-    engine: &Engine,
+    engine: &NatsEngine,
     on: &Subjects,
     partition: Partition,
     epoch: Epoch,
@@ -498,7 +524,7 @@ async fn take_over(
         if by == epoch && token == Some(sequence) {
             return Ok(sequence);
         }
-        let post = Post::new(epoch.0.to_le_bytes().to_vec()).expecting(sequence, &on.own).instead();
+        let post = NatsMessage::new(epoch.0.to_le_bytes().to_vec()).expecting(sequence, &on.own).instead();
         match engine.publish(&on.own, &post).await {
             Ok(sequence) => return Ok(sequence),
             // The record shows the outcome. An active owner almost always has an append in progress.
@@ -509,18 +535,18 @@ async fn take_over(
 }
 
 /// The place up to which frames are forgotten.
-async fn trimmed(engine: &Engine, on: &Subjects, deadline: Instant) -> Result<u64, StoreError> {
+async fn trimmed(engine: &NatsEngine, on: &Subjects, deadline: Instant) -> Result<u64, StoreError> {
     match persist(deadline, || engine.last(&on.stream, &on.trim)).await.map_err(away)? {
         None => Ok(0),
         Some(record) => Ok(u64::from_le_bytes(eight(&record)?)),
     }
 }
 
-fn epoch_of(own: &Stored) -> Result<Epoch, StoreError> {
+fn epoch_of(own: &StoredMessage) -> Result<Epoch, StoreError> {
     Ok(Epoch(u64::from_le_bytes(eight(own)?)))
 }
 
-fn eight(record: &Stored) -> Result<[u8; 8], StoreError> {
+fn eight(record: &StoredMessage) -> Result<[u8; 8], StoreError> {
     let bytes = record.payload.as_slice().try_into();
     bytes.map_err(|_| StoreError::Damaged(format!("{} has {} bytes, not 8", record.subject, record.payload.len())))
 }
@@ -538,16 +564,16 @@ fn refuse_all(appends: &[&Append<'_>]) -> Results {
 }
 
 /// Repeats a request that may be done twice, until it succeeds or `deadline` is over.
-pub(crate) async fn persist<T, F: Future<Output = Result<T, Trouble>>>(
+pub(crate) async fn persist<T, F: Future<Output = Result<T, RequestError>>>(
     deadline: Instant,
     mut what: impl FnMut() -> F,
-) -> Result<T, Trouble> {
+) -> Result<T, RequestError> {
     let mut pause = Pause::default();
     loop {
         match what().await {
-            Err(Trouble::NotTaken(_) | Trouble::NoAnswer(_) | Trouble::Refused { code: NO_LEADER, .. })
-                if Instant::now() < deadline =>
-            {
+            Err(
+                RequestError::NotTaken(_) | RequestError::NoAnswer(_) | RequestError::Refused { code: NO_LEADER, .. },
+            ) if Instant::now() < deadline => {
                 pause.wait().await;
             }
             done => return done,
@@ -555,9 +581,9 @@ pub(crate) async fn persist<T, F: Future<Output = Result<T, Trouble>>>(
     }
 }
 
-pub(crate) fn away(trouble: Trouble) -> StoreError {
+pub(crate) fn away(trouble: RequestError) -> StoreError {
     match trouble {
-        Trouble::Nonsense(why) => StoreError::Damaged(why),
+        RequestError::Nonsense(why) => StoreError::Damaged(why),
         trouble => StoreError::Away(trouble.to_string()),
     }
 }

@@ -49,11 +49,11 @@ pub struct Host {
 #[derive(Debug)]
 pub struct Cluster {
     setup: Setup,
-    members: Vec<Member>,
+    members: Vec<ServerProcess>,
 }
 
 #[derive(Debug)]
-struct Member {
+struct ServerProcess {
     name: String,
     host: Host,
     port: u16,
@@ -155,7 +155,7 @@ impl Cluster {
             let text = cluster.configuration(&name, host.address, (port, route), &all);
             whimbrel_files::write(&configuration, text.as_bytes())
                 .map_err(|error| ClusterError::File { path: configuration.clone(), error })?;
-            cluster.members.push(Member { name, host, port, starts: 0, configuration, log, process: None });
+            cluster.members.push(ServerProcess { name, host, port, starts: 0, configuration, log, process: None });
         }
         for index in 0..cluster.members.len() {
             cluster.spawn(index)?;
@@ -215,7 +215,7 @@ impl Cluster {
         }
     }
 
-    fn member(&mut self, name: &str) -> io::Result<&mut Member> {
+    fn member(&mut self, name: &str) -> io::Result<&mut ServerProcess> {
         self.members.iter_mut().find(|member| member.name == name).ok_or_else(|| ErrorKind::NotFound.into())
     }
 
@@ -278,7 +278,7 @@ impl Cluster {
     }
 }
 
-impl Member {
+impl ServerProcess {
     /// Checks whether the server takes connections; on a host of its own, by its log.
     fn takes_connections(&self) -> bool {
         if self.host.enter.is_empty() {

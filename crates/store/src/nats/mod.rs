@@ -34,7 +34,7 @@ use whimbrel_platform::store::{
 use self::address::Address;
 use self::blobs::Chunks;
 use self::coord::Keys;
-use self::engine::Engine;
+use self::engine::NatsEngine;
 use self::journal::Journals;
 
 pub use self::address::{Options, without_password};
@@ -45,7 +45,7 @@ pub use self::status::{Status, StreamStatus, status};
 
 /// Store in NATS JetStream. Many threads may use it, but not those of an asynchronous runtime: its calls block.
 pub struct Nats {
-    engine: Arc<Engine>,
+    engine: Arc<NatsEngine>,
     journals: Journals,
     keys: Arc<Keys>,
     chunks: Chunks,
@@ -53,16 +53,16 @@ pub struct Nats {
     standing: Standing,
     name: String,
     // Last, so that all else is gone when it ends.
-    runtime: Client,
+    runtime: ClientThread,
 }
 
 /// Runtime thread of the client.
-struct Client {
+struct ClientThread {
     handle: Handle,
     runtime: Option<Runtime>,
 }
 
-impl Drop for Client {
+impl Drop for ClientThread {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -70,7 +70,7 @@ impl Drop for Client {
     }
 }
 
-impl Client {
+impl ClientThread {
     fn start() -> Result<Self, ConnectError> {
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("store-nats").enable_all().build();
         let failed = |error: std::io::Error| ConnectError::Failed { what: "a thread".into(), why: error.to_string() };
@@ -185,9 +185,9 @@ impl Nats {
     /// The engine cannot be reached, or guarantees less than the options ask for; the message says what to do.
     pub fn connect(address: &str, options: Options) -> Result<Self, ConnectError> {
         let address = Address::parse(address, options)?;
-        let runtime = Client::start()?;
+        let runtime = ClientThread::start()?;
         let (engine, standing, layout) = runtime.block_on(async {
-            let engine = Engine::connect(&address).await?;
+            let engine = NatsEngine::connect(&address).await?;
             let standing = Standing::of(&engine).await;
             standing.check(&address.options)?;
             let layout = check::prepare(&engine, &address.options).await?;
@@ -212,7 +212,7 @@ impl Nats {
     /// # Errors
     /// It cannot be reached; part of the store may be there.
     pub fn erase(&self) -> Result<(), ConnectError> {
-        let layout = check::Layout::of(self.journals.partitions(), self.journals.streams());
+        let layout = check::StreamLayout::of(self.journals.partitions(), self.journals.streams());
         let options = Options { name: self.name.clone(), ..Options::default() };
         self.runtime.block_on(check::erase(&self.engine, &options, layout))
     }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::address::{Address, Options};
 use super::check::{Standing, differences, name_of, wanted};
-use super::engine::{Engine, NO_STREAM};
-use super::{Client, ConnectError, check};
+use super::engine::{NO_STREAM, NatsEngine};
+use super::{ClientThread, ConnectError, check};
 
 /// Status of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +47,9 @@ pub struct StreamStatus {
 /// It cannot be reached.
 pub fn status(address: &str, options: Options) -> Result<Status, ConnectError> {
     let address = Address::parse(address, options)?;
-    let runtime = Client::start()?;
+    let runtime = ClientThread::start()?;
     runtime.block_on(async {
-        let engine = Engine::connect(&address).await?;
+        let engine = NatsEngine::connect(&address).await?;
         let options = address.options;
         let standing = Standing::of(&engine).await;
         let refused = standing.check(&options).err().map(|error| error.to_string());
@@ -65,7 +65,7 @@ pub fn status(address: &str, options: Options) -> Result<Status, ConnectError> {
     })
 }
 
-async fn stream(engine: &Engine, wanted: &Value) -> Result<StreamStatus, ConnectError> {
+async fn stream(engine: &NatsEngine, wanted: &Value) -> Result<StreamStatus, ConnectError> {
     let name = name_of(wanted).to_owned();
     let info = match engine.ask(&format!("STREAM.INFO.{name}"), &Value::Null).await {
         Ok(info) => info,

@@ -16,9 +16,9 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use whimbrel_platform::store::{Revision, StoreError, Watch, Watched};
 
-use super::consumer::{Came, Consumer};
+use super::consumer::{ConsumerDelivery, StreamConsumer};
 use super::coord::{Keys, says_removed};
-use super::engine::{Engine, Pause, Post, Trouble};
+use super::engine::{NatsEngine, NatsMessage, Pause, RequestError};
 use super::journal::{away, persist};
 use super::{keys, patience};
 
@@ -27,7 +27,7 @@ type Tell = Box<dyn FnMut(Watched) + Send>;
 /// Starts a watch; returns when the existing keys are about to be reported.
 pub(crate) fn watch(
     handle: &Handle,
-    engine: Arc<Engine>,
+    engine: Arc<NatsEngine>,
     keys: Arc<Keys>,
     prefix: &str,
     tell: Tell,
@@ -39,7 +39,7 @@ pub(crate) fn watch(
     let ended = Arc::new(AtomicBool::new(false));
     let thread = tell_on_thread(told, tell, ended.clone())?;
     let task = handle.spawn(async move { round.run(first).await }).abort_handle();
-    Ok(Box::new(Watching { task, ended, thread: Some(thread) }))
+    Ok(Box::new(WatchTask { task, ended, thread: Some(thread) }))
 }
 
 /// Reports changes on a thread of its own: the callback may call the store, which a task of the client must not do.
@@ -60,15 +60,15 @@ fn tell_on_thread(
     thread.map_err(|error| StoreError::Away(format!("cannot begin to watch: {error}")))
 }
 
-struct Watching {
+struct WatchTask {
     task: AbortHandle,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch for Watching {}
+impl Watch for WatchTask {}
 
-impl Drop for Watching {
+impl Drop for WatchTask {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
         // With the task its sender goes, so the thread ends.
@@ -80,21 +80,21 @@ impl Drop for Watching {
 }
 
 struct Round {
-    engine: Arc<Engine>,
+    engine: Arc<NatsEngine>,
     keys: Arc<Keys>,
     prefix: String,
     events: Sender<Watched>,
 }
 
 /// A consumer, and the mark that it comes to.
-struct Looking {
-    consumer: Consumer,
+struct WatchRound {
+    consumer: StreamConsumer,
     mark: u64,
     pending: BTreeMap<String, Option<(Revision, Vec<u8>)>>,
 }
 
 /// Delivery of a consumer, decoded.
-enum Heard {
+enum WatchDelivery {
     Change(String, Option<(Revision, Vec<u8>)>),
     Mark(u64),
     /// Nothing that is looked for.
@@ -103,17 +103,17 @@ enum Heard {
 
 impl Round {
     /// Makes a consumer of the last message of each key, and of the changes from now on.
-    async fn begin(&self) -> Result<Looking, Trouble> {
+    async fn begin(&self) -> Result<WatchRound, RequestError> {
         let engine = &self.engine;
         let mark_subject = format!("{}watch", self.keys.marks);
-        let mark = engine.publish(&mark_subject, &Post::new(Bytes::new())).await?;
+        let mark = engine.publish(&mark_subject, &NatsMessage::new(Bytes::new())).await?;
         let filter = format!("{}{}", self.keys.start, keys::filter_of(&self.prefix));
         let which = json!({ "deliver_policy": "last_per_subject", "filter_subjects": [filter, mark_subject] });
-        let consumer = Consumer::begin(engine, &self.keys.stream, which).await?;
-        Ok(Looking { consumer, mark, pending: BTreeMap::new() })
+        let consumer = StreamConsumer::begin(engine, &self.keys.stream, which).await?;
+        Ok(WatchRound { consumer, mark, pending: BTreeMap::new() })
     }
 
-    async fn run(&mut self, first: Looking) {
+    async fn run(&mut self, first: WatchRound) {
         let mut looking = first;
         loop {
             self.follow(&mut looking).await;
@@ -138,11 +138,11 @@ impl Round {
     }
 
     /// Collects the existing keys and reports them; false if the consumer failed before.
-    async fn settle(&self, looking: &mut Looking, back: bool) -> bool {
+    async fn settle(&self, looking: &mut WatchRound, back: bool) -> bool {
         loop {
             match self.hear(looking).await {
-                Some(Heard::Change(key, value)) => drop(looking.pending.insert(key, value)),
-                Some(Heard::Mark(sequence)) if sequence >= looking.mark => break,
+                Some(WatchDelivery::Change(key, value)) => drop(looking.pending.insert(key, value)),
+                Some(WatchDelivery::Mark(sequence)) if sequence >= looking.mark => break,
                 Some(_) => {}
                 None => return false,
             }
@@ -160,15 +160,15 @@ impl Round {
     }
 
     /// Reports changes, until the consumer may have missed one.
-    async fn follow(&self, looking: &mut Looking) {
+    async fn follow(&self, looking: &mut WatchRound) {
         if looking.mark > 0 && !self.settle(looking, false).await {
             return;
         }
         while let Some(heard) = self.hear(looking).await {
             let event = match heard {
-                Heard::Change(key, Some((revision, value))) => Watched::Written(key, revision, value),
-                Heard::Change(key, None) => Watched::Removed(key),
-                Heard::Mark(_) | Heard::Nothing => continue,
+                WatchDelivery::Change(key, Some((revision, value))) => Watched::Written(key, revision, value),
+                WatchDelivery::Change(key, None) => Watched::Removed(key),
+                WatchDelivery::Mark(_) | WatchDelivery::Nothing => continue,
             };
             if self.events.send(event).is_err() {
                 return;
@@ -177,18 +177,18 @@ impl Round {
     }
 
     /// Waits for the next delivery; `None` if something may have been missed.
-    async fn hear(&self, looking: &mut Looking) -> Option<Heard> {
-        let Came::Message(sequence, message) = looking.consumer.next(&self.engine).await? else {
-            return Some(Heard::Nothing);
+    async fn hear(&self, looking: &mut WatchRound) -> Option<WatchDelivery> {
+        let ConsumerDelivery::Message(sequence, message) = looking.consumer.next(&self.engine).await? else {
+            return Some(WatchDelivery::Nothing);
         };
         let Some(subject) = message.subject.strip_prefix(self.keys.start.as_str()) else {
-            return Some(Heard::Mark(sequence));
+            return Some(WatchDelivery::Mark(sequence));
         };
         let Some(key) = keys::key_of(subject).filter(|key| key.starts_with(&self.prefix)) else {
-            return Some(Heard::Nothing);
+            return Some(WatchDelivery::Nothing);
         };
         let removed = says_removed(message.headers.as_ref());
         let value = (!removed).then(|| (Revision(sequence), message.payload.to_vec()));
-        Some(Heard::Change(key, value))
+        Some(WatchDelivery::Change(key, value))
     }
 }

@@ -12,12 +12,12 @@ use crate::folders::StoreFolder;
 const REQUIRED: &str = "WHIMBREL_NATS_REQUIRED";
 
 /// Servers with a folder of their own.
-pub struct Engine {
+pub struct TestEngine {
     pub cluster: Cluster,
     _folder: StoreFolder,
 }
 
-impl Engine {
+impl TestEngine {
     /// Starts servers; `None` if there are none on this machine.
     pub fn start(servers: u8, sync_always: bool) -> Option<Self> {
         let program = program()?;

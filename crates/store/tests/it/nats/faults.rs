@@ -13,7 +13,7 @@ use whimbrel_platform::store::{
 };
 use whimbrel_store::nats::{Nats, Options, status};
 
-use super::engine::{Engine, connect};
+use super::engine::{TestEngine, connect};
 
 fn frames(store: &Nats, partition: u16) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
@@ -34,7 +34,7 @@ fn append(store: &Nats, partition: u16, epoch: u64, number: u64) -> Result<Lsn, 
 /// Two nodes, each with its own connection: the old owner is not notified, and learns of it from its next append.
 #[test]
 fn deposed_owner_gets_no_acknowledgement() {
-    let Some(engine) = Engine::start(3, true) else { return };
+    let Some(engine) = TestEngine::start(3, true) else { return };
     let address = engine.fresh();
     let nodes = [connect(&address), connect(&address)];
     nodes[0].open(Partition(0), Epoch(1)).unwrap();
@@ -123,14 +123,14 @@ fn count(store: &Nats, key: &str, done: &AtomicBool) -> u64 {
 
 /// State that a watcher has collected.
 #[derive(Debug, Default)]
-struct View {
+struct WatchedKeys {
     keys: BTreeMap<String, (Revision, Vec<u8>)>,
     away: bool,
     times_away: u32,
     complete: bool,
 }
 
-impl View {
+impl WatchedKeys {
     fn hear(&mut self, watched: Watched) {
         match watched {
             Watched::Written(key, revision, value) => {
@@ -166,23 +166,23 @@ fn leader(address: &str, stream: &str) -> String {
     panic!("{stream} has no leader");
 }
 
-fn signal(engine: &Engine, name: &str, signal: Signal) {
+fn signal(engine: &TestEngine, name: &str, signal: Signal) {
     let processes = engine.cluster.processes();
     let (_, pid) = processes.iter().find(|(found, _)| found == name).unwrap();
     kill_process(Pid::from_raw(*pid as i32).unwrap(), signal).unwrap();
 }
 
 /// A fault, and until it is over.
-type Fault = fn(&mut Engine, &str);
+type Fault = fn(&mut TestEngine, &str);
 
-fn killed(engine: &mut Engine, server: &str) {
+fn killed(engine: &mut TestEngine, server: &str) {
     engine.cluster.kill(server).unwrap();
     sleep(Duration::from_secs(8));
     engine.cluster.restart(server).unwrap();
     sleep(Duration::from_secs(2));
 }
 
-fn stopped(engine: &mut Engine, server: &str) {
+fn stopped(engine: &mut TestEngine, server: &str) {
     signal(engine, server, Signal::STOP);
     sleep(Duration::from_secs(8));
     signal(engine, server, Signal::CONT);
@@ -190,13 +190,13 @@ fn stopped(engine: &mut Engine, server: &str) {
 }
 
 fn nothing_acknowledged_is_lost(faults: &[(&str, Fault)]) {
-    let Some(mut engine) = Engine::start(3, true) else { return };
+    let Some(mut engine) = TestEngine::start(3, true) else { return };
     let address = engine.fresh();
     let store = connect(&address);
     for partition in 0..4 {
         store.open(Partition(partition), Epoch(1)).unwrap();
     }
-    let view = Arc::new(Mutex::new(View::default()));
+    let view = Arc::new(Mutex::new(WatchedKeys::default()));
     let watch = store.watch(
         "count/",
         Box::new({

@@ -3,7 +3,7 @@
 use whimbrel_platform::store::{Coord, Journal, Revision, Survives};
 use whimbrel_store::nats::{ConnectError, Nats, Options, status};
 
-use super::engine::{Engine, connect};
+use super::engine::{TestEngine, connect};
 
 fn asking(survives: Survives) -> Options {
     Options { survives: Some(survives), partitions: 8, streams: 1, ..Options::default() }
@@ -19,7 +19,7 @@ fn refused(address: &str, survives: Survives) -> String {
 
 #[test]
 fn weaker_engine_is_refused() {
-    let Some(engine) = Engine::start(1, false) else { return };
+    let Some(engine) = TestEngine::start(1, false) else { return };
     let url = engine.cluster.url();
     let server = url.split(['?', '/']).nth(2).unwrap();
     let error = refused(&format!("nats://{server}/a?replicas=1"), Survives::PowerCut);
@@ -50,7 +50,7 @@ fn order(address: &str, order: &str) {
 
 #[test]
 fn lost_stream_is_never_recreated() {
-    let Some(engine) = Engine::start(1, false) else { return };
+    let Some(engine) = TestEngine::start(1, false) else { return };
     for (stream, said) in [("J1", "J1 is missing"), ("BLOB", "BLOB is missing"), ("COORD", "COORD is missing")] {
         let address = engine.fresh();
         let name = address.rsplit_once('/').unwrap().1.split('?').next().unwrap().to_owned();
@@ -79,7 +79,7 @@ fn lost_stream_is_never_recreated() {
 
 #[test]
 fn store_layout_is_fixed() {
-    let Some(engine) = Engine::start(1, true) else { return };
+    let Some(engine) = TestEngine::start(1, true) else { return };
     let address = engine.fresh();
     let store = connect(&address);
     assert_eq!((store.partitions(), store.promises().survives), (8, Survives::PowerCut));

@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use whimbrel_testkit::stores::{Candidate, Store, cases};
 
-use super::engine::{Engine, connect};
+use super::engine::{TestEngine, connect};
 
 struct InNats {
-    engine: Engine,
+    engine: TestEngine,
     addresses: RefCell<HashMap<*const (), String>>,
 }
 
@@ -36,7 +36,7 @@ impl Candidate for InNats {
 }
 
 fn passes(servers: u8, sync_always: bool) {
-    let Some(engine) = Engine::start(servers, sync_always) else { return };
+    let Some(engine) = TestEngine::start(servers, sync_always) else { return };
     let candidate = InNats { engine, addresses: RefCell::default() };
     for case in cases() {
         let began = Instant::now();
