@@ -17,13 +17,8 @@ use whimbrel_terminal::options::SecurityLevel;
 use super::http::HttpArguments;
 use super::session::AgentPortArguments;
 
-<<<<<<< HEAD
 /// Headings of options in the help.
-pub const KEEPING: &str = "Durability the society";
-=======
-/// Under what options stand in the help, of which there are many.
-pub const KEEPING: &str = "Keeping the society";
->>>>>>> b6a41238 (Name private types of the NATS store by what they are, and a heading of the help as it was)
+pub const KEEPING: &str = "Durability";
 pub const LOOKING: &str = "Looking at it";
 pub const NODES: &str = "Several nodes";
 pub const GUARDING: &str = "Who may do what";
