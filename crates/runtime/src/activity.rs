@@ -11,12 +11,12 @@ use crate::sync::{Condvar, Mutex, locked, wait, wait_timeout};
 
 #[derive(Debug)]
 pub(crate) struct Activity {
-    state: Mutex<State>,
+    state: Mutex<BusyCount>,
     still: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BusyCount {
     /// Busy parties.
     busy: usize,
     /// Threads that wait for idleness. Without any, no thread is notified.
@@ -25,7 +25,7 @@ struct State {
 
 impl Activity {
     pub fn new() -> Self {
-        Self { state: Mutex::new(State::default()), still: Condvar::new() }
+        Self { state: Mutex::new(BusyCount::default()), still: Condvar::new() }
     }
 
     /// Counts one more busy party.

@@ -22,7 +22,7 @@ use crate::pool::Pool;
 use crate::shard::Shard;
 use crate::shard_command::ShardCommand;
 use crate::speed::{load, speed};
-use crate::state_transfer::Packed;
+use crate::state_transfer::PackedState;
 use crate::sync::{Arc, Mutex, locked};
 use crate::turn::caught;
 
@@ -68,7 +68,7 @@ impl Default for Advisor {
 }
 
 /// Request to a shard for an agent's origin and state.
-pub(crate) struct Weighing {
+pub(crate) struct WeighRequest {
     agent: Symbol,
     answer: Sender<Option<(Origin, Vec<u8>)>>,
 }
@@ -149,11 +149,11 @@ impl Node {
             return weighed;
         }
         let (answer, answered) = channel();
-        self.put(place.shard, ShardCommand::Weigh(Weighing { agent, answer }));
+        self.put(place.shard, ShardCommand::Weigh(WeighRequest { agent, answer }));
         let Some((origin, state)) = answered.recv_timeout(WEIGHING_PATIENCE).ok().flatten() else {
             return (None, None);
         };
-        let bytes = Packed::of(state, &origin).bytes.len() as u64;
+        let bytes = PackedState::of(state, &origin).bytes.len() as u64;
         let weighed = (Some(origin), Some(bytes));
         let mut weights = locked(&self.advisor.weights);
         if weights.len() >= WEIGHTS_MAX {
@@ -265,7 +265,7 @@ impl Node {
 
 impl Shard {
     /// Sends an agent's origin and state to the asker, if the agent is here and not in a turn.
-    pub(crate) fn weigh(&mut self, weighing: &Weighing) {
+    pub(crate) fn weigh(&mut self, weighing: &WeighRequest) {
         let Place::Local(place) = self.node.routes.look_up(weighing.agent).place() else { return };
         let index = place.slot.filter(|_| place.shard == self.index);
         let _ = weighing.answer.send(index.and_then(|index| self.luggage_of(index)));

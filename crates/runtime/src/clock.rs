@@ -6,12 +6,12 @@ use whimbrel_platform::Time;
 
 /// Source of the platform's time.
 #[derive(Debug)]
-pub(crate) enum Clock {
+pub(crate) enum PlatformClock {
     /// The machine's clock, from the platform's start.
     Real(Instant),
 }
 
-impl Clock {
+impl PlatformClock {
     pub fn now(&self) -> Time {
         match self {
             Self::Real(start) => Time(u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX)),

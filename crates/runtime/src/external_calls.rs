@@ -41,11 +41,11 @@ pub(crate) struct ExternalCalls {
     open: Questions,
 }
 
-struct Desk {
+struct AnswerReceiver {
     open: Questions,
 }
 
-impl Agent for Desk {
+impl Agent for AnswerReceiver {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
         let ticket = message.extras().in_reply_to.clone();
         if let Some(asker) = ticket.and_then(|ticket| locked(&self.open).remove(&ticket)) {
@@ -58,7 +58,7 @@ impl Agent for Desk {
 impl ExternalCalls {
     pub fn open(platform: &Platform) -> Self {
         let open = Questions::default();
-        let desk = NativeBody::boxed(Desk { open: Arc::clone(&open) });
+        let desk = NativeBody::boxed(AnswerReceiver { open: Arc::clone(&open) });
         // Other nodes have such an agent, too.
         let name = format!("outside-{:08x}", platform.services().random() as u32);
         Self { desk: platform.spawn_kind(name.as_str(), AgentKind::Service, desk).ok(), open }

@@ -39,7 +39,7 @@ pub(crate) enum Waits {
 }
 
 #[derive(Debug)]
-struct State<P, N> {
+struct InboxState<P, N> {
     content: Content<P, N>,
     owner: Waits,
 }
@@ -51,13 +51,13 @@ pub(crate) struct Inbox<P, N> {
     filled: CachePadded<AtomicBool>,
     /// Number of parcels in the inbox.
     parcels: AtomicUsize,
-    state: CachePadded<Mutex<State<P, N>>>,
+    state: CachePadded<Mutex<InboxState<P, N>>>,
     alarm: Condvar,
 }
 
 impl<P, N> Inbox<P, N> {
     pub fn new() -> Self {
-        let state = State { content: Content::default(), owner: Waits::No };
+        let state = InboxState { content: Content::default(), owner: Waits::No };
         Self {
             filled: CachePadded::new(AtomicBool::new(false)),
             parcels: AtomicUsize::new(0),

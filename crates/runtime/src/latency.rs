@@ -15,14 +15,14 @@ const KEPT_US: u64 = 5_000_000;
 
 /// Latency samples of a node; see the module.
 #[derive(Default)]
-pub(crate) struct Latency {
+pub(crate) struct LatencySamples {
     /// Number of active watches.
     watches: AtomicUsize,
     /// End of each wait, and its duration in microseconds.
     waits: Mutex<VecDeque<(Time, u64)>>,
 }
 
-impl Latency {
+impl LatencySamples {
     #[inline]
     pub fn is_wanted(&self) -> bool {
         self.watches.load(Ordering::Relaxed) > 0
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn percentiles_use_nearest_rank() {
-        let latency = Latency::default();
+        let latency = LatencySamples::default();
         assert_eq!(latency.percentiles(Time(0)), None);
         latency.note(Time(0), 1_000_000);
         (1..=100).for_each(|us| latency.note(Time(KEPT_US), us));

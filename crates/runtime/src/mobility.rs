@@ -23,7 +23,7 @@ use crate::loader::CodeFound;
 use crate::node::{Introduction, Node, assign_name};
 use crate::peers::without_lease;
 use crate::services::NodeServices;
-use crate::shard::{Slot, Status};
+use crate::shard::{Slot, SlotStatus};
 use crate::shard_command::{Bearer, Change, ShardCommand};
 use crate::state_transfer::unpack;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -46,11 +46,11 @@ pub(crate) struct Mobility {
 #[derive(Default)]
 pub(crate) struct OnTheWay {
     pub transits: Transits,
-    prepared: FxHashMap<Symbol, Prepared>,
+    prepared: FxHashMap<Symbol, PreparedAgent>,
 }
 
 /// Agent that was made here and waits for the hop's commit.
-struct Prepared {
+struct PreparedAgent {
     slot: Box<Slot>,
     kind: AgentKind,
     owner: Symbol,
@@ -133,7 +133,7 @@ pub(crate) enum HopOrder {
 }
 
 /// Barrier that passes through all shards.
-pub(crate) struct Passage {
+pub(crate) struct ShardBarrier {
     crossing: Crossing,
     left: AtomicUsize,
 }
@@ -188,14 +188,14 @@ impl Node {
         if busy.is_empty() {
             return on_the_way.transits.handle_crossed(crossing, |node| self.name_of(node));
         }
-        let passage = Arc::new(Passage { crossing, left: AtomicUsize::new(busy.len()) });
+        let passage = Arc::new(ShardBarrier { crossing, left: AtomicUsize::new(busy.len()) });
         for shard in busy {
             self.put(shard as ShardIndex, ShardCommand::Cross(Arc::clone(&passage)));
         }
     }
 
     /// Notes that a barrier has passed one shard. All messages before it are handed over.
-    pub fn passed(&self, passage: &Passage) {
+    pub fn passed(&self, passage: &ShardBarrier) {
         if passage.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.with_transits(|it| it.transits.handle_crossed(passage.crossing, |node| self.name_of(node)));
         }
@@ -442,8 +442,19 @@ impl Node {
                         it.transits.handle_made(hop);
                         let (offers, recalls) = (false, Vec::new());
                         let doomed = false;
-                        let coming =
-                            Prepared { slot, kind, owner, root, shard, offers, doomed, ties, lived, recalled, recalls };
+                        let coming = PreparedAgent {
+                            slot,
+                            kind,
+                            owner,
+                            root,
+                            shard,
+                            offers,
+                            doomed,
+                            ties,
+                            lived,
+                            recalled,
+                            recalls,
+                        };
                         it.prepared.insert(hop.agent, coming);
                         // The agent was another node's. Senders that waited because it was crowded do not wait for
                         // that node's report any more.
@@ -546,7 +557,7 @@ impl Node {
         let generation = coming.slot.generation;
         self.monitors.moved(hop.agent, None, Some(generation));
         let is_held = matches!(state, AgentState::Suspended | AgentState::Waiting);
-        coming.slot.status = if is_held { Status::LeavingHeld } else { Status::LeavingQueued };
+        coming.slot.status = if is_held { SlotStatus::LeavingHeld } else { SlotStatus::LeavingQueued };
         self.own_places(hop, from, places, told);
         coming.offers = standing.entry.is_some();
         self.take_over_entry(standing);
@@ -555,7 +566,7 @@ impl Node {
     /// Starts an agent that arrived: all messages that were on their way to it elsewhere are in its mailbox.
     fn begin(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId) {
         let Some(coming) = on_the_way.prepared.remove(&hop.agent) else { return };
-        let Prepared { mut slot, kind, shard, offers, doomed, ties, recalled, recalls, .. } = coming;
+        let PreparedAgent { mut slot, kind, shard, offers, doomed, ties, recalled, recalls, .. } = coming;
         let source = self.name_of(from);
         let hopped = Hop::Arrived { from: source };
         // Its next turn shows any fault.
@@ -599,7 +610,7 @@ impl Node {
 
     /// Drops a restored agent that does not arrive after all.
     fn drop_prepared(&self, on_the_way: &mut OnTheWay, hop: HopId, from: NodeId, lost: bool) {
-        let Some(Prepared { slot, shard, recalls, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
+        let Some(PreparedAgent { slot, shard, recalls, .. }) = on_the_way.prepared.remove(&hop.agent) else { return };
         let (name, generation) = (hop.agent, slot.generation);
         self.leave_all(name);
         self.monitors.moved(name, Some(generation), None);
@@ -644,7 +655,7 @@ impl Node {
         self.refuse_luggage();
         self.with_transits(|it| {
             it.transits.stop();
-            for Prepared { slot, shard, .. } in std::mem::take(&mut it.prepared).into_values() {
+            for PreparedAgent { slot, shard, .. } in std::mem::take(&mut it.prepared).into_values() {
                 if self.with_ams(|ams| ams.kind(slot.aid()).is_some()) {
                     self.put(shard, ShardCommand::Arrive(vec![slot]));
                 }

@@ -15,7 +15,7 @@ pub(crate) type EndCall = Box<dyn FnOnce(Option<&EndReason>) + Send>;
 /// Generation that stands for agents of other nodes: no agent of this node has it.
 const ELSEWHERE: u32 = u32::MAX;
 
-enum Watcher {
+enum EndWatcher {
     Agent(Aid),
     Call(EndCall),
 }
@@ -24,7 +24,7 @@ enum Watcher {
 /// notified of the end of another agent.
 #[derive(Default)]
 pub(crate) struct Monitors {
-    watchers: Mutex<FxHashMap<(Symbol, u32), Vec<Watcher>>>,
+    watchers: Mutex<FxHashMap<(Symbol, u32), Vec<EndWatcher>>>,
     /// Number of watched agents. Most platforms watch none, and their agents' ends should not need the lock.
     watched: AtomicUsize,
 }
@@ -33,21 +33,21 @@ impl Monitors {
     /// Notifies `watcher` when `agent` ends. Returns the notification at once if there is no such agent. `away` is
     /// true if the agent is on another node and has no route just now.
     pub fn watch(&self, routes: &RouteTable, watcher: Aid, agent: Symbol, away: bool) -> Option<AclMessage> {
-        match self.add(routes, agent, Watcher::Agent(watcher), away) {
-            Some(Watcher::Agent(watcher)) => Some(news(watcher, agent, None)),
+        match self.add(routes, agent, EndWatcher::Agent(watcher), away) {
+            Some(EndWatcher::Agent(watcher)) => Some(news(watcher, agent, None)),
             _ => None,
         }
     }
 
     /// Calls `call` when `agent` ends, or at once if there is no such agent.
     pub fn call(&self, routes: &RouteTable, agent: Symbol, call: EndCall, away: bool) {
-        if let Some(Watcher::Call(call)) = self.add(routes, agent, Watcher::Call(call), away) {
+        if let Some(EndWatcher::Call(call)) = self.add(routes, agent, EndWatcher::Call(call), away) {
             call(None);
         }
     }
 
     /// Adds a watcher. Returns the watcher if there is no such agent.
-    fn add(&self, routes: &RouteTable, agent: Symbol, watcher: Watcher, away: bool) -> Option<Watcher> {
+    fn add(&self, routes: &RouteTable, agent: Symbol, watcher: EndWatcher, away: bool) -> Option<EndWatcher> {
         let mut watchers = locked(&self.watchers);
         self.watched.fetch_add(1, Ordering::SeqCst);
         // An agent loses its route before its watchers are looked up. So either this thread sees that the agent is
@@ -92,8 +92,8 @@ impl Monitors {
         let mut told = Vec::new();
         for watcher in watchers {
             match watcher {
-                Watcher::Agent(watcher) => told.push(news(watcher, agent, Some(reason))),
-                Watcher::Call(call) => call(Some(reason)),
+                EndWatcher::Agent(watcher) => told.push(news(watcher, agent, Some(reason))),
+                EndWatcher::Call(call) => call(Some(reason)),
             }
         }
         told

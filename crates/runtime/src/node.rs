@@ -21,8 +21,8 @@ use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Links, Mailbox, Ob
 
 use crate::activity::Activity;
 use crate::advice::Advisor;
-use crate::clock::Clock;
-use crate::cluster::{Cluster, Server};
+use crate::clock::PlatformClock;
+use crate::cluster::{Cluster, PartitionServer};
 use crate::codes::Codes;
 use crate::durable::journal_writer::JournalWriter;
 use crate::durable::{Effect, Entrant, Unwritten};
@@ -32,7 +32,7 @@ use crate::families::Condemned;
 use crate::guard::Guard;
 use crate::health::Health;
 use crate::inbox::{Content, Waits};
-use crate::latency::Latency;
+use crate::latency::LatencySamples;
 use crate::loader::ProgramLoader;
 use crate::mobility::Mobility;
 use crate::monitors::Monitors;
@@ -44,7 +44,7 @@ use crate::questions::Questions;
 use crate::services::NodeServices;
 use crate::shard::Slot;
 use crate::shard_command::{Bearer, Change, Newcomer, ShardCommand};
-use crate::shard_handle::{Figures, ShardHandle};
+use crate::shard_handle::{ShardFigures, ShardHandle};
 use crate::state_transfer::StateTransfer;
 use crate::sync::{Arc, Mutex, locked};
 use crate::throttle::Throttles;
@@ -62,7 +62,7 @@ pub(crate) struct Node {
     pub seats: Box<[ShardHandle]>,
     pub routes: RouteTable,
     pub activity: Activity,
-    pub clock: Clock,
+    pub clock: PlatformClock,
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
     /// Types of durable agents.
@@ -82,7 +82,7 @@ pub(crate) struct Node {
     /// Result of [`Node::close`], once it has begun.
     closed: Mutex<Option<bool>>,
     pub observers: Observers,
-    pub latency: Latency,
+    pub latency: LatencySamples,
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: PeerNodes,
@@ -109,7 +109,7 @@ pub(crate) struct Node {
     /// Number of agents that have a slot, or are on their way to one.
     living: AtomicUsize,
     random: AtomicU64,
-    outside: Figures,
+    outside: ShardFigures,
 }
 
 /// Limits of a mailbox in messages, and in bytes of bulky ones.
@@ -186,10 +186,10 @@ impl Introduction {
 }
 
 /// Components of a node that its builder chooses.
-pub(crate) struct Parts {
+pub(crate) struct NodeParts {
     pub name: Symbol,
     pub workers: usize,
-    pub clock: Clock,
+    pub clock: PlatformClock,
     pub seed: u64,
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
@@ -205,8 +205,8 @@ pub(crate) struct Parts {
 }
 
 impl Node {
-    pub fn new(parts: Parts) -> Self {
-        let Parts { name, workers, clock, seed, output, loader, kinds, observer, mailbox_limits, .. } = parts;
+    pub fn new(parts: NodeParts) -> Self {
+        let NodeParts { name, workers, clock, seed, output, loader, kinds, observer, mailbox_limits, .. } = parts;
         let (guard, scribe, cluster) = (parts.guard, parts.scribe, parts.cluster);
         let (mut ams, mut df) = (Ams::new(name), Df::new(name));
         let observers = Observers::of(observer);
@@ -232,7 +232,7 @@ impl Node {
             closing: AtomicBool::new(false),
             closed: Mutex::new(None),
             observers,
-            latency: Latency::default(),
+            latency: LatencySamples::default(),
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: PeerNodes::default(),
@@ -254,7 +254,7 @@ impl Node {
             generations: AtomicU32::new(1),
             living: AtomicUsize::new(0),
             random: AtomicU64::new(seed),
-            outside: Figures::default(),
+            outside: ShardFigures::default(),
         }
     }
 
@@ -696,7 +696,7 @@ impl Node {
         body: Option<Box<dyn AgentBody>>,
     ) {
         let server = self.cluster.as_ref().map(|cluster| cluster.server_of(copy.name));
-        let is_here = server.is_none_or(|server| server == Server::Here);
+        let is_here = server.is_none_or(|server| server == PartitionServer::Here);
         let described = self.with_ams(|ams| ams.describe(copy));
         let (kind, owner) = described.map_or((AgentKind::Native, Symbol::default()), |copy| (copy.kind, copy.owner));
         match body.map(|body| self.admit_copy(original, copy.name, owner, shard, body)) {
@@ -761,7 +761,7 @@ impl Node {
         let server = self.cluster.as_ref().map(|cluster| cluster.server_of(name));
         match server {
             None => false,
-            Some(Server::Nobody | Server::HereSoon) => true,
+            Some(PartitionServer::Nobody | PartitionServer::HereSoon) => true,
             // The agent may be about to be made.
             Some(_) => self.with_ams(|ams| ams.exists(Aid::local(name))),
         }
@@ -790,7 +790,7 @@ impl Node {
     /// Returns the counts of messages sent, handled and dead so far.
     pub fn figures(&self) -> (u64, u64, u64) {
         let all = || self.seats.iter().map(|seat| &*seat.figures).chain([&self.outside]);
-        let sum = |figure: fn(&Figures) -> &AtomicU64| all().map(|f| figure(f).load(Ordering::Relaxed)).sum();
+        let sum = |figure: fn(&ShardFigures) -> &AtomicU64| all().map(|f| figure(f).load(Ordering::Relaxed)).sum();
         (sum(|f| &f.sent), sum(|f| &f.handled), sum(|f| &f.dead))
     }
 

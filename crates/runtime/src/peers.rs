@@ -16,7 +16,7 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{EndReason, Links, Station, Time};
 
 use crate::arrivals::Arrivals;
-use crate::cluster::{Cluster, Server};
+use crate::cluster::{Cluster, PartitionServer};
 use crate::location_claims::LocationClaims;
 use crate::node::Node;
 use crate::shard_command::ShardCommand;
@@ -117,7 +117,7 @@ impl Node {
     }
 
     fn is_served_soon(&self, name: Symbol) -> bool {
-        self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::HereSoon)
+        self.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == PartitionServer::HereSoon)
     }
 
     /// Announces a change to a DF entry of one of this node's agents.
@@ -454,7 +454,7 @@ impl Station for NodeStation {
         let parts = node.cluster.as_ref().map(Cluster::lock);
         node.with_ams(|ams| {
             let served_here =
-                |name| node.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == Server::Here);
+                |name| node.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == PartitionServer::Here);
             let (served, mut agents): (Vec<_>, Vec<_>) = ams.reachable().partition(|(name, _)| served_here(*name));
             // Agents of partitions that change their server are announced by the next one.
             agents.retain(|(name, _)| !node.is_of_cluster(*name));

@@ -25,7 +25,7 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 
 use crate::agent::{Agent, NativeBody};
 use crate::agent_stats::AgentFigures;
-use crate::clock::Clock;
+use crate::clock::PlatformClock;
 use crate::cluster::{AdoptError, Adopted, Cluster, Ended, YieldError};
 use crate::durable::journal_writer::{JournalWriter, Orders};
 use crate::durable::{Entrant, Kept};
@@ -36,7 +36,7 @@ use crate::health::NodeHealth;
 use crate::latency::LatencyWatch;
 use crate::loader::{NoPrograms, ProgramLoader};
 use crate::mobility::HopJob;
-use crate::node::{Introduction, MailboxLimits, Node, Parts};
+use crate::node::{Introduction, MailboxLimits, Node, NodeParts};
 use crate::observers::Observation;
 use crate::operate::OperateError;
 use crate::output::{Console, Output};
@@ -235,14 +235,14 @@ impl PlatformBuilder {
             use std::hash::{BuildHasher, Hasher};
             std::collections::hash_map::RandomState::new().build_hasher().finish()
         });
-        let clock = Clock::Real(Instant::now());
+        let clock = PlatformClock::Real(Instant::now());
         let Self { name, workers, output, loader, kinds, observer, mailbox_limits, .. } = self;
         let (policy, auditor, kept, shared) = (self.policy, self.auditor, self.kept, self.shared);
         let cluster = shared.as_ref().map(|(_, layout)| Cluster::new(Arc::clone(layout)));
         let idle = shared.map(|(journal, layout)| JournalWriter::idle(journal, &layout));
         let (scribe, orders) = idle.or(kept.map(JournalWriter::new)).unzip();
         let guard = Guard::new(policy, auditor);
-        let parts = Parts {
+        let parts = NodeParts {
             name,
             workers,
             clock,

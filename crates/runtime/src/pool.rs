@@ -14,12 +14,12 @@ pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
 /// Thread pool; see the module.
 pub(crate) struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     threads_max: usize,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     waiting: VecDeque<Work>,
     threads: usize,
     /// Wake-up signal of each idle thread; the last one ran last.
@@ -29,7 +29,7 @@ struct State {
 impl Pool {
     /// Creates a pool of so many threads at most.
     pub fn of(threads_max: usize) -> Self {
-        Self { state: Mutex::new(State::default()), threads_max }
+        Self { state: Mutex::new(PoolState::default()), threads_max }
     }
 
     /// Runs work on one of the threads: a new one if all are busy and another is allowed. Of the idle threads, the

@@ -14,7 +14,7 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{Exchange, Host, Shelf, Whereabouts};
 use whimbrel_platform::{AgentBody, Arrival, Time};
 
-use crate::cluster::{Cluster, Server};
+use crate::cluster::{Cluster, PartitionServer};
 use crate::loader::CodeFound;
 use crate::node::{Introduction, Node};
 use crate::services::NodeServices;
@@ -52,7 +52,7 @@ impl Host for NodeHost {
             return if is_session() { Whereabouts::With(node.name_of(there)) } else { Whereabouts::Here };
         }
         match node.cluster.as_ref().map(|cluster| cluster.server_of(name)) {
-            Some(Server::Node(there)) => Whereabouts::Due(node.name_of(there)),
+            Some(PartitionServer::Node(there)) => Whereabouts::Due(node.name_of(there)),
             _ => Whereabouts::Here,
         }
     }
@@ -79,7 +79,8 @@ impl Host for NodeHost {
     }
 
     fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>, is_home: bool) -> Result<Aid, CreateError> {
-        let is_served_here = || self.0.cluster.as_ref().is_none_or(|cluster| cluster.server_of(name) == Server::Here);
+        let is_served_here =
+            || self.0.cluster.as_ref().is_none_or(|cluster| cluster.server_of(name) == PartitionServer::Here);
         self.may_lodge(name)?;
         let who = Introduction::new(name, AgentKind::Session);
         let shard = self.0.random() % self.0.seats.len() as u64;
@@ -102,7 +103,7 @@ impl Host for NodeHost {
     }
 
     fn writes_down(&self, name: Symbol) -> bool {
-        let is_here = |cluster: &Cluster| cluster.server_of(name) == Server::Here;
+        let is_here = |cluster: &Cluster| cluster.server_of(name) == PartitionServer::Here;
         self.0.writes_steps() && self.0.cluster.as_ref().is_none_or(is_here)
     }
 
@@ -203,7 +204,8 @@ impl Host for NodeHost {
 impl Node {
     /// Returns true while recovery may still restore an agent of this name.
     fn is_awaited(&self, name: Symbol) -> bool {
-        let is_passing = |cluster: &Cluster| matches!(cluster.server_of(name), Server::Nobody | Server::HereSoon);
+        let is_passing =
+            |cluster: &Cluster| matches!(cluster.server_of(name), PartitionServer::Nobody | PartitionServer::HereSoon);
         self.scribe.as_ref().is_some_and(|scribe| scribe.awaited.load(Ordering::Acquire))
             || self.cluster.as_ref().is_some_and(is_passing)
     }

@@ -6,11 +6,11 @@ use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::{EndReason, Time};
 
-use crate::advice::Weighing;
+use crate::advice::WeighRequest;
 use crate::agent_stats::AgentStats;
 use crate::cluster::Yielding;
 use crate::durable::journal_writer::Released;
-use crate::mobility::{HopJob, HopOrder, Passage};
+use crate::mobility::{HopJob, HopOrder, ShardBarrier};
 use crate::operate::Operation;
 use crate::sessions::Offered;
 use crate::shard::Slot;
@@ -60,7 +60,7 @@ pub(crate) enum ShardCommand {
     /// Order to agents to stop, in order to continue on another node. The answer names those that have not.
     Yield(Arc<Yielding>, std::sync::mpsc::Sender<Vec<Symbol>>),
     /// A barrier through all shards: parcels before it are taken in, and their results handed over.
-    Cross(Arc<Passage>),
+    Cross(Arc<ShardBarrier>),
     /// A command about an agent's hop to or from another node.
     Hop(Box<HopOrder>),
     /// A request to count messages in mailboxes.
@@ -70,7 +70,7 @@ pub(crate) enum ShardCommand {
     /// A request for statistics of agents.
     AgentStats(AgentStats),
     /// A request for an agent's origin and state.
-    Weigh(Weighing),
+    Weigh(WeighRequest),
 }
 
 impl ShardCommand {

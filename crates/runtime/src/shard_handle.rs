@@ -16,14 +16,14 @@ pub(crate) struct ShardHandle {
     pub inbox: Inbox<ShardCommand, Newcomer>,
     /// Messages in parcels of the inbox that stand for several.
     pub copies: AtomicUsize,
-    pub figures: CachePadded<Figures>,
+    pub figures: CachePadded<ShardFigures>,
     /// The shard's present worker.
-    pub holder: Mutex<Option<Holder>>,
+    pub holder: Mutex<Option<ShardHolder>>,
 }
 
 /// Worker that holds a shard.
 #[derive(Clone)]
-pub(crate) struct Holder {
+pub(crate) struct ShardHolder {
     /// Desk on which the worker leaves the shard during turns.
     pub desk: Arc<Desk<Shard>>,
     pub thread: Thread,
@@ -31,7 +31,7 @@ pub(crate) struct Holder {
 
 impl ShardHandle {
     pub fn new() -> Self {
-        let figures = CachePadded::new(Figures::default());
+        let figures = CachePadded::new(ShardFigures::default());
         Self { inbox: Inbox::new(), copies: AtomicUsize::new(0), figures, holder: Mutex::new(None) }
     }
 
@@ -43,7 +43,7 @@ impl ShardHandle {
 
 /// Figures of a shard, written only by its holder.
 #[derive(Default)]
-pub(crate) struct Figures {
+pub(crate) struct ShardFigures {
     pub sent: AtomicU64,
     pub handled: AtomicU64,
     pub dead: AtomicU64,
@@ -53,15 +53,15 @@ pub(crate) struct Figures {
     pub busy_us: AtomicU64,
     /// Microseconds of late turns after the shard continued without them.
     pub late_us: AtomicU64,
-    /// Start of the present round; [`Figures::IDLE`] if there is none.
+    /// Start of the present round; [`ShardFigures::IDLE`] if there is none.
     pub round_began: AtomicU64,
-    /// Time since which the observed agent waits for its turn; [`Figures::IDLE`] while none is observed.
+    /// Time since which the observed agent waits for its turn; [`ShardFigures::IDLE`] while none is observed.
     pub waits_since: AtomicU64,
     /// Microseconds that the agent observed before it waited.
     pub waited_us: AtomicU64,
 }
 
-impl Figures {
+impl ShardFigures {
     /// Value for "no round in progress".
     pub const IDLE: u64 = u64::MAX;
 

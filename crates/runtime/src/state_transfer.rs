@@ -16,13 +16,13 @@ use crate::sync::{Mutex, locked};
 const LZ4_FACTOR_MAX: usize = 255;
 
 /// State of an agent that is ready to leave.
-pub(crate) struct Packed {
+pub(crate) struct PackedState {
     pub bytes: Vec<u8>,
     /// See [`Offer::unpacked`].
     pub unpacked: u64,
 }
 
-impl Packed {
+impl PackedState {
     /// Packs a state, if that makes it smaller. Modules' states are packed already.
     pub fn of(state: Vec<u8>, origin: &Origin) -> Self {
         let length = state.len();
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn compressible_state_is_packed() {
         let text = b"a plan, and another plan, and another plan. ".repeat(100);
-        assert!(Packed::of(text.clone(), &origin()).bytes.len() < text.len() / 4);
+        assert!(PackedState::of(text.clone(), &origin()).bytes.len() < text.len() / 4);
         let short = text[..HOP_COMPRESSED_FROM_BYTES - 1].to_vec();
-        assert_eq!(Packed::of(short.clone(), &origin()).bytes, short);
+        assert_eq!(PackedState::of(short.clone(), &origin()).bytes, short);
         let mut random = 1_u64;
         let noise: Vec<u8> = (0..4096)
             .map(|_| {
@@ -142,9 +142,9 @@ mod tests {
                 (random >> 56) as u8
             })
             .collect();
-        let Packed { bytes, unpacked } = Packed::of(noise.clone(), &origin());
+        let PackedState { bytes, unpacked } = PackedState::of(noise.clone(), &origin());
         assert_eq!((bytes, unpacked), (noise, 0));
         let module = Origin::Module { path: "m".to_owned(), hash: [0; 32] };
-        assert_eq!(Packed::of(text.clone(), &module).bytes, text);
+        assert_eq!(PackedState::of(text.clone(), &module).bytes, text);
     }
 }

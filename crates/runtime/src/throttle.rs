@@ -17,12 +17,12 @@ use crate::sync::{Mutex, locked};
 
 /// One of the two streams of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stream {
+enum OutputStream {
     Printed,
     Logged,
 }
 
-impl Stream {
+impl OutputStream {
     /// Returns the bytes that a node may write in a second before quotas are checked.
     const fn free_bytes_per_s(self) -> u64 {
         match self {
@@ -56,7 +56,7 @@ impl Stream {
 
 /// Account of what a family of agents wrote.
 #[derive(Clone, Copy, Debug, Default)]
-struct Account {
+struct OutputAccount {
     /// Time that the written bytes take at the family's rate, less the time since then.
     debt: Duration,
     since: Time,
@@ -71,12 +71,12 @@ struct Throttle {
     second: AtomicU64,
     written: AtomicU64,
     /// Accounts of families, by their root.
-    accounts: Mutex<FxHashMap<Symbol, Account>>,
+    accounts: Mutex<FxHashMap<Symbol, OutputAccount>>,
 }
 
 impl Throttle {
     /// Returns true while a node writes so little that quotas are not checked.
-    fn is_free(&self, stream: Stream, bytes: u64, now: Time) -> bool {
+    fn is_free(&self, stream: OutputStream, bytes: u64, now: Time) -> bool {
         let second = now.0 / 1_000_000;
         if self.second.swap(second, Ordering::Relaxed) != second {
             self.written.store(0, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl Throttle {
     }
 
     /// Charges a line to a family, or counts it as left out; true if it may be written.
-    fn admit(&self, stream: Stream, root: Symbol, bytes: u64, bytes_per_s: u64, now: Time) -> bool {
+    fn admit(&self, stream: OutputStream, root: Symbol, bytes: u64, bytes_per_s: u64, now: Time) -> bool {
         let mut accounts = locked(&self.accounts);
         let account = accounts.entry(root).or_default();
         account.debt = account.debt.saturating_sub(now - account.since);
@@ -116,10 +116,10 @@ pub(crate) struct Throttles {
 }
 
 impl Throttles {
-    const fn of(&self, stream: Stream) -> &Throttle {
+    const fn of(&self, stream: OutputStream) -> &Throttle {
         match stream {
-            Stream::Printed => &self.printed,
-            Stream::Logged => &self.logged,
+            OutputStream::Printed => &self.printed,
+            OutputStream::Logged => &self.logged,
         }
     }
 }
@@ -127,21 +127,21 @@ impl Throttles {
 impl Node {
     /// Prints a line of an agent.
     pub fn print(&self, agent: Aid, text: &str) {
-        if self.may_write(Stream::Printed, agent, text) {
+        if self.may_write(OutputStream::Printed, agent, text) {
             self.output.print(agent, text);
         }
     }
 
     /// Prints a part of a line of an agent.
     pub fn print_bare(&self, agent: Aid, text: &str) {
-        if self.may_write(Stream::Printed, agent, text) {
+        if self.may_write(OutputStream::Printed, agent, text) {
             self.output.print_bare(agent, text);
         }
     }
 
     /// Logs a line of an agent. Levels below [`LogLevel::Notice`] are not throttled: operators do not see them.
     pub fn log(&self, agent: Aid, level: LogLevel, text: &str) {
-        if level < LogLevel::Notice || self.may_write(Stream::Logged, agent, text) {
+        if level < LogLevel::Notice || self.may_write(OutputStream::Logged, agent, text) {
             self.output.log(agent, level, text);
         }
     }
@@ -149,7 +149,7 @@ impl Node {
     /// Reports how many lines of each family were left out.
     pub fn report_left_out(&self) {
         let now = self.now();
-        for stream in [Stream::Printed, Stream::Logged] {
+        for stream in [OutputStream::Printed, OutputStream::Logged] {
             for (root, count) in self.throttles.of(stream).take_left_out(now) {
                 let lines = if count == 1 { "line" } else { "lines" };
                 let text = format!(
@@ -162,22 +162,22 @@ impl Node {
         }
     }
 
-    fn may_write(&self, stream: Stream, agent: Aid, text: &str) -> bool {
+    fn may_write(&self, stream: OutputStream, agent: Aid, text: &str) -> bool {
         let (bytes, now) = (text.len() as u64 + LINE_BYTES, self.now());
         self.throttles.of(stream).is_free(stream, bytes, now) || self.may_write_much(stream, agent, bytes, now)
     }
 
     #[cold]
     #[inline(never)]
-    fn may_write_much(&self, stream: Stream, agent: Aid, bytes: u64, now: Time) -> bool {
-        if stream == Stream::Printed && !self.guard.policy.limits_printing() {
+    fn may_write_much(&self, stream: OutputStream, agent: Aid, bytes: u64, now: Time) -> bool {
+        if stream == OutputStream::Printed && !self.guard.policy.limits_printing() {
             return true;
         }
         let root = self.with_ams(|ams| ams.root_of(agent.name));
         let terms = self.guard.policy.output_terms(root, self.called());
         let bytes_per_s = match stream {
-            Stream::Printed => terms.printed,
-            Stream::Logged => Some(terms.logged),
+            OutputStream::Printed => terms.printed,
+            OutputStream::Logged => Some(terms.logged),
         };
         bytes_per_s.is_none_or(|rate| self.throttles.of(stream).admit(stream, root, bytes, rate, now))
     }
@@ -192,7 +192,7 @@ mod tests {
 
     /// Lines of 100 bytes that a family writes at once.
     fn written(throttle: &Throttle, root: &str, now: Time) -> u64 {
-        let admitted = |_: &u64| throttle.admit(Stream::Logged, root.into(), LINE, 1_000, now);
+        let admitted = |_: &u64| throttle.admit(OutputStream::Logged, root.into(), LINE, 1_000, now);
         (0..10_000).filter(admitted).count() as u64
     }
 
@@ -201,7 +201,7 @@ mod tests {
         let (throttle, now) = (Throttle::default(), Time::ZERO + SECOND * 1_000);
         let burst = LOGGED_BURST_S * 1_000 / LINE;
         assert_eq!(written(&throttle, "loud", now), burst);
-        assert!(throttle.admit(Stream::Logged, "other".into(), LINE, 1_000, now));
+        assert!(throttle.admit(OutputStream::Logged, "other".into(), LINE, 1_000, now));
         assert_eq!(throttle.take_left_out(now), [("loud".into(), 10_000 - burst)]);
         assert_eq!(throttle.take_left_out(now), []);
     }
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn node_that_writes_little_asks_nobody() {
         let (throttle, now) = (Throttle::default(), Time::ZERO + SECOND);
-        assert!(throttle.is_free(Stream::Logged, LOGGED_FREE_BYTES_PER_S, now));
-        assert!(!throttle.is_free(Stream::Logged, 1, now));
-        assert!(throttle.is_free(Stream::Logged, 1, now + SECOND));
+        assert!(throttle.is_free(OutputStream::Logged, LOGGED_FREE_BYTES_PER_S, now));
+        assert!(!throttle.is_free(OutputStream::Logged, 1, now));
+        assert!(throttle.is_free(OutputStream::Logged, 1, now + SECOND));
     }
 }

@@ -15,12 +15,12 @@ use crate::shard::{Doom, Slot};
 /// Late turn that is over: the shard continued without waiting for it.
 pub(crate) struct LateTurn {
     pub slot: Box<Slot>,
-    pub outcome: Outcome,
+    pub outcome: TurnOutcome,
     pub sent: Outbox,
 }
 
 /// Result of a turn: [`Next`] in two registers, since every turn returns one.
-pub(crate) enum Outcome {
+pub(crate) enum TurnOutcome {
     Wait,
     WaitUntil(Time),
     Refuse(Time),
@@ -35,7 +35,7 @@ pub(crate) enum Outcome {
     Renewed(Box<Box<Slot>>),
 }
 
-impl From<Next> for Outcome {
+impl From<Next> for TurnOutcome {
     #[inline(never)]
     fn from(next: Next) -> Self {
         match next {
@@ -54,7 +54,7 @@ impl From<Next> for Outcome {
 impl Slot {
     /// Gives the agent a turn, the last one if it is to end. A panic ends the agent, not the worker.
     #[inline]
-    pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
+    pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> TurnOutcome {
         if self.unwritten.is_some() {
             return self.have_turn_backstage(now, outbox, services);
         }
@@ -64,7 +64,7 @@ impl Slot {
     /// Gives a durable agent a turn, and withholds its effects until they are persisted.
     #[cold]
     #[inline(never)]
-    fn have_turn_backstage(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
+    fn have_turn_backstage(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> TurnOutcome {
         let (outcome, effects) = withheld_effects::during(|| self.have_turn_at_once(now, outbox, services));
         if let Some(unwritten) = &mut self.unwritten {
             unwritten.effects.extend(effects);
@@ -73,17 +73,17 @@ impl Slot {
     }
 
     #[inline]
-    fn have_turn_at_once(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> Outcome {
+    fn have_turn_at_once(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> TurnOutcome {
         let Self { name, body, mailbox, doom, .. } = self;
         let turn = Turn { aid: Aid::local(*name), now, mailbox, outbox, budget: TURN_STEPS, services };
-        let mut call = Call { body, turn, outcome: Outcome::Wait };
+        let mut call = Call { body, turn, outcome: TurnOutcome::Wait };
         if let Some(doom) = doom.take() {
             return call.stop(*doom);
         }
         // All is in one place, so that the caught closure is one pointer and nothing is copied.
         match catch_unwind(AssertUnwindSafe(|| call.run())) {
             Ok(()) => call.outcome,
-            Err(panic) => Outcome::End(Box::new(EndReason::Failed(panic_text(&*panic)))),
+            Err(panic) => TurnOutcome::End(Box::new(EndReason::Failed(panic_text(&*panic)))),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Slot {
 struct Call<'a> {
     body: &'a mut dyn AgentBody,
     turn: Turn<'a>,
-    outcome: Outcome,
+    outcome: TurnOutcome,
 }
 
 impl Call<'_> {
@@ -107,7 +107,7 @@ impl Call<'_> {
 
     /// Restores an agent that had left memory. If that fails, it is left as it is, and its messages wait.
     #[cold]
-    fn activate(&mut self) -> Outcome {
+    fn activate(&mut self) -> TurnOutcome {
         let body = match (self.body.activate(), self.body.origin()) {
             (Ok(body), _) => body,
             (Err(why), origin) => {
@@ -116,11 +116,11 @@ impl Call<'_> {
                 Box::new(Unserved(origin))
             }
         };
-        Outcome::Renewed(Box::new(Box::new(Slot::new(body))))
+        TurnOutcome::Renewed(Box::new(Box::new(Slot::new(body))))
     }
 
     #[cold]
-    fn stop(&mut self, doom: Doom) -> Outcome {
+    fn stop(&mut self, doom: Doom) -> TurnOutcome {
         // The agent is over, whether it stops well or not.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             if matches!(doom, Doom::End(EndReason::Expired)) {
@@ -129,8 +129,8 @@ impl Call<'_> {
             self.body.stopping(&mut self.turn);
         }));
         match doom {
-            Doom::End(reason) => Outcome::Ended(Box::new(reason)),
-            Doom::Renew(new) => Outcome::Renewed(Box::new(new)),
+            Doom::End(reason) => TurnOutcome::Ended(Box::new(reason)),
+            Doom::Renew(new) => TurnOutcome::Renewed(Box::new(new)),
         }
     }
 }

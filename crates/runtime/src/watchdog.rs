@@ -16,7 +16,7 @@ use whimbrel_platform::services::LogLevel;
 use crate::cpu::Sight;
 use crate::node::Node;
 use crate::shard::Shard;
-use crate::shard_handle::{Holder, ShardHandle};
+use crate::shard_handle::{ShardHandle, ShardHolder};
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
@@ -38,7 +38,7 @@ const WARN_RAN: Duration = Duration::from_millis(500);
 
 /// Watchdog's view of a shard.
 #[derive(Default)]
-struct Watched {
+struct WatchedShard {
     /// Turn that was in progress at the last check.
     turn: Option<u64>,
     /// Activity of the worker when that turn was seen the second time.
@@ -52,14 +52,14 @@ struct LongTurn {
     /// `since` by the node's clock.
     since_time: Time,
     ran: Duration,
-    holder: Holder,
+    holder: ShardHolder,
     warned: bool,
 }
 
 /// Watches the shards until the platform closes.
 #[allow(clippy::vec_box, reason = "a worker takes its shard in a box")]
 pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
-    let mut watched: Vec<Watched> = node.seats.iter().map(|_| Watched::default()).collect();
+    let mut watched: Vec<WatchedShard> = node.seats.iter().map(|_| WatchedShard::default()).collect();
     let mut long_turns: Vec<LongTurn> = Vec::new();
     let (mut told_at, mut told) = (Instant::now(), 0);
     let mut alert_until = Instant::now();
@@ -97,9 +97,9 @@ pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
     }
 }
 
-impl Watched {
+impl WatchedShard {
     /// Takes the shard from its worker if a turn holds it up.
-    fn relieve(&mut self, seat: &ShardHandle) -> Option<(Box<Shard>, Holder)> {
+    fn relieve(&mut self, seat: &ShardHandle) -> Option<(Box<Shard>, ShardHolder)> {
         let holder = locked(&seat.holder).clone()?;
         let turn = holder.desk.turn();
         if std::mem::replace(&mut self.turn, turn) != turn || turn.is_none() {
@@ -184,7 +184,7 @@ mod tests {
 
     /// Returns the watchdog's decision at each check.
     fn decisions(sights: &[Option<Sight>]) -> Vec<bool> {
-        let mut watched = Watched::default();
+        let mut watched = WatchedShard::default();
         sights.iter().map(|sight| watched.holds_up(*sight)).collect()
     }
 

@@ -14,7 +14,7 @@ use crate::node::Node;
 use crate::services::NodeServices;
 use crate::shard::Shard;
 use crate::shard_command::ShardCommand;
-use crate::shard_handle::{Holder, ShardHandle};
+use crate::shard_handle::{ShardHandle, ShardHolder};
 use crate::sync::locked;
 use crate::turn::LateTurn;
 
@@ -59,7 +59,7 @@ impl Worker {
         let mut lease = Lease::new(shard);
         if let Some(seat) = node.seat(index) {
             let desk = Arc::clone(lease.desk());
-            *locked(&seat.holder) = Some(Holder { desk, thread: Thread::current() });
+            *locked(&seat.holder) = Some(ShardHolder { desk, thread: Thread::current() });
         }
         let services = NodeServices { node: Arc::clone(&node), shard: index, in_turn: true };
         let mut worker = Self {

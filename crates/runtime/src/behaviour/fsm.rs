@@ -19,13 +19,13 @@ use crate::context::Context;
 /// ```
 #[derive(Default)]
 pub struct Fsm {
-    states: Vec<State>,
+    states: Vec<FsmState>,
     transitions: Vec<Transition>,
     /// Index of the current state; starts with the first.
     at: usize,
 }
 
-struct State {
+struct FsmState {
     name: &'static str,
     behaviour: Box<dyn Behaviour>,
     last: bool,
@@ -71,7 +71,7 @@ impl Fsm {
     }
 
     fn add(mut self, name: &'static str, behaviour: Box<dyn Behaviour>, last: bool) -> Self {
-        self.states.push(State { name, behaviour, last });
+        self.states.push(FsmState { name, behaviour, last });
         self
     }
 

@@ -21,13 +21,13 @@ pub(crate) struct Schedule {
     /// Ready behaviours with a long task.
     long: VecDeque<Box<dyn Behaviour>>,
     /// Behaviours that wait for a message, a time, or both.
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingBehaviour>,
     quick_steps: u32,
     /// Number of arrivals of messages seen so far.
     arrivals: u32,
 }
 
-struct Waiting {
+struct WaitingBehaviour {
     behaviour: Box<dyn Behaviour>,
     for_message: bool,
     until: Time,
@@ -99,7 +99,7 @@ impl Schedule {
         if self.waiting.is_empty() {
             return;
         }
-        let due = |waiting: &mut Waiting| waiting.until <= now || (came && waiting.for_message);
+        let due = |waiting: &mut WaitingBehaviour| waiting.until <= now || (came && waiting.for_message);
         let woken = self.waiting.extract_if(.., due);
         self.quick.extend(woken.map(|waiting| waiting.behaviour));
     }
@@ -128,7 +128,7 @@ impl Schedule {
     }
 
     fn wait(&mut self, behaviour: Box<dyn Behaviour>, for_message: bool, until: Time) -> Progress {
-        self.waiting.push(Waiting { behaviour, for_message, until });
+        self.waiting.push(WaitingBehaviour { behaviour, for_message, until });
         Progress::Paused
     }
 

@@ -11,9 +11,9 @@ use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::hear::serves;
-use super::{Cluster, Server};
+use super::{Cluster, PartitionServer};
 use crate::durable::journal_writer::{JournalWriter, Takeover};
-use crate::durable::{Entrant, RecoverError, Recovered, recover_some, volatile};
+use crate::durable::{Entrant, RecoverError, RecoveredAgents, recover_some, volatile};
 use crate::durable_agent::Founder;
 use crate::node::{Node, assign_name};
 use crate::shard_command::{Change, Newcomer, ShardCommand};
@@ -107,7 +107,7 @@ impl Node {
         terms.retain(|(partition, _)| !failed.contains_key(partition));
         founders.retain(|founder| !failed.contains_key(&cluster.partition_of(founder.name)));
         cluster.note_founders(founders.iter().map(|founder| founder.name));
-        let Recovered { books, letters, sizes, .. } = read;
+        let RecoveredAgents { books, letters, sizes, .. } = read;
         let (kept, messages) = (resumed.len(), letters.len());
         let (ended, standings) = (books.ended().collect(), std::mem::take(&mut resumed.standings));
         let agents = resumed.among(founders, &ended);
@@ -120,20 +120,20 @@ impl Node {
     fn announce(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
         let mut parts = cluster.lock();
         for &(partition, _) in partitions {
-            if let Server::Node(before) = cluster.server(partition) {
+            if let PartitionServer::Node(before) = cluster.server(partition) {
                 self.forsake(cluster, &mut parts, &[partition], before);
             }
             if let Some(part) = parts.part(partition) {
                 part.coming = None;
             }
-            cluster.set(partition, Server::HereSoon);
+            cluster.set(partition, PartitionServer::HereSoon);
         }
     }
 
     /// Withdraws the announcement of partitions that this node cannot serve.
     fn renounce(&self, cluster: &Cluster, partitions: impl Iterator<Item = Partition>) {
         let _parts = cluster.lock();
-        partitions.for_each(|partition| cluster.set(partition, Server::Nobody));
+        partitions.for_each(|partition| cluster.set(partition, PartitionServer::Nobody));
     }
 
     /// Opens partitions on this node. Restores their agents, replays the messages that they may have missed, then
@@ -184,7 +184,7 @@ impl Node {
         }
         for &(partition, epoch) in partitions {
             parts.servers.serve(partition, epoch);
-            cluster.set(partition, Server::Here);
+            cluster.set(partition, PartitionServer::Here);
         }
         self.tell_served(cluster, partitions);
         self.have_sent(away);

@@ -14,7 +14,7 @@ use whimbrel_platform::route::{Route, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
-use super::{Cluster, Server};
+use super::{Cluster, PartitionServer};
 use crate::durable::{Effect, Unwritten, withheld_effects};
 use crate::node::{Introduction, Node, assign_name};
 use crate::shard::Slot;
@@ -80,7 +80,7 @@ impl Node {
                 // Under this lock the partition cannot pass to another node: a durable agent begins only where its
                 // partition is served.
                 let _parts = cluster.lock();
-                if cluster.server_of(name) == Server::Here {
+                if cluster.server_of(name) == PartitionServer::Here {
                     return self.create_here(shard, who, |_| Ok(Box::new(Slot::new(body))));
                 }
             }
@@ -115,7 +115,7 @@ impl Node {
     fn home_of(&self, cluster: &Cluster, who: &Introduction, origin: &Origin, body: &mut dyn AgentBody) -> Home {
         let NewAgent { name, kind, owner, root, .. } = who.entry();
         let mut state = Vec::new();
-        if cluster.server_of(name) == Server::Here {
+        if cluster.server_of(name) == PartitionServer::Here {
             return Home::Here;
         }
         if !body.save_whole(self.now(), &mut state) {
@@ -138,7 +138,7 @@ impl Node {
         let Some(cluster) = &self.cluster else { return Err(CreateError::NameTaken(who.name)) };
         let (new, now) = (who.entry(), self.now());
         let _parts = cluster.lock();
-        let there = if let Server::Node(node) = cluster.server_of(new.name) { Some(node) } else { None };
+        let there = if let PartitionServer::Node(node) = cluster.server_of(new.name) { Some(node) } else { None };
         let due = self.with_ams(|ams| {
             self.check_creator(who)?;
             ams.handle_awaited(new, there, now, who.is_paid)?;
@@ -156,7 +156,7 @@ impl Node {
         if !is_creation(&envelope.body) {
             return Err(envelope);
         }
-        if cluster.server_of(name) != Server::Here {
+        if cluster.server_of(name) != PartitionServer::Here {
             // No node served the agent's partition when its creator learnt its name.
             self.direct_to_server(name);
             return Err(envelope);
@@ -180,7 +180,7 @@ impl Node {
             MessageBody::Numbered(numbered) => Some(Ticket::of(numbered)),
             _ => None,
         };
-        scribe.create(Created { name, generation, creator: envelope.body.sender, ticket, creation });
+        scribe.create(CreatedAgent { name, generation, creator: envelope.body.sender, ticket, creation });
         Ok(())
     }
 
@@ -203,7 +203,7 @@ impl Node {
     fn direct_to_server(&self, name: Symbol) {
         let Some(cluster) = &self.cluster else { return };
         let parts = cluster.lock();
-        if let Server::Node(node) = cluster.server_of(name) {
+        if let PartitionServer::Node(node) = cluster.server_of(name) {
             let entered = self.with_ams(|ams| {
                 let kind = ams.kind_anywhere(Aid::local(name)).unwrap_or(AgentKind::Native);
                 self.enter_elsewhere(ams, &name.into(), node, kind, true)
@@ -214,8 +214,8 @@ impl Node {
     }
 
     /// Makes an agent that was created on another node, unless the message that creates it was handled before.
-    pub fn make_created(&self, created: Created, is_new: bool) {
-        let Created { name, generation, creator, ticket, creation } = created;
+    pub fn make_created(&self, created: CreatedAgent, is_new: bool) {
+        let CreatedAgent { name, generation, creator, ticket, creation } = created;
         let Creation { kind, owner, root, origin, state } = creation;
         let restored = is_new.then(|| self.restore(name, &origin, &[State::Whole(state)], self.now()));
         match restored {
@@ -250,7 +250,7 @@ impl Node {
 }
 
 /// Agent that this node is about to make.
-pub(crate) struct Created {
+pub(crate) struct CreatedAgent {
     pub name: Symbol,
     generation: u32,
     creator: Aid,

@@ -11,7 +11,7 @@ use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Epoch, Partition};
 
-use super::{Cluster, Coming, Part, Parts, Server};
+use super::{Cluster, Coming, PartitionServer, PartitionState, PartitionStates};
 use crate::node::Node;
 use crate::peers::named;
 use crate::shard_command::ShardCommand;
@@ -61,7 +61,14 @@ impl Node {
     }
 
     /// Notes that a partition has another server, or that its server announced itself again.
-    fn expect_server(&self, cluster: &Cluster, parts: &mut Parts, partition: Partition, epoch: Epoch, from: NodeId) {
+    fn expect_server(
+        &self,
+        cluster: &Cluster,
+        parts: &mut PartitionStates,
+        partition: Partition,
+        epoch: Epoch,
+        from: NodeId,
+    ) {
         let coming = parts.part(partition).and_then(|part| part.coming.as_ref());
         if coming.is_some_and(|coming| coming.node == from && coming.epoch == epoch) {
             // The announcement continues: it names more agents of a server that is already known.
@@ -69,13 +76,13 @@ impl Node {
         }
         // This node learns from the journal, not from here, that it was deposed.
         if parts.servers.hear_serves(from, partition, epoch) != Heard::News
-            || cluster.server(partition) == Server::HereSoon
+            || cluster.server(partition) == PartitionServer::HereSoon
         {
             return;
         }
         match cluster.server(partition) {
-            Server::Node(before) if before != from => self.forsake(cluster, parts, &[partition], before),
-            _ => cluster.set(partition, Server::Nobody),
+            PartitionServer::Node(before) if before != from => self.forsake(cluster, parts, &[partition], before),
+            _ => cluster.set(partition, PartitionServer::Nobody),
         }
         if let Some(part) = parts.part(partition) {
             part.coming = Some(Coming { node: from, epoch, agents: Vec::new() });
@@ -132,7 +139,7 @@ impl Node {
         for &(index, epoch) in open {
             let Some(part) = parts.part(Partition(index)) else { continue };
             if part.coming.as_ref().is_some_and(|coming| coming.node == to && coming.epoch == Epoch(epoch)) {
-                let Part { coming: Some(coming), waiting, .. } = part else { continue };
+                let PartitionState { coming: Some(coming), waiting, .. } = part else { continue };
                 let created = waiting.iter().filter(|envelope| is_creation(&envelope.body));
                 left_out += created.filter(|envelope| !self.note_creation(coming, envelope.to.name, to)).count();
                 let there = |envelope: &Envelope| self.with_ams(|ams| ams.node_of(envelope.to.name)) == Some(to);
@@ -153,7 +160,7 @@ impl Node {
         batch.is_empty()
     }
 
-    fn open_one(&self, cluster: &Cluster, parts: &mut Parts, to: NodeId, partition: Partition, epoch: Epoch) {
+    fn open_one(&self, cluster: &Cluster, parts: &mut PartitionStates, to: NodeId, partition: Partition, epoch: Epoch) {
         let is_it = |coming: &mut Coming| coming.node == to && coming.epoch == epoch;
         let Some(part) = parts.part(partition) else { return };
         let Some(coming) = part.coming.take_if(is_it) else { return };
@@ -162,7 +169,7 @@ impl Node {
             let there = coming.agents.iter().filter(|name| ams.node_of(*name) == Some(to));
             there.for_each(|name| self.routes.set(name, Route::node(to)));
         });
-        cluster.set(partition, Server::Node(to));
+        cluster.set(partition, PartitionServer::Node(to));
     }
 
     /// Notes that agents which one of these messages creates live on that node for all messages behind it.
@@ -225,7 +232,7 @@ impl Node {
                     let partitions = vec![(partition.0, epoch.0)];
                     links.tell(node, News::Serves { partitions, agents: Vec::new(), more: false });
                 }
-                None if cluster.server(theirs) == Server::Here && parts.asked_here.insert(partition) => {
+                None if cluster.server(theirs) == PartitionServer::Here && parts.asked_here.insert(partition) => {
                     asked.push(sender);
                     scribe.say_again_here(partition);
                 }
@@ -245,7 +252,7 @@ impl Node {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
         parts.asked_here.remove(&partition);
-        if cluster.server(partition) == Server::Here {
+        if cluster.server(partition) == PartitionServer::Here {
             let letters = letters(cluster.begin_telling());
             self.count_posted(letters.len() as u64);
             self.have_sent(letters);
@@ -286,7 +293,7 @@ impl Node {
     /// partition. The refusal is recorded there, so the message does not arrive later.
     pub fn refuses_for(&self, envelope: &Envelope) -> Option<NodeId> {
         match self.cluster.as_ref()?.server_of(envelope.to.name) {
-            Server::Node(node) if is_numbered(envelope) => Some(node),
+            PartitionServer::Node(node) if is_numbered(envelope) => Some(node),
             _ => None,
         }
     }
@@ -309,10 +316,10 @@ impl Node {
         let mut parts = cluster.lock();
         for partition in partitions.iter().copied().map(Partition) {
             let Some(part) = parts.part(partition) else { continue };
-            if cluster.server(partition) == Server::Node(from) || part.is_coming_from(from) {
+            if cluster.server(partition) == PartitionServer::Node(from) || part.is_coming_from(from) {
                 part.before = Some(from);
                 part.coming = None;
-                cluster.set(partition, Server::Nobody);
+                cluster.set(partition, PartitionServer::Nobody);
             }
         }
         // Agents that another node has announced as its own meanwhile live there.
@@ -327,7 +334,7 @@ impl Node {
     }
 
     /// Returns the announcement for a new peer of the partitions that this node serves, and of their agents.
-    pub fn served(&self, parts: &Parts, agents: &[(Symbol, AgentKind)]) -> Vec<News> {
+    pub fn served(&self, parts: &PartitionStates, agents: &[(Symbol, AgentKind)]) -> Vec<News> {
         serves(&parts.served(), agents)
     }
 }

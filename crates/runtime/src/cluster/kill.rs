@@ -9,7 +9,7 @@ use whimbrel_platform::limits::{BULK_AT_ONCE, BULK_EVERY_US};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Place};
 
-use super::{Part, Server};
+use super::{PartitionServer, PartitionState};
 use crate::node::Node;
 
 /// Pause between two checks whether the ends of agents are persisted.
@@ -142,7 +142,7 @@ impl Node {
     fn kill_later(&self, name: Symbol) -> bool {
         let Some(cluster) = &self.cluster else { return false };
         let mut parts = cluster.lock();
-        let is_unserved = matches!(cluster.server_of(name), Server::Nobody | Server::HereSoon);
+        let is_unserved = matches!(cluster.server_of(name), PartitionServer::Nobody | PartitionServer::HereSoon);
         let part = parts.part(cluster.partition_of(name)).filter(|_| is_unserved);
         part.is_some_and(|part| {
             part.doomed.insert(name);
@@ -151,7 +151,7 @@ impl Node {
     }
 
     /// Tells the new server of a partition which of its agents are to end. The caller holds the lock.
-    pub(super) fn kill_there(&self, part: &mut Part, to: NodeId) {
+    pub(super) fn kill_there(&self, part: &mut PartitionState, to: NodeId) {
         let Some(links) = self.linked.links() else { return };
         part.doomed.drain().for_each(|name| links.tell(to, News::Kill(name)));
     }

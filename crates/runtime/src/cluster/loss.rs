@@ -6,7 +6,7 @@ use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 
 use super::hear::is_numbered;
-use super::{Cluster, Part, Parts, Server};
+use super::{Cluster, PartitionServer, PartitionState, PartitionStates};
 use crate::node::Node;
 
 impl Node {
@@ -23,8 +23,8 @@ impl Node {
         parts.servers.unlinked(lost);
         parts.tellings.retain(|(node, _), _| *node != lost);
         parts.asked.retain(|(node, _)| *node != lost);
-        let served = |(partition, part): (Partition, &mut Part)| {
-            let is_server = cluster.server(partition) == Server::Node(lost) || part.is_coming_from(lost);
+        let served = |(partition, part): (Partition, &mut PartitionState)| {
+            let is_server = cluster.server(partition) == PartitionServer::Node(lost) || part.is_coming_from(lost);
             is_server.then_some(partition)
         };
         let served: Vec<Partition> = parts.all().filter_map(served).collect();
@@ -38,9 +38,15 @@ impl Node {
     }
 
     /// Removes the server of partitions. Their agents are absent, and messages to them wait.
-    pub(super) fn forsake(&self, cluster: &Cluster, parts: &mut Parts, partitions: &[Partition], server: NodeId) {
+    pub(super) fn forsake(
+        &self,
+        cluster: &Cluster,
+        parts: &mut PartitionStates,
+        partitions: &[Partition],
+        server: NodeId,
+    ) {
         for &partition in partitions {
-            cluster.set(partition, Server::Nobody);
+            cluster.set(partition, PartitionServer::Nobody);
             if let Some(part) = parts.part(partition) {
                 part.before = Some(server);
                 part.coming = None;

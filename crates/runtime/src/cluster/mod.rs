@@ -27,7 +27,7 @@ use whimbrel_platform::route::{NodeId, RouteTable};
 use whimbrel_platform::store::{Epoch, Partition};
 
 pub use self::adopt::{AdoptError, Adopted, NotAdopted};
-pub(crate) use self::create::Created;
+pub(crate) use self::create::CreatedAgent;
 pub use self::kill::Ended;
 pub use self::yields::YieldError;
 pub(crate) use self::yields::Yielding;
@@ -38,7 +38,7 @@ use crate::sync::{Arc, Mutex, MutexGuard, locked};
 
 /// Destination of messages to the agents of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Server {
+pub(crate) enum PartitionServer {
     /// No node serves the partition; messages wait.
     Nobody,
     /// This node serves the partition as soon as its agents are restored; messages wait.
@@ -50,7 +50,7 @@ pub(crate) enum Server {
 }
 
 /// Outcome of offering a message without a route to the cluster.
-pub(crate) enum Waiting {
+pub(crate) enum WaitOutcome {
     /// The message waits here.
     Here,
     /// The message waits in its sender's ledger, and is repeated from there.
@@ -71,7 +71,7 @@ pub(crate) struct Cluster {
     work_us: Box<[AtomicU64]>,
     /// Number of replay rounds so far.
     tellings: AtomicU64,
-    parts: Mutex<Parts>,
+    parts: Mutex<PartitionStates>,
     /// Founders: the agents that the society begins with.
     founders: Mutex<FxHashSet<Symbol>>,
     /// Port that moves partitions to other nodes.
@@ -79,7 +79,7 @@ pub(crate) struct Cluster {
 }
 
 /// State of all partitions.
-pub(crate) struct Parts {
+pub(crate) struct PartitionStates {
     /// Announced servers by partition, from which this node decides whose messages to take.
     pub servers: Servers<NodeId>,
     /// Latest replay round of a node for a partition. Messages of an earlier round are ignored.
@@ -88,12 +88,12 @@ pub(crate) struct Parts {
     asked: FxHashSet<(NodeId, Partition)>,
     /// Partitions for which this node is about to repeat its own messages.
     asked_here: FxHashSet<Partition>,
-    each: Box<[Part]>,
+    each: Box<[PartitionState]>,
 }
 
 /// State of one partition beside its server.
 #[derive(Default)]
-pub(crate) struct Part {
+pub(crate) struct PartitionState {
     /// Messages that wait for a server, in order of arrival. Numbered messages do not wait here: their senders repeat
     /// them.
     waiting: Vec<Envelope>,
@@ -113,7 +113,7 @@ struct Coming {
     agents: Vec<Name>,
 }
 
-impl Server {
+impl PartitionServer {
     fn packed(self) -> u64 {
         match self {
             Self::Nobody => 0,
@@ -137,14 +137,14 @@ impl Cluster {
     /// Creates the state of a node that serves nothing, for agents in these partitions.
     pub fn new(layout: Arc<Layout>) -> Self {
         let partitions = layout.partitions();
-        let line = |_| AtomicU64::new(Server::Nobody.packed());
-        let each = (0..partitions).map(|_| Part::default()).collect();
+        let line = |_| AtomicU64::new(PartitionServer::Nobody.packed());
+        let each = (0..partitions).map(|_| PartitionState::default()).collect();
         Self {
             layout,
             lines: (0..partitions).map(line).collect(),
             work_us: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
             tellings: AtomicU64::new(0),
-            parts: Mutex::new(Parts {
+            parts: Mutex::new(PartitionStates {
                 servers: Servers::new(partitions),
                 tellings: FxHashMap::default(),
                 asked: FxHashSet::default(),
@@ -167,27 +167,28 @@ impl Cluster {
     }
 
     /// Returns the destination of messages to the agents of a partition.
-    pub fn server(&self, partition: Partition) -> Server {
+    pub fn server(&self, partition: Partition) -> PartitionServer {
         let line = self.lines.get(usize::from(partition.0));
-        line.map_or(Server::Nobody, |server| Server::unpacked(server.load(Ordering::Acquire)))
+        line.map_or(PartitionServer::Nobody, |server| PartitionServer::unpacked(server.load(Ordering::Acquire)))
     }
 
     /// Returns the destination of messages to an agent, if it is durable.
-    pub fn server_of(&self, agent: Symbol) -> Server {
+    pub fn server_of(&self, agent: Symbol) -> PartitionServer {
         self.server(self.partition_of(agent))
     }
 
     /// Returns true if an agent on this other node may be durable, because durable agents live where their partition
     /// is served. True for every durable agent there: it has a route to a node only while that node serves its
     /// partition, or is about to receive its replay.
-    pub fn may_live_on(&self, parts: &Parts, agent: Symbol, node: NodeId) -> bool {
+    pub fn may_live_on(&self, parts: &PartitionStates, agent: Symbol, node: NodeId) -> bool {
         let partition = self.partition_of(agent);
-        let comes = |part: &Part| part.is_coming_from(node);
-        self.server(partition) == Server::Node(node) || parts.each.get(usize::from(partition.0)).is_some_and(comes)
+        let comes = |part: &PartitionState| part.is_coming_from(node);
+        self.server(partition) == PartitionServer::Node(node)
+            || parts.each.get(usize::from(partition.0)).is_some_and(comes)
     }
 
     /// Sets the destination of messages to a partition. The caller holds the lock.
-    fn set(&self, partition: Partition, server: Server) {
+    fn set(&self, partition: Partition, server: PartitionServer) {
         if let Some(line) = self.lines.get(usize::from(partition.0)) {
             line.store(server.packed(), Ordering::Release);
         }
@@ -218,20 +219,20 @@ impl Cluster {
     }
 
     /// Makes a message wait until some node serves its receiver's partition.
-    pub fn wait(&self, envelope: Envelope, routes: &RouteTable) -> Waiting {
+    pub fn wait(&self, envelope: Envelope, routes: &RouteTable) -> WaitOutcome {
         let mut parts = self.lock();
         let partition = self.partition_of(envelope.to.name);
-        let is_served = !matches!(self.server(partition), Server::Nobody | Server::HereSoon);
+        let is_served = !matches!(self.server(partition), PartitionServer::Nobody | PartitionServer::HereSoon);
         if is_served || !routes.look_up(envelope.to.name).is_unknown() {
-            return Waiting::No(envelope);
+            return WaitOutcome::No(envelope);
         }
         match parts.part(partition) {
-            None => Waiting::No(envelope),
-            Some(_) if matches!(envelope.body, MessageBody::Numbered(_)) => Waiting::InTheBooks,
-            Some(part) if part.waiting.len() >= UNSERVED_MESSAGES_MAX => Waiting::TooMany(envelope),
+            None => WaitOutcome::No(envelope),
+            Some(_) if matches!(envelope.body, MessageBody::Numbered(_)) => WaitOutcome::InTheBooks,
+            Some(part) if part.waiting.len() >= UNSERVED_MESSAGES_MAX => WaitOutcome::TooMany(envelope),
             Some(part) => {
                 part.waiting.push(envelope);
-                Waiting::Here
+                WaitOutcome::Here
             }
         }
     }
@@ -242,7 +243,7 @@ impl Cluster {
     }
 
     /// Locks the partitions, so that none changes its server. Lock them before the AMS, never after it.
-    pub fn lock(&self) -> MutexGuard<'_, Parts> {
+    pub fn lock(&self) -> MutexGuard<'_, PartitionStates> {
         locked(&self.parts)
     }
 
@@ -272,12 +273,12 @@ impl Node {
     }
 }
 
-impl Parts {
-    fn part(&mut self, partition: Partition) -> Option<&mut Part> {
+impl PartitionStates {
+    fn part(&mut self, partition: Partition) -> Option<&mut PartitionState> {
         self.each.get_mut(usize::from(partition.0))
     }
 
-    fn all(&mut self) -> impl Iterator<Item = (Partition, &mut Part)> {
+    fn all(&mut self) -> impl Iterator<Item = (Partition, &mut PartitionState)> {
         (0..).map(Partition).zip(&mut self.each)
     }
 
@@ -294,7 +295,7 @@ impl Parts {
     }
 }
 
-impl Part {
+impl PartitionState {
     fn is_coming_from(&self, node: NodeId) -> bool {
         self.coming.as_ref().is_some_and(|coming| coming.node == node)
     }

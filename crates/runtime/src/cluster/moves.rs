@@ -7,9 +7,9 @@ use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 
-use super::Server;
+use super::PartitionServer;
 use crate::node::Node;
-use crate::shard::{Slot, Status};
+use crate::shard::{Slot, SlotStatus};
 use crate::sync::Arc;
 
 impl Node {
@@ -28,9 +28,9 @@ impl Node {
     /// Returns the name of the node that serves a partition, if one does.
     pub fn server_named(&self, partition: Partition) -> Option<Symbol> {
         match self.cluster.as_ref()?.server(partition) {
-            Server::Here => Some(self.my_name()),
-            Server::Node(node) => Some(self.name_of(node)),
-            Server::Nobody | Server::HereSoon => None,
+            PartitionServer::Here => Some(self.my_name()),
+            PartitionServer::Node(node) => Some(self.name_of(node)),
+            PartitionServer::Nobody | PartitionServer::HereSoon => None,
         }
     }
 
@@ -73,7 +73,7 @@ impl Node {
         let request = slot.body.awaits_hop()?;
         let me = self.my_name();
         if request.to != me {
-            slot.status = Status::LeavingQueued;
+            slot.status = SlotStatus::LeavingQueued;
             return Some((slot.name, Box::new(request)));
         }
         let from = before.map_or(me, |node| self.name_of(node));

@@ -11,7 +11,7 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::store::Partition;
 
-use super::{Cluster, Server};
+use super::{Cluster, PartitionServer};
 use crate::node::Node;
 use crate::shard_command::ShardCommand;
 use crate::sync::Arc;
@@ -96,7 +96,7 @@ impl Node {
             if let Some(part) = parts.part(*partition) {
                 part.before = None;
             }
-            cluster.set(*partition, Server::Nobody);
+            cluster.set(*partition, PartitionServer::Nobody);
         }
         let durable = |name: &Symbol| self.scribe.as_ref().is_some_and(|scribe| scribe.is_durable(*name));
         let (durable, volatile): (Vec<Symbol>, Vec<Symbol>) = agents.into_iter().partition(durable);

@@ -15,9 +15,9 @@ use whimbrel_platform::limits::{
     WORK_PARTS_MAX, WORK_PARTS_PER_PAYER_MAX,
 };
 
+use self::roll::{DeviceDetails, Enrolled};
 pub use self::roll::{DeviceSeen, Roll};
-use self::roll::{Enrolled, Told};
-use self::words::{Offer, Share, description};
+use self::words::{Offer, ShareRequest, description};
 use crate::agent::Agent;
 use crate::context::Context;
 use crate::sync::locked;
@@ -29,7 +29,7 @@ pub const DEVICES: &str = "devices";
 const TICKET: &str = "part";
 
 /// Request for a part of work.
-struct Wanted {
+struct WantedPart {
     question: MessageBody,
     content: Value,
     named: bool,
@@ -50,7 +50,7 @@ struct Bill {
 struct Trade {
     kind: Text,
     work: Work<Value>,
-    wanted: FxHashMap<Part, Wanted>,
+    wanted: FxHashMap<Part, WantedPart>,
     /// True if anything happened since no further part could be lent.
     is_stirred: bool,
     /// Account that requested this kind first.
@@ -132,7 +132,7 @@ impl Devices {
         let joined = Offer::read(device.name, &message.content).and_then(|Offer { device, kinds, agents }| {
             let mut enrolled = locked(&self.roll.0);
             enrolled.fleet.join(device).map_err(|error| error.to_string())?;
-            enrolled.told.insert(device.agent, Told { kinds, agents });
+            enrolled.told.insert(device.agent, DeviceDetails { kinds, agents });
             Ok(())
         });
         match joined {
@@ -165,7 +165,7 @@ impl Devices {
 
     /// Handles a request for a part of work.
     fn hear_request(&mut self, ctx: &mut Context<'_, '_>, question: MessageBody) {
-        let share = match Share::read(&question.content) {
+        let share = match ShareRequest::read(&question.content) {
             Ok(share) => share,
             Err(why) => return ctx.reply(&question, Performative::NotUnderstood, why),
         };
@@ -190,7 +190,7 @@ impl Devices {
         self.watch(ctx, asker);
         let Some(trade) = self.trades.get_mut(&at) else { return };
         let part = trade.work.add(ctx.now(), share.terms);
-        trade.wanted.insert(part, Wanted { question, content, named, bytes, payer });
+        trade.wanted.insert(part, WantedPart { question, content, named, bytes, payer });
         trade.is_stirred = true;
         self.askers.entry(asker.name).or_default().insert((at, part));
     }
@@ -205,7 +205,7 @@ impl Devices {
     }
 
     /// Removes a part from its account that is done or not wanted any more.
-    fn settle(&mut self, wanted: &Wanted) {
+    fn settle(&mut self, wanted: &WantedPart) {
         self.bytes -= wanted.bytes;
         let Some(payer) = &wanted.payer else { return };
         if let Some(bill) = self.bills.get_mut(payer) {

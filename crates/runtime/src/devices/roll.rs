@@ -14,12 +14,12 @@ pub struct Roll(pub(super) Arc<Mutex<Enrolled>>);
 #[derive(Default)]
 pub(super) struct Enrolled {
     pub fleet: Fleet,
-    pub told: FxHashMap<Symbol, Told>,
+    pub told: FxHashMap<Symbol, DeviceDetails>,
 }
 
 /// Reported properties of a device beside its speed and condition.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct DeviceDetails {
     /// Kinds of work that the device accepts.
     pub kinds: Vec<Text>,
     /// Agents that run on the device, by its own report.

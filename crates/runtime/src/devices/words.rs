@@ -11,7 +11,7 @@ use whimbrel_platform::limits::{
 
 /// Request `share(Kind, Part)` or `share(Kind, Part, Options)`, or a map with these names.
 #[derive(Debug, PartialEq)]
-pub(super) struct Share {
+pub(super) struct ShareRequest {
     /// Kind of work that a device must offer.
     pub kind: Text,
     /// Content for the device.
@@ -31,7 +31,7 @@ pub(super) struct Offer {
     pub agents: Vec<Symbol>,
 }
 
-impl Share {
+impl ShareRequest {
     /// Reads a request.
     ///
     /// # Errors
@@ -206,16 +206,16 @@ mod tests {
         ];
         let within = Some(Duration::from_secs(30));
         let terms = Terms { lease: Duration::from_secs(5), agreeing: 2, attempts_max: 9, within, ..Terms::default() };
-        let expected = Ok(Share { kind: "ants".into(), part: part.clone(), terms, named: true });
+        let expected = Ok(ShareRequest { kind: "ants".into(), part: part.clone(), terms, named: true });
         let term = Value::term("share", [Value::atom("ants"), part.clone(), list(&options)]);
-        assert_eq!(Share::read(&term), expected);
+        assert_eq!(ShareRequest::read(&term), expected);
         let fields = [&options[..], &[("kind", Value::from("ants")), ("part", part.clone())]].concat();
-        assert_eq!(Share::read(&map(&fields)), expected);
+        assert_eq!(ShareRequest::read(&map(&fields)), expected);
         for wrong in [list(&[("agreing", Value::Int(2))]), map(&[("agreing", Value::Int(2))]), Value::from("agreeing")]
         {
-            assert!(Share::read(&Value::term("share", [Value::from("ants"), part.clone(), wrong])).is_err());
+            assert!(ShareRequest::read(&Value::term("share", [Value::from("ants"), part.clone(), wrong])).is_err());
         }
-        let plain = Share::read(&Value::term("share", [Value::from("ants"), part]));
+        let plain = ShareRequest::read(&Value::term("share", [Value::from("ants"), part]));
         assert!(plain.is_ok_and(|share| share.terms == Terms::default() && !share.named));
     }
 
@@ -260,13 +260,14 @@ mod tests {
 
     #[test]
     fn errors_are_explained() {
-        let share = |options: Value| Share::read(&Value::term("share", [Value::from("ants"), Value::Null, options]));
-        check_refused(Share::read(&Value::from("share")), "share(Kind, Part)");
+        let share =
+            |options: Value| ShareRequest::read(&Value::term("share", [Value::from("ants"), Value::Null, options]));
+        check_refused(ShareRequest::read(&Value::from("share")), "share(Kind, Part)");
         check_refused(share(list(&[("agreeing", Value::Int(0))])), "agreeing(0): a whole number from 1 to");
         check_refused(share(list(&[("lease_ms", Value::Num(1.5))])), "lease_ms(1.5)");
         check_refused(share(list(&[("within_ms", Value::Int(0))])), "within_ms(0): a whole number from 1 to");
         check_refused(share(list(&[("named", Value::Int(1))])), "named(1): true or false");
-        check_refused(Share::read(&Value::term("share", [Value::from(""), Value::Null])), "a kind of work is");
+        check_refused(ShareRequest::read(&Value::term("share", [Value::from(""), Value::Null])), "a kind of work is");
         let offer = |fields: &[(&str, Value)]| Offer::read(Symbol::new("tab"), &map(fields));
         check_refused(offer(&[]), "units are expected");
         check_refused(offer(&[("units", Value::from("many"))]), "units(\"many\")");

@@ -20,7 +20,7 @@ use whimbrel_platform::topics::Cast;
 
 use super::recover::{JournalSize, RecoverError, read_partition};
 use super::{Effect, Entrant, Kept};
-use crate::cluster::{Cluster, Created, Server};
+use crate::cluster::{Cluster, CreatedAgent, PartitionServer};
 use crate::node::Node;
 use crate::shard_command::ShardCommand;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ const SERVED_UNSAID_SHARE: u32 = 8;
 const FENCED: i32 = 75;
 
 /// Steps of one agent since its last capture.
-pub(crate) struct Entry {
+pub(crate) struct StepEntry {
     pub agent: Symbol,
     /// Records that share one frame.
     pub records: Vec<Record>,
@@ -51,9 +51,9 @@ pub(crate) struct Entry {
 }
 
 /// Steps of one shard's agents.
-pub(crate) struct Batch {
+pub(crate) struct StepBatch {
     pub shard: ShardIndex,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<StepEntry>,
 }
 
 /// Effect or message that becomes visible because it is persisted; released in order.
@@ -68,8 +68,8 @@ pub(crate) enum Released {
     Unhandled(Aid, MessageBody),
 }
 
-enum Job {
-    Write(Batch),
+enum WriterJob {
+    Write(StepBatch),
     WriteOff(Ticket, Symbol),
     Refuse(Ticket, Symbol),
     TakeOver(Box<Takeover>, Sender<usize>),
@@ -77,7 +77,7 @@ enum Job {
     SayAgain(NodeId, Vec<Partition>),
     SayAgainHere(Partition),
     Hear(Facts),
-    Create(Box<Created>),
+    Create(Box<CreatedAgent>),
     End,
 }
 
@@ -97,10 +97,10 @@ pub(crate) struct Takeover {
 /// Handle of the journal writer for the rest of the node.
 pub(crate) struct JournalWriter {
     pub journal: Arc<dyn Journal>,
-    jobs: Sender<Job>,
+    jobs: Sender<WriterJob>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Agents and messages that wait to be restored.
-    pub pending: Mutex<Pending>,
+    pub pending: Mutex<PendingAgents>,
     /// True when the platform ends and its durable agents do not: nothing is persisted any more.
     pub suspended: AtomicBool,
     /// True when an agent has ended the whole society, and that is persisted.
@@ -124,7 +124,7 @@ struct Lives {
 }
 
 /// Agents and messages that wait to be restored.
-pub(crate) struct Pending {
+pub(crate) struct PendingAgents {
     pub agents: FxHashMap<Symbol, Resumed>,
     /// Agents the society began with that have ended.
     pub ended: FxHashSet<Symbol>,
@@ -137,8 +137,8 @@ pub(crate) struct Pending {
 pub(crate) struct Orders {
     journal: Arc<dyn Journal>,
     ledger: Ledger,
-    terms: FxHashMap<Partition, Term>,
-    jobs: Receiver<Job>,
+    terms: FxHashMap<Partition, ServedTerm>,
+    jobs: Receiver<WriterJob>,
 }
 
 impl Orders {
@@ -146,7 +146,7 @@ impl Orders {
     pub fn start(self, node: &Arc<Node>) {
         let Some(scribe) = &node.scribe else { return };
         let Self { journal, ledger, terms, jobs } = self;
-        let desk = Desk { node: Arc::clone(node), journal, ledger, terms, unseen: 0 };
+        let desk = JournalDesk { node: Arc::clone(node), journal, ledger, terms, unseen: 0 };
         let thread = std::thread::Builder::new().name("scribe".into());
         // Without threads there would be no workers either.
         *locked(&scribe.thread) = thread.spawn(move || desk.work(&jobs)).ok();
@@ -165,7 +165,7 @@ impl JournalWriter {
         let Kept { journal, epoch, ledger, agents, letters, sizes, .. } = kept;
         let terms = (0..journal.partitions()).map(|index| {
             let partition = Partition(index);
-            (partition, Term::begin(epoch, sizes.get(&partition).copied().unwrap_or_default()))
+            (partition, ServedTerm::begin(epoch, sizes.get(&partition).copied().unwrap_or_default()))
         });
         let ended = ledger.ended().collect();
         let awaited = AtomicBool::new(!agents.is_empty());
@@ -173,7 +173,7 @@ impl JournalWriter {
         let lives = Mutex::new(Lives { first, next: first + 1, retired: FxHashSet::default() });
         let orders = Orders { journal: Arc::clone(&journal), ledger, terms: terms.collect(), jobs: waiting };
         let durable = Mutex::new(agents.keys().copied().collect());
-        let pending = Mutex::new(Pending { agents, ended, letters, standings: Vec::new() });
+        let pending = Mutex::new(PendingAgents { agents, ended, letters, standings: Vec::new() });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
         let (thread, ends) = (Mutex::new(None), Mutex::default());
         (Self { journal, jobs, thread, pending, suspended, concluded, awaited, lives, durable, ends }, orders)
@@ -189,7 +189,7 @@ impl JournalWriter {
 
     /// Waits until all steps that were handed in are persisted, and ends the thread.
     pub fn end(&self) {
-        let _ = self.jobs.send(Job::End);
+        let _ = self.jobs.send(WriterJob::End);
         if let Some(thread) = locked(&self.thread).take()
             && thread.thread().id() != std::thread::current().id()
         {
@@ -198,8 +198,8 @@ impl JournalWriter {
     }
 
     /// Persists a batch. Its shard gets back the effects that are released.
-    pub fn write(&self, batch: Batch) {
-        let _ = self.jobs.send(Job::Write(batch));
+    pub fn write(&self, batch: StepBatch) {
+        let _ = self.jobs.send(WriterJob::Write(batch));
     }
 
     /// Returns the number after which the messages of the next agent of this name are counted.
@@ -277,24 +277,24 @@ impl JournalWriter {
         lives.next = lives.next.max(lives.first + 1);
         drop(lives);
         let (answer, answers) = channel();
-        self.jobs.send(Job::TakeOver(Box::new(takeover), answer)).ok()?;
+        self.jobs.send(WriterJob::TakeOver(Box::new(takeover), answer)).ok()?;
         answers.recv().ok()
     }
 
     /// Stops serving these partitions. Returns false if the platform ends.
     pub fn give_up(&self, partitions: Vec<Partition>) -> bool {
         let (answer, answers) = channel();
-        self.jobs.send(Job::GiveUp(partitions, answer)).is_ok() && answers.recv().is_ok()
+        self.jobs.send(WriterJob::GiveUp(partitions, answer)).is_ok() && answers.recv().is_ok()
     }
 
     /// Requests the replay of these partitions to another node ([`Node::open_to`]).
     pub fn say_again(&self, to: NodeId, partitions: Vec<Partition>) {
-        let _ = self.jobs.send(Job::SayAgain(to, partitions));
+        let _ = self.jobs.send(WriterJob::SayAgain(to, partitions));
     }
 
     /// Requests that this node's agents repeat all unhandled messages to a local partition, because one is missing.
     pub fn say_again_here(&self, partition: Partition) {
-        let _ = self.jobs.send(Job::SayAgainHere(partition));
+        let _ = self.jobs.send(WriterJob::SayAgainHere(partition));
     }
 
     /// Notes that an agent of this name is about to exist which persists the messages it handles.
@@ -303,13 +303,13 @@ impl JournalWriter {
     }
 
     /// Requests an agent that another node's agent created ([`Node::make_created`]), unless it was made before.
-    pub fn create(&self, created: Created) {
-        let _ = self.jobs.send(Job::Create(Box::new(created)));
+    pub fn create(&self, created: CreatedAgent) {
+        let _ = self.jobs.send(WriterJob::Create(Box::new(created)));
     }
 
     /// Records what another node reports about messages.
     pub fn hear(&self, facts: Facts) {
-        let _ = self.jobs.send(Job::Hear(facts));
+        let _ = self.jobs.send(WriterJob::Hear(facts));
     }
 
     /// Returns true if an agent of this node persists the messages it handles.
@@ -366,28 +366,28 @@ impl JournalWriter {
 
     /// Records that a message will not be handled because its receiver does not exist. Its sender need not retain it.
     pub fn write_off(&self, ticket: Ticket, receiver: Symbol) {
-        let _ = self.jobs.send(Job::WriteOff(ticket, receiver));
+        let _ = self.jobs.send(WriterJob::WriteOff(ticket, receiver));
     }
 
     /// Records that a message was refused, whether its receiver exists or not. Its sender need not retain it.
     pub fn refuse(&self, ticket: Ticket, receiver: Symbol) {
-        let _ = self.jobs.send(Job::Refuse(ticket, receiver));
+        let _ = self.jobs.send(WriterJob::Refuse(ticket, receiver));
     }
 }
 
-struct Desk {
+struct JournalDesk {
     node: Arc<Node>,
     journal: Arc<dyn Journal>,
     ledger: Ledger,
     /// Partitions that this node serves.
-    terms: FxHashMap<Partition, Term>,
+    terms: FxHashMap<Partition, ServedTerm>,
     /// Bytes written since the last check for garbage.
     unseen: u64,
 }
 
 /// Time during which this node serves a partition.
 #[derive(Clone, Copy)]
-struct Term {
+struct ServedTerm {
     epoch: Epoch,
     /// Number of the last frame.
     number: u64,
@@ -399,7 +399,7 @@ struct Term {
     worked: Instant,
 }
 
-impl Term {
+impl ServedTerm {
     fn begin(epoch: Epoch, size: JournalSize) -> Self {
         let now = Instant::now();
         Self { epoch, number: 0, size, said: now, worked: now }
@@ -425,7 +425,7 @@ impl Term {
 }
 
 /// Frame that is about to be written, with its content.
-struct Frame {
+struct PendingFrame {
     partition: Partition,
     epoch: Epoch,
     number: u64,
@@ -433,9 +433,9 @@ struct Frame {
     bytes: Vec<u8>,
 }
 
-impl Desk {
+impl JournalDesk {
     /// Writes until the platform ends or another process takes the journal over.
-    fn work(mut self, jobs: &Receiver<Job>) {
+    fn work(mut self, jobs: &Receiver<WriterJob>) {
         let (mut ends, mut looked) = (false, Instant::now());
         while !ends {
             let first = match jobs.recv_timeout(SERVED_UNSAID) {
@@ -446,11 +446,11 @@ impl Desk {
             // Steps handed in while the last frames were written are written together.
             for job in first.into_iter().chain(jobs.try_iter()) {
                 match job {
-                    Job::Write(batch) => batches.push(batch),
-                    Job::WriteOff(ticket, receiver) => self.ledger.write_off(ticket, receiver),
-                    Job::Refuse(ticket, receiver) => self.ledger.refuse(ticket, receiver),
-                    Job::Hear(facts) => self.ledger.hear(&facts),
-                    Job::End => ends = true,
+                    WriterJob::Write(batch) => batches.push(batch),
+                    WriterJob::WriteOff(ticket, receiver) => self.ledger.write_off(ticket, receiver),
+                    WriterJob::Refuse(ticket, receiver) => self.ledger.refuse(ticket, receiver),
+                    WriterJob::Hear(facts) => self.ledger.hear(&facts),
+                    WriterJob::End => ends = true,
                     other => {
                         // Steps that were handed in before this job are written before it.
                         if self.write(&mut batches).and_then(|()| self.prepare(&other)).is_err() {
@@ -474,7 +474,7 @@ impl Desk {
     }
 
     /// Records the served time of partitions that have agents.
-    fn say_served(&mut self, is_due: impl Fn(Partition, &Term) -> bool) -> Result<(), Fenced> {
+    fn say_served(&mut self, is_due: impl Fn(Partition, &ServedTerm) -> bool) -> Result<(), Fenced> {
         let mut due: Vec<Partition> =
             self.terms.iter().filter(|(partition, term)| is_due(**partition, term)).map(|(of, _)| *of).collect();
         if due.is_empty() {
@@ -491,7 +491,7 @@ impl Desk {
     }
 
     /// Persists the batches that were handed in, and releases their effects.
-    fn write(&mut self, batches: &mut Vec<Batch>) -> Result<(), Fenced> {
+    fn write(&mut self, batches: &mut Vec<StepBatch>) -> Result<(), Fenced> {
         if batches.is_empty() && self.ledger.partitions_to_settle().is_empty() {
             return Ok(());
         }
@@ -502,20 +502,20 @@ impl Desk {
     }
 
     /// Writes what has to be persisted before a job is done.
-    fn prepare(&mut self, job: &Job) -> Result<(), Fenced> {
+    fn prepare(&mut self, job: &WriterJob) -> Result<(), Fenced> {
         match job {
-            Job::GiveUp(partitions, _) => self.say_served(|partition, _| partitions.contains(&partition)),
+            WriterJob::GiveUp(partitions, _) => self.say_served(|partition, _| partitions.contains(&partition)),
             _ => Ok(()),
         }
     }
 
     /// Changes the partitions that this node serves, or handles the announcement of another server.
-    fn change_service(&mut self, job: Job) {
+    fn change_service(&mut self, job: WriterJob) {
         match job {
-            Job::TakeOver(takeover, answer) => {
+            WriterJob::TakeOver(takeover, answer) => {
                 let _ = answer.send(self.take_over(*takeover));
             }
-            Job::GiveUp(partitions, answer) => {
+            WriterJob::GiveUp(partitions, answer) => {
                 self.ledger.give_up(&partitions);
                 self.terms.retain(|partition, _| !partitions.contains(partition));
                 if let Some(scribe) = &self.node.scribe {
@@ -525,22 +525,26 @@ impl Desk {
                 }
                 let _ = answer.send(());
             }
-            Job::SayAgain(to, partitions) => {
+            WriterJob::SayAgain(to, partitions) => {
                 let letters = self.ledger.say_again(&partitions);
                 let Some(scribe) = &self.node.scribe else { return };
                 self.node.open_to(to, &partitions, |telling| scribe.envelopes(letters, telling));
             }
-            Job::SayAgainHere(partition) => {
+            WriterJob::SayAgainHere(partition) => {
                 let letters = self.ledger.letters_to(&[partition]);
                 let Some(scribe) = &self.node.scribe else { return };
                 self.node.say_again_here(partition, |telling| scribe.envelopes(letters, telling));
             }
-            Job::Create(created) => {
+            WriterJob::Create(created) => {
                 let handled = |ticket| self.ledger.has_handled(created.name, ticket);
                 let is_new = !created.ticket.is_some_and(handled);
                 self.node.make_created(*created, is_new);
             }
-            Job::Write(_) | Job::WriteOff(..) | Job::Refuse(..) | Job::Hear(_) | Job::End => {}
+            WriterJob::Write(_)
+            | WriterJob::WriteOff(..)
+            | WriterJob::Refuse(..)
+            | WriterJob::Hear(_)
+            | WriterJob::End => {}
         }
     }
 
@@ -548,7 +552,7 @@ impl Desk {
         let Takeover { books, partitions: terms, sizes, agents, letters: own, standings } = takeover;
         for (partition, epoch) in &terms {
             let size = sizes.get(partition).copied().unwrap_or_default();
-            self.terms.insert(*partition, Term::begin(*epoch, size));
+            self.terms.insert(*partition, ServedTerm::begin(*epoch, size));
         }
         let partitions: Vec<Partition> = terms.iter().map(|(partition, _)| *partition).collect();
         let mut letters = self.ledger.letters_to(&partitions);
@@ -565,7 +569,7 @@ impl Desk {
         let mut facts: FxHashMap<NodeId, Facts> = FxHashMap::default();
         while let Some((partition, some)) = self.ledger.poll_facts() {
             // The next server of the partition gets the report later.
-            if let Server::Node(node) = cluster.server(partition) {
+            if let PartitionServer::Node(node) = cluster.server(partition) {
                 facts.entry(node).or_default().append(some);
             }
         }
@@ -579,7 +583,7 @@ impl Desk {
     }
 
     /// Persists the steps of agents, and the settlements that follow from messages they handled before.
-    fn write_down(&mut self, batches: &mut [Batch]) -> Result<(), Fenced> {
+    fn write_down(&mut self, batches: &mut [StepBatch]) -> Result<(), Fenced> {
         let mut by_partition: FxHashMap<Partition, Vec<Vec<Record>>> = FxHashMap::default();
         for partition in self.ledger.partitions_to_settle() {
             by_partition.entry(partition).or_default().push(self.ledger.take_settled(partition));
@@ -597,8 +601,8 @@ impl Desk {
     }
 
     /// Puts records that must stay together into frames.
-    fn frames(&mut self, partition: Partition, pieces: Vec<Vec<Record>>) -> Vec<Frame> {
-        let mut frames: Vec<Frame> = Vec::new();
+    fn frames(&mut self, partition: Partition, pieces: Vec<Vec<Record>>) -> Vec<PendingFrame> {
+        let mut frames: Vec<PendingFrame> = Vec::new();
         let (mut records, mut size) = (Vec::new(), 0);
         for piece in pieces {
             let more = piece.iter().map(bytes_of).sum::<usize>();
@@ -614,7 +618,7 @@ impl Desk {
     }
 
     /// Makes a frame of agents' records; it begins with the time for which the partition was served.
-    fn frame(&mut self, partition: Partition, mut records: Vec<Record>) -> Option<Frame> {
+    fn frame(&mut self, partition: Partition, mut records: Vec<Record>) -> Option<PendingFrame> {
         if records.is_empty() {
             return None;
         }
@@ -627,28 +631,28 @@ impl Desk {
         self.seal(partition, records)
     }
 
-    fn seal(&mut self, partition: Partition, records: Vec<Record>) -> Option<Frame> {
+    fn seal(&mut self, partition: Partition, records: Vec<Record>) -> Option<PendingFrame> {
         let mut bytes = Vec::new();
         if let Err(error) = encode_frame(&records, &mut bytes) {
             // Sent messages were encoded already, and nothing else can be nested too deeply.
             self.log(&format!("a step cannot be written: {error}"));
             return None;
         }
-        let Some(Term { epoch, number, .. }) = self.terms.get_mut(&partition) else {
+        let Some(ServedTerm { epoch, number, .. }) = self.terms.get_mut(&partition) else {
             self.log(&format!("a step of partition {} is not written: it is another node's", partition.0));
             return None;
         };
         *number += 1;
-        Some(Frame { partition, epoch: *epoch, number: *number, records, bytes })
+        Some(PendingFrame { partition, epoch: *epoch, number: *number, records, bytes })
     }
 
     /// Appends frames, and retries as long as necessary.
-    fn append(&mut self, mut frames: Vec<Frame>) -> Result<(), Fenced> {
+    fn append(&mut self, mut frames: Vec<PendingFrame>) -> Result<(), Fenced> {
         let (mut wait, mut said) = (RETRY, false);
         while !frames.is_empty() {
             let appends: Vec<Append<'_>> = frames
                 .iter()
-                .map(|Frame { partition, epoch, number, bytes, .. }| Append {
+                .map(|PendingFrame { partition, epoch, number, bytes, .. }| Append {
                     partition: *partition,
                     epoch: *epoch,
                     number: *number,
@@ -710,7 +714,7 @@ impl Desk {
         self.node.scribe.as_ref().is_none_or(|scribe| scribe.suspended.load(Ordering::Acquire))
     }
 
-    fn written(&mut self, frame: Frame) {
+    fn written(&mut self, frame: PendingFrame) {
         if let Some(term) = self.terms.get_mut(&frame.partition) {
             term.size.all += frame.bytes.len() as u64;
             self.unseen += frame.bytes.len() as u64;
@@ -729,7 +733,7 @@ impl Desk {
     }
 
     /// Gives a batch's shard the effects that are visible now.
-    fn release(&mut self, batch: Batch) {
+    fn release(&mut self, batch: StepBatch) {
         let mut released = Vec::new();
         let telling = self.node.cluster.as_ref().map_or(0, Cluster::telling);
         for entry in batch.entries {
@@ -767,7 +771,8 @@ impl Desk {
             return;
         }
         // Garbage per mille of the bytes to write. Each journal has a fixed cost, however small it is.
-        let worth = |term: &Term| term.garbage().saturating_mul(1_000) / (term.size.live + JOURNAL_TIDY_BYTES / 4);
+        let worth =
+            |term: &ServedTerm| term.garbage().saturating_mul(1_000) / (term.size.live + JOURNAL_TIDY_BYTES / 4);
         let Some(partition) = self.terms.iter().max_by_key(|(_, term)| worth(term)).map(|(partition, _)| *partition)
         else {
             return;
@@ -787,7 +792,7 @@ impl Desk {
 
     fn condense(&mut self, partition: Partition) -> Result<(), RecoverError> {
         let (_, arrears) = read_partition(&*self.journal, self.ledger.layout(), partition)?;
-        let Some(Term { epoch, number, .. }) = self.terms.get(&partition).copied() else { return Ok(()) };
+        let Some(ServedTerm { epoch, number, .. }) = self.terms.get(&partition).copied() else { return Ok(()) };
         let last = self.journal.open(partition, epoch)?;
         let pieces = arrears.condense(&self.ledger);
         let frames = self.frames(partition, pieces);
@@ -802,7 +807,7 @@ impl Desk {
         }
         let bytes = frames.iter().map(|frame| frame.bytes.len() as u64).sum();
         // The ledger has the content of these frames already.
-        let frames = frames.into_iter().map(|frame| Frame { records: Vec::new(), ..frame }).collect();
+        let frames = frames.into_iter().map(|frame| PendingFrame { records: Vec::new(), ..frame }).collect();
         if self.append(frames).is_ok() {
             self.journal.trim(partition, Lsn(last.0 + 1))?;
             if let Some(term) = self.terms.get_mut(&partition) {
@@ -813,19 +818,19 @@ impl Desk {
     }
 
     /// Gives up because another process has the journal: steps that are not persisted never become visible.
-    fn give_up(self, batches: Vec<Batch>, jobs: &Receiver<Job>, mut ends: bool) {
+    fn give_up(self, batches: Vec<StepBatch>, jobs: &Receiver<WriterJob>, mut ends: bool) {
         if let Some(scribe) = &self.node.scribe
             && !scribe.suspended.swap(true, Ordering::AcqRel)
         {
             self.node.ending.ask(Duration::ZERO, FENCED);
         }
-        let answer = |batch: &Batch| self.node.put(batch.shard, ShardCommand::Written(Vec::new()));
+        let answer = |batch: &StepBatch| self.node.put(batch.shard, ShardCommand::Written(Vec::new()));
         batches.iter().for_each(answer);
         // Other waiting callers find the channel closed.
         while !ends && let Ok(job) = jobs.recv() {
             match job {
-                Job::Write(batch) => answer(&batch),
-                Job::End => ends = true,
+                WriterJob::Write(batch) => answer(&batch),
+                WriterJob::End => ends = true,
                 _ => {}
             }
         }

@@ -22,7 +22,7 @@ use whimbrel_platform::services::LogLevel;
 use crate::sync::Arc;
 
 pub use recover::{Kept, RecoverError, erase, recover};
-pub(crate) use recover::{Recovered, recover_some};
+pub(crate) use recover::{RecoveredAgents, recover_some};
 pub(crate) use resume::{Entrant, volatile};
 
 /// Steps of a durable agent since its last capture.

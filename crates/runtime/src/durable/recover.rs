@@ -12,7 +12,7 @@ use crate::sync::{Arc, Mutex, locked};
 /// Number of threads that open and read partitions.
 const READERS: usize = 32;
 
-/// Recovered content of a journal, with the right to write to it, for [`crate::PlatformBuilder::durable`].
+/// RecoveredAgents content of a journal, with the right to write to it, for [`crate::PlatformBuilder::durable`].
 pub struct Kept {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) epoch: Epoch,
@@ -88,7 +88,7 @@ pub enum RecoverError {
 pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
     let all: Vec<(Partition, Epoch)> = (0..journal.partitions()).map(|index| (Partition(index), epoch)).collect();
     let layout = Arc::new(Layout::from(journal.partitions()));
-    let Recovered { books, agents, letters, sizes, stopped, failed } = recover_some(&*journal, &layout, &all);
+    let RecoveredAgents { books, agents, letters, sizes, stopped, failed } = recover_some(&*journal, &layout, &all);
     if let Some((_, error)) = failed.into_iter().next() {
         return Err(error);
     }
@@ -106,7 +106,7 @@ pub(crate) struct JournalSize {
 }
 
 /// Recovered content of some partitions of a journal.
-pub(crate) struct Recovered {
+pub(crate) struct RecoveredAgents {
     pub books: Ledger,
     pub agents: Vec<Resumed>,
     /// Messages that are not settled.
@@ -126,13 +126,13 @@ pub(crate) fn recover_some(
     journal: &dyn Journal,
     layout: &Arc<Layout>,
     partitions: &[(Partition, Epoch)],
-) -> Recovered {
+) -> RecoveredAgents {
     let arrears = JournalReplay::with_layout(Arc::clone(layout), &[]);
-    let reading = Mutex::new(Reading { arrears, sizes: FxHashMap::default(), failed: Vec::new() });
+    let reading = Mutex::new(JournalReading { arrears, sizes: FxHashMap::default(), failed: Vec::new() });
     open_and_read(journal, layout, partitions, &reading);
-    let Reading { arrears, sizes, failed } = std::mem::replace(
+    let JournalReading { arrears, sizes, failed } = std::mem::replace(
         &mut *locked(&reading),
-        Reading {
+        JournalReading {
             arrears: JournalReplay::with_layout(Arc::clone(layout), &[]),
             sizes: FxHashMap::default(),
             failed: Vec::new(),
@@ -140,11 +140,11 @@ pub(crate) fn recover_some(
     );
     let stopped = arrears.stopped();
     let (books, agents, letters) = arrears.finish();
-    Recovered { books, agents, letters, sizes, stopped, failed }
+    RecoveredAgents { books, agents, letters, sizes, stopped, failed }
 }
 
 /// State of a recovery in progress.
-struct Reading {
+struct JournalReading {
     arrears: JournalReplay,
     sizes: FxHashMap<Partition, JournalSize>,
     failed: Vec<(Partition, RecoverError)>,
@@ -156,7 +156,7 @@ fn open_and_read(
     journal: &dyn Journal,
     layout: &Arc<Layout>,
     partitions: &[(Partition, Epoch)],
-    reading: &Mutex<Reading>,
+    reading: &Mutex<JournalReading>,
 ) {
     let read = |(partition, epoch): &(Partition, Epoch)| {
         let opened = journal.open(*partition, *epoch).map_err(RecoverError::from);

@@ -11,15 +11,15 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
 use super::context::KeptTimers;
-use super::passive::Passive;
+use super::passive::PassiveState;
 use super::state::{self, Kept};
-use super::timers::Timers;
+use super::timers::AgentTimers;
 use super::{DispatchError, DurableAgent, DurableContext, dispatch, itinerary};
 use crate::context::Context;
 
 /// Stage of an agent's life in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum AgentStage {
     /// The agent had no turn yet.
     New,
     /// The agent continues from its state, and is not told yet.
@@ -31,8 +31,8 @@ enum Stage {
 /// Body of a durable agent.
 pub(crate) struct DurableBody<A> {
     agent: A,
-    timers: Timers,
-    stage: Stage,
+    timers: AgentTimers,
+    stage: AgentStage,
     /// State at the last save; empty before the first.
     saved: Vec<u8>,
     /// Reason why the agent could not be saved.
@@ -47,10 +47,10 @@ pub(crate) struct DurableBody<A> {
 
 impl<A: DurableAgent> DurableBody<A> {
     pub fn new(agent: A) -> Self {
-        Self::at(agent, Timers::default(), Stage::New, Vec::new())
+        Self::at(agent, AgentTimers::default(), AgentStage::New, Vec::new())
     }
 
-    fn at(agent: A, timers: Timers, stage: Stage, saved: Vec<u8>) -> Self {
+    fn at(agent: A, timers: AgentTimers, stage: AgentStage, saved: Vec<u8>) -> Self {
         Self { agent, timers, stage, saved, unsaved: None, wants: None, hopped: None, recalled: false }
     }
 
@@ -70,12 +70,12 @@ impl<A: DurableAgent> DurableBody<A> {
 
     pub(super) fn read(saved: Vec<u8>) -> Result<Self, String> {
         let Kept { agent, started, timers, wants } = state::decode(&saved)?;
-        let stage = if started { Stage::Resumed } else { Stage::New };
+        let stage = if started { AgentStage::Resumed } else { AgentStage::New };
         Ok(Self { wants, ..Self::at(agent, timers, stage, saved) })
     }
 
     fn encode(&self) -> Result<Vec<u8>, String> {
-        state::encode(&self.agent, self.stage != Stage::New, &self.timers, self.wants)
+        state::encode(&self.agent, self.stage != AgentStage::New, &self.timers, self.wants)
     }
 
     fn save(&mut self, write: impl FnOnce(&[u8], &[u8])) -> bool {
@@ -94,19 +94,19 @@ impl<A: DurableAgent> DurableBody<A> {
 
     fn take_turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let mut budget = turn.budget;
-        let stage = std::mem::replace(&mut self.stage, Stage::Running);
+        let stage = std::mem::replace(&mut self.stage, AgentStage::Running);
         let hopped = self.hopped.take();
         let recalled = std::mem::take(&mut self.recalled);
         let (agent, mut ctx) = self.parts(turn);
         ctx.own.recalled = recalled;
-        if stage != Stage::Running {
+        if stage != AgentStage::Running {
             let (now, wall_ms) = (ctx.now(), ctx.services().wall_clock_ms());
             ctx.own.timers.resume(now, wall_ms);
         }
         match stage {
-            Stage::New => agent.on_start(&mut ctx),
-            Stage::Resumed => agent.on_resume(&mut ctx),
-            Stage::Running => {}
+            AgentStage::New => agent.on_start(&mut ctx),
+            AgentStage::Resumed => agent.on_resume(&mut ctx),
+            AgentStage::Running => {}
         }
         if let Some(hop) = hopped {
             agent.on_hopped(&mut ctx, &hop);
@@ -173,7 +173,7 @@ impl<A: DurableAgent> AgentBody for DurableBody<A> {
     }
 
     fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
-        state::encode(&self.agent, self.stage != Stage::New, &self.timers.on_the_way(now), None).ok()
+        state::encode(&self.agent, self.stage != AgentStage::New, &self.timers.on_the_way(now), None).ok()
     }
 
     fn origin(&self) -> Option<Origin> {
@@ -223,7 +223,7 @@ impl<A: DurableAgent> Durable for DurableBody<A> {
 
     fn passivate(&mut self, _now: Time) -> Option<Box<dyn AgentBody>> {
         let state = self.encode().ok().filter(|state| *state == self.saved)?;
-        Some(Box::new(Passive::<A>::new(state)))
+        Some(Box::new(PassiveState::<A>::new(state)))
     }
 }
 

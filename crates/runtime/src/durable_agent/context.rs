@@ -5,7 +5,7 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::mobility::{HopMode, HopRequest};
 
-use super::timers::Timers;
+use super::timers::AgentTimers;
 use crate::context::Context;
 
 /// Context of a durable agent while it handles a message or timer: durable timers instead of behaviours.
@@ -13,7 +13,7 @@ pub type DurableContext<'a, 't> = Context<'a, 't, KeptTimers<'a>>;
 
 /// Durable timers of an agent, and its requested hop.
 pub struct KeptTimers<'a> {
-    pub(super) timers: &'a mut Timers,
+    pub(super) timers: &'a mut AgentTimers,
     /// Requested hop.
     pub(super) hop: Option<HopRequest>,
     /// True if the agent was recalled.

@@ -9,7 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sy
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 
-use super::timers::Timers;
+use super::timers::AgentTimers;
 use super::{DurableAgent, DurableBody, DurableContext};
 
 /// Prefix of the timer, before the minion's name, that limits how long its sender waits.
@@ -160,7 +160,7 @@ pub(super) enum News {
 }
 
 /// Reads a message as news of a minion.
-pub(super) fn heard(timers: &mut Timers, me: Aid, message: &MessageBody) -> News {
+pub(super) fn heard(timers: &mut AgentTimers, me: Aid, message: &MessageBody) -> News {
     if message.sender == Aid::local(sym::AMS) {
         return ended(timers, me, message);
     }
@@ -184,7 +184,7 @@ fn outcome(message: &AclMessage) -> Result<Value, DispatchError> {
 }
 
 /// Reads a notification of the AMS about a minion's end. If the minion finished, its answer is there, or on its way.
-fn ended(timers: &mut Timers, me: Aid, message: &AclMessage) -> News {
+fn ended(timers: &mut AgentTimers, me: Aid, message: &AclMessage) -> News {
     let is_end = message.content.functor().is_some_and(|functor| functor.as_str() == "ended");
     let [name, reason, ..] = message.content.args() else { return News::None };
     let Some(name) = name.as_str().filter(|name| is_end && name.starts_with(&minions_of(me))) else {

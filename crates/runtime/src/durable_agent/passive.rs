@@ -10,12 +10,12 @@ use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use super::{DurableAgent, DurableBody};
 
 /// State of a passive agent, as recorded.
-pub(super) struct Passive<A> {
+pub(super) struct PassiveState<A> {
     state: Box<[u8]>,
     agent: PhantomData<fn() -> A>,
 }
 
-impl<A: DurableAgent> Passive<A> {
+impl<A: DurableAgent> PassiveState<A> {
     pub fn new(state: Vec<u8>) -> Self {
         Self { state: state.into_boxed_slice(), agent: PhantomData }
     }
@@ -25,7 +25,7 @@ impl<A: DurableAgent> Passive<A> {
     }
 }
 
-impl<A: DurableAgent> AgentBody for Passive<A> {
+impl<A: DurableAgent> AgentBody for PassiveState<A> {
     fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
         Next::Activate
     }
@@ -53,7 +53,7 @@ impl<A: DurableAgent> AgentBody for Passive<A> {
     }
 }
 
-impl<A: DurableAgent> Inspectable for Passive<A> {
+impl<A: DurableAgent> Inspectable for PassiveState<A> {
     fn inspect(&mut self, look: Look, now: Time) -> Inspection {
         self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default()
     }

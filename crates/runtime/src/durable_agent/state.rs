@@ -16,7 +16,7 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::State;
 use whimbrel_platform::limits::{DURABLE_STATE_BYTES_MAX, INSPECTION_TEXT_BYTES_MAX};
 
-use super::timers::Timers;
+use super::timers::AgentTimers;
 use crate::turn::panic_text;
 
 /// Layout that this release writes, the only one so far.
@@ -28,7 +28,7 @@ const DELTA_HEAD_BYTES: usize = 8;
 #[derive(Serialize)]
 struct Preface<'a> {
     started: bool,
-    timers: &'a Timers,
+    timers: &'a AgentTimers,
     /// Destination node; left out if the agent is where it wants to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     wants: Option<&'a str>,
@@ -37,7 +37,7 @@ struct Preface<'a> {
 #[derive(Deserialize)]
 struct ReadPreface {
     started: bool,
-    timers: Timers,
+    timers: AgentTimers,
     #[serde(default)]
     wants: Option<String>,
 }
@@ -47,7 +47,7 @@ struct ReadPreface {
 pub(super) struct Kept<A> {
     pub agent: A,
     pub started: bool,
-    pub timers: Timers,
+    pub timers: AgentTimers,
     /// Destination node, until the agent is told whether it arrived.
     pub wants: Option<Symbol>,
 }
@@ -59,7 +59,7 @@ pub(super) struct Kept<A> {
 pub(super) fn encode<A: Serialize>(
     agent: &A,
     started: bool,
-    timers: &Timers,
+    timers: &AgentTimers,
     wants: Option<Symbol>,
 ) -> Result<Vec<u8>, String> {
     // Serialisation runs the agent's own code.
@@ -198,17 +198,17 @@ mod tests {
 
     #[test]
     fn encoding_round_trips() {
-        let mut timers = Timers::default();
+        let mut timers = AgentTimers::default();
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
         let bytes = encode(&clerk(9), true, &timers, None).unwrap();
         let Kept { agent, started, timers: read, .. } = decode::<Clerk>(&bytes).unwrap();
         assert_eq!((agent, started, read.next()), (clerk(9), true, Some(Time::NEVER)));
-        assert_eq!(encode(&clerk(0), false, &Timers::default(), None).unwrap().len(), 1 + 3 + 30);
+        assert_eq!(encode(&clerk(0), false, &AgentTimers::default(), None).unwrap().len(), 1 + 3 + 30);
     }
 
     #[test]
     fn bad_state_is_refused() {
-        let good = encode(&clerk(3), true, &Timers::default(), None).unwrap();
+        let good = encode(&clerk(3), true, &AgentTimers::default(), None).unwrap();
         let told = |bytes: &[u8]| decode::<Clerk>(bytes).unwrap_err();
         for end in 0..good.len() {
             told(&good[..end]);
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn oversized_state_is_refused() {
         let big = vec![0_u64; DURABLE_STATE_BYTES_MAX];
-        let told = encode(&big, true, &Timers::default(), None).unwrap_err();
+        let told = encode(&big, true, &AgentTimers::default(), None).unwrap_err();
         assert_eq!(told, "its state takes 524297 bytes, and 524288 can be kept at most");
         struct Broken;
         impl Serialize for Broken {
@@ -229,7 +229,7 @@ mod tests {
                 panic!("out of order")
             }
         }
-        let told = encode(&Broken, true, &Timers::default(), None).unwrap_err();
+        let told = encode(&Broken, true, &AgentTimers::default(), None).unwrap_err();
         assert_eq!(told, "its state cannot be written: panicked: out of order");
     }
 
@@ -244,7 +244,7 @@ mod tests {
             note: Option<String>,
             open: BTreeMap<u32, Option<String>>,
         }
-        let mut timers = Timers::default();
+        let mut timers = AgentTimers::default();
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
         let written = b"\x01\x92\xc3\x91\x93\xa5close\xcd\xee\x48\xcd\xea\x60\x83\xa4name\xa3ann\xa4open\x82\x00\xa6case 0\x01\xc0\xa4last\xcb\x3f\xe0\0\0\0\0\0\0";
         assert_eq!(encode(&clerk(2), true, &timers, None).unwrap(), written);
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn deltas_rebuild_the_later_state() {
         let states: Vec<Vec<u8>> =
-            [0, 1, 2, 9, 9, 3, 0].map(|open| encode(&clerk(open), true, &Timers::default(), None).unwrap()).into();
+            [0, 1, 2, 9, 9, 3, 0].map(|open| encode(&clerk(open), true, &AgentTimers::default(), None).unwrap()).into();
         let mut kept = vec![State::Whole(states[0].clone())];
         for pair in states.windows(2) {
             let mut delta = Vec::new();

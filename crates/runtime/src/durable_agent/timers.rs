@@ -9,38 +9,38 @@ use whimbrel_platform::Time;
 
 /// Timers of one agent, which are saved in the order in which they were set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<Timer>", into = "Vec<Timer>")]
-pub(crate) struct Timers {
+#[serde(from = "Vec<AgentTimer>", into = "Vec<AgentTimer>")]
+pub(crate) struct AgentTimers {
     /// Timers in the order in which they were set.
-    all: BTreeMap<u64, Timer>,
+    all: BTreeMap<u64, AgentTimer>,
     named: FxHashMap<Box<str>, u64>,
     /// Timers by time; of those due at once, the one set first comes first.
     due: BTreeSet<(Time, u64)>,
     next: u64,
 }
 
-impl PartialEq for Timers {
+impl PartialEq for AgentTimers {
     fn eq(&self, other: &Self) -> bool {
         self.all.values().eq(other.all.values())
     }
 }
 
-impl From<Vec<Timer>> for Timers {
-    fn from(timers: Vec<Timer>) -> Self {
+impl From<Vec<AgentTimer>> for AgentTimers {
+    fn from(timers: Vec<AgentTimer>) -> Self {
         let mut all = Self::default();
         timers.into_iter().for_each(|timer| all.add(timer));
         all
     }
 }
 
-impl From<Timers> for Vec<Timer> {
-    fn from(timers: Timers) -> Self {
+impl From<AgentTimers> for Vec<AgentTimer> {
+    fn from(timers: AgentTimers) -> Self {
         timers.all.into_values().collect()
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Timer {
+struct AgentTimer {
     name: Box<str>,
     /// Due time by the wall clock, in milliseconds since 1970-01-01 UTC; [`ON_THE_WAY`] if `delay_ms` is the
     /// remaining delay.
@@ -59,15 +59,15 @@ fn never() -> Time {
     Time::NEVER
 }
 
-impl Timers {
+impl AgentTimers {
     pub fn set(&mut self, name: &str, delay: Duration, now: Time, wall_ms: u64) {
         self.cancel(name);
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let due_wall_ms = wall_ms.saturating_add(delay_ms);
-        self.add(Timer { name: name.into(), due_wall_ms, delay_ms, due: later(now, delay_ms) });
+        self.add(AgentTimer { name: name.into(), due_wall_ms, delay_ms, due: later(now, delay_ms) });
     }
 
-    fn add(&mut self, timer: Timer) {
+    fn add(&mut self, timer: AgentTimer) {
         let number = self.next;
         self.next += 1;
         self.named.insert(timer.name.clone(), number);
@@ -102,7 +102,7 @@ impl Timers {
     /// Returns the timers for a hop, each set to its remaining delay: another node's wall clock may be far ahead, or
     /// behind.
     pub fn on_the_way(&self, now: Time) -> Self {
-        let mut timers: Vec<Timer> = self.clone().into();
+        let mut timers: Vec<AgentTimer> = self.clone().into();
         for timer in timers.iter_mut().filter(|timer| timer.due < Time::NEVER) {
             let left = timer.due.max(now) - now;
             timer.delay_ms = left.as_micros().div_ceil(1_000).try_into().unwrap_or(u64::MAX);
@@ -113,7 +113,7 @@ impl Timers {
 
     /// Resumes the timers of an agent that is back, each with its remaining delay.
     pub fn resume(&mut self, now: Time, wall_ms: u64) {
-        let mut timers: Vec<Timer> = std::mem::take(self).into();
+        let mut timers: Vec<AgentTimer> = std::mem::take(self).into();
         for timer in &mut timers {
             if timer.due_wall_ms == ON_THE_WAY {
                 timer.due_wall_ms = wall_ms.saturating_add(timer.delay_ms);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn timers_continue_by_wall_clock() {
         let at = Time::from_ms;
-        let mut timers = Timers::default();
+        let mut timers = AgentTimers::default();
         timers.set("b", Duration::from_millis(500), at(1_000), 90_000);
         timers.set("a", Duration::from_millis(400), at(1_000), 90_000);
         timers.set("c", Duration::from_secs(9), at(1_000), 90_000);
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn moving_timers_ignore_wall_clock() {
         let at = Time::from_ms;
-        let mut timers = Timers::default();
+        let mut timers = AgentTimers::default();
         timers.set("a", Duration::from_millis(400), at(1_000), 90_000);
         timers.set("b", Duration::from_millis(100), at(1_000), 90_000);
         let written = serde_json::to_string(&timers.on_the_way(at(1_150))).unwrap();
         // Another node, whose clock shows 5 s, with a wall clock an hour ahead.
-        let mut there: Timers = serde_json::from_str(&written).unwrap();
+        let mut there: AgentTimers = serde_json::from_str(&written).unwrap();
         there.resume(at(5_000), 90_000 + 3_600_000);
         assert_eq!(there.take_due(at(5_000)).as_deref(), Some("b"));
         assert_eq!(there.next(), Some(at(5_250)));
@@ -184,7 +184,7 @@ mod tests {
         there.resume(at(0), 90_000 + 3_600_050);
         assert_eq!(there.next(), Some(at(200)));
         // An agent that continues before it had a turn has its timers unchanged.
-        let mut unseen: Timers = serde_json::from_str(&written).unwrap();
+        let mut unseen: AgentTimers = serde_json::from_str(&written).unwrap();
         unseen = unseen.on_the_way(at(9));
         unseen.resume(at(0), 1);
         assert_eq!(unseen.next(), Some(at(0)));

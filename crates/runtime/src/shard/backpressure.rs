@@ -13,7 +13,7 @@ use whimbrel_platform::route::NodeId;
 
 use super::Shard;
 use super::delivery::ExternalCalls;
-use super::slot::{Slot, Status};
+use super::slot::{Slot, SlotStatus};
 
 /// Longest delay of an agent's next turn after it sent to a crowded agent.
 const SLOW_DOWN_US: u64 = 1_000;
@@ -24,7 +24,7 @@ const HOLD_UP_US_MAX: u64 = 512_000;
 
 /// Obstacle that senders wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Cause {
+pub(crate) enum Obstacle {
     /// The full link to this node.
     Link(NodeId),
     /// This agent's full mailbox.
@@ -34,15 +34,15 @@ pub(crate) enum Cause {
 /// Waiting senders by obstacle, first come first: their places and generations.
 #[derive(Default)]
 pub(super) struct HeldUp {
-    by_cause: FxHashMap<Cause, VecDeque<(u32, u32)>>,
+    by_cause: FxHashMap<Obstacle, VecDeque<(u32, u32)>>,
 }
 
 impl HeldUp {
-    fn add(&mut self, cause: Cause, sender: (u32, u32)) {
+    fn add(&mut self, cause: Obstacle, sender: (u32, u32)) {
         self.by_cause.entry(cause).or_default().push_back(sender);
     }
 
-    fn next(&mut self, cause: Cause) -> Option<(u32, u32)> {
+    fn next(&mut self, cause: Obstacle) -> Option<(u32, u32)> {
         let waiting = self.by_cause.get_mut(&cause)?;
         let next = waiting.pop_front();
         if waiting.is_empty() {
@@ -64,15 +64,15 @@ impl Shard {
                 return;
             }
             ExternalCalls::Busy => (SLOW_DOWN_US, None),
-            ExternalCalls::Crowded(name) => (SLOW_DOWN_US, Some(Cause::Mailbox(name))),
-            ExternalCalls::LinkFull(node) => (HOLD_UP_US, Some(Cause::Link(node))),
+            ExternalCalls::Crowded(name) => (SLOW_DOWN_US, Some(Obstacle::Mailbox(name))),
+            ExternalCalls::LinkFull(node) => (HOLD_UP_US, Some(Obstacle::Link(node))),
         };
         let wait_us = (least_us << slot.slowed.min(16)).min(HOLD_UP_US_MAX);
         slot.slowed = slot.slowed.saturating_add(1);
-        if !matches!(slot.status, Status::Idle | Status::Queued) {
+        if !matches!(slot.status, SlotStatus::Idle | SlotStatus::Queued) {
             return;
         }
-        slot.status = Status::Delayed;
+        slot.status = SlotStatus::Delayed;
         self.delayed += 1;
         let sender = (index, slot.generation);
         if let Some(cause) = cause
@@ -87,8 +87,8 @@ impl Shard {
     #[cold]
     pub(super) fn delay(&mut self, index: u32, until: Time) {
         let Some(slot) = self.slots.at(index) else { return };
-        if matches!(slot.status, Status::Idle | Status::Queued) {
-            slot.status = Status::Delayed;
+        if matches!(slot.status, SlotStatus::Idle | SlotStatus::Queued) {
+            slot.status = SlotStatus::Delayed;
             self.delayed += 1;
             self.wake_later(index, until);
         }
@@ -96,26 +96,26 @@ impl Shard {
 
     /// Lets all agents continue that waited for an agent which is not crowded any more.
     pub(super) fn relieved(&mut self, name: Symbol) {
-        while self.let_go_on(Cause::Mailbox(name)) {}
+        while self.let_go_on(Obstacle::Mailbox(name)) {}
     }
 
     /// Lets as many senders continue as may fill a link's room of so many messages in a turn each.
     pub(super) fn let_senders_go_on(&mut self, node: NodeId, room: usize) {
         for _ in 0..room.div_ceil(TURN_STEPS as usize) {
-            if !self.let_go_on(Cause::Link(node)) {
+            if !self.let_go_on(Obstacle::Link(node)) {
                 return;
             }
         }
     }
 
     /// Gives one of the senders that wait for this obstacle its turn. Returns false if none waits.
-    fn let_go_on(&mut self, cause: Cause) -> bool {
+    fn let_go_on(&mut self, cause: Obstacle) -> bool {
         while let Some((index, generation)) = self.held_up.next(cause) {
             let held = |slot: &&mut Slot| slot.held_up == Some(cause);
             // A sender whose time was over may wait for another obstacle by now.
             let Some(slot) = self.slots.bearer(index, generation).filter(held) else { continue };
             slot.held_up = None;
-            if slot.status == Status::Delayed {
+            if slot.status == SlotStatus::Delayed {
                 slot.slowed = 0;
                 self.enqueue(index);
                 return true;

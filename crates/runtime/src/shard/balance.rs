@@ -9,7 +9,7 @@
 //!
 //! A star around a hub that all others wait for, such as a broker, stays whole unless its turns are long. The star
 //! cannot be faster than its hub, and partners in the hub's shard would have more turns than others. So a shard that
-//! is about to give agents away first measures the time of each of them (see [`Profile`]).
+//! is about to give agents away first measures the time of each of them (see [`LoadProfile`]).
 //!
 //! Agents that constantly talk across shards, with short turns, are brought together again.
 
@@ -21,8 +21,8 @@ use whimbrel_platform::Time;
 use whimbrel_platform::route::{Place, ShardIndex};
 
 use super::Shard;
-use super::profile::Profile;
-use super::slot::Status;
+use super::profile::LoadProfile;
+use super::slot::SlotStatus;
 use crate::sync::atomic::Ordering;
 
 /// Extra cost of a message between shards over one within, waiting included.
@@ -73,7 +73,7 @@ pub(super) struct Balance {
     looked: Time,
     busy_then_us: Vec<u64>,
     /// Measured time of each agent, while that is of interest.
-    profile: Option<Profile>,
+    profile: Option<LoadProfile>,
 }
 
 impl Default for Balance {
@@ -110,7 +110,7 @@ impl Balance {
 
 /// Result of a check of the balance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum BalanceResult {
     /// No reason to look closer.
     Nothing,
     /// A profile is being measured.
@@ -133,29 +133,29 @@ impl Shard {
         let busy = self.busy_shares(&mut last);
         let settled = self.now >= Time(self.moved_at.0 + SETTLE_US) && self.departure.is_none();
         let verdict = if !settled || last.turns == 0 {
-            Verdict::Nothing
+            BalanceResult::Nothing
         } else if self.gather(&last, &busy) {
-            Verdict::Moves
+            BalanceResult::Moves
         } else {
             self.spread(last, &busy)
         };
         let mut next_us = LOOK_EVERY_US;
         match verdict {
-            Verdict::Nothing => {}
-            Verdict::Measures => self.balance.look_every_us = look_every_us,
+            BalanceResult::Nothing => {}
+            BalanceResult::Measures => self.balance.look_every_us = look_every_us,
             // What does not pay now will rarely pay a moment later, and the check costs time.
-            Verdict::Refused => {
+            BalanceResult::Refused => {
                 next_us = (look_every_us * 2).min(LOOK_EVERY_US_MAX);
                 self.balance.look_every_us = next_us;
             }
-            Verdict::Moves => self.moved_at = self.now,
+            BalanceResult::Moves => self.moved_at = self.now,
         }
         self.balance.next_look = Time(self.now.0 + next_us);
     }
 
     /// Returns true if turns are to be timed individually.
     pub fn is_profiled(&self) -> bool {
-        self.is_sampled() || self.balance.profile.as_ref().is_some_and(Profile::is_open)
+        self.is_sampled() || self.balance.profile.as_ref().is_some_and(LoadProfile::is_open)
     }
 
     /// Notes the duration of the last turn.
@@ -189,25 +189,26 @@ impl Shard {
     }
 
     /// Gives agents to a much less busy shard, if that pays.
-    fn spread(&mut self, mut last: Balance, busy: &[f64]) -> Verdict {
+    fn spread(&mut self, mut last: Balance, busy: &[f64]) -> BalanceResult {
         let waiting = self.runnable.len();
         let me = usize::from(self.index);
         let others = busy.iter().copied().enumerate().filter(|(shard, _)| *shard != me);
-        let Some((to, theirs)) = others.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Verdict::Nothing };
+        let Some((to, theirs)) = others.min_by(|a, b| a.1.total_cmp(&b.1)) else { return BalanceResult::Nothing };
         let mine = busy.get(me).copied().unwrap_or(0.0);
         let profile = last.profile.take();
-        let turn_ns = profile.as_ref().filter(|profile| profile.is_sound()).map_or(last.turn_ns(), Profile::turn_ns);
+        let turn_ns =
+            profile.as_ref().filter(|profile| profile.is_sound()).map_or(last.turn_ns(), LoadProfile::turn_ns);
         let (enough, idle) = if turn_ns < SHORT_TURN_NS { (8, IDLE_SHARE_SHORT) } else { (2, IDLE_SHARE) };
         if waiting < enough || mine < BUSY_SHARE || theirs > idle {
-            return Verdict::Nothing;
+            return BalanceResult::Nothing;
         }
         let Some(profile) = profile.filter(|profile| profile.is_sound() || profile.is_open()) else {
-            self.balance.profile = Some(Profile::begin());
-            return Verdict::Measures;
+            self.balance.profile = Some(LoadProfile::begin());
+            return BalanceResult::Measures;
         };
         if profile.is_open() {
             self.balance.profile = Some(profile);
-            return Verdict::Measures;
+            return BalanceResult::Measures;
         }
         let bound = if turn_ns < LONG_TURN_NS { self.bound(&profile) } else { FxHashMap::default() };
         let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
@@ -216,16 +217,16 @@ impl Shard {
         let block = self.block(&sample, wanted, &bound);
         let cut = self.cut(&sample, &block, to as ShardIndex);
         if cut * CROSSING_NS > turn_ns * sample.len() as u64 {
-            return Verdict::Refused;
+            return BalanceResult::Refused;
         }
         let mut agents: Vec<u32> = block.into_iter().collect();
         agents.sort_unstable();
-        if self.depart(to as ShardIndex, agents) { Verdict::Moves } else { Verdict::Refused }
+        if self.depart(to as ShardIndex, agents) { BalanceResult::Moves } else { BalanceResult::Refused }
     }
 
-    /// Returns the hub that each agent must stay with (see [`Profile::bound`]), including agents that were not
+    /// Returns the hub that each agent must stay with (see [`LoadProfile::bound`]), including agents that were not
     /// profiled.
-    fn bound(&mut self, profile: &Profile) -> FxHashMap<u32, u32> {
+    fn bound(&mut self, profile: &LoadProfile) -> FxHashMap<u32, u32> {
         let mut bound = profile.bound(|index| self.local_peer(index));
         if bound.is_empty() {
             return bound;
@@ -276,7 +277,7 @@ impl Shard {
     }
 
     fn is_queued(&mut self, index: u32) -> bool {
-        self.slots.at(index).is_some_and(|slot| slot.status == Status::Queued)
+        self.slots.at(index).is_some_and(|slot| slot.status == SlotStatus::Queued)
     }
 
     /// Counts sampled agents that would send across the cut, less those that do so now and would stop.

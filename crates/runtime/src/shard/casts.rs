@@ -10,7 +10,7 @@ use whimbrel_platform::topics::{Audience, Cast};
 
 use super::Shard;
 use super::delivery::ExternalCalls;
-use crate::cluster::Waiting;
+use crate::cluster::WaitOutcome;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
@@ -45,17 +45,17 @@ impl Shard {
         let node = Arc::clone(&self.node);
         let waiting = match &node.cluster {
             Some(cluster) => cluster.wait(envelope, &node.routes),
-            None => Waiting::No(envelope),
+            None => WaitOutcome::No(envelope),
         };
         let envelope = match waiting {
-            Waiting::No(envelope) => envelope,
-            Waiting::Here => return ExternalCalls::Fine,
-            Waiting::InTheBooks => {
+            WaitOutcome::No(envelope) => envelope,
+            WaitOutcome::Here => return ExternalCalls::Fine,
+            WaitOutcome::InTheBooks => {
                 // A repetition counts as another message.
                 self.tally.handled += 1;
                 return ExternalCalls::Fine;
             }
-            Waiting::TooMany(envelope) => {
+            WaitOutcome::TooMany(envelope) => {
                 self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
                 return ExternalCalls::Busy;
             }

@@ -6,7 +6,7 @@ use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event, Time};
 
-use super::slot::{Slot, Status};
+use super::slot::{Slot, SlotStatus};
 use super::{Early, Shard};
 use crate::node::Node;
 use crate::shard_command::ShardCommand;
@@ -308,11 +308,11 @@ impl Shard {
         }
         let waiting = slot.mailbox.len();
         match slot.status {
-            Status::Idle => {
-                slot.status = Status::Queued;
+            SlotStatus::Idle => {
+                slot.status = SlotStatus::Queued;
                 self.runnable.push(index);
             }
-            Status::Leaving => slot.status = Status::LeavingQueued,
+            SlotStatus::Leaving => slot.status = SlotStatus::LeavingQueued,
             _ => {}
         }
         if waiting == self.mailbox_limits.soft {
@@ -341,7 +341,7 @@ impl Shard {
         }
         slot.mailbox.extend_using(row, &mut self.spare_queues);
         let full = waited < self.mailbox_limits.soft && slot.mailbox.len() >= self.mailbox_limits.soft;
-        if slot.status == Status::Idle || slot.status == Status::Leaving {
+        if slot.status == SlotStatus::Idle || slot.status == SlotStatus::Leaving {
             self.enqueue(index);
         }
         if full {

@@ -12,11 +12,11 @@ use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::{EndReason, Event, Time};
 
-use super::slot::{Doom, Status};
+use super::slot::{Doom, SlotStatus};
 use super::{Early, Shard};
-use crate::mobility::{HopJob, HopOrder, Passage};
+use crate::mobility::{HopJob, HopOrder, ShardBarrier};
 use crate::shard_command::{Bearer, Change, ShardCommand};
-use crate::state_transfer::Packed;
+use crate::state_transfer::PackedState;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::turn::panic_text;
@@ -44,7 +44,7 @@ pub(super) struct Hopping {
 }
 
 /// Agent that was offered to its destination.
-struct Offered {
+struct OfferedHop {
     hop: HopId,
     /// State, if it takes more than one piece.
     state: Option<Vec<u8>>,
@@ -98,7 +98,7 @@ impl Shard {
     /// Postpones the recall of an agent that is not told the outcome of its last hop yet, until it has had a turn.
     fn put_off(&mut self, index: u32, errand: Box<HopJob>) -> Option<Box<HopJob>> {
         let is_recall = errand.request.mode == HopMode::Recall;
-        let called = self.slots.at(index).filter(|slot| is_recall && slot.status != Status::Held);
+        let called = self.slots.at(index).filter(|slot| is_recall && slot.status != SlotStatus::Held);
         match called.and_then(|slot| slot.body.has_news().then_some(slot)) {
             Some(slot) => {
                 let (name, generation) = (slot.name, slot.generation);
@@ -127,7 +127,7 @@ impl Shard {
         let stays = stays.and_then(|slot| slot.body.stays().map(str::to_owned));
         let offered = stays.map_or_else(|| self.offer(index, &errand.request), |why| Err(HopError::NotMovable(why)));
         match offered {
-            Ok(Offered { hop, state, bytes, onward }) => {
+            Ok(OfferedHop { hop, state, bytes, onward }) => {
                 let (offered, state_at) = ((self.node.now(), bytes), HOP_PIECE_BYTES as u64);
                 let recalls = Vec::new();
                 let hopping = Hopping { hop, index, errand, gone: false, recalls, state, state_at, offered, onward };
@@ -166,7 +166,7 @@ impl Shard {
     }
 
     /// Offers an agent to its destination. From now on the agent has no turns.
-    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<Offered, HopError> {
+    fn offer(&mut self, index: u32, request: &HopRequest) -> Result<OfferedHop, HopError> {
         let (to, onward) = self.may_hop(index, request)?;
         // The agent's messages go before it.
         self.flush();
@@ -187,8 +187,8 @@ impl Shard {
         if state.len() > HOP_STATE_BYTES_MAX {
             return Err(HopError::TooLarge { bytes: state.len() as u64, bytes_max: HOP_STATE_BYTES_MAX as u64 });
         }
-        self.delayed -= usize::from(slot.status == Status::Delayed);
-        slot.status = if slot.status == Status::Held { Status::LeavingHeld } else { Status::LeavingQueued };
+        self.delayed -= usize::from(slot.status == SlotStatus::Delayed);
+        slot.status = if slot.status == SlotStatus::Held { SlotStatus::LeavingHeld } else { SlotStatus::LeavingQueued };
         let hop = HopId { agent: slot.name, number: self.node.random() >> (u64::BITS - HOP_NUMBER_BITS) };
         let aid = slot.aid();
         let handled = slot.handled;
@@ -201,7 +201,7 @@ impl Shard {
         // A clone is a new agent.
         let (age_ms, handled) = if is_clone { (0, 0) } else { (age.as_millis() as u64, handled) };
         let code = origin.code();
-        let packed = Packed::of(state, &origin);
+        let packed = PackedState::of(state, &origin);
         let (of, unpacked) = (packed.bytes.len() as u64, packed.unpacked);
         let (state, rest) = packed.split();
         let origin = Whence(origin);
@@ -229,7 +229,7 @@ impl Shard {
             }
             it.transits.handle_offered(hop, to, self.index, is_clone, code);
             self.node.tell_hop(to, HopNews::Offer(Box::new(offer)));
-            Ok(Offered { hop, state: rest, bytes: of, onward: onward != Symbol::default() })
+            Ok(OfferedHop { hop, state: rest, bytes: of, onward: onward != Symbol::default() })
         })
     }
 
@@ -308,9 +308,9 @@ impl Shard {
         // Its next turn shows any fault.
         let _ = catch_unwind(AssertUnwindSafe(|| slot.body.hopped(hop)));
         match slot.status {
-            Status::LeavingHeld | Status::Held => slot.status = Status::Held,
-            Status::Leaving | Status::LeavingQueued => {
-                slot.status = Status::Idle;
+            SlotStatus::LeavingHeld | SlotStatus::Held => slot.status = SlotStatus::Held,
+            SlotStatus::Leaving | SlotStatus::LeavingQueued => {
+                slot.status = SlotStatus::Idle;
                 self.enqueue(index);
             }
             _ => self.enqueue(index),
@@ -455,7 +455,7 @@ impl Shard {
             hopping.errand.over(Err(HopError::NotMovable("it is ending".to_owned())));
         }
         if let Some(slot) = self.slots.at(index) {
-            slot.status = Status::Idle;
+            slot.status = SlotStatus::Idle;
             self.enqueue(index);
         }
     }
@@ -555,7 +555,7 @@ impl Shard {
     }
 
     /// Passes a barrier: hands over the results of all parcels before it.
-    pub(super) fn cross(&mut self, passage: &Passage) {
+    pub(super) fn cross(&mut self, passage: &ShardBarrier) {
         self.flush();
         self.node.passed(passage);
     }

@@ -11,7 +11,7 @@ use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Time};
 
-use super::slot::{Doom, Slot, Status};
+use super::slot::{Doom, Slot, SlotStatus};
 use super::{Early, Shard};
 use crate::operate::OperateError;
 use crate::sessions::Offered;
@@ -73,9 +73,9 @@ impl Shard {
     /// Stops an agent's turns.
     pub(super) fn hold(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
-        self.delayed -= usize::from(slot.status == Status::Delayed);
-        let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
-        slot.status = if leaves { Status::LeavingHeld } else { Status::Held };
+        self.delayed -= usize::from(slot.status == SlotStatus::Delayed);
+        let leaves = matches!(slot.status, SlotStatus::Leaving | SlotStatus::LeavingQueued | SlotStatus::LeavingHeld);
+        slot.status = if leaves { SlotStatus::LeavingHeld } else { SlotStatus::Held };
     }
 
     /// Changes an agent of this shard, if it is still the one that is meant.
@@ -93,14 +93,14 @@ impl Shard {
                 self.note_standing(index);
             }
             (Change::Run, Some(slot)) => {
-                if matches!(slot.status, Status::Held | Status::LeavingHeld) {
+                if matches!(slot.status, SlotStatus::Held | SlotStatus::LeavingHeld) {
                     self.enqueue(index);
                     self.note_standing(index);
                 }
             }
             (Change::Wake, Some(slot)) => {
                 // A delayed agent has a turn before long, and not earlier for being woken.
-                if !matches!(slot.status, Status::Held | Status::LeavingHeld | Status::Delayed) {
+                if !matches!(slot.status, SlotStatus::Held | SlotStatus::LeavingHeld | SlotStatus::Delayed) {
                     self.enqueue(index);
                 }
             }
@@ -117,7 +117,8 @@ impl Shard {
                 self.enqueue(index);
             }
             (Change::Hop(errand), Some(slot)) => {
-                let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
+                let leaves =
+                    matches!(slot.status, SlotStatus::Leaving | SlotStatus::LeavingQueued | SlotStatus::LeavingHeld);
                 let name = slot.name;
                 match leaves && !self.is_off(name) {
                     // The agent is on its way to another shard, and hops from there.
@@ -177,7 +178,7 @@ impl Shard {
     /// Gives an agent a turn in which it follows an operator's instruction, unless it has no turns at all.
     pub(crate) fn wake_for_operator(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
-        if !matches!(slot.status, Status::Held | Status::LeavingHeld | Status::Delayed) {
+        if !matches!(slot.status, SlotStatus::Held | SlotStatus::LeavingHeld | SlotStatus::Delayed) {
             self.enqueue(index);
         }
     }
@@ -238,7 +239,8 @@ impl Shard {
     /// Exchanges an agent's body between two turns, if its state can be written and it stays on this node.
     fn exchange(&mut self, index: u32, offered: Offered) {
         let Some(slot) = self.slots.at(index) else { return };
-        let stays = slot.doom.is_none() && matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed);
+        let stays =
+            slot.doom.is_none() && matches!(slot.status, SlotStatus::Idle | SlotStatus::Queued | SlotStatus::Delayed);
         let name = slot.name;
         if !stays || self.is_off(name) {
             return;

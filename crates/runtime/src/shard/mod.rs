@@ -39,23 +39,23 @@ use self::balance::Balance;
 use self::delivery::Departing;
 use self::hops::Hopping;
 pub(crate) use self::hops::KEPT_BY_ONE;
-use self::moves::Departure;
-use self::pace::Pace;
-use self::passivation::Idle;
+use self::moves::AwaitedMove;
+use self::pace::ShardPace;
+use self::passivation::IdleChecks;
 use self::pending_move::Bound;
 use self::probes::Probes;
-use self::queue::Queue;
+use self::queue::RunQueue;
 use self::samples::Samples;
 use self::slot::{Away, Slots};
-pub(crate) use self::slot::{Doom, Slot, Status};
+pub(crate) use self::slot::{Doom, Slot, SlotStatus};
 use self::steps::Steps;
-use self::timers::Timers;
+use self::timers::WakeTimers;
 use self::turns::Lateness;
 use crate::agent_stats::AgentFigures;
 use crate::mobility::HopJob;
 use crate::node::{MailboxLimits, Node};
 use crate::shard_command::{Change, ShardCommand};
-use crate::shard_handle::Figures;
+use crate::shard_handle::ShardFigures;
 use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
 use crate::turn::caught;
@@ -67,21 +67,21 @@ pub(crate) struct Shard {
     here: Here,
     pub node: Arc<Node>,
     slots: Slots,
-    runnable: Queue,
-    waits: Waits,
+    runnable: RunQueue,
+    waits: TurnWaits,
     lateness: Lateness,
     spare_queues: SpareQueues,
     /// Agent of the last turn.
-    running: Running,
-    timers: Timers,
+    running: RunningAgent,
+    timers: WakeTimers,
     /// Durable agents that may leave memory.
-    idle: Idle,
+    idle: IdleChecks,
     /// Number of delayed agents.
     delayed: usize,
     held_up: HeldUp,
     /// Steps of durable agents that are not persisted yet.
     steps: Steps,
-    pace: Pace,
+    pace: ShardPace,
     /// Receivers of messages to topics and groups.
     audiences: Audiences,
     /// Parcels for other shards in this round, by shard.
@@ -98,7 +98,7 @@ pub(crate) struct Shard {
     /// Time of each partition's agents, while requested.
     samples: Option<Samples>,
     /// Agents that are about to move to another shard.
-    departure: Option<Departure>,
+    departure: Option<AwaitedMove>,
     /// Agents that are leaving for other nodes.
     hops: FxHashMap<Symbol, Hopping>,
     /// Durable agents that wait for their partitions to move.
@@ -114,7 +114,7 @@ pub(crate) struct Shard {
     /// True if every agent has to end, including those that arrive.
     ending: bool,
     mailbox_limits: MailboxLimits,
-    tally: Tally,
+    tally: ShardTally,
     /// True if messages of this round need a closer look: for observers, for the policy, or for a latency probe.
     observed: bool,
     /// True if observers wanted no messages when this round began; they are told the number.
@@ -126,7 +126,7 @@ pub(crate) struct Shard {
 
 /// Measurement of waits for turns: of one agent at a time, from the end of the queue to its head.
 #[derive(Default)]
-struct Waits {
+struct TurnWaits {
     /// Time since which the observed agent waits.
     since: Option<Time>,
     /// Time of the next observation.
@@ -138,7 +138,7 @@ const WAIT_LOOKED_AT_EVERY: std::time::Duration = std::time::Duration::from_mill
 
 /// Agent that is in its turn.
 #[derive(Clone, Copy, Default)]
-struct Running {
+struct RunningAgent {
     index: u32,
     name: Symbol,
     generation: u32,
@@ -152,7 +152,7 @@ enum Early {
 
 /// Figures that are not published yet.
 #[derive(Default)]
-struct Tally {
+struct ShardTally {
     sent: u64,
     /// Negative if more messages were put back.
     handled: i64,
@@ -163,24 +163,25 @@ impl Shard {
     pub fn new(index: ShardIndex, node: Arc<Node>) -> Self {
         let mailbox_limits = node.mailbox_limits;
         let observed = node.is_watched(Time::ZERO);
-        let (idle, samples) = (Idle::new(node.passivate_after), node.cluster.as_ref().map(|_| Samples::default()));
+        let (idle, samples) =
+            (IdleChecks::new(node.passivate_after), node.cluster.as_ref().map(|_| Samples::default()));
         let outgoing = node.seats.iter().map(|_| Vec::new()).collect();
         Self {
             index,
             here: Here::of(index),
             node,
             slots: Slots::default(),
-            runnable: Queue::default(),
-            waits: Waits::default(),
+            runnable: RunQueue::default(),
+            waits: TurnWaits::default(),
             lateness: Lateness::default(),
             spare_queues: SpareQueues::default(),
-            running: Running::default(),
-            timers: Timers::default(),
+            running: RunningAgent::default(),
+            timers: WakeTimers::default(),
             idle,
             delayed: 0,
             held_up: HeldUp::default(),
             steps: Steps::default(),
-            pace: Pace::default(),
+            pace: ShardPace::default(),
             audiences: Audiences::default(),
             outgoing,
             linked: Vec::new(),
@@ -198,7 +199,7 @@ impl Shard {
             await_turns: Vec::new(),
             ending: false,
             mailbox_limits,
-            tally: Tally::default(),
+            tally: ShardTally::default(),
             observed,
             passed_over: false,
             probes: Probes::default(),
@@ -241,8 +242,8 @@ impl Shard {
                 return;
             }
             figures.waited_us.store((self.now - since).as_micros() as u64, Ordering::Relaxed);
-            figures.waits_since.store(Figures::IDLE, Ordering::Relaxed);
-            self.waits = Waits { since: None, next: self.now + WAIT_LOOKED_AT_EVERY };
+            figures.waits_since.store(ShardFigures::IDLE, Ordering::Relaxed);
+            self.waits = TurnWaits { since: None, next: self.now + WAIT_LOOKED_AT_EVERY };
         } else if self.has_work() {
             self.runnable.mark();
             figures.waits_since.store(self.now.0, Ordering::Relaxed);
@@ -256,9 +257,9 @@ impl Shard {
             self.note_busy(round_us, now);
         }
         if let Some(seat) = self.node.seat(self.index) {
-            seat.figures.round_began.store(Figures::IDLE, Ordering::Relaxed);
+            seat.figures.round_began.store(ShardFigures::IDLE, Ordering::Relaxed);
             if self.waits.since.take().is_some() {
-                seat.figures.waits_since.store(Figures::IDLE, Ordering::Relaxed);
+                seat.figures.waits_since.store(ShardFigures::IDLE, Ordering::Relaxed);
             }
             seat.figures.waited_us.store(0, Ordering::Relaxed);
         }
@@ -266,7 +267,7 @@ impl Shard {
 
     fn note_busy(&mut self, round_us: u64, now: Time) {
         if let Some(seat) = self.node.seat(self.index) {
-            Figures::add(&seat.figures.busy_us, round_us);
+            ShardFigures::add(&seat.figures.busy_us, round_us);
         }
         self.sample(round_us, now);
     }
@@ -278,7 +279,7 @@ impl Shard {
 
     /// Ends a round: hands over the batches for other shards, and for links when due.
     pub fn end_round(&mut self) {
-        let Tally { sent, handled, dead } = std::mem::take(&mut self.tally);
+        let ShardTally { sent, handled, dead } = std::mem::take(&mut self.tally);
         self.read_probes();
         if self.passed_over && sent > 0 {
             self.node.observers.pass_over(sent);
@@ -291,9 +292,9 @@ impl Shard {
             self.await_turns.clear();
         }
         if let Some(seat) = self.node.seat(self.index) {
-            Figures::add(&seat.figures.sent, sent);
-            Figures::add(&seat.figures.handled, handled.cast_unsigned());
-            Figures::add(&seat.figures.dead, dead);
+            ShardFigures::add(&seat.figures.sent, sent);
+            ShardFigures::add(&seat.figures.handled, handled.cast_unsigned());
+            ShardFigures::add(&seat.figures.dead, dead);
             seat.figures.runnable.store(self.runnable.len() as u64, Ordering::Relaxed);
         }
     }

@@ -23,11 +23,11 @@ use whimbrel_platform::EndReason;
 use whimbrel_platform::route::{LocalRoute, Place, Route, ShardIndex};
 
 use super::Shard;
-use super::slot::{Slot, Status};
+use super::slot::{Slot, SlotStatus};
 use crate::shard_command::ShardCommand;
 
 /// Move that waits for its acknowledgements.
-pub(super) struct Departure {
+pub(super) struct AwaitedMove {
     to: ShardIndex,
     /// Places of the agents that leave.
     leaving: FxHashMap<Symbol, u32>,
@@ -52,7 +52,7 @@ impl Shard {
             return false;
         }
         let awaited = self.outgoing.len() - 1;
-        self.departure = Some(Departure { to, leaving, awaited });
+        self.departure = Some(AwaitedMove { to, leaving, awaited });
         let me = self.index;
         for (shard, batch) in self.outgoing.iter_mut().enumerate() {
             if shard != usize::from(me) {
@@ -75,11 +75,11 @@ impl Shard {
             return None;
         }
         let slot = self.slots.at(index)?;
-        self.delayed -= usize::from(slot.status == Status::Delayed);
+        self.delayed -= usize::from(slot.status == SlotStatus::Delayed);
         slot.status = match slot.status {
-            Status::Held => Status::LeavingHeld,
-            Status::Idle => Status::Leaving,
-            _ => Status::LeavingQueued,
+            SlotStatus::Held => SlotStatus::LeavingHeld,
+            SlotStatus::Idle => SlotStatus::Leaving,
+            _ => SlotStatus::LeavingQueued,
         };
         if std::mem::take(&mut slot.crowded) {
             // If the agent is still crowded when it arrives, that is announced again.
@@ -116,7 +116,7 @@ impl Shard {
         if departure.awaited > 0 || places.any(unwritten) {
             return;
         }
-        let Some(Departure { to, leaving, .. }) = self.departure.take() else { return };
+        let Some(AwaitedMove { to, leaving, .. }) = self.departure.take() else { return };
         let mut places: Vec<u32> = leaving.into_values().collect();
         places.sort_unstable();
         let agents: Vec<Box<Slot>> = places.into_iter().filter_map(|index| self.slots.vacate(index)).collect();
@@ -133,10 +133,10 @@ impl Shard {
             let status = slot.status;
             slot.timer_at = whimbrel_platform::Time::NEVER;
             slot.held_up = None;
-            slot.status = if status == Status::LeavingHeld { Status::Held } else { Status::Idle };
+            slot.status = if status == SlotStatus::LeavingHeld { SlotStatus::Held } else { SlotStatus::Idle };
             let wake_at = slot.wake_at;
             let index = self.admit(slot);
-            if status == Status::LeavingQueued {
+            if status == SlotStatus::LeavingQueued {
                 self.enqueue(index);
             } else if wake_at != whimbrel_platform::Time::NEVER {
                 self.wake_later(index, wake_at);

@@ -8,7 +8,7 @@ use whimbrel_platform::mobility::{HopError, HopMode, HopRequest, Wish};
 use whimbrel_platform::policy::Action;
 
 use super::Shard;
-use super::slot::{Slot, Status};
+use super::slot::{Slot, SlotStatus};
 use crate::mobility::HopJob;
 
 impl Shard {
@@ -79,7 +79,7 @@ impl Shard {
             return Err(HopError::Forbidden(me));
         }
         let Some(slot) = self.slots.at(index) else { return not_movable("it has its turn") };
-        if !matches!(slot.status, Status::Idle | Status::Queued | Status::Delayed) {
+        if !matches!(slot.status, SlotStatus::Idle | SlotStatus::Queued | SlotStatus::Delayed) {
             return not_movable("it has no turns at the moment");
         }
         if let Some(why) = slot.body.stays().filter(|_| errand.then.is_some()) {

@@ -9,18 +9,18 @@ const TURNS_MAX: u32 = 1024;
 /// Pace of a shard. Reading the clock and checking the inbox cost more than a short turn, so they happen once a
 /// round. A round of long turns would make other shards wait, so it has fewer.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct ShardPace {
     turns: u32,
     round_began: Option<Time>,
 }
 
-impl Default for Pace {
+impl Default for ShardPace {
     fn default() -> Self {
         Self { turns: 16, round_began: None }
     }
 }
 
-impl Pace {
+impl ShardPace {
     pub fn turns(&self) -> u32 {
         self.turns
     }
@@ -49,7 +49,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn pace_of(pace: &mut Pace, now: u64) -> u64 {
+    fn pace_of(pace: &mut ShardPace, now: u64) -> u64 {
         let round_us = pace.round_over(Time(now)).unwrap_or(0);
         pace.round_begins(Time(now));
         round_us
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn round_length_adapts_to_turns() {
-        let mut pace = Pace::default();
+        let mut pace = ShardPace::default();
         for round in 0..20 {
             let round_us = pace_of(&mut pace, round * 1000);
             pace.adapt(round_us);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use whimbrel_platform::Time;
 
 use super::Shard;
-use super::slot::{Slot, Status};
-use super::timers::Timers;
+use super::slot::{Slot, SlotStatus};
+use super::timers::WakeTimers;
 use crate::durable::Idleness;
 
 /// Number of agents that leave in one round, at most. Encoding an agent takes some microseconds, and others wait
@@ -20,15 +20,15 @@ const PASSIVATED_PER_ROUND: usize = 64;
 const IDLE_MIN: Duration = Duration::from_millis(1);
 
 /// Pending checks of durable agents.
-pub(super) struct Idle {
-    timers: Timers,
+pub(super) struct IdleChecks {
+    timers: WakeTimers,
     /// Idle time before an agent leaves, unless the agent chooses another.
     after: Option<Duration>,
 }
 
-impl Idle {
+impl IdleChecks {
     pub fn new(after: Option<Duration>) -> Self {
-        Self { timers: Timers::default(), after }
+        Self { timers: WakeTimers::default(), after }
     }
 
     /// Returns the time of the next check.
@@ -116,7 +116,7 @@ impl Shard {
 
 /// Returns true if an agent has nothing to do, and will not by itself before `until`.
 fn is_at_rest(slot: &Slot, until: Time) -> bool {
-    let is_idle = slot.status == Status::Idle && slot.doom.is_none() && slot.held_up.is_none();
+    let is_idle = slot.status == SlotStatus::Idle && slot.doom.is_none() && slot.held_up.is_none();
     is_idle && slot.mailbox.is_empty() && !slot.is_unwritten() && slot.wake_at >= until
 }
 

@@ -6,7 +6,7 @@
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
 
 use super::Shard;
-use super::slot::{Slot, Status};
+use super::slot::{Slot, SlotStatus};
 use crate::durable::Effect;
 use crate::mobility::{HopJob, HopOrder};
 use crate::shard_command::{Bearer, ShardCommand};
@@ -55,10 +55,10 @@ impl Shard {
             return self.stay(index, *HopJob::of(request), why);
         }
         let Some(slot) = self.slots.at(index) else { return };
-        self.delayed -= usize::from(slot.status == Status::Delayed);
+        self.delayed -= usize::from(slot.status == SlotStatus::Delayed);
         slot.status = match slot.status {
-            Status::Held | Status::LeavingHeld => Status::LeavingHeld,
-            _ => Status::LeavingQueued,
+            SlotStatus::Held | SlotStatus::LeavingHeld => SlotStatus::LeavingHeld,
+            _ => SlotStatus::LeavingQueued,
         };
         let bearer = Bearer { name: slot.name, generation: slot.generation };
         let (node, shard, to) = (Arc::clone(&self.node), self.index, request.to);
@@ -107,7 +107,7 @@ impl Shard {
         }
         let waits = |slot: &&mut Slot| self.bound.remove(&slot.name).is_some();
         if let Some(slot) = self.slots.at(index).filter(waits) {
-            slot.status = Status::Idle;
+            slot.status = SlotStatus::Idle;
         }
     }
 }

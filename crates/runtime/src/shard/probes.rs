@@ -19,14 +19,14 @@ const WAIT_US_MAX: u64 = 60_000_000;
 /// Probes of a shard; see the module.
 #[derive(Default)]
 pub(super) struct Probes {
-    under_way: Vec<Probe>,
+    under_way: Vec<LatencyProbe>,
     /// True if the next message is picked.
     picks: bool,
     next_at: Time,
 }
 
 /// Message that is followed.
-struct Probe {
+struct LatencyProbe {
     index: u32,
     generation: u32,
     /// Number of messages that its agent has handled once this one is taken.
@@ -39,7 +39,7 @@ impl Probes {
     pub fn pick(&mut self, slot: &Slot, now: Time) {
         if std::mem::take(&mut self.picks) {
             let handled = slot.handled + slot.mailbox.len() as u64 + 1;
-            self.under_way.push(Probe { index: slot.index, generation: slot.generation, handled, came: now });
+            self.under_way.push(LatencyProbe { index: slot.index, generation: slot.generation, handled, came: now });
         }
     }
 

@@ -18,7 +18,7 @@ const HUB_PARTS: u64 = 8;
 
 /// Individually timed turns.
 #[derive(Debug)]
-pub(super) struct Profile {
+pub(super) struct LoadProfile {
     spent_ns: FxHashMap<u32, u64>,
     total_ns: u64,
     turns: u64,
@@ -26,11 +26,11 @@ pub(super) struct Profile {
     longest: (u64, u32),
     /// Processor time of the worker's thread when the profile began.
     ran: Option<Duration>,
-    state: State,
+    state: SampleState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum SampleState {
     /// More turns are to come.
     Open,
     Sound,
@@ -38,7 +38,7 @@ enum State {
     Disturbed,
 }
 
-impl Profile {
+impl LoadProfile {
     /// Begins a profile, on the worker's thread.
     pub fn begin() -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Profile {
             turns: 0,
             longest: (0, 0),
             ran: cpu::ran(),
-            state: State::Open,
+            state: SampleState::Open,
         }
     }
 
@@ -74,15 +74,15 @@ impl Profile {
         }
         let ran_ns = self.ran.zip(cpu::ran()).map(|(before, now)| now.saturating_sub(before).as_nanos() as u64);
         let disturbed = ran_ns.is_some_and(|ran_ns| self.total_ns > ran_ns + ran_ns / 4);
-        self.state = if disturbed { State::Disturbed } else { State::Sound };
+        self.state = if disturbed { SampleState::Disturbed } else { SampleState::Sound };
     }
 
     pub fn is_open(&self) -> bool {
-        self.state == State::Open
+        self.state == SampleState::Open
     }
 
     pub fn is_sound(&self) -> bool {
-        self.state == State::Sound
+        self.state == SampleState::Sound
     }
 
     pub fn turn_ns(&self) -> u64 {
@@ -115,8 +115,8 @@ impl Profile {
 mod tests {
     use super::*;
 
-    fn profile(times: &[(u32, u64)]) -> Profile {
-        let mut profile = Profile::begin();
+    fn profile(times: &[(u32, u64)]) -> LoadProfile {
+        let mut profile = LoadProfile::begin();
         times.iter().for_each(|(index, us)| profile.note(*index, Duration::from_micros(*us)));
         profile
     }

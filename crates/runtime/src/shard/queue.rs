@@ -1,7 +1,7 @@
 //! Queue of agents that wait for their turns.
 
 /// First-in-first-out queue of places. Its capacity is a power of two, so that wrapping costs one instruction.
-pub(super) struct Queue {
+pub(super) struct RunQueue {
     ring: Box<[u32]>,
     /// Number of places taken out so far.
     head: usize,
@@ -13,13 +13,13 @@ pub(super) struct Queue {
 
 const ROOM_MIN: usize = 64;
 
-impl Default for Queue {
+impl Default for RunQueue {
     fn default() -> Self {
         Self { ring: vec![0; ROOM_MIN].into_boxed_slice(), head: 0, tail: 0, mark: 0 }
     }
 }
 
-impl Queue {
+impl RunQueue {
     #[inline]
     pub fn push(&mut self, place: u32) {
         if self.len() == self.ring.len() {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn marked_place_is_passed() {
-        let mut queue = Queue::default();
+        let mut queue = RunQueue::default();
         (0..3).for_each(|place| queue.push(place));
         queue.mark();
         (3..500).for_each(|place| queue.push(place));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn queue_works_at_any_size() {
-        let (mut queue, mut model) = (Queue::default(), VecDeque::new());
+        let (mut queue, mut model) = (RunQueue::default(), VecDeque::new());
         let mut state = 7u64;
         for i in 0..200_000u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -10,7 +10,7 @@ use whimbrel_platform::store::Partition;
 
 use super::Shard;
 use super::slot::{Away, Slot};
-use crate::shard_handle::Figures;
+use crate::shard_handle::ShardFigures;
 use crate::sync::atomic::Ordering;
 
 /// Number of turns that suffice for a sample...
@@ -131,7 +131,7 @@ impl Shard {
     pub(super) fn sample_late(&mut self, slot: &Slot, away: &Away) {
         let (node, now) = (&self.node, self.node.now());
         if let Some(seat) = node.seat(self.index) {
-            Figures::add(&seat.figures.late_us, (now - away.left).as_micros() as u64);
+            ShardFigures::add(&seat.figures.late_us, (now - away.left).as_micros() as u64);
         }
         if let Some(cluster) = node.cluster.as_ref().filter(|_| slot.unwritten.is_some()) {
             cluster.note_work(cluster.partition_of(slot.name), (now - away.began).as_micros() as u64);

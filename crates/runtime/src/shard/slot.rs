@@ -4,12 +4,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
-use super::backpressure::Cause;
+use super::backpressure::Obstacle;
 use crate::durable::Unwritten;
 
 /// Status of an agent in its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum SlotStatus {
     /// Nothing to do until a message comes, or until its time.
     Idle,
     /// Waiting for its turn.
@@ -44,7 +44,7 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     pub generation: u32,
     /// Place in the shard.
     pub index: u32,
-    pub status: Status,
+    pub status: SlotStatus,
     /// True if senders are told to slow down.
     pub crowded: bool,
     /// Number of times in a row that the agent sent to a crowded mailbox.
@@ -52,7 +52,7 @@ pub(crate) struct Slot<B: ?Sized = dyn AgentBody> {
     /// True if its last turn was late, so that the shard continued without it.
     pub was_late: bool,
     /// Obstacle that the agent waits for, if its shard resumes it afterwards.
-    pub held_up: Option<Cause>,
+    pub held_up: Option<Obstacle>,
     /// Agent that it wrote to last; empty if none.
     pub peer: Symbol,
     /// Agent that decides when this one fails; empty if none.
@@ -78,7 +78,7 @@ impl<B: AgentBody> Slot<B> {
             name: Symbol::default(),
             generation: 0,
             index: u32::MAX,
-            status: Status::Idle,
+            status: SlotStatus::Idle,
             crowded: false,
             slowed: 0,
             was_late: false,
@@ -172,8 +172,8 @@ impl Slots {
     #[inline]
     pub fn take_for_turn(&mut self, index: u32) -> Option<Box<Slot>> {
         let place = self.places.get_mut(index as usize)?;
-        let slot = place.as_mut().filter(|slot| slot.status == Status::Queued)?;
-        slot.status = Status::Running;
+        let slot = place.as_mut().filter(|slot| slot.status == SlotStatus::Queued)?;
+        slot.status = SlotStatus::Running;
         place.take()
     }
 

@@ -12,7 +12,7 @@ use super::Shard;
 use super::delivery::ExternalCalls;
 use super::slot::Slot;
 use crate::cluster::Yielding;
-use crate::durable::journal_writer::{Batch, Entry, Released};
+use crate::durable::journal_writer::{Released, StepBatch, StepEntry};
 use crate::durable::{Effect, Unwritten};
 use crate::node::Node;
 use crate::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) struct Steps {
     /// Other agents.
     changed: Vec<(u32, u32)>,
     /// Last steps of agents that have ended.
-    ended: Vec<Entry>,
+    ended: Vec<StepEntry>,
     /// Agents of the batch that is being written.
     writing: Option<Vec<(u32, u32)>>,
     /// Ended agents of that batch.
@@ -165,7 +165,7 @@ impl Shard {
         }
         self.steps.writing = Some(agents);
         node.activity.begin();
-        scribe.write(Batch { shard: self.index, entries });
+        scribe.write(StepBatch { shard: self.index, entries });
     }
 
     /// Releases the withheld effects of a persisted batch.
@@ -261,7 +261,7 @@ impl Slot {
 }
 
 /// Captures an agent: its steps since the last capture, and its state.
-fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
+fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<StepEntry> {
     let agent = slot.name;
     let last = slot.unwritten.as_ref()?.last;
     let state = slot.state(now);
@@ -291,7 +291,7 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<Entry> {
     Some(entry)
 }
 
-fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> Entry {
+fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> StepEntry {
     let Unwritten { born, last, handled, sent, effects, .. } = unwritten;
     let first = last + 1;
     let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();
@@ -299,5 +299,5 @@ fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> Entr
     records.push(Record::Step(Step { agent, state, handled, first, sent: written }));
     let stops = |effect: &Effect| if let Effect::Stop { code, .. } = effect { Some(*code) } else { None };
     records.extend(effects.iter().find_map(stops).map(|code| Record::Stopped { agent, code }));
-    Entry { agent, records, first, sent, effects, unhandled: Vec::new() }
+    StepEntry { agent, records, first, sent, effects, unhandled: Vec::new() }
 }

@@ -8,11 +8,11 @@ use whimbrel_platform::Time;
 /// Wake-up times of agents. A timer is never removed: it goes off, and the slot knows that it is not needed any more.
 /// Each slot has at most one useful timer here, so the heap does not grow with messages handled.
 #[derive(Default)]
-pub(crate) struct Timers {
+pub(crate) struct WakeTimers {
     heap: BinaryHeap<Reverse<(Time, u32, u32)>>,
 }
 
-impl Timers {
+impl WakeTimers {
     /// Sets a timer for the agent in slot `index`.
     pub fn set(&mut self, at: Time, index: u32, generation: u32) {
         self.heap.push(Reverse((at, index, generation)));

@@ -8,10 +8,10 @@ use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::{Event, Outbox, Time};
 
 use super::delivery::ExternalCalls;
-use super::slot::{Away, Slot, Status};
-use super::{Running, Shard};
+use super::slot::{Away, Slot, SlotStatus};
+use super::{RunningAgent, Shard};
 use crate::mobility::HopJob;
-use crate::turn::{LateTurn, Outcome};
+use crate::turn::{LateTurn, TurnOutcome};
 
 /// Pause between two turns of agents whose last turn was late, while other agents wait.
 const LATE_TURN_EVERY: Duration = Duration::from_millis(50);
@@ -51,7 +51,7 @@ impl Shard {
                 continue;
             }
             if let Some(slot) = self.slots.take_for_turn(index) {
-                self.running = Running { index, generation: slot.generation, name: slot.name };
+                self.running = RunningAgent { index, generation: slot.generation, name: slot.name };
                 return Some(slot);
             }
         }
@@ -72,7 +72,7 @@ impl Shard {
 
     /// Puts an agent back after its turn, and routes its messages.
     #[inline(always)]
-    pub fn finish(&mut self, mut slot: Box<Slot>, outcome: Outcome, outbox: &mut Outbox) {
+    pub fn finish(&mut self, mut slot: Box<Slot>, outcome: TurnOutcome, outbox: &mut Outbox) {
         let handled = slot.mailbox.count_taken();
         self.tally.handled += i64::from(handled);
         slot.handled = slot.handled.wrapping_add_signed(handled.into());
@@ -85,7 +85,7 @@ impl Shard {
         let kept_back = if slot.unwritten.is_some() { self.keep_back(&mut slot, outbox) } else { ExternalCalls::Fine };
         slot.mailbox.spare_queue(&mut self.spare_queues);
         let (index, crowded, slowed) = (slot.index, slot.crowded, slot.slowed > 0);
-        slot.status = Status::Idle;
+        slot.status = SlotStatus::Idle;
         if let Some(to) = outbox.first_receiver() {
             slot.peer = to.name;
         }
@@ -94,7 +94,7 @@ impl Shard {
         if self.urgent {
             self.flush_urgent();
         }
-        if !matches!(outcome, Outcome::Wait) {
+        if !matches!(outcome, TurnOutcome::Wait) {
             self.settle(index, outcome);
         }
         if (reception != ExternalCalls::Fine || slowed) && !crowded {
@@ -180,23 +180,23 @@ impl Shard {
 
     /// Carries out an outcome other than waiting for messages.
     #[inline(never)]
-    fn settle(&mut self, index: u32, outcome: Outcome) {
+    fn settle(&mut self, index: u32, outcome: TurnOutcome) {
         match outcome {
-            Outcome::Ready => self.enqueue(index),
-            Outcome::Refuse(at) => {
+            TurnOutcome::Ready => self.enqueue(index),
+            TurnOutcome::Refuse(at) => {
                 self.refuse_aside(index);
-                self.settle(index, Outcome::WaitUntil(at));
+                self.settle(index, TurnOutcome::WaitUntil(at));
             }
-            Outcome::WaitUntil(at) if at <= self.now => self.enqueue(index),
-            Outcome::WaitUntil(at) => self.wake_later(index, at),
-            Outcome::End(reason) => self.end_or_fall(index, *reason),
-            Outcome::Ended(reason) => self.end(index, *reason),
-            Outcome::Renewed(new) => self.replace(index, *new),
-            Outcome::Hop(request) => {
+            TurnOutcome::WaitUntil(at) if at <= self.now => self.enqueue(index),
+            TurnOutcome::WaitUntil(at) => self.wake_later(index, at),
+            TurnOutcome::End(reason) => self.end_or_fall(index, *reason),
+            TurnOutcome::Ended(reason) => self.end(index, *reason),
+            TurnOutcome::Renewed(new) => self.replace(index, *new),
+            TurnOutcome::Hop(request) => {
                 let wish = self.slots.at(index).and_then(|slot| slot.body.take_wish());
                 self.begin_hop(index, HopJob::wanted(*request, wish));
             }
-            Outcome::Wait => {}
+            TurnOutcome::Wait => {}
         }
     }
 
@@ -214,11 +214,13 @@ impl Shard {
     pub(super) fn enqueue(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         match slot.status {
-            Status::Queued => {}
-            Status::Leaving | Status::LeavingQueued | Status::LeavingHeld => slot.status = Status::LeavingQueued,
+            SlotStatus::Queued => {}
+            SlotStatus::Leaving | SlotStatus::LeavingQueued | SlotStatus::LeavingHeld => {
+                slot.status = SlotStatus::LeavingQueued
+            }
             status => {
-                self.delayed -= usize::from(status == Status::Delayed);
-                slot.status = Status::Queued;
+                self.delayed -= usize::from(status == SlotStatus::Delayed);
+                slot.status = SlotStatus::Queued;
                 self.runnable.push(index);
             }
         }
@@ -247,7 +249,7 @@ impl Shard {
                 }
             } else {
                 slot.wake_at = Time::NEVER;
-                if matches!(slot.status, Status::Idle | Status::Delayed | Status::Leaving) {
+                if matches!(slot.status, SlotStatus::Idle | SlotStatus::Delayed | SlotStatus::Leaving) {
                     self.enqueue(index);
                 }
             }
@@ -256,7 +258,7 @@ impl Shard {
 
     /// Continues without the agent in turn: its worker does not hold this shard any more.
     pub fn go_on_without(&mut self) -> Aid {
-        let Running { index, name, generation } = self.running;
+        let RunningAgent { index, name, generation } = self.running;
         let (began, left) = self.leave_late();
         self.lateness.until = self.now + LATENESS_REMEMBERED;
         self.slots.send_away(index, Away { name, generation, began, left, ..Away::default() });
@@ -285,13 +287,13 @@ impl Shard {
         self.node.ask_again(slot.name, away.missed);
         let doomed = slot.doom.is_some();
         let outcome = match outcome {
-            Outcome::Refuse(_) => {
+            TurnOutcome::Refuse(_) => {
                 for body in slot.mailbox.take_aside() {
                     self.undeliverable(slot.aid(), body, DeadReason::MailboxFull);
                 }
-                Outcome::Ready
+                TurnOutcome::Ready
             }
-            Outcome::Wait | Outcome::WaitUntil(_) if written_to || doomed => Outcome::Ready,
+            TurnOutcome::Wait | TurnOutcome::WaitUntil(_) if written_to || doomed => TurnOutcome::Ready,
             other => other,
         };
         self.finish(slot, outcome, &mut sent);

@@ -6,7 +6,7 @@ use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::route::Route;
 
 use super::Shard;
-use super::slot::{Slot, Status};
+use super::slot::{Slot, SlotStatus};
 use crate::cluster::Yielding;
 
 impl Shard {
@@ -22,12 +22,12 @@ impl Shard {
     fn yield_agent(&mut self, index: u32) {
         let Some(slot) = self.slots.at(index) else { return };
         // An agent that is about to end, or to move to another shard, does that first.
-        let leaves = matches!(slot.status, Status::Leaving | Status::LeavingQueued | Status::LeavingHeld);
+        let leaves = matches!(slot.status, SlotStatus::Leaving | SlotStatus::LeavingQueued | SlotStatus::LeavingHeld);
         if slot.doom.is_some() || leaves && !self.bound.contains_key(&slot.name) {
             return;
         }
-        self.delayed -= usize::from(slot.status == Status::Delayed);
-        slot.status = Status::Held;
+        self.delayed -= usize::from(slot.status == SlotStatus::Delayed);
+        slot.status = SlotStatus::Held;
         if slot.is_unwritten() {
             return;
         }

@@ -289,9 +289,9 @@ fn clone_continues_from_original_state() {
 }
 
 /// Agent that only `bob` may clone.
-struct Choosy;
+struct ChoosyReceiver;
 
-impl AgentBody for Choosy {
+impl AgentBody for ChoosyReceiver {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         while turn.mailbox.take().is_some() {}
         Next::Wait
@@ -306,7 +306,7 @@ impl AgentBody for Choosy {
     }
 }
 
-impl Owned for Choosy {
+impl Owned for ChoosyReceiver {
     fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
         assert_eq!((arrival.clone_of, arrival.owner), (Some("amy".into()), "boss".into()));
         if arrival.name.as_str() == "bob" { Ok(()) } else { Err("another name".to_owned()) }
@@ -319,7 +319,7 @@ impl Owned for Choosy {
 fn clone_body_must_admit() {
     let (platform, lines) = platform(2);
     let boss = platform.spawn("boss", Greeter).unwrap();
-    let source = AgentSource::Body(Box::new(Choosy));
+    let source = AgentSource::Body(Box::new(ChoosyReceiver));
     platform.services().create(CreateAgent { name: "amy".into(), unique: false, owner: Some(boss), source }).unwrap();
     let amy = Aid::local("amy");
     for name in ["bob", "warden"] {

@@ -93,12 +93,12 @@ impl Narrow {
 }
 
 /// Agent that sends as fast as it may.
-struct Flood {
+struct LinkFlood {
     to: Aid,
     left: u64,
 }
 
-impl Agent for Flood {
+impl Agent for LinkFlood {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         self.go_on(ctx);
     }
@@ -108,7 +108,7 @@ impl Agent for Flood {
     }
 }
 
-impl Flood {
+impl LinkFlood {
     fn go_on(&mut self, ctx: &mut Context<'_, '_>) {
         for _ in 0..self.left.min(10) {
             self.left -= 1;
@@ -154,7 +154,7 @@ fn busy_agents_messages_are_batched() {
         let (platform, links) = linked(1);
         links.is_wide.store(true, Ordering::SeqCst);
         let began = Instant::now();
-        platform.spawn("flood", Flood { to: Aid::local("far"), left: SENT }).unwrap();
+        platform.spawn("flood", LinkFlood { to: Aid::local("far"), left: SENT }).unwrap();
         platform.wait_idle();
         assert_eq!(links.sent.load(Ordering::SeqCst), SENT);
         // A handover happens every 50 us, or when so many messages are there; a round takes a third of that.
@@ -170,7 +170,7 @@ fn link_room_releases_senders() {
         let (platform, links) = linked(workers);
         let (each, floods) = (2_000, 10);
         let begun = Instant::now();
-        platform.spawn_population("flood", floods, |_| Flood { to: Aid::local("far"), left: each }).unwrap();
+        platform.spawn_population("flood", floods, |_| LinkFlood { to: Aid::local("far"), left: each }).unwrap();
         while links.sent.load(Ordering::SeqCst) < each * floods as u64 {
             std::thread::sleep(Duration::from_micros(200));
             links.write(&platform);
@@ -186,7 +186,7 @@ fn link_room_releases_senders() {
 #[test]
 fn stuck_link_releases_senders_eventually() {
     let (platform, links) = linked(1);
-    platform.spawn("flood", Flood { to: Aid::local("far"), left: 150 }).unwrap();
+    platform.spawn("flood", LinkFlood { to: Aid::local("far"), left: 150 }).unwrap();
     assert!(platform.wait_idle_for(Duration::from_secs(60)), "it waits for ever");
     assert_eq!(links.sent.load(Ordering::SeqCst), 150);
 }

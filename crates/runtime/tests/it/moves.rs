@@ -12,7 +12,7 @@ use crate::kit::{assert_balanced, does, inform, platform};
 
 /// Agent that sends numbered messages to all others, one round per message from itself, and checks the order of those
 /// that it gets.
-struct Chatter {
+struct MovingChatter {
     others: Vec<Aid>,
     round: i64,
     rounds: i64,
@@ -21,7 +21,7 @@ struct Chatter {
     heard: Arc<AtomicU64>,
 }
 
-impl Chatter {
+impl MovingChatter {
     fn say(&mut self, ctx: &mut Context<'_, '_>) {
         if self.round == self.rounds {
             return;
@@ -35,7 +35,7 @@ impl Chatter {
     }
 }
 
-impl Agent for Chatter {
+impl Agent for MovingChatter {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         self.say(ctx);
     }
@@ -70,7 +70,7 @@ fn moving_agents_keep_message_order() {
     let (platform, _) = platform(4);
     let names: Vec<Aid> = (1..=CHATTERS).map(|i| Aid::local(format!("chatter{i}").as_str())).collect();
     let (disorder, heard) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let chatter = |_| Chatter {
+    let chatter = |_| MovingChatter {
         others: names.clone(),
         round: 0,
         rounds: ROUNDS,
