@@ -26,13 +26,13 @@ const SPAWN: Files = files!["spawn.mas2j", "spawn_driver.asl", "spawn_idle.asl"]
 #[derive(Debug, thiserror::Error)]
 pub enum AslError {
     /// The benchmark's programs have errors.
-    #[error("the benchmark's programs are wrong")]
+    #[error("errors in the benchmark's programs")]
     Open(#[from] OpenError),
     /// The benchmark's agents cannot be created.
     #[error("the benchmark's agents cannot be created")]
     Create(#[from] CreateError),
     /// The agents printed no result.
-    #[error("the agents came to no result: {0}")]
+    #[error("the agents produced no result: {0}")]
     NoResult(String),
 }
 

@@ -286,7 +286,7 @@ pub(super) fn hub_of(name: &str, level: Level, secrets: NodeSecrets, platform: &
 
 /// Starts this program again, as the other process; it is told where this one listens.
 pub(super) fn start_other(address: &str, secrets: &NodeSecrets) -> anyhow::Result<Child> {
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut child = Command::new(program)
         .args(std::env::args_os().skip(1))
         .args(["--first", address])

@@ -87,7 +87,7 @@ pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
     };
     let port = AgentPort::open(config, platform.host(), "127.0.0.1:0")?;
     let before = cpu_s("self")?;
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut child = Command::new(program)
         .args(std::env::args_os().skip(1))
         .args(["--node", port.address()])
@@ -97,7 +97,7 @@ pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
     let mut line = String::new();
     BufReader::new(child.stdout.take().context("its output is a pipe")?).read_line(&mut line)?;
     let _ = child.wait();
-    let heard: SessionResult = serde_json::from_str(&line).context("the clients did not hear all answers")?;
+    let heard: SessionResult = serde_json::from_str(&line).context("the clients did not get all answers")?;
     let cpu = cpu_s("self")? - before;
     port.close(Duration::from_secs(1));
     let SessionResult { seconds, mut us, cpu_s } = heard;

@@ -304,7 +304,7 @@ fn read(journal: &dyn Journal, partition: Partition, lsn: Lsn, expected: &[u8]) 
         ControlFlow::Break(())
     })?;
     if !found {
-        bail!("frame {} of partition {} is not what was acknowledged", lsn.0, partition.0);
+        bail!("frame {} of partition {} differs from the acknowledged one", lsn.0, partition.0);
     }
     Ok(())
 }
@@ -329,7 +329,7 @@ fn check(what: &State, folder: &StateFolder, committers: &[ThreadResult]) -> any
             ControlFlow::Continue(())
         })?;
         if let Some(lsn) = differs.or(wanted.into_keys().next()) {
-            bail!("frame {} of partition {} is not what was acknowledged", lsn.0, partition.0);
+            bail!("frame {} of partition {} differs from the acknowledged one", lsn.0, partition.0);
         }
     }
     subject.remove()

@@ -30,7 +30,7 @@ impl BrowserConsole {
     pub fn open(gateway: &Arc<Gateway>, console: &ConsoleAt, reasons: Receiver<()>) -> Option<Self> {
         let way_in = gateway.way_in(&console.token).map_err(|error| error.to_string());
         if let Err(why) = way_in.and_then(|path| show(&format!("{}{path}", console.here()))) {
-            terminal::note(&format!("no browser opens the console: {why}"));
+            terminal::note(&format!("cannot open the console in a browser: {why}"));
             return None;
         }
         Some(Self { gateway: Arc::clone(gateway), reasons })
@@ -56,7 +56,7 @@ impl BrowserConsole {
         }
         let mut seen = Instant::now();
         if self.gateway.watchers() > 0 {
-            terminal::note("the society has ended; the console stays until it is closed, or Ctrl-C");
+            terminal::note("the society has ended; the console stays open until you close it or press Ctrl-C");
         }
         while self.gateway.watchers() > 0 || seen.elapsed() < AWAY_AT_MOST {
             if self.gateway.watchers() > 0 {

@@ -91,7 +91,9 @@ impl LocalNodes {
         if arguments.first.is_none() && !quiet {
             for host in no_nodes(&seats, count) {
                 let nodes = if count == 1 { "node".to_owned() } else { format!("{count} nodes") };
-                terminal::note(&format!("`{host}` is none of the {nodes} of this run: its agents are on another one"));
+                terminal::note(&format!(
+                    "`{host}` is not among the {nodes} of this run: its agents run on another node"
+                ));
             }
         }
         for node in (1..=count).filter(|node| *node != me) {
@@ -123,7 +125,7 @@ impl LocalNodes {
             end_with_the_first(self.platform.clone());
             return Ok(self);
         }
-        let program = std::env::current_exe().context("cannot find this program")?;
+        let program = std::env::current_exe().context("cannot find the path of this program")?;
         let address = self.hub.address().unwrap_or_default().to_owned();
         for (node, secrets) in (2..).zip(std::mem::take(&mut self.others)) {
             let mut child = Command::new(&program)

@@ -181,7 +181,7 @@ pub enum Reason {
     NoAnswer,
     /// The node has too many such requests.
     Busy,
-    /// The node keeps no log of conversations.
+    /// The node keeps no log of messages.
     NoLog,
     /// The cursor is beyond the end of the log.
     BadCursor,

@@ -46,7 +46,7 @@ impl AgentLines {
         let Err(error) = outcome else { return };
         if error.kind() != ErrorKind::BrokenPipe {
             if !self.complained.swap(true, Ordering::Relaxed) {
-                note(&format!("what agents print cannot be written, and is lost: {error}"));
+                note(&format!("cannot print the output of agents, which is lost: {error}"));
             }
         } else if let Ok(mut told) = self.nobody_reads.lock()
             && let Some(sender) = told.take()

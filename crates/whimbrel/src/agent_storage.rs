@@ -36,7 +36,7 @@ const LOCK: &str = "lock";
 #[non_exhaustive]
 pub enum StorageFolderError {
     /// The folder cannot be made, read, or written to.
-    #[error("cannot keep what agents leave in {}: {error}", folder.display())]
+    #[error("cannot use {} as storage of agents: {error}", folder.display())]
     Unusable {
         /// The folder.
         folder: PathBuf,
@@ -44,13 +44,13 @@ pub enum StorageFolderError {
         error: io::Error,
     },
     /// Others than this process's user can get at it.
-    #[error("others can get at {}: what agents leave is kept in a folder of this user's only (chmod 700)", .0.display())]
+    #[error("other users have access to {}: storage of agents must be private (chmod 700)", .0.display())]
     NotPrivate(PathBuf),
     /// Another process uses it.
-    #[error("another process keeps what agents leave in {}", .0.display())]
+    #[error("another process uses {} as storage of agents", .0.display())]
     InUse(PathBuf),
     /// A file in it is damaged. Nothing was changed.
-    #[error("{}: {why}; if what it says is not needed, move it away", file.display())]
+    #[error("{}: {why}: if you do not need this file, move it away", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -174,7 +174,7 @@ impl Keeper for StorageWriter {
             wrong = Some(error);
         }
         if let Some(error) = wrong.as_ref().filter(|_| !*failed) {
-            (self.report)(&format!("cannot write what agents keep to {}: {error}", self.folder.display()));
+            (self.report)(&format!("cannot write agents' storage to {}: {error}", self.folder.display()));
         }
         *failed = wrong.is_some();
     }

@@ -48,7 +48,7 @@ pub enum CacheError {
     #[error("cannot keep code in {}", .0.display())]
     Unusable(PathBuf, #[source] io::Error),
     /// Others than its owner, who is to be this process's user, can get at it.
-    #[error("others can get at {}: code is kept in a folder of this user's only (chmod 700)", .0.display())]
+    #[error("other users have access to {}: a code cache must be private (chmod 700)", .0.display())]
     NotPrivate(PathBuf),
 }
 

@@ -25,7 +25,7 @@ pub enum ReadError {
     #[error("{} is a folder; expected a file", .0.display())]
     Folder(PathBuf),
     /// The file is not text.
-    #[error("{} is not UTF-8 text: line {line} is where it stops being so; save it as UTF-8", .path.display())]
+    #[error("{} is not UTF-8 text from line {line} on: save it as UTF-8", .path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum ReadError {
         line: usize,
     },
     /// The file is longer than a program may be.
-    #[error("{} has {bytes} bytes or more; a program may have {bytes_max}", .path.display())]
+    #[error("{} has {bytes} bytes or more: a program may have {bytes_max}", .path.display())]
     TooBig {
         /// The file.
         path: PathBuf,

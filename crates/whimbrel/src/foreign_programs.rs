@@ -83,7 +83,7 @@ impl Foreign {
             !goes
         });
         if room < takes(&bytes) {
-            let why = format!("agents from elsewhere use {CODE_MEMORY_BYTES_MAX} bytes of programs already");
+            let why = format!("agents from other nodes already use {CODE_MEMORY_BYTES_MAX} bytes of programs");
             return Err(FetchError::Inadmissible(why));
         }
         self.entries.push(ForeignEntry { code, made, bytes });

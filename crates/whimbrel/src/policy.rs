@@ -19,7 +19,7 @@ pub enum PolicyError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The file is longer than a policy may be.
-    #[error("{} is longer than {POLICY_BYTES_MAX} bytes: that is no policy", .0.display())]
+    #[error("{} is longer than {POLICY_BYTES_MAX} bytes, the limit of a policy", .0.display())]
     TooLong(PathBuf),
     /// All that is wrong with it, and where.
     #[error("{} has errors", path.display())]

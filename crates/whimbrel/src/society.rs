@@ -36,7 +36,7 @@ pub enum OpenError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// There is nothing in it.
-    #[error("{} is empty: there is nothing to run", .0.display())]
+    #[error("{} is empty: expected a project or a program", .0.display())]
     Empty(PathBuf),
     /// The file is neither a project nor a program.
     #[error("{} is neither a project (.mas2j) nor a program (.asl, .wasm)", .0.display())]

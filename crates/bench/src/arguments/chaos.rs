@@ -11,13 +11,13 @@ use clap::Args;
 /// at the end or at Ctrl-C. The exit status is 0 if all checks hold, 1 if one fails.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel chaos examples/bank/chaos.toml             what the plan says
+  whimbrel chaos examples/bank/chaos.toml             run the plan
   whimbrel chaos examples/bank/chaos.toml --seed 7    the same faults each time
-  whimbrel chaos examples/bank/chaos.toml --show      what would happen when, and nothing else
+  whimbrel chaos examples/bank/chaos.toml --show      show the schedule, and start nothing
 
 A plan:
   [society]
-  project = \"bank.mas2j\"       beside the plan; on three nodes, kept by three NATS servers, if nothing else is said
+  project = \"bank.mas2j\"       beside the plan; by default on three nodes and three NATS servers
   [[fault]]
   kind = \"kill\"                or pause, partition, slow-link, clock-step, disk-full
   target = \"any\"               or node, server, n2, s1
@@ -28,7 +28,7 @@ A plan:
   content = \"total(T)\"
   expect = \"total(1000)\"
 
-docs/guide/chaos.md says all of it.")]
+docs/guide/chaos.md explains plans in full.")]
 pub struct ChaosArguments {
     /// Plan of the test.
     #[arg(value_name = "FILE")]

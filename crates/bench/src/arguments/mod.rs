@@ -556,7 +556,7 @@ impl std::str::FromStr for StoreKind {
             "memory" => Ok(Self::Memory),
             #[cfg(feature = "nats")]
             address if address.contains("://") => Ok(Self::Nats(address.to_owned())),
-            _ => Err("embedded, memory, or nats://HOST:PORT/NAME".to_owned()),
+            _ => Err("expected embedded, memory, or nats://HOST:PORT/NAME".to_owned()),
         }
     }
 }

@@ -62,7 +62,7 @@ pub fn missing(nodes: &[Found], size: usize) -> Option<String> {
     for node in nodes {
         let members = match node.ask(&Request::Nodes, Duration::ZERO) {
             Ok(Answer::Nodes { nodes, .. }) => nodes,
-            Ok(_) => return Some(format!("{} does not tell of other nodes", node.info.node)),
+            Ok(_) => return Some(format!("{} sent an unexpected answer to a query for its peers", node.info.node)),
             Err(error) => return Some(format!("{error:#}")),
         };
         let odd = members.iter().find(|member| member.state != MemberState::Running || member.leaving > 0);

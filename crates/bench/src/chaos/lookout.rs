@@ -103,7 +103,7 @@ pub fn agents(node: &Found, names: &str) -> anyhow::Result<Vec<String>> {
         elsewhere_but: None,
     };
     let Answer::Agents(found) = node.ask(&Request::Agents(wanted), Duration::ZERO)? else {
-        bail!("node {} does not tell of its agents", node.info.node);
+        bail!("node {} sent an unexpected answer to a query for its agents", node.info.node);
     };
     Ok(found.agents.into_iter().map(|agent| agent.name).collect())
 }

@@ -79,7 +79,7 @@ pub fn chaos(arguments: &ChaosArguments) -> anyhow::Result<ExitCode> {
         .and_then(|society| ChaosTrial::begin(&plan, society, seed, arguments.patience, stopping).run(&blows));
     let keep = arguments.keep || outcome.as_ref().is_ok_and(|report| !report.violations.is_empty());
     if keep {
-        terminal::note(&format!("what nodes and servers wrote is in {}", folder.display()));
+        terminal::note(&format!("the output of nodes and servers is in {}", folder.display()));
     } else {
         let _ = std::fs::remove_dir_all(&folder);
     }
@@ -105,7 +105,7 @@ fn read(file: &Path) -> anyhow::Result<Plan> {
     let text = files::read(file)?;
     Plan::parse(&text).map_err(|Wrong { place, what }| {
         terminal::show(&[*wrong(&text, file, place, &what)]);
-        anyhow::anyhow!("{} is no plan", file.display())
+        anyhow::anyhow!("{} is no valid plan", file.display())
     })
 }
 
@@ -129,7 +129,7 @@ impl<'a> ChaosTrial<'a> {
 
     fn run(mut self, blows: &[Blow]) -> anyhow::Result<ChaosReport> {
         self.say(&format!("seed {}: {} faults", self.seed, blows.len()));
-        self.wait_until_whole().context("the society does not begin")?;
+        self.wait_until_whole().context("the society does not start")?;
         self.began = Instant::now();
         self.say("the society runs");
         let clients = self.begin_clients()?;
@@ -189,7 +189,7 @@ impl<'a> ChaosTrial<'a> {
             Some(missing) => Err(missing),
             None => Ok(()),
         })?;
-        whole.map_err(|why| anyhow::anyhow!("not within {}: {why}", duration::readable(self.patience)))
+        whole.map_err(|why| anyhow::anyhow!("not reached within {}: {why}", duration::readable(self.patience)))
     }
 
     fn begin_clients(&mut self) -> anyhow::Result<Vec<Clients>> {
@@ -203,7 +203,8 @@ impl<'a> ChaosTrial<'a> {
                 let names: Vec<String> = homes.into_keys().filter(fits).collect();
                 if names.is_empty() { Err("none".to_owned()) } else { Ok(names) }
             })?;
-            let names = names.map_err(|_| anyhow::anyhow!("[[register]]: no agent is called {}", register.agents))?;
+            let names =
+                names.map_err(|_| anyhow::anyhow!("[[register]]: no agent has the name {}", register.agents))?;
             all.push(Clients::begin(
                 &self.lookout,
                 names,

@@ -99,8 +99,8 @@ pub fn run(what: &Devices) -> anyhow::Result<DevicesResult> {
     let each = u64::from(what.devices).div_ceil(u64::from(what.gateways));
     if each > room {
         bail!(
-            "a gateway with {each} devices needs as many open files, and the system lets a process have {files}: \
-             say --gateways {}",
+            "a gateway with {each} devices needs as many open files, and the system allows a process {files}: \
+             give --gateways {}",
             u64::from(what.devices).div_ceil(room.max(1))
         );
     }
@@ -155,7 +155,7 @@ impl DeviceProcesses {
     fn start(what: &Devices, nodes: &DeviceNodes, room: u64) -> anyhow::Result<Self> {
         let processes = u64::from(what.devices).div_ceil(room.max(1)).max(1);
         let each = u64::from(what.devices).div_ceil(processes) as u32;
-        let program = std::env::current_exe().context("cannot find this program")?;
+        let program = std::env::current_exe().context("cannot find the path of this program")?;
         let (tell, said) = channel();
         let mut children = Vec::new();
         for (number, first) in (0..what.devices).step_by(each.max(1) as usize).enumerate() {

@@ -76,7 +76,7 @@ impl DeviceNodes {
 
     /// This program, where it finds the nodes.
     fn whimbrel(&self) -> anyhow::Result<Command> {
-        let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+        let mut command = Command::new(std::env::current_exe().context("cannot find the path of this program")?);
         command.current_dir(&self.folder).env("WHIMBREL_RUN_DIR", self.folder.join("run"));
         Ok(command)
     }
@@ -200,7 +200,7 @@ impl StateStore {
     /// A server of NATS, which is there as long as this is.
     fn open(folder: &Path) -> anyhow::Result<Self> {
         use whimbrel_store::nats::{Cluster, Setup, find_server};
-        let program = find_server().context("several processes keep states in NATS (or say --volatile)")?;
+        let program = find_server().context("several processes keep states in NATS (or give --volatile)")?;
         let dir = folder.join("engine");
         let server = Cluster::start(Setup { program, servers: 1, dir, port: 0, sync_always: true })?;
         Ok(Self { url: server.url().to_owned(), _server: server })
@@ -217,7 +217,7 @@ struct StateStore(std::convert::Infallible);
 #[cfg(not(feature = "nats"))]
 impl StateStore {
     fn open(_folder: &Path) -> anyhow::Result<Self> {
-        bail!("several processes keep states in NATS, which this program was built without: say --volatile")
+        bail!("several processes keep states in NATS, which this program was built without: give --volatile")
     }
 
     fn url(&self) -> &str {

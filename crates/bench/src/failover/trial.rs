@@ -61,7 +61,7 @@ impl FailoverTrial {
     pub fn begin(what: &Failover) -> anyhow::Result<Self> {
         let mut trial = Self::prepare(what)?;
         trial.start_node(what)?;
-        trial.wait_for_all(usize::try_from(what.agents * what.nodes)?).context("the society does not begin")?;
+        trial.wait_for_all(usize::try_from(what.agents * what.nodes)?).context("the society does not start")?;
         for _ in 1..what.nodes {
             trial.start_node(what)?;
         }

@@ -193,7 +193,7 @@ impl Drop for OtherProcess {
 
 impl OtherProcess {
     fn start(number: u16, address: &str, secrets: &NodeSecrets) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot find this program")?;
+        let program = std::env::current_exe().context("cannot find the path of this program")?;
         let mut process = Command::new(program)
             .args(std::env::args_os().skip(1))
             .args(["--node", &number.to_string(), "--first", address])

@@ -16,8 +16,8 @@ use super::TargetArguments;
 /// not-understood; 4 if no answer came in time.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel send seller 'price(tea)'                                an inform, from cli
-  whimbrel send seller 'price(tea)' --performative request --wait  and shows the answer
+  whimbrel send seller 'price(tea)'                                an inform whose sender is cli
+  whimbrel send seller 'price(tea)' --performative request --wait  a request; shows the answer
   whimbrel send seller '(request :content \"(price tea)\")'          a message in FIPA's string encoding
   whimbrel send --to a --to b --performative achieve --content 'open(door)'
   whimbrel codec convert message.xml --to json | whimbrel send")]
@@ -144,7 +144,7 @@ pub struct Whom {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel drain n2
-  whimbrel drain n2 --undo       it takes its share again")]
+  whimbrel drain n2 --undo       let n2 take its share again")]
 pub struct DrainArguments {
     /// Name of the node, as `whimbrel nodes` shows it. The node may be on another machine.
     #[arg(value_name = "NODE")]

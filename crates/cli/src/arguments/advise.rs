@@ -16,7 +16,7 @@ use super::TargetArguments;
 #[command(after_help = "Examples:
   whimbrel advise n2 --documents 60 --bytes 4096 --pass 5
   whimbrel advise n2 --documents 60 --bytes 4096 --pass 5 --agent scout --explain
-  whimbrel advise --mbit 10 --rtt 2ms --documents 60 --bytes 4096 --pass 20   for a link that is none yet")]
+  whimbrel advise --mbit 10 --rtt 2ms --documents 60 --bytes 4096 --pass 20   for a planned link")]
 pub struct AdviseArguments {
     /// Node that has the documents, as `whimbrel links` shows it. The node may be on another machine.
     #[arg(value_name = "NODE", required_unless_present = "mbit", conflicts_with_all = ["mbit", "rtt"])]
@@ -116,5 +116,5 @@ impl AdviseArguments {
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse::<f64>();
     let share = number.ok().filter(|percent| (0.0..=100.0).contains(percent));
-    share.map(|percent| percent / 100.0).ok_or_else(|| "a number from 0 to 100 is wanted".to_owned())
+    share.map(|percent| percent / 100.0).ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }

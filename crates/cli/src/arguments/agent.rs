@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 /// Build WebAssembly agents.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel agent build worker           the module worker.wasm of a Cargo package
-  whimbrel agent build worker.ts        of a program in AssemblyScript
-  whimbrel agent build worker.c -o w    of one in C, written to the file w")]
+  whimbrel agent build worker           build worker.wasm from a Cargo package
+  whimbrel agent build worker.ts        build from AssemblyScript
+  whimbrel agent build worker.c -o w    build from C, and write the file w")]
 pub struct AgentArguments {
     #[command(subcommand)]
     pub action: AgentAction,

@@ -29,8 +29,8 @@ pub struct CaArguments {
 /// --credentials. A running node renews the certificates in it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel ca token authority n2                              where the authority is
-  whimbrel enrol 10.0.0.1:7100 --token TOKEN --out n2         where the node is")]
+  whimbrel ca token authority n2                              on the authority's machine
+  whimbrel enrol 10.0.0.1:7100 --token TOKEN --out n2         on the node's machine")]
 pub struct EnrolArguments {
     /// Address at which `whimbrel ca serve` listens.
     #[arg(value_name = "ADDRESS")]

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 /// All errors and warnings are shown. The exit status is 1 if there is an error.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel check garden.mas2j        the project, and every program it names
+  whimbrel check garden.mas2j        the project, and every program that it names
   whimbrel check *.asl               some programs
   whimbrel check examples/auction    a folder with one project in it
   whimbrel check policy.toml         a policy")]

@@ -11,8 +11,8 @@ use whimbrel_acl::Encoding;
 /// first three may contain several messages, one after another.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel codec inspect message.acl                     what it says, and how long it is in each encoding
-  whimbrel codec convert message.acl --to json           from whatever it is in
+  whimbrel codec inspect message.acl                     its contents, and its length in each encoding
+  whimbrel codec convert message.acl --to json           detects the encoding of the file
   whimbrel codec convert --from string --to compact -o message.bin message.acl
   cat message.xml | whimbrel codec convert --to string   from standard input")]
 pub struct CodecArguments {

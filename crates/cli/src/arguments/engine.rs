@@ -11,8 +11,8 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel engine up                                   three servers, until Ctrl-C
-  whimbrel engine up --servers 1 --dir /tmp/engine     one, whose streams are kept there
-  whimbrel engine status nats://127.0.0.1:4222         what it is, beside what it should be")]
+  whimbrel engine up --servers 1 --dir /tmp/engine     one server, with its streams in that folder
+  whimbrel engine status nats://127.0.0.1:4222         the engine's state, and what differs from the plan")]
 pub struct EngineArguments {
     #[command(subcommand)]
     pub action: EngineAction,
@@ -62,6 +62,6 @@ pub enum Sync {
 fn servers(text: &str) -> Result<u8, String> {
     match text.parse() {
         Ok(count @ (1 | 3 | 5)) => Ok(count),
-        _ => Err("1, 3 or 5: of an even number no more may die than of one less".to_owned()),
+        _ => Err("expected 1, 3 or 5 servers: an even number survives no more losses than one server fewer".to_owned()),
     }
 }

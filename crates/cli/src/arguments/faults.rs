@@ -50,7 +50,7 @@ pub fn explained(mut error: Error, words: &[String]) -> Error {
 
 /// Returns the hint for an option whose value may be left out.
 fn how(option: &str, value: &str) -> String {
-    format!("{option} takes its value behind `=`: say {option}={value}")
+    format!("{option} takes its value behind `=`: write {option}={value}")
 }
 
 #[cfg(test)]
@@ -73,11 +73,11 @@ mod tests {
 
     #[test]
     fn value_behind_a_blank_is_explained() {
-        assert!(told("whimbrel send bob x --wait 2s").contains("say --wait=2s"));
-        assert!(told("whimbrel send --wait 2s").contains("say --wait=2s"));
-        assert!(told("whimbrel ps --watch 500ms").contains("say --watch=500ms"));
+        assert!(told("whimbrel send bob x --wait 2s").contains("write --wait=2s"));
+        assert!(told("whimbrel send --wait 2s").contains("write --wait=2s"));
+        assert!(told("whimbrel ps --watch 500ms").contains("write --watch=500ms"));
         assert!(
-            told("whimbrel run x.asl --log logs").contains("say --log=logs"),
+            told("whimbrel run x.asl --log logs").contains("write --log=logs"),
             "{}",
             told("whimbrel run x.asl --log logs")
         );

@@ -15,7 +15,7 @@ use super::TargetArguments;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel ps              one line for each node
-  whimbrel ps --watch      again and again
+  whimbrel ps --watch      refreshed every second
   whimbrel ps --json       for programs")]
 pub struct PsArguments {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct PsArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel nodes           one line for each node
-  whimbrel nodes --watch   again and again
+  whimbrel nodes --watch   refreshed every second
   whimbrel nodes --json    for programs")]
 pub struct NodesArguments {
     #[command(flatten)]
@@ -39,8 +39,8 @@ pub struct NodesArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel agents                               all of them, on all nodes
-  whimbrel agents 'seller*' --state suspended   those that fit
-  whimbrel agents --sort mailbox --limit 10     who has most to do
+  whimbrel agents 'seller*' --state suspended   some of them
+  whimbrel agents --sort mailbox --limit 10     the ten longest mailboxes
   whimbrel agents --watch")]
 pub struct AgentsArguments {
     /// Name of the agents. `*` stands for any text, `?` for any one character.
@@ -119,7 +119,7 @@ pub struct DfArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel topics          topic:weather, group:workers, ...
-  whimbrel topics --watch  again and again")]
+  whimbrel topics --watch  refreshed every second")]
 pub struct TopicsArguments {
     /// Name of the topic or group, with or without `topic:` or `group:`. `*` stands for any text, `?` for any one
     /// character.
@@ -135,7 +135,7 @@ pub struct TopicsArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel dead-letters
-  whimbrel dead-letters 'bidder*' --limit 5      what these sent or should have got")]
+  whimbrel dead-letters 'bidder*' --limit 5      sent by these agents, or addressed to them")]
 pub struct DeadLettersArguments {
     /// Sender or receiver of the messages. `*` stands for any text, `?` for any one character.
     #[arg(value_name = "AGENT")]
@@ -152,7 +152,7 @@ pub struct DeadLettersArguments {
 /// List the links between the nodes of a running platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel links --watch    how much goes over each, every second")]
+  whimbrel links --watch    the traffic on each link, every second")]
 pub struct LinksArguments {
     #[command(flatten)]
     pub showing: OutputOptions,
@@ -166,12 +166,12 @@ pub struct LinksArguments {
 /// society or this command ended. Gaps in the log itself are reported.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel log                                          all that is kept of a running society
-  whimbrel log 'auction-*'                              conversations whose name fits
+  whimbrel log                                          the whole log of a running society
+  whimbrel log 'auction-*'                              some conversations
   whimbrel log --performative cfp --from c --last 1h
-  whimbrel log --since n1:5321 --follow                 what came after that, and what comes
-  whimbrel log --folder garden/.whimbrel/garden.log     of a society that does not run
-  whimbrel log --json > messages.jsonl                  each line with the cursor after it")]
+  whimbrel log --since n1:5321 --follow                 continue after a cursor, with new messages
+  whimbrel log --folder garden/.whimbrel/garden.log     the log of a stopped society
+  whimbrel log --json > messages.jsonl                  one line per message, with its cursor")]
 pub struct LogArguments {
     /// Show only conversations whose identifier matches this pattern. `*` stands for any text, `?` for any one
     /// character.
@@ -212,7 +212,7 @@ pub struct LogArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel sniff                                 everything
-  whimbrel sniff buyer seller                    a sequence diagram of what these two send and get
+  whimbrel sniff buyer seller                    a sequence diagram of these two agents
   whimbrel sniff --agent 'bidder*' --performative cfp,propose
   whimbrel sniff --conversation 'auction-*' --for 5s
   whimbrel sniff --json --limit 100 > messages.jsonl")]

@@ -10,10 +10,10 @@ use whimbrel_terminal::options::OutputOptions;
 /// Inspection does not disturb the agent. Agents in other languages than AgentSpeak show less.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel mind bob                       all there is
-  whimbrel mind bob --goals --intentions  what it wants, and what it does
-  whimbrel mind bob --watch               again and again
-  whimbrel mind bob --follow              what its cycles do, as they do it
+  whimbrel mind bob                       everything
+  whimbrel mind bob --goals --intentions  only goals and intentions
+  whimbrel mind bob --watch               refreshed every second
+  whimbrel mind bob --follow              each reasoning cycle as it happens
   whimbrel mind bob --json                for programs")]
 pub struct MindArguments {
     /// Name of the agent.
@@ -51,13 +51,13 @@ pub struct MindArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel debug bob pause
-  whimbrel debug bob step                      one reasoning cycle; shows what it did
+  whimbrel debug bob step                      one reasoning cycle; shows its steps
   whimbrel debug bob break p3                  pauses when plan @p3 is chosen, before its first step
   whimbrel debug bob continue
   whimbrel debug bob believe 'likes(tea)'      as if a plan had said +likes(tea)
-  whimbrel debug bob forget 'likes(_)'         whoever it has that from
+  whimbrel debug bob forget 'likes(_)'         from any source
   whimbrel debug bob pursue 'serve(amy)'       as if a plan had said !!serve(amy)
-  whimbrel debug bob end                       nobody debugs it any more")]
+  whimbrel debug bob end                       end debugging, and remove all breakpoints")]
 pub struct DebugArguments {
     /// Name of the agent.
     #[arg(value_name = "AGENT")]

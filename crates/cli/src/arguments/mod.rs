@@ -58,10 +58,10 @@ pub use self::up::UpArguments;
 #[command(name = "whimbrel", version = whimbrel::VERSION, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   whimbrel new garden                 make a small society, ready to run
-  whimbrel run garden                 run it; prints the address of its console
+  whimbrel run garden                 run it, and print the address of its console
   whimbrel run hello.asl --agents 3   run three agents of one program
   whimbrel check garden               look for errors without running anything
-  whimbrel sniff                      what the agents of a running society say
+  whimbrel sniff                      show the messages of a running society
 
 `whimbrel help COMMAND` shows more examples.")]
 pub struct CommandLine {

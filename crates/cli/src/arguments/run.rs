@@ -19,11 +19,11 @@ use super::session::AgentPortArguments;
 
 /// Headings of options in the help.
 pub const KEEPING: &str = "Durability";
-pub const LOOKING: &str = "Looking at it";
+pub const LOOKING: &str = "Observation";
 pub const NODES: &str = "Several nodes";
-pub const GUARDING: &str = "Who may do what";
-pub const ACTING: &str = "What agents act on";
-pub const DOORS: &str = "Doors for browsers and programs";
+pub const GUARDING: &str = "Access control";
+pub const ACTING: &str = "Resources for agents";
+pub const DOORS: &str = "HTTP port and agent port";
 
 /// Run a society until it ends, or Ctrl-C.
 ///
@@ -36,11 +36,11 @@ pub const DOORS: &str = "Doors for browsers and programs";
   whimbrel run auction.mas2j --agents 1000         each `#n` of the project becomes #1000
   whimbrel run hello.asl                           one agent, named hello after its file
   whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
-  whimbrel run auction.mas2j --nodes 3             three processes, the agents spread over them
-  whimbrel run long-plan --durable                 cut short at any moment, it goes on when it is run again
-  whimbrel run garden --offer library=texts        a folder of documents, for agents to act on
-  whimbrel run auction.mas2j --log                 keep what is said, for `whimbrel log`
-  whimbrel run hello.asl --for 10s --trace         for ten seconds, and show every message")]
+  whimbrel run auction.mas2j --nodes 3             three processes that share the agents
+  whimbrel run long-plan --durable                 after any interruption, the next run continues
+  whimbrel run garden --offer library=texts        offer a folder of documents to agents
+  whimbrel run auction.mas2j --log                 keep a log of messages for `whimbrel log`
+  whimbrel run hello.asl --for 10s --trace         run for ten seconds, and print every message")]
 pub struct RunArguments {
     /// Project (.mas2j), program (.asl, .wasm), or folder with one project in it.
     #[arg(value_name = "FILE")]
@@ -172,8 +172,8 @@ pub struct RunArguments {
 #[command(after_help = "Examples:
   whimbrel run garden --listen 127.0.0.1:7001 --token T     on one terminal
   whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another
-  whimbrel join 127.0.0.1:7001 --name n2 --token T          a node for agents that move there
-  whimbrel join 10.0.0.1:7001 bees --listen 10.0.0.2:7001   nodes that join later can reach this one")]
+  whimbrel join 127.0.0.1:7001 --name n2 --token T          a node to which agents can move
+  whimbrel join 10.0.0.1:7001 bees --listen 10.0.0.2:7001   later nodes can reach this one")]
 pub struct JoinArguments {
     /// Address at which a node of the platform listens.
     #[arg(value_name = "ADDRESS")]
@@ -307,9 +307,9 @@ impl RunArguments {
         let store = match &self.store {
             Some(store) => store.clone(),
             None if self.durable => default_folder(file).to_string_lossy().into_owned(),
-            None if self.fresh => bail!("--fresh is for societies that are kept: with --durable or --store"),
+            None if self.fresh => bail!("--fresh needs a durable society: give --durable or --store"),
             None if self.passivate.is_some() => {
-                bail!("--passivate is for societies that are kept: with --durable or --store")
+                bail!("--passivate needs a durable society: give --durable or --store")
             }
             None => return Ok(None),
         };

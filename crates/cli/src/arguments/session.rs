@@ -57,7 +57,7 @@ impl AgentPortArguments {
 /// Create tokens for external programs that have agents on a platform.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel session token ada 'sensor*' --file agents.tokens    prints a token, for agents of these names
+  whimbrel session token ada 'sensor*' --file agents.tokens    print a token for agents with such names
   whimbrel run garden --agent-port 7002 --agent-tokens agents.tokens")]
 pub struct SessionArguments {
     #[command(subcommand)]

@@ -9,11 +9,11 @@ use clap::{Args, Subcommand};
 /// Stop the node first: only one process can open a store.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel store check garden/.whimbrel                 read all of it, say what is damaged
-  whimbrel store repair garden/.whimbrel                make it whole of which a part beside the journal is lost
-  whimbrel store compact garden/.whimbrel               give back the space of what was forgotten
-  whimbrel store export garden/.whimbrel garden.export  all of it in one file
-  whimbrel store import elsewhere garden.export         restore that into an empty store")]
+  whimbrel store check garden/.whimbrel                 read the whole store, and report damage
+  whimbrel store repair garden/.whimbrel                restore missing files other than the journal
+  whimbrel store compact garden/.whimbrel               release the space of deleted frames
+  whimbrel store export garden/.whimbrel garden.export  write the whole store to one file
+  whimbrel store import elsewhere garden.export         import it into an empty store")]
 pub struct StoreArguments {
     #[command(subcommand)]
     pub action: StoreAction,

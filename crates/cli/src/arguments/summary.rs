@@ -7,12 +7,12 @@ use clap::builder::StyledStr;
 /// Groups of commands by purpose. Some commands are not in every build.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Write and run a society", &["new", "check", "run"]),
-    ("On several machines", &["up", "join", "nodes", "drain", "engine", "chaos"]),
-    ("Look at what runs", &["ps", "agents", "sniff", "log", "mind", "df", "topics", "links", "dead-letters"]),
-    ("Take a hand in it", &["send", "suspend", "resume", "debug", "kill", "stop"]),
-    ("Agents that move, agents from elsewhere", &["move", "recall", "advise", "agent", "session"]),
-    ("Who is who, and who said what", &["ca", "enrol", "prove", "verify"]),
-    ("What is kept, encodings, speed", &["store", "codec", "bench"]),
+    ("Run on several machines", &["up", "join", "nodes", "drain", "engine", "chaos"]),
+    ("Inspect a running society", &["ps", "agents", "sniff", "log", "mind", "df", "topics", "links", "dead-letters"]),
+    ("Act on a running society", &["send", "suspend", "resume", "debug", "kill", "stop"]),
+    ("Move agents, and admit external ones", &["move", "recall", "advise", "agent", "session"]),
+    ("Certificates and evidence", &["ca", "enrol", "prove", "verify"]),
+    ("Stores, encodings, benchmarks", &["store", "codec", "bench"]),
 ];
 /// Columns of the list.
 const WIDTH: usize = 80;

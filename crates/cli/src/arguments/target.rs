@@ -6,13 +6,13 @@ use clap::Args;
 #[derive(Clone, Debug, Default, Args)]
 pub struct TargetArguments {
     /// Name of the platform or its project, if several run on this machine.
-    #[arg(long, value_name = "NAME", help_heading = "Which platform")]
+    #[arg(long, value_name = "NAME", help_heading = "Platform")]
     pub platform: Option<String>,
     /// Name of one node of the platform.
-    #[arg(long, value_name = "NAME", help_heading = "Which platform")]
+    #[arg(long, value_name = "NAME", help_heading = "Platform")]
     pub node: Option<String>,
     /// Process of the node.
-    #[arg(long, value_name = "PID", help_heading = "Which platform")]
+    #[arg(long, value_name = "PID", help_heading = "Platform")]
     pub pid: Option<u32>,
 }
 

@@ -20,11 +20,11 @@ use super::session::AgentPortArguments;
 /// plans. Ctrl-C hands over this node's agents and leaves. Agents end the society on all nodes with `.stopMAS`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel engine up --dir engine                            three NATS servers on this machine, to try things out
-  whimbrel up garden --store nats://127.0.0.1:4222/garden    a node; typed again on another terminal, a second one
-  whimbrel nodes                                             who runs what
-  whimbrel drain n1                                          have n1 hand over what it runs
-  whimbrel up garden --store nats://10.0.0.9:4222/garden --listen 10.0.0.2:7001 --credentials n2    among machines")]
+  whimbrel engine up --dir engine                            three NATS servers on this machine, for trials
+  whimbrel up garden --store nats://127.0.0.1:4222/garden    a node; on another terminal, a second one
+  whimbrel nodes                                             the nodes and their agents
+  whimbrel drain n1                                          n1 hands over its agents
+  whimbrel up garden --store nats://10.0.0.9:4222/garden --listen 10.0.0.2:7001 --credentials n2    on several machines")]
 pub struct UpArguments {
     /// Project (.mas2j), program (.asl), or folder with one project in it. Must be the same on all nodes.
     #[arg(value_name = "FILE")]

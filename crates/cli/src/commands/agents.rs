@@ -50,7 +50,7 @@ fn look(arguments: &AgentsArguments) -> anyhow::Result<AgentsFound> {
         };
         match node.ask(&Request::Agents(wanted), Duration::ZERO)? {
             Answer::Agents(found) => parts.push(found),
-            _ => bail!("node {} does not tell of its agents", node.info.node),
+            _ => bail!("node {} sent an unexpected answer to a query for its agents", node.info.node),
         }
     }
     Ok(merge(parts, order, arguments.limit))

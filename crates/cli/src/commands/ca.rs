@@ -40,7 +40,7 @@ pub fn ca(arguments: &CaArguments) -> anyhow::Result<ExitCode> {
 fn passphrase() -> anyhow::Result<String> {
     match std::env::var(PASSPHRASE) {
         Ok(passphrase) if !passphrase.is_empty() => Ok(passphrase),
-        _ => bail!("the variable {PASSPHRASE} is to hold the passphrase of the authority's key"),
+        _ => bail!("no passphrase for the authority's key: set the environment variable {PASSPHRASE}"),
     }
 }
 
@@ -59,7 +59,7 @@ fn open(folder: &Path) -> anyhow::Result<Folder> {
 
 fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32) -> anyhow::Result<()> {
     if credentials::are_in(out) {
-        bail!("{} has credentials in it already; choose another folder", out.display());
+        bail!("{} already contains credentials: choose another folder", out.display());
     }
     let issued = open(folder)?.with(|authority| authority.issue(node, addresses, days))?;
     credentials::write(&issued, out)?;
@@ -119,7 +119,7 @@ fn rotate(folder: &Path, switch: bool, finish: bool, force: bool) -> anyhow::Res
 fn revoke(folder: &Path, node_or_serial: &str) -> anyhow::Result<()> {
     let count = open(folder)?.with(|authority| Ok(authority.revoke(node_or_serial)))?;
     if count == 0 {
-        bail!("there is no certificate of {node_or_serial} that could be taken back");
+        bail!("no valid certificate of {node_or_serial} to revoke");
     }
     let certificates = if count == 1 { "1 certificate".to_owned() } else { format!("{count} certificates") };
     let revoked = folder.join(REVOKED);

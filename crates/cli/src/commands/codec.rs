@@ -61,7 +61,7 @@ impl CodecInput {
                 ("standard input".to_owned(), bytes)
             }
         };
-        let unknown = || anyhow!("{name} begins like no encoding of messages: say which with --from");
+        let unknown = || anyhow!("cannot detect the encoding of {name}: give it with --from");
         let encoding = encoding.or_else(|| Encoding::detect(&bytes)).ok_or_else(unknown)?;
         let arrival_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let decode = |bytes: &[u8]| encoding.decode_at(bytes, arrival_ms.as_millis() as u64);
@@ -104,7 +104,7 @@ fn write(bytes: &[u8], encoding: Encoding, output: Option<&PathBuf>) -> anyhow::
         return std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()));
     }
     if std::io::stdout().is_terminal() && !is_text(encoding) {
-        bail!("{encoding} is not for terminals: say where to with --output, or redirect it");
+        bail!("{encoding} is binary: give a file with --output, or redirect the output");
     }
     let end: &[u8] = if is_text(encoding) && !bytes.ends_with(b"\n") { b"\n" } else { b"" };
     Ok(print_bytes(&[bytes, end].concat())?)

@@ -32,7 +32,7 @@ fn look(arguments: &DeadLettersArguments) -> anyhow::Result<DeadLetterPage> {
     for node in &nodes {
         let request = Request::DeadLetters { agents: arguments.agents.clone(), limit: arguments.limit };
         let Answer::DeadLetters(found) = node.ask(&request, Duration::ZERO)? else {
-            bail!("node {} does not tell of its dead letters", node.info.node);
+            bail!("node {} sent an unexpected answer to a query for dead letters", node.info.node);
         };
         seen.letters.extend(found.letters);
         seen.total += found.total;

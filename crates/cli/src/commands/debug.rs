@@ -18,7 +18,7 @@ use whimbrel_terminal::screen::print;
 pub fn debug(arguments: &DebugArguments) -> anyhow::Result<ExitCode> {
     let alone = matches!(arguments.order, DebugWord::Pause | DebugWord::Step | DebugWord::Continue | DebugWord::End);
     if let (true, Some(what)) = (alone, &arguments.what) {
-        bail!("`{}` is one word too many: this order needs no more than the agent", harmless(what));
+        bail!("`{}` is unexpected: this order takes no argument beyond the agent", harmless(what));
     }
     let nodes = choose(&arguments.target)?;
     let agent = local(&arguments.agent);

@@ -28,7 +28,7 @@ fn look(arguments: &DfArguments) -> anyhow::Result<ServicesFound> {
         let wanted = ServicesWanted { elsewhere_but: elsewhere_but.take(), ..wanted(arguments) };
         match node.ask(&Request::Services(wanted), Duration::ZERO)? {
             Answer::Services(found) => entries.extend(found.entries),
-            _ => bail!("node {} does not tell of services", node.info.node),
+            _ => bail!("node {} sent an unexpected answer to a query for services", node.info.node),
         }
     }
     Ok(ServicesFound { entries })

@@ -21,7 +21,7 @@ pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
     match asked.ask(&request, Duration::ZERO)? {
         Answer::Done => {}
         Answer::Error(refusal) => bail!(refusal),
-        _ => bail!("node {} does not know how", asked.info.node),
+        _ => bail!("node {} cannot be drained: unexpected answer", asked.info.node),
     }
     let name = harmless(&arguments.drained);
     if arguments.undo {
@@ -33,10 +33,10 @@ pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
         match left(&asked, &arguments.drained)? {
             Some(0) => break,
             Some(left) if Instant::now() > until => {
-                bail!("{name} has {left} partitions still: no other node takes them (`whimbrel nodes` may say why)")
+                bail!("{name} still has {left} partitions: no other node takes them (see `whimbrel nodes`)")
             }
             Some(_) => std::thread::sleep(LOOK),
-            None => bail!("{name} is no more"),
+            None => bail!("node {name} has left the platform"),
         }
     }
     print(&format!("{name} has nothing to do: it can be ended (--undo gives it its share again)"))?;
@@ -46,7 +46,7 @@ pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
 /// Returns the number of partitions of a draining node; `None` if it has left.
 fn left(asked: &Found, name: &str) -> anyhow::Result<Option<u64>> {
     let Answer::Nodes { nodes, .. } = asked.ask(&Request::Nodes, Duration::ZERO)? else {
-        bail!("node {} does not tell of other nodes", asked.info.node);
+        bail!("node {} sent an unexpected answer to a query for its peers", asked.info.node);
     };
     let lives = |state| matches!(state, MemberState::Draining | MemberState::Running);
     let found = nodes.into_iter().find(|node| node.node == name && lives(node.state));

@@ -39,7 +39,7 @@ fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode
     while !stopping.within(LOOK) {
         if let Some(name) = cluster.ended() {
             cluster.stop();
-            bail!("{name} ended by itself: see {}", dir.join(format!("{name}.log")).display());
+            bail!("{name} stopped unexpectedly: see {}", dir.join(format!("{name}.log")).display());
         }
     }
     terminal::note("ending the servers (Ctrl-C again to end at once)");

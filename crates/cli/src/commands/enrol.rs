@@ -14,7 +14,7 @@ pub fn enrol(arguments: &EnrolArguments) -> anyhow::Result<ExitCode> {
     let EnrolArguments { address, token, out } = arguments;
     let token: Token = token.parse()?;
     if credentials::are_in(out) {
-        bail!("{} has credentials in it already; choose another folder", out.display());
+        bail!("{} already contains credentials: choose another folder", out.display());
     }
     // The token works once: what can go wrong here is to go wrong before.
     credentials::prepare(out)?;

@@ -64,7 +64,7 @@ fn order(whom: &Whom, done: &str, request: impl Fn(String) -> Request) -> anyhow
             outcome.errors.iter().for_each(|error| fail(&anyhow!("{error}")));
             let unnamed = outcome.failed.saturating_sub(outcome.errors.len() as u64);
             if unnamed > 0 {
-                fail(&anyhow!("{unnamed} more agents are not {done}"));
+                fail(&anyhow!("{unnamed} further agents are not {done}"));
             }
             continue;
         }
@@ -187,7 +187,7 @@ fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Optio
             found.sort_by(|(one, _), (other, _)| name_order::compare(one, other));
         }
         if all.len() == before {
-            bail!("no agent's name fits {name}");
+            bail!("no agent matches {name}");
         }
     }
     Ok(all)
@@ -201,7 +201,7 @@ pub(super) fn local(name: &str) -> &str {
 /// Asks the node that has the agent; if that is not known, one that knows which it is.
 pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<Answer> {
     let named = |name: &str| nodes.iter().find(|found| found.info.node == name);
-    let first = node.and_then(named).or(nodes.first()).context("nothing runs here")?;
+    let first = node.and_then(named).or(nodes.first()).context("no society runs here")?;
     let patience = match request {
         Request::Move { .. } | Request::Recall { .. } => MOVE_PATIENCE,
         Request::Kill { .. } => KILL_PATIENCE,
@@ -222,7 +222,7 @@ pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> any
 /// Ends a platform.
 pub fn stop(arguments: &StopArguments) -> anyhow::Result<ExitCode> {
     let nodes = choose(&arguments.target)?;
-    let first = nodes.first().context("nothing runs here")?;
+    let first = nodes.first().context("no society runs here")?;
     first.ask(&Request::Stop { code: arguments.code }, Duration::ZERO)?;
     let until = Instant::now() + END_PATIENCE;
     for node in &nodes {

@@ -68,7 +68,7 @@ fn look(arguments: &LinksArguments, began: Instant) -> anyhow::Result<Vec<(LinkI
     let mut all = Vec::new();
     for node in choose(&arguments.target)? {
         let Answer::Links { links } = node.ask(&Request::Links, Duration::ZERO)? else {
-            bail!("node {} does not tell of its links", node.info.node);
+            bail!("node {} sent an unexpected answer to a query for its links", node.info.node);
         };
         let at = began.elapsed().as_micros() as u64;
         all.extend(links.into_iter().map(|link| (link, at)));

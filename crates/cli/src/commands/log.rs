@@ -41,7 +41,7 @@ pub fn log(arguments: &LogArguments) -> anyhow::Result<ExitCode> {
     if arguments.since.is_lone()
         && let [first, _, ..] = names.as_slice()
     {
-        bail!("there are several nodes ({}): say which with a cursor like {first}:5321", names.join(", "));
+        bail!("ambiguous cursor: there are several nodes ({}): name one, as in {first}:5321", names.join(", "));
     }
     // Whoever does not take in what is shown is not waited for.
     ctrlc::set_handler(move || {
@@ -74,7 +74,7 @@ fn wanted(arguments: &LogArguments, node: &str) -> LogWanted {
 
 /// Has the nodes that run here tell; their names.
 fn ask_nodes(arguments: &LogArguments, tell: &SyncSender<LogNews>) -> anyhow::Result<Vec<String>> {
-    let hint = |error| anyhow::anyhow!("{error} (what was said in one that ended: --folder .whimbrel/NAME.log)");
+    let hint = |error| anyhow::anyhow!("{error} (for the log of a stopped society: --folder .whimbrel/NAME.log)");
     let nodes: Vec<Found> = choose(&arguments.target).map_err(hint)?;
     for (number, node) in nodes.iter().enumerate() {
         let lines = node.lines::<LogLine>(&Request::Log(wanted(arguments, &node.info.node)))?;
@@ -84,7 +84,7 @@ fn ask_nodes(arguments: &LogArguments, tell: &SyncSender<LogNews>) -> anyhow::Re
             let outcome = lines.try_for_each(|line| pass_on(&tell, number, line?));
             let _ = tell.send(LogNews::Ended(number, outcome));
         };
-        std::thread::Builder::new().spawn(telling).context("no thread to listen")?;
+        std::thread::Builder::new().spawn(telling).context("cannot start a thread to listen")?;
     }
     Ok(nodes.into_iter().map(|node| node.info.node).collect())
 }
@@ -103,7 +103,7 @@ fn read_folder(
             let outcome = read_log(&log, &name, &wanted, &tell, number);
             let _ = tell.send(LogNews::Ended(number, outcome));
         };
-        std::thread::Builder::new().spawn(telling).context("no thread to read")?;
+        std::thread::Builder::new().spawn(telling).context("cannot start a thread to read")?;
     }
     Ok(names)
 }
@@ -184,7 +184,7 @@ impl LogPrinter {
         if !keeps_none {
             return Err(error.context(format!("node {name}")));
         }
-        terminal::note(&format!("node {name} keeps no log of conversations"));
+        terminal::note(&format!("node {name} keeps no log of messages"));
         Ok(())
     }
 
@@ -218,7 +218,7 @@ impl LogPrinter {
         if self.json {
             let _ = print(&json!({"event": "end", "cursor": self.cursor.to_string()}).to_string());
         } else {
-            terminal::note(&format!("go on with --since {}", self.cursor));
+            terminal::note(&format!("to continue: --since {}", self.cursor));
         }
     }
 }

@@ -114,11 +114,11 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// The folder's name as a project's name, which is an atom.
 fn project_name(folder: &Path) -> anyhow::Result<String> {
-    let name = folder.file_name().and_then(|name| name.to_str()).context("that is no name for a folder")?;
+    let name = folder.file_name().and_then(|name| name.to_str()).context("not a valid name of a folder")?;
     let atom: String = name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c }).collect();
     let begins_well = atom.starts_with(|c: char| c.is_ascii_lowercase());
     if !begins_well || !atom.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        bail!("`{name}` cannot name a project: begin with a small letter, go on with letters, digits, `_` or `-`");
+        bail!("`{name}` is no valid name of a project: expected a lower-case letter, then letters, digits, `_` or `-`");
     }
     Ok(atom)
 }

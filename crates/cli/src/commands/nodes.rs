@@ -34,7 +34,7 @@ pub fn nodes(arguments: &NodesArguments) -> anyhow::Result<ExitCode> {
         || {
             let Some(node) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
             let Answer::Nodes { mut nodes, vacant, wishes } = node.ask(&Request::Nodes, Duration::ZERO)? else {
-                bail!("node {} does not tell of other nodes", node.info.node);
+                bail!("node {} sent an unexpected answer to a query for its peers", node.info.node);
             };
             nodes.sort_by(|one, other| (one.node.len(), &one.node).cmp(&(other.node.len(), &other.node)));
             let linked = if nodes.is_empty() { linked(&node)? } else { Vec::new() };
@@ -114,7 +114,7 @@ fn wanted(wishes: &[WishInfo]) -> Option<String> {
 /// The names of a node and of those that it is linked with.
 fn linked(node: &Found) -> anyhow::Result<Vec<String>> {
     let Answer::Links { links } = node.ask(&Request::Links, Duration::ZERO)? else {
-        bail!("node {} does not tell of its links", node.info.node);
+        bail!("node {} sent an unexpected answer to a query for its links", node.info.node);
     };
     let peers = links.into_iter().filter(|link| link.up).filter_map(|link| link.peer);
     let mut names: Vec<String> = peers.chain([node.info.node.clone()]).collect();

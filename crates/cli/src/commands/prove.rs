@@ -35,7 +35,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let trust = Trust { authority_pem: read(authority)?, revoked_pem };
     let verified = Bundle::from_json(&read(file)?)
         .and_then(|bundle| bundle.verify(&trust))
-        .with_context(|| format!("{} proves nothing", file.display()))?;
+        .with_context(|| format!("{} is no valid evidence", file.display()))?;
     if *json {
         verified.said.iter().try_for_each(|said| say(&line_of(said)))?;
         return Ok(ExitCode::SUCCESS);

@@ -89,7 +89,7 @@ const COLUMNS: [TableColumn; 11] = [
 
 fn page(seen: &ProcessPage, room: PageRoom) -> String {
     if seen.nodes.is_empty() {
-        return "nothing runs here".to_owned();
+        return "no society runs here".to_owned();
     }
     let row = |ProcessRow { info, messages_per_s }: &ProcessRow| -> Vec<TableCell> {
         vec![

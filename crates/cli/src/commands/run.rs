@@ -126,7 +126,7 @@ fn summarise(watch: Option<TraceObserver>, platform: &Platform, began: Instant) 
 fn society_of(arguments: &RunArguments, file: &Path) -> anyhow::Result<Society> {
     if arguments.name.is_some() && arguments.store.is_none() && arguments.listen.is_none() {
         bail!(
-            "--name is what other nodes call this one, and none can link with it: let others join with --listen ADDRESS, or keep \
+            "--name needs other nodes: let them join with --listen ADDRESS, or keep \
              the society with --store"
         );
     }
@@ -135,8 +135,8 @@ fn society_of(arguments: &RunArguments, file: &Path) -> anyhow::Result<Society> 
     let society = open(file, cache, arguments.agents, arguments.strict, quiet)?;
     if (arguments.store.is_some() || arguments.durable) && !society.left_out().is_empty() {
         bail!(
-            "a society that is kept cannot run in part, for messages to agents that are not started would be settled as \
-             failures: mend the errors above, or take these agents out of {}",
+            "a durable society cannot run in part: messages to agents that are not started would be recorded as \
+             failures. Correct the errors above, or remove these agents from {}",
             file.display()
         );
     }
@@ -152,7 +152,7 @@ fn open_console(
     match console {
         _ if !arguments.open => Ok(None),
         Some((gateway, console)) => Ok(BrowserConsole::open(gateway, console, reasons)),
-        None => bail!("there is no console to open: the node has no HTTP port (--http)"),
+        None => bail!("--open needs the console, and the node has no HTTP port: give --http"),
     }
 }
 
@@ -283,7 +283,7 @@ fn begin_log(
     match ConversationRecorder::begin(arguments.log.as_ref(), file, &name, platform, notes) {
         // A process that hangs may have the folder: that must not keep anybody from going on with the society.
         Err(error) if arguments.standby => {
-            terminal::note(&format!("{error:#}: nothing is kept of what is said"));
+            terminal::note(&format!("{error:#}: no messages are logged"));
             Ok(None)
         }
         begun => begun,

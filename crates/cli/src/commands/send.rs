@@ -24,7 +24,7 @@ const UNANSWERED: u8 = 4;
 pub fn send(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     let message = message_of(arguments)?;
     let nodes = choose(&arguments.target)?;
-    let node = nodes.first().context("nothing runs here")?;
+    let node = nodes.first().context("no society runs here")?;
     let json = Encoding::Json.encode(&message).context("the message cannot be sent")?;
     let wait_ms = arguments.wait.map(|wait| wait.as_millis() as u64);
     let sending = Sending { message: serde_json::from_slice(&json)?, wait_ms };
@@ -32,7 +32,7 @@ pub fn send(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     match answer {
         Ok(Answer::Sent { .. }) => Ok(ExitCode::SUCCESS),
         Ok(Answer::Reply { message }) => show(&message, arguments.json),
-        Ok(_) => bail!("node {} does not say what became of the message", node.info.node),
+        Ok(_) => bail!("node {} sent an unexpected answer instead of the message's outcome", node.info.node),
         Err(error) => match error.downcast_ref::<Refusal>() {
             Some(Refusal { reason: Reason::NoAnswer, .. }) => {
                 terminal::complain(&error);
@@ -44,7 +44,7 @@ pub fn send(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn show(answer: &serde_json::Value, json: bool) -> anyhow::Result<ExitCode> {
-    let message = Encoding::Json.decode(&serde_json::to_vec(answer)?).context("the answer cannot be read")?;
+    let message = Encoding::Json.decode(&serde_json::to_vec(answer)?).context("unreadable answer")?;
     let text = if json {
         serde_json::to_string(answer)?
     } else {
@@ -76,7 +76,7 @@ fn message_of(arguments: &SendArguments) -> anyhow::Result<AclMessage> {
         message.receivers = named.into_iter().map(|name| agent(name)).collect::<anyhow::Result<_>>()?;
     }
     if message.receivers.is_empty() {
-        bail!("the message names no receiver: say who is to get it, as in `whimbrel send seller MESSAGE`");
+        bail!("no receiver: name one, as in `whimbrel send seller MESSAGE`");
     }
     if let Some(from) = &arguments.from {
         message.sender = agent(from)?;
@@ -102,7 +102,7 @@ fn agent(name: &str) -> anyhow::Result<Aid> {
 fn read_input() -> anyhow::Result<Vec<u8>> {
     let mut input = std::io::stdin().lock();
     if input.is_terminal() {
-        bail!("what is to be said? Give content, a message, or either on standard input");
+        bail!("no message: give content or a whole message, as an argument or on standard input");
     }
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes).context("cannot read standard input")?;
@@ -114,9 +114,9 @@ fn parse(bytes: &[u8]) -> anyhow::Result<AclMessage> {
     if let Some(encoding) = whole(bytes) {
         let arrival_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let message = encoding.decode_at(bytes, arrival_ms.as_millis() as u64);
-        return message.map(understood).map_err(|error| anyhow!("the message begins as {encoding}, but: {error}"));
+        return message.map(understood).map_err(|error| anyhow!("malformed message in encoding {encoding}: {error}"));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| anyhow!("this is neither a message nor text"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| anyhow!("neither a message nor UTF-8 text"))?;
     Ok(with_content(text.trim()))
 }
 

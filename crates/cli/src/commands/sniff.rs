@@ -77,7 +77,7 @@ fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<Sn
         }
         let _ = tell.send(SniffNews::Ended(number));
     };
-    std::thread::Builder::new().spawn(following).context("no thread to listen")?;
+    std::thread::Builder::new().spawn(following).context("cannot start a thread to listen")?;
     Ok(())
 }
 
@@ -145,7 +145,7 @@ impl<'a> EventPrinter<'a> {
     /// Says that there may be nothing to see for a while.
     fn begin(&self) {
         if !self.arguments.json && terminal_size().is_some() {
-            terminal::note("watching; Ctrl-C to end");
+            terminal::note("waiting for messages; Ctrl-C ends");
         }
     }
 

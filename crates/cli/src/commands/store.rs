@@ -157,7 +157,7 @@ fn complain(damage: &[Damage]) {
         terminal::note(&format!("damaged: {one}"));
     }
     if damage.len() > DAMAGE_LINES {
-        terminal::note(&format!("and {} more; --json tells all", damage.len() - DAMAGE_LINES));
+        terminal::note(&format!("and {} more: --json lists all", damage.len() - DAMAGE_LINES));
     }
 }
 
@@ -170,7 +170,7 @@ fn repair(dir: &Path, partitions: Option<u16>, as_json: bool) -> anyhow::Result<
     }
     done.iter().try_for_each(|one| say(one))?;
     say(&match done.is_empty() {
-        true => format!("nothing is to be repaired: {frames} frames, and no part is missing"),
+        true => format!("nothing to repair: {frames} frames, no part is missing"),
         false => format!("it is whole again: {frames} frames"),
     })?;
     Ok(ExitCode::SUCCESS)

@@ -28,7 +28,7 @@ fn look(arguments: &TopicsArguments) -> anyhow::Result<TopicPage> {
     let mut all = Vec::new();
     for node in choose(&arguments.target)? {
         let Answer::Topics { topics } = node.ask(&Request::Topics, Duration::ZERO)? else {
-            bail!("node {} does not tell of its topics", node.info.node);
+            bail!("node {} sent an unexpected answer to a query for its topics", node.info.node);
         };
         all.extend(topics);
     }

@@ -11,7 +11,7 @@ use crate::arguments::{RunArguments, UpArguments};
 pub fn up(up: &UpArguments) -> anyhow::Result<ExitCode> {
     if !up.store.contains("://") {
         bail!(
-            "{} is a folder, which one process has for itself: `whimbrel run {} --store {0}`",
+            "{} is a folder, which only one process can use: try `whimbrel run {} --store {0}`",
             up.store,
             up.file.display()
         );

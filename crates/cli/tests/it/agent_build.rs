@@ -8,7 +8,7 @@ pub const REQUIRED: &str = "WHIMBREL_GUESTS_REQUIRED";
 
 /// Returns true if the tools that build agents are missing on this machine.
 pub fn tools_are_missing(seen: &super::Seen) -> bool {
-    let missing = seen.err.contains("is missing: `make guests`") || seen.err.contains("Rust cannot compile for");
+    let missing = seen.err.contains("is missing: `make guests`") || seen.err.contains("Rust lacks the target");
     if missing {
         assert!(std::env::var_os(REQUIRED).is_none(), "{}", seen.err);
         eprintln!("skipped: {}", seen.err.trim_end());
@@ -22,10 +22,10 @@ fn what_is_no_program_is_refused() {
     std::fs::create_dir(scratch.0.join("folder")).expect("can be made");
     for (path, error) in [
         ("none.ts", "there is no file none.ts"),
-        ("a.py", "a.py is no program that can become an agent: .ts, .c, .wasm, .wat, or a Cargo package"),
-        ("b.rs", "b.rs needs a Cargo package around it: name the folder with its Cargo.toml"),
-        ("c.wasm", "say with -o where to write the module: c.wasm is what it is made of"),
-        ("folder", "folder/Cargo.toml is missing: a folder with a Cargo package is expected"),
+        ("a.py", "a.py cannot be built to an agent: expected .ts, .c, .wasm, .wat, or a Cargo package"),
+        ("b.rs", "b.rs must be part of a Cargo package: give the folder with Cargo.toml"),
+        ("c.wasm", "cannot overwrite the source c.wasm: give another output file with -o"),
+        ("folder", "folder/Cargo.toml is missing: expected a folder with a Cargo package"),
     ] {
         let seen = scratch.run(&["agent", "build", path]);
         assert_eq!((seen.err.as_str(), seen.code), (format!("error: {error}\n").as_str(), Some(1)));
@@ -142,7 +142,7 @@ fn a_cargo_package_becomes_an_agent() {
 
     let workspace = repository().join("guest/examples/rust");
     let seen = scratch.run(&["agent", "build", workspace.to_str().expect("UTF-8")]);
-    assert!(seen.err.ends_with(" modules: name the folder of one package\n"), "{}", seen.err);
+    assert!(seen.err.ends_with(" modules: give the folder of one package\n"), "{}", seen.err);
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn shared_port_gateways_refuse_excess_devices() {
     let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
     assert_eq!(line["metrics"]["ops_per_s"], serde_json::Value::Null);
     let seen = run(&["--devices", "200000"]);
-    assert!(seen.code == Some(1) && seen.err.contains("say --gateways"), "{}", seen.err);
+    assert!(seen.code == Some(1) && seen.err.contains("give --gateways"), "{}", seen.err);
 }
 
 /// Each device comes back to any of the processes, and finds its state all the same.

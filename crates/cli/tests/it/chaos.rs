@@ -87,7 +87,7 @@ fn what_is_violated_is_said() {
     for (violation, expected) in violations.iter().zip(expected) {
         assert!(violation.starts_with(expected), "{violation}");
     }
-    assert!(seen.err.contains("what nodes and servers wrote is in"), "{}", seen.err);
+    assert!(seen.err.contains("the output of nodes and servers is in"), "{}", seen.err);
 }
 
 #[test]

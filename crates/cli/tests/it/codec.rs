@@ -95,7 +95,7 @@ fn malformed_message_names_its_place() {
             ["inspect", "nameless", "--from=corba"],
             "\"corba\" is not an encoding: expected compact, string, xml, bit-efficient or json",
         ),
-        (["inspect", "text", "--color=never"], "text begins like no encoding of messages: say which with --from"),
+        (["inspect", "text", "--color=never"], "cannot detect the encoding of text: give it with --from"),
         (["inspect", "missing", "--color=never"], "cannot read missing"),
         (
             ["convert", "late", "--to=string"],

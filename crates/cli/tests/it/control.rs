@@ -128,16 +128,16 @@ impl Site {
 #[test]
 fn nothing_runs() {
     let site = Site::new();
-    assert_eq!(site.out(&["ps"]), "nothing runs here\n");
+    assert_eq!(site.out(&["ps"]), "no society runs here\n");
     assert_eq!(site.out(&["ps", "--json"]), "{\"nodes\":[]}\n");
     for command in [&["agents"][..], &["df"], &["links"], &["sniff"], &["send", "a", "b"], &["kill", "a"], &["stop"]] {
         let seen = site.see(command);
-        let why = "error: nothing runs here: start a society with `whimbrel run FILE`\n";
+        let why = "error: no society runs here: start one with `whimbrel run FILE`\n";
         assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("", why, Some(1)), "{command:?}");
     }
     // What was said is there though nobody is.
     let log = site.see(&["log"]);
-    assert!(log.err.contains("nothing runs here") && log.err.contains("--folder"), "{}", log.err);
+    assert!(log.err.contains("no society runs here") && log.err.contains("--folder"), "{}", log.err);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn three_processes_are_one_platform() {
     assert_eq!(site.out(&["kill", "bank"]), "bank killed\n");
     site.until(|| site.names(&[]) == ["buyer", "seller"]);
     assert_eq!(site.out(&["stop"]).lines().count(), 3);
-    assert_eq!((site.out(&["ps"]).as_str(), site.sockets().len()), ("nothing runs here\n", 0));
+    assert_eq!((site.out(&["ps"]).as_str(), site.sockets().len()), ("no society runs here\n", 0));
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn several_platforms_are_told_apart() {
     });
     assert!(site.out(&["nodes", "--platform", "net"]).starts_with("no cluster, but the nodes n1, n2, n3,"));
     let none = site.see(&["agents", "--platform", "garden"]);
-    assert!(none.err.starts_with("error: no such node runs here; these do:\n  --pid "), "{}", none.err);
+    assert!(none.err.starts_with("error: no such node runs here; running nodes:\n  --pid "), "{}", none.err);
     assert!(none.err.contains("\n  --platform net "), "{}", none.err);
     assert!(site.out(&["stop", "--pid", &pid]).contains(&pid));
     assert_eq!(site.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len), Some(4));
@@ -298,8 +298,8 @@ fn a_killed_process_leaves_nothing_behind() {
     let site = Site::new();
     drop(site.start(&["run", "market.mas2j"], 1));
     assert_eq!(site.sockets().len(), 1, "it could not remove it");
-    assert_eq!(site.out(&["ps"]), "nothing runs here\n");
-    site.until(|| site.out(&["ps"]) == "nothing runs here\n" && site.sockets().is_empty());
+    assert_eq!(site.out(&["ps"]), "no society runs here\n");
+    site.until(|| site.out(&["ps"]) == "no society runs here\n" && site.sockets().is_empty());
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn folders_of_others_are_not_used() {
     std::fs::create_dir(&folder).expect("made");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("set");
     let seen = site.see(&["agents"]);
-    assert!(seen.err.contains("others can write to") && seen.code == Some(1), "{}", seen.err);
+    assert!(seen.err.contains("other users can write to") && seen.code == Some(1), "{}", seen.err);
     // Another user: only root can be one.
     if std::fs::metadata(&folder).expect("it is there").uid() == 0 {
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).expect("set");
@@ -463,7 +463,7 @@ fn messages_are_read_from_standard_input() {
     assert_eq!((seen.out.as_str(), seen.code), ("seller: refuse \"too dear\"\n", Some(3)), "{}", seen.err);
     let seen = send(&["seller", "-p", "request", "--wait"], "price(cup)\n");
     assert_eq!((seen.out.as_str(), seen.code), ("seller: inform price(cup,5)\n", Some(0)), "{}", seen.err);
-    assert!(send(&[], "price(cup)").err.contains("names no receiver"));
+    assert!(send(&[], "price(cup)").err.contains("no receiver: name one"));
 }
 
 #[test]

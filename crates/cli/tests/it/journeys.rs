@@ -99,7 +99,7 @@ fn impossible_lifetime_is_reported() {
     assert!(err.contains("lifetime: `soon` is no unit of time") && code != Some(0), "{err}");
     let files = [("x.mas2j", "MAS x { agents: moth [lifetime=\"1m\"]; }"), ("moth.asl", "b.\n")];
     let Seen { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--durable", "--for", "9s"]);
-    assert!(err.contains("moth has a `lifetime`: agents of societies that are kept have none"), "{err}");
+    assert!(err.contains("moth has a `lifetime`, which agents of durable societies cannot have: remove it"), "{err}");
     assert_ne!(code, Some(0));
     let tour = "!go. +!go <- .tour([stop(n2)], [return], Missed); .node(Here); .print(Missed, \" at \", Here); !wrong. \
                 +!wrong <- .tour(n2). -!wrong[error(E)] <- .print(E); .stopMAS.\n";

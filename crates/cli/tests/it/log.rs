@@ -174,7 +174,7 @@ fn queries_find_what_fits() {
         "{}",
         text.out
     );
-    assert!(text.err.contains("go on with --since n1:"), "{}", text.err);
+    assert!(text.err.contains("to continue: --since n1:"), "{}", text.err);
     // The folder is the process's as long as it runs.
     let seen = site.see(&["log", "--folder", "kept"]);
     assert!(seen.code == Some(1) && seen.err.contains(&running.0.id().to_string()), "{}", seen.err);
@@ -231,7 +231,7 @@ fn node_without_log_says_so() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let seen = site.see(&["log"]);
-    let why = "error: this node keeps no log of conversations: run it with --log\n";
+    let why = "error: this node keeps no log of messages: run it with --log\n";
     assert_eq!((seen.err.as_str(), seen.code), (why, Some(1)));
     drop(running);
 }

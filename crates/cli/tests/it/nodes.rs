@@ -72,7 +72,7 @@ fn remote_agents_join_with_certificates() {
         super::Seen::from(make(&arguments).output().expect("it runs"))
     };
     let wrong = join("n2", "n2", "another token");
-    assert!(wrong.err.contains("does not want this node") && wrong.code == Some(1), "{}", wrong.err);
+    assert!(wrong.err.contains("refused this node") && wrong.code == Some(1), "{}", wrong.err);
     assert_eq!(join("n3", "n2", "the token").code, Some(1), "the certificate names another node");
     let right = join("n2", "n2", "the token");
     assert_eq!((right.out.as_str(), right.code), ("[guest] thanks\n", Some(5)), "{}", right.err);
@@ -85,7 +85,7 @@ fn remote_agents_join_with_certificates() {
 fn remote_links_default_to_authenticated() {
     let scratch = Scratch::with(&[("a.asl", "!go.\n+!go <- .stopMAS.\n")]);
     let seen = scratch.run(&["run", "a.asl", "--listen", "0.0.0.0:0", "--token", "t"]);
-    assert!(seen.err.contains("are to be secured") && seen.code == Some(1), "{}", seen.err);
+    assert!(seen.err.contains("must be secured") && seen.code == Some(1), "{}", seen.err);
 }
 
 #[test]
@@ -307,10 +307,10 @@ fn signed_conversation_verifies_offline() {
     let text = std::fs::read_to_string(&file).expect("it is there");
     std::fs::write(&file, text.replacen("\"sequence\": 1", "\"sequence\": 2", 1)).expect("it can be written");
     let tampered = scratch.run(&["verify", "deal.json", "--authority", "kept/authority.pem"]);
-    assert_eq!(tampered.err, "error: deal.json proves nothing: entry 1: its signature is not that of ping\n");
+    assert_eq!(tampered.err, "error: deal.json is no valid evidence: entry 1: its signature is not that of ping\n");
     assert_eq!(tampered.code, Some(1));
     let unsigned = scratch.run(&["run", "x.mas2j", "--nodes", "2", "--evidence", "kept"]);
-    assert!(unsigned.err.contains("say --security signed") && unsigned.code == Some(1), "{}", unsigned.err);
+    assert!(unsigned.err.contains("give --security signed") && unsigned.code == Some(1), "{}", unsigned.err);
 }
 
 #[test]
@@ -393,7 +393,11 @@ fn joining_non_node_explains_why() {
         // At once: another try would have another answer.
         let seen = scratch.run(&["join", &address, "hi.asl", "--token", "the token"]);
         let last = seen.err.lines().last().unwrap_or_default();
-        assert!(last.contains("there is no node at") && last.contains(says) && seen.code == Some(1), "{}", seen.err);
+        assert!(
+            last.contains("cannot link to a node at") && last.contains(says) && seen.code == Some(1),
+            "{}",
+            seen.err
+        );
     }
     // Nobody listens there: that may change, so it waits; but says so once.
     let seen = scratch.run(&["join", "127.0.0.1:1", "hi.asl", "--token", "the token"]);
@@ -427,7 +431,7 @@ fn joining_at_another_level_says_so() {
         let seen =
             super::Seen::from(make(&[&["join", &address, "hi.asl"], joining].concat()).output().expect("it runs"));
         assert!(seen.err.contains(why) && seen.code == Some(1), "{}", seen.err);
-        let at_once = seen.err.contains("there is no node at");
+        let at_once = seen.err.contains("cannot link to a node at");
         assert!(at_once || !more.is_empty() || seen.err.matches("not speak").count() == 2, "{}", seen.err);
         host.kill().expect("it runs");
         let _ = host.wait();

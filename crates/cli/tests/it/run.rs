@@ -41,7 +41,7 @@ fn unrunnable_file_is_explained() {
         "error: there is no file hello.mas2j; did you mean hello.asl?\n",
     );
     fails(&[], &["run", "."], "error: . is a folder without a project (.mas2j) in it\n");
-    fails(&[("e.asl", "  \n")], &["run", "e.asl"], "error: e.asl is empty: there is nothing to run\n");
+    fails(&[("e.asl", "  \n")], &["run", "e.asl"], "error: e.asl is empty: expected a project or a program\n");
     fails(
         &[("notes.txt", "hello")],
         &["run", "notes.txt"],
@@ -144,7 +144,7 @@ fn unwritable_output_is_reported_once() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let ran = whimbrel().args(["run", "x.asl"]).current_dir(&scratch.0).stdout(full).output();
     let seen = Seen::from(ran.expect("the binary runs"));
-    let said = "whimbrel: what agents print cannot be written, and is lost: No space left on device (os error 28)\n";
+    let said = "whimbrel: cannot print the output of agents, which is lost: No space left on device (os error 28)\n";
     assert_eq!((seen.err.as_str(), seen.code), (said, Some(0)));
 }
 

@@ -115,7 +115,7 @@ fn missing_store_file_is_repaired() {
         let seen = run_in(&scratch.0, &["store", "repair", &name]);
         assert!(seen.code == Some(0) && seen.out.contains("it is whole again: "), "{}{}", seen.out, seen.err);
         let seen = run_in(&scratch.0, &["store", "repair", &name]);
-        assert!(seen.out.starts_with("nothing is to be repaired"), "{}{}", seen.out, seen.err);
+        assert!(seen.out.starts_with("nothing to repair"), "{}{}", seen.out, seen.err);
     }
     assert!(std::fs::read(&segment).unwrap().starts_with(&before[..64]));
     let seen = run(&["--log=said"]);

@@ -335,7 +335,7 @@ fn a_store_is_for_one_project() {
     let (said, done) = nodes.command(&["up", "count.mas2j", "--fresh", "--store", &nodes.store]);
     assert!(!done && said.contains("n1 runs this society"), "{said}");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", "folder"]);
-    assert!(!done && said.contains("which one process has for itself"), "{said}");
+    assert!(!done && said.contains("which only one process can use"), "{said}");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", "nats://192.0.2.1:4222/x"]);
     assert!(!done && said.contains("--listen"), "{said}");
 }

@@ -71,7 +71,7 @@ pub enum JoinError {
     #[error("{0}")]
     Refused(String),
     /// There can be no more threads.
-    #[error("no thread for the cluster: {0}")]
+    #[error("cannot start a thread of the cluster: {0}")]
     Thread(std::io::Error),
 }
 

@@ -64,7 +64,7 @@ pub(super) fn everywhere(
         _ => None,
     });
     for part in told {
-        let unheard = |node| failed(format!("node {node} does not say what became of its agents"));
+        let unheard = |node| failed(format!("node {node} sent an unexpected answer instead of its agents' outcomes"));
         all.add(part.unwrap_or_else(unheard), BULK_NAMED_MAX);
     }
     answer(pattern, all)
@@ -134,7 +134,7 @@ fn kill(service: &OperatorService, agents: &[Symbol]) -> FxHashMap<Symbol, Strin
         Ended::Yes | Ended::NoSuchAgent => None,
         // It moved meanwhile.
         Ended::Elsewhere(_) => Some((name, killing::kill(service, name.as_str()).err()?.text)),
-        Ended::Unserved => Some((name, format!("{name}: nobody serves its partition"))),
+        Ended::Unserved => Some((name, format!("{name}: no node serves its partition"))),
         Ended::Unwritten => Some((name, format!("{name}: its end is not written yet"))),
     });
     failed.collect()

@@ -45,7 +45,7 @@ pub fn survey() -> Survey {
         match answer.join() {
             Ok(Ok(found)) => survey.nodes.extend(found),
             Ok(Err(problem)) => survey.problems.push(problem),
-            Err(_) => survey.problems.push(anyhow!("a node could not be asked")),
+            Err(_) => survey.problems.push(anyhow!("a query to a node failed")),
         }
     }
     survey
@@ -60,7 +60,7 @@ fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
         Ok(Answer::Error(refusal)) => {
             bail!("the node at {} does not answer: {}", socket.display(), harmless(&refusal.text))
         }
-        Ok(_) => bail!("the node at {} does not say who it is", socket.display()),
+        Ok(_) => bail!("the node at {} sent an unexpected answer to a query for its name", socket.display()),
         // It ended just now.
         Err(_) if !socket.exists() => Ok(None),
         Err(error) => Err(error.context(cannot())),
@@ -109,22 +109,22 @@ fn call(stream: &UnixStream, request: &Request, patience: Duration) -> anyhow::R
     let mut line = serde_json::to_vec(&Call { version: VERSION, request: request.clone() })?;
     line.push(b'\n');
     let mut stream = stream.try_clone()?;
-    stream.write_all(&line).context("it does not listen")?;
+    stream.write_all(&line).context("cannot send the request")?;
     Ok(BufReader::new(stream))
 }
 
 fn read_line<T: DeserializeOwned>(line: &str) -> anyhow::Result<T> {
     serde_json::from_str(line).or_else(|error| match serde_json::from_str(line) {
         Ok(Answer::Error(refusal)) => Err(Refusal { text: harmless(&refusal.text), ..refusal }.into()),
-        _ => Err(error).with_context(|| format!("the node tells something else: {}", harmless(line))),
+        _ => Err(error).with_context(|| format!("unexpected answer of the node: {}", harmless(line))),
     })
 }
 
 fn read_answer(lines: &mut BufReader<UnixStream>) -> anyhow::Result<Answer> {
     let mut line = String::new();
-    lines.read_line(&mut line).context("it does not answer")?;
+    lines.read_line(&mut line).context("no answer")?;
     if line.is_empty() {
-        bail!("it ended");
+        bail!("the node ended");
     }
-    serde_json::from_str(&line).context("its answer is none")
+    serde_json::from_str(&line).context("malformed answer")
 }

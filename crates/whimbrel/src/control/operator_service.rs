@@ -159,7 +159,7 @@ impl OperatorService {
     }
 
     pub(super) fn kept_log(&self) -> Result<&ConversationLog, Refusal> {
-        let text = "this node keeps no log of conversations: run it with --log";
+        let text = "this node keeps no log of messages: run it with --log";
         self.log.as_ref().ok_or_else(|| Refusal::new(Reason::NoLog, text))
     }
 

@@ -39,7 +39,7 @@ pub fn choose(target: impl Into<Target>) -> anyhow::Result<Vec<Found>> {
     let mut platforms = platforms(nodes);
     if platforms.is_empty() {
         let problem = problems.into_iter().next();
-        return Err(problem.unwrap_or_else(|| anyhow!("nothing runs here: start a society with `whimbrel run FILE`")));
+        return Err(problem.unwrap_or_else(|| anyhow!("no society runs here: start one with `whimbrel run FILE`")));
     }
     let all = listed(&platforms);
     platforms.iter_mut().for_each(|nodes| nodes.retain(|node| target.fits(&node.info)));
@@ -47,9 +47,9 @@ pub fn choose(target: impl Into<Target>) -> anyhow::Result<Vec<Found>> {
     let mut fitting = platforms.into_iter();
     match (fitting.next(), fitting.next()) {
         (Some(nodes), None) => Ok(nodes),
-        (None, _) => bail!("no such node runs here; these do:{all}"),
+        (None, _) => bail!("no such node runs here; running nodes:{all}"),
         (Some(_), Some(_)) => {
-            bail!("several platforms run here: say which with --platform, --node or --pid:{all}")
+            bail!("several platforms run on this machine: choose one with --platform, --node or --pid:{all}")
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn ask_within(service: &OperatorService, node: &str, request: &Reques
     match service.platform().ask_node(node, question, patience) {
         Ok(answer) => {
             let answer = serde_json::from_slice(&answer).unwrap_or_else(|_| {
-                refused(Reason::NoAnswer, &format!("node {node} answers what this one cannot read"))
+                refused(Reason::NoAnswer, &format!("node {node} sent an answer that this node cannot read"))
             });
             service.denials.note(node, request, &answer);
             answer

@@ -34,7 +34,7 @@ impl Control {
         let control = Self { path };
         let listening = move || listen(&listener, &service);
         let thread = std::thread::Builder::new().name("whimbrel-control".to_owned());
-        thread.spawn(listening).context("no thread for the control socket")?;
+        thread.spawn(listening).context("cannot start the thread of the control socket")?;
         Ok(control)
     }
 }

@@ -62,7 +62,7 @@ fn check(folder: &Path) -> anyhow::Result<()> {
         bail!("{} belongs to another user", folder.display());
     }
     if about.mode() & 0o022 != 0 {
-        bail!("others can write to {}", folder.display());
+        bail!("other users can write to {}", folder.display());
     }
     check_parent(folder)
 }
@@ -75,7 +75,7 @@ fn check_parent(folder: &Path) -> anyhow::Result<()> {
     let about = std::fs::metadata(parent).with_context(|| format!("cannot look into {}", parent.display()))?;
     let is_trusted = about.uid() == 0 || about.uid() == rustix::process::geteuid().as_raw();
     if !is_trusted || (about.mode() & 0o022 != 0 && about.mode() & 0o1000 == 0) {
-        bail!("others can put something else in the place of {}", folder.display());
+        bail!("other users can replace {}", folder.display());
     }
     Ok(())
 }

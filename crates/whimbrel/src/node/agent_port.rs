@@ -62,7 +62,7 @@ pub fn open(
     // What is wrong with it is told now, not to the first who comes.
     let file = options.tokens.as_deref().map(TokenFile::open).transpose()?;
     if address.is_some() && file.is_none() && options.token.is_none() && level == Level::Open {
-        bail!("who may have agents here? Give --agent-token, or --agent-tokens (see `whimbrel help session`)")
+        bail!("--agent-port needs --agent-token or --agent-tokens, which admit programs (see `whimbrel help session`)")
     }
     let log = {
         let notes = notes.clone();
@@ -137,7 +137,7 @@ pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched, notes: &Notes)
     credentials.watch(notes.clone(), move |credentials| {
         let Some(port) = port.upgrade() else { return false };
         if let Some(Err(error)) = credentials.map(|credentials| port.set_credentials(credentials)) {
-            told.warning(&format!("the new credentials are of no use to the agent port: {error}"));
+            told.warning(&format!("agent port: cannot use the new credentials: {error}"));
         }
         true
     });

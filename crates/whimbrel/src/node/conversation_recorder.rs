@@ -40,7 +40,7 @@ impl ConversationRecorder {
     ) -> anyhow::Result<Option<Self>> {
         let Some(folder) = wanted else { return Ok(None) };
         let folder = folder.clone().unwrap_or_else(|| default_folder(file)).join(node);
-        let cannot = || format!("cannot keep what is said in {}", folder.display());
+        let cannot = || format!("cannot log messages in {}", folder.display());
         let store = open(&folder, true, notes).with_context(cannot)?;
         let epoch = next_epoch(&*store).with_context(cannot)?;
         let log = ConversationLog::open(store as Arc<dyn Journal>).with_context(cannot)?;
@@ -90,7 +90,7 @@ pub fn read(folder: &Path, notes: &Notes) -> anyhow::Result<Vec<(String, Convers
         }
     }
     if nodes.is_empty() {
-        bail!("there is no log in {}: `whimbrel run --log` keeps one", folder.display());
+        bail!("no log in {}: `whimbrel run --log` keeps one", folder.display());
     }
     nodes.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(nodes)

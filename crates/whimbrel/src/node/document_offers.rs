@@ -36,9 +36,7 @@ pub fn environments(options: &OfferOptions, offers: &[Offer], node: Option<&str>
     let mut environments = Environments::default();
     for (name, folder) in of_project.chain(of_command) {
         if !environments.add(name.clone(), documents(name, folder)?) {
-            bail!(
-                "two offers of this node have the name {name} (`at \"n2\"` in a project is heeded with --nodes only)"
-            );
+            bail!("two offers of this node have the name {name}: rename one (`at \"n2\"` in a project needs --nodes)");
         }
     }
     Ok(environments)

@@ -101,7 +101,7 @@ impl HttpSetup<'_> {
         }
         let Some(folder) = self.credentials else {
             bail!(
-                "beyond this machine the console is to be encrypted: say --http-certificate and --http-key, or --credentials \
+                "a console for other machines must be encrypted: give --http-certificate and --http-key, or --credentials \
                  (or --security open)"
             );
         };
@@ -142,7 +142,7 @@ impl HttpSetup<'_> {
         let credentials = self.credentials.filter(|_| follows && tls.is_some()).map(Path::to_owned);
         let pages = self.options.pages.clone();
         if let Some(pages) = pages.as_deref().filter(|pages| !pages.is_dir()) {
-            bail!("{} is no folder of pages", pages.display());
+            bail!("{} is no folder of web pages", pages.display());
         }
         let (own, access) = if self.options.reuse_port {
             let shared = listener.local_addr()?;
@@ -302,7 +302,7 @@ fn watch(gateway: &Arc<Gateway>, credentials: Watched, notes: &Notes) {
         let Some(credentials) = credentials else { return true };
         match https(&credentials.certificate_pem, &credentials.key_pem) {
             Ok(tls) => gateway.set_tls(tls),
-            Err(error) => told.warning(&format!("the new credentials are of no use to the console: {error}")),
+            Err(error) => told.warning(&format!("console: cannot use the new credentials: {error}")),
         }
         true
     });

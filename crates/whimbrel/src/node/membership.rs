@@ -161,15 +161,16 @@ impl Membership {
         let until = Instant::now() + JOIN_PATIENCE;
         while !platform.knows_all_of(first) {
             if let Some(why) = hub.refusal() {
-                bail!("the platform at {} does not want this node: {why}", address);
+                bail!("the platform at {} refused this node: {why}", address);
             }
             let (no_node, obstacle) = hub.obstacle();
             if let Some(why) = no_node {
-                bail!("there is no node at {} that this one could link with: {why}", address);
+                bail!("cannot link to a node at {}: {why}", address);
             }
             if Instant::now() > until {
-                let why = obstacle.unwrap_or_else(|| "it does not tell of its agents".to_owned());
-                bail!("the platform at {} cannot be joined within {JOIN_PATIENCE:?}: {why}", address);
+                let why =
+                    obstacle.unwrap_or_else(|| "it sent an unexpected answer to a query for its agents".to_owned());
+                bail!("cannot join the platform at {} within {JOIN_PATIENCE:?}: {why}", address);
             }
             if ends_within(LOOK_EVERY) {
                 return Ok(None);
@@ -188,7 +189,7 @@ impl Membership {
         loop {
             silent.retain(|node| !platform.knows_all_of(*node));
             if let Some(why) = self.hub.refusal() {
-                bail!("a node of the platform does not want this one: {why}");
+                bail!("a node of the platform refused this node: {why}");
             }
             if silent.is_empty() || Instant::now() > until {
                 break;
@@ -201,7 +202,7 @@ impl Membership {
         if !names.is_empty() {
             let names = names.join(", ");
             self.notes.news(&format!(
-                "no link to {names} yet: if an agent there has the name of one here, one of the two ends"
+                "no link to {names} yet: if both nodes have an agent of the same name, one of the two is stopped"
             ));
         }
         Ok(true)
@@ -247,7 +248,7 @@ fn watch(folder: Option<&Path>, hub: &Arc<Hub>, notes: &Notes) {
         let Some(hub) = hub.upgrade() else { return false };
         match credentials.map(|credentials| hub.set_credentials(credentials)) {
             Some(Ok(())) => told.warning("the new credentials are in use"),
-            Some(Err(error)) => told.warning(&format!("the new credentials are of no use: {error}")),
+            Some(Err(error)) => told.warning(&format!("cannot use the new credentials: {error}")),
             None => {}
         }
         true
@@ -274,7 +275,9 @@ pub fn security_at(
 
 /// Returns the requested level; by default, links to other machines are authenticated.
 fn level_for(asked: Option<Level>, address: &str, credentials: Option<&Path>) -> anyhow::Result<Level> {
-    let addresses = address.to_socket_addrs().with_context(|| format!("{address} is no address as 127.0.0.1:7001"))?;
+    let addresses = address
+        .to_socket_addrs()
+        .with_context(|| format!("invalid address {address}: expected for example 127.0.0.1:7001"))?;
     let here = addresses.into_iter().all(|address| address.ip().is_loopback());
     let level = match asked {
         Some(asked) => asked,
@@ -283,8 +286,8 @@ fn level_for(asked: Option<Level>, address: &str, credentials: Option<&Path>) ->
     };
     if level != Level::Open && credentials.is_none() {
         bail!(
-            "connections at {address} are to be secured: make certificates with `whimbrel ca init` and `whimbrel ca issue`, \
-             and name this node's with --credentials (or say --security open)"
+            "connections at {address} must be secured: make certificates with `whimbrel ca init` and `whimbrel ca issue`, \
+             and give this node's with --credentials (or give --security open)"
         );
     }
     Ok(level)
@@ -292,10 +295,11 @@ fn level_for(asked: Option<Level>, address: &str, credentials: Option<&Path>) ->
 
 /// Other nodes are told this address as it stands.
 fn check_reachable(address: &str) -> anyhow::Result<()> {
-    let mut addresses =
-        address.to_socket_addrs().with_context(|| format!("{address} is no address as 10.0.0.2:7001"))?;
+    let mut addresses = address
+        .to_socket_addrs()
+        .with_context(|| format!("invalid address {address}: expected for example 10.0.0.2:7001"))?;
     if addresses.any(|address| address.ip().is_unspecified()) {
-        bail!("nobody can reach {address}: --listen takes the address under which other nodes see this one");
+        bail!("other nodes cannot reach {address}: give --listen the address at which they see this node");
     }
     Ok(())
 }

@@ -47,7 +47,9 @@ impl Notes {
     pub fn exposed(&self, path: Option<&Path>) {
         if let Some(path) = path {
             let path = path.display();
-            self.warning(&format!("others can read {path}, and this user may not change that: `chmod -R go= {path}`"));
+            self.warning(&format!(
+                "other users can read {path}, and this user may not change that: run `chmod -R go= {path}`"
+            ));
         }
     }
 }

@@ -90,7 +90,7 @@ impl Guards {
         config.auditor = self.auditor();
         let Some(folder) = &self.folder else { return Ok(()) };
         if config.level != Level::Signed {
-            bail!("--evidence is of signed messages: say --security signed");
+            bail!("--evidence needs signed messages: give --security signed");
         }
         config.evidence.clone_from(&self.evidence);
         // Whoever verifies has the authority's certificate from elsewhere, but for authorities that live as long as a run.
@@ -111,7 +111,7 @@ impl Guards {
         if let Some(evidence) = &self.evidence {
             evidence.settle(SETTLE_PATIENCE);
             if evidence.lost() > 0 {
-                self.notes.warning(&format!("{} signed messages are not in the evidence", evidence.lost()));
+                self.notes.warning(&format!("{} signed messages could not be added to the evidence", evidence.lost()));
             }
         }
         if let Some(audit) = &self.audit {

@@ -151,7 +151,8 @@ impl RunningSystem {
             self.server.tell("visits")?;
             let told = self.server.hear()?;
             let (bytes, visits) = told.split_once(' ').unwrap_or((&told, ""));
-            let (came, went) = bytes.split_once('/').context("the server does not tell of its links")?;
+            let (came, went) =
+                bytes.split_once('/').context("the server sent an unexpected answer to a query for its links")?;
             self.link_bytes = Some((came.parse()?, went.parse()?));
             note_visits(&mut all, visits);
         }
@@ -194,7 +195,7 @@ fn start_nodes(
     module: &Path,
 ) -> anyhow::Result<(LineProcess, Vec<LineProcess>)> {
     let mut authority = Authority::create("whimbrel")?;
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut start = |host: RetrievalHost, node: String, role: &str| {
         let credentials = Some(authority.issue(&node, &[], NODE_DAYS)?);
         let part = ProcessRole {

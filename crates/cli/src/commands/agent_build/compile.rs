@@ -36,9 +36,9 @@ pub fn compile(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
             run(binaryen("wasm-as", path, &module)?)?;
             Ok(module)
         }
-        Some("rs") => bail!("{} needs a Cargo package around it: name the folder with its Cargo.toml", path.display()),
+        Some("rs") => bail!("{} must be part of a Cargo package: give the folder with Cargo.toml", path.display()),
         _ => {
-            bail!("{} is no program that can become an agent: .ts, .c, .wasm, .wat, or a Cargo package", path.display())
+            bail!("{} cannot be built to an agent: expected .ts, .c, .wasm, .wat, or a Cargo package", path.display())
         }
     }
 }
@@ -46,7 +46,7 @@ pub fn compile(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
 /// Small, and in the way that nodes expect it, whatever the package says: its author need not know how.
 fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
     if !manifest.is_file() {
-        bail!("{} is missing: a folder with a Cargo package is expected", manifest.display());
+        bail!("{} is missing: expected a folder with a Cargo package", manifest.display());
     }
     let mut flags: Vec<String> = STACK.iter().map(|argument| format!("-Clink-arg={argument}")).collect();
     flags.extend(nameless_paths(manifest)?);
@@ -64,8 +64,8 @@ fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
     modules.dedup();
     match modules.as_slice() {
         [module] => Ok(module.clone()),
-        [] => bail!("{} makes no module: its [lib] needs crate-type = [\"cdylib\"]", manifest.display()),
-        several => bail!("{} makes {} modules: name the folder of one package", manifest.display(), several.len()),
+        [] => bail!("{} builds no module: add to its [lib] crate-type = [\"cdylib\"]", manifest.display()),
+        several => bail!("{} builds {} modules: give the folder of one package", manifest.display(), several.len()),
     }
 }
 
@@ -78,7 +78,8 @@ fn nameless_paths(manifest: &Path) -> anyhow::Result<Vec<String>> {
     if !seen.status.success() {
         bail!("cargo could not read {}", manifest.display());
     }
-    let known: serde_json::Value = serde_json::from_slice(&seen.stdout).context("cargo metadata is no JSON")?;
+    let known: serde_json::Value =
+        serde_json::from_slice(&seen.stdout).context("output of cargo metadata is not JSON")?;
     let packages = known.get("packages").and_then(|packages| packages.as_array()).into_iter().flatten();
     let text = |package: &serde_json::Value, key: &str| Some(package.get(key)?.as_str()?.to_owned());
     let remapped = packages.filter_map(|package| {

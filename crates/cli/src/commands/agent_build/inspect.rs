@@ -23,7 +23,7 @@ impl BuiltModule {
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let (mut imports, mut exports) = (BTreeSet::new(), BTreeSet::new());
         for payload in Parser::new(0).parse_all(&bytes) {
-            match payload.context("that is no module")? {
+            match payload.context("not a WebAssembly module")? {
                 Payload::ImportSection(section) => {
                     for import in section.into_imports() {
                         imports.insert(import?.name.to_owned());

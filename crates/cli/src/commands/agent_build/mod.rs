@@ -56,9 +56,9 @@ pub fn agent(arguments: &AgentArguments) -> anyhow::Result<ExitCode> {
 fn default_output(path: &Path) -> anyhow::Result<PathBuf> {
     let place = if path.is_dir() { path.canonicalize()? } else { path.to_owned() };
     let name = if place.is_dir() { place.file_name() } else { place.file_stem() };
-    let output = PathBuf::from(name.context("that is no name for a program")?).with_extension("wasm");
+    let output = PathBuf::from(name.context("not a valid name of a program")?).with_extension("wasm");
     if path == output {
-        bail!("say with -o where to write the module: {} is what it is made of", path.display());
+        bail!("cannot overwrite the source {}: give another output file with -o", path.display());
     }
     Ok(output)
 }

@@ -49,12 +49,12 @@ pub fn cargo() -> anyhow::Result<Command> {
         command.env_remove(name);
     }
     if program("cargo").is_none() {
-        bail!("cargo is missing: install Rust by rustup");
+        bail!("cargo is missing: install Rust with rustup");
     }
     if let Some(made) = cache().map(|cache| cache.join("wasm-rust/env")).filter(|_| !rustc_has_target()) {
         let Ok(variables) = std::fs::read_to_string(&made) else {
             bail!(
-                "Rust cannot compile for {TARGET} here: `rustup target add {TARGET}`, or, where that cannot be \
+                "Rust lacks the target {TARGET}: run `rustup target add {TARGET}` or, if that cannot be \
                    downloaded, `make guests` in Whimbrel's repository"
             );
         };

@@ -31,6 +31,6 @@ pub fn mind(arguments: &MindArguments) -> anyhow::Result<ExitCode> {
 pub fn look(nodes: &[Found], agent: &str, follow: bool) -> anyhow::Result<MindInfo> {
     match ask(nodes, None, &Request::Mind { agent: agent.to_owned(), follow })? {
         Answer::Mind(mind) => Ok(*mind),
-        _ => bail!("the node does not tell what is in {agent}"),
+        _ => bail!("unexpected answer to a query for the state of {agent}"),
     }
 }

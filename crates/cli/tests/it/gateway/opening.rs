@@ -97,7 +97,7 @@ fn open_console_outlives_society() {
     let mut console = opened.console();
     console.say(r#"{"type":"watch","id":1,"what":"log","wanted":{"since":0,"follow":true}}"#);
     // The society has ended; the console has all that was said, and can be told more.
-    opened.says("the society has ended; the console stays");
+    opened.says("the society has ended; the console stays open");
     while !console.expect("log")["lines"].to_string().contains("hello(world)") {}
     assert!(opened.child.try_wait().expect("it can be asked").is_none(), "it stays");
     drop(console);
@@ -121,13 +121,13 @@ fn interrupted_nothing_begins_and_nothing_stays() {
 #[test]
 fn society_runs_without_browser() {
     let mut opened = OpenedConsole::start(&["--http", "127.0.0.1:0"], None);
-    opened.says("no browser opens the console: this terminal has no display");
+    opened.says("cannot open the console in a browser: this terminal has no display");
     assert_eq!(opened.ends(), ("[one] done\n".to_owned(), true));
 }
 
 #[test]
 fn open_requires_http_port() {
     let mut opened = OpenedConsole::start(&["--http", "off"], None);
-    opened.says("there is no console to open");
+    opened.says("--open needs the console");
     assert_eq!(opened.ends(), (String::new(), false));
 }

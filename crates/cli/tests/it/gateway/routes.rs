@@ -185,7 +185,7 @@ fn a_node_can_do_without() {
     );
     let seen = run(&["--http", "0.0.0.0:0"]);
     assert!(
-        seen.code != Some(0) && seen.err.contains("beyond this machine the console is to be encrypted"),
+        seen.code != Some(0) && seen.err.contains("a console for other machines must be encrypted"),
         "{}",
         seen.err
     );

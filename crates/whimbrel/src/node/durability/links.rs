@@ -12,9 +12,7 @@ pub fn default_address(engine: &str) -> anyhow::Result<String> {
     if hosts(engine).iter().all(|host| is_here(host)) {
         return Ok("127.0.0.1:0".to_owned());
     }
-    bail!(
-        "say with --listen at which of this machine's addresses other nodes reach this one, as --listen 10.0.0.2:7001"
-    )
+    bail!("other nodes need an address of this one: give it with --listen, as --listen 10.0.0.2:7001")
 }
 
 /// The hosts of an engine's address: `nats://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME?...`.

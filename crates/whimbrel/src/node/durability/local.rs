@@ -52,7 +52,7 @@ impl SocietyNode {
         let Adopted { kept, messages, .. } = adopted;
         if !self.told.swap(true, Ordering::AcqRel) && *kept + *messages > 0 {
             self.notes.warning(&format!(
-                "going on with {kept} agents and {messages} messages on their way, kept in {} (--fresh begins anew)",
+                "continuing with {kept} agents and {messages} undelivered messages from {} (--fresh begins anew)",
                 self.place
             ));
         }
@@ -82,7 +82,7 @@ impl LocalNode for SocietyNode {
                 return adopted.failed.into_iter().map(|(partition, why)| (partition, Self::reason(why))).collect();
             }
             Err(whimbrel_runtime::AdoptError::Ended(code)) => {
-                self.notes.warning("the society had ended: what is kept of it is forgotten, and it may begin anew");
+                self.notes.warning("the society had ended: its stored state is deleted, and the society begins anew");
                 self.over.store(true, Ordering::Release);
                 self.platform.leave_with(code);
                 "the society has ended".to_owned()

@@ -84,7 +84,7 @@ impl Durability {
     ) -> anyhow::Result<Option<(Self, PlatformBuilder)>> {
         let place = options.store.clone();
         if let Some((agent, _)) = society.lifetimes().next() {
-            anyhow::bail!("{agent} has a `lifetime`: agents of societies that are kept have none");
+            anyhow::bail!("{agent} has a `lifetime`, which agents of durable societies cannot have: remove it");
         }
         let on_engine = place.contains("://");
         let listen = match &links.listen {
@@ -105,7 +105,7 @@ impl Durability {
         let coord: Arc<dyn Coord> = Arc::clone(&store) as _;
         let weighing = (on_engine && options.weight.is_none()).then(Weighing::begin);
         let joined = Cluster::join(coord, terms, weighing, forget(&store), ends_within, note);
-        match joined.with_context(|| format!("cannot run the society that is kept in {}", shown(&place)))? {
+        match joined.with_context(|| format!("cannot run the society stored in {}", shown(&place)))? {
             Joined::In(cluster) => {
                 let durability = Self { cluster, place, listen, over: Arc::default() };
                 Ok(Some((durability, builder.clustered_by(store as _, layout))))
