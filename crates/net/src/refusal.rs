@@ -143,7 +143,7 @@ mod tests {
     fn foreign_answer_is_shown() {
         assert_eq!(of_answer(b""), None);
         let http = of_answer(b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n").unwrap();
-        assert_eq!(http, "what answers there says \"HTTP/1.1 400 Bad Request\"");
+        assert_eq!(http, "the other end answers \"HTTP/1.1 400 Bad Request\"");
         assert!(of_answer(&[0x15, 3, 3, 0, 2, 2, 50]).unwrap().contains("speaks TLS"));
         assert!(of_answer(&[0xff; 1_000]).unwrap().chars().count() < 100);
     }

@@ -636,7 +636,7 @@ mod tests {
         let read: Token = token.to_string().parse().unwrap();
         assert_eq!((&read, read.node()), (&token, "n2"));
         let other = why(authority.admit(&token, &request("n3")));
-        assert_eq!(other, "this is no request for a certificate of n2: it names n3.node.whimbrel");
+        assert_eq!(other, "bad request for a certificate of n2: it names n3.node.whimbrel");
         let issued = authority.admit(&token, &request("n2")).unwrap();
         assert!(issued.certificate_pem.starts_with("-----BEGIN CERTIFICATE"));
         assert_eq!(
@@ -682,7 +682,7 @@ mod tests {
         };
         for names in [&["n1.node.whimbrel"][..], &["n2.node.whimbrel", "n1.node.whimbrel"], &["127.0.0.1"], &[]] {
             let refused = authority.certify("n2", &[], 1, &csr(names));
-            assert!(why(refused).starts_with("this is no request for a certificate of n2: it names"), "{names:?}");
+            assert!(why(refused).starts_with("bad request for a certificate of n2: it names"), "{names:?}");
         }
         for (csr_pem, agents_csr_pem) in [
             (honest.agents_csr_pem.clone(), honest.agents_csr_pem.clone()),
@@ -724,6 +724,6 @@ mod tests {
         authority.finish_rotation(false).unwrap();
         assert_ne!(authority.fingerprint().unwrap(), before);
         assert_eq!(authority.certificates_pem().matches("BEGIN CERTIFICATE").count(), 1);
-        assert!(why(authority.renew("n7", &request("n7"))).contains("no certificate that could be renewed"));
+        assert!(why(authority.renew("n7", &request("n7"))).contains("no valid certificate to renew"));
     }
 }

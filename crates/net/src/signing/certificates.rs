@@ -397,7 +397,7 @@ mod tests {
         liar.node = "n1".to_owned();
         let forged = liar.identify("amy".into(), now_ms()).unwrap();
         let refused = trust.believe(&forged.certificate, liar.certificate(), now_ms()).unwrap_err().to_string();
-        assert!(refused.contains("is of the node n1, and comes from"), "{refused}");
+        assert!(refused.contains("names node n1, and comes from"), "{refused}");
     }
 
     #[test]

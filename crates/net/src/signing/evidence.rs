@@ -726,7 +726,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("evidence-000001.jsonl"), "nonsense\n").unwrap();
         let error = prove(&folder, "c").unwrap_err().to_string();
-        assert!(error.contains("evidence-000001.jsonl:1: this is no evidence"), "{error}");
+        assert!(error.contains("evidence-000001.jsonl:1: not evidence"), "{error}");
         // A line that was being written when the process ended.
         fs::write(folder.join("evidence-000001.jsonl"), "{\"conv").unwrap();
         assert_eq!(prove(&folder, "c").unwrap_err().to_string(), "there is no evidence of the conversation c");
