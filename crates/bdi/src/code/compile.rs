@@ -74,7 +74,7 @@ impl<'a> Functions<'a> {
 
 /// Variables of one clause and their slots.
 #[derive(Default)]
-struct Scope {
+struct ClauseVariables {
     names: Numbering<Symbol>,
     /// Number subtracted from the slot in a variable's name.
     base: u32,
@@ -88,7 +88,7 @@ pub fn slot_in_name(name: Symbol) -> Option<u32> {
     name.as_str().strip_prefix(SLOT_PREFIX)?.parse().ok()
 }
 
-impl Scope {
+impl ClauseVariables {
     fn slot(&mut self, name: Symbol) -> u32 {
         if let Some(slot) = slot_in_name(name) {
             return slot.saturating_sub(self.base);
@@ -109,7 +109,7 @@ const NO_STEPS: ast::Body = ast::Body { steps: Vec::new() };
 /// Compiler of clauses.
 pub struct Compiler<'a> {
     functions: Functions<'a>,
-    scope: Scope,
+    scope: ClauseVariables,
     file: Text,
 }
 
@@ -299,7 +299,7 @@ fn has_annot(label: &Value, name: &str) -> bool {
 
 impl<'a> Compiler<'a> {
     fn new(functions: Functions<'a>, file: Text) -> Self {
-        Self { functions, scope: Scope::default(), file }
+        Self { functions, scope: ClauseVariables::default(), file }
     }
 
     /// Builds the plan's label, with the annotations of the written one.

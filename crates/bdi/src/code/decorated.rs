@@ -7,16 +7,16 @@ use crate::logic::{Bindings, match_annots};
 
 /// Parts of a decorated variable, in the order of its arguments: the variable, its namespace (null if none is
 /// written), whether it is negated, and its annotations as a list whose tail may be a variable.
-struct Parts<'a> {
+struct DecoratedParts<'a> {
     variable: &'a Value,
     namespace: &'a Value,
     negated: bool,
     annots: &'a Value,
 }
 
-fn parts(args: &[Value]) -> Option<Parts<'_>> {
+fn parts(args: &[Value]) -> Option<DecoratedParts<'_>> {
     let [variable, namespace, negated, annots] = args else { return None };
-    Some(Parts { variable, namespace, negated: *negated == Value::Bool(true), annots })
+    Some(DecoratedParts { variable, namespace, negated: *negated == Value::Bool(true), annots })
 }
 
 fn annots_of(list: &Value) -> Annots {

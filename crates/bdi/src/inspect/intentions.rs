@@ -105,10 +105,10 @@ impl Inspector<'_> {
     pub(super) fn see_goals(&self, seen: &mut Inspection, texts: &mut Texts) {
         let mind = self.mind;
         let pending = mind.events.pending().filter(|event| event.is_new_goal());
-        let pending = pending.map(|event| (Goal::Pending(event), None));
+        let pending = pending.map(|event| (InspectedGoal::Pending(event), None));
         let pursued = self.oldest_first().flat_map(|intention| {
             let goals = intention.frames.iter().filter(|frame| is_goal(frame.trigger.op, frame.trigger.kind));
-            goals.map(move |frame| (Goal::Pursued(frame), Some(intention)))
+            goals.map(move |frame| (InspectedGoal::Pursued(frame), Some(intention)))
         });
         for (goal, intention) in pending.chain(pursued) {
             // Only the number of those left out is reported: an agent may have a million goals.
@@ -117,8 +117,8 @@ impl Inspector<'_> {
                 continue;
             }
             let literal = match (goal, intention) {
-                (Goal::Pending(event), _) => event.event().literal.clone(),
-                (Goal::Pursued(frame), intention) => {
+                (InspectedGoal::Pending(event), _) => event.event().literal.clone(),
+                (InspectedGoal::Pursued(frame), intention) => {
                     current_literal(frame, intention.map(|intention| &*intention.slots).unwrap_or_default())
                 }
             };
@@ -141,7 +141,7 @@ impl Inspector<'_> {
 }
 
 /// Goal that is not written yet.
-enum Goal<'a> {
+enum InspectedGoal<'a> {
     Pending(Pending<'a>),
     Pursued(&'a Frame),
 }

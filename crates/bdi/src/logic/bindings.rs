@@ -40,7 +40,7 @@ const FORGET_AT_ONCE: usize = 16;
 
 /// State to return to.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub struct BindingsMark {
     trail: u32,
     slots: u32,
 }
@@ -228,20 +228,20 @@ impl Bindings {
 
     /// Returns the present state.
     #[inline]
-    pub fn mark(&self) -> Mark {
-        Mark { trail: self.trail.len() as u32, slots: self.slots.len() as u32 }
+    pub fn mark(&self) -> BindingsMark {
+        BindingsMark { trail: self.trail.len() as u32, slots: self.slots.len() as u32 }
     }
 
     /// Unbinds all variables bound since `mark`, and drops the slots added since.
     #[inline]
-    pub fn undo(&mut self, mark: Mark) {
+    pub fn undo(&mut self, mark: BindingsMark) {
         self.unbind(mark);
         self.truncate(mark.slots);
     }
 
     /// Unbinds all variables bound since `mark`, and retains the slots.
     #[inline]
-    pub fn unbind(&mut self, mark: Mark) {
+    pub fn unbind(&mut self, mark: BindingsMark) {
         while self.trail.len() > mark.trail as usize {
             if let Some(slot) = self.trail.pop() {
                 self.set(slot, Value::Null);
@@ -252,7 +252,7 @@ impl Bindings {
     /// Forgets the slots added since `mark`, if no other slot bound since then has a value with variables: their
     /// proof is over, and nothing returns to it. Nothing is forgotten if the check would take long.
     #[inline]
-    pub(super) fn forget_proof(&mut self, mark: Mark) {
+    pub(super) fn forget_proof(&mut self, mark: BindingsMark) {
         let (top, bound) = (mark.slots, self.bound_since(mark));
         let is_ground = |slot: &u32| *slot >= top || self.slot(*slot).is_ground();
         if self.len() == top || bound.len() > FORGET_AT_ONCE || !bound.iter().all(is_ground) {
@@ -265,7 +265,7 @@ impl Bindings {
     }
 
     /// Returns the slots bound since `mark`.
-    pub fn bound_since(&self, mark: Mark) -> &[u32] {
+    pub fn bound_since(&self, mark: BindingsMark) -> &[u32] {
         self.trail.get(mark.trail as usize..).unwrap_or(&[])
     }
 

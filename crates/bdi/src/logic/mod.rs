@@ -11,7 +11,7 @@ mod unify;
 mod univ;
 
 pub use annot_ways::{AnnotWays, match_ground_annots};
-pub use bindings::{Bindings, Mark, close_gap, map_annots, map_vars, shift, variables};
+pub use bindings::{Bindings, BindingsMark, close_gap, map_annots, map_vars, shift, variables};
 pub use numbering::Numbering;
 pub(crate) use solve::open_slots;
 pub use solve::{Found, Knowledge, Proof, Solver, key, open_value, relate};

@@ -25,9 +25,9 @@ pub(super) enum Shallow {
 
 /// Remaining formulas of a proof.
 #[derive(Clone, Copy)]
-struct Rest<'a> {
+struct RemainingFormulas<'a> {
     formulas: &'a [Formula],
-    next: Option<&'a Rest<'a>>,
+    next: Option<&'a RemainingFormulas<'a>>,
 }
 
 /// Shallow proof: the prover, with the place and names of the variables.
@@ -46,10 +46,10 @@ impl ShallowProof<'_, '_> {
             Formula::And(formulas) => formulas,
             formula => std::slice::from_ref(formula),
         };
-        self.proceed(Some(&Rest { formulas, next: None }), bindings)
+        self.proceed(Some(&RemainingFormulas { formulas, next: None }), bindings)
     }
 
-    fn prove(&self, formula: &Formula, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+    fn prove(&self, formula: &Formula, rest: Option<&RemainingFormulas<'_>>, bindings: &mut Bindings) -> Shallow {
         match formula {
             Formula::True => self.proceed(rest, bindings),
             Formula::False => Shallow::Fails,
@@ -59,7 +59,7 @@ impl ShallowProof<'_, '_> {
             },
             Formula::Query(term) if term.has_no_annots() => self.query(term, rest, bindings),
             Formula::And(formulas) if formulas.len() > CONJUNCTS_MAX => Shallow::Unknown,
-            Formula::And(formulas) => self.proceed(Some(&Rest { formulas, next: rest }), bindings),
+            Formula::And(formulas) => self.proceed(Some(&RemainingFormulas { formulas, next: rest }), bindings),
             Formula::Or(formulas) => self.alternatives(formulas, rest, bindings),
             Formula::Not(inner) => {
                 let mark = bindings.mark();
@@ -71,15 +71,17 @@ impl ShallowProof<'_, '_> {
         }
     }
 
-    fn proceed(&self, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+    fn proceed(&self, rest: Option<&RemainingFormulas<'_>>, bindings: &mut Bindings) -> Shallow {
         let mut rest = rest;
-        while let Some(Rest { formulas, next }) = rest {
+        while let Some(RemainingFormulas { formulas, next }) = rest {
             let mut left = *formulas;
             while let [formula, formulas @ ..] = left {
                 match self.only_way(formula, bindings) {
                     Shallow::Holds => left = formulas,
                     Shallow::Fails => return Shallow::Fails,
-                    Shallow::Unknown => return self.prove(formula, Some(&Rest { formulas, next: *next }), bindings),
+                    Shallow::Unknown => {
+                        return self.prove(formula, Some(&RemainingFormulas { formulas, next: *next }), bindings);
+                    }
                 }
             }
             rest = *next;
@@ -103,7 +105,12 @@ impl ShallowProof<'_, '_> {
         if holds { Shallow::Holds } else { Shallow::Fails }
     }
 
-    fn alternatives(&self, formulas: &[Formula], rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+    fn alternatives(
+        &self,
+        formulas: &[Formula],
+        rest: Option<&RemainingFormulas<'_>>,
+        bindings: &mut Bindings,
+    ) -> Shallow {
         let mark = bindings.mark();
         for formula in formulas {
             match self.prove(formula, rest, bindings) {
@@ -119,7 +126,7 @@ impl ShallowProof<'_, '_> {
         relation_holds(self.solver, bindings, self.base, self.names, relation)
     }
 
-    fn query(&self, term: &TermExpr, rest: Option<&Rest<'_>>, bindings: &mut Bindings) -> Shallow {
+    fn query(&self, term: &TermExpr, rest: Option<&RemainingFormulas<'_>>, bindings: &mut Bindings) -> Shallow {
         let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else {
             return Shallow::Fails;
         };

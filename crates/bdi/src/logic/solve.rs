@@ -13,7 +13,9 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::bindings::{map_annots, variables};
 use super::shallow::{Shallow, ShallowProof};
-use super::{AnnotWays, Bindings, Mark, arith, decorated, levels, match_annots, match_ground_annots, namespaced};
+use super::{
+    AnnotWays, Bindings, BindingsMark, arith, decorated, levels, match_annots, match_ground_annots, namespaced,
+};
 use crate::actions::{Action, Answer, Call, Effect, Failure};
 use crate::code::{
     CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
@@ -66,12 +68,12 @@ struct Scope<'f> {
 }
 
 /// Goals left to prove after the current one.
-struct Pending<'f> {
+struct PendingGoals<'f> {
     formulas: &'f [Formula],
     scope: Scope<'f>,
     next: u32,
     /// Bindings at the start of the current goal.
-    mark: Mark,
+    mark: BindingsMark,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -86,11 +88,11 @@ const TOO_LONG: &str = "proof_too_long";
 const TOO_MANY_EFFECTS: &str = "too_many_effects";
 
 /// Choice point.
-struct Choice<'f> {
+struct ChoicePoint<'f> {
     alternatives: Alternatives<'f>,
     scope: Scope<'f>,
     next: u32,
-    mark: Mark,
+    mark: BindingsMark,
     pending: u32,
 }
 
@@ -102,14 +104,14 @@ type Opened = fn(Value, &mut Bindings) -> Value;
 
 enum Alternatives<'f> {
     Formulas(&'f [Formula]),
-    Entries { query: Query<'f>, first: &'f Entry, rest: Candidates<'f> },
+    Entries { query: PendingQuery<'f>, first: &'f Entry, rest: Candidates<'f> },
     Annots(Box<AnnotWays<'f>>),
     Values { target: Value, values: Values<'f>, opened: Opened },
 }
 
 /// Query in progress.
 #[derive(Clone, Copy)]
-struct Query<'f> {
+struct PendingQuery<'f> {
     term: &'f TermExpr,
     /// Arguments, if rules may need them.
     args: Option<Passed>,
@@ -126,8 +128,8 @@ struct Passed {
 /// Proof in progress.
 pub struct Proof<'f, 'm: 'f> {
     solver: &'f Solver<'m>,
-    pending: SmallVec<[Pending<'f>; 4]>,
-    choices: SmallVec<[Choice<'f>; 2]>,
+    pending: SmallVec<[PendingGoals<'f>; 4]>,
+    choices: SmallVec<[ChoicePoint<'f>; 2]>,
     /// Rule that was tried last.
     rule: Option<&'f Rule>,
 }
@@ -330,7 +332,9 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         if !self.spend(1) {
             return Next::Fail;
         }
-        let Some(Pending { formulas, scope, next, mark }) = self.pending.get(at as usize) else { return Next::Fail };
+        let Some(PendingGoals { formulas, scope, next, mark }) = self.pending.get(at as usize) else {
+            return Next::Fail;
+        };
         let (formulas, scope, next, mark) = (*formulas, *scope, *next, *mark);
         let comes_back = self.choices.last().is_some_and(|choice| choice.pending > at);
         if !comes_back && at as usize + 1 == self.pending.len() {
@@ -360,7 +364,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             [] => Next::Proceed(next),
             [last] => Next::Prove(last, scope, next),
             [first, rest @ ..] => {
-                self.pending.push(Pending { formulas: rest, scope, next, mark: bindings.mark() });
+                self.pending.push(PendingGoals { formulas: rest, scope, next, mark: bindings.mark() });
                 Next::Prove(first, scope, self.pending.len() as u32 - 1)
             }
         }
@@ -394,15 +398,16 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     #[inline]
     fn choose(&mut self, alternatives: Alternatives<'f>, scope: Scope<'f>, next: u32, bindings: &Bindings) {
         let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
-        self.choices.push(Choice { alternatives, scope, next, mark, pending });
+        self.choices.push(ChoicePoint { alternatives, scope, next, mark, pending });
     }
 
     fn backtrack(&mut self, bindings: &mut Bindings) -> Option<Next<'f>> {
         if !self.spend(1) {
             return None;
         }
-        if let Choice { alternatives: Alternatives::Values { target, values, opened }, mark, pending, next, .. } =
-            self.choices.last_mut()?
+        if let ChoicePoint {
+            alternatives: Alternatives::Values { target, values, opened }, mark, pending, next, ..
+        } = self.choices.last_mut()?
         {
             // The choice point stays where it is: there may be many values.
             bindings.undo(*mark);
@@ -442,13 +447,13 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             if rest.are_many() {
                 (1..term.args.len()).for_each(|place| rest.narrow(place, arg(place)));
             }
-            let query = Query { term, args: Some(args) };
+            let query = PendingQuery { term, args: Some(args) };
             let first = self.next_candidate(query, &mut rest, bindings);
             return self.entries(query, first, rest, scope, next, bindings);
         }
         let mut rest = self.solver.candidates(table, term, bindings, scope.base, scope.names);
         let first = rest.next(self.solver.known.image);
-        self.entries(Query { term, args: None }, first, rest, scope, next, bindings)
+        self.entries(PendingQuery { term, args: None }, first, rest, scope, next, bindings)
     }
 
     /// Pushes the values of a query's arguments onto the bindings.
@@ -480,7 +485,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     /// Tries the candidates in turn until one matches. Leaves a choice point only if others may match too.
     fn entries(
         &mut self,
-        query: Query<'f>,
+        query: PendingQuery<'f>,
         first: Option<&'f Entry>,
         mut rest: Candidates<'f>,
         scope: Scope<'f>,
@@ -500,7 +505,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             if let Some(first) = candidate {
                 // Below those that the entry's annotations left.
                 let alternatives = Alternatives::Entries { query, first, rest };
-                self.choices.insert(choices, Choice { alternatives, scope, next, mark, pending });
+                self.choices.insert(choices, ChoicePoint { alternatives, scope, next, mark, pending });
             }
             return found;
         }
@@ -510,7 +515,12 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     /// Returns the next entry that may match. A rule does not match if it begins with a comparison of numbers that
     /// fails; checking that for the last one saves a choice point.
     #[inline]
-    fn next_candidate(&self, query: Query<'f>, rest: &mut Candidates<'f>, bindings: &Bindings) -> Option<&'f Entry> {
+    fn next_candidate(
+        &self,
+        query: PendingQuery<'f>,
+        rest: &mut Candidates<'f>,
+        bindings: &Bindings,
+    ) -> Option<&'f Entry> {
         let image = self.solver.known.image;
         loop {
             match (rest.next(image)?, query.args) {
@@ -523,7 +533,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
 
     fn entry(
         &mut self,
-        query: &Query<'f>,
+        query: &PendingQuery<'f>,
         entry: &'f Entry,
         scope: Scope<'f>,
         next: u32,
@@ -540,7 +550,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
 
     fn fact(
         &mut self,
-        query: &Query<'f>,
+        query: &PendingQuery<'f>,
         fact: &'f Structure,
         scope: Scope<'f>,
         next: u32,
@@ -576,7 +586,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
 
     fn fact_annots(
         &mut self,
-        query: &Query<'f>,
+        query: &PendingQuery<'f>,
         fact: Cow<'f, [Annot]>,
         scope: Scope<'f>,
         next: u32,
@@ -607,14 +617,14 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             return Next::Fail;
         }
         if !ways.is_over() {
-            self.choices.push(Choice { alternatives: Alternatives::Annots(ways), scope, next, mark, pending });
+            self.choices.push(ChoicePoint { alternatives: Alternatives::Annots(ways), scope, next, mark, pending });
         }
         Next::Proceed(next)
     }
 
     fn rule(
         &mut self,
-        query: &Query<'f>,
+        query: &PendingQuery<'f>,
         rule: &'f Rule,
         scope: Scope<'f>,
         next: u32,
@@ -782,7 +792,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             return Next::Fail;
         }
         let alternatives = Alternatives::Values { target, values, opened };
-        self.choices.push(Choice { alternatives, scope, next, mark, pending });
+        self.choices.push(ChoicePoint { alternatives, scope, next, mark, pending });
         Next::Proceed(next)
     }
 

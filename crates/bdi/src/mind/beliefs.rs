@@ -20,7 +20,7 @@ use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
 use changes::Noted;
 pub(crate) use changes::TableChange;
-use index::{ArgumentMatches, ENTRIES_LONG, Index};
+use index::{ArgumentMatches, BeliefIndex, ENTRIES_LONG};
 
 /// Estimated bytes of an entry's place in a map of the index.
 const INDEXED_BYTES: usize = 48;
@@ -88,7 +88,7 @@ pub struct Table {
     front: i64,
     live: usize,
     rules: usize,
-    index: Option<Box<Index>>,
+    index: Option<Box<BeliefIndex>>,
     /// True if entries were renumbered since the last save.
     renumbered: bool,
     /// True if some fact had an argument that a plain variable does not match.
@@ -346,7 +346,7 @@ impl Table {
     }
 
     fn rebuild_index(&mut self) {
-        self.index = Index::of(self).map(Box::new);
+        self.index = BeliefIndex::of(self).map(Box::new);
     }
 
     /// Removes the only entry, a fact, like [`Self::remove`].

@@ -4,8 +4,8 @@ use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
 use super::classes::Place;
-use super::lexer::{Tok, Token};
-use super::parser::{Failed, Parse, Parser, forward, parse_number, unquoted};
+use super::lexer::{ProjectToken, ProjectTokenKind};
+use super::parser::{Parse, ProjectParser, ReportedError, forward, parse_number, unquoted};
 use super::{AgentEntry, AgentNames, AgentOption, Class};
 use crate::syntax::ast::{Code, Goal, Rule, Span, Term};
 use crate::syntax::{Diagnostic, nearest, parse_embedded};
@@ -39,17 +39,17 @@ const OPTIONS: [&str; 22] = [
     "host",
 ];
 
-impl Parser<'_> {
+impl ProjectParser<'_> {
     /// Parses the agents of the section.
     pub(super) fn agents(&mut self) -> Parse<()> {
-        if self.peek() != Tok::Word || self.at_section() {
+        if self.peek() != ProjectTokenKind::Word || self.at_section() {
             return Err(self.unexpected(&["an agent"], "declare at least one agent: `agents: a;`"));
         }
-        while self.peek() == Tok::Word && !self.at_section() {
+        while self.peek() == ProjectTokenKind::Word && !self.at_section() {
             let start = self.at;
             match self.agent() {
                 Ok(agent) => self.add_agent(agent),
-                Err(Failed) => self.skip_agent(start),
+                Err(ReportedError) => self.skip_agent(start),
             }
         }
         self.check_hints();
@@ -77,9 +77,9 @@ impl Parser<'_> {
     fn skip_agent(&mut self, start: usize) {
         loop {
             match self.peek() {
-                Tok::Eof | Tok::Sign(b'}') => return,
+                ProjectTokenKind::Eof | ProjectTokenKind::Sign(b'}') => return,
                 _ if self.at_section() && self.at > start => return,
-                Tok::Sign(b';') => {
+                ProjectTokenKind::Sign(b';') => {
                     self.advance();
                     return;
                 }
@@ -132,8 +132,8 @@ impl Parser<'_> {
     /// name.
     fn source(&mut self, name: &str) -> Text {
         let written = match self.peek() {
-            Tok::Str => Some(unquoted(self.text_of(self.token().span))),
-            Tok::Word if !AGENT_PARTS.contains(&self.word().unwrap_or_default()) => {
+            ProjectTokenKind::Str => Some(unquoted(self.text_of(self.token().span))),
+            ProjectTokenKind::Word if !AGENT_PARTS.contains(&self.word().unwrap_or_default()) => {
                 Some(Text::from(self.word().unwrap_or_default()))
             }
             _ => None,
@@ -151,7 +151,7 @@ impl Parser<'_> {
     /// Returns true if the word here is an agent of its own: it begins a line, and no file ending follows.
     fn misses_semicolon(&self) -> bool {
         let span = self.token().span;
-        self.peek() == Tok::Word
+        self.peek() == ProjectTokenKind::Word
             && span.line > self.last.line
             && !self.text_of(span).contains('.')
             && !self.text_of(span).contains('/')
@@ -165,17 +165,17 @@ impl Parser<'_> {
 
     fn agent_part(&mut self, agent: &mut AgentEntry) -> Parse<()> {
         match self.peek() {
-            Tok::Sign(b'#') => {
+            ProjectTokenKind::Sign(b'#') => {
                 self.advance();
                 agent.count = self.instances()?;
                 Ok(())
             }
-            Tok::Sign(b'[') => {
+            ProjectTokenKind::Sign(b'[') => {
                 let span = self.token().span;
                 self.warn(span, "options after other parts", "out of order", "Jason wants them before `#` and classes");
                 self.options(agent)
             }
-            Tok::Word => match self.word().unwrap_or_default() {
+            ProjectTokenKind::Word => match self.word().unwrap_or_default() {
                 "agentClass" => {
                     agent.agent_class = self.part_class(Place::AgentClass)?;
                     Ok(())
@@ -199,7 +199,7 @@ impl Parser<'_> {
         }
     }
 
-    fn unknown_part(&mut self, word: &str) -> Failed {
+    fn unknown_part(&mut self, word: &str) -> ReportedError {
         let help = match nearest(word, AGENT_PARTS) {
             Some(part) => format!("did you mean `{part}`?"),
             None => "an agent is written `name file.asl [options] agentClass C #n at \"host\";`".to_owned(),
@@ -221,7 +221,7 @@ impl Parser<'_> {
                 self.advance();
                 Ok(count)
             }
-            _ if self.peek() == Tok::Word => {
+            _ if self.peek() == ProjectTokenKind::Word => {
                 let help = "write a whole number: `a #3;`";
                 Err(self.error(span, "this is no number of agents", "expected a number", help))
             }
@@ -252,8 +252,8 @@ impl Parser<'_> {
         self.expect(b'=', &["`=`"], help)?;
         let token = self.token();
         let value = match token.kind {
-            Tok::Str => unquoted(self.text_of(token.span)),
-            Tok::Word => Text::from(self.text_of(token.span)),
+            ProjectTokenKind::Str => unquoted(self.text_of(token.span)),
+            ProjectTokenKind::Word => Text::from(self.text_of(token.span)),
             _ => return Err(self.unexpected(&["a value"], "values are names, numbers and texts in quotes")),
         };
         self.advance();
@@ -349,10 +349,10 @@ fn is_agent_name(name: &str) -> bool {
 }
 
 /// Replaces each `\"` in a string by `"` and a blank outside the quotes, so that all other places stay the same.
-fn unescaped(text: &str, tokens: &[Token]) -> String {
+fn unescaped(text: &str, tokens: &[ProjectToken]) -> String {
     let mut result = String::with_capacity(text.len());
     let mut done = 0;
-    for token in tokens.iter().filter(|token| token.kind == Tok::Str) {
+    for token in tokens.iter().filter(|token| token.kind == ProjectTokenKind::Str) {
         let (start, end) = (token.span.start as usize, token.span.end as usize);
         result.push_str(text.get(done..start).unwrap_or_default());
         let mut opens = true;

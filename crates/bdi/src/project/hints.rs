@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use whimbrel_acl::Text;
 
-use super::parser::Parser;
+use super::parser::ProjectParser;
 use super::{AgentEntry, AgentOption};
 use crate::syntax::Diagnostic;
 use crate::syntax::ast::Span;
@@ -31,7 +31,7 @@ impl AgentEntry {
     }
 }
 
-impl Parser<'_> {
+impl ProjectParser<'_> {
     /// Reports hints that contradict each other as errors.
     pub(super) fn check_hints(&mut self) {
         let agents = std::mem::take(&mut self.project.agents);

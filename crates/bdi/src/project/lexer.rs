@@ -8,7 +8,7 @@ use crate::syntax::{Diagnostic, Diagnostics};
 
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tok {
+pub(super) enum ProjectTokenKind {
     /// A name, a number, a path.
     Word,
     /// `"..."`
@@ -23,25 +23,25 @@ pub(super) enum Tok {
 
 /// Token.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
-    pub(super) kind: Tok,
+pub(super) struct ProjectToken {
+    pub(super) kind: ProjectTokenKind,
     pub(super) span: Span,
 }
 
-/// Splits `text` into tokens; the last one is [`Tok::Eof`].
-pub(super) fn tokens(text: &str, file: &Text, diagnostics: &mut Diagnostics) -> Vec<Token> {
-    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, line: 1, file, diagnostics };
+/// Splits `text` into tokens; the last one is [`ProjectTokenKind::Eof`].
+pub(super) fn tokens(text: &str, file: &Text, diagnostics: &mut Diagnostics) -> Vec<ProjectToken> {
+    let mut lexer = ProjectLexer { text, bytes: text.as_bytes(), at: 0, line: 1, file, diagnostics };
     let mut tokens = Vec::new();
     loop {
         let token = lexer.token();
         tokens.push(token);
-        if token.kind == Tok::Eof {
+        if token.kind == ProjectTokenKind::Eof {
             return tokens;
         }
     }
 }
 
-struct Lexer<'a> {
+struct ProjectLexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -50,7 +50,7 @@ struct Lexer<'a> {
     diagnostics: &'a mut Diagnostics,
 }
 
-impl Lexer<'_> {
+impl ProjectLexer<'_> {
     fn byte(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -59,25 +59,25 @@ impl Lexer<'_> {
         self.diagnostics.push(Diagnostic::error(self.file, span, message, label).with_help(help));
     }
 
-    fn token(&mut self) -> Token {
+    fn token(&mut self) -> ProjectToken {
         self.skip_blank();
         let (start, line) = (self.at, self.line);
         let kind = match self.byte(0) {
-            0 if self.at >= self.bytes.len() => Tok::Eof,
+            0 if self.at >= self.bytes.len() => ProjectTokenKind::Eof,
             b'"' => self.string(),
             sign @ (b'{' | b'}' | b'(' | b')' | b'[' | b']' | b':' | b';' | b',' | b'#' | b'=') => {
                 self.at += 1;
-                Tok::Sign(sign)
+                ProjectTokenKind::Sign(sign)
             }
             _ if self.in_word() => {
                 while self.in_word() {
                     self.at += 1;
                 }
-                Tok::Word
+                ProjectTokenKind::Word
             }
             _ => self.unknown(),
         };
-        Token { kind, span: Span { start: start as u32, end: self.at as u32, line } }
+        ProjectToken { kind, span: Span { start: start as u32, end: self.at as u32, line } }
     }
 
     /// Returns true if a word continues here. A colon belongs to it after a drive letter, as in `c:\x`.
@@ -127,14 +127,14 @@ impl Lexer<'_> {
         self.error(span, "this comment is not closed".to_owned(), "begins here", "close it with `*/`");
     }
 
-    fn string(&mut self) -> Tok {
+    fn string(&mut self) -> ProjectTokenKind {
         let start = self.at as u32;
         self.at += 1;
         loop {
             match self.byte(0) {
                 b'"' => {
                     self.at += 1;
-                    return Tok::Str;
+                    return ProjectTokenKind::Str;
                 }
                 b'\\' if !matches!(self.byte(1), b'\n' | b'\r') && self.at + 1 < self.bytes.len() => {
                     self.at += 1;
@@ -147,7 +147,7 @@ impl Lexer<'_> {
         }
         let span = Span { start, end: self.at as u32, line: self.line };
         self.error(span, "this string is not closed".to_owned(), "no closing `\"` on this line", "close it with `\"`");
-        Tok::Unknown
+        ProjectTokenKind::Unknown
     }
 
     fn skip_character(&mut self) {
@@ -155,13 +155,13 @@ impl Lexer<'_> {
         self.at += length;
     }
 
-    fn unknown(&mut self) -> Tok {
+    fn unknown(&mut self) -> ProjectTokenKind {
         let start = self.at;
         let character = self.text.get(start..).and_then(|rest| rest.chars().next()).unwrap_or('?');
         self.skip_character();
         let span = Span { start: start as u32, end: self.at as u32, line: self.line };
         let message = format!("unexpected character `{}`", character.escape_debug());
         self.error(span, message, "not in a project", "comments begin with `//`; texts stand in quotes");
-        Tok::Unknown
+        ProjectTokenKind::Unknown
     }
 }

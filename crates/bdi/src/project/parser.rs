@@ -5,7 +5,7 @@ use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
 use super::classes::{Place, Verdict, verdict};
-use super::lexer::{Tok, Token, tokens};
+use super::lexer::{ProjectToken, ProjectTokenKind, tokens};
 use super::{AgentNames, Class, ClassArg, Environment, Infrastructure, Offer, ParsedProject, Project, Scheduling};
 use crate::syntax::ast::Span;
 use crate::syntax::{Diagnostic, Diagnostics, nearest};
@@ -25,8 +25,8 @@ const SECTIONS: [&str; 8] = [
 const ARGS_DEPTH_MAX: usize = 32;
 
 /// Marker of an error that was reported.
-pub(super) struct Failed;
-pub(super) type Parse<T> = Result<T, Failed>;
+pub(super) struct ReportedError;
+pub(super) type Parse<T> = Result<T, ReportedError>;
 
 /// Parses a project. `file` is its name. `environments` are the host's environments, by the names that projects may
 /// use (so the host may stand in for a Java class of that name).
@@ -39,7 +39,7 @@ pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedPr
         text = "";
     }
     let tokens = tokens(text, file, &mut diagnostics);
-    let mut parser = Parser {
+    let mut parser = ProjectParser {
         text,
         file,
         environments,
@@ -58,11 +58,11 @@ pub fn parse_project(text: &str, file: &Text, environments: &[&str]) -> ParsedPr
     ParsedProject { project: parser.project, diagnostics: parser.diagnostics.into_vec() }
 }
 
-pub(super) struct Parser<'a> {
+pub(super) struct ProjectParser<'a> {
     pub(super) text: &'a str,
     pub(super) file: &'a Text,
     environments: &'a [&'a str],
-    pub(super) tokens: Vec<Token>,
+    pub(super) tokens: Vec<ProjectToken>,
     pub(super) at: usize,
     pub(super) last: Span,
     pub(super) project: Project,
@@ -78,27 +78,30 @@ pub(super) struct Parser<'a> {
 }
 
 /// Movement over tokens.
-impl<'a> Parser<'a> {
-    pub(super) fn token(&self) -> Token {
-        let end = || Token { kind: Tok::Eof, span: self.tokens.last().map(|token| token.span).unwrap_or_default() };
+impl<'a> ProjectParser<'a> {
+    pub(super) fn token(&self) -> ProjectToken {
+        let end = || ProjectToken {
+            kind: ProjectTokenKind::Eof,
+            span: self.tokens.last().map(|token| token.span).unwrap_or_default(),
+        };
         self.tokens.get(self.at).copied().unwrap_or_else(end)
     }
 
-    pub(super) fn peek(&self) -> Tok {
+    pub(super) fn peek(&self) -> ProjectTokenKind {
         self.token().kind
     }
 
-    fn peek_at(&self, ahead: usize) -> Tok {
-        self.tokens.get(self.at + ahead).map_or(Tok::Eof, |token| token.kind)
+    fn peek_at(&self, ahead: usize) -> ProjectTokenKind {
+        self.tokens.get(self.at + ahead).map_or(ProjectTokenKind::Eof, |token| token.kind)
     }
 
     pub(super) fn is(&self, sign: u8) -> bool {
-        self.peek() == Tok::Sign(sign)
+        self.peek() == ProjectTokenKind::Sign(sign)
     }
 
-    pub(super) fn advance(&mut self) -> Token {
+    pub(super) fn advance(&mut self) -> ProjectToken {
         let token = self.token();
-        if token.kind != Tok::Eof {
+        if token.kind != ProjectTokenKind::Eof {
             self.at += 1;
             self.last = token.span;
         }
@@ -113,7 +116,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub(super) fn expect(&mut self, sign: u8, expected: &[&'static str], help: &str) -> Parse<Token> {
+    pub(super) fn expect(&mut self, sign: u8, expected: &[&'static str], help: &str) -> Parse<ProjectToken> {
         if self.is(sign) { Ok(self.advance()) } else { Err(self.unexpected(expected, help)) }
     }
 
@@ -123,31 +126,31 @@ impl<'a> Parser<'a> {
 
     /// Returns the word here, if there is one.
     pub(super) fn word(&self) -> Option<&'a str> {
-        (self.peek() == Tok::Word).then(|| self.text_of(self.token().span))
+        (self.peek() == ProjectTokenKind::Word).then(|| self.text_of(self.token().span))
     }
 
     pub(super) fn span_from(&self, start: Span) -> Span {
         Span { start: start.start, end: self.last.end.max(start.end), line: start.line }
     }
 
-    pub(super) fn error(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) -> Failed {
+    pub(super) fn error(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) -> ReportedError {
         let mut error = Diagnostic::error(self.file, span, message, label);
         error.help = (!help.is_empty()).then(|| help.to_owned());
         self.diagnostics.push(error);
-        Failed
+        ReportedError
     }
 
     pub(super) fn warn(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) {
         self.diagnostics.push(Diagnostic::warning(self.file, span, message, label).with_help(help));
     }
 
-    pub(super) fn unexpected(&mut self, expected: &[&'static str], help: &str) -> Failed {
+    pub(super) fn unexpected(&mut self, expected: &[&'static str], help: &str) -> ReportedError {
         let token = self.token();
-        if token.kind == Tok::Unknown {
-            return Failed;
+        if token.kind == ProjectTokenKind::Unknown {
+            return ReportedError;
         }
         let found = match token.kind {
-            Tok::Eof => "the end of the file".to_owned(),
+            ProjectTokenKind::Eof => "the end of the file".to_owned(),
             _ => format!("`{}`", self.text_of(token.span)),
         };
         let wanted = expected.join(" or ");
@@ -160,12 +163,12 @@ impl<'a> Parser<'a> {
         error.expected = expected.to_vec();
         error.help = (!help.is_empty()).then(|| help.to_owned());
         self.diagnostics.push(error);
-        Failed
+        ReportedError
     }
 }
 
 /// Sections.
-impl Parser<'_> {
+impl ProjectParser<'_> {
     fn project(&mut self) -> Parse<()> {
         let help = "a project is written `MAS name { agents: a; b; }`";
         if self.word() != Some("MAS") {
@@ -183,14 +186,14 @@ impl Parser<'_> {
             if self.accept(b'}') {
                 break;
             }
-            if self.peek() == Tok::Eof {
+            if self.peek() == ProjectTokenKind::Eof {
                 return Err(self.unexpected(&["a section", "`}`"], "the project's `{` is not closed"));
             }
             if self.section(&mut sections).is_err() {
                 self.skip_section();
             }
         }
-        if self.peek() != Tok::Eof {
+        if self.peek() != ProjectTokenKind::Eof {
             return Err(self.unexpected(&["the end of the file"], "nothing follows the project's `}`"));
         }
         if !sections.contains(&"agents") {
@@ -246,7 +249,7 @@ impl Parser<'_> {
     }
 
     fn unknown_section(&mut self, word: &str, span: Span) -> Parse<()> {
-        if self.peek_at(1) != Tok::Sign(b':') {
+        if self.peek_at(1) != ProjectTokenKind::Sign(b':') {
             return Err(self.unexpected(&["a section", "`}`"], "sections are written `name: ...`"));
         }
         let help = match nearest(word, SECTIONS) {
@@ -261,7 +264,7 @@ impl Parser<'_> {
 
     /// Returns true if a section begins here, even an unknown one.
     pub(super) fn at_section(&self) -> bool {
-        self.peek() == Tok::Word && self.peek_at(1) == Tok::Sign(b':')
+        self.peek() == ProjectTokenKind::Word && self.peek_at(1) == ProjectTokenKind::Sign(b':')
     }
 
     /// Skips to the next section, or to the end of the project.
@@ -269,8 +272,8 @@ impl Parser<'_> {
         let start = self.at;
         loop {
             match self.peek() {
-                Tok::Eof => return,
-                Tok::Sign(b'}') if self.at > start || self.peek_at(1) == Tok::Eof => return,
+                ProjectTokenKind::Eof => return,
+                ProjectTokenKind::Sign(b'}') if self.at > start || self.peek_at(1) == ProjectTokenKind::Eof => return,
                 _ if self.at_section() && self.at > start => return,
                 _ => {
                     self.advance();
@@ -342,12 +345,12 @@ impl Parser<'_> {
 
     fn offers(&mut self) -> Parse<()> {
         let help = "offers are written `name = \"folder\";`, or `name = \"folder\" at \"n2\";`";
-        while self.peek() == Tok::Word && !self.at_section() {
+        while self.peek() == ProjectTokenKind::Word && !self.at_section() {
             let start = self.token().span;
             let name = Text::from(self.word().unwrap_or_default());
             self.advance();
             self.expect(b'=', &["`=`"], help)?;
-            if self.peek() != Tok::Str {
+            if self.peek() != ProjectTokenKind::Str {
                 return Err(self.unexpected(&["a folder in quotes"], help));
             }
             let token = self.advance();
@@ -363,7 +366,7 @@ impl Parser<'_> {
     }
 
     fn directives(&mut self) -> Parse<()> {
-        while self.peek() == Tok::Word && !self.at_section() {
+        while self.peek() == ProjectTokenKind::Word && !self.at_section() {
             let name = Symbol::new(self.word().unwrap_or_default());
             self.advance();
             self.expect(b'=', &["`=`"], "directives are written `name = class;`")?;
@@ -377,7 +380,7 @@ impl Parser<'_> {
 
     fn texts(&mut self) -> Parse<Vec<Text>> {
         let mut texts = Vec::new();
-        while self.peek() == Tok::Str {
+        while self.peek() == ProjectTokenKind::Str {
             let token = self.advance();
             texts.push(forward(&unquoted(self.text_of(token.span))));
             self.expect(b';', &["`;`"], "each path ends with `;`")?;
@@ -390,7 +393,7 @@ impl Parser<'_> {
 }
 
 /// Classes.
-impl Parser<'_> {
+impl ProjectParser<'_> {
     /// Reports a class that cannot run. Returns true if the project should record the class.
     pub(super) fn accepted(&mut self, place: Place, class: &Class) -> bool {
         let keyword = place.keyword();
@@ -421,7 +424,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.advance();
-        if self.peek() != Tok::Str {
+        if self.peek() != ProjectTokenKind::Str {
             return Err(self.unexpected(&["a host in quotes"], "write `at \"host\"`"));
         }
         let token = self.advance();
@@ -463,18 +466,18 @@ impl Parser<'_> {
 
     fn class_arg(&mut self, depth: usize) -> Parse<ClassArg> {
         match self.peek() {
-            Tok::Str => {
+            ProjectTokenKind::Str => {
                 let token = self.advance();
                 Ok(ClassArg::Str(unquoted(self.text_of(token.span))))
             }
-            Tok::Sign(b'[') => {
+            ProjectTokenKind::Sign(b'[') => {
                 self.advance();
                 if self.accept(b']') {
                     return Ok(ClassArg::List(Vec::new()));
                 }
                 self.class_args(b']', &["`,`", "`]`"], depth).map(ClassArg::List)
             }
-            Tok::Word => match self.word().and_then(parse_number) {
+            ProjectTokenKind::Word => match self.word().and_then(parse_number) {
                 Some(n) => {
                     self.advance();
                     Ok(ClassArg::Num(n))

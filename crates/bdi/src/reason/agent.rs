@@ -22,7 +22,7 @@ use crate::bundle::{Bundle, Included};
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
 use crate::mind::{Event, GoalPlace, Mind, Options, PlanRef, RuleRef};
-use crate::snapshot::{self, Begin, Saves, SnapshotError, Subject};
+use crate::snapshot::{self, Begin, Saves, SnapshotError, SnapshotSubject};
 use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 
 /// Library programs, whose plans every agent has behind its own: for messages, and for journeys. Each has the name of
@@ -252,7 +252,7 @@ impl Agent {
     }
 
     /// Returns the agent as it will be written at `now`.
-    pub(crate) fn subject<'a>(&'a self, image: &'a Image, now: Time) -> Subject<'a> {
+    pub(crate) fn subject<'a>(&'a self, image: &'a Image, now: Time) -> SnapshotSubject<'a> {
         subject(self.begin.as_deref(), image, now)
     }
 
@@ -484,9 +484,9 @@ pub(super) fn origin(image: &Image) -> Origin {
     Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint, code: image.code }
 }
 
-fn subject<'a>(begin: Option<&'a Begin>, image: &'a Image, now: Time) -> Subject<'a> {
+fn subject<'a>(begin: Option<&'a Begin>, image: &'a Image, now: Time) -> SnapshotSubject<'a> {
     let now = begin.and_then(|begin| begin.clock).map_or(now, |clock| clock.back(now));
-    Subject { image, begin, now }
+    SnapshotSubject { image, begin, now }
 }
 
 impl Cycle<'_> {

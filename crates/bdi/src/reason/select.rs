@@ -16,7 +16,7 @@ use crate::mind::{BeliefBase, Event, Frame, FrameExtra, IntentionId, PlanHold, P
 type Path = smallvec::SmallVec<[u32; 2]>;
 
 /// Plan chosen for an event; its slots are on top of the bindings.
-pub(super) struct Choice<'m> {
+pub(super) struct PlanChoice<'m> {
     pub(super) plan: PlanHold<'m>,
     pub(super) place: PlanRef,
     pub(super) path: Path,
@@ -95,7 +95,7 @@ impl<'m> Cycle<'m> {
         self.top = self.bindings.len();
     }
 
-    fn find_plan(&mut self, event: &Event) -> (Option<Choice<'m>>, bool) {
+    fn find_plan(&mut self, event: &Event) -> (Option<PlanChoice<'m>>, bool) {
         self.context_steps = limits::PROOF_STEPS_MAX;
         let mut relevant = false;
         if self.mind.scoped_frames > 0
@@ -125,7 +125,7 @@ impl<'m> Cycle<'m> {
                 _ => self.try_plan(&plan, event, None),
             };
             if let Some(base) = found {
-                return (Some(Choice { plan, place, path: Path::new(), base }), true);
+                return (Some(PlanChoice { plan, place, path: Path::new(), base }), true);
             }
         }
         self.bindings.truncate(base);
@@ -133,7 +133,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Finds a sub-plan in the plan of the event's intention, then in the plans around it.
-    fn find_sub_plan(&mut self, event: &Event, id: IntentionId) -> (Option<Choice<'m>>, bool) {
+    fn find_sub_plan(&mut self, event: &Event, id: IntentionId) -> (Option<PlanChoice<'m>>, bool) {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return (None, false) };
         let (place, mut path) = (frame.plan, frame.path.clone());
         let mut relevant = false;
@@ -150,7 +150,7 @@ impl<'m> Cycle<'m> {
                     let Some(plan) = plan else { continue };
                     let outer = self.outer_slots(id, place, &path);
                     if let Some(base) = self.try_plan(&plan, event, outer.as_deref()) {
-                        return (Some(Choice { plan, place, path, base }), true);
+                        return (Some(PlanChoice { plan, place, path, base }), true);
                     }
                 }
             }
@@ -198,7 +198,7 @@ impl<'m> Cycle<'m> {
         Some(base)
     }
 
-    fn selected(&mut self, selected: &Selected) -> (Option<Choice<'m>>, bool) {
+    fn selected(&mut self, selected: &Selected) -> (Option<PlanChoice<'m>>, bool) {
         let (place, path, slots) = match selected {
             Selected::Plan { plan, path, slots } => (*plan, path, slots),
             Selected::Nothing { relevant } => return (None, *relevant),
@@ -206,12 +206,12 @@ impl<'m> Cycle<'m> {
         let base = self.bindings.len();
         slots.iter().for_each(|value| self.bindings.push(value.clone()));
         let plan = self.mind.plans.plan_at(self.image, place, path);
-        (plan.map(|plan| Choice { plan, place, path: path.clone(), base }), true)
+        (plan.map(|plan| PlanChoice { plan, place, path: path.clone(), base }), true)
     }
 
     /// Executes the first step of a plan for an external event at once, if this cycle would execute it anyway and it
     /// needs no intention.
-    fn run_first_step(&mut self, choice: &Choice<'m>) -> bool {
+    fn run_first_step(&mut self, choice: &PlanChoice<'m>) -> bool {
         let mind = &*self.mind;
         let next_anyway = mind.ready.is_empty() && mind.feedback.is_empty() && mind.atomic.is_none();
         // The program may look for the intention.
@@ -230,12 +230,12 @@ impl<'m> Cycle<'m> {
         done
     }
 
-    fn intend(&mut self, event: Event, choice: Choice<'m>) {
+    fn intend(&mut self, event: Event, choice: PlanChoice<'m>) {
         self.intend_at(event, choice, 0);
     }
 
     /// Adds a plan to the intentions, beginning with the operation at `pc`.
-    pub(super) fn intend_at(&mut self, event: Event, choice: Choice<'m>, pc: u32) {
+    pub(super) fn intend_at(&mut self, event: Event, choice: PlanChoice<'m>, pc: u32) {
         if self.mind.has_meta_plans {
             self.tell_executing(&event);
         }
@@ -279,7 +279,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn frame(&self, mut event: Event, choice: &Choice<'m>) -> Frame {
+    fn frame(&self, mut event: Event, choice: &PlanChoice<'m>) -> Frame {
         let plan = &choice.plan;
         let scoped = plan.goal_condition.is_some() || !plan.sub_plans.is_empty();
         let trigger = event.trigger();

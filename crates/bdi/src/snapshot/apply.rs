@@ -5,7 +5,9 @@ use std::sync::Arc;
 use whimbrel_acl::Value;
 
 use super::SnapshotError;
-use super::record::{Acquired, EntryData, PlanData, Plans, Program, Queue, Rare, Record, TableData, move_times};
+use super::record::{
+    Acquired, EntryData, PlanData, Record, SavedPlans, SavedProgram, SavedQueue, SavedRareParts, TableData, move_times,
+};
 use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rule};
 use crate::code::{Image, Plan};
 use crate::mind::{Entry, Intention, Mind, PlanChange, PlanRef, RuleRef, TableChange};
@@ -33,11 +35,11 @@ pub(super) fn apply(
         change_beliefs(mind, table, image)?;
     }
     match record.plans {
-        Some(Plans::All(mut acquired)) => {
+        Some(SavedPlans::All(mut acquired)) => {
             acquired.order.extend((plans_then..image.plans.len() as u32).map(PlanRef));
             restore_plans(mind, acquired, image)?;
         }
-        Some(Plans::Done(changes)) => redo(mind, changes, image)?,
+        Some(SavedPlans::Done(changes)) => redo(mind, changes, image)?,
         None => {}
     }
     mind.events.change(record.events.gone, record.events.new.into_iter().map(std::borrow::Cow::into_owned));
@@ -47,7 +49,7 @@ pub(super) fn apply(
     for intention in record.intentions {
         restore_intention(mind, intention.into_owned(), image)?;
     }
-    let Queue { gone, new } = record.ready;
+    let SavedQueue { gone, new } = record.ready;
     mind.ready.remove_first(gone as usize);
     mind.ready.extend(new);
     record.timers_gone.into_iter().for_each(|key| mind.timers.remove(key));
@@ -61,7 +63,7 @@ pub(super) fn apply(
     Ok(record.rare.map(|rare| restore_rare(mind, rare)))
 }
 
-fn check_program(program: &Program<'_>, image: &Image) -> Result<(), SnapshotError> {
+fn check_program(program: &SavedProgram<'_>, image: &Image) -> Result<(), SnapshotError> {
     // Earlier releases had fewer library plans; those that they had are in the same places.
     let earlier = image.source.plans.len() + first_library_plans();
     if [image.plans.len(), earlier].contains(&(program.plans as usize)) {
@@ -71,7 +73,7 @@ fn check_program(program: &Program<'_>, image: &Image) -> Result<(), SnapshotErr
     Err(SnapshotError::OtherProgram { snapshot, plans, given: image.name.clone() })
 }
 
-fn restore_rare(mind: &mut Mind, rare: Rare<'static>) -> Option<super::record::First> {
+fn restore_rare(mind: &mut Mind, rare: SavedRareParts<'static>) -> Option<super::record::First> {
     mind.options = rare.options.into_owned();
     mind.atomic_event = rare.atomic_event.map(|event| Box::new(event.into_owned()));
     mind.suspended_events = rare.suspended_events.into_iter().map(std::borrow::Cow::into_owned).collect();

@@ -8,7 +8,10 @@ use whimbrel_platform::Time;
 
 use super::SnapshotError;
 use super::apply::own_rule;
-use super::record::{Acquired, EntryData, FactData, Numbers, Plans, Program, Queue, Rare, Record, TableData};
+use super::record::{
+    Acquired, EntryData, FactData, Record, SavedNumbers, SavedPlans, SavedProgram, SavedQueue, SavedRareParts,
+    TableData,
+};
 use crate::code::{Image, Key};
 use crate::mind::{Deferred, Event, Feedback, Fork, Intention, IntentionId, Options, Timer};
 
@@ -59,7 +62,7 @@ enum Belief {
 impl Snapshot {
     /// Converts a snapshot to a current record.
     pub(super) fn into_record(self, image: &Image) -> Result<Record<'static>, SnapshotError> {
-        let rare = Rare {
+        let rare = SavedRareParts {
             options: Cow::Owned(self.options),
             atomic_event: self.atomic_event.map(|event| Cow::Owned(*event)),
             suspended_events: self.suspended_events.into_iter().map(Cow::Owned).collect(),
@@ -73,7 +76,7 @@ impl Snapshot {
             handles_messages: self.handles_messages,
             first: self.first.map(Cow::Owned),
         };
-        let numbers = Numbers {
+        let numbers = SavedNumbers {
             last_intention: self.last_number,
             serial: self.serial,
             messages: self.messages,
@@ -84,16 +87,16 @@ impl Snapshot {
         };
         Ok(Record {
             layout: super::LAYOUT,
-            whole: Some(Program { name: Cow::Owned(self.program), plans: self.program_plans }),
+            whole: Some(SavedProgram { name: Cow::Owned(self.program), plans: self.program_plans }),
             number: 0,
             now: self.now,
             ahead: 0,
             beliefs: tables(self.beliefs, image)?,
-            plans: self.acquired.map(Plans::All),
-            events: Queue { gone: 0, new: self.events.into_iter().map(Cow::Owned).collect() },
+            plans: self.acquired.map(SavedPlans::All),
+            events: SavedQueue { gone: 0, new: self.events.into_iter().map(Cow::Owned).collect() },
             intentions: self.intentions.into_iter().map(Cow::Owned).collect(),
             ended: Vec::new(),
-            ready: Queue { gone: 0, new: self.ready },
+            ready: SavedQueue { gone: 0, new: self.ready },
             timers: self.timers.into_iter().map(Cow::Owned).collect(),
             timers_gone: Vec::new(),
             numbers,

@@ -42,7 +42,7 @@ use crate::mind::{IntentionId, Mind};
 use crate::reason::Agent;
 use record::Record;
 pub(crate) use record::{Clock, First, move_times};
-pub(crate) use take::{Saves, Subject};
+pub(crate) use take::{Saves, SnapshotSubject};
 
 /// Layout that this release writes. It reads earlier ones from 3 on.
 const LAYOUT: u16 = 4;
@@ -179,7 +179,7 @@ pub(crate) fn duplicate(agent: &Agent, now: Time) -> Option<Box<dyn AgentBody>> 
 
 /// Creates an agent with the mind of another except the current intention.
 pub(crate) fn copy_without(mind: &Mind, left_out: IntentionId, image: &Arc<Image>, now: Time) -> Option<Agent> {
-    let mut record = take::whole(mind, Subject { image, begin: None, now }, 0);
+    let mut record = take::whole(mind, SnapshotSubject { image, begin: None, now }, 0);
     record.leave_out(left_out);
     let mut bytes = Vec::new();
     take::encode(&record, &mut bytes)?;

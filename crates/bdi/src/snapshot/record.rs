@@ -17,7 +17,7 @@ pub(crate) type First = (Vec<Value>, Vec<Value>);
 pub(crate) struct Record<'a> {
     pub(super) layout: u16,
     /// Program, for a complete mind.
-    pub(super) whole: Option<Program<'a>>,
+    pub(super) whole: Option<SavedProgram<'a>>,
     /// Number of the save.
     pub(super) number: u64,
     /// Time on the clock of all times in the record.
@@ -25,22 +25,22 @@ pub(crate) struct Record<'a> {
     /// Microseconds by which that clock is ahead of the last save's.
     pub(super) ahead: i64,
     pub(super) beliefs: Vec<TableData<'a>>,
-    pub(super) plans: Option<Plans<'a>>,
-    pub(super) events: Queue<Cow<'a, Event>>,
+    pub(super) plans: Option<SavedPlans<'a>>,
+    pub(super) events: SavedQueue<Cow<'a, Event>>,
     pub(super) intentions: Vec<Cow<'a, Intention>>,
     /// Places without an intention now.
     pub(super) ended: Vec<u32>,
-    pub(super) ready: Queue<IntentionId>,
+    pub(super) ready: SavedQueue<IntentionId>,
     pub(super) timers: Vec<Cow<'a, Timer>>,
     pub(super) timers_gone: Vec<(Time, u64)>,
-    pub(super) numbers: Numbers,
+    pub(super) numbers: SavedNumbers,
     /// Rare parts, if they changed.
-    pub(super) rare: Option<Rare<'a>>,
+    pub(super) rare: Option<SavedRareParts<'a>>,
 }
 
 /// Program of a mind.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Program<'a> {
+pub(super) struct SavedProgram<'a> {
     pub(super) name: Cow<'a, Text>,
     pub(super) plans: u32,
 }
@@ -72,7 +72,7 @@ pub(super) struct FactData<'a> {
 
 /// Plans of the agent, if they are not the program's, or their changes.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Plans<'a> {
+pub(super) enum SavedPlans<'a> {
     All(Acquired),
     Done(Vec<PlanData<'a>>),
 }
@@ -99,14 +99,14 @@ pub(super) enum PlanData<'a> {
 
 /// Change of a queue: the number of oldest items removed, and the items added.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Queue<T> {
+pub(super) struct SavedQueue<T> {
     pub(super) gone: u32,
     pub(super) new: Vec<T>,
 }
 
 /// Numbers written in each record.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Numbers {
+pub(super) struct SavedNumbers {
     pub(super) last_intention: u32,
     pub(super) serial: u64,
     pub(super) messages: u64,
@@ -119,7 +119,7 @@ pub(super) struct Numbers {
 
 /// Parts that few turns change.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Rare<'a> {
+pub(super) struct SavedRareParts<'a> {
     pub(super) options: Cow<'a, Options>,
     pub(super) atomic_event: Option<Cow<'a, Event>>,
     pub(super) suspended_events: Vec<Cow<'a, Event>>,

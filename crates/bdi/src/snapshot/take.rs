@@ -6,7 +6,10 @@ use whimbrel_acl::Value;
 use whimbrel_acl::value::{shared_objects_met, with_shared_objects};
 use whimbrel_platform::Time;
 
-use super::record::{Acquired, EntryData, FactData, Numbers, PlanData, Plans, Program, Queue, Rare, Record, TableData};
+use super::record::{
+    Acquired, EntryData, FactData, PlanData, Record, SavedNumbers, SavedPlans, SavedProgram, SavedQueue,
+    SavedRareParts, TableData,
+};
 use super::{Begin, LAYOUT};
 use crate::code::{Image, Plan};
 use crate::logic::Numbering;
@@ -36,7 +39,7 @@ pub(crate) struct Saves {
 
 /// Agent to be written.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct SnapshotSubject<'a> {
     pub(crate) image: &'a Image,
     pub(crate) begin: Option<&'a Begin>,
     /// Time on the clock of the mind's times.
@@ -45,14 +48,14 @@ pub(crate) struct Subject<'a> {
 
 impl Saves {
     /// Starts to note changes: the mind is in the state of the save that the agent was restored from.
-    pub(crate) fn go_on(mind: &mut Mind, subject: Subject<'_>) -> Self {
+    pub(crate) fn go_on(mind: &mut Mind, subject: SnapshotSubject<'_>) -> Self {
         let number = subject.begin.map_or(0, |begin| begin.save);
         let mut saves = Self { objects: subject.begin.is_some_and(|begin| begin.objects), ..Self::default() };
         saves.note(mind, subject, number);
         saves
     }
 
-    fn note(&mut self, mind: &mut Mind, subject: Subject<'_>, number: u64) {
+    fn note(&mut self, mind: &mut Mind, subject: SnapshotSubject<'_>, number: u64) {
         self.number = number;
         self.events = mind.events.len() as u32;
         self.ready.clear();
@@ -68,7 +71,7 @@ impl Saves {
         self.number
     }
 
-    fn look_at_rare(&mut self, mind: &Mind, subject: Subject<'_>) {
+    fn look_at_rare(&mut self, mind: &Mind, subject: SnapshotSubject<'_>) {
         self.rare_now.clear();
         with_shared_objects(|| append(&rare(mind, subject.begin), &mut self.rare_now));
     }
@@ -79,7 +82,7 @@ impl Saves {
     }
 
     /// Writes the complete mind.
-    pub(crate) fn whole(&mut self, mind: &mut Mind, subject: Subject<'_>, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn whole(&mut self, mind: &mut Mind, subject: SnapshotSubject<'_>, out: &mut Vec<u8>) -> bool {
         let number = self.number + 1;
         let Some(objects) = encode(&whole(mind, subject, number), out) else { return false };
         self.objects = objects;
@@ -88,7 +91,7 @@ impl Saves {
     }
 
     /// Writes the changes.
-    pub(crate) fn delta(&mut self, mind: &mut Mind, subject: Subject<'_>, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn delta(&mut self, mind: &mut Mind, subject: SnapshotSubject<'_>, out: &mut Vec<u8>) -> bool {
         if self.objects {
             return self.whole(mind, subject, out);
         }
@@ -109,7 +112,7 @@ impl Saves {
         }
     }
 
-    fn changes<'a>(&self, mind: &'a Mind, subject: Subject<'a>) -> Record<'a> {
+    fn changes<'a>(&self, mind: &'a Mind, subject: SnapshotSubject<'a>) -> Record<'a> {
         let (mut timers, mut timers_gone) = (Vec::new(), Vec::new());
         for (key, timer) in mind.timers.changes() {
             match timer {
@@ -135,8 +138,8 @@ impl Saves {
             now: subject.now,
             ahead: self.ahead,
             beliefs: mind.beliefs.changes().into_iter().map(table_data).collect(),
-            plans: (!plans.is_empty()).then(|| Plans::Done(plans.iter().map(plan_data).collect())),
-            events: Queue { gone: events.gone, new: events.new.collect() },
+            plans: (!plans.is_empty()).then(|| SavedPlans::Done(plans.iter().map(plan_data).collect())),
+            events: SavedQueue { gone: events.gone, new: events.new.collect() },
             intentions,
             ended,
             ready: moved(&self.ready, mind),
@@ -149,20 +152,20 @@ impl Saves {
 }
 
 /// Builds the record of the complete mind as save `number`.
-pub(super) fn whole<'a>(mind: &'a Mind, subject: Subject<'a>, number: u64) -> Record<'a> {
-    let Subject { image, begin, now } = subject;
+pub(super) fn whole<'a>(mind: &'a Mind, subject: SnapshotSubject<'a>, number: u64) -> Record<'a> {
+    let SnapshotSubject { image, begin, now } = subject;
     Record {
         layout: LAYOUT,
-        whole: Some(Program { name: Cow::Borrowed(&image.name), plans: image.plans.len() as u32 }),
+        whole: Some(SavedProgram { name: Cow::Borrowed(&image.name), plans: image.plans.len() as u32 }),
         number,
         now,
         ahead: 0,
         beliefs: mind.beliefs.whole().into_iter().map(table_data).collect(),
-        plans: acquired(mind).map(Plans::All),
-        events: Queue { gone: 0, new: mind.events.iter().collect() },
+        plans: acquired(mind).map(SavedPlans::All),
+        events: SavedQueue { gone: 0, new: mind.events.iter().collect() },
         intentions: mind.intentions.iter().map(Cow::Borrowed).collect(),
         ended: Vec::new(),
-        ready: Queue { gone: 0, new: mind.ready.iter().copied().collect() },
+        ready: SavedQueue { gone: 0, new: mind.ready.iter().copied().collect() },
         timers: mind.timers.iter().map(Cow::Borrowed).collect(),
         timers_gone: Vec::new(),
         numbers: numbers(mind),
@@ -192,8 +195,8 @@ fn append<T: serde::Serialize>(value: &T, out: &mut Vec<u8>) -> bool {
     }
 }
 
-fn numbers(mind: &Mind) -> Numbers {
-    Numbers {
+fn numbers(mind: &Mind) -> SavedNumbers {
+    SavedNumbers {
         last_intention: mind.intentions.last_number,
         serial: mind.serial,
         messages: mind.messages,
@@ -204,8 +207,8 @@ fn numbers(mind: &Mind) -> Numbers {
     }
 }
 
-fn rare<'a>(mind: &'a Mind, begin: Option<&'a Begin>) -> Rare<'a> {
-    Rare {
+fn rare<'a>(mind: &'a Mind, begin: Option<&'a Begin>) -> SavedRareParts<'a> {
+    SavedRareParts {
         options: Cow::Borrowed(&mind.options),
         atomic_event: mind.atomic_event.as_deref().map(Cow::Borrowed),
         suspended_events: mind.suspended_events.iter().map(Cow::Borrowed).collect(),
@@ -222,14 +225,14 @@ fn rare<'a>(mind: &'a Mind, begin: Option<&'a Begin>) -> Rare<'a> {
 }
 
 /// Returns the changes of the queue of ready intentions since it was `before`.
-fn moved(before: &[IntentionId], mind: &Mind) -> Queue<IntentionId> {
+fn moved(before: &[IntentionId], mind: &Mind) -> SavedQueue<IntentionId> {
     let first = mind.ready.front();
     let gone = before.iter().position(|id| Some(id) == first).unwrap_or(before.len());
     let stayed = before.get(gone..).unwrap_or_default();
     if stayed.len() <= mind.ready.len() && stayed.iter().eq(mind.ready.iter().take(stayed.len())) {
-        return Queue { gone: gone as u32, new: mind.ready.iter().skip(stayed.len()).copied().collect() };
+        return SavedQueue { gone: gone as u32, new: mind.ready.iter().skip(stayed.len()).copied().collect() };
     }
-    Queue { gone: before.len() as u32, new: mind.ready.iter().copied().collect() }
+    SavedQueue { gone: before.len() as u32, new: mind.ready.iter().copied().collect() }
 }
 
 fn table_data(change: TableChange<&Entry>) -> TableData<'_> {

@@ -119,13 +119,13 @@ impl BeliefBase {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     Fact,
     Rule,
 }
 
-fn kind(entry: &Entry) -> Kind {
-    if matches!(entry, Entry::Rule(_)) { Kind::Rule } else { Kind::Fact }
+fn kind(entry: &Entry) -> EntryKind {
+    if matches!(entry, Entry::Rule(_)) { EntryKind::Rule } else { EntryKind::Fact }
 }
 
 impl Table {
@@ -146,11 +146,11 @@ impl Table {
     }
 
     /// Counts an entry that was added or removed.
-    fn count(&mut self, entry: Option<Kind>, came: bool) {
+    fn count(&mut self, entry: Option<EntryKind>, came: bool) {
         let Some(kind) = entry else { return };
         let count = |number: &mut usize| *number = if came { *number + 1 } else { number.saturating_sub(1) };
         count(&mut self.live);
-        if kind == Kind::Rule {
+        if kind == EntryKind::Rule {
             count(&mut self.rules);
         }
     }

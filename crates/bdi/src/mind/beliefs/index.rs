@@ -125,7 +125,7 @@ impl Iterator for NumbersLeft<'_> {
 
 /// Numbers of a predicate's entries by their arguments.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Index {
+pub(super) struct BeliefIndex {
     /// By hash of the first argument; made on demand.
     by_first: OnceCell<ByHash>,
     /// By each of the other arguments; made on demand.
@@ -191,7 +191,7 @@ fn closed_fact(entry: &Entry) -> Option<&Structure> {
     }
 }
 
-impl Index {
+impl BeliefIndex {
     /// Builds the index of a predicate's entries; `None` if too many have variables.
     pub(super) fn of(table: &Table) -> Option<Self> {
         let mut index = Self::default();

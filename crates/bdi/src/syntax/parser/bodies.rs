@@ -30,13 +30,13 @@ fn code(steps: Vec<Step>) -> Term {
 
 /// Kind of fork: continues in several intentions at once.
 #[derive(Clone, Copy)]
-struct Fork {
+struct ForkKind {
     sign: Tok,
     name: &'static str,
 }
 
-const FORK_AND: Fork = Fork { sign: Tok::ForkAnd, name: "and" };
-const FORK_OR: Fork = Fork { sign: Tok::ForkOr, name: "or" };
+const FORK_AND: ForkKind = ForkKind { sign: Tok::ForkAnd, name: "and" };
+const FORK_OR: ForkKind = ForkKind { sign: Tok::ForkOr, name: "or" };
 
 /// Levels between a branch of an `if` and the next one, as data.
 const ELIF_LEVELS: usize = 3;
@@ -88,7 +88,7 @@ impl Parser<'_, '_> {
 
     fn fork(
         &mut self,
-        fork: Fork,
+        fork: ForkKind,
         steps: &mut Vec<Step>,
         branch: impl Fn(&mut Self, &mut Vec<Step>) -> Parse<()>,
     ) -> Parse<()> {
@@ -421,7 +421,7 @@ impl Parser<'_, '_> {
 }
 
 /// Returns the branches that `steps` add to a fork: those of a fork of the same kind are merged.
-fn branches(fork: Fork, mut steps: Vec<Step>) -> Vec<Term> {
+fn branches(fork: ForkKind, mut steps: Vec<Step>) -> Vec<Term> {
     if let [step] = steps.as_mut_slice()
         && let Term::Literal(literal) = &mut step.term
         && literal.functor.as_str() == ".fork"
