@@ -42,7 +42,7 @@ pub struct ChaosArguments {
     /// Show the schedule of faults, and start nothing.
     #[arg(long)]
     pub(crate) show: bool,
-    /// Keep the output of nodes and servers, even if all checks hold.
+    /// Do not delete the output of nodes and servers when all checks hold.
     #[arg(long)]
     pub(crate) keep: bool,
     /// Print the outcome as one line of JSON.

@@ -189,7 +189,7 @@ pub struct Rtt {
     /// Number of pairs.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub pairs: u32,
-    /// Largest number up to which a receiver counts primes, dividing each number by all smaller ones.
+    /// Number up to which a receiver counts primes, dividing each number by all smaller ones.
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub limit: u32,
     /// Size of the random text in each message, both ways, in bytes.
@@ -267,7 +267,8 @@ pub struct State {
     /// Size of an agent's state in bytes.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(16..))]
     pub bytes: u16,
-    /// Share of operations that read. Use 0 with a cluster engine: its owner has an agent's state in memory.
+    /// Share of operations that read. Use 0 with a cluster engine, because nodes read states of their agents from their
+    /// own memory.
     #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
     pub reads: u64,
     /// Duration of the measurement in seconds.
@@ -379,7 +380,8 @@ pub struct Retrieval {
     /// Number of clients, each a process on its own network (retrieval, advisor).
     #[arg(long, value_delimiter = ',', default_value = "1,5,10,20", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub clients: Vec<u16>,
-    /// Cells to measure (advisor).
+    /// Groups of cells to measure (advisor). A cell is one combination of bandwidth, clients and share of found
+    /// documents.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "study,few,whole,heavy")]
     pub grid: Vec<Grid>,
     /// Percentage of documents that a query finds (retrieval, advisor).
@@ -478,7 +480,8 @@ pub enum MobilityPart {
     Hops,
     /// Agents that move to documents, compared with clients that fetch them, on slow and fast links. Needs root.
     Retrieval,
-    /// Share of cells in which the advisor predicts the faster of the two. Needs root.
+    /// Share of cells in which the advisor names the faster way: moving the agent, or fetching the documents. Needs
+    /// root.
     Advisor,
 }
 
@@ -528,9 +531,9 @@ pub enum DurableSociety {
 pub enum DurableLevel {
     /// No durability.
     Volatile,
-    /// Agents outlive their process and a power cut of this machine: a folder keeps them, and each step is flushed.
+    /// Agents outlive their process and a power cut: a folder stores them, and each step is flushed to disk.
     Local,
-    /// Agents also outlive this machine: three NATS servers, which the benchmark starts, keep them and flush before
+    /// Agents also outlive this machine: three NATS servers, which the benchmark starts, store them and flush before
     /// they acknowledge.
     Replicated,
 }

@@ -60,7 +60,8 @@ pub enum CaAction {
         folder: PathBuf,
         /// Name of the node, or of the agent with --session.
         node: String,
-        /// Issue the certificate for an agent. Its holder may have this agent, at an agent port.
+        /// Issue the certificate for an external program instead of a node. Its holder may have the agent of this name,
+        /// at the agent port and over HTTP.
         #[arg(long, conflicts_with = "address")]
         session: bool,
         /// Further agents that the holder may have: names, or patterns such as `'tab1-*'`. For devices, whose pages
@@ -128,7 +129,8 @@ pub enum CaAction {
         #[arg(long, requires = "finish")]
         force: bool,
     },
-    /// Revoke certificates, and write the revocation list. Give the list to every node.
+    /// Revoke certificates, and write the revocation list (revoked.pem). Nodes get it from `whimbrel ca serve` within
+    /// half a minute; without that, copy it to the credentials of every node.
     Revoke {
         /// Folder of the authority.
         folder: PathBuf,

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 /// Start a local cluster of NATS servers for trials, or inspect the engine of a platform.
 ///
-/// A platform on several machines keeps its durable agents in NATS JetStream (`store = "nats://..."`). deploy/README.md
+/// A platform on several machines stores its durable agents in NATS JetStream (`--store nats://...`). deploy/README.md
 /// explains how to run a permanent cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

@@ -18,8 +18,8 @@ pub struct HttpArguments {
     #[arg(long, value_name = "ADDRESS|PORT|off", env = "WHIMBREL_HTTP", value_parser = http)]
     pub http: Option<Http>,
     /// Share the port with other processes that have this option, too. The system distributes connections among them.
-    /// The processes must be nodes of one platform: each has another port of its own, at which it takes clients of its
-    /// sessions and agents that reached another node.
+    /// The processes must be nodes of one platform. Each opens a second port for itself alone: if a client reaches
+    /// another node than that of its session or agent, it is redirected to that port.
     #[arg(long, requires = "http")]
     pub http_reuse_port: bool,
     /// Public address of this node alone, if it is behind a proxy or address translation: HOST:PORT, or :PORT on the
@@ -36,8 +36,8 @@ pub struct HttpArguments {
     /// node's public origin. `*` accepts every origin that shows a token. May be given several times.
     #[arg(long = "http-origin", value_name = "URL", value_parser = origin)]
     pub http_origins: Vec<String>,
-    /// Folder of web pages to serve at /pages/, without a token. Volunteers open such a page so that their devices take
-    /// part.
+    /// Folder of web pages to serve at /pages/, without a token. Volunteers open such a page to lend their devices to
+    /// the platform.
     #[arg(long, value_name = "FOLDER")]
     pub pages: Option<PathBuf>,
     /// Certificate (PEM) to show to browsers [default: the node's certificate].

@@ -160,7 +160,7 @@ pub struct LinksArguments {
     pub target: TargetArguments,
 }
 
-/// Show past messages, from the log that `whimbrel run --log` keeps.
+/// Show past messages, from the log that `whimbrel run --log` writes.
 ///
 /// The output ends with a cursor. `--since CURSOR` continues from there without gaps or repetitions, however the
 /// society or this command ended. Gaps in the log itself are reported.
@@ -186,7 +186,7 @@ pub struct LogArguments {
     /// Show only messages to agents, topics or groups that match this pattern.
     #[arg(long, value_name = "PATTERN")]
     pub to: Vec<String>,
-    /// Show only messages of this last time, for example 10m, 1h.
+    /// Show only messages that are not older than this, for example 10m, 1h.
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub last: Option<Duration>,
     /// Show only messages after this cursor of an earlier output.

@@ -55,16 +55,15 @@ pub struct RunArguments {
     /// End the society after this time, for example 10s, 500ms, 2m.
     #[arg(long = "for", value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub time: Option<Duration>,
-    /// Keep the society in the folder `.whimbrel` beside its file. However this process ends (Ctrl-C, kill -9, a power
+    /// Store the society in the folder `.whimbrel` beside its file. However this process ends (Ctrl-C, kill -9, a power
     /// cut), the next run continues with every belief, intention and message.
     #[arg(long, conflicts_with = "nodes", help_heading = KEEPING)]
     pub durable: bool,
-    /// Keep the society in this folder, or in NATS JetStream, for example nats://127.0.0.1:4222/garden. Several
+    /// Store the society in this folder, or in NATS JetStream, for example nats://127.0.0.1:4222/garden. Several
     /// machines can then run it together: see `whimbrel up`. `whimbrel engine up` starts servers for trials.
     #[arg(long, value_name = "FOLDER|URL", conflicts_with = "nodes", help_heading = KEEPING)]
     pub store: Option<String>,
-    /// Run no agents while another node that is no standby lives. Take over the society when there is none, however it
-    /// ended.
+    /// Run no agents while a node without this option lives. Take over the society when no such node lives.
     #[arg(long, requires = "store", conflicts_with = "fresh", help_heading = KEEPING)]
     pub standby: bool,
     /// Time without a sign of life after which another node is declared dead [default: 3s]. A node declared dead by
@@ -192,8 +191,8 @@ pub struct JoinArguments {
     /// Unique name of this node [default: the name in its certificate, or a generated one].
     #[arg(long, value_name = "NAME", help_heading = NODES)]
     pub name: Option<String>,
-    /// Address at which later nodes reach this one, for example 192.168.7.2:7001. Agents of two joined nodes can
-    /// exchange messages only if the earlier node can be reached.
+    /// Address at which nodes that join later reach this one, for example 192.168.7.2:7001. Without it, agents of this
+    /// node cannot exchange messages with agents of those nodes.
     #[arg(long, value_name = "ADDRESS", requires = "token", help_heading = NODES)]
     pub listen: Option<String>,
     /// Security of links; must match the platform's.
@@ -265,15 +264,16 @@ fn offer(text: &str) -> Result<(String, PathBuf), String> {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = GUARDING)]
 pub struct GuardingArguments {
-    /// Policy file: the permissions to create, kill and move agents, register services, and send to agents and topics.
+    /// Policy file: rules that allow or deny creating, killing and moving agents, registering services, and sending to
+    /// agents and topics, and that set quotas.
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Append each permission and refusal to this file, one line of JSON each. Operators' actions go to FILE.operators,
-    /// attempts of unknown clients to FILE.outside.
+    /// Append each refusal, and each allowed act that changes something, to this file, one line of JSON each.
+    /// Operators' actions go to FILE.operators, attempts of unknown clients to FILE.outside.
     #[arg(long, value_name = "FILE")]
     pub audit: Option<PathBuf>,
-    /// Keep every signed message that leaves or enters the node in this folder, for `whimbrel prove`. Needs `--security
-    /// signed`.
+    /// Store every signed message that leaves or enters the node in this folder, for `whimbrel prove`. Needs
+    /// `--security signed`.
     #[arg(long, value_name = "FOLDER")]
     pub evidence: Option<PathBuf>,
 }

@@ -24,18 +24,18 @@ pub struct StoreArguments {
 pub enum StoreAction {
     /// Check the whole store without changes, and show its contents. Fails if anything is damaged.
     Check {
-        /// Directory of the store, or one with a single store in it.
+        /// Folder of the store, or a folder with a single store in it.
         dir: PathBuf,
         /// Print one line of JSON instead of a table.
         #[arg(long)]
         json: bool,
     },
-    /// Repair a store with missing parts. Fails without loss if its journal is damaged.
+    /// Repair a store with missing parts. If its journal is damaged, the repair fails, and loses nothing.
     ///
     /// Missing or damaged files `store` and `flushed` and the folder `blobs` are written again, and renamed segments
     /// get their names back.
     Repair {
-        /// Directory of the store, or one with a single store in it.
+        /// Folder of the store, or a folder with a single store in it.
         dir: PathBuf,
         /// Number of the store's partitions. Only needed if its file `store` is lost and its journal, of the first
         /// release, does not record it.
@@ -47,7 +47,7 @@ pub enum StoreAction {
     },
     /// Release the disk space of deleted frames.
     Compact {
-        /// Directory of the store, or one with a single store in it.
+        /// Folder of the store, or a folder with a single store in it.
         dir: PathBuf,
         /// Print one line of JSON instead of a sentence.
         #[arg(long)]
@@ -55,7 +55,7 @@ pub enum StoreAction {
     },
     /// Export the whole store to one file, with checksums. Later versions can read it.
     Export {
-        /// Directory of the store, or one with a single store in it.
+        /// Folder of the store, or a folder with a single store in it.
         dir: PathBuf,
         /// File to create.
         file: PathBuf,
@@ -66,9 +66,9 @@ pub enum StoreAction {
         #[arg(long)]
         json: bool,
     },
-    /// Import an exported file into a directory without a store, or with an empty one.
+    /// Import an exported file into a folder without a store, or with an empty one.
     Import {
-        /// Directory of the store.
+        /// Folder of the store.
         dir: PathBuf,
         /// File from `whimbrel store export`.
         file: PathBuf,

@@ -15,9 +15,9 @@ use super::session::AgentPortArguments;
 
 /// Run a node of a society that several machines share.
 ///
-/// Run the same command on each machine. The society is kept in NATS JetStream, and each node runs a share of the
-/// agents. Nodes may join, leave and die at any time: their agents continue on other nodes, in the middle of their
-/// plans. Ctrl-C hands over this node's agents and leaves. Agents end the society on all nodes with `.stopMAS`.
+/// Run the same command on each machine. NATS JetStream stores the society, and each node runs a share of the agents.
+/// Nodes may join, leave and die at any time: their agents continue on other nodes, in the middle of their plans.
+/// Ctrl-C hands over this node's agents and leaves. Agents end the society on all nodes with `.stopMAS`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel engine up --dir engine                            three NATS servers on this machine, for trials
@@ -49,7 +49,7 @@ pub struct UpArguments {
     /// label. May be given several times.
     #[arg(long = "label", value_name = "LABEL", help_heading = NODES)]
     pub labels: Vec<String>,
-    /// Run no agents while another node that is no standby lives.
+    /// Run no agents while a node without this option lives. Take over the society when no such node lives.
     #[arg(long, conflicts_with = "fresh", help_heading = NODES)]
     pub standby: bool,
     /// Time without a sign of life after which another node is declared dead [default: 3s]. A node declared dead by
@@ -66,7 +66,7 @@ pub struct UpArguments {
     /// Number of agents of a single program, or of each project entry with `#n`. Must be the same on all nodes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub agents: Option<u32>,
-    /// Leave after this time, for example 10s, 500ms, 2m.
+    /// End this node after this time, for example 10s, 500ms, 2m. Its agents continue on the other nodes.
     #[arg(long = "for", value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub time: Option<Duration>,
     /// Secret of the links between nodes [default: made by the first node].
