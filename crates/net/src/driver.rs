@@ -28,7 +28,7 @@ const NEGLECT_MAX: Duration = Duration::from_millis(2);
 const CLOSE_PATIENCE: Duration = Duration::from_millis(100);
 
 thread_local! {
-    /// True if this thread drives or attends soon: see [`gather`].
+    /// True if this thread drives or attends soon: see [`cork`].
     static GATHERS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -228,7 +228,7 @@ impl LinkDriver {
         true
     }
 
-    /// Drives the links on this thread until it is [recalled](Driver::recall), or for `at_most`. `begin` is called when
+    /// Drives the links on this thread until it is [recalled](LinkDriver::recall), or for `at_most`. `begin` is called when
     /// nothing stands in the way any more, and decides whether to. False if another thread attends.
     pub fn park_on_io(&self, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         if Handle::try_current().is_ok() || self.attended.swap(true, Ordering::Acquire) {

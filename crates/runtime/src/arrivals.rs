@@ -17,7 +17,7 @@ use crate::topics::Audiences;
 /// Number of receivers per link whose entry shard is remembered.
 const WAYS_MAX: usize = 1 << 20;
 
-/// Largest number of messages in one parcel, because a mailbox's fill is checked once a parcel.
+/// Largest number of messages in one command, because a mailbox's fill is checked once a command.
 const ROW_MAX: usize = 1_024;
 
 /// Entry shards and audiences remembered between arrivals.
@@ -154,7 +154,7 @@ impl Sorted<'_> {
         }
     }
 
-    /// Puts a row of messages to one agent into one parcel.
+    /// Puts a row of messages to one agent into one command.
     fn put_row(&mut self, to: Aid, place: LocalRoute, messages: Vec<MessageBody>) {
         let shard = usize::from(self.way_of(to.name, place));
         if let (Some(batch), Some(seat)) = (self.by_shard.get_mut(shard), self.node.seats.get(shard)) {
@@ -176,9 +176,9 @@ impl Sorted<'_> {
         }
     }
 
-    fn put_first(&mut self, parcel: ShardCommand) {
+    fn put_first(&mut self, command: ShardCommand) {
         if let Some(batch) = self.by_shard.first_mut() {
-            batch.push(parcel);
+            batch.push(command);
         }
     }
 
@@ -212,8 +212,8 @@ impl Sorted<'_> {
         }
     }
 
-    /// Puts a message for several agents into one parcel for each shard, however many agents it has. Following
-    /// messages to the same agents join that parcel.
+    /// Puts a message for several agents into one command for each shard, however many agents it has. Following
+    /// messages to the same agents join that command.
     fn put_copies(&mut self, to: Symbol, audience: Arc<Audience>, message: &Arc<AclMessage>) {
         if self.ways.fans.get(&to).is_none_or(|fan| !Arc::ptr_eq(&fan.audience, &audience)) {
             let fan = self.fan(audience);

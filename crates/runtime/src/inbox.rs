@@ -16,14 +16,14 @@ use crate::sync::{Condvar, Mutex, locked};
 #[derive(Debug)]
 pub(crate) struct Content<P, N> {
     /// Messages and commands, oldest first.
-    pub parcels: Vec<P>,
+    pub commands: Vec<P>,
     /// New agents to be installed.
     pub newcomers: Vec<N>,
 }
 
 impl<P, N> Default for Content<P, N> {
     fn default() -> Self {
-        Self { parcels: Vec::new(), newcomers: Vec::new() }
+        Self { commands: Vec::new(), newcomers: Vec::new() }
     }
 }
 
@@ -49,8 +49,8 @@ struct InboxState<P, N> {
 pub(crate) struct Inbox<P, N> {
     /// Set after new content was put in; cleared before it is taken out.
     filled: CachePadded<AtomicBool>,
-    /// Number of parcels in the inbox.
-    parcels: AtomicUsize,
+    /// Number of commands in the inbox.
+    commands: AtomicUsize,
     state: CachePadded<Mutex<InboxState<P, N>>>,
     alarm: Condvar,
 }
@@ -60,7 +60,7 @@ impl<P, N> Inbox<P, N> {
         let state = InboxState { content: Content::default(), owner: Waits::No };
         Self {
             filled: CachePadded::new(AtomicBool::new(false)),
-            parcels: AtomicUsize::new(0),
+            commands: AtomicUsize::new(0),
             state: CachePadded::new(Mutex::new(state)),
             alarm: Condvar::new(),
         }
@@ -72,9 +72,9 @@ impl<P, N> Inbox<P, N> {
         self.filled.load(Ordering::Acquire)
     }
 
-    /// Returns the approximate number of parcels in the inbox.
-    pub fn parcels(&self) -> usize {
-        self.parcels.load(Ordering::Relaxed)
+    /// Returns the approximate number of commands in the inbox.
+    pub fn commands(&self) -> usize {
+        self.commands.load(Ordering::Relaxed)
     }
 
     /// Puts content in, and wakes the owner if it sleeps here. `on_wake` gets the place where the owner waited, and
@@ -83,7 +83,7 @@ impl<P, N> Inbox<P, N> {
     pub fn put(&self, fill: impl FnOnce(&mut Content<P, N>), on_wake: impl FnOnce(Waits)) {
         let mut state = locked(&self.state);
         fill(&mut state.content);
-        self.parcels.store(state.content.parcels.len(), Ordering::Relaxed);
+        self.commands.store(state.content.commands.len(), Ordering::Relaxed);
         self.filled.store(true, Ordering::Release);
         let owner = std::mem::replace(&mut state.owner, Waits::No);
         if owner != Waits::No {
@@ -96,12 +96,12 @@ impl<P, N> Inbox<P, N> {
         }
     }
 
-    /// Takes all parcels (into `parcels`, which is empty and gives its room in exchange) and newcomers.
-    pub fn take(&self, parcels: &mut Vec<P>) -> Vec<N> {
+    /// Takes all commands (into `commands`, which is empty and gives its room in exchange) and newcomers.
+    pub fn take(&self, commands: &mut Vec<P>) -> Vec<N> {
         let mut state = locked(&self.state);
         self.filled.store(false, Ordering::Relaxed);
-        self.parcels.store(0, Ordering::Relaxed);
-        std::mem::swap(parcels, &mut state.content.parcels);
+        self.commands.store(0, Ordering::Relaxed);
+        std::mem::swap(commands, &mut state.content.commands);
         std::mem::take(&mut state.content.newcomers)
     }
 

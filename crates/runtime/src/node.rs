@@ -262,9 +262,9 @@ impl Node {
         self.seats.get(usize::from(shard))
     }
 
-    /// Puts a parcel into a shard's inbox.
-    pub fn put(&self, shard: ShardIndex, parcel: ShardCommand) {
-        self.fill(shard, |content| content.parcels.push(parcel));
+    /// Puts a command into a shard's inbox.
+    pub fn put(&self, shard: ShardIndex, command: ShardCommand) {
+        self.fill(shard, |content| content.commands.push(command));
     }
 
     /// Puts content into a shard's inbox, and wakes its worker.
@@ -283,14 +283,14 @@ impl Node {
     /// Sends a message from outside any agent's turn through `shard`. Messages through the same shard arrive in
     /// order.
     pub fn post(&self, shard: ShardIndex, message: Box<AclMessage>) {
-        let mut parcels = Vec::new();
+        let mut commands = Vec::new();
         Envelope::for_each_receiver(message, |envelope| {
             self.tell(Event::Sent(&envelope));
             self.tell(Event::Routed(&envelope, self.routes.look_up(envelope.to.name).place()));
-            parcels.push(ShardCommand::Posted(envelope));
+            commands.push(ShardCommand::Posted(envelope));
         });
-        self.outside.sent.fetch_add(parcels.len() as u64, Ordering::Relaxed);
-        self.fill(shard, |content| content.parcels.append(&mut parcels));
+        self.outside.sent.fetch_add(commands.len() as u64, Ordering::Relaxed);
+        self.fill(shard, |content| content.commands.append(&mut commands));
     }
 
     /// Notifies all shards that an agent is not crowded any more, so that waiting senders continue.
@@ -683,9 +683,9 @@ impl Node {
     fn post_kept(&self) {
         let Some(scribe) = &self.scribe else { return };
         let letters = std::mem::take(&mut locked(&scribe.pending).letters);
-        let parcels: Vec<ShardCommand> = scribe.envelopes(letters, 0).into_iter().map(ShardCommand::Posted).collect();
-        self.count_posted(parcels.len() as u64);
-        parcels.into_iter().for_each(|parcel| self.put(0, parcel));
+        let commands: Vec<ShardCommand> = scribe.envelopes(letters, 0).into_iter().map(ShardCommand::Posted).collect();
+        self.count_posted(commands.len() as u64);
+        commands.into_iter().for_each(|command| self.put(0, command));
     }
 
     /// Handles the copy of an agent that the AMS commanded: made, or failed.

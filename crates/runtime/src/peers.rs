@@ -66,7 +66,7 @@ impl PeerNodes {
     }
 }
 
-/// Guard of [`Node::gather`].
+/// Guard of [`Node::cork`].
 pub(crate) struct Gathering<'a> {
     links: Option<&'a Arc<dyn Links>>,
     before: bool,
@@ -150,9 +150,9 @@ impl Node {
     }
 
     fn bury_all(&self, messages: Vec<Envelope>, why: DeadReason) {
-        let mut parcels: Vec<ShardCommand> =
+        let mut commands: Vec<ShardCommand> =
             messages.into_iter().map(|envelope| ShardCommand::Undeliverable(envelope, why)).collect();
-        self.fill(0, |content| content.parcels.append(&mut parcels));
+        self.fill(0, |content| content.commands.append(&mut commands));
     }
 
     /// Counts and buries messages whose sender is forged.
@@ -316,7 +316,7 @@ impl Node {
 /// Routes a message for a lost node once more: its receiver may be served elsewhere, or its sender gets a `failure`.
 /// No message to many goes to the others again, and none to one of many goes to another one: the lost node may have
 /// handled it. None follows an agent that left the lost node, because that node may have forwarded it.
-fn lost_parcel(node: &Node, envelope: Envelope) -> ShardCommand {
+fn lost_command(node: &Node, envelope: Envelope) -> ShardCommand {
     let lives = || !matches!(node.routes.look_up(envelope.to.name).place(), Place::Unknown);
     match Cast::behind(&envelope) {
         None if node.cluster.is_none() && lives() => ShardCommand::Undeliverable(envelope, DeadReason::Unreachable),
@@ -352,7 +352,7 @@ impl Station for NodeStation {
         let mut by_shard = locked(&node.linked.arrivals).sort(node, from, messages);
         for (shard, batch) in by_shard.iter_mut().enumerate() {
             if !batch.is_empty() {
-                node.fill(shard as ShardIndex, |content| content.parcels.append(batch));
+                node.fill(shard as ShardIndex, |content| content.commands.append(batch));
             }
         }
     }
@@ -369,7 +369,7 @@ impl Station for NodeStation {
         };
         node.linked.came.fetch_add(row.len() as u64, Ordering::Relaxed);
         seat.copies.fetch_add(row.len(), Ordering::Relaxed);
-        node.fill(shard, |content| content.parcels.push(ShardCommand::ArrivedRow(to, row)));
+        node.fill(shard, |content| content.commands.push(ShardCommand::ArrivedRow(to, row)));
     }
 
     fn arrive_forwarded(&self, from: NodeId, message: Envelope) {
@@ -500,8 +500,8 @@ impl Station for NodeStation {
         let count = messages.len();
         let messages = node.unsaid(messages);
         node.count_copies(0, (count - messages.len()) as u64);
-        let mut parcels: Vec<ShardCommand> = messages.into_iter().map(|message| lost_parcel(node, message)).collect();
-        node.fill(0, |content| content.parcels.append(&mut parcels));
+        let mut commands: Vec<ShardCommand> = messages.into_iter().map(|message| lost_command(node, message)).collect();
+        node.fill(0, |content| content.commands.append(&mut commands));
     }
 
     fn refuse(&self, messages: Vec<Envelope>) {

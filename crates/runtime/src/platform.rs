@@ -66,7 +66,7 @@ pub struct Platform {
 
 struct Inner {
     services: NodeServices,
-    reception: OnceLock<ExternalCalls>,
+    external_calls: OnceLock<ExternalCalls>,
 }
 
 /// Builder of a platform; see [`Platform::builder`].
@@ -272,7 +272,7 @@ impl PlatformBuilder {
         let platform = Platform {
             inner: Arc::new(Inner {
                 services: NodeServices { node, shard: 0, in_turn: false },
-                reception: OnceLock::new(),
+                external_calls: OnceLock::new(),
             }),
         };
         // Their names are free: there are no other agents yet.
@@ -481,7 +481,7 @@ impl Platform {
     /// # Errors
     /// Returns an error if there is no such agent, or if no answer came in time.
     pub fn ask_within(&self, at_most: Duration, question: impl Into<Box<AclMessage>>) -> Result<MessageBody, AskError> {
-        let desk = self.inner.reception.get_or_init(|| ExternalCalls::open(self));
+        let desk = self.inner.external_calls.get_or_init(|| ExternalCalls::open(self));
         desk.ask(self, at_most, question.into())
     }
 

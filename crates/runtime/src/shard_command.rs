@@ -59,7 +59,7 @@ pub(crate) enum ShardCommand {
     Relieved(Symbol),
     /// Order to agents to stop, in order to continue on another node. The answer names those that have not.
     Yield(Arc<Yielding>, std::sync::mpsc::Sender<Vec<Symbol>>),
-    /// A barrier through all shards: parcels before it are taken in, and their results handed over.
+    /// A barrier through all shards: commands before it are taken in, and their results handed over.
     Cross(Arc<ShardBarrier>),
     /// A command about an agent's hop to or from another node.
     Hop(Box<HopOrder>),

@@ -14,7 +14,7 @@ use crate::sync::{Arc, Mutex};
 /// Public side of one shard.
 pub(crate) struct ShardHandle {
     pub inbox: Inbox<ShardCommand, Newcomer>,
-    /// Messages in parcels of the inbox that stand for several.
+    /// Messages in commands of the inbox that stand for several.
     pub copies: AtomicUsize,
     pub figures: CachePadded<ShardFigures>,
     /// The shard's present worker.
@@ -37,7 +37,7 @@ impl ShardHandle {
 
     /// Returns the approximate number of messages in the inbox.
     pub fn waiting(&self) -> usize {
-        self.inbox.parcels() + self.copies.load(Ordering::Relaxed)
+        self.inbox.commands() + self.copies.load(Ordering::Relaxed)
     }
 }
 

@@ -94,7 +94,7 @@ impl Worker {
         }
     }
 
-    /// Takes in new parcels. Resulting announcements to other nodes leave together, before agents have their turns:
+    /// Takes in new commands. Resulting announcements to other nodes leave together, before agents have their turns:
     /// mostly when this thread waits on the links.
     fn begin_round(&mut self, shard: &mut Shard) {
         {

@@ -1,4 +1,4 @@
-//! One module per command. Each returns the process's exit code, or an error to show.
+//! Commands, one module for each command or family of commands. Each returns the process's exit code, or an error to show.
 
 use std::path::Path;
 use std::sync::Arc;

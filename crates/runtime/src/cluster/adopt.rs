@@ -202,8 +202,8 @@ impl Node {
 
     /// Makes shard 0 send messages.
     pub(super) fn have_sent(&self, messages: Vec<Envelope>) {
-        let mut parcels: Vec<ShardCommand> = messages.into_iter().map(ShardCommand::Posted).collect();
-        self.fill(0, |content| content.parcels.append(&mut parcels));
+        let mut commands: Vec<ShardCommand> = messages.into_iter().map(ShardCommand::Posted).collect();
+        self.fill(0, |content| content.commands.append(&mut commands));
     }
 
     /// Enters agents into the AMS that lived on another node before, or nowhere.

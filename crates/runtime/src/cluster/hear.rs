@@ -125,9 +125,9 @@ impl Node {
         }
         self.linked.handed.fetch_add((count - batch.len()) as u64, Ordering::Relaxed);
         let lost = std::mem::take(batch);
-        let mut parcels: Vec<ShardCommand> = self.unsaid(lost).into_iter().map(ShardCommand::Posted).collect();
-        let is_lost = !parcels.is_empty();
-        self.fill(0, |content| content.parcels.append(&mut parcels));
+        let mut commands: Vec<ShardCommand> = self.unsaid(lost).into_iter().map(ShardCommand::Posted).collect();
+        let is_lost = !commands.is_empty();
+        self.fill(0, |content| content.commands.append(&mut commands));
         !is_lost
     }
 
@@ -155,8 +155,8 @@ impl Node {
         drop(parts);
         self.note_left_out(to, left_out);
         let dead = |envelope| ShardCommand::Undeliverable(envelope, DeadReason::UnknownAgent);
-        let mut parcels: Vec<ShardCommand> = nobodys.into_iter().map(dead).collect();
-        self.fill(0, |content| content.parcels.append(&mut parcels));
+        let mut commands: Vec<ShardCommand> = nobodys.into_iter().map(dead).collect();
+        self.fill(0, |content| content.commands.append(&mut commands));
         batch.is_empty()
     }
 

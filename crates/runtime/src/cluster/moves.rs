@@ -63,7 +63,7 @@ impl Node {
     }
 
     /// Notes that a durable agent continues here. If this node was its destination, the agent learns that it arrived.
-    /// If another node was, the agent gets no turns until its [departure](crate::parcel::Change::SetOut) is requested
+    /// If another node was, the agent gets no turns until its [departure](crate::shard_command::Change::SetOut) is requested
     /// again.
     pub(super) fn arrive_with_partition(
         &self,

@@ -12,7 +12,7 @@ use whimbrel_platform::limits::TURN_STEPS;
 use whimbrel_platform::route::NodeId;
 
 use super::Shard;
-use super::delivery::ExternalCalls;
+use super::delivery::RoutingOutcome;
 use super::slot::{Slot, SlotStatus};
 
 /// Longest delay of an agent's next turn after it sent to a crowded agent.
@@ -56,16 +56,16 @@ impl Shard {
     /// Delays the next turn of an agent that sent to a crowded agent or a full link: until the obstacle is gone, or
     /// the time is over.
     #[cold]
-    pub(super) fn slow_down(&mut self, index: u32, reception: ExternalCalls) {
+    pub(super) fn slow_down(&mut self, index: u32, reception: RoutingOutcome) {
         let Some(slot) = self.slots.at(index) else { return };
         let (least_us, cause) = match reception {
-            ExternalCalls::Fine => {
+            RoutingOutcome::Fine => {
                 slot.slowed = 0;
                 return;
             }
-            ExternalCalls::Busy => (SLOW_DOWN_US, None),
-            ExternalCalls::Crowded(name) => (SLOW_DOWN_US, Some(Obstacle::Mailbox(name))),
-            ExternalCalls::LinkFull(node) => (HOLD_UP_US, Some(Obstacle::Link(node))),
+            RoutingOutcome::Busy => (SLOW_DOWN_US, None),
+            RoutingOutcome::Crowded(name) => (SLOW_DOWN_US, Some(Obstacle::Mailbox(name))),
+            RoutingOutcome::LinkFull(node) => (HOLD_UP_US, Some(Obstacle::Link(node))),
         };
         let wait_us = (least_us << slot.slowed.min(16)).min(HOLD_UP_US_MAX);
         slot.slowed = slot.slowed.saturating_add(1);

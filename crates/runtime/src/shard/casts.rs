@@ -9,7 +9,7 @@ use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::topics::{Audience, Cast};
 
 use super::Shard;
-use super::delivery::ExternalCalls;
+use super::delivery::RoutingOutcome;
 use crate::cluster::WaitOutcome;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use crate::sync::atomic::Ordering;
 impl Shard {
     /// Routes a message to a name without an agent's route.
     #[inline(never)]
-    pub(super) fn route_unknown(&mut self, envelope: Envelope) -> ExternalCalls {
+    pub(super) fn route_unknown(&mut self, envelope: Envelope) -> RoutingOutcome {
         let name = envelope.to.name;
         let Some(cast) = Cast::of(name) else {
             return self.route_unserved(envelope);
@@ -30,18 +30,18 @@ impl Shard {
         }
     }
 
-    fn send_to_nobody(&mut self, envelope: Envelope) -> ExternalCalls {
+    fn send_to_nobody(&mut self, envelope: Envelope) -> RoutingOutcome {
         match Cast::of(envelope.to.name) {
             // The topic itself accepts the message.
             Some(Cast::Broadcast) => self.tally.handled += 1,
             _ => self.undeliverable(envelope.to, envelope.body, DeadReason::NoMember),
         }
-        ExternalCalls::Fine
+        RoutingOutcome::Fine
     }
 
     /// Routes a message to an agent without a route. The message waits if no node serves the agent's partition just
     /// now.
-    fn route_unserved(&mut self, envelope: Envelope) -> ExternalCalls {
+    fn route_unserved(&mut self, envelope: Envelope) -> RoutingOutcome {
         let node = Arc::clone(&self.node);
         let waiting = match &node.cluster {
             Some(cluster) => cluster.wait(envelope, &node.routes),
@@ -49,42 +49,42 @@ impl Shard {
         };
         let envelope = match waiting {
             WaitOutcome::No(envelope) => envelope,
-            WaitOutcome::Here => return ExternalCalls::Fine,
+            WaitOutcome::Here => return RoutingOutcome::Fine,
             WaitOutcome::InTheBooks => {
                 // A repetition counts as another message.
                 self.tally.handled += 1;
-                return ExternalCalls::Fine;
+                return RoutingOutcome::Fine;
             }
             WaitOutcome::TooMany(envelope) => {
                 self.undeliverable(envelope.to, envelope.body, DeadReason::MailboxFull);
-                return ExternalCalls::Busy;
+                return RoutingOutcome::Busy;
             }
         };
         let Err(envelope) = node.expect_creation(envelope) else {
             self.tally.handled += 1;
-            return ExternalCalls::Fine;
+            return RoutingOutcome::Fine;
         };
         if self.node.routes.look_up(envelope.to.name).is_unknown() {
             if let Some(server) = node.refuses_for(&envelope) {
                 return self.send_linked(server, envelope, Route::node(server));
             }
             self.undeliverable(envelope.to, envelope.body, DeadReason::UnknownAgent);
-            return ExternalCalls::Fine;
+            return RoutingOutcome::Fine;
         }
         // A node serves the partition by now.
         self.route(envelope.to, envelope.body)
     }
 
     /// Sends a message, counted once so far, to each of an audience.
-    fn send_to_all(&mut self, audience: &Audience, envelope: Envelope) -> ExternalCalls {
+    fn send_to_all(&mut self, audience: &Audience, envelope: Envelope) -> RoutingOutcome {
         let copies = audience.copies();
         self.tally.sent += (copies as u64).saturating_sub(1);
         let Envelope { to, body } = envelope;
         if let ([only], []) = (&*audience.local, &*audience.nodes) {
             return self.route_copy(*only, body);
         }
-        let (shared, mut reception) = (body.for_many(), ExternalCalls::Fine);
-        let mut note = |outcome: ExternalCalls| reception = outcome.max(reception);
+        let (shared, mut reception) = (body.for_many(), RoutingOutcome::Fine);
+        let mut note = |outcome: RoutingOutcome| reception = outcome.max(reception);
         for name in &audience.local {
             note(self.route_copy(*name, shared.clone()));
         }
@@ -98,7 +98,7 @@ impl Shard {
 
     /// Publishes to an audience with moving subscribers. The message leaves for the others before this node switches
     /// to the new nodes of these.
-    fn publish_to_roaming(&mut self, envelope: Envelope) -> ExternalCalls {
+    fn publish_to_roaming(&mut self, envelope: Envelope) -> RoutingOutcome {
         let node = Arc::clone(&self.node);
         node.begin_publishing();
         let audience = node.with_topics(|topics| topics.audience_for(envelope.to.name, None));
@@ -112,13 +112,13 @@ impl Shard {
     }
 
     /// Sends a message to one of an audience.
-    fn send_to_one(&mut self, audience: &Audience, envelope: Envelope) -> ExternalCalls {
+    fn send_to_one(&mut self, audience: &Audience, envelope: Envelope) -> RoutingOutcome {
         let Envelope { to, body } = envelope;
         match audience.choose(|name| self.node.routes.look_up(name)) {
             Some((member, _)) => self.route_copy(member, body),
             None => {
                 self.undeliverable(to, body, DeadReason::NoMember);
-                ExternalCalls::Fine
+                RoutingOutcome::Fine
             }
         }
     }
@@ -141,7 +141,7 @@ impl Shard {
     }
 
     #[inline(never)]
-    fn route_copy(&mut self, to: Symbol, body: MessageBody) -> ExternalCalls {
+    fn route_copy(&mut self, to: Symbol, body: MessageBody) -> RoutingOutcome {
         self.route(Aid::local(to), body)
     }
 

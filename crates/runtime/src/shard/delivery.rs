@@ -1,4 +1,5 @@
-//! Delivery of messages: into a local mailbox, into another shard's batch, or back to the sender as `failure`.
+//! Delivery of messages: into a local mailbox, into the batch for another shard or another node, or back to the sender
+//! as `failure`.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::dead_letters::DeadReason;
@@ -12,7 +13,7 @@ use crate::node::Node;
 use crate::shard_command::ShardCommand;
 use crate::sync::locked;
 
-/// Number of parcels that wait for the end of the round, at most.
+/// Number of commands that wait for the end of the round, at most.
 const BATCH_MAX: usize = 4_096;
 
 /// Time for which messages for other nodes wait for later ones while there is more to do. A write to a socket takes
@@ -49,7 +50,7 @@ impl Default for Departing {
 
 /// Result of routing a message, for its sender; greater values are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ExternalCalls {
+pub(super) enum RoutingOutcome {
     /// The message was delivered or sent.
     Fine,
     /// The receiver's shard is overloaded: slow down.
@@ -63,7 +64,7 @@ pub(super) enum ExternalCalls {
 impl Shard {
     /// Routes a message.
     #[inline(always)]
-    pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
+    pub(super) fn route(&mut self, to: Aid, body: MessageBody) -> RoutingOutcome {
         self.route_by(self.route_of(to), to, body)
     }
 
@@ -74,10 +75,10 @@ impl Shard {
     }
 
     #[inline(always)]
-    pub(super) fn route_by(&mut self, route: Route, to: Aid, body: MessageBody) -> ExternalCalls {
+    pub(super) fn route_by(&mut self, route: Route, to: Aid, body: MessageBody) -> RoutingOutcome {
         if let Some(slot) = route.slot_at(self.here) {
             self.deliver(slot, body);
-            return ExternalCalls::Fine;
+            return RoutingOutcome::Fine;
         }
         self.route_farther(Envelope { to, body }, route)
     }
@@ -89,7 +90,7 @@ impl Shard {
     }
 
     #[inline(never)]
-    fn route_farther(&mut self, envelope: Envelope, route: Route) -> ExternalCalls {
+    fn route_farther(&mut self, envelope: Envelope, route: Route) -> RoutingOutcome {
         if let Place::Node(node) = route.place() {
             return self.send_linked(node, envelope, route);
         }
@@ -99,12 +100,12 @@ impl Shard {
                 return self.route_unknown(envelope);
             }
             self.undeliverable(envelope.to, envelope.body, DeadReason::Unreachable);
-            return ExternalCalls::Fine;
+            return RoutingOutcome::Fine;
         };
-        let reception = if place.crowded { ExternalCalls::Crowded(envelope.to.name) } else { ExternalCalls::Fine };
+        let reception = if place.crowded { RoutingOutcome::Crowded(envelope.to.name) } else { RoutingOutcome::Fine };
         if place.shard != self.index {
             let busy = self.send_across(place.shard, envelope);
-            return if busy { reception.max(ExternalCalls::Busy) } else { reception };
+            return if busy { reception.max(RoutingOutcome::Busy) } else { reception };
         }
         match self.arrived_slot(envelope.to.name, place) {
             Some(slot) => self.deliver_crowded(slot, envelope),
@@ -126,7 +127,7 @@ impl Shard {
     }
 
     /// Puts a message into the batch for another node.
-    pub(super) fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> ExternalCalls {
+    pub(super) fn send_linked(&mut self, node: NodeId, envelope: Envelope, route: Route) -> RoutingOutcome {
         self.send_row_linked(node, envelope.to, std::iter::once(envelope.body), route)
     }
 
@@ -137,25 +138,25 @@ impl Shard {
         to: Aid,
         row: impl ExactSizeIterator<Item = MessageBody>,
         route: Route,
-    ) -> ExternalCalls {
+    ) -> RoutingOutcome {
         let index = node.0 as usize;
         if self.linked.len() <= index {
             self.linked.resize_with(index + 1, Departing::default);
         }
-        let Some(batch) = self.linked.get_mut(index) else { return ExternalCalls::Fine };
-        let crowded = if route.is_crowded() { ExternalCalls::Crowded(to.name) } else { ExternalCalls::Fine };
+        let Some(batch) = self.linked.get_mut(index) else { return RoutingOutcome::Fine };
+        let crowded = if route.is_crowded() { RoutingOutcome::Crowded(to.name) } else { RoutingOutcome::Fine };
         batch.room = batch.room.saturating_sub(row.len());
         batch.messages.extend(row.map(|body| Envelope { to, body }));
         self.urgent |= batch.is_full();
-        if batch.room == 0 { ExternalCalls::LinkFull(node) } else { crowded }
+        if batch.room == 0 { RoutingOutcome::LinkFull(node) } else { crowded }
     }
 
     /// Re-evaluates a result after urgent messages were handed over: a link may have room again.
-    pub(super) fn reconsider(&self, reception: ExternalCalls) -> ExternalCalls {
+    pub(super) fn reconsider(&self, reception: RoutingOutcome) -> RoutingOutcome {
         match reception {
-            ExternalCalls::LinkFull(node) => {
+            RoutingOutcome::LinkFull(node) => {
                 let has_room = self.linked.get(node.0 as usize).is_some_and(|batch| batch.room > 0);
-                if has_room { ExternalCalls::Fine } else { reception }
+                if has_room { RoutingOutcome::Fine } else { reception }
             }
             reception => reception,
         }

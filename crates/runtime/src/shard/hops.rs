@@ -554,7 +554,7 @@ impl Shard {
         }
     }
 
-    /// Passes a barrier: hands over the results of all parcels before it.
+    /// Passes a barrier: hands over the results of all commands before it.
     pub(super) fn cross(&mut self, passage: &ShardBarrier) {
         self.flush();
         self.node.passed(passage);

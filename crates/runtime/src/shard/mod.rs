@@ -319,19 +319,19 @@ impl Shard {
         let mut incoming = std::mem::take(&mut self.incoming);
         let newcomers = self.node.seat(self.index).map(|seat| seat.inbox.take(&mut incoming));
         self.install(newcomers.unwrap_or_default());
-        for parcel in incoming.drain(..) {
-            if parcel.changes_something() {
+        for command in incoming.drain(..) {
+            if command.changes_something() {
                 // Earlier messages leave first.
                 self.flush_links();
             }
-            self.accept(parcel);
+            self.accept(command);
         }
         self.incoming = incoming;
         self.node.linked.taken_in();
     }
 
-    fn accept(&mut self, parcel: ShardCommand) {
-        match parcel {
+    fn accept(&mut self, command: ShardCommand) {
+        match command {
             ShardCommand::Message(envelope) => self.take_message(envelope),
             ShardCommand::Posted(envelope) => {
                 // A repeated message may have been refused when it was first sent.
@@ -408,7 +408,7 @@ impl Shard {
         self.urgent = false;
         for (shard, batch) in self.outgoing.iter_mut().enumerate() {
             if !batch.is_empty() {
-                self.node.fill(shard as ShardIndex, |content| content.parcels.append(batch));
+                self.node.fill(shard as ShardIndex, |content| content.commands.append(batch));
             }
         }
     }

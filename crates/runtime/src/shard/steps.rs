@@ -9,7 +9,7 @@ use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Outbox, Time};
 
 use super::Shard;
-use super::delivery::ExternalCalls;
+use super::delivery::RoutingOutcome;
 use super::slot::Slot;
 use crate::cluster::Yielding;
 use crate::durable::journal_writer::{Released, StepBatch, StepEntry};
@@ -51,10 +51,10 @@ impl Shard {
     /// Withholds the messages of a durable agent's turn until they are persisted.
     #[cold]
     #[inline(never)]
-    pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> ExternalCalls {
+    pub(super) fn keep_back(&mut self, slot: &mut Slot, outbox: &mut Outbox) -> RoutingOutcome {
         let handled = slot.mailbox.take_tickets();
         let bearer = (slot.index, slot.generation);
-        let Some(unwritten) = &mut slot.unwritten else { return ExternalCalls::Fine };
+        let Some(unwritten) = &mut slot.unwritten else { return RoutingOutcome::Fine };
         unwritten.handled.extend(handled);
         // Agents that it created come before its messages.
         let (creations, effects) = std::mem::take(&mut unwritten.effects).into_iter().partition(Effect::is_creation);
@@ -65,8 +65,8 @@ impl Shard {
             self.steps.changed.push(bearer);
         }
         self.idle.note_turn(slot, self.now);
-        let Some(unwritten) = &mut slot.unwritten else { return ExternalCalls::Fine };
-        if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { ExternalCalls::Busy } else { ExternalCalls::Fine }
+        let Some(unwritten) = &mut slot.unwritten else { return RoutingOutcome::Fine };
+        if unwritten.sent.len() > UNWRITTEN_MESSAGES_MAX { RoutingOutcome::Busy } else { RoutingOutcome::Fine }
     }
 
     /// Handles messages that an agent's mailbox dropped. If earlier ones are missing, the senders' nodes repeat all.
@@ -192,7 +192,7 @@ impl Shard {
     /// Sends an agent's message, and delays the agent if the receiver is crowded.
     fn send_kept_back(&mut self, from: Symbol, to: Aid, body: MessageBody) {
         let reception = self.send_released(to, body);
-        if reception != ExternalCalls::Fine
+        if reception != RoutingOutcome::Fine
             && let Some(sender) = self.slot_here(Aid::local(from))
         {
             self.slow_down(sender, reception);

@@ -7,7 +7,7 @@ use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::{Event, Outbox, Time};
 
-use super::delivery::ExternalCalls;
+use super::delivery::RoutingOutcome;
 use super::slot::{Away, Slot, SlotStatus};
 use super::{RunningAgent, Shard};
 use crate::mobility::HopJob;
@@ -82,7 +82,7 @@ impl Shard {
         if slot.crowded {
             self.relieve(&mut slot);
         }
-        let kept_back = if slot.unwritten.is_some() { self.keep_back(&mut slot, outbox) } else { ExternalCalls::Fine };
+        let kept_back = if slot.unwritten.is_some() { self.keep_back(&mut slot, outbox) } else { RoutingOutcome::Fine };
         slot.mailbox.spare_queue(&mut self.spare_queues);
         let (index, crowded, slowed) = (slot.index, slot.crowded, slot.slowed > 0);
         slot.status = SlotStatus::Idle;
@@ -97,7 +97,7 @@ impl Shard {
         if !matches!(outcome, TurnOutcome::Wait) {
             self.settle(index, outcome);
         }
-        if (reception != ExternalCalls::Fine || slowed) && !crowded {
+        if (reception != RoutingOutcome::Fine || slowed) && !crowded {
             self.slow_down(index, self.reconsider(reception));
         }
     }
@@ -112,19 +112,19 @@ impl Shard {
 
     /// Routes the messages of an agent's turn.
     #[inline(always)]
-    fn send_all(&mut self, outbox: &mut Outbox) -> ExternalCalls {
-        let Some((to, body)) = outbox.take_first() else { return ExternalCalls::Fine };
+    fn send_all(&mut self, outbox: &mut Outbox) -> RoutingOutcome {
+        let Some((to, body)) = outbox.take_first() else { return RoutingOutcome::Fine };
         let reception = self.send(to, body);
         if outbox.has_rest() { self.send_rest(outbox, reception) } else { reception }
     }
 
     /// Sends a durable agent's message once it is persisted.
-    pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
+    pub(super) fn send_released(&mut self, to: Aid, body: MessageBody) -> RoutingOutcome {
         self.send(to, body)
     }
 
     #[inline(always)]
-    fn send(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
+    fn send(&mut self, to: Aid, body: MessageBody) -> RoutingOutcome {
         self.tally.sent += 1;
         if self.observed {
             return self.send_observed(to, body);
@@ -135,7 +135,7 @@ impl Shard {
     /// Routes all messages but the first. Rows of messages to one agent of this shard, or to another node, are routed
     /// at once.
     #[inline(never)]
-    fn send_rest(&mut self, outbox: &mut Outbox, first: ExternalCalls) -> ExternalCalls {
+    fn send_rest(&mut self, outbox: &mut Outbox, first: RoutingOutcome) -> RoutingOutcome {
         let (mut reception, one_by_one) = (first, self.observed || outbox.is_mixed());
         outbox.take_rest(|to, row| {
             // While this agent's messages are routed, no agent of this shard leaves or ends.
@@ -157,12 +157,12 @@ impl Shard {
     }
 
     #[cold]
-    fn send_observed(&mut self, to: Aid, body: MessageBody) -> ExternalCalls {
+    fn send_observed(&mut self, to: Aid, body: MessageBody) -> RoutingOutcome {
         let envelope = Envelope { to, body };
         self.node.tell(Event::Sent(&envelope));
         if self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
             self.undeliverable(to, envelope.body, DeadReason::Forbidden);
-            return ExternalCalls::Fine;
+            return RoutingOutcome::Fine;
         }
         self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
         self.route(to, envelope.body)

@@ -60,7 +60,7 @@ macro_rules! check_handover {
 check_handover!(no_turn_is_lost, handover);
 check_handover!(no_turn_is_lost_by_the_twin, twin);
 
-/// Several threads put in, one takes out and sleeps in between: all parcels arrive, each sender's in order.
+/// Several threads put in, one takes out and sleeps in between: all commands arrive, each sender's in order.
 #[test]
 fn inbox_keeps_order_and_wakes_owner() {
     const SENDERS: usize = 4;
@@ -71,18 +71,18 @@ fn inbox_keeps_order_and_wakes_owner() {
             let inbox = &inbox;
             s.spawn(move || {
                 for i in 0..EACH {
-                    inbox.put(|content| content.parcels.push((sender, i)), |_| ());
+                    inbox.put(|content| content.commands.push((sender, i)), |_| ());
                     if i % 997 == 0 {
                         std::thread::sleep(std::time::Duration::from_micros(50));
                     }
                 }
             });
         }
-        let (mut parcels, mut next, mut got) = (Vec::new(), [0; SENDERS], 0);
+        let (mut commands, mut next, mut got) = (Vec::new(), [0; SENDERS], 0);
         while got < SENDERS * EACH {
-            inbox.take(&mut parcels);
-            got += parcels.len();
-            for (sender, i) in parcels.drain(..) {
+            inbox.take(&mut commands);
+            got += commands.len();
+            for (sender, i) in commands.drain(..) {
                 assert_eq!(next[sender], i);
                 next[sender] += 1;
             }

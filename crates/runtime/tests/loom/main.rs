@@ -91,13 +91,13 @@ fn no_wake_up_is_lost() {
         let senders: Vec<_> = (0..2)
             .map(|sender| {
                 let inbox = Arc::clone(&inbox);
-                thread::spawn(move || inbox.put(|content| content.parcels.push(sender), |_| ()))
+                thread::spawn(move || inbox.put(|content| content.commands.push(sender), |_| ()))
             })
             .collect();
-        let (mut parcels, mut got) = (Vec::new(), 0);
+        let (mut commands, mut got) = (Vec::new(), 0);
         while got < 2 {
-            inbox.take(&mut parcels);
-            got += parcels.drain(..).count();
+            inbox.take(&mut commands);
+            got += commands.drain(..).count();
             if got < 2 {
                 inbox.sleep(None, || (), || ());
             }
@@ -139,13 +139,13 @@ fn owner_waiting_elsewhere_is_called() {
                     assert_eq!(owner, Waits::Elsewhere);
                     bell.ring();
                 };
-                thread::spawn(move || inbox.put(|content| content.parcels.push(sender), call))
+                thread::spawn(move || inbox.put(|content| content.commands.push(sender), call))
             })
             .collect();
-        let (mut parcels, mut got) = (Vec::new(), 0);
+        let (mut commands, mut got) = (Vec::new(), 0);
         while got < 2 {
-            inbox.take(&mut parcels);
-            got += parcels.drain(..).count();
+            inbox.take(&mut commands);
+            got += commands.drain(..).count();
             if got < 2 && inbox.go_elsewhere(|| ()) {
                 bell.wait();
                 inbox.come_back(|| panic!("it was called"));
@@ -169,10 +169,10 @@ fn idleness_comes_after_all_work() {
             let (activity, inbox) = (Arc::clone(&activity), Arc::clone(&inbox));
             let (done, closing) = (Arc::clone(&done), Arc::clone(&closing));
             thread::spawn(move || {
-                let mut parcels = Vec::new();
+                let mut commands = Vec::new();
                 while !closing.load(Ordering::Acquire) {
-                    inbox.take(&mut parcels);
-                    for () in parcels.drain(..) {
+                    inbox.take(&mut commands);
+                    for () in commands.drain(..) {
                         done.fetch_add(1, Ordering::Relaxed);
                     }
                     inbox.sleep(None, || activity.end(), || activity.begin());
@@ -182,7 +182,7 @@ fn idleness_comes_after_all_work() {
         let first = {
             let (activity, inbox) = (Arc::clone(&activity), Arc::clone(&inbox));
             thread::spawn(move || {
-                inbox.put(|content| content.parcels.push(()), |_| activity.begin());
+                inbox.put(|content| content.commands.push(()), |_| activity.begin());
                 activity.end();
             })
         };
