@@ -12,7 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 #[command(after_help = "Examples:
   whimbrel engine up                                   three servers, until Ctrl-C
   whimbrel engine up --servers 1 --dir /tmp/engine     one server, with its streams in that folder
-  whimbrel engine status nats://127.0.0.1:4222         the engine's state, and what differs from the plan")]
+  whimbrel engine status nats://127.0.0.1:4222         state of the engine, and settings that are missing")]
 pub struct EngineArguments {
     #[command(subcommand)]
     pub action: EngineAction,

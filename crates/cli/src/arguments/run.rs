@@ -172,7 +172,7 @@ pub struct RunArguments {
   whimbrel run garden --listen 127.0.0.1:7001 --token T     on one terminal
   whimbrel join 127.0.0.1:7001 bees.mas2j --token T         on another
   whimbrel join 127.0.0.1:7001 --name n2 --token T          a node to which agents can move
-  whimbrel join 10.0.0.1:7001 bees --listen 10.0.0.2:7001   later nodes can reach this one")]
+  whimbrel join 10.0.0.1:7001 bees --token T --listen 10.0.0.2:7001   later nodes can reach this one")]
 pub struct JoinArguments {
     /// Address at which a node of the platform listens.
     #[arg(value_name = "ADDRESS")]
