@@ -15,7 +15,7 @@ GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust 
             counter-assemblyscript keeper-assemblyscript scout-assemblyscript searcher-assemblyscript worker-assemblyscript traveller-assemblyscript \
             counter-c keeper-c scout-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
-          examples/library-search/searcher.wasm examples/library-search/collections/gardens
+          examples/library-search/searcher.wasm examples/library-search/collections/written
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps
@@ -166,7 +166,7 @@ examples/library-search/searcher.wasm: $(wildcard examples/library-search/search
 	@$(WHIMBREL) agent build examples/library-search/searcher -o $@
 
 # Texts for the searcher to search.
-examples/library-search/collections/gardens: examples/library-search/write_books.py | python
+examples/library-search/collections/written: examples/library-search/write_books.py | python
 	@$(PYTHON) $<
 	@touch $@
 

@@ -79,7 +79,7 @@ fn shown(name: &str, value: u64) -> String {
     match unit {
         Some((unit, shift)) => format!("{} {unit}", value >> shift),
         None if is_bytes => format!("{} bytes", grouped(value)),
-        None if name.ends_with("_MS") => format!("{} ms", grouped(value)),
+        None if name.split('_').any(|word| word == "MS") => format!("{} ms", grouped(value)),
         None => grouped(value),
     }
 }

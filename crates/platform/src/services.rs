@@ -351,7 +351,7 @@ pub enum CreateError {
          here; end some of that node's agents, or use more nodes"
     )]
     NoRoomElsewhere(Symbol),
-    /// The name is none that a new agent can have.
+    /// Name that no new agent can have.
     #[error("{name:?} is no name for an agent: {why}")]
     BadName {
         /// Name.

@@ -233,6 +233,7 @@ impl Node {
         }
         let mut questions: BTreeMap<NodeId, Vec<Name>> = BTreeMap::new();
         let room = LINK_CLAIMED_AGENTS_MAX.saturating_sub(locked(&self.linked.hearsay).looked_into(claimant));
+        self.note_left_out(claimant, agents.len().saturating_sub(room));
         for agent in agents.into_iter().take(room) {
             let known = self.rival(&agent, claimant);
             if known.is_some() {
@@ -461,7 +462,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_too_many_ends_the_oldest_is_forgotten() {
+    fn oldest_end_report_is_forgotten() {
         let (node, name) = (NodeId(1), |at: usize| Name::new(&format!("a{at}")));
         let mut hearsay = LocationClaims::default();
         (0..LINK_DENIED_AGENTS_MAX).for_each(|at| hearsay.deny(node, name(at)));

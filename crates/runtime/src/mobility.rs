@@ -264,6 +264,7 @@ impl Node {
                 self.hear_gone(&name, to);
             }
             Some(Err(error)) => {
+                self.relieved(agent);
                 self.note_left_out(to, 1);
                 self.agent_ended_elsewhere(&name, from, &EndReason::Failed(error.to_string()));
             }

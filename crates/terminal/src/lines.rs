@@ -16,7 +16,7 @@ use whimbrel_platform::plain_text::{harmless, loggable, printable, shortened};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
-use crate::stopping::EndReason;
+use crate::stopping::StopReason;
 use crate::table::screened;
 
 /// Colours that are told apart on a light and on a dark ground.
@@ -26,14 +26,14 @@ const AGENT_COLORS: [u8; 14] = [33, 34, 37, 61, 65, 67, 97, 98, 130, 136, 160, 1
 pub struct AgentLines {
     colored: bool,
     quiet: bool,
-    nobody_reads: Mutex<Option<Sender<EndReason>>>,
+    nobody_reads: Mutex<Option<Sender<StopReason>>>,
     /// True once a failure to write was reported, for instance on a full disk.
     complained: AtomicBool,
 }
 
 impl AgentLines {
     /// Lines for standard output; tells `nobody_reads` when it is closed.
-    pub fn new(quiet: bool, nobody_reads: Sender<EndReason>) -> Self {
+    pub fn new(quiet: bool, nobody_reads: Sender<StopReason>) -> Self {
         let colored = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         Self { colored, quiet, nobody_reads: Mutex::new(Some(nobody_reads)), complained: AtomicBool::new(false) }
     }
@@ -51,7 +51,7 @@ impl AgentLines {
         } else if let Ok(mut told) = self.nobody_reads.lock()
             && let Some(sender) = told.take()
         {
-            let _ = sender.send(EndReason::NobodyReads);
+            let _ = sender.send(StopReason::NobodyReads);
         }
     }
 }

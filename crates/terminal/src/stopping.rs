@@ -13,7 +13,7 @@ pub const INTERRUPTED: i32 = 130;
 
 /// A reason to end the society.
 #[derive(Clone, Copy, Debug)]
-pub enum EndReason {
+pub enum StopReason {
     /// Ctrl-C, or a request to terminate.
     Interrupt,
     /// Standard output is closed.
@@ -22,8 +22,8 @@ pub enum EndReason {
 
 /// Listens for reasons.
 pub struct Stopping {
-    sender: Sender<EndReason>,
-    receiver: Receiver<EndReason>,
+    sender: Sender<StopReason>,
+    receiver: Receiver<StopReason>,
 }
 
 impl Stopping {
@@ -33,7 +33,7 @@ impl Stopping {
         let interrupts = sender.clone();
         let mut asked = false;
         ctrlc::set_handler(move || {
-            if asked || interrupts.send(EndReason::Interrupt).is_err() {
+            if asked || interrupts.send(StopReason::Interrupt).is_err() {
                 std::process::exit(INTERRUPTED);
             }
             asked = true;
@@ -42,7 +42,7 @@ impl Stopping {
     }
 
     /// Returns a sender of reasons.
-    pub fn sender(&self) -> Sender<EndReason> {
+    pub fn sender(&self) -> Sender<StopReason> {
         self.sender.clone()
     }
 
@@ -59,13 +59,13 @@ impl Stopping {
             let Ok(reason) = self.receiver.recv() else { return };
             let _ = told.send(());
             match reason {
-                EndReason::Interrupt => {
+                StopReason::Interrupt => {
                     if let Some(what) = what_ends {
                         say(move || crate::note(&format!("ending {what} (Ctrl-C again to end at once)")));
                     }
                     end(INTERRUPTED);
                 }
-                EndReason::NobodyReads => end(0),
+                StopReason::NobodyReads => end(0),
             }
         });
         reasons

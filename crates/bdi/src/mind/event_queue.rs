@@ -208,9 +208,14 @@ impl EventQueue {
         self.events.index_bytes()
     }
 
+    /// Closes the gaps among the events if they are many. Places that a caller holds would be wrong afterwards.
+    #[inline]
+    pub fn close_gaps(&mut self) {
+        self.events.close_gaps();
+    }
+
     /// Drops the event that an intention waits for. Returns false if there is none.
     pub fn withdraw(&mut self, intention: IntentionId) -> bool {
-        self.events.close_gaps();
         let place = self.events.place_of(intention);
         self.disturbed |= place.is_some();
         place.and_then(|place| self.events.take(place)).is_some()

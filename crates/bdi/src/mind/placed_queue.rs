@@ -189,7 +189,8 @@ impl<T> PlacedQueue<T> {
         }
     }
 
-    /// Closes the gaps if they are many.
+    /// Closes the gaps if they are many. The items have other places then, so no caller may hold one.
+    #[inline]
     pub fn close_gaps(&mut self) {
         if self.places.get().is_some_and(|places| places.gaps > self.len() + OUTDATED_MAX) {
             self.items = self.take_all().map(Some).collect();

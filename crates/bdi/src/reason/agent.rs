@@ -342,6 +342,7 @@ impl Agent {
         if let Some(aside) = self.aside.take() {
             return self.unusual_turn(aside, turn);
         }
+        self.mind.close_gaps();
         // The program is taken out for the turn: a plain reference reaches it without touching its count.
         let Some(image) = self.image.take() else { return Next::Wait };
         let mut cycle = cycle!(self, image, turn);

@@ -21,9 +21,16 @@ pub enum Doomed {
 }
 
 impl Mind {
+    /// Closes the gaps among events and ready intentions if they are many. To be called between turns: operations on
+    /// goals hold places while they go on.
+    #[inline]
+    pub(crate) fn close_gaps(&mut self) {
+        self.events.close_gaps();
+        self.ready.close_gaps();
+    }
+
     /// Takes an intention out of the ready ones. Returns its place among them.
     pub(crate) fn leave_ready(&mut self, id: IntentionId) -> Option<u64> {
-        self.ready.close_gaps();
         let turn = self.ready.place_of(id)?;
         self.ready.take(turn);
         Some(turn)
@@ -31,7 +38,6 @@ impl Mind {
 
     /// Takes the event that an intention waits for out of the suspended ones.
     fn leave_suspended_events(&mut self, id: IntentionId) {
-        self.suspended_events.close_gaps();
         if let Some(place) = self.suspended_events.place_of(id) {
             self.suspended_events.take(place);
         }

@@ -41,7 +41,7 @@ fn what_cannot_be_advised_is_said() {
         (&[], "<NODE>"),
         (&["--mbit", "1", "--work", "-1"], "unexpected argument '-1'"),
         (&["--mbit", "1", "--work", "1e99"], "error: work must be a number from 0 to 1e15\n"),
-        (&["--mbit", "1", "--keeps", "much"], "a number from 0 to 100 is wanted"),
+        (&["--mbit", "1", "--keeps", "much"], "expected a number from 0 to 100"),
         (&["n2"], "error: no society runs here"),
     ];
     for (arguments, why) in cases {

@@ -276,7 +276,7 @@ fn several_platforms_are_told_apart() {
     let _one = site.start(&["run", "market.mas2j"], 1);
     let two = site.start(&["run", "market.mas2j"], 2);
     let seen = site.see(&["agents"]);
-    assert!(seen.err.starts_with("error: several platforms run here: say which with"), "{}", seen.err);
+    assert!(seen.err.starts_with("error: several platforms run on this machine: choose one with"), "{}", seen.err);
     assert_eq!((seen.err.matches("--pid ").count(), seen.code), (2, Some(1)), "{}", seen.err);
     let pid = two.0.id().to_string();
     assert_eq!(site.names(&["--pid", &pid]).len(), 14);

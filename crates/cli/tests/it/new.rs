@@ -38,6 +38,6 @@ fn unwritable_scaffold_leaves_nothing() {
 #[test]
 fn a_project_needs_a_name() {
     let seen = Scratch::new().run(&["new", "9lives"]);
-    assert!(seen.err.contains("`9lives` cannot name a project: begin with a small letter"), "{}", seen.err);
+    assert!(seen.err.contains("`9lives` is no valid name of a project: expected a lower-case letter"), "{}", seen.err);
     assert_eq!(seen.code, Some(1));
 }

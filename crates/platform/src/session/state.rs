@@ -174,7 +174,7 @@ pub struct Session {
     pub(super) weight: Weight,
     /// Messages that the client has and its agents have not handled.
     pub(super) open: OpenMessages,
-    /// MemoryQuota of the account: bytes that wait for its clients.
+    /// Memory quota of the account: bytes that wait for its clients.
     pub(super) burden: Arc<MemoryQuota>,
     pub(super) first: u64,
     /// Highest number ever written.

@@ -222,7 +222,7 @@ fn node_with_too_many_agents_refuses_awaited_ones() {
 }
 
 #[test]
-fn a_stopping_platform_ends_its_agents_and_creates_none() {
+fn stopping_platform_creates_no_agents() {
     let mut ams = Ams::new("home");
     ams.create(NewAgent { started: true, ..NewAgent::new("df", AgentKind::Service) }, Time::ZERO).unwrap();
     let all = ams.create_population(running("p"), 2, Time::ZERO).unwrap();

@@ -12,7 +12,7 @@ use crate::sync::{Arc, Mutex, locked};
 /// Number of threads that open and read partitions.
 const READERS: usize = 32;
 
-/// RecoveredAgents content of a journal, with the right to write to it, for [`crate::PlatformBuilder::durable`].
+/// Recovered content of a journal, with the right to write to it, for [`crate::PlatformBuilder::durable`].
 pub struct Kept {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) epoch: Epoch,

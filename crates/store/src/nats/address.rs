@@ -247,7 +247,7 @@ mod tests {
             ("nats://", "is not HOST or HOST:PORT"),
             ("nats://a:x", "x is not a port"),
             ("nats://a/b c", "invalid store name"),
-            ("nats://a?replicas=2", "1, 3 or 5 replicas, not 2"),
+            ("nats://a?replicas=2", "replicas can be 1, 3 or 5, not 2"),
             ("nats://a?replicas=x", "replicas needs a number, not x"),
             ("nats://a?streams=9&partitions=8", "at most the number of partitions"),
             ("nats://a?partitions=16385", "partitions can be 16384 at most"),

@@ -158,7 +158,7 @@ fn searched_names_are_counted() {
         (i32.const 0)"#;
     assert_eq!(
         fate_under("{}", search),
-        "it made up more than 65536 bytes of names, which its node keeps: use names again"
+        "it created more than 65536 bytes of names, which its node keeps: reuse names"
     );
 }
 
@@ -183,7 +183,7 @@ fn names_of_all_guests_are_counted() {
         sim.tell(&format!("guest{number}"), "go");
     }
     sim.run_until_idle();
-    let why = "the agents of this node made up more than 67108864 bytes of names, which it keeps: use names again, or restart the node";
+    let why = "the agents of this node created more than 67108864 bytes of names, which it keeps: reuse names, or restart the node";
     let why = EndReason::Failed(why.to_owned());
     let ended: Vec<EndReason> = (0..1_100).filter_map(|number| sim.ended(&format!("guest{number}"))).collect();
     assert!(!ended.is_empty() && ended.len() < 50 && ended.iter().all(|reason| *reason == why), "{ended:?}");

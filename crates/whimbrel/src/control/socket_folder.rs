@@ -139,14 +139,14 @@ mod tests {
         made(&all, 0o700);
         let own = made(&all.join("own"), 0o700);
         check(&own).expect("it is fine");
-        refused(&made(&all.join("shared"), 0o770), "others can write to");
+        refused(&made(&all.join("shared"), 0o770), "other users can write to");
         // A link to a good folder: today.
         let link = all.join("link");
         std::os::unix::fs::symlink(&own, &link).expect("linked");
         refused(&link, "is a symbolic link");
         assert!(listen_in(&link, 1).is_err() && listen_in(&own, 1).is_ok());
         let open = made(&all.join("open"), 0o777);
-        refused(&made(&open.join("run"), 0o700), "others can put something else in the place of");
+        refused(&made(&open.join("run"), 0o700), "other users can replace");
         let sticky = made(&all.join("sticky"), 0o1777);
         check(&made(&sticky.join("run"), 0o700)).expect("as in /tmp");
         std::fs::write(all.join("file"), "").expect("written");
