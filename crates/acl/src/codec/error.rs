@@ -38,7 +38,7 @@ pub enum DecodeErrorKind {
         known: String,
     },
     /// The message is over, the input is not.
-    #[error("unexpected bytes after the end of the message")]
+    #[error("something follows the end of the message")]
     Trailing,
     /// Bytes that should be text are not UTF-8.
     #[error("text that is not UTF-8")]
@@ -61,7 +61,7 @@ pub enum DecodeErrorKind {
         max: usize,
     },
     /// No moment of FIPA's notation.
-    #[error("{0} is not a time: write it as 20261231T235959999Z")]
+    #[error("{0} is no time: write it as 20261231T235959999Z")]
     Time(String),
     /// A relative time, while the time of arrival is unknown.
     #[error("relative time, but the time of arrival is unknown")]

@@ -729,7 +729,7 @@ mod tests {
         assert!(error.contains("evidence-000001.jsonl:1: not evidence"), "{error}");
         // A line that was being written when the process ended.
         fs::write(folder.join("evidence-000001.jsonl"), "{\"conv").unwrap();
-        assert_eq!(prove(&folder, "c").unwrap_err().to_string(), "there is no evidence of the conversation c");
+        assert_eq!(prove(&folder, "c").unwrap_err().to_string(), "no evidence of conversation c");
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -243,7 +243,7 @@ mod tests {
     fn error_omits_the_password() {
         let cases = [
             ("localhost:4222", "expected nats:// or tls://"),
-            ("http://a", "not http://"),
+            ("http://a", "found http://"),
             ("nats://", "is not HOST or HOST:PORT"),
             ("nats://a:x", "x is not a port"),
             ("nats://a/b c", "invalid store name"),
