@@ -443,7 +443,7 @@ fn messages_are_sent_and_answered() {
     let again = send(&register);
     assert!(again.out.starts_with("df: failure ") && again.out.contains("already-registered"), "{}", again.out);
     let broken = send(&["seller", "(request :content"]);
-    assert!(broken.err.contains("begins as string, but") && broken.code == Some(1), "{}", broken.err);
+    assert!(broken.err.contains("malformed message in encoding string") && broken.code == Some(1), "{}", broken.err);
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn failed_write_is_retried_once() {
     let told = read(&ConversationLog::open(memory).unwrap(), 1);
     assert_eq!(told[..60], (0..60).map(|number| number.to_string()).collect::<Vec<_>>());
     let complaints = complaints.lock().unwrap();
-    assert!(complaints[0].contains("waits") && complaints[1].contains("again"), "{complaints:?}");
+    assert!(complaints[0].contains("delayed") && complaints[1].contains("again"), "{complaints:?}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub enum ReadError {
     #[error("the first frame must be hello, not {0}")]
     NoHello(String),
     /// Fields that do not match the kind.
-    #[error("unreadable frame: {0}")]
+    #[error("frame cannot be read: {0}")]
     Content(String),
     /// Malformed compact message: what follows cannot be read either.
     #[error("a message that cannot be read: {0}")]
