@@ -76,7 +76,7 @@ fn paused_agent_steps_and_continues() {
     let site = site();
     let _running = site.start(&["run", "bar.mas2j"], 1);
     let refused = site.see(&["debug", "bob", "pause", "--json"]);
-    assert!(refused.err.contains("`--json` is one word too many") && refused.code == Some(1), "{}", refused.err);
+    assert!(refused.err.contains("`--json` is unexpected") && refused.code == Some(1), "{}", refused.err);
     let paused = site.out(&["debug", "bob", "pause"]);
     assert!(paused.contains("paused by an operator") && paused.contains("intention 1"), "{paused}");
     site.out(&["send", "bob", "order(tea)", "--performative", "tell"]);
