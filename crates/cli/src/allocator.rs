@@ -23,9 +23,9 @@ unsafe extern "C" {
 
 /// Returns memory to the system that has been free for a while.
 ///
-/// When a thread ends, mimalloc leaves its memory to threads that ask for more. If none does, nothing of it is freed, though
-/// other threads free all that it gave out. Memory that is freed as a whole is returned 100 ms later, but only when somebody
-/// frees more then.
+/// Mimalloc leaves the memory of an ended thread to threads that ask for more. If none does, nothing of that memory is
+/// returned, though other threads free all of it. Memory that is free as a whole is returned 100 ms later, but only when
+/// something else is freed then.
 pub(crate) fn give_back() {
     mi_collect(false);
 }

@@ -77,8 +77,8 @@ pub trait Services: Send + Sync {
     }
 
     /// Recalls an agent to the node that it was created on, wherever it is; a journey that it is on is over. The AMS
-    /// tells the `asker` the outcome: an `inform` whose content is `recalled(Name)`, or `not_recalled(Name, Error,
-    /// Why)` if it stays where it is. Returns false if there is no such agent, or this platform cannot.
+    /// tells the `asker` the outcome: an `inform` whose content is `recalled(Name)`, or, if the agent stays where it
+    /// is, `not_recalled(Name, Error, Why)`. Returns false if there is no such agent, or this platform cannot.
     fn recall(&self, _asker: Aid, _agent: Aid) -> bool {
         false
     }
@@ -109,7 +109,7 @@ pub trait Services: Send + Sync {
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str);
 
     /// Subscribes `agent`, whose turn it is, to a topic (`topic:NAME`), or makes it a member of a group (`group:NAME`).
-    /// It gets messages sent on this node from now on, and those sent on other nodes once these have heard of it.
+    /// Messages sent on this node reach the agent from now on, those of other nodes once these have heard of it.
     /// Repeating has no effect. Ends with the agent, or by [`Services::leave`].
     ///
     /// # Errors

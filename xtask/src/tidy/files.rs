@@ -25,7 +25,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-/// Checks whether a path in `line` begins with `start`; `a/work/b` does not.
+/// Checks whether a path in `line` begins with `start`; `a/start/b` does not.
 fn names_path(line: &str, start: &str) -> bool {
     line.match_indices(start).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());

@@ -1,5 +1,5 @@
 //! Check of purity: `acl`, `platform`, `bdi`, `device` and `operator` name no clock, randomness, file or socket.
-//! Those come in through ports. So these crates run in a simulator and in a browser.
+//! Ports bring them in. So these crates run in a simulator and in a browser.
 
 use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};

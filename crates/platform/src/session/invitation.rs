@@ -66,7 +66,7 @@ impl Invitation {
     /// Accepts the offer with this body. Returns the kept state for the client, or `None` if it was too late.
     ///
     /// # Errors
-    /// Those of `body`: the offer stands.
+    /// Errors of `body`: the offer stands.
     pub(super) fn take(
         &self,
         body: impl FnOnce() -> Result<(SessionBody, Option<Tenure>), Fault>,

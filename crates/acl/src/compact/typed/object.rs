@@ -137,7 +137,7 @@ pub fn open_table<T: Decode>(
 /// Reads a nested value.
 ///
 /// # Errors
-/// Those of `read`, or the value nests too deeply.
+/// Errors of `read`, or a value that nests too deeply.
 pub fn inside<'a, T>(r: &mut Reader<'a>, read: impl FnOnce(&mut Reader<'a>) -> Result<T>) -> Result<T> {
     r.nested(read)
 }
