@@ -16,10 +16,9 @@ use whimbrel::{
     Value, durable, volatile,
 };
 
-use super::Scratch;
 use super::durable::{Lines, cut_short_until_it_ends, wait_for};
 use super::examples::repository;
-use super::societies::savings;
+use super::{Scratch, rust_example};
 
 /// Sends the numbers up to twenty, some of them after a while.
 #[derive(Default, Serialize, Deserialize)]
@@ -328,9 +327,11 @@ fn savings_survive_kill_nine() {
     let scratch = Scratch::new();
     let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));
     let mut lives = 0;
+    let mut savings = rust_example("savings");
+    savings.arg(&store);
     loop {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&out).expect("it can be written");
-        let mut child = savings().arg(&store).stdout(file).spawn().expect("it runs");
+        let mut child = savings.stdout(file).spawn().expect("it runs");
         let until = Instant::now() + Duration::from_millis(60 + 31 * lives);
         let ended = loop {
             match child.try_wait().expect("it is ours") {

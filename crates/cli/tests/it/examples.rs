@@ -79,9 +79,8 @@ fn searcher_results_ignore_location() {
 #[test]
 fn rust_example_matches_reference() {
     let folder = repository().join("examples/lamp");
-    let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo.args(["run", "--quiet", "--locked", "--package", "whimbrel", "--example", "lamp"]);
-    let seen: super::Seen = cargo.current_dir(repository()).output().expect("cargo runs").into();
+    let mut lamp = super::rust_example("lamp");
+    let seen: super::Seen = lamp.current_dir(repository()).output().expect("it runs").into();
     let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("it has one");
     assert_eq!((seen.out, seen.code), (expected, Some(0)), "{}", seen.err);
 

@@ -69,6 +69,17 @@ fn whimbrel() -> Command {
     command
 }
 
+/// A command that runs an example in Rust. It is built first, with the features that `cargo test --workspace` builds it
+/// with, so that nothing is built there again.
+fn rust_example(name: &str) -> Command {
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "--locked", "--workspace", "--example", name]).current_dir(examples::repository());
+    // `cargo xtask test` sets it for the times of tests. Cargo builds the crates anew that look for it.
+    build.env_remove("RUSTC_BOOTSTRAP");
+    assert!(build.status().expect("cargo runs").success());
+    Command::new(Path::new(env!("CARGO_BIN_EXE_whimbrel")).with_file_name("examples").join(name))
+}
+
 /// Result of a command.
 struct Seen {
     out: String,

@@ -5,24 +5,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::examples::{by_agent, repository};
-use super::{Scratch, Seen, whimbrel};
+use super::{Scratch, Seen, rust_example, whimbrel};
 
 fn fixtures() -> PathBuf {
     repository().join("conformance/societies")
 }
 
-/// The example `savings`, built.
-pub fn savings() -> Command {
-    let build = ["build", "--quiet", "--locked", "--package", "whimbrel", "--example", "savings"];
-    let built = Command::new(env!("CARGO")).args(build).current_dir(repository()).status();
-    assert!(built.expect("cargo runs").success());
-    Command::new(Path::new(env!("CARGO_BIN_EXE_whimbrel")).with_file_name("examples").join("savings"))
-}
-
 /// The society `name` of a release, going on with what is in `store`.
 fn society(release: &Path, name: &str, store: &Path) -> Command {
     if name == "savings" {
-        let mut command = savings();
+        let mut command = rust_example("savings");
         command.arg(store);
         return command;
     }
