@@ -1,4 +1,4 @@
-//! The benchmarks as AgentSpeak programs: those of `bench/asl`, which Jason runs too, with other numbers in the project.
+//! The benchmarks as AgentSpeak programs: those of `bench/asl`, which Jason runs too. The project sets the numbers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

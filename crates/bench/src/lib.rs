@@ -1,4 +1,4 @@
-//! Benchmarks, and societies under faults: the commands `whimbrel bench` and `whimbrel chaos`, which the command line links.
+//! Benchmarks, and societies under faults: the commands `whimbrel bench` and `whimbrel chaos` of the command line.
 #![forbid(unsafe_code)]
 
 mod arguments;

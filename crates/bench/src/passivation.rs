@@ -1,5 +1,5 @@
-//! Durable agents that have nothing to do leave memory: what they take there before and after, and how soon one answers that
-//! had left.
+//! Passivation benchmark: idle durable agents leave memory. It measures the memory that they take before and after, and
+//! the time until one of them answers again.
 //!
 //! Memory is that of a whole process, so there are two: one whose agents stay, and one whose agents leave.
 
@@ -135,7 +135,8 @@ fn wait_until_passive(platform: &Platform) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks some of the agents, one after the other; how many microseconds each takes to answer. It waits for the disk once.
+/// Asks some of the agents one after the other, and returns the microseconds that each takes to answer. It waits for
+/// the disk once.
 fn ask(what: &Passivation, platform: &Platform) -> anyhow::Result<Vec<f64>> {
     let question = Value::term("balance", [Value::Var(Var { slot: 0, name: "B".into() })]);
     let asked = what.asked.min(what.agents);

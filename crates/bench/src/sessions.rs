@@ -1,5 +1,5 @@
-//! External agents at an agent port: programs in another process, each with a session and an agent of its own, ask an echo
-//! agent of the node, and hear what they said. A message is a whole ACL message, either way.
+//! External agents at an agent port: programs in another process, each with a session and an agent, ask an echo agent
+//! of the node and receive their own text. Each message is a whole ACL message, either way.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -139,7 +139,8 @@ struct SessionProgram {
     reader: FrameReader,
     writer: FrameWriter,
     question: AclMessage,
-    /// Numbered frames written and read so far, what of these is acknowledged, and the highest number that may be written.
+    /// Numbered frames written and read so far, those of them that are acknowledged, and the highest number that may be
+    /// written.
     number: u64,
     received: u64,
     acknowledged: u64,

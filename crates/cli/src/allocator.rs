@@ -1,7 +1,7 @@
-//! The allocator: mimalloc. Agents come and go by the million, on all cores at once: that is what it is for.
+//! The allocator: mimalloc. Agents come and go by the million, on all cores at once, which mimalloc is made for.
 //!
-//! Its own crate asks it for aligned memory whatever the alignment, which takes two and a half times as many instructions as to ask for
-//! memory: all of that is aligned as nearly everything has to be.
+//! The crate `mimalloc` asks for aligned memory whatever the alignment. That takes two and a half times as many
+//! instructions as plain memory, which has the alignment that nearly everything needs.
 //!
 //! Allocated bytes are counted per thread (`platform::growth`), so that agents' memory is known as it grows.
 
@@ -16,22 +16,22 @@ const ALIGNED: usize = align_of::<usize>();
 pub(crate) struct Allocator;
 
 unsafe extern "C" {
-    /// Frees what other threads freed of this thread's memory and of that of threads which ended, and returns memory to the
-    /// system that has been free for a while; all that is free, if it is forced.
+    /// Frees memory of this thread that other threads freed, and memory of ended threads. Returns memory to the system
+    /// that has been free for a while; if forced, all free memory.
     safe fn mi_collect(force: bool);
 }
 
 /// Returns memory to the system that has been free for a while.
 ///
 /// Mimalloc leaves the memory of an ended thread to threads that ask for more. If none does, nothing of that memory is
-/// returned, though other threads free all of it. Memory that is free as a whole is returned 100 ms later, but only when
-/// something else is freed then.
+/// returned, though other threads free all of it. Memory that is free as a whole is returned 100 ms later, but only
+/// when something else is freed then.
 pub(crate) fn give_back() {
     mi_collect(false);
 }
 
-// SAFETY: mimalloc gives out memory as the trait wants it, of the size asked for, and aligned to a word or as asked for; what is
-// given back to it came from it.
+// SAFETY: mimalloc returns memory as the trait requires: of the requested size, aligned to a word or as requested.
+// Memory that is given back to it came from it.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -25,8 +25,8 @@ pub struct BrowserConsole {
 }
 
 impl BrowserConsole {
-    /// Opens the console in a browser, and waits until it is there, so that it shows everything from the first message. `None` if there is
-    /// no browser: the society does without.
+    /// Opens the console in a browser and waits until it is connected, so that it shows everything from the first
+    /// message. Returns `None` if there is no browser; the society then runs without the console.
     pub fn open(gateway: &Arc<Gateway>, console: &ConsoleAt, reasons: Receiver<()>) -> Option<Self> {
         let way_in = gateway.way_in(&console.token).map_err(|error| error.to_string());
         if let Err(why) = way_in.and_then(|path| show(&format!("{}{path}", console.here()))) {
@@ -82,8 +82,8 @@ fn show(url: &str) -> Result<(), String> {
     open::that_detached(url).map_err(|error| error.to_string())
 }
 
-/// Starts the first of some browsers that can be started. They are separated by colons, as `xdg-open` has it: each is a command, with
-/// the page in the place of `%s`, or behind.
+/// Starts the first of several browsers that can be started. They are separated by colons, as for `xdg-open`. Each is a
+/// command, in which the page replaces `%s` or is the last argument.
 fn start_one(browsers: &str, url: &str) -> Result<(), String> {
     let mut why = "BROWSER names none".to_owned();
     for command in browsers.split(':') {

@@ -185,8 +185,8 @@ fn no_nodes(seats: &[Seat], nodes: u16) -> Vec<&str> {
     strange
 }
 
-/// Puts each agent on a node, from 1: where its host says, the others in turn. A host that names no node (`n1`, `n2`, ...)
-/// stands for one of them, each host for the next.
+/// Puts each agent on a node, numbered from 1: on that of its host, or on the next in turn. A host that names no node
+/// (`n1`, `n2`, ...) stands for one of the nodes, each host for the next.
 fn place(seats: &[Seat], nodes: u16) -> FxHashMap<Symbol, u16> {
     let mut hosts: FxHashMap<Text, u16> = FxHashMap::default();
     let mut turns = 0..;

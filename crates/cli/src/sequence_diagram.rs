@@ -195,7 +195,8 @@ impl DiagramRow {
 }
 
 impl Diagram {
-    /// With a life line for each of these agents, and room for one of all others. `None` if the terminal is not that wide.
+    /// Creates a diagram with a life line for each of these agents, and one for all others. Returns `None` if the
+    /// terminal is too narrow.
     pub fn new(agents: Vec<String>, clock: EventClock, width: Option<usize>) -> Option<Self> {
         let names = agents.iter().map(|name| name.width() + 2).max().unwrap_or(0);
         let lane = LANE_WIDTH.max(names);

@@ -228,8 +228,9 @@ impl LinkDriver {
         true
     }
 
-    /// Drives the links on this thread until it is [recalled](LinkDriver::recall), or for `at_most`. `begin` is called when
-    /// nothing stands in the way any more, and decides whether to. False if another thread attends.
+    /// Drives the links on this thread until it is [recalled](LinkDriver::recall), or for `at_most`. Calls `begin` when
+    /// nothing stands in the way any more; `begin` decides whether to drive. Returns false if another thread drives
+    /// them.
     pub fn park_on_io(&self, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         if Handle::try_current().is_ok() || self.attended.swap(true, Ordering::Acquire) {
             return false;

@@ -1,5 +1,6 @@
-//! Requests and answers of a node: the same on its control socket, over HTTP and in the console (docs/design/control.md,
-//! docs/design/gateway.md). A node answers them behind the port [`Operator`]. Pure: no socket, file or clock.
+//! Requests and answers of a node: the same on its control socket, over HTTP and in the console
+//! (docs/design/control.md, docs/design/gateway.md). A node answers them behind the port [`Operator`]. Pure: no socket,
+//! file or clock.
 #![forbid(unsafe_code)]
 
 mod agents;

@@ -203,11 +203,11 @@ impl Node {
         })
     }
 
-    /// Enters an agent of another node into the AMS. Messages to it go there from now on if the node `is_open`; else they
-    /// go nowhere until it is.
+    /// Enters an agent of another node into the AMS. Messages to it go there from now on if the node `is_open`; else
+    /// they go nowhere until it is.
     ///
-    /// Routes to other nodes are set under the lock of the AMS: an agent has a route only to the node where the AMS knows
-    /// it. The AMS holds its name, so its number is not given to another name while it has a route.
+    /// Routes to other nodes are set under the lock of the AMS: an agent has a route only to the node where the AMS
+    /// knows it. The AMS holds its name, so its number is not given to another name while it has a route.
     pub fn enter_elsewhere(
         &self,
         ams: &mut Ams,

@@ -26,7 +26,8 @@ pub(crate) enum ShardCommand {
     /// A message from another node to an agent of this one. Sent like a posted message, but forwarded if the agent
     /// has left meanwhile.
     Arrived(Envelope),
-    /// A row of plain messages from another node to one agent; equivalent to as many that [arrived](ShardCommand::Arrived).
+    /// A row of plain messages from another node to one agent; equivalent to as many
+    /// [`Arrived`](ShardCommand::Arrived).
     ArrivedRow(Aid, Vec<MessageBody>),
     /// Messages from another node to a topic or group, each for all these agents.
     Copies(Arc<[Symbol]>, Vec<Arc<AclMessage>>),

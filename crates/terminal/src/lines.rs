@@ -94,7 +94,8 @@ pub fn style_of(name: &str) -> Style {
     Style::new().fg_color(Some(Color::Ansi256(Ansi256Color(color))))
 }
 
-/// Writes to standard error, in one piece: if both streams are the same pipe, an agent's line would come in between several.
+/// Writes to standard error in one piece. If both streams are the same pipe, an agent's line would otherwise come
+/// between two pieces.
 fn say(text: std::fmt::Arguments<'_>) {
     let choice = anstream::AutoStream::choice(&std::io::stderr());
     let mut line = anstream::AutoStream::new(Vec::new(), choice);

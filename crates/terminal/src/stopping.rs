@@ -51,8 +51,8 @@ impl Stopping {
         self.receiver.recv_timeout(time).is_ok()
     }
 
-    /// From now on reasons lead to `end`, with an exit code. Who has what is answered is told of it before. What ends is
-    /// said, unless that is nobody's news: of several processes that Ctrl-C reaches at once one says it.
+    /// Calls `end` with an exit code at the next stop reason, after the returned receiver was notified. `what_ends` is
+    /// named in a notice: of several processes that Ctrl-C reaches at once, one gives it.
     pub fn watch(self, what_ends: Option<&'static str>, end: impl Fn(i32) + Send + 'static) -> Receiver<()> {
         let (told, reasons) = channel();
         std::thread::spawn(move || {

@@ -1,9 +1,9 @@
-//! The folder in which a node keeps what WebAssembly agents leave there (`whimbrel run --storage FOLDER`): one file for each agent and its
-//! clones.
+//! Folder in which a node stores the keys and values of WebAssembly agents (`whimbrel run --storage FOLDER`): one file
+//! for each agent and its clones.
 //!
-//! What agents put is in memory at once and on the disk within [`WRITE_EVERY`]; also when the node ends, but not all of it if it is killed.
-//! What agents of a durable society put is there before anything is in the journal that they did after it.
-//! A file is replaced as a whole or not at all.
+//! Values are in memory at once, and on the disk within [`WRITE_EVERY`] and when the node ends; not all of them if it
+//! is killed. In a durable society, values are on the disk before the journal has any later step of their agent. A file
+//! is replaced as a whole or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

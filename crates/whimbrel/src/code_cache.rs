@@ -1,5 +1,4 @@
-//! The folder in which a node keeps code that came from other nodes, and what it compiled, so that it need not be fetched and compiled
-//! again.
+//! Folder of code that came from other nodes, and of compiled modules, so that neither is fetched or compiled again.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

@@ -2,10 +2,10 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `count` | how many there are |
-//! | `list(From)`, `list(From, Count)` | `document(Name, Bytes)` of each, from number `From` (0 is the first), in the order of their names |
-//! | `read(Name)` | what it says: text, or bytes if it is no UTF-8 |
-//! | `read(Name, From)`, `read(Name, From, Count)` | `part(Content, Next)`: from that byte; `Next` is where to go on, its length in the end |
+//! | `count` | number of documents |
+//! | `list(From)`, `list(From, Count)` | `document(Name, Bytes)` of each from number `From` (0 is the first), by name |
+//! | `read(Name)` | the content: text, or bytes if it is no UTF-8 |
+//! | `read(Name, From)`, `read(Name, From, Count)` | `part(Content, Next)`: from byte `From`; `Next` is where it ends |
 
 use std::path::{Path, PathBuf};
 
@@ -177,8 +177,8 @@ impl DocumentContent {
         }
     }
 
-    /// So many bytes from there, and where they end. Text begins and ends with whole characters: it may begin later and end earlier,
-    /// but has at least one.
+    /// Returns at most `count` bytes from `from`, and the place where they end. Text begins and ends with whole
+    /// characters: it may begin later and end earlier, but has at least one.
     fn part(&self, from: usize, count: usize) -> (Value, usize) {
         let from = from.min(self.len());
         match self {

@@ -56,8 +56,8 @@ impl Environments {
         Self::default()
     }
 
-    /// Adds one, made from what the project gives as parameters. The name may be that of a Java class, so that a project
-    /// written for Jason runs unchanged.
+    /// Adds an environment, made from the parameters in the project. The name may be that of a Java class, so that a
+    /// project written for Jason runs unchanged.
     #[must_use]
     pub fn with<E: Environment>(
         mut self,

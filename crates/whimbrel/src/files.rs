@@ -200,8 +200,8 @@ impl Sources {
         if file.is_file() || !path.contains('\\') { file } else { find_in(folders, &path.replace('\\', "/")) }
     }
 
-    /// The file of this society that a stranger names by `path`: in one of its folders, and by the only name that it has there.
-    /// `None` if there is none; strangers are told nothing of other files.
+    /// Returns the file of this society that another node names by `path`: in one of the society's folders, and by the
+    /// only name that it has there. `None` if there is none. Other nodes learn nothing of other files.
     pub fn find_inside(&self, path: &str) -> Option<PathBuf> {
         let folders = match self {
             Self::Folders(folders) => folders,

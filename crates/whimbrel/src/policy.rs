@@ -75,7 +75,8 @@ fn read_table(table: DeTable<'_>) -> Result<Policy, Error> {
     Policy::deserialize(Deserializer::from(Spanned::new(0..0, table)))
 }
 
-/// All that is wrong: a reader stops at the first fault, so each rule is read by itself, and what is one of several that it says.
+/// Returns all errors. A reader stops at its first error, so each rule, and each of several values of a rule, is read
+/// by itself.
 fn errors_of(document: &DeTable<'_>) -> Vec<Error> {
     let mut errors = Vec::new();
     for (list, value) in document {

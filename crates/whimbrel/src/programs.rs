@@ -308,7 +308,7 @@ pub struct CodeSeen {
 
 /// Code as those see it who look.
 impl Programs {
-    /// All code that is in memory, and what the folder of the cache has; and how many bytes that folder has, of how many at most.
+    /// Returns all code in memory and in the cache's folder; and the bytes in that folder, with their limit.
     pub fn codes(&self) -> (Vec<CodeSeen>, Option<(u64, u64)>) {
         let mut codes: FxHashMap<CodeHash, CodeSeen> = FxHashMap::default();
         for seen in self.loaded() {

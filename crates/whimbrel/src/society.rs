@@ -210,7 +210,8 @@ impl Society {
         Self::open_cached(file, environments, None)
     }
 
-    /// As [`Society::open_with`]; code that agents bring along from other nodes is kept in that cache, and what is compiled.
+    /// Opens a society as [`Society::open_with`] does. The cache keeps code that agents bring from other nodes, and
+    /// compiled modules.
     ///
     /// # Errors
     /// As [`Society::open`].
@@ -318,8 +319,8 @@ impl Society {
         Layout::plan(partitions, &self.entries.iter().filter(has_hints).map(hinted).collect::<Vec<_>>())
     }
 
-    /// The programs of its durable agents, by file, each with a fingerprint of its text and of all it includes. What agents create later
-    /// is not among them.
+    /// Returns the programs of the durable agents, by file, each with a fingerprint of its text and of all that it
+    /// includes. Agents that are created later are not among them.
     pub fn programs(&self) -> BTreeMap<String, String> {
         let kept = |entry: &Entry| match &entry.code {
             Code::AgentSpeak(config) if !config.options.is_volatile() => {

@@ -1,4 +1,5 @@
-//! Which crate may use which: acl -> platform -> {runtime, bdi, wasm, store, net, operator -> gateway} -> whimbrel -> terminal -> bench -> cli.
+//! Allowed arrows between crates: acl -> platform -> {runtime, bdi, wasm, store, net, operator -> gateway} -> whimbrel
+//! -> terminal -> bench -> cli.
 
 use super::Finding;
 use crate::repo::Repo;

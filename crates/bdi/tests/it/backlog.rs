@@ -121,7 +121,7 @@ fn waiting_atomic_plan_hears_behind_backlog() {
     }
 }
 
-/// A request that may make the mind too large ends the turn, also when it comes while an atomic plan takes its last cycle.
+/// A request that may make the mind too large ends the turn, even in the last cycle of an atomic plan.
 #[test]
 fn bulky_request_ends_turn() {
     let steps = "; +x; -x".repeat(20);

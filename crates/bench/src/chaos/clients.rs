@@ -1,5 +1,5 @@
-//! Clients of agents that are registers: they write and read all the time, through any node, and note when they asked what
-//! and when they heard what.
+//! Clients of agents that are registers. They write and read continuously, through any node, and record the time of
+//! each call and of its answer.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Nodes whose wall clock can be wrong: a small library that is loaded before the C library, and a file that says by how much.
+//! Wrong wall clocks for nodes: a small library, loaded before the C library, and a file with the error of the clock.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -66,8 +66,8 @@ pub fn violation(history: &[RegisterOperation]) -> Option<Violation> {
         Ok(clusters) => clusters,
         Err(violation) => return Some(violation),
     };
-    // A value is surely there from its first answer to its last call, if that is later; otherwise at some instant from its
-    // last call to its first answer.
+    // A value is certainly present from its first answer to its last call, if the call is later. Otherwise it is
+    // present at some instant from its last call to its first answer.
     let (mut there, fleeting): (Vec<ValueOperations>, Vec<ValueOperations>) =
         clusters.into_iter().partition(|cluster| cluster.first_answer < cluster.last_call);
     there.sort_by_key(|cluster| cluster.first_answer);

@@ -1,5 +1,5 @@
-//! Which of the nodes answer, looked at again and again by a thread of its own: a node that is stopped answers late, and nobody
-//! else is to wait for that.
+//! Lookout: a thread that polls all nodes and notes which of them answer. A stopped node answers late, and no other
+//! part of the test may wait for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -108,10 +108,12 @@ pub fn agents(node: &Found, names: &str) -> anyhow::Result<Vec<String>> {
     Ok(found.agents.into_iter().map(|agent| agent.name).collect())
 }
 
-/// A message to an agent through a node, from the client of this number; its answer's content, if one is waited for.
+/// Sends a message to an agent through a node, from the client of this number. Returns the content of the answer, if
+/// one is awaited.
 ///
 /// # Errors
-/// It is not known what became of it; or, if it is a [`Refusal`] for another reason than that no answer came, it was not sent.
+/// The outcome is unknown. If the error is a [`Refusal`] with a reason other than a missing answer, the message was not
+/// sent.
 pub fn say(
     node: &Found,
     client: u8,

@@ -1,4 +1,5 @@
-//! `whimbrel chaos`: a society under faults that really happen to its processes, and whether anything was lost (docs/guide/chaos.md).
+//! `whimbrel chaos`: runs a society under real faults of its processes, and checks whether anything was lost
+//! (docs/guide/chaos.md).
 
 mod check;
 mod clients;

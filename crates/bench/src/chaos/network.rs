@@ -1,5 +1,4 @@
-//! A network of its own for each node and server: Linux's network namespaces, and a switch between them. Only root can make
-//! one.
+//! A network for each node and server: Linux network namespaces, and a switch between them. Only root can create one.
 
 use std::net::Ipv4Addr;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Plans: what society is put to the test, what happens to it, and what must be so afterwards; as TOML (docs/guide/chaos.md).
-//! Nothing here knows of files or processes.
+//! Plans as TOML (docs/guide/chaos.md): the society under test, its faults, and the conditions that must hold
+//! afterwards. This module uses no files or processes.
 
 use std::fmt;
 use std::num::NonZeroUsize;

@@ -1,4 +1,4 @@
-//! The processes of a society under test: nodes and servers, each of which may be struck, and is started again if it ends.
+//! The processes of a society under test: nodes and servers. Each can be hit by a fault, and is restarted if it ends.
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -159,7 +159,8 @@ impl<'a> DeviceConnection<'a> {
                     slot.door.set(Some(door_at(&at, load.node)?));
                 }
                 Err(error) => {
-                    // A session that nobody says good-bye to has the agent until its lease is over, and nobody else can.
+                    // Without a good-bye, the session keeps the agent until its lease is over, and no other session can
+                    // have it.
                     let _ = visit.write(&Frame::Bye).await;
                     return Err(error);
                 }

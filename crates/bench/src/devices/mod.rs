@@ -1,6 +1,8 @@
-//! Devices over WebSocket, as the Siebog study has them: very many of them, each with an agent whose state the node keeps; nine of ten
-//! operations write it, one asks an agent of the node. The node is a process (or several), the devices another (or several); this one
-//! starts them, ends the node in the middle if that is wanted, and adds up.
+//! Devices over WebSocket, as in the Siebog study: thousands of devices, each with an agent whose state the node keeps.
+//! Nine of ten operations write the state, one asks an agent of the node.
+//!
+//! The node and the devices are processes of their own, one or several of each. This module starts them, kills the node
+//! in the middle if requested, and adds up the results.
 
 mod device;
 mod load;
@@ -89,10 +91,11 @@ impl Devices {
     }
 }
 
-/// Runs it.
+/// Runs the benchmark.
 ///
 /// # Errors
-/// There are more devices than this system has files for, a process cannot be started or ends, or the devices do not all connect.
+/// The system allows fewer open files than there are devices, a process cannot be started or ends, or some devices do
+/// not connect.
 pub fn run(what: &Devices) -> anyhow::Result<DevicesResult> {
     let files = open_files::raise();
     let room = files.saturating_sub(FILES_BESIDE).min(SESSIONS_MAX as u64);
@@ -204,8 +207,8 @@ impl DeviceProcesses {
         Ok(())
     }
 
-    /// Hears what the devices do until all is over, and ends the node in the middle if that is wanted: how long it took until all
-    /// devices were back.
+    /// Collects the devices' reports until the run is over, and kills the node in the middle if requested. Returns the
+    /// time until all devices were back.
     fn hear_out(&mut self, what: &Devices, nodes: &mut DeviceNodes) -> anyhow::Result<(StretchReports, Option<f64>)> {
         let processes = self.children.len();
         let mut heard =

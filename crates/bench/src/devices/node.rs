@@ -112,7 +112,8 @@ impl DeviceNodes {
         }
     }
 
-    /// Ends a node without a word, and starts another one in its place. Of several the last: the others joined the first.
+    /// Kills a node without a good-bye and starts another in its place. Of several nodes it is the last: the others
+    /// joined the first.
     pub fn kill_and_start(&mut self) -> anyhow::Result<()> {
         self.children.pop().into_iter().for_each(end);
         let until = Instant::now() + PATIENCE;

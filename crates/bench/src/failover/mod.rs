@@ -1,5 +1,5 @@
-//! Nodes share a society, and one of them is killed, or drained: how long until the last of its agents answers again, and what
-//! is lost or done twice?
+//! Failover benchmark. Nodes share a society, and one of them is killed or drained. The benchmark measures the time
+//! until the last agent answers again, and counts messages that are lost or handled twice.
 
 mod trial;
 

@@ -13,7 +13,8 @@ use whimbrel_store::nats::{Cluster, Setup, find_server};
 
 use crate::arguments::Failover;
 
-/// Each worker tells the ledger a number after the other, and prints it. The ledger says when one is missing or comes twice.
+/// Program of the workers and the ledger. Each worker counts, tells the ledger each number and prints it. The ledger
+/// reports numbers that are missing or come twice.
 const WORKER: &str = "
 !start.
 +!start <- .my_name(Me); !go(Me, 1).

@@ -1,4 +1,4 @@
-//! Many agents on one node: those that are in memory, and those that are kept as bytes because there is no place for all.
+//! Density benchmark: many agents on one node, some in memory, the others stored as bytes because memory is full.
 
 use std::time::Instant;
 
@@ -21,7 +21,8 @@ pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
     let spawned = began.elapsed().as_secs_f64();
     let first = drive(&platform, &agents, what.agents)?;
     let bytes = told()? - before;
-    // In another order than they came in, so that nobody who is woken is in memory already. It is prime to any count below.
+    // The order differs from that of arrival, so that no agent is in memory when it is woken. The stride is prime to
+    // any count below.
     let strides = agents.iter().cycle().step_by(STRIDE).take(what.asked as usize).copied();
     let woken: Vec<_> = strides.collect();
     let again = drive(&platform, &woken, what.asked)?;

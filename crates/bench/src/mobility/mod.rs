@@ -1,5 +1,5 @@
-//! Agents that move: how long a hop takes. And those that are WebAssembly modules: what it takes to reach one, to have many, to
-//! wake one that is kept as bytes.
+//! Mobility benchmarks: the time of a hop; and for WebAssembly agents the time to reach one, to hold many, and to wake
+//! one that is stored as bytes.
 
 mod delivery;
 mod density;

@@ -1,4 +1,4 @@
-//! Commands, one module for each command or family of commands. Each returns the process's exit code, or an error to show.
+//! Commands, one module for each command or family of commands. Each returns the exit code of the process, or an error.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -55,8 +55,8 @@ pub mod up;
 /// Entries of a project that a warning names, if agents are left out.
 const LEFT_OUT_SHOWN: usize = 10;
 
-/// Opens the node's control socket, and has what operators of other nodes ask answered. A node without a socket runs as well; it is only not
-/// seen.
+/// Opens the node's control socket, and answers requests of operators of other nodes. A node without a socket runs as
+/// well, but operators cannot see it.
 fn open_control(service: &Arc<OperatorService>, quiet: bool) -> Option<Control> {
     listen(service);
     match Control::open(Arc::clone(service)) {

@@ -189,8 +189,8 @@ fn lives_at(arguments: &RunArguments, durability: Option<&Durability>) -> Option
     of_cluster.or(arguments.nodes.map(|_| name_of(arguments.node.unwrap_or(1))))
 }
 
-/// Returns whether the end of this process may be forced. Where other nodes wait until this one hands over, or something is
-/// recorded that people read later, the end takes as long as it takes.
+/// Returns whether the end of this process may be forced. Where other nodes wait until this one hands over, or
+/// something is recorded that people read later, the end takes as long as necessary.
 fn is_forced(durability: Option<&Durability>, logging: Option<&ConversationRecorder>, guards: &Guards) -> bool {
     durability.is_none_or(Durability::is_alone) && logging.is_none() && !guards.record()
 }
@@ -290,8 +290,8 @@ fn begin_log(
     }
 }
 
-/// The ports for those who are no nodes: where the console is to be, and where programs outside have agents. Of nodes that one
-/// command starts, the first has them. And where clients find this node there.
+/// Opens the ports for the console and for external programs, and announces where clients find this node. Of the nodes
+/// that one command starts, the first has the ports.
 fn open_ports(
     arguments: &RunArguments,
     guards: &Guards,

@@ -1,5 +1,5 @@
-//! A society on several nodes that share a journal: partitions pass from node to node, by agreement and without, and each
-//! message counts once.
+//! A society on several nodes that share a journal: partitions pass from node to node, by agreement and without, and
+//! each message counts once.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -537,7 +537,8 @@ fn closing_link_messages_are_resent() {
     wait_for("it is counted once", || platform.counters_now().check().is_ok());
 }
 
-/// Whoever hears a message of an agent before he hears who serves its partition does not take it, and nobody says it again.
+/// A node that receives a message of an agent before it learns which node serves the agent's partition refuses the
+/// message, and no node sends it again.
 #[test]
 fn partition_owner_is_announced_before_messages() {
     let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);

@@ -1,4 +1,4 @@
-//! Logs of conversations: whoever goes on from a number misses nothing and hears nothing twice, whatever fails meanwhile.
+//! Logs of conversations: a reader that continues from a number misses no entry and reads none twice, whatever fails.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

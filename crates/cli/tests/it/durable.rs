@@ -363,8 +363,8 @@ fn df_registrations_by_message_persist() {
     platform.run_until_stopped();
 }
 
-/// Runs the example with its output in a file, and ends it by kill -9 after `life`, if that is not longer than it takes.
-/// Whether it came to its end by itself.
+/// Runs the example with its output in a file, and kills it (`kill -9`) after `life`, if it runs that long. Returns
+/// whether it ended by itself.
 fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
     let file = std::fs::OpenOptions::new().append(true).create(true).open(out).expect("it can be written");
     let mut child = whimbrel()
@@ -423,7 +423,8 @@ fn waits_survive_kill_nine() {
 fn plan_resumes_after_kill_nine() {
     let scratch = Scratch::new();
     let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));
-    // The first lives are too short to come far; later ones are long enough to come to the end whatever the machine's load.
+    // The first lives are too short to come far. Later ones are long enough to reach the end whatever the machine's
+    // load.
     let mut lives = 0;
     while !run_and_kill(&store, Duration::from_millis(100 + 150 * lives), &out) {
         lives += 1;

@@ -1,6 +1,8 @@
-//! A node is killed in the middle of a hop, at each of its phases: between the two nodes is a wire that stops just before or just after a
-//! piece of news, and then the process at its other end gets `kill -9`. Who watches from the node that stays must find the agent there
-//! with all that it said it had done, or be told that it is gone; never twice, never with less.
+//! A node is killed in the middle of a hop, at each of its phases. A wire between the two nodes stops just before or
+//! just after a piece of news, and then the process at its other end is killed (`kill -9`).
+//!
+//! An observer at the surviving node must find the agent there with everything that it reported as done, or learn that
+//! the agent is gone. The agent is never there twice, and never with less.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -69,8 +71,8 @@ impl Fault {
     }
 }
 
-/// A wire between two processes that stops at what it is told; who waits for that is told, and whether a commit was heard as far as there
-/// was one in that frame.
+/// Wire between two processes. It stops at a given piece of news and tells the waiting test, also whether the receiver
+/// got a commit that was in the same frame.
 struct Wire {
     fault: Fault,
     stopped: AtomicBool,

@@ -1,4 +1,5 @@
-//! Kept agents of sessions in a society that is kept: the node is cut short at any moment, and each agent waits for its client as it said it was.
+//! Kept agents of sessions in a durable society: the node is killed at any moment, and each agent then waits for its
+//! client in its last saved state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

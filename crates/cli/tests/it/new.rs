@@ -27,7 +27,8 @@ fn what_is_there_is_not_touched() {
 
 #[test]
 fn unwritable_scaffold_leaves_nothing() {
-    // `write` fails where a folder cannot be made: the project's name is as long as a file's may be, and gets an ending.
+    // `write` fails where a folder cannot be made: the project's name is as long as a file name may be, and gets a
+    // suffix.
     let name = "g".repeat(255);
     let scratch = Scratch::new();
     let seen = scratch.run(&["new", &name]);

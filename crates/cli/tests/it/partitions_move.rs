@@ -129,7 +129,7 @@ fn operator_move_reports_transferred_state() {
     nodes.assert_all_told_once();
 }
 
-/// In the middle of an `async` loop, and of a recursion: what is in memory and on the stack goes along through the journal.
+/// In the middle of an `async` loop and of a recursion: the memory and the stack move along through the journal.
 #[test]
 fn webassembly_agents_shuttle_within_calls() {
     const GUIDE: &str = "

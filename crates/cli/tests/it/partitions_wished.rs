@@ -1,5 +1,5 @@
-//! Durable agents that want to be on another node, and what becomes of that if their node dies at any moment: nodes in one process, whose
-//! partitions the test moves.
+//! Durable agents that ask to move to another node, while their node dies at any moment. The nodes are in one process,
+//! and the test moves their partitions.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
-//! Programs outside that come to any node of a society on several: they are sent to the one that has their session or agent. Whatever
-//! breaks, whatever partitions pass on and whoever dies meanwhile, each handles each message once and in order, and finds its agent as
-//! it was told that it is saved.
+//! External programs that connect to any node of a cluster are sent to the node that has their session or agent.
+//! Connections break, partitions move and nodes die meanwhile. Each program handles each message once and in order, and
+//! finds its agent in the state that was reported as saved.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};

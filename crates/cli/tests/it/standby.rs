@@ -11,7 +11,7 @@ use whimbrel_store::nats::{Cluster, Setup};
 use super::engine::program;
 use super::{Scratch, whimbrel};
 
-/// Counts to forty, and on until it is told that this is enough, and tells a second agent of each number, who prints it.
+/// Counts to forty, and on until it is told to stop. It tells each number to a second agent, which prints it.
 const PROJECT: &str = "MAS count { agents: counter; teller; }";
 const COUNTER: &str = "
 !count(1).

@@ -1,4 +1,4 @@
-//! The transcripts of `conformance/session`, replayed at the agent port of a running platform, over TCP and over WebSocket.
+//! Transcripts of `conformance/session`, replayed at the agent port of a running platform, over TCP and over WebSocket.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};

@@ -12,8 +12,8 @@ use super::engine::program;
 use super::standby::Engine;
 use super::{Scratch, whimbrel};
 
-/// Six agents count to thirty, each at its own time, and on until they are told that this is enough, and tell another one,
-/// which says how much it has heard when all of them are done, and of how much.
+/// Six agents count to thirty, each at its own pace, and on until they are told to stop. They tell each number to
+/// another agent, which reports how many numbers it received of how many, when all are done.
 const PROJECT: &str = "MAS count { agents: teller; counter #6; }";
 const COUNTER: &str = "
 !count(1).

@@ -73,8 +73,8 @@ fn tour(module: &str, nodes: &[&str], seed: u32) -> Option<super::Seen> {
     Some(scratch.run(&["run", ".", "--nodes", "2"]))
 }
 
-/// A module's agent moves a hundred times in the middle of what it does, at other places each time, and what comes of that is the same; the
-/// sum.
+/// Moves a module's agent a hundred times in the middle of its work, at other places each time, and checks that the
+/// outcome is the same. Returns the sum.
 fn moves_a_hundred_times(module: &str) -> Option<String> {
     let still = tour(module, &[], 0)?;
     let sum = still.out.strip_suffix(" after 0 moves, on n1\n").unwrap_or_else(|| panic!("{}{}", still.out, still.err));

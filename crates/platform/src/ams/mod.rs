@@ -612,8 +612,8 @@ impl Ams {
         ams
     }
 
-    /// Moves an agent of this node to another one: the node `to`, or one that will say so ([`Ams::handle_elsewhere`]). Its
-    /// name stays taken.
+    /// Moves an agent of this node to another one: the node `to`, or one that will announce it
+    /// ([`Ams::handle_elsewhere`]). The agent's name stays taken.
     pub fn handle_left(&mut self, name: Symbol, to: Option<NodeId>) {
         if let Some(record) = self.records.remove(name) {
             self.ties.remove(name);
@@ -623,7 +623,7 @@ impl Ams {
         }
     }
 
-    /// Bounds the bytes that the agents of one other node may take here: [`AGENTS_ELSEWHERE_BYTES_MAX`], if nobody does.
+    /// Bounds the bytes that the agents of one other node may take here. The default is [`AGENTS_ELSEWHERE_BYTES_MAX`].
     ///
     /// [`AGENTS_ELSEWHERE_BYTES_MAX`]: crate::limits::AGENTS_ELSEWHERE_BYTES_MAX
     pub fn limit_elsewhere(&mut self, bytes_max: u64) {
@@ -673,8 +673,8 @@ impl Ams {
     /// from now on. `is_paid` is true if the creation was charged before.
     ///
     /// # Errors
-    /// The name is taken, the other node has more agents than can be known here, or the family may not have one more agent
-    /// now.
+    /// The name is taken, the other node has more agents than can be known here, or the family may not have one more
+    /// agent now.
     pub fn handle_awaited(
         &mut self,
         new: NewAgent,

@@ -396,8 +396,8 @@ pub struct Link {
     broken_since: Time,
     connect_at: Time,
     attempts: u32,
-    /// Number of connections in a row that ended because of an item that cannot be read, and the time of the last of them.
-    /// Many such items in a row bring ever rarer connections.
+    /// Number of connections in a row that ended because of an item that cannot be read, and the time of the last of
+    /// them. The more there are in a row, the rarer the connections.
     unread: (u32, Time),
     random: u64,
     events: VecDeque<LinkEvent>,

@@ -300,8 +300,8 @@ impl Session {
         self.wake(agent);
     }
 
-    /// Says what an agent that was created cannot have. `of` is the frame that created it, so that its client knows whom
-    /// to tell.
+    /// Reports a feature that an agent was created without. `of` is the frame that created it, so that the client can
+    /// match the report to the agent.
     pub(super) fn refuse_creation(&mut self, agent: u32, code: Code, text: String) {
         if let Some(of) = self.lodgers.get(&agent).map(|lodger| lodger.created_by) {
             self.refuse(of, code, text);

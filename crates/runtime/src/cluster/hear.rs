@@ -186,7 +186,8 @@ impl Node {
         self.note_left_out(to, left_out);
     }
 
-    /// An agent will be on a node that begins to serve its partition. False if that node has more than can be known here.
+    /// Notes that an agent will be on a node that begins to serve its partition. Returns false if that node has more
+    /// agents than can be known here.
     fn note_creation(&self, coming: &mut Coming, name: Symbol, to: NodeId) -> bool {
         let entered = self.with_ams(|ams| {
             let kind = ams.kind_anywhere(Aid::local(name)).unwrap_or(AgentKind::Native);

@@ -282,8 +282,8 @@ impl PartitionStates {
         (0..).map(Partition).zip(&mut self.each)
     }
 
-    /// Returns the agents that get a route to the node that begins to serve an agent's partition, once that node has been
-    /// told what it may have missed. `None` if the node is not beginning to serve it.
+    /// Returns the agents that get a route to the node that begins to serve an agent's partition, once that node has
+    /// been told what it may have missed. `None` if the node is not beginning to serve it.
     pub fn coming_to(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> Option<&mut Vec<Name>> {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         coming.filter(|coming| coming.node == node).map(|coming| &mut coming.agents)

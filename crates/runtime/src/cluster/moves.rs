@@ -63,8 +63,8 @@ impl Node {
     }
 
     /// Notes that a durable agent continues here. If this node was its destination, the agent learns that it arrived.
-    /// If another node was, the agent gets no turns until its [departure](crate::shard_command::Change::SetOut) is requested
-    /// again.
+    /// If another node was, the agent gets no turns until its [departure](crate::shard_command::Change::SetOut) is
+    /// requested again.
     pub(super) fn arrive_with_partition(
         &self,
         slot: &mut Slot,

@@ -123,8 +123,8 @@ fn agent_that_changed_servers_leaves_no_route() {
     }
 }
 
-/// Whatever nodes say in whatever order: an agent has a route to the node that the AMS knows, or none, and a number that
-/// is given again has none.
+/// Whatever nodes announce in whatever order: an agent has a route to the node that the AMS knows, or none, and a
+/// number that is given again has none.
 #[test]
 fn numbers_given_again_have_no_routes() {
     let platform = clustered();

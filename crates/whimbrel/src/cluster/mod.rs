@@ -1,5 +1,5 @@
-//! This process's part in a cluster (docs/design/cluster.md): a thread that shows that it lives, watches the others, and carries
-//! out what [`Participant`] says.
+//! This process's part in a cluster (docs/design/cluster.md): a thread that shows that the node is alive, watches the
+//! others, and carries out the commands of [`Participant`].
 
 mod thread;
 pub mod weight;
@@ -96,11 +96,11 @@ pub fn this_process() -> String {
 }
 
 impl Cluster {
-    /// Asks to be let in, with the weight of `weighing`, if there is one. `wait` waits, and says whether to stop waiting; `note` is told
-    /// what people may want to know.
+    /// Asks for admission, with the weight of `weighing`, if there is one. `wait` waits, and returns whether to stop
+    /// waiting; `note` gets notices for people.
     ///
     /// # Errors
-    /// The store cannot be watched; or the node is not let in.
+    /// The store cannot be watched, or the node is not admitted.
     pub fn join(
         store: Arc<dyn Coord>,
         mut terms: Terms,
@@ -163,8 +163,8 @@ impl Cluster {
         let _ = self.inputs.send(ThreadInput::Begin(address.to_owned(), node));
     }
 
-    /// This node serves nothing any more. If the society has ended here, all nodes are to end, and what is kept is forgotten
-    /// when they have.
+    /// Ends this node's part: it serves nothing any more. If the society has ended here, all nodes are to end, and the
+    /// stored society is deleted after that.
     pub fn end(mut self, concluded: bool) {
         let _ = self.inputs.send(ThreadInput::Leave { concluded });
         let Some(thread) = self.thread.take() else { return };
@@ -211,7 +211,8 @@ impl View {
         self.me
     }
 
-    /// Hands everything that this node serves over to other nodes, if there are any, within this time. Whether it is done.
+    /// Hands all partitions of this node over to other nodes, if there are any, within this time. Returns whether that
+    /// is done.
     pub fn hand_over(&self, at_most: Duration) -> bool {
         let (answer, answers) = sync_channel(1);
         self.inputs.send(ThreadInput::HandOver(answer)).is_err() || answers.recv_timeout(at_most).is_ok()
@@ -228,8 +229,8 @@ impl View {
         answers.recv().unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Takes back what somebody wanted of a partition, so that it may be on any node again. False if nobody wanted it anywhere, or this
-    /// node ends.
+    /// Cancels the wish for a partition, so that it may be on any node again. Returns false if there is no wish, or if
+    /// this node ends.
     pub fn free(&self, partition: Partition) -> bool {
         let (answer, answers) = sync_channel(1);
         self.inputs.send(ThreadInput::Free(partition, answer)).is_ok() && answers.recv().unwrap_or_default()
@@ -237,7 +238,8 @@ impl View {
 }
 
 impl View {
-    /// Nobody waits here any longer for a partition to be on that node: if it was wanted there for whoever did, it is no more.
+    /// Ends a wait for a partition to be on that node. If the wish for it was made for this wait, the wish is
+    /// cancelled.
     pub fn give_up(&self, partition: Partition, to: &str) {
         // A node that ends wants nothing more.
         let _ = self.inputs.send(ThreadInput::GiveUp(partition, to.to_owned()));

@@ -76,8 +76,8 @@ impl Weighing {
         Some(self.measure)
     }
 
-    /// So much was measured: the weight, if others are to be told of another one. The most of the last measures counts, if it is far
-    /// enough from what they were told: whatever disturbs makes it seem less.
+    /// Takes a measured weight. Returns the weight to announce, if it changed enough. The largest of the last measures
+    /// counts, since disturbances only make a node seem slower.
     pub(super) fn measured(&mut self, units: f64) -> Option<u32> {
         self.measured.push_back(units);
         if self.measured.len() > WEIGHT_MEASURES {

@@ -33,7 +33,7 @@ impl BulkOperation {
     }
 }
 
-/// Returns the pattern and the operation of a bulk request; `None` for other requests. No agent has a pattern for a name.
+/// Returns the pattern and the operation of a bulk request; `None` for other requests. No agent's name is a pattern.
 pub(super) fn bulk_of(request: &Request) -> Option<(&str, BulkOperation)> {
     let (name, operation) = match request {
         Request::Kill { agent } => (agent, BulkOperation::Kill),

@@ -71,7 +71,8 @@ fn symbols(names: &[String]) -> Vec<Symbol> {
     names.iter().map(|name| Symbol::new(name)).collect()
 }
 
-/// The value that is written so. One that the agent's entry had is what it was, whatever it is; else a number, an atom, or text.
+/// Reads a value of an entry. Text that stands for a value of the agent's present entry is that value; any other text
+/// is a number, an atom or a text.
 fn value(name: &str, text: &str, known: &[ServiceDescription]) -> Value {
     let mut before = known.iter().flat_map(|service| &service.properties);
     if let Some((_, value)) = before.find(|(known, value)| known.as_str() == name && plain(value) == text) {

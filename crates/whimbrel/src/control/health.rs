@@ -37,8 +37,7 @@ pub(super) fn wrong(health: &NodeHealth, memory: Option<u64>, limit: Option<u64>
     wrong
 }
 
-/// Returns what is wrong with a process that has so much memory of so much that it may have, so much of it for names that
-/// it keeps.
+/// Returns the fault of a process that takes this `memory` of its `limit`, `names` of it for names that it keeps.
 fn short_memory(memory: u64, limit: u64, names: u64) -> Option<String> {
     if memory < limit / 100 * HEALTH_MEMORY_PERCENT {
         return None;

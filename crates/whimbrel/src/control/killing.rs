@@ -1,5 +1,5 @@
-//! Ending agents for an operator, who is told only what is so: that an agent has ended when that outlives any node, or that it is
-//! not known.
+//! Ending of agents for an operator. The answer is certain: that the agent has ended, when that outlives any node, or
+//! that its end is not known.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

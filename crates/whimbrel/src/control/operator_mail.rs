@@ -130,7 +130,7 @@ impl OperatorMail {
 }
 
 impl Mailslot {
-    /// Sends a question and waits for what it comes to. If somebody agrees to do it, that is the answer only when nothing follows in time.
+    /// Sends a question and waits for its outcome. `agree` is the outcome only if nothing follows it in time.
     fn ask(
         &self,
         platform: &Platform,

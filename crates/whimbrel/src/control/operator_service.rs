@@ -395,8 +395,8 @@ impl OperatorService {
         self.tell_what_runs(agents);
     }
 
-    /// Agents that were with a client once are sessions' for ever, to the AMS and the policy. People are told what runs those on this node
-    /// that are with none now.
+    /// Sets the kind of body for agents that were with a client once and now run on this node. To the AMS and the
+    /// policy they stay agents of sessions.
     fn tell_what_runs(&self, agents: &mut [AgentInfo]) {
         let of_clients = agents.iter().filter(|agent| agent.state.is_some() && agent.kind == AgentKind::Session);
         let names: Vec<Symbol> = of_clients.filter_map(|agent| Symbol::known(&agent.name)).collect();

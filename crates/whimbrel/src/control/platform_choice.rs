@@ -76,7 +76,8 @@ fn listed(platforms: &[Vec<Found>]) -> String {
     text
 }
 
-/// Nodes by platform: those that know each other belong together, whatever others are called. The oldest platform first.
+/// Returns nodes by platform, the oldest platform first. Nodes that know each other belong together, whatever others
+/// are called.
 pub fn platforms(nodes: Vec<Found>) -> Vec<Vec<Found>> {
     let mut platforms: Vec<(Vec<Found>, Vec<Name>)> = Vec::new();
     for node in nodes {

@@ -104,7 +104,8 @@ struct Tap {
 }
 
 impl Observer for Tap {
-    /// Whoever wants all messages has enough when no more find room; whoever wants certain ones is to miss none of them for others.
+    /// An observer of all messages has enough when its room is full. An observer of certain messages must miss none of
+    /// them because of others.
     fn is_sated(&self, _now: Time) -> bool {
         self.filter.only_moves
             || (self.rests && self.filter.takes_all_messages() && self.waiting.load(Ordering::Relaxed) >= self.room)
@@ -139,7 +140,7 @@ pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &Uni
     kept.tell(stream)
 }
 
-/// Begins to write down what is to be seen, so many events at most until somebody takes them. If it `rests`, messages are not even
+/// Begins to record matching events, at most `room` until the observer takes them. If it `rests`, messages are not even
 /// looked at while there is no room.
 fn tap(platform: &Platform, node: &str, filter: Filter, room: usize, rests: bool) -> (Observation, SniffedMessage) {
     let (buffer, kept) = sync_channel(room);

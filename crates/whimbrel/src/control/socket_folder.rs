@@ -67,8 +67,8 @@ fn check(folder: &Path) -> anyhow::Result<()> {
     check_parent(folder)
 }
 
-/// Whoever can write to the folder above could put another one here; unless it is one like `/tmp`, where each removes and
-/// renames only what is his own.
+/// Checks the parent folder. A user who can write to it could replace this one, unless the parent is like `/tmp`, where
+/// each user removes and renames only files of his own.
 fn check_parent(folder: &Path) -> anyhow::Result<()> {
     let folder = std::path::absolute(folder).with_context(|| format!("cannot look into {}", folder.display()))?;
     let Some(parent) = folder.parent() else { return Ok(()) };

@@ -70,7 +70,8 @@ fn refusal(error: &CreateError) -> Refusal {
     Refusal::new(reason, error.to_string())
 }
 
-/// Programs are those of the society: whoever has its console is not to read other files of the machine by what their faults tell.
+/// Refuses programs outside the society's folders. Otherwise users of the console could read other files of the machine
+/// by the errors in them.
 fn check_path(program: &str) -> Result<(), Refusal> {
     let is_below = Path::new(program).components().all(|part| matches!(part, Component::Normal(_)));
     if is_below && !program.is_empty() {

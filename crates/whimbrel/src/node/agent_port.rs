@@ -54,7 +54,8 @@ pub fn open(
     let address = options.address.as_ref().map(in_full);
     let (level, credentials) = match address.as_deref() {
         Some(address) => level(address)?,
-        // What comes over HTTP is as secure as that is. Who comes with a certificate proves in its session that it is his.
+        // Sessions over HTTP are as secure as the HTTP port. A client with a certificate proves in its session that it
+        // has the key.
         None => (Level::Open, level(ON_THIS_MACHINE)?.1),
     };
     let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
@@ -122,8 +123,8 @@ pub fn doors(http: Option<&HttpPort>, port: Option<&Arc<AgentPort>>) -> anyhow::
     Ok(DoorsInfo { http: http.map(HttpPort::door).transpose()?, agent_port: port.and_then(at) })
 }
 
-/// Has there be the agent that shares out work among devices, if programs outside can have agents here. When the society has begun: an agent
-/// of that name of its own, or on another node of the platform, is the one.
+/// Creates the agent that shares out work among devices, if external programs can have agents here. Call it after the
+/// society has begun: an agent of that name in the society or on another node takes its place.
 pub fn share_out(port: Option<&Arc<AgentPort>>, roll: &Roll, platform: &Platform) {
     if port.is_some() {
         let _ = platform.spawn_service(DEVICES, Devices::enrolled_in(roll.clone()));

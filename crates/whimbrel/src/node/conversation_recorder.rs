@@ -26,8 +26,8 @@ pub struct ConversationRecorder {
 }
 
 impl ConversationRecorder {
-    /// Begins to write down what is said on this node, if that is wanted: in this folder, or in one beside the society's file.
-    /// Nobody may have said anything yet.
+    /// Begins to record the conversations of this node, if requested: in this folder, or in one beside the society's
+    /// file. Call it before any agent sends a message.
     ///
     /// # Errors
     /// The folder cannot be written, or another process writes there.

@@ -1,7 +1,8 @@
-//! A node's credentials as a folder: `node.pem` (its certificate and key), `agents.pem` (those with which it certifies its
-//! agents), `authority.pem`, `revoked.pem` (whom it trusts, and whom not any more), and `authority`, where the authority
-//! serves, if the node enrolled there. A certificate and its key are one file, so that neither is ever replaced without the
-//! other, whatever happens in between.
+//! A node's credentials as a folder. `node.pem` has its certificate and key; `agents.pem` has those with which it
+//! certifies its agents; `authority.pem` and `revoked.pem` have the trusted and the revoked certificates; `authority`
+//! has the address of the authority's service, if the node enrolled there.
+//!
+//! A certificate and its key are one file, so that neither is ever replaced without the other.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -18,8 +18,8 @@ const GOOD_BYE: Duration = Duration::from_millis(50);
 /// Longest wait for a line to be written that says that the society ends: nobody may be reading it.
 const LINE_PATIENCE: Duration = Duration::from_millis(50);
 
-/// Time that the end of a process takes. A society that ends itself has the usual times; once something asks the process to
-/// end, all parts of the end share [`END_PATIENCE`].
+/// Time that the end of a process takes. A society that ends itself has the usual times; once something asks the
+/// process to end, all parts of the end share [`END_PATIENCE`].
 #[derive(Clone)]
 pub struct Farewell {
     asked: Arc<OnceLock<Instant>>,
@@ -32,8 +32,8 @@ pub struct Farewell {
 }
 
 impl Farewell {
-    /// Creates the end of a process. If it `is_forced`, nothing holds it up once it was asked for. A society that could run
-    /// only in part ends with the line that says so, and never with status 0.
+    /// Creates the end of a process. If it `is_forced`, nothing holds it up once it was asked for. A society that could
+    /// run only in part ends with the line that says so, and never with status 0.
     pub fn new(is_forced: bool, last_line: Option<String>, notes: &Notes) -> Self {
         let has_failed = last_line.is_some();
         let last_line = Arc::new(Mutex::new(last_line));
@@ -64,8 +64,8 @@ impl Farewell {
         self.is_forced
     }
 
-    /// Starts the clock: something asked the process to end. A forced end exits it with `code` soon after the time is over,
-    /// whatever holds it up: output that nobody reads, or agents that are still being created.
+    /// Starts the clock: something asked the process to end. A forced end exits it with `code` soon after the time is
+    /// over, whatever holds it up: output that nobody reads, or agents that are still being created.
     pub fn begin(&self, code: i32) {
         if self.asked.set(Instant::now()).is_ok() && self.is_forced {
             let end = self.clone();

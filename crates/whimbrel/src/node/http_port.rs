@@ -157,8 +157,8 @@ impl HttpSetup<'_> {
     }
 }
 
-/// Connections that wait to be accepted: thousands come at once, if a node was away for a moment. Who finds no room there tries again
-/// after a second, then two, then four.
+/// Connections that may wait to be accepted: thousands come at once after a node was away for a moment. A client that
+/// finds no room tries again after one second, then two, then four.
 const BACKLOG: u32 = 4_096;
 
 /// Returns the address that clients are given: the port alone if the node has the host that they know, for example

@@ -128,8 +128,8 @@ impl Membership {
         self.hub.address().map(str::to_owned)
     }
 
-    /// Joins the platform at `address`, and waits until it has told of its agents. `None` if this node is to end before:
-    /// `ends_within` waits for so long, and returns true then.
+    /// Joins the platform at `address`, and waits until it has told of its agents. `None` if this node is to end
+    /// before: `ends_within` waits for so long, and returns true then.
     ///
     /// # Errors
     /// The platform refuses this node, or does not answer in time, or its links cannot be secured.
@@ -180,8 +180,8 @@ impl Membership {
         Ok(member.hear_of_others(platform, ends_within)?.then_some(member))
     }
 
-    /// Waits until the other nodes of the platform have told of their agents, too: names that are theirs are taken. False if this node is
-    /// to end before.
+    /// Waits until the other nodes of the platform have told of their agents, too: names of these agents are taken.
+    /// Returns false if this node is to end before.
     fn hear_of_others(&self, platform: &Platform, ends_within: &dyn Fn(Duration) -> bool) -> anyhow::Result<bool> {
         let links = self.hub.links();
         let until = Instant::now() + OTHERS_PATIENCE;

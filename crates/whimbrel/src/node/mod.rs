@@ -1,7 +1,7 @@
-//! Parts of a node around its platform, each of which a Rust program can open: links to other nodes ([`membership`]),
-//! a society that outlives its processes ([`durability`]), ports for programs outside ([`agent_port`]) and for browsers
-//! ([`http_port`]), policy and records ([`policy_setup`]), documents that agents act on ([`document_offers`]), and the log
-//! of conversations ([`conversation_recorder`]).
+//! Parts of a node around its platform, each of which a Rust program can open: links to other nodes ([`membership`]), a
+//! society that outlives its processes ([`durability`]), ports for external programs ([`agent_port`]) and for browsers
+//! ([`http_port`]), policy and records ([`policy_setup`]), documents that agents act on ([`document_offers`]), and the
+//! log of conversations ([`conversation_recorder`]).
 //!
 //! Order: policy, durability, platform, membership, ports, society, operators. They end in the opposite order, each in
 //! the time that [`ending::Farewell`] gives it. The command line's `run` and `join` are this order, written out.

@@ -4,8 +4,8 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use whimbrel_net::Credentials;
 
-/// Secrets that the first process of several writes to each of the others, as the first line of its standard input. Other
-/// users could read arguments and variables.
+/// Secrets that the first process of several writes to each of the others, as the first line of its standard input.
+/// Other users could read arguments and variables.
 #[derive(Serialize, Deserialize)]
 pub struct NodeSecrets {
     /// Secret of the platform, which opens links.

@@ -93,7 +93,7 @@ impl Guards {
             bail!("--evidence needs signed messages: give --security signed");
         }
         config.evidence.clone_from(&self.evidence);
-        // Whoever verifies has the authority's certificate from elsewhere, but for authorities that live as long as a run.
+        // Verifiers have the authority's certificate from elsewhere, except for authorities that live as long as a run.
         let authority = config.credentials.as_ref().map_or("", |credentials| credentials.authority_pem.as_str());
         // What earlier runs signed is in the same folder, and must be believed as long.
         let file = folder.join(AUTHORITY);

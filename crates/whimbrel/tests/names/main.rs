@@ -16,8 +16,8 @@ const OTHER: NodeId = NodeId(1);
 const TOGETHER: u64 = 4_096;
 /// Bytes of a name: as many as one may have, nearly.
 const NAME_BYTES: usize = 240;
-/// Bytes that memory may grow by in all the time after the beginning. How many ended a moment ago depends on how fast this
-/// machine is: there may have been few of them at first, and as many as can be in the end.
+/// Limit of the growth of memory after the beginning. The number of agents that ended a moment ago depends on the
+/// machine's speed: it may be low at first, and as high as possible in the end.
 const GROWTH_BYTES_MAX: u64 = 512 * LINK_LAST_WORDS_AGENTS_MAX as u64;
 /// Numbers that names may have had in all: those that there may be at a time, with some to spare.
 const NUMBERS_MAX: usize = 2 * (LINK_LAST_WORDS_AGENTS_MAX + TOGETHER as usize);

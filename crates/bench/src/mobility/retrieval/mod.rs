@@ -1,6 +1,8 @@
-//! The mobile-agent study's retrieval task: clients want those of a server's documents that have a word in them. Either an agent goes
-//! there, looks, and comes home with them; or the client fetches all and looks itself (a program in C++, as the study's was; plain, and
-//! packed by lz4). The server's link is slow or fast, and shared by all clients.
+//! The mobile-agent study's retrieval task: clients want the documents of a server that contain a word.
+//!
+//! Either an agent travels to the server, searches there and returns with the documents; or the client fetches all
+//! documents and searches them itself, with a program in C++ as in the study, uncompressed or compressed by LZ4. The
+//! server's link is slow or fast, and all clients share it.
 
 pub mod advisor;
 mod network;
@@ -68,10 +70,10 @@ impl Drop for RetrievalFolder {
     }
 }
 
-/// Measures all cells that were asked for, and tells of each as soon as it is done; or is one of the processes that this takes.
+/// Measures all requested cells and reports each as soon as it is done. In a child process, runs that process's part.
 ///
 /// # Errors
-/// There can be no such networks here, or a process did not do its part.
+/// This machine allows no such networks, or a process failed to do its part.
 pub fn run(what: &Retrieval, json: bool) -> anyhow::Result<()> {
     match what.role {
         Some(Role::Server) => nodes::serve(),
@@ -260,8 +262,8 @@ fn compared(cells: &[Cell]) -> String {
     text
 }
 
-/// Words of a language that nobody speaks, some of them much more frequent than others, as in any; and those that are looked for, in as
-/// many documents as they should be.
+/// Writes documents in an invented language. Some of its words are much more frequent than others, as in real ones. The
+/// searched words are in the given numbers of documents.
 fn write_documents(folder: &Path, passes: &[u32], collection: Collection) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut random = SplitMix(1);

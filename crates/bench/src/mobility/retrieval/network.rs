@@ -1,4 +1,5 @@
-//! A server and its clients on networks of their own: Linux's network namespaces on a bridge, the server's link shaped in both directions.
+//! Networks for a server and its clients: Linux network namespaces on a bridge. The server's link is shaped in both
+//! directions.
 
 use std::process::Command;
 
@@ -6,10 +7,11 @@ use anyhow::{Context as _, bail};
 
 /// Longest time that a packet waits for the shaped link.
 const QUEUE_MS: u64 = 50;
-/// The least bytes that may wait: fifty packets. With fewer, connections that share the slowest links starve until TCP gives them up.
+/// Least size of a queue: fifty packets. With fewer, connections that share the slowest links starve until TCP gives
+/// them up.
 const QUEUE_BYTES_MIN: u64 = 75_000;
-/// For how long a link that was idle may be faster than it should be, so that clocks need not be exact; but two packets may always be sent.
-/// Were it more, what an agent carries would pass at once.
+/// Length of the burst that an idle link may send above its rate, so that clocks need not be exact. Two packets may
+/// always be sent. With a longer burst, the load of an agent would pass at once.
 const BURST_US: u64 = 100;
 const BURST_BYTES_MIN: u64 = 3_028;
 

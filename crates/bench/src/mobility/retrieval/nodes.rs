@@ -1,5 +1,5 @@
-//! The nodes of the study: the server, which has the documents, and one for each client, whose agent goes there. Each is a process, as
-//! it would be among machines; what it is told, and tells, are lines.
+//! Nodes of the study: the server, which has the documents, and one node for each client, whose agent travels to the
+//! server. Each is a process, as it would be among machines. Commands and reports are lines of text.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
@@ -93,8 +93,8 @@ fn hub(part: ProcessRole, platform: &Platform, listen: bool) -> anyhow::Result<H
     Ok(hub)
 }
 
-/// The server: until its input ends. Each line that it reads it answers with how many bytes its links received and sent so far, and who came and
-/// was done since the last.
+/// Runs the server until its input ends. It answers each line with the bytes that its links received and sent so far,
+/// and with the agents that came and finished since the previous line.
 pub fn serve() -> anyhow::Result<()> {
     let part = read_part()?;
     let society = Society::open(&part.module)?;
@@ -120,8 +120,8 @@ pub fn serve() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A client: until its input ends. A line `WORD QUERIES SECONDS PAUSE SEED` is answered as `bench/peers/retrieval` does; `advise JOB` by advice to
-/// the agent; `carry BYTES` has it weigh more.
+/// Runs a client until its input ends. The answer to the line `WORD QUERIES SECONDS PAUSE SEED` is that of
+/// `bench/peers/retrieval`. `advise JOB` has advice to the agent as its answer. `carry BYTES` makes the agent larger.
 pub fn ask() -> anyhow::Result<()> {
     let part = read_part()?;
     let society = Society::open(&part.module)?;

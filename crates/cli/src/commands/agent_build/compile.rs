@@ -14,8 +14,8 @@ const WHIMBREL_H: &str = include_str!("../../../../../guest/c/whimbrel.h");
 const EXPORTS_TS: &str = "export { whim_abi, whim_inbox, whim_start, whim_handle, whim_timer, whim_before_move, \
                           whim_after_move, whim_stop } from \"whimbrel\";";
 
-/// Bytes of stack. It is the first thing in memory, so that an overflow is caught, and the node knows what of it is unused by
-/// where its pointer stands.
+/// Linker options for the stack. It is the first thing in memory, so that an overflow is caught. The node reads from
+/// the stack pointer how much of the stack is unused.
 const STACK: [&str; 3] = ["-zstack-size=65536", "--stack-first", "--export=__stack_pointer"];
 
 /// Compiles the program at `path`, in `folder` if it leaves anything; where the module is.
@@ -69,8 +69,8 @@ fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Has sources called by their packages' names, not by where they are on this machine: what is in a module does not tell, and
-/// hardly depends on it.
+/// Names sources by their packages, not by their paths on this machine, so that a module reveals no paths and hardly
+/// depends on them.
 fn nameless_paths(manifest: &Path) -> anyhow::Result<Vec<String>> {
     let mut command = cargo()?;
     command.args(["metadata", "--format-version", "1", "--filter-platform", TARGET, "--manifest-path"]).arg(manifest);

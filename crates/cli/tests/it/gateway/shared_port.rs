@@ -1,5 +1,5 @@
-//! Several processes at one port, nodes of one platform: whoever comes to another one than before is sent to the one that has its
-//! session or its agent.
+//! Several processes at one port, nodes of one platform. A client that comes to another process than before is sent to
+//! the one that has its session or its agent.
 
 use super::*;
 
