@@ -12,6 +12,9 @@ pub const FOLDER: &str = "crates/platform/src/limits/";
 /// Limits of encoded messages.
 pub const ENCODINGS: &str = "crates/acl/src/limits.rs";
 
+/// Characters of a line of the page.
+const CHARACTERS_MAX: usize = 120;
+
 /// One constant.
 struct Limit {
     name: String,
@@ -35,13 +38,30 @@ pub fn page(repo: &Repo) -> String {
          `crates/acl/src/limits.rs` and `crates/platform/src/limits`; options and policies change some of them.\n",
     );
     for (title, limits) in &limits {
-        let _ = write!(page, "\n## {title}\n\n| limit | value | meaning |\n|---|---|---|\n");
+        let _ = write!(page, "\n## {title}\n\n");
         for Limit { name, value, text } in limits {
             let shown = evaluate(value, &values).map_or_else(|| format!("`{value}`"), |value| shown(name, value));
-            let _ = writeln!(page, "| `{name}` | {shown} | {text} |");
+            page.push_str(&list_item(&format!("**`{name}`** ({shown}): {text}")));
         }
     }
     page
+}
+
+/// Returns an item of a list, broken between words into lines of at most [`CHARACTERS_MAX`].
+fn list_item(text: &str) -> String {
+    let (mut item, mut line) = (String::new(), String::from("-"));
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > CHARACTERS_MAX {
+            item.push_str(&line);
+            item.push('\n');
+            line = String::from(" ");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    item.push_str(&line);
+    item.push('\n');
+    item
 }
 
 /// Writes the page.
@@ -63,7 +83,7 @@ fn constants(source: &str) -> Vec<Limit> {
             text.push(words.trim().to_owned());
         } else if let Some((name, rest)) = line.strip_prefix("pub const ").and_then(|line| line.split_once(':')) {
             let value = rest.split_once('=').map_or("", |(_, value)| value).trim().trim_end_matches(';');
-            let text = std::mem::take(&mut text).join(" ").replace('|', "\\|").replace("[`", "`").replace("`]", "`");
+            let text = std::mem::take(&mut text).join(" ").replace("[`", "`").replace("`]", "`");
             limits.push(Limit { name: name.to_owned(), value: value.to_owned(), text });
         }
     }
@@ -131,7 +151,15 @@ mod tests {
         let repo = Repo::of([("crates/platform/src/limits/links.rs", source)]);
         let page = page(&repo);
         assert!(page.contains("\n## Limits of links between nodes\n"), "{page}");
-        assert!(page.contains("| `FRAME_BYTES_MAX` | 1 MiB | Bytes of a frame. |\n"), "{page}");
-        assert!(page.contains("| `WAIT_MS` | 2,000 ms | Wait. |\n| `HALF` | 524,288 | Half. |\n"), "{page}");
+        assert!(page.contains("- **`FRAME_BYTES_MAX`** (1 MiB): Bytes of a frame.\n"), "{page}");
+        assert!(page.contains("- **`WAIT_MS`** (2,000 ms): Wait.\n- **`HALF`** (524,288): Half.\n"), "{page}");
+    }
+
+    #[test]
+    fn long_item_is_broken_between_words() {
+        let (long, rest) = ("x".repeat(117), "y".repeat(3));
+        assert_eq!(list_item(&format!("{long} {rest}")), format!("- {long}\n  {rest}\n"));
+        assert_eq!(list_item(&format!("{long}x a")), format!("- {long}x\n  a\n"));
+        assert_eq!(list_item("a\nb"), "- a b\n");
     }
 }
