@@ -1,10 +1,10 @@
-// Knows the best tour so far, has devices look for better ones, and believes only what it has checked itself.
+// Colony: has devices search for better tours, and stores the best one that it has checked itself.
 
 { include("problems/berlin52.asl") }
 { include("problems/eil51.asl") }
 { include("problems/a280.asl") }
 
-// Number of parts that are out at a time: idle devices take the next one at once.
+// Number of parts in work at a time: idle devices take the next one at once.
 at_once(16).
 // Length of a part: about a second on most devices, for 280 places.
 rounds(40).
@@ -18,7 +18,7 @@ way(A, B, Cities, D)
 round_trip([Last], First, Cities, D)   :- way(Last, First, Cities, D).
 round_trip([A, B | T], First, Cities, D) :- way(A, B, Cities, C) & round_trip([B | T], First, Cities, E) & D = C + E.
 
-// Each place once, and as long as it is said to be.
+// A tour visits each place once, and has the stated length.
 is_tour([First | T], Length, Cities)
    :- .length(Cities, N) & .findall(I, .range(I, 0, N - 1), All) & .sort([First | T], All)
     & round_trip([First | T], First, Cities, Length).
@@ -26,7 +26,7 @@ is_tour([First | T], Length, Cities)
 better(Length) :- best(none, _, _).
 better(Length) :- best(Least, _, _) & .number(Least) & Length < Least.
 
-// Whoever wants to look longer says at_least(N): it goes on for so many searches, though the shortest is found.
+// With the belief at_least(N), the colony continues for N searches, even after the shortest tour is found.
 enough(_) :- not at_least(_).
 enough(N) :- at_least(Least) & N >= Least.
 
@@ -45,7 +45,7 @@ shortest_is(Length) :- solve(P) & problem(P, Length, _).
    <- .send(devices, askOne, share(ants, search(P, Cities, Known, Seed, Rounds), [named(true)]), done(Found, [Who | _]));
       !consider(Found, Who);
       !!search(Seed + N).
-// The part was given up, or nobody is there who could look: later.
+// The part was given up, or there is no device: try again later.
 -!search(Seed) : at_once(N) <- .wait(500); !!search(Seed + N).
 
 @consider[atomic]
@@ -63,7 +63,7 @@ shortest_is(Length) :- solve(P) & problem(P, Length, _).
 +!thank(Who) <- +gave(Who, 1); !count.
 +!count : searched(N) <- -+searched(N + 1).
 
-// For those who come later, too.
+// For devices that join later, too.
 +!tell <- !publish; .wait(1000); !!tell.
 +!publish : solve(P) & problem(P, Shortest, Cities) & best(Length, Tour, Who) & searched(N)
    <- .findall(gave(Name, Parts), gave(Name, Parts), Gave);

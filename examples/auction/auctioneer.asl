@@ -1,12 +1,12 @@
-// Sells lots by English auction: the price goes up, bidders leave, the last one in the room gets the lot.
+// Auctioneer of an English auction: the price rises, bidders leave, and the last one in the room gets the lot.
 
 // lot(Name, First price, Step).
 lot(sea_chart,   60, 15).
 lot(ship_clock,  90, 30).
 lot(ship,      5000, 500).
 
-// The directory tells about each bidder, present and to come: provider(Agent, Service). Nobody is missing when each
-// agent but me and the directory itself is one.
+// The directory reports each present and future bidder: provider(Agent, Service). All bidders are here when every
+// agent but the auctioneer and the directory is one.
 everybody_is_here :- .my_name(Me) & .all_names(All) &
                      not (.member(A, All) & A \== Me & A \== df & not provider(A, "bidder")).
 
@@ -33,8 +33,8 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
       .print("Lot ", Lot, ": ", N, " in the room, starting at ", Price);
       !call(Lot, Price, Step, Room).
 
-// One round: call the price, wait until all in the room have answered, go on with those who said yes. Answers are counted as they
-// come: to count all of them again at each would be slow with thousands of bidders.
+// One round: call the price, wait until all in the room have answered, continue with those that accept.
+// Each answer is counted when it arrives: counting all again each time would be slow with thousands of bidders.
 +!call(Lot, Price, Step, Room)
    <- .length(Room, N);
       -+missing(N);
@@ -48,7 +48,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
 +!go_on(Lot, Price, _, _, [Winner])
    <- !sold(Lot, Price, Winner).
 
-// All left at once: the price before this one was the last good one. Nobody at all if it was the first.
+// All left at once: the last accepted price is the one before. If this was the first price, the lot is not sold.
 +!go_on(Lot, Price, _, _, []) : lot(Lot, Price, _)
    <- .print("  ", Price, ": nobody. ", Lot, " is not sold").
 +!go_on(Lot, Price, Step, [Winner|_], [])

@@ -1,6 +1,6 @@
-// A bidder: stays in the room while the price is not above what the lot is worth to it.
+// Bidder: stays in the room while the price is not above the worth of the lot to it.
 
-// bidder7 is number 7. What a lot is worth differs from bidder to bidder, and is the same in every run.
+// bidder7 is number 7. The worth of a lot differs between bidders, and is the same in every run.
 number(N) :- .my_name(Me) & .substring(Digits, Me, 6) & .term2string(N, Digits).
 
 worth(sea_chart,  V) :- number(N) & V = 50 + (N * 37) mod 101.

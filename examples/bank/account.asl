@@ -1,5 +1,5 @@
-// An account: it has 100 to begin with, and gives some of it to others again and again, until it hears that it is enough.
-// Gifts are numbered, so that one that is lost or comes twice shows.
+// Account: begins with 100, and gives parts of it to other accounts until it is told to stop.
+// Gifts are numbered, so that a lost or repeated one is noticed.
 
 balance(100).
 given(0).

@@ -1,4 +1,4 @@
-// Adds up what all accounts have, when it is asked for the total.
+// Auditor: adds up the balances of all accounts when it is asked for the total.
 
 +?total(T) <- !add(1, 0, T).
 

@@ -1,4 +1,4 @@
-// Holds a value: asked set(7) it takes another one, asked value(V) it says which it has. `whimbrel chaos` asks it all the time.
+// Register: set(7) stores a value, value(V) returns it. `whimbrel chaos` asks both all the time.
 
 value(0).
 

@@ -1,7 +1,7 @@
-// Builds a tower of blocks. Its goals say what is to be true, not what to do: !on(a, b) means "see to it that a is on
-// b". Such a goal is reached when it is believed, and for no other reason.
+// Builder of a tower of blocks. Its goals are declarative: !on(a, b) names a fact that must become true, a on b, not
+// something to do. Such a goal is reached only when the agent believes the fact.
 
-// The blocks, as the agent sees them:     c
+// The blocks that the agent sees:         c
 //                                         a   b   e
 //                                         d   f   g
 on(d, table).  on(a, d).  on(c, a).
@@ -17,7 +17,7 @@ wanted([g, f, e, d, c, b, a]).
 stands(_, []).
 stands(Below, [X|Above]) :- on(X, Below) & stands(X, Above).
 
-// The lowest block that is not where it belongs, and where it belongs.
+// The lowest block that is not in its place, and its place.
 misplaced(Below, [X|_], X, Below)     :- not on(X, Below).
 misplaced(Below, [X|Above], Y, Place) :- on(X, Below) & misplaced(X, Above, Y, Place).
 
@@ -31,9 +31,9 @@ misplaced(Below, [X|Above], Y, Place) :- on(X, Below) & misplaced(X, Above, Y, P
       .stopMAS.
 
 // A declarative goal has two kinds of plans.
-// The first: the goal is believed already. Nothing to do, and the only way out.
+// The first: the goal is believed already. There is nothing to do, and this is the only way out.
 +!tower(Blocks) : stands(table, Blocks).
-// The others do something about it, and post the goal again, because what was done is no proof that it is reached.
+// The others act, and post the goal again, because an act does not prove that the goal is reached.
 +!tower(Blocks) : misplaced(table, Blocks, X, Place)
    <- !on(X, Place);
       !tower(Blocks).
@@ -44,7 +44,7 @@ misplaced(Below, [X|Above], Y, Place) :- on(X, Below) & misplaced(X, Above, Y, P
       !clear(Y);
       !move(X, Y);
       !on(X, Y).
-// If something went wrong, the world is not as the plan took it to be: choose again, from what is believed now.
+// After a failure, the world differs from the plan's assumptions: choose again, from the present beliefs.
 -!on(X, Y)
    <- .print("  that went wrong: ", X, " on ", Y, ", once more");
       !on(X, Y).
@@ -54,7 +54,7 @@ misplaced(Below, [X|Above], Y, Place) :- on(X, Below) & misplaced(X, Above, Y, P
    <- !on(Y, table);
       !clear(X).
 
-// The hand. It is slow, and what it holds for possible may have become impossible when it gets there.
+// The hand. It is slow: a move that was possible may be impossible when the hand arrives.
 +!move(X, Y)
    <- .wait(80);
       !put(X, Y).
@@ -69,7 +69,7 @@ misplaced(Below, [X|Above], Y, Place) :- on(X, Below) & misplaced(X, Above, Y, P
 
 moves(0).
 
-// Changes that others make to the blocks.
+// Changes of the blocks by other agents.
 @topple[atomic]
 +!topple[source(Who)]
    <- .print("  ", Who, " topples everything");

@@ -1,4 +1,4 @@
-// Watches the blocks move, and cannot always resist. It strikes while the hand is on its way.
+// Kitten: watches the blocks, and sometimes strikes while the hand is on its way.
 
 +moved(6)[source(Builder)]
    <- .wait(40);

@@ -1,4 +1,4 @@
-// Greets whoever says hello, and knows a few things (askOne).
+// Teacher: answers greetings and some questions (askOne).
 capital(france, paris).
 capital(japan, tokyo).
 capital(kenya, nairobi).

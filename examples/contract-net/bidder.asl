@@ -1,9 +1,9 @@
-// A contractor that bids for what it can do. Its prices come from the project file.
+// Contractor that bids for jobs that it can do. Its prices come from the project file.
 
 !register.
 +!register <- .df_register("contractor").
 
-// Each job it has won makes the next one 20 dearer: overtime.
+// Each won job makes the next one 20 dearer: overtime.
 bid(Job, Price) :- price(Job, P) & .count(won(_), N) & Price = P + 20 * N.
 
 +!kqml_received(Initiator, cfp, Job, _) : bid(Job, Price)

@@ -1,4 +1,4 @@
-// A contractor that has no time for anything, and is polite enough to say so.
+// Contractor without time: refuses every call.
 
 !register.
 +!register <- .df_register("contractor").

@@ -1,4 +1,4 @@
-// A contractor that hears the call and never answers. The initiator's deadline is there because of it.
+// Contractor that gets the call and never answers. It is the reason for the initiator's deadline.
 
 !register.
 +!register <- .df_register("contractor").

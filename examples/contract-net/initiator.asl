@@ -1,14 +1,14 @@
-// The initiator of the contract net: calls for proposals, waits for answers or for the deadline, awards the job.
+// Initiator of the contract net: calls for proposals, waits for answers or the deadline, and awards the job.
 
-// Time that bidders may take, in milliseconds.
+// Time for proposals, in milliseconds.
 deadline(800).
 
-// Everybody has answered when nobody called for this job is missing.
+// All have answered when no called agent is missing.
 all_answered(Job) :- called(Job, Agents) & not (.member(A, Agents) & not answered(A, Job)).
 answered(A, Job)  :- proposal(A, Job, _) | refusal(A, Job).
 
-// The directory tells about each contractor, present and to come: provider(Agent, Service). Nobody is missing when
-// each agent but me and the directory itself is one.
+// The directory reports each present and future contractor: provider(Agent, Service). All are here when every agent
+// but the initiator and the directory is one.
 everybody_is_here :- .my_name(Me) & .all_names(All) &
                      not (.member(A, All) & A \== Me & A \== df & not provider(A, "contractor")).
 
@@ -17,7 +17,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
 +!start
    <- .df_subscribe("contractor");
       .wait(everybody_is_here, 30000);
-      // One job after the other: who won the first may be too busy for the second.
+      // One job after the other: the winner of the first may be too busy for the second.
       !contract(paint(fence));
       !contract(mend(roof));
       !contract(build(bridge));
@@ -29,18 +29,18 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
    <- .print("It did not work out: ", Why);
       .stopMAS(0, 1).
 
-// The life of one contract.
+// Course of one contract.
 +!contract(Job) : deadline(Ms)
    <- .findall(A, provider(A, "contractor"), Found);
       .sort(Found, Agents);
       +called(Job, Agents);
       .print("Who will do ", Job, "? I ask ", Agents);
       .send(Agents, cfp, Job);
-      .wait(all_answered(Job), Ms, _);       // with a third argument, time running out is no failure
+      .wait(all_answered(Job), Ms, _);       // with a third argument, a timeout is no failure
       .findall(offer(Price, A), proposal(A, Job, Price), Offers);
       .findall(A, refusal(A, Job), Refused);
       .findall(A, .member(A, Agents) & not answered(A, Job), Silent);
-      -called(Job, Agents);                  // an offer that comes after this is too late
+      -called(Job, Agents);                  // later offers are too late
       !say("  offers  ", Offers);
       !say("  refused ", Refused);
       !say("  silent  ", Silent);
@@ -69,7 +69,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
    <- .sort(List, Sorted);
       .print(What, Sorted).
 
-// Replies of the others, by performative. An offer counts only while its call is open.
+// Replies, by performative. An offer counts only while its call is open.
 +!kqml_received(A, propose, offer(Job, Price), _) : called(Job, _)
    <- +proposal(A, Job, Price).
 +!kqml_received(A, propose, offer(Job, _), _)

@@ -1,4 +1,4 @@
-// Brings what it has a rate for, wherever that is.
+// Courier: delivers the kinds of parcels for which it has a rate.
 
 !register.
 +!register <- .df_register("courier").

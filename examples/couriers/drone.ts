@@ -1,4 +1,4 @@
-/** Courier in TypeScript: flies light parcels, and asks more for longer ways. Usage: drone.js tcp://HOST:PORT */
+/** Courier in TypeScript: flies light parcels, and charges by distance. Usage: drone.js tcp://HOST:PORT */
 import { atom, connect, isTerm, onContractNet, Refusal, term, textOf, type Value } from "whimbrel/node";
 
 /** Kilometres from the shop. */

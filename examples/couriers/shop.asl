@@ -1,4 +1,4 @@
-// Gives each parcel to the courier that brings it for the least money, and waits until it is there.
+// Shop: gives each parcel to the cheapest courier, and waits for its delivery.
 
 !open.
 

@@ -1,8 +1,8 @@
-// The environment: an ordinary agent. Actions of the others arrive as requests, are done or fail, and change what the
-// others see.
+// Environment: an ordinary agent. Actions of the others arrive as requests, are done or fail, and change the
+// others' percepts.
 
-at(base).               // where the robot is
-hand(empty).            // what it carries
+at(base).               // the robot's place
+hand(empty).            // the robot's load
 fridge(closed).
 stock(2).               // bottles in the fridge
 glass(0).               // sips of lemonade in the owner's glass
@@ -17,7 +17,7 @@ sees(owner, glass(lemonade))     :- glass(N) & N > 0.
 !begin.
 +!begin <- !show.
 
-// Each action is a request. The answer ends it: inform when it is done, failure when it is not.
+// Each action is a request. The answer ends it: inform if it is done, failure if it is not.
 +!kqml_received(Agent, request, Action, Id)
    <- !do(Agent, Action);
       !show;
@@ -25,7 +25,7 @@ sees(owner, glass(lemonade))     :- glass(N) & N > 0.
 -!kqml_received(Agent, request, Action, Id)
    <- .send(Agent, failure, impossible(Action), Id).
 
-// Effects of the actions. An action that no plan here allows is impossible.
+// Effects of the actions. An action without an applicable plan is impossible.
 +!do(robot, go(Place))
    <- .wait(30);
       -+at(Place).
@@ -44,7 +44,7 @@ sees(owner, glass(lemonade))     :- glass(N) & N > 0.
 +!do(supermarket, deliver(lemonade, N)) : stock(S)
    <- -+stock(S + N).
 
-// Everybody gets the whole of what it sees now. What is new becomes +belief, what is gone -belief.
+// Each agent gets all its present percepts. New ones become +belief, removed ones -belief.
 +!show
    <- for ( .member(Agent, [robot, owner]) ) {
          .findall(P, sees(Agent, P), Percepts);

@@ -1,4 +1,4 @@
-// Likes lemonade, and has other things to think about than where it comes from.
+// Owner: wants lemonade, and leaves it to the robot to get it.
 
 +glass(empty)
    <- .print("I would like some lemonade.");

@@ -1,4 +1,4 @@
-// Serves the owner: fetches, orders what is missing, and minds the owner's health.
+// Robot: fetches drinks, orders missing ones, and limits the owner's drinks.
 
 limit(lemonade, 4).     // glasses a day
 served(lemonade, 0).
@@ -9,8 +9,8 @@ enough(Drink) :- limit(Drink, Max) & served(Drink, N) & N >= Max.
    <- .concat("No more than ", Max, " glasses of ", Drink, " a day. It is for your own good!", Text);
       .send(owner, tell, message(Text)).
 
-// A drink is counted before it is poured: the owner may have drunk it, and asked for more, before the robot hears that the
-// glass is full.
+// A drink is counted before it is poured: the owner may have drunk it, and asked for more, before the robot learns
+// that the glass is full.
 +!has(owner, Drink)[source(owner)] : served(Drink, N)
    <- !fetch(Drink);
       !at(owner);
@@ -24,7 +24,7 @@ enough(Drink) :- limit(Drink, Max) & served(Drink, N) & N >= Max.
       take(Drink);
       close(fridge).
 
-// The action take failed. The fridge is open, so the robot sees why.
+// The action take failed. The fridge is open, so the robot sees the reason.
 -!fetch(Drink)[error(action_failed)] : stock(Drink, 0)
    <- .print("there is no ", Drink, " left, I order some");
       close(fridge);

@@ -1,4 +1,4 @@
-// Delivers what is ordered. A delivery is an action on the house, too.
+// Supermarket: delivers orders. A delivery is an action on the house, too.
 
 +!order(Product, N)[source(Customer)]
    <- .print("order from ", Customer, ": ", N, " x ", Product);

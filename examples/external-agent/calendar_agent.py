@@ -1,4 +1,4 @@
-"""Knows on which day of the week a date falls.
+"""Agent that answers with the day of the week of a date.
 
 Usage: calendar_agent.py HOST:PORT [AUTHORITY.pem], the token in WHIMBREL_AGENT_TOKEN."""
 import datetime, os, sys

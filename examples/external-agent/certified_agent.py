@@ -1,4 +1,4 @@
-"""Makes a key of its own, which never leaves this machine, and has its node certify it.
+"""Agent with a key of its own, which never leaves this machine, and which its node certifies.
 
 Usage: certified_agent.py HOST:PORT AUTHORITY.pem FOLDER, the token in WHIMBREL_AGENT_TOKEN; needs the program openssl."""
 import os, subprocess, sys

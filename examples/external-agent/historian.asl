@@ -1,4 +1,4 @@
-// Wants to know on which day of the week something happened, and asks whoever keeps a calendar.
+// Historian: asks a calendar agent for the day of the week of an event.
 
 !ask.
 

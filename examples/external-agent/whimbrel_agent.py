@@ -1,7 +1,7 @@
 """An agent of a Whimbrel platform in plain Python: the session protocol (docs/design/session-protocol.md) in JSON."""
 import collections, json, socket, ssl, sys, time
 
-# After these there is nothing to go on with; after any other `error` the client connects again.
+# After these errors the session cannot be resumed; after any other `error` the client connects again.
 OVER = ("unauthorised", "session-gone", "lease-over", "stopping", "version", "busy", "taken-over", "protocol")
 
 
@@ -53,7 +53,7 @@ class Agent:
             self.unacknowledged = [kept for kept in self.unacknowledged if kept["number"] > frame["received"]]
             self.credit = frame["credit"]
             self.flush()
-        # A frame that this program already has came again over another connection: skip it.
+        # A frame that was received before came again over another connection: skip it.
         return frame if frame.get("number", self.taken + 1) > self.taken else self.next_frame()
 
     def read(self):  # The next frame; a refusal is an exception.

@@ -1,4 +1,4 @@
-// Wants light to read, and plays with the lamp until it breaks.
+// Reader: switches the lamp on and off until it breaks.
 !read.
 
 +!read : light

@@ -1,4 +1,4 @@
-// Hands out documents to whoever asks, so many at a time: what a file server does.
+// Librarian: sends documents on request, in pages, as a file server does.
 
 !open.
 

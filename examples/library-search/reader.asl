@@ -1,4 +1,4 @@
-// Looks for the same twice: by sending the searcher to the libraries, and by having all their documents sent to it.
+// Reader: does each search twice, by sending the searcher to the libraries, and by having all documents sent to it.
 
 looks_for("grafting apple trees in winter").
 looks_for("repairing sluice gates in a storm").
@@ -20,7 +20,7 @@ looks_for("tuning church organs before a feast").
     .stopMAS.
 -!read[error_msg(Why)] <- .print("That failed: ", Why); .stopMAS.
 
-// Asks the searcher, and says how long it took.
+// Asks the searcher, and measures the time.
 +!ask(Request, Hits, Documents, Took) <-
     Began = system.time;
     .send(searcher, request, Request);
@@ -28,7 +28,7 @@ looks_for("tuning church organs before a feast").
     .abolish(found(_, _));
     Took = system.time - Began.
 
-// Both ways find the same.
+// Both ways must find the same documents.
 +!compare(Hits, Same) <-
     .findall(Name, .member(hit(_, Name, _, _), Hits), Names);
     .findall(Name, .member(hit(_, Name, _, _), Same), Names).

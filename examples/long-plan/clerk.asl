@@ -1,4 +1,4 @@
-// Counts every stage, so that one that were lost or done twice would show.
+// Clerk: counts the stages, so that a lost or repeated one is noticed.
 
 count(0).
 

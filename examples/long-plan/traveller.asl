@@ -1,4 +1,4 @@
-// A plan that takes longer than the machine may live. Whatever step it is cut short in, it goes on there.
+// Traveller: a plan that may outlive its process. It continues at the step at which it was interrupted.
 
 !travel.
 
@@ -21,6 +21,6 @@
 
 +!stage(S) <- .print(S); .send(clerk, tell, passed(S)); .wait(400).
 
-// The pass is closed: the goal fails, and the plan for that takes the tunnel.
+// The pass is closed: the goal fails, and its failure plan takes the tunnel.
 +!cross(mountain) <- .wait(400); .fail(snow).
 -!cross(mountain) <- !stage(tunnel).

@@ -1,4 +1,4 @@
-// Keeps the takings. Its doors are for sellers: the policy says so, not the bank.
+// Bank: stores the sellers' money. The policy, not the bank, admits only sellers.
 
 +takings(Coins, Thing, Customer)[source(Seller)]
    <- .print(Coins, " coins from ", Seller);

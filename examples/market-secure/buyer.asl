@@ -1,4 +1,4 @@
-// Finds out who sells what it wants, wherever that may be, and buys it.
+// Buyer: searches for a seller of its goods on any node, and buys them.
 
 !shop.
 

@@ -1,4 +1,4 @@
-// Closes the market when both customers have bought, and the intruder has tried what it could.
+// Clock: closes the market when both customers have bought, and the intruder has made its attempts.
 
 !wait.
 

@@ -1,4 +1,4 @@
-// Wants the bank's coins: by asking, by force, and by pulling the plug.
+// Intruder: tries to get the bank's coins by asking, by killing agents, and by stopping the platform.
 
 !rob.
 
@@ -10,7 +10,7 @@
       .send(clock, tell, gone(mallory));
       .stopMAS.
 
-// Undelivered messages: the platform says so, and why.
+// Undelivered messages: the platform returns them with the reason.
 +!kqml_received(ams, failure, [_, undelivered(Whom, Why)], _)
    <- .print("my message to the ", Whom, " was not delivered: ", Why);
       +refused(Whom, Why).

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A market on one node, its customers on another, and two intruders. Needs nothing but the binary.
+# A market on one node, its customers on another, and two intruders. Needs only the binary.
 #
 #   examples/market-secure/market.sh                    with `whimbrel` from the PATH
 #   WHIMBREL=target/release/whimbrel examples/market-secure/market.sh
@@ -14,7 +14,7 @@ work=$(mktemp -d)
 market=
 customers=
 end() {
-  # Only what this script started.
+  # Ends only processes that this script started.
   for process in $customers $market; do kill "$process" 2>/dev/null || true; done
   rm -rf "$work"
 }
@@ -25,15 +25,15 @@ export WHIMBREL_CA_PASSPHRASE WHIMBREL_TOKEN
 WHIMBREL_CA_PASSPHRASE=$(secret)
 WHIMBREL_TOKEN=$(secret)
 
-# The platform's authority, and the nodes that it knows. In real life each node enrols: `whimbrel enrol`.
+# The platform's authority, and its nodes. In production each node enrols: `whimbrel enrol`.
 "$whimbrel" ca init "$work/authority" >/dev/null
 for node in n1 n2 n3; do
   "$whimbrel" ca issue "$work/authority" "$node" --out "$work/$node" >/dev/null
 done
-# Somebody else has an authority, too, and it says that they are n2.
+# Another authority certifies a forger as n2.
 "$whimbrel" ca init "$work/forger" >/dev/null
 "$whimbrel" ca issue "$work/forger" n2 --out "$work/forged" >/dev/null
-# The forger trusts us; we do not trust the forger.
+# The forger trusts the market's authority; the market does not trust the forger's.
 cp "$work/n2/authority.pem" "$work/n2/revoked.pem" "$work/forged/"
 
 echo "# The market opens: node n1, at level authenticated"

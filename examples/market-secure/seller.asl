@@ -1,4 +1,4 @@
-// Sells one thing at one price, and brings what it takes to the bank.
+// Seller: sells one thing at one price, and brings the money to the bank.
 
 !open.
 

@@ -1,4 +1,4 @@
-// Knows what the scout said last, and tells it to whoever looks: pages come and go, and so does the scout.
+// Logbook: stores the scout's last report for the pages, because pages and the scout come and go.
 
 diary([]).
 
@@ -6,7 +6,7 @@ diary([]).
 
 +!open <- .print("nobody has come by yet: open the page").
 
-// The scout says how far it is, whenever something changes.
+// The scout reports every change.
 +!note([visit(Place, Arrived, Steps, Found) | Before])
    <- !remember(Place);
       -+diary([visit(Place, Arrived, Steps, Found) | Before]);
@@ -19,5 +19,5 @@ diary([]).
    <- .print("the scout does not get to ", Place, ": ", Why);
       .publish(roaming, tell, stayed(Place, Error, Why)).
 
-// A page has come: it wants to know all.
+// A new page gets the whole diary.
 +!tell : diary(Diary) & .nodes(Nodes) <- .publish(roaming, tell, news(Nodes, Diary)).

@@ -1,4 +1,4 @@
-// Knows how warm it is, on the whole.
+// Climate: prints the range of all temperatures, and the average of the kitchen.
 
 all_are_in :- .count(reading(_, _), 11).
 

@@ -1,4 +1,4 @@
-// Listens to the same readings as `climate`, for another reason: each that is too high is a job for one operator.
+// Guard: subscribes to the same readings as `climate`. Each that is too high is a job for one operator.
 
 all_were_checked :- .count(checked(_, _, _), 3).
 

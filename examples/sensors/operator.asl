@@ -1,4 +1,4 @@
-// One of three who take turns.
+// Operator: one of three that take turns.
 
 !start.
 

@@ -1,4 +1,4 @@
-// Measures when it is told to, and publishes what it measures. Who listens is not its concern.
+// Sensor: measures on request, and publishes its readings without knowing the subscribers.
 
 !start.
 

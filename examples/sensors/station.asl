@@ -1,4 +1,4 @@
-// Opens and closes the day. It knows how many agents there are, but not which of them listens to what.
+// Station: begins and ends the day. It knows the number of agents, but not their subscriptions.
 
 everybody_is_ready :- .count(ready(_), 10).
 all_have_reported  :- .count(done(_), 3).
@@ -9,7 +9,7 @@ all_are_home       :- .count(home(_), 3).
 +!open
    <- .wait(everybody_is_ready, 10000);
       .print("Everybody is ready.");
-      // On one node, and on two, that is known for sure. Each of three hears from each other by itself: give them a moment.
+      // On one node, and on two, all subscriptions are known now. With three nodes, the news take separate ways: wait.
       .wait(200);
       .publish(control, tell, go);
       .wait(all_have_reported, 10000);

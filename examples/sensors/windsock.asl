@@ -1,4 +1,4 @@
-// Hears of the wind only. What one agent publishes arrives in order.
+// Windsock: subscribes to the wind only. The publications of one agent arrive in order.
 
 !start.
 

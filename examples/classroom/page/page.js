@@ -36,7 +36,7 @@ const element = (tag, className, ...content) => {
 
 let programs = [];
 let program;
-/** Texts by the names of files: as they are, and as they came. */
+/** Texts of files by name: the edited ones, and the loaded ones. */
 let files = {};
 let original = {};
 let open = "";
@@ -401,7 +401,7 @@ part("attach").onclick = () => {
   part("refusal").textContent = "";
   part("dialog").showModal();
 };
-/** Takes back the attempt of a user who does not wait until the society is attached. */
+/** Cancels the attempt of a user who does not wait until the society is attached. */
 function takeBack() {
   if (isJoining) void order("detach");
   joins++;

@@ -15,7 +15,7 @@ let isPaused = false;
 let stepping;
 /** Platform that the society is part of, and the function that leaves it. */
 let joined;
-/** Attempt to join a platform, and the number of attempts: one that is not the last was taken back. */
+/** Attempt to join a platform, and the number of attempts: all but the last were cancelled. */
 let joining;
 let joins = 0;
 
@@ -114,7 +114,7 @@ function attach(where) {
   return joining;
 }
 
-/** Leaves the platform, or takes back an attempt to join one. */
+/** Leaves the platform, or cancels an attempt to join one. */
 async function detach() {
   joins++;
   await joining?.catch(() => undefined);

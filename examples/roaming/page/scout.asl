@@ -1,4 +1,4 @@
-// Walks, a step a second, wherever it is, and keeps a diary. It knows nothing of tabs, sessions or sockets: it goes where it is called, and what it knows goes along.
+// Scout: walks, a step a second, moves where it is called, and keeps a diary. Tabs and sessions do not occur here.
 
 diary([]).
 
@@ -10,7 +10,7 @@ diary([]).
       .wait(1000);
       !walk.
 
-// Where am I? Whoever goes on at a node because its tab was closed is not told so: it sees it.
+// Looks around: an agent that continues at a node because its tab was closed is not told so.
 @look[atomic]
 +!look_around : .node(Here) & diary([visit(Here, _, _, _) | _]).
 @arrive[atomic]
@@ -28,7 +28,7 @@ diary([]).
 
 +!report : diary(Diary) <- .send(logbook, achieve, note(Diary)).
 
-// Each place has somebody who says what it is: that is what it collects.
+// Each place has an agent with facts about it, which the scout collects.
 +!collect(Here)
    <- .concat("desk_", Here, Desk);
       .send(Desk, askOne, postcard(_), postcard(Text), 5000);
@@ -39,13 +39,13 @@ diary([]).
 +!keep(Here, Text) : diary([visit(Here, Arrived, Steps, _) | Before])
    <- -+diary([visit(Here, Arrived, Steps, Text) | Before]);
       !report.
-// It left meanwhile: what it heard it notes where it belongs.
+// It moved meanwhile: the fact is noted for its place.
 @keep_late[atomic]
 +!keep(Here, Text) : diary([Now, visit(Here, Arrived, Steps, _) | Before])
    <- -+diary([Now, visit(Here, Arrived, Steps, Text) | Before]).
 +!keep(_, _).
 
-// Somebody calls it. The step behind .move_to is done there, in this very plan.
+// The scout is called. The step after .move_to is done at the new place, in the same plan.
 +!go(Place)
    <- .move_to(Place);
       !look_around;

@@ -1,4 +1,4 @@
-// Goes along up to its limit.
+// Bidder: accepts prices up to its limit.
 +!kqml_received(Seller, cfp, price(What, Price), _) : limit(Most) & Price <= Most
    <- .send(Seller, propose, bid(Price, yes)).
 +!kqml_received(Seller, cfp, price(What, Price), _)

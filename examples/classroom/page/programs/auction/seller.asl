@@ -1,4 +1,4 @@
-// Sells a clock: the price goes up until one bidder is left.
+// Seller of a clock: the price rises until one bidder is left.
 bidders([ada, bruno, chloe]).
 
 !sell(clock, 100).

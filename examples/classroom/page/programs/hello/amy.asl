@@ -7,5 +7,5 @@
       .wait(answered(Who));
       .print(Who, " is there").
 
-// What Bob says becomes a belief of Amy's, with him as its source.
+// Bob's message becomes a belief of Amy, with Bob as its source.
 +fine[source(Who)] <- +answered(Who).

@@ -1,4 +1,4 @@
-// A message that tells something is a belief, and a new belief is an event.
+// A tell message becomes a belief, and a new belief is an event.
 +hello[source(Who)]
    <- .print(Who, " says hello");
       .wait(500);

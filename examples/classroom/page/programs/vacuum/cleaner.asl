@@ -1,5 +1,5 @@
-// Goes from room to room. What it sees of the house are beliefs whose source is
-// percept: they come and go by themselves.
+// Cleaner: moves from room to room. Its percepts of the house are beliefs with
+// the source percept: they come and go by themselves.
 next(hall, kitchen).
 next(kitchen, bedroom).
 
@@ -16,7 +16,7 @@ next(kitchen, bedroom).
 +!clean : at(Room)
    <- .print("the ", Room, " is clean, and so is the rest").
 
-// It saw nothing yet.
+// It has no percepts yet.
 +!clean
    <- .wait(at(_));
       !clean.

@@ -1,5 +1,5 @@
-// The environment is an agent, too: actions of the cleaner arrive as requests, are
-// done, and change what the cleaner sees.
+// The environment is an agent, too: the cleaner's actions arrive as requests, are
+// done, and change the cleaner's percepts.
 at(hall).
 dirty(hall).
 dirty(kitchen).
@@ -10,7 +10,7 @@ sees(dirty(Room)) :- at(Room) & dirty(Room).
 !begin.
 +!begin <- !show.
 
-// The answer ends an action: inform when it is done, failure when it cannot be.
+// The answer ends an action: inform if it is done, failure if it is impossible.
 +!kqml_received(Agent, request, Action, Id)
    <- !do(Action);
       !show;
@@ -21,7 +21,7 @@ sees(dirty(Room)) :- at(Room) & dirty(Room).
 +!do(go(Room)) <- .wait(400); -+at(Room).
 +!do(suck) : at(Room) & dirty(Room) <- .wait(600); -dirty(Room).
 
-// The cleaner gets the whole of what it sees now.
+// The cleaner gets all its present percepts.
 +!show
    <- .findall(P, sees(P), Percepts);
       .send(cleaner, percept, Percepts).
