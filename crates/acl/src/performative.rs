@@ -1,4 +1,4 @@
-//! The communicative acts (FIPA00037), and an open door for others, KQML's among them.
+//! The communicative acts (FIPA00037), and others by name, among them KQML's.
 
 use std::fmt;
 

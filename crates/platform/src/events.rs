@@ -42,13 +42,13 @@ pub trait Observer: Send + Sync {
     fn observe(&self, at: Time, event: Event<'_>);
 
     /// Returns true if the observer has seen enough messages for now. It is asked before each of the short rounds in
-    /// which agents have their turns, on the thread that gives them. While all observers have enough, messages are sent
-    /// without telling them. Other events are told all the same.
+    /// which agents have their turns, on the thread that gives them. While all observers have enough, messages are not
+    /// reported to them. Other events always are.
     fn is_sated(&self, _now: Time) -> bool {
         false
     }
 
-    /// Takes in the number of messages that were sent on this thread without telling, because all observers had enough.
+    /// Takes in the number of messages that were sent on this thread unreported, because all observers had enough.
     fn pass_over(&self, _sent: u64) {}
 }
 

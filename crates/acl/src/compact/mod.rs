@@ -64,8 +64,8 @@ use crate::{AclMessage, Value};
 /// The version of the format that this writes, and the only one it reads.
 pub const VERSION: u8 = 1;
 
-/// The first byte of a document that holds a value, in version 1, unless that begins with a tag of a list or an object
-/// that is as telling: no text in UTF-8 begins with any of them.
+/// The first byte of a document that holds a value, in version 1. A value that begins with a tag of a list or an object
+/// needs none: no text in UTF-8 begins with such a tag.
 pub const VALUE_MARK: u8 = 0xB6;
 
 /// The first byte of a document that holds a message, in version 1.

@@ -145,7 +145,7 @@ impl Stage {
     }
 }
 
-/// A message with this number from another node's agent, behind that one, in a telling.
+/// A message with this number from another node's agent, behind the one with the number `after`, in a replay round.
 fn numbered(number: u64, after: u64, telling: u64) -> Envelope {
     let to = Aid::local("receiver");
     let content = Value::term("heard", [Value::Int(number as i64)]);

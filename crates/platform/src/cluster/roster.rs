@@ -27,9 +27,9 @@ pub struct Roster {
     seen: BTreeMap<Nonce, Seen>,
     /// Outage of the store: it cannot be reached.
     away: bool,
-    /// Nodes told of since the watch began to tell all keys; the others are gone once that is complete.
+    /// Nodes reported since the watch began to report all keys; the others are gone once that is complete.
     telling: Option<BTreeSet<Nonce>>,
-    /// Completion of the first telling, in which the watch tells all keys.
+    /// Completion of the first report, in which the watch reports all keys.
     complete: bool,
     /// Time when the observer last looked.
     looked: Option<Time>,

@@ -3,8 +3,8 @@
 //!
 //! A step takes this way. The agent has its turn; what it sends and prints is withheld in its slot ([`Unwritten`]).
 //! At the end of the round its shard captures all agents that had turns ([`crate::shard`], `steps`): their states,
-//! the messages they handled and the effects withheld. It hands that batch to the [`scribe`], a thread that writes
-//! the journal. Meanwhile the agents continue, and their new steps go into the next batch. When the batch is
+//! the messages they handled and the effects withheld. It hands that batch to the [`journal_writer`], a thread that
+//! writes the journal. Meanwhile the agents continue, and their new steps go into the next batch. When the batch is
 //! acknowledged, the shard gets it back, and sends and prints what was withheld. So only messages wait for the disk,
 //! not agents, and the busier the agents are, the more steps one write contains.
 

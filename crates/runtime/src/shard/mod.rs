@@ -84,7 +84,7 @@ pub(crate) struct Shard {
     pace: ShardPace,
     /// Receivers of messages to topics and groups.
     audiences: Audiences,
-    /// Parcels for other shards in this round, by shard.
+    /// Commands for other shards in this round, by shard.
     outgoing: Vec<Vec<ShardCommand>>,
     /// Messages for other nodes, by node.
     linked: Vec<Departing>,

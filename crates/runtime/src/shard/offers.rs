@@ -12,8 +12,8 @@ use super::slot::{Slot, SlotStatus};
 use crate::mobility::HopJob;
 
 impl Shard {
-    /// Asks a client to release an agent that a caller wants elsewhere. Returns the errand if no client has the
-    /// agent's code.
+    /// Asks a client to release an agent that a caller wants elsewhere. Returns the job if no client has the agent's
+    /// code.
     pub(super) fn ask_client(&mut self, index: u32, mut errand: Box<HopJob>) -> Option<Box<HopJob>> {
         let HopRequest { to, mode } = errand.request;
         let is_home = mode == HopMode::Recall && to == self.node.called() && !self.is_lodged(index);
@@ -36,7 +36,7 @@ impl Shard {
         self.node.with_ams(|ams| ams.ties(aid).home) != sym::EMPTY
     }
 
-    /// Offers an agent to a client of this node, if the client is its destination. Returns the errand otherwise.
+    /// Offers an agent to a client of this node, if the client is its destination. Returns the job otherwise.
     pub(super) fn invite(&mut self, index: u32, mut errand: Box<HopJob>) -> Option<Box<HopJob>> {
         let to = errand.request.to;
         let is_node = self.node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
