@@ -69,6 +69,15 @@ fmt-check: | rust ## Formatting
 tidy: | rust ## The project's own rules: crate arrows, purity, long functions, names, links, and figures that only fall
 	@$(CARGO) xtask tidy
 
+.PHONY: prose
+prose: $(WHIMBREL) xtask/prose/node_modules/.package-lock.json ## Words of the README, the guides and `--help`; no part of `make test`
+	@node xtask/prose/help.mjs '$(WHIMBREL)' .cache/prose
+	@cd xtask/prose && node_modules/.bin/textlint --config .textlintrc.js ../../README.md ../../docs/guide/*.md ../../.cache/prose/*.md
+
+xtask/prose/node_modules/.package-lock.json: xtask/prose/package.json xtask/prose/package-lock.json | node
+	@cd xtask/prose && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 .PHONY: clippy
 clippy: | rust ## Lints, none allowed; of a node without WebAssembly and NATS, too
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
