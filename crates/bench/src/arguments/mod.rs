@@ -258,7 +258,7 @@ pub enum Framed {
 #[derive(Debug, Args)]
 pub struct State {
     /// Store of the states: embedded, memory (excludes the cost of the disk), or a cluster engine at
-    /// nats://HOST:PORT/NAME, where a store of that name is created and removed.
+    /// nats://HOST:PORT/NAME. There, a store of that name is created and removed.
     #[arg(long, value_name = "STORE", default_value = "embedded")]
     pub store: StoreKind,
     /// Number of agents, each with one operation at a time.

@@ -9,9 +9,9 @@ use super::TargetArguments;
 
 /// Advise whether an agent should move to a node's documents, or have them sent.
 ///
-/// The command measures a running society: the round trip and bandwidth of the link, the speed and load of both nodes,
-/// the size of the agent's state, and whether the node has the agent's code. Without NODE, --mbit and --rtt describe
-/// the link. Everything else is assumed; --explain shows the assumptions.
+/// The command measures a running society: the round trip and bandwidth of the link, and the speed and load of both
+/// nodes. It reads the size of the agent's state, and looks for the agent's code on the node. Without NODE, --mbit and
+/// --rtt describe the link. Everything else is assumed; --explain shows the assumptions.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel advise n2 --documents 60 --bytes 4096 --pass 5

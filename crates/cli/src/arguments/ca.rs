@@ -114,8 +114,8 @@ pub enum CaAction {
         #[arg(long, value_name = "FILE")]
         audit: Option<PathBuf>,
     },
-    /// Replace the authority's key in three steps, while nodes run: begin (nodes learn to trust the new key), --switch
-    /// (the new key signs), --finish (the old key is deleted).
+    /// Replace the authority's key in three steps, while nodes run. At first, nodes learn to trust the new key. With
+    /// --switch, the new key signs. With --finish, the old key is deleted.
     Rotate {
         /// Folder of the authority.
         folder: PathBuf,

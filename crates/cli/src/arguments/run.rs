@@ -55,8 +55,8 @@ pub struct RunArguments {
     /// End the society after this time, for example 10s, 500ms, 2m.
     #[arg(long = "for", value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub time: Option<Duration>,
-    /// Store the society in the folder `.whimbrel` beside its file. However this process ends (Ctrl-C, kill -9, a power
-    /// cut), the next run continues with every belief, intention and message.
+    /// Store the society in the folder `.whimbrel` beside its file. After any end of this process (Ctrl-C, kill -9, a
+    /// power cut), the next run continues with every belief, intention and message.
     #[arg(long, conflicts_with = "nodes", help_heading = KEEPING)]
     pub durable: bool,
     /// Store the society in this folder, or in NATS JetStream, for example nats://127.0.0.1:4222/garden. Several
@@ -97,7 +97,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
     /// Open the console in a browser. The society begins when the page is loaded. After the society's end, the console
-    /// stays while somebody has it open. `$BROWSER` chooses the browser.
+    /// stays while a browser has it open. `$BROWSER` chooses the browser.
     #[arg(long, conflicts_with_all = ["nodes", "quiet"], help_heading = LOOKING)]
     pub open: bool,
     /// Print every message, and the start and end of agents, to standard error.

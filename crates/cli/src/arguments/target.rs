@@ -11,7 +11,7 @@ pub struct TargetArguments {
     /// Name of one node of the platform.
     #[arg(long, value_name = "NAME", help_heading = "Platform")]
     pub node: Option<String>,
-    /// Process id of the node.
+    /// Process number of the node.
     #[arg(long, value_name = "PID", help_heading = "Platform")]
     pub pid: Option<u32>,
 }
