@@ -9,6 +9,8 @@ CARGO ?= cargo
 PYTHON ?= python3
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 WHIMBREL := $(TARGET)/release/whimbrel
+# Tests use the program that is built beside theirs, so that nothing is compiled twice.
+TESTED := $(TARGET)/debug/whimbrel
 NATS_VERSION := 2.15.1
 NATS_SERVER := .cache/nats/bin/nats-server
 GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust worker-rust traveller-rust nomad-rust scout-rust \
@@ -52,6 +54,11 @@ CONSOLE := $(if $(shell command -v npm 2>/dev/null),console/dist/sdk/whimbrel.js
 .PHONY: $(WHIMBREL)
 $(WHIMBREL): | rust $(CONSOLE)
 	@$(CARGO) build --release --locked --package whimbrel-cli
+
+# The program, the examples in Rust, and all programs of tests: one build, with one choice of features.
+.PHONY: $(TESTED)
+$(TESTED): | rust $(CONSOLE)
+	@$(CARGO) test --quiet --locked --workspace --no-run
 
 ##@ Tests, the cheapest failure first
 
@@ -109,23 +116,22 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: sdk-test
-sdk-test: sdk agentspeak-wasm guests $(WHIMBREL) | chromium nats ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak and WebAssembly agents in Node and a browser, size, its example
+sdk-test: sdk agentspeak-wasm guests $(TESTED) | chromium nats ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak and WebAssembly agents in Node and a browser, size, its example
 	@mkdir -p sdk/typescript/.build
-	@$(CARGO) run --quiet --locked --package whimbrel-device --example mind conformance/snapshots/layout-4/prog.asl > sdk/typescript/.build/mind.bin
-	@$(CARGO) build --quiet --locked --package whimbrel-wasm --example guest
-	@cd sdk/typescript && WHIMBREL_GUEST_HOST='$(abspath $(TARGET)/debug/examples/guest)' WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
+	@$(TARGET)/debug/examples/mind conformance/snapshots/layout-4/prog.asl > sdk/typescript/.build/mind.bin
+	@cd sdk/typescript && WHIMBREL_GUEST_HOST='$(abspath $(TARGET)/debug/examples/guest)' WHIMBREL='$(abspath $(TESTED))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: console-test
-console-test: console classroom roaming $(WHIMBREL) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs, the classroom, a scout that roams
-	@cd console && WHIMBREL='$(abspath $(WHIMBREL))' WHIMBREL_REQUIRED=1 npm test --silent
+console-test: console classroom roaming $(TESTED) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs, the classroom, a scout that roams
+	@cd console && WHIMBREL='$(abspath $(TESTED))' WHIMBREL_REQUIRED=1 npm test --silent
 
 .PHONY: harness
 harness: | python ## The runner of benchmarks beside peers, without any peer
 	@$(PYTHON) bench/peers/test_harness.py --quiet
 
 .PHONY: conformance
-conformance: $(WHIMBREL) | python ## AgentSpeak programs against what real Jason printed
-	@WHIMBREL_HTTP=off $(PYTHON) conformance/run.py --cmd '$(WHIMBREL) run {file}' --jobs $(JOBS) conformance/agentspeak
+conformance: $(TESTED) | python ## AgentSpeak programs against what real Jason printed
+	@WHIMBREL_HTTP=off $(PYTHON) conformance/run.py --cmd '$(TESTED) run {file}' --jobs $(JOBS) conformance/agentspeak
 
 .PHONY: fmt
 fmt: | rust ## Format all sources
@@ -159,31 +165,32 @@ bench-peers: $(WHIMBREL) | python ## All beside Erlang, Jason, NATS, Zenoh, JADE
 ##@ WebAssembly agents
 
 .PHONY: guests
-guests: $(GUESTS) ## Build the examples in Rust, AssemblyScript and C
+guests: | $(TESTED) wasm-tools ## Build the examples in Rust, AssemblyScript and C
+	@$(MAKE) --jobs=$(JOBS) $(GUESTS)
 
-guest/examples/%-rust.wasm: guest/examples/rust/%/src/lib.rs $(wildcard guest/rust/src/*.rs) | $(WHIMBREL) wasm-tools
-	@$(WHIMBREL) agent build guest/examples/rust/$* -o $@
+guest/examples/%-rust.wasm: guest/examples/rust/%/src/lib.rs $(wildcard guest/rust/src/*.rs) | $(TESTED) wasm-tools
+	@$(TESTED) agent build guest/examples/rust/$* -o $@
 
-guest/examples/%-assemblyscript.wasm: guest/examples/assemblyscript/%.ts guest/assemblyscript/whimbrel.ts | $(WHIMBREL) wasm-tools
-	@$(WHIMBREL) agent build $< -o $@
+guest/examples/%-assemblyscript.wasm: guest/examples/assemblyscript/%.ts guest/assemblyscript/whimbrel.ts | $(TESTED) wasm-tools
+	@$(TESTED) agent build $< -o $@
 
-guest/examples/%-c.wasm: guest/examples/c/%.c guest/c/whimbrel.h | $(WHIMBREL) wasm-tools
-	@$(WHIMBREL) agent build $< -o $@
+guest/examples/%-c.wasm: guest/examples/c/%.c guest/c/whimbrel.h | $(TESTED) wasm-tools
+	@$(TESTED) agent build $< -o $@
 
 examples/library-search/searcher.wasm: $(wildcard examples/library-search/searcher/src/*.rs guest/rust/src/*.rs) \
-        | $(WHIMBREL) wasm-tools
-	@$(WHIMBREL) agent build examples/library-search/searcher -o $@
+        | $(TESTED) wasm-tools
+	@$(TESTED) agent build examples/library-search/searcher -o $@
 
 # Texts for the searcher to search.
 examples/library-search/collections/written: examples/library-search/write_books.py | python
 	@$(PYTHON) $<
 	@touch $@
 
-guest/test/%-assemblyscript.wasm: guest/test/%.ts guest/assemblyscript/whimbrel.ts | $(WHIMBREL) wasm-tools
-	@$(WHIMBREL) agent build $< -o $@
+guest/test/%-assemblyscript.wasm: guest/test/%.ts guest/assemblyscript/whimbrel.ts | $(TESTED) wasm-tools
+	@$(TESTED) agent build $< -o $@
 
-guest/test/%-c.wasm: guest/test/%.c guest/c/whimbrel.h | $(WHIMBREL) wasm-tools
-	@$(WHIMBREL) agent build $< -o $@
+guest/test/%-c.wasm: guest/test/%.c guest/c/whimbrel.h | $(TESTED) wasm-tools
+	@$(TESTED) agent build $< -o $@
 
 ##@ The TypeScript SDK
 

@@ -1,8 +1,9 @@
 //! Properties of WebAssembly agents, for any module, state and calls: no fault of a guest is noticed outside it. The
 //! fuzz targets look for violations; tests of `wasm` replay those that were found.
 
-use std::sync::{Arc, OnceLock};
+use serde_json::json;
 
+use std::sync::{Arc, OnceLock};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::durable::State;
 use whimbrel_platform::policy::Policy;
@@ -58,7 +59,7 @@ pub fn is_state(bytes: &[u8]) -> bool {
     let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) else {
         return false;
     };
-    let (mut sim, _) = begin(agent, &[]);
+    let (mut sim, _) = begin(agent, &[], CALL_CPU_MS);
     sim.run_for(1);
     sim.body("guest").is_some()
 }
@@ -90,7 +91,7 @@ pub fn guest_frame(bytes: &[u8]) {
 }
 
 fn live(agent: WasmAgent, script: &[u8]) -> usize {
-    let (mut sim, probe) = begin(agent, script);
+    let (mut sim, probe) = begin(agent, script, CALL_CPU_MS);
     for _ in 0..STEPS {
         if !sim.step() {
             sim.run_for(1);
@@ -108,10 +109,15 @@ fn live(agent: WasmAgent, script: &[u8]) -> usize {
     probe.take().len()
 }
 
+/// Time that a call of a fuzzed guest may take, in milliseconds of the processor: a script may spin.
+const CALL_CPU_MS: u32 = 50;
+/// The same for seeds, which do not spin: the first call also waits for a busy machine.
+const SEED_CALL_CPU_MS: u32 = 10_000;
+
 /// A world with a guest that is about to get a script.
-fn begin(agent: WasmAgent, script: &[u8]) -> (Simulation, Probe) {
+fn begin(agent: WasmAgent, script: &[u8], call_cpu_ms: u32) -> (Simulation, Probe) {
     let (mut sim, probe) = (Simulation::new(1), Probe::new());
-    sim.set_policy(policy());
+    sim.set_policy(policy(call_cpu_ms));
     sim.spawn("probe", probe.body());
     sim.spawn("guest", Box::new(agent));
     let content = Value::from(script);
@@ -130,11 +136,12 @@ pub fn sent_by(script: &[u8]) -> usize {
 }
 
 /// Policy that grants everything, in small amounts.
-fn policy() -> Policy {
-    let text = r#"{"grant": [{"who": "*", "clock": true, "random": true, "storage": true, "topics": "*", "environments": "*"}],
-                   "quota": [{"who": "*", "call_cpu_ms": 50, "messages_per_s": 200, "memory_bytes": 1048576, "storage_bytes": 1000,
-                              "owner_cpu_ms_per_s": 900, "owner_messages_per_s": 150, "owner_memory_bytes": 900000}]}"#;
-    serde_json::from_str(text).expect("a policy")
+fn policy(call_cpu_ms: u32) -> Policy {
+    let grant = json!({"who": "*", "clock": true, "random": true, "storage": true, "topics": "*", "environments": "*"});
+    let quota = json!({"who": "*", "call_cpu_ms": call_cpu_ms, "messages_per_s": 200, "memory_bytes": 1_048_576,
+                       "storage_bytes": 1000, "owner_cpu_ms_per_s": 900, "owner_messages_per_s": 150,
+                       "owner_memory_bytes": 900_000});
+    serde_json::from_value(json!({"grant": [grant], "quota": [quota]})).expect("a policy")
 }
 
 /// Seeds: modules.
@@ -159,7 +166,7 @@ pub fn scripts() -> Vec<Vec<u8>> {
 /// States to start from: of an agent that has run, and of one that waits in the middle of a call.
 pub fn states() -> Vec<Vec<u8>> {
     let state = |script: &[u8]| {
-        let (mut sim, _) = begin(scripted_agent(), script);
+        let (mut sim, _) = begin(scripted_agent(), script, SEED_CALL_CPU_MS);
         sim.run_for(1);
         let now = sim.now();
         sim.body("guest").and_then(|body| body.snapshot(now)).expect("a state")

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 mod limits;
 mod mask;
 mod repo;
-mod second_try;
+mod test_run;
 mod tidy;
 mod times;
 
@@ -17,8 +17,7 @@ use tidy::ratchets::Ratchets;
 const USAGE: &str = "usage: cargo xtask tidy [--figures [FIGURE] | --tighten] | limits | test
 
   limits             write docs/reference/limits.md from the constants
-  test               run all tests; those with real processes that fail are tried once more, one at a time;
-                     then the slowest tests and test programs are listed
+  test               run all tests, and list the slowest tests and test programs
   tidy               check the repository against its own rules; exit status 1 if one is broken
   tidy --figures     print the figures that only fall: now, allowed (xtask/ratchets.toml), and the target
   tidy --figures F   print all places that the figure F counts, by its name in xtask/ratchets.toml
@@ -41,7 +40,7 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }),
         ["limits"] => in_repo(|repo| limits::write(repo).map(|()| ExitCode::SUCCESS)),
-        ["test"] => second_try::run().unwrap_or_else(|error| {
+        ["test"] => test_run::run().unwrap_or_else(|error| {
             eprintln!("error: cannot run cargo test: {error}");
             ExitCode::from(2)
         }),

@@ -10,6 +10,10 @@ use std::process::{Command, ExitCode};
 pub const COMMAND: &str = "test-program";
 /// Start of the line that announces a test program.
 const ANNOUNCEMENT: &str = "test program ";
+/// Part of the names of tests that measure real time, so that no others may run beside them.
+const REAL_TIME: &str = "in_time";
+/// Tests that run at once for each core: most of them wait for processes, timers and connections.
+const TESTS_PER_CORE: usize = 2;
 /// Tests and programs in a summary.
 const SHOWN_MAX: usize = 10;
 
@@ -78,23 +82,39 @@ pub fn runner() -> io::Result<String> {
     Ok(format!("target.'cfg(all())'.runner = [{:?}, {COMMAND:?}]", program.display().to_string()))
 }
 
-/// Runs a program of cargo's with its arguments; a test program tells the time of each test.
+/// Runs a program of cargo's with its arguments. A test program tells the time of each test, and runs twice: first all
+/// tests but those that measure real time, several at once, then those, one at a time.
 ///
 /// # Errors
 /// The program cannot be started.
 pub fn run(program: &str, arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
-    let path = Path::new(program);
-    let mut command = Command::new(path);
     // Examples in documentation are programs, too, and lie elsewhere.
-    if path.parent().is_some_and(|folder| folder.ends_with("deps")) {
-        println!("{ANNOUNCEMENT}{}", name(program, std::env::var("CARGO_PKG_NAME").ok().as_deref()));
-        // The short form has no times.
-        command.args(arguments.filter(|argument| argument != "--quiet"));
-        command.args(["-Zunstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
-    } else {
+    if !Path::new(program).parent().is_some_and(|folder| folder.ends_with("deps")) {
         // Rustdoc leaves this out where programs are run through another one, and the examples share a process then.
-        command.args(arguments).env("RUSTDOC_DOCTEST_BIN_PATH", program);
+        let mut command = Command::new(program);
+        return code(command.args(arguments).env("RUSTDOC_DOCTEST_BIN_PATH", program));
     }
+    println!("{ANNOUNCEMENT}{}", name(program, std::env::var("CARGO_PKG_NAME").ok().as_deref()));
+    // The short form has no times.
+    let arguments: Vec<OsString> = arguments.filter(|argument| argument != "--quiet").collect();
+    let test = |options: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(&arguments).args(options).args(["-Zunstable-options", "--report-time"]);
+        command.env("RUSTC_BOOTSTRAP", "1");
+        command
+    };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let together = code(&mut test(&["--skip", REAL_TIME, &format!("--test-threads={}", cores * TESTS_PER_CORE)]))?;
+    let listed = test(&["--list", REAL_TIME]).output()?;
+    if !String::from_utf8_lossy(&listed.stdout).contains(": test") {
+        return Ok(together);
+    }
+    let alone = code(&mut test(&["--test-threads=1", REAL_TIME]))?;
+    Ok(if together == ExitCode::SUCCESS { alone } else { together })
+}
+
+/// Runs a command, and returns its exit status; 1 if a signal ended it.
+fn code(command: &mut Command) -> io::Result<ExitCode> {
     let status = command.status()?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }

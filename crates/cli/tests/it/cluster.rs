@@ -438,7 +438,7 @@ const SLEEPERS: &str = "MAS sleepers { agents: sleeper; }";
 const SLEEPER: &str = "!sleep. +!sleep <- .wait(6000); .print(awake).";
 
 #[test]
-fn waits_continue_across_moves() {
+fn waits_across_moves_end_in_time() {
     let mut nodes = Nodes::new(&[("sums.mas2j", SLEEPERS), ("sleeper.asl", SLEEPER)], 2);
     nodes.serve(0, 0..PARTITIONS);
     nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(20));

@@ -310,7 +310,7 @@ fn full_mailbox_refuses_row_rest() {
 
 /// A sender that waited for a full mailbox continues when there is room, however long its delay had become.
 #[test]
-fn mailbox_room_releases_senders() {
+fn mailbox_room_releases_senders_in_time() {
     let waits = |attempt: u32| {
         let platform = Platform::builder().workers(1).mailbox_limits(100, 100_000).build();
         let over = Arc::new(AtomicBool::new(false));

@@ -122,7 +122,7 @@ fn an_idle_session_takes_little_memory() {
 
 /// Sessions are told first; what carries them has nothing to wait for then.
 #[test]
-fn sessions_do_not_delay_stop() {
+fn node_with_sessions_ends_in_time() {
     let mut node = Node::start();
     let (mut socket, _) = begin(&node, &hello());
     let mut live = node.live(VIEWER);

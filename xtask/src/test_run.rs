@@ -1,0 +1,30 @@
+//! `cargo xtask test`: all tests of the workspace, once, and which of them are slow.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::times::{self, Times};
+
+/// Runs all tests, and lists the slowest ones.
+///
+/// # Errors
+/// Cargo cannot be started.
+pub fn run() -> io::Result<ExitCode> {
+    let (reader, writer) = io::pipe()?;
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["--config", &times::runner()?, "test", "--quiet", "--locked", "--workspace", "--no-fail-fast"]);
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn()?;
+    // It holds the ends of the pipe that are written to.
+    drop(command);
+    let (mut times, mut out) = (Times::default(), io::stdout().lock());
+    for line in BufReader::new(reader).split(b'\n') {
+        let line = line?;
+        if times.read(&String::from_utf8_lossy(&line)) {
+            out.write_all(&line)?;
+            out.write_all(b"\n")?;
+        }
+    }
+    write!(out, "{}", times.summary())?;
+    Ok(if child.wait()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
