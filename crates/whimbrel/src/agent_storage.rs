@@ -65,7 +65,7 @@ pub struct StorageFolder {
     writer: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-/// Whoever writes.
+/// Writer of changed storage.
 struct StorageWriter {
     folder: PathBuf,
     shelves: Arc<Shelves>,

@@ -46,7 +46,7 @@ pub enum CacheError {
     /// The folder cannot be made or read.
     #[error("cannot keep code in {}", .0.display())]
     Unusable(PathBuf, #[source] io::Error),
-    /// Others than its owner, who is to be this process's user, can get at it.
+    /// Another user than the one of this process owns it or can enter it.
     #[error("other users have access to {}: a code cache must be private (chmod 700)", .0.display())]
     NotPrivate(PathBuf),
 }
@@ -66,7 +66,7 @@ impl CodeCache {
     /// The cache in this folder, which is made if there is none.
     ///
     /// # Errors
-    /// It cannot be used, or somebody else could write there.
+    /// It cannot be used, or another user could write there.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
         let cache = Self::at(folder.to_owned());
         let _ = cache.key.set(Some(cache.prepare()?));
@@ -186,7 +186,7 @@ pub(crate) fn is_private(about: &fs::Metadata) -> bool {
     about.is_dir()
 }
 
-/// The folder's key, made by whoever is the first.
+/// Returns the folder's key; the first process makes it.
 fn key_in(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
     let (file, mut key) = (folder.join(KEY), [0; KEY_BYTES]);
     if !file.exists() {

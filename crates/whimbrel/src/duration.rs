@@ -4,7 +4,7 @@ use std::time::Duration;
 
 pub use whimbrel_platform::duration::parse;
 
-/// The shortest time after which somebody who shows four times a second that he is alive may be thought dead.
+/// Shortest time without a sign of life after which a node is declared dead; a node gives four signs a second.
 const TAKEOVER_MIN: Duration = Duration::from_secs(1);
 
 /// The shortest time after which a node that cannot be reached may be taken for lost.

@@ -103,7 +103,7 @@ impl AgentBody for EnvironmentBody {
             if message.performative == Performative::Request {
                 self.seen.entry(message.sender).or_default();
                 let done = self.environment.act(message.sender, &message.content);
-                // Before the answer: who acted sees what it did as soon as the action is over.
+                // Before the answer: an agent perceives the effects of its action as soon as it is done.
                 self.show(turn);
                 let (performative, content) = match done {
                     Ok(()) => (Performative::Inform, Value::atom("done")),

@@ -306,7 +306,7 @@ pub struct CodeSeen {
     pub hits: u64,
 }
 
-/// Code as those see it who look.
+/// Code for operators.
 impl Programs {
     /// Returns all code in memory and in the cache's folder; and the bytes in that folder, with their limit.
     pub fn codes(&self) -> (Vec<CodeSeen>, Option<(u64, u64)>) {

@@ -88,7 +88,7 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// With somebody who keeps a record, if there is one.
+    /// Adds the recorder of refusals, if there is one.
     pub fn new(record: Option<Arc<dyn Auditor>>) -> Self {
         Self { record, file: None, began: Instant::now(), recent: Mutex::default(), counts: RefusalCounts::default() }
     }

@@ -56,7 +56,7 @@ impl std::fmt::Debug for Cluster {
 pub enum Joined {
     /// This node takes part.
     In(Cluster),
-    /// Whoever started it does not want to wait any longer.
+    /// The caller does not wait any longer.
     Interrupted,
 }
 
@@ -201,7 +201,7 @@ impl View {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).vacant.clone()
     }
 
-    /// Which partitions somebody wants on a node, with its name.
+    /// Returns the wished partitions, each with the name of its node.
     pub fn wishes(&self) -> Vec<(Partition, String)> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).wishes.clone()
     }

@@ -1,4 +1,4 @@
-//! The thread, and those beside it that do what takes long.
+//! Thread of a node's part in a cluster, and threads for its long tasks.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,18 +23,18 @@ pub(super) enum ThreadInput {
     Forgot(Result<(), StoreError>),
     /// New measurement of this machine's capacity.
     Weighed(f64),
-    /// Tell this one when everything is handed over, or nobody is there to take it.
+    /// Notify this channel when everything is handed over, or no node is there to take it.
     HandOver(SyncSender<()>),
     Leave {
         concluded: bool,
     },
-    /// Nobody is there any more who wants this node to take part.
+    /// The node's handle was dropped: this node takes part no longer.
     Dropped,
     /// A partition is wanted on another node.
     Move(Partition, Wish),
-    /// Nobody wants it anywhere any more. Told is whether somebody did.
+    /// Cancel the wish for a partition. The answer is whether there was one.
     Free(Partition, SyncSender<bool>),
-    /// Nobody waits here any longer for it to be on the node of this name.
+    /// End the wait for a partition to be on the node of this name.
     GiveUp(Partition, String),
     Drain {
         node: String,
@@ -60,7 +60,7 @@ pub(super) struct SeenNodes {
     pub wishes: Vec<(Partition, String)>,
 }
 
-/// The thread.
+/// State of the thread.
 pub(super) struct ClusterThread {
     pub participant: Participant,
     pub began: Instant,
@@ -192,7 +192,7 @@ impl ClusterThread {
         }
     }
 
-    /// Counts the agents, and looks how busy they are, now and then.
+    /// Counts the agents, and measures their load, at intervals.
     fn look(&mut self) {
         let now = self.now();
         if let Some(node) = self.node.clone().filter(|_| now >= self.count_at) {
@@ -210,7 +210,7 @@ impl ClusterThread {
         }
     }
 
-    /// Measures what this machine can do, if it has time, on a thread of its own.
+    /// Measures this machine's capacity if it is idle, on a thread of its own.
     fn weigh(&mut self, load: Option<&Load>) {
         let now = self.now();
         if let Some(measure) = self.weighing.as_mut().and_then(|weighing| weighing.due(load, now)) {
@@ -240,7 +240,7 @@ impl ClusterThread {
         }
     }
 
-    /// On a thread of its own: agents that do not stop hold up nothing else.
+    /// Yields partitions on a thread of its own: agents that do not stop delay nothing else.
     fn yield_up(&self, partitions: Vec<Partition>) {
         let Some(node) = self.node.clone() else { return };
         let inputs = self.inputs.clone();
@@ -250,7 +250,7 @@ impl ClusterThread {
         });
     }
 
-    /// Has something done by another thread, after all that was handed to it before.
+    /// Hands a job to the other thread, behind all earlier ones.
     fn hand_to_worker(&mut self, job: ThreadJob) {
         let worker = self.worker.get_or_insert_with(|| {
             let (jobs, received) = channel();
@@ -267,7 +267,7 @@ impl ClusterThread {
         }
     }
 
-    /// Lets others see how things are.
+    /// Publishes the view of the nodes.
     fn show(&mut self) {
         let now = self.now();
         let (nodes, vacant) = (self.participant.nodes(now), self.participant.vacant(now));
@@ -298,7 +298,7 @@ impl ClusterThread {
     }
 }
 
-/// Does one job after the other.
+/// Runs one job after the other.
 fn work(jobs: &Receiver<ThreadJob>, inputs: &Sender<ThreadInput>, forget: &Mutex<Forget>) {
     for job in jobs {
         let done = match job {

@@ -1,4 +1,4 @@
-//! The other side: finding the nodes that run here, and asking them.
+//! Client side of control sockets: finds the nodes on this machine, and sends them requests.
 use whimbrel_platform::plain_text::harmless;
 
 use std::io::{BufRead, BufReader, Write};
@@ -17,7 +17,7 @@ const GREETING_PATIENCE: Duration = Duration::from_secs(2);
 /// Longest time for any other answer, beyond the wait that the request asks for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A node that runs here.
+/// Node on this machine.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// Description of the node.
@@ -34,7 +34,7 @@ pub struct Survey {
     pub problems: Vec<anyhow::Error>,
 }
 
-/// Asks all nodes of this user on this machine who they are.
+/// Asks all nodes of this user on this machine for their descriptions.
 pub fn survey() -> Survey {
     let (sockets, problems) = socket_folder::sockets();
     let asking = sockets.into_iter().map(|socket| std::thread::spawn(move || greet(socket)));
@@ -51,7 +51,7 @@ pub fn survey() -> Survey {
     survey
 }
 
-/// Asks a node who it is; `None` if it is no more.
+/// Asks a node for its description; `None` if it has ended.
 fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
     let cannot = || format!("the node at {} cannot be asked", socket.display());
     let Some(stream) = socket_folder::connect(&socket).with_context(cannot)? else { return Ok(None) };
@@ -80,7 +80,7 @@ impl Found {
         }
     }
 
-    /// Asks to be told of all that is wanted, a line each, perhaps for ever.
+    /// Requests all matching events, a line each, perhaps for ever.
     ///
     /// # Errors
     /// The node is gone. A line may be a [`Refusal`].

@@ -27,7 +27,7 @@ impl Operator for OperatorService {
         }
         let there = request.clone();
         match Self::answer(self, request, gone) {
-            // Whoever looks through a browser cannot ask that node himself.
+            // A user of a browser cannot ask that node directly.
             Answer::Error(Refusal { reason: Reason::Elsewhere, node: Some(node), .. }) => {
                 remote_query::ask(self, &node, &there)
             }

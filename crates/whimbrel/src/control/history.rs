@@ -19,7 +19,7 @@ const LATE_US: u64 = 250_000;
 /// Reasons why a history ends.
 #[derive(Debug)]
 pub enum HistoryEnd {
-    /// Nobody listens any more.
+    /// The listener has gone.
     Gone(io::Error),
     /// Request that cannot be answered.
     Refused(Refusal),
@@ -44,10 +44,10 @@ impl From<LogError> for HistoryEnd {
     }
 }
 
-/// Tells what is wanted of a node's log; if new entries are wanted, until nobody listens any more.
+/// Sends the requested entries of a node's log; if new entries are requested, until the listener has gone.
 ///
 /// # Errors
-/// Nobody listens, the log cannot be read, or it has not come so far.
+/// The listener has gone, the log cannot be read, or it has not come so far.
 pub fn tell(
     log: &ConversationLog,
     node: &str,
@@ -67,7 +67,7 @@ pub fn tell(
     }
 }
 
-/// Some of what is wanted of a node's log.
+/// Returns some of the requested entries of a node's log.
 ///
 /// # Errors
 /// The log cannot be read, or has not come so far.
@@ -90,12 +90,12 @@ struct EntryTeller<'a> {
     line: &'a mut dyn FnMut(&LogLine) -> io::Result<()>,
     /// Time of the last line.
     told: Instant,
-    /// Entries that are not there any more, and that was not told yet.
+    /// Number of deleted entries that was not reported yet.
     dropped: u64,
 }
 
 impl EntryTeller<'_> {
-    /// Tells what comes after a number. Where to go on.
+    /// Sends the entries after a number. Returns the number at which to continue.
     fn tell_from(&mut self, log: &ConversationLog, after: u64) -> Result<u64, HistoryEnd> {
         let mut outcome = Ok(());
         let after = log.read(after, &mut |told| {
@@ -108,7 +108,7 @@ impl EntryTeller<'_> {
 
     fn tell(&mut self, told: Told) -> io::Result<()> {
         match told {
-            // Whoever begins at the beginning of what there is does not ask for what was before that.
+            // A listener that begins at the oldest entry does not ask for earlier ones.
             Told::Dropped { count, upto } if self.wanted.since == 0 && count == upto => Ok(()),
             Told::Dropped { count, .. } => {
                 self.dropped += count;
@@ -121,7 +121,7 @@ impl EntryTeller<'_> {
                 }
                 match self.happening(at_us, what) {
                     Some(what) => self.say(number, at_us, what),
-                    // So that whoever puts several nodes' entries in order does not wait for long.
+                    // A merge of several nodes' entries must not wait for long.
                     None if self.told.elapsed() > TICK => self.tick(number, at_us),
                     None => Ok(()),
                 }

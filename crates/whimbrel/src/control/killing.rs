@@ -15,12 +15,13 @@ use super::remote_query;
 /// Pause before the agent is searched for again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Ends an agent, wherever it is. If its node dies before the end is written, whoever goes on with the agent is asked.
+/// Ends an agent, wherever it is. If its node dies before the end is written, the node that continues the agent is
+/// asked.
 pub(super) fn kill(service: &OperatorService, agent: &str) -> Result<(), Refusal> {
     service.not_ours(agent)?;
     let known = service.known(agent)?;
     let until = Instant::now() + Duration::from_millis(KILL_PATIENCE_MS);
-    // Somebody may have ended it who could not say so.
+    // An earlier request may have ended it without an answer.
     let mut asked = false;
     loop {
         let server = match service.platform().end(known, until.saturating_duration_since(Instant::now())) {
@@ -49,7 +50,7 @@ pub(super) fn kill(service: &OperatorService, agent: &str) -> Result<(), Refusal
     }
 }
 
-/// Has the node that serves an agent end it; false if it is not known what came of that.
+/// Asks the node that serves an agent to end it. Returns false if the outcome is unknown.
 fn ask(service: &OperatorService, node: &Symbol, agent: &str, asked: bool) -> Result<bool, Refusal> {
     let patience = Duration::from_millis(QUESTION_PATIENCE_MS);
     match remote_query::ask_within(service, node.as_str(), &Request::Kill { agent: agent.to_owned() }, patience) {

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Puts what several nodes tell into the order of its times; what one node tells stays in its order.
+/// Merge of several nodes' lines in the order of their times. The lines of one node keep their order.
 pub struct Merge<T> {
-    /// Until when each node has told everything.
+    /// Time until which each node has sent everything.
     told_us: Vec<u64>,
-    /// By time, and, of the same time, as they came.
+    /// Lines by time; those of one time in the order of arrival.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
     told: BTreeMap<u64, T>,
     next: u64,
@@ -15,12 +15,12 @@ pub struct Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// For so many nodes, whoever of them is silent being waited for no longer than this, if there is a limit.
+    /// Creates a merge for this many nodes. A silent node is waited for no longer than the limit, if there is one.
     pub fn new(nodes: usize, patience_us: Option<u64>) -> Self {
         Self { told_us: vec![0; nodes], waiting: BinaryHeap::new(), told: BTreeMap::new(), next: 0, patience_us }
     }
 
-    /// A node tells something of this time, or only that it has told all until then.
+    /// Takes a node's line of this time, or its report that it has sent everything until then.
     pub fn add(&mut self, node: usize, at_us: u64, told: Option<T>) {
         let Some(until) = self.told_us.get_mut(node) else { return };
         *until = at_us.max(*until);
@@ -31,7 +31,7 @@ impl<T> Merge<T> {
         }
     }
 
-    /// A node will tell nothing more.
+    /// Notes that a node will send nothing more.
     pub fn end(&mut self, node: usize) {
         if let Some(told) = self.told_us.get_mut(node) {
             *told = u64::MAX;

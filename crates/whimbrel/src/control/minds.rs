@@ -1,4 +1,4 @@
-//! Looking into the agents of a node, and steering them.
+//! Inspection and control of a node's agents.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ pub(super) fn look(service: &OperatorService, agent: &str, follow: bool) -> Resu
     })
 }
 
-/// Has an agent pause or go on; a step is waited for.
+/// Pauses or continues an agent; waits for a step.
 pub(super) fn debug(service: &OperatorService, agent: &str, order: DebugOrder) -> Result<(), Refusal> {
     instruct(service, agent, Instruction::Debug(order))?;
     if order == DebugOrder::Step {
@@ -45,11 +45,11 @@ pub(super) fn debug(service: &OperatorService, agent: &str, order: DebugOrder) -
     Ok(())
 }
 
-/// Has an agent do something.
+/// Gives an agent an order.
 pub(super) fn instruct(service: &OperatorService, agent: &str, instruction: Instruction) -> Result<(), Refusal> {
     service.not_ours(agent)?;
     service.is_here(agent)?;
-    // What somebody wrote may be wrong; whether an agent is paused is a matter of its state.
+    // A text of the operator may be wrong. Whether an agent is paused depends on its state.
     let reason = if matches!(instruction, Instruction::Debug(_)) { Reason::BadState } else { Reason::BadRequest };
     let known = service.known(agent)?;
     service.platform().instruct(known, instruction).map_err(|error| refusal(service, agent, error, reason))

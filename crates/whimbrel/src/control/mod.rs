@@ -1,4 +1,4 @@
-//! Running nodes and who looks at them: each node has a control socket, which the other commands talk to.
+//! Control of running nodes: each node has a control socket, to which the other commands connect.
 
 mod bulk;
 mod client;

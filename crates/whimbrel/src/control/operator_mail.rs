@@ -1,4 +1,4 @@
-//! Messages from outside: agents that stand for people and scripts, who send and wait for answers through them.
+//! Messages of operators: agents through which people and scripts send messages and wait for answers.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Sender if none is given.
 const SENDER: &str = "cli";
 
-/// The agents that stand for those outside, by name; they stay as long as the node does.
+/// Agents of operators, by name. They stay as long as the node does.
 #[derive(Default)]
 pub struct OperatorMail {
     boxes: Mutex<FxHashMap<Symbol, Arc<Mailslot>>>,
@@ -27,7 +27,7 @@ struct Mailslot {
     expected: Mutex<Vec<Expected>>,
 }
 
-/// Somebody waits for the answer to this.
+/// Message whose answer is awaited.
 struct Expected {
     ticket: Text,
     conversation: Option<Text>,
@@ -47,14 +47,14 @@ impl Expected {
     }
 }
 
-/// The agent: gives answers to whoever waits for them, and prints what nobody waits for.
+/// Agent of an operator: gives answers to the waiting callers, and prints other messages.
 struct MailClerk(Arc<Mailslot>);
 
 impl Agent for MailClerk {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         let mut expected = locked(&self.0.expected);
         match expected.iter().position(|expected| expected.fits(&message)) {
-            // What it agreed to is still to come (FIPA00026): whoever waits decides how long.
+            // The result of an `agree` is still to come (FIPA00026): the caller decides how long to wait.
             Some(index) if message.performative == Performative::Agree => {
                 if let Some(expected) = expected.get(index) {
                     let _ = expected.answer.try_send(message.into_message());
@@ -82,7 +82,7 @@ fn refuse(reason: Reason, text: impl Into<String>) -> Refusal {
 }
 
 impl OperatorMail {
-    /// Sends a message, and waits for its answer if that is wanted. `nobody` says that there is no such agent.
+    /// Sends a message, and waits for its answer if requested. `nobody` reports that there is no such agent.
     pub fn send(
         &self,
         platform: &Platform,
@@ -155,7 +155,7 @@ impl Mailslot {
             match answers.recv_timeout(left.min(LOOK_EVERY)) {
                 Ok(answer) if answer.performative == Performative::Agree => agreed = Some(answer),
                 Ok(answer) => return Ok(answer),
-                // Nobody may be there any more to hear it.
+                // The caller may have gone.
                 Err(_) if !left.is_zero() && !gone() => {}
                 Err(_) => break,
             }

@@ -163,7 +163,7 @@ impl OperatorService {
         self.log.as_ref().ok_or_else(|| Refusal::new(Reason::NoLog, text))
     }
 
-    /// Answers everything but `sniff`, `log` and `stop`. `gone` tells whether whoever asks went away meanwhile.
+    /// Answers everything but `sniff`, `log` and `stop`. `gone` returns true when the caller has gone.
     pub(super) fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
         if let Some((pattern, operation)) = bulk::bulk_of(&request) {
@@ -462,7 +462,7 @@ impl OperatorService {
         self.known(agent).map(drop)
     }
 
-    /// The agent of this name. Names that nobody has are not kept: whoever looks may make up any number of them.
+    /// Returns the agent of this name. Unknown names are not interned: a caller may send any number of them.
     pub(super) fn known(&self, agent: &str) -> Result<Aid, Refusal> {
         self.found(agent).ok_or_else(|| self.nobody(agent))
     }
@@ -492,7 +492,7 @@ impl OperatorService {
         self.platform.move_agent(known, to, move |outcome| drop(tell.send(outcome)));
         let hop = await_hop(agent, &told);
         if hop.as_ref().is_err_and(|refusal| refusal.reason == Reason::NoAnswer) {
-            // Who is told that it stays is not to find it there later.
+            // A caller that is told that the agent stays must not find it there later.
             if let Some((cluster, partition)) = self.cluster.as_ref().zip(self.platform.partition_of(known.name)) {
                 cluster.give_up(partition, to);
             }

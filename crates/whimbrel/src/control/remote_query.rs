@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(QUESTION_PATIENCE_MS);
 /// Asks another node.
 pub fn ask(service: &OperatorService, node: &str, request: &Request) -> Answer {
     if node == service.node() {
-        // It would be this one's own turn to answer, and that is no news to whoever asks.
+        // This node would have to answer itself, which the caller could have asked directly.
         return service.answer(request.clone(), &|| false);
     }
     if let Some(refusal) = service.denials.of(node, request) {

@@ -1,4 +1,4 @@
-//! The node's side: a socket, and a thread per connection.
+//! Node side of control sockets: a socket, and a thread per connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -19,13 +19,13 @@ use super::{history, socket_folder};
 /// Longest time for a client to send its request, and to take in each piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A node's control socket, which is there as long as this is.
+/// Control socket of a node; closed when dropped.
 pub struct Control {
     path: PathBuf,
 }
 
 impl Control {
-    /// Opens it.
+    /// Opens the socket.
     ///
     /// # Errors
     /// There is no folder where it can be, or no thread to listen.
@@ -49,7 +49,7 @@ fn listen(listener: &UnixListener, service: &Arc<OperatorService>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
-            // No more files, most likely: let some go first.
+            // The process has no more files, most likely: wait until some are closed.
             std::thread::sleep(Duration::from_millis(100));
             continue;
         };
@@ -61,7 +61,7 @@ fn listen(listener: &UnixListener, service: &Arc<OperatorService>) {
         }
         let (service, counted) = (Arc::clone(service), Arc::clone(&open));
         let serving = move || {
-            // Whoever went away does not want to know.
+            // A client that has gone needs no answer.
             let _ = serve(&stream, &service);
             counted.fetch_sub(1, Ordering::Relaxed);
         };

@@ -1,5 +1,5 @@
-//! A node's messages, shown to a client as they are sent. Agents never wait for who looks: what does not fit into the
-//! buffer is counted, and the client told how much it was.
+//! Messages of a node, shown to a client as they are sent. Agents never wait for the client: events that do not fit
+//! into the buffer are counted, and the client gets the count.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -73,7 +73,7 @@ impl Filter {
             return matches!(event, Seen::Left(..) | Seen::Came(..));
         }
         match event {
-            // Of what is sent to a topic, the one who is watched gets a copy.
+            // A watched agent that subscribes to a topic gets a copy of each message to it.
             Seen::Delivered(envelope) => {
                 !self.agents.is_empty()
                     && self.agent(envelope.to.name)
@@ -90,8 +90,8 @@ impl Filter {
     }
 }
 
-/// The observer: writes down what is to be seen, cut to what a client is shown, so that the buffer's memory is bounded
-/// whatever agents send.
+/// Observer: records matching events, cut to what a client is shown, so that the buffer's memory is bounded whatever
+/// agents send.
 struct Tap {
     filter: Filter,
     buffer: SyncSender<(Time, Happening)>,
@@ -132,7 +132,7 @@ impl Observer for Tap {
     }
 }
 
-/// Tells a client what happens, until it goes.
+/// Sends events to a client until it disconnects.
 pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &UnixStream) -> io::Result<()> {
     // A terminal may be held for long.
     stream.set_write_timeout(None)?;
@@ -193,7 +193,7 @@ pub fn began_us(platform: &Platform) -> u64 {
     wall_us().saturating_sub(platform.services().now().0)
 }
 
-/// The newest dead letters that fit.
+/// Returns the newest matching dead letters.
 pub fn dead_letters(platform: &Platform, node: &str, agents: Vec<String>, limit: usize) -> DeadLettersFound {
     let filter = Filter::new(&SniffWanted { agents, ..SniffWanted::default() });
     let began_us = began_us(platform);
@@ -274,7 +274,7 @@ pub fn happening(event: &Seen<'_>) -> Option<Happening> {
     })
 }
 
-/// The topic or group by which this copy of a message came to its receiver.
+/// Returns the topic or group by which this copy of a message came to its receiver.
 fn via(copy: &Envelope) -> Option<Aid> {
     Cast::behind(copy).map(|(_, to)| to).filter(|to| *to != copy.to)
 }
@@ -327,7 +327,7 @@ fn more_info(message: &AclMessage, to: Aid) -> Option<Box<MoreInfo>> {
     (more != MoreInfo::default()).then(|| Box::new(more))
 }
 
-/// A name that whoever sends makes up, and may make as long as it likes.
+/// Returns a name for display. Its sender chose it, at any length.
 fn short_name(name: &str) -> String {
     name.chars().take(SNIFFED_NAME_CHARS_MAX).collect()
 }

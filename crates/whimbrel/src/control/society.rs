@@ -1,4 +1,4 @@
-//! The whole society: the figures of all nodes, and who writes to whom on all of them.
+//! The whole society: totals of all nodes, and the traffic between agents on all of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -69,7 +69,7 @@ fn locked(running: &Mutex<Option<RunningTraffic>>) -> MutexGuard<'_, Option<Runn
 }
 
 impl TrafficTally {
-    /// The busiest so many pairs.
+    /// Returns this many of the busiest pairs.
     fn busiest(&self, platform: &Platform, limit: usize) -> TrafficFound {
         let mut running = locked(&self.0);
         if running.is_none() && !self.end_later() {
@@ -93,7 +93,7 @@ impl TrafficTally {
         TrafficFound { pairs: all.into_iter().map(pair).collect(), unseen: tally.unseen, silent: Vec::new() }
     }
 
-    /// Has counting end when nobody asked for a while; false if nobody could see to that.
+    /// Ends the counting after a time without requests. Returns false if no thread could be started for that.
     fn end_later(&self) -> bool {
         let weak: Weak<Mutex<Option<RunningTraffic>>> = Arc::downgrade(&self.0);
         let kept = Duration::from_millis(TRAFFIC_KEPT_MS);

@@ -23,7 +23,7 @@ pub(super) fn spawn(service: &OperatorService, spawning: Spawning) -> Result<Vec
             return Err(Refusal::new(Reason::BadRequest, text));
         }
     };
-    // Before anybody lives who would have to end again.
+    // Checked before any agent is created that would have to end again.
     if let Some(taken) = names.iter().find(|name| service.found(name).is_some()) {
         return Err(Refusal::new(Reason::BadState, format!("an agent named {taken} exists already")));
     }

@@ -16,9 +16,9 @@ use super::keep_first::keep_first;
 /// Counts that threads share: more than there are threads, most likely, so that none waits for another.
 const STRIPES: usize = 64;
 
-/// So many messages of a thread are looked at...
+/// Number of messages of a thread that are counted...
 const LOOKS_MAX: u32 = 1_024;
-/// ...in so long: who watches is to cost a busy node next to nothing.
+/// ...in this time, so that an observer costs a busy node next to nothing.
 const LOOKS_US: u64 = 50_000;
 
 type Counts = FxHashMap<(Symbol, Symbol), u64>;
@@ -27,7 +27,7 @@ type Counts = FxHashMap<(Symbol, Symbol), u64>;
 #[derive(Default)]
 struct Stripe {
     counts: Counts,
-    /// Messages that were not looked at.
+    /// Messages that were not counted.
     unseen: u64,
     /// Number of looks, and their start.
     looks: u32,
@@ -46,7 +46,7 @@ impl Stripes {
 }
 
 thread_local! {
-    /// Which of the stripes is this thread's.
+    /// Index of this thread's stripe.
     static STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
@@ -89,7 +89,7 @@ impl Observer for Stripes {
     }
 }
 
-/// See the module. Counts until it is dropped.
+/// Counter of the traffic; see the module. It counts until it is dropped.
 pub struct TrafficCount {
     stripes: Arc<Stripes>,
     _observation: Observation,

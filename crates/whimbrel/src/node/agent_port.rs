@@ -60,7 +60,7 @@ pub fn open(
     };
     let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     let constant = options.token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
-    // What is wrong with it is told now, not to the first who comes.
+    // Errors in it are reported now, not to the first client.
     let file = options.tokens.as_deref().map(TokenFile::open).transpose()?;
     if address.is_some() && file.is_none() && options.token.is_none() && level == Level::Open {
         bail!("--agent-port needs --agent-token or --agent-tokens, which admit programs (see `whimbrel help session`)")

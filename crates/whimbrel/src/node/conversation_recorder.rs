@@ -13,7 +13,7 @@ use crate::control::began_us;
 
 /// The folder beside a project where its log is kept.
 const FOLDER: &str = ".whimbrel";
-/// The key that counts who wrote a log.
+/// Key that counts the writers of a log.
 const EPOCH: &str = "epoch";
 /// Bytes of a log's files: the oldest goes as a whole.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -103,7 +103,7 @@ fn open(folder: &Path, create: bool, notes: &Notes) -> anyhow::Result<Arc<Embedd
     Ok(Arc::new(store))
 }
 
-/// An epoch later than those of all who wrote before.
+/// Returns an epoch later than those of all earlier writers.
 fn next_epoch(coord: &dyn Coord) -> anyhow::Result<Epoch> {
     let (revision, last) = match coord.read(EPOCH)? {
         None => (Revision(0), 0),

@@ -95,7 +95,7 @@ pub struct Watched {
     folder: PathBuf,
     seen: Vec<Option<SystemTime>>,
     asked: Option<Instant>,
-    /// Somebody else asks the authority.
+    /// Another process asks the authority.
     only_follows: bool,
 }
 
@@ -105,7 +105,7 @@ impl Watched {
         Self { folder: folder.to_owned(), seen: changes(folder), asked: None, only_follows: false }
     }
 
-    /// This folder, which somebody else keeps up to date.
+    /// This folder, which another process keeps up to date.
     pub fn following(folder: &Path) -> Self {
         Self { only_follows: true, ..Self::new(folder) }
     }
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// Whoever looks at any moment, or after a crash at any moment, finds certificates with their own keys.
+    /// A reader at any moment, also after a crash, finds certificates with their own keys.
     #[test]
     fn certificate_and_key_change_together() {
         let folder = std::env::temp_dir().join(format!("whimbrel-pairs-{}", std::process::id()));

@@ -52,7 +52,7 @@ impl Farewell {
 
     /// Says the last line, unless it is said already.
     fn say_last_line(&self) {
-        // Whoever comes second waits until the line is out: the process may exit then.
+        // A second caller waits until the line is written: the process may exit then.
         let mut line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = line.take() {
             self.notes.failure(&line);

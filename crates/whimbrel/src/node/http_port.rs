@@ -128,12 +128,12 @@ impl HttpSetup<'_> {
         Ok((access, admin))
     }
 
-    /// Takes the address, and finds out who may come in. Whoever connects waits until the node is there.
+    /// Takes the address, and reads the tokens. Clients that connect wait until the node has started.
     ///
     /// # Errors
     /// The address is not to be had, or there is nothing to encrypt connections with that are to be.
     pub fn prepare(&self) -> anyhow::Result<Option<HttpPort>> {
-        // Each of those who connect is an open file.
+        // Each connection is an open file.
         open_files::raise();
         let Some(listener) = self.listener()? else { return Ok(None) };
         let tls = self.tls(&listener)?;
@@ -308,7 +308,7 @@ fn watch(gateway: &Arc<Gateway>, credentials: Watched, notes: &Notes) {
     });
 }
 
-/// Says good-bye to those who look.
+/// Closes the connections of all consoles.
 pub fn close(gateway: Option<Arc<Gateway>>, farewell: &Farewell) {
     if let Some(gateway) = gateway {
         alone(gateway).close(farewell.patience(CLOSE_PATIENCE));
@@ -336,7 +336,7 @@ mod tests {
     fn backlog_takes_many_connections() {
         let listener = bind("127.0.0.1:0", false).expect("a free port");
         let address = listener.local_addr().expect("an address");
-        // Whoever finds no room is not heard for a second.
+        // A connection without room is refused for a second.
         let coming: Vec<_> =
             (0..500).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(900))).collect();
         assert!(coming.iter().all(Result::is_ok), "{} of them", coming.iter().filter(|came| came.is_ok()).count());
