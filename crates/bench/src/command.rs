@@ -139,7 +139,7 @@ fn devices(what: &Devices) -> anyhow::Result<ExitCode> {
         terminal::note(&format!("drew {}", path.display()));
     }
     let metric = |wanted: &str| outcome.metrics.iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| *value);
-    // Whoever could not come back does not know what became of its state.
+    // A device that could not come back does not know the fate of its state.
     let lost = metric("lost") > Some(0.0) || metric("verified") < Some(f64::from(what.devices));
     Ok(if lost { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

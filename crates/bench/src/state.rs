@@ -1,5 +1,5 @@
 //! The state of agents, written to a store: nine operations of ten write an agent's new state, one reads its last. Each
-//! agent has one operation at a time, as agents have whose steps are durable before anybody hears of them.
+//! agent has one operation at a time, as agents have whose steps are durable before any effect is visible.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -175,7 +175,7 @@ struct ThreadResult {
     last: Vec<(Partition, Lsn, Vec<u8>)>,
 }
 
-/// A state of an agent: who, how often it was written, and bytes that are its own.
+/// State of an agent: its name, the number of its writes, and bytes of its own.
 fn state(name: u64, writes: u64, bytes: usize) -> Vec<u8> {
     let mut random = name.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ writes | 1;
     let mut frame = Vec::with_capacity(bytes + 8);

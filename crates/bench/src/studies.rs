@@ -181,7 +181,7 @@ mod tests {
             let outcome = bench.run(kind, 2, Watching { bar: false, curve: true }).expect("it runs");
             assert!(outcome.metrics.iter().all(|(_, value)| value.is_some()), "{bench:?}: {outcome:?}");
             match *bench {
-                // Each meeting counts for both who met.
+                // Each meeting counts for both creatures.
                 Study::Chameneos { .. } => assert_eq!(outcome.meetings.iter().sum::<f64>(), 200.0, "{kind:?}"),
                 Study::Fibonacci { .. } => assert_eq!(outcome.latencies.len(), 20, "{kind:?}"),
                 Study::Ring { .. } | Study::Spawn { .. } => assert!(outcome.curve.len() >= 2, "{bench:?}: {outcome:?}"),

@@ -1,4 +1,4 @@
-//! `--open`: the console in a browser, before the society begins and for as long as somebody looks.
+//! `--open`: the console in a browser, before the society begins and for as long as a browser has it open.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const AWAY_AT_MOST: Duration = Duration::from_secs(3);
 /// Interval of checks for viewers.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A console that somebody looks at, or is about to.
+/// Console that a browser has open, or is about to open.
 pub struct BrowserConsole {
     gateway: Arc<Gateway>,
     /// Told when the society is to end, as by Ctrl-C.
@@ -48,7 +48,7 @@ impl BrowserConsole {
         true
     }
 
-    /// Stays as long as somebody looks, once the society has ended by itself.
+    /// Waits until no browser has the console open, once the society has ended by itself.
     pub fn stay(self) {
         let is_asked_to_end = !matches!(self.reasons.try_recv(), Err(TryRecvError::Empty));
         if is_asked_to_end {
@@ -96,7 +96,7 @@ fn start_one(browsers: &str, url: &str) -> Result<(), String> {
         starting.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         match starting.spawn() {
             Ok(mut browser) => {
-                // Whoever is not waited for stays among the processes.
+                // A child that is not waited for stays in the process table.
                 std::thread::spawn(move || browser.wait());
                 return Ok(());
             }

@@ -1,5 +1,5 @@
 //! `--nodes`: one society in several processes. The first starts the others, which run the same project: all of them
-//! know from it who lives where.
+//! know from it the node of each agent.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -24,7 +24,7 @@ use whimbrel_terminal as terminal;
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 const END_PATIENCE: Duration = Duration::from_secs(8);
 
-/// The other nodes, and who lives where.
+/// Other nodes, and the node of each agent.
 pub struct LocalNodes {
     hub: Hub,
     platform: Platform,
@@ -149,7 +149,7 @@ impl LocalNodes {
         self.hub.leave(farewell.patience(LEAVE_PATIENCE * 2) / 2);
         let until = Instant::now() + farewell.patience(END_PATIENCE);
         for child in &mut self.children {
-            // Whoever did not hear that the society ended hears that this process does.
+            // A node that did not learn of the society's end learns of this process's end.
             drop(child.stdin.take());
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(5));

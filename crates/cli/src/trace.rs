@@ -35,7 +35,7 @@ pub struct TraceObserver {
 struct SummaryCounts {
     agents: Vec<Symbol>,
     messages: BTreeMap<String, u64>,
-    /// Proposals accepted, by who made them.
+    /// Accepted proposals, by proposer.
     awards: BTreeMap<&'static str, u64>,
 }
 

@@ -105,7 +105,7 @@ fn clusters(history: &[RegisterOperation]) -> Result<Vec<ValueOperations>, Viola
         let cluster = clusters.entry(value).or_insert_with(|| none(value));
         match operation.kind {
             OperationKind::Write(_) => cluster.written_from = Some(operation.called),
-            // Who heard no answer saw nothing.
+            // A client without an answer saw nothing.
             OperationKind::Read(_) if operation.answered.is_none() => continue,
             OperationKind::Read(_) => {
                 cluster.is_read = true;
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(violation(&history), Some(Violation::FromNowhere(9)));
         history.push(operation(9, Some(10), Write(9)));
         assert_eq!(violation(&history), Some(Violation::BeforeWritten(9)));
-        // Who was not answered may have written all the same, later.
+        // A write without an answer may have happened all the same, later.
         let late = [operation(1, None, Write(1)), operation(2, Some(3), Read(0)), operation(4, Some(5), Read(1))];
         assert_eq!(violation(&late), None);
     }

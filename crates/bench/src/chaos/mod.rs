@@ -57,7 +57,7 @@ struct ChaosReport {
     violations: Vec<String>,
 }
 
-/// Somebody does not want to wait any longer.
+/// The caller does not wait any longer.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 struct ChaosInterrupted;
@@ -110,7 +110,7 @@ fn read(file: &Path) -> anyhow::Result<Plan> {
     })
 }
 
-/// The society, those who look at it, and the time.
+/// Society under test, its observers, and the time.
 struct ChaosTrial<'a> {
     plan: &'a Plan,
     seed: u64,

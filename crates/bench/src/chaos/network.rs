@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 
 use super::schedule::Victim;
 
-/// The switch's bridge that everybody is on who is not cut off.
+/// Bridge of the switch, with all nodes and servers that are not cut off.
 const WHOLE: &str = "whole";
 /// Burst that a slow link lets through at once.
 const BURST_BYTES: u64 = 16_000;

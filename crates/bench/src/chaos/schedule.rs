@@ -86,7 +86,7 @@ pub fn schedule(plan: &Plan, seed: u64) -> Vec<Blow> {
     blows
 }
 
-/// The fault, as soon as there may be one more and somebody is there to be struck. Those that the plan names are there.
+/// Returns the fault, as soon as another is permitted and a target runs. Targets that the plan names run.
 fn place(
     plan: &Plan,
     fault: &Fault,

@@ -170,7 +170,7 @@ impl DeviceLoad {
         loop {
             let Some(index) = self.turns.borrow_mut().pop_front() else { return false };
             let Some(slot) = self.slots.get(index) else { continue };
-            // Whoever lost its connection meanwhile comes back by itself.
+            // A device that lost its connection meanwhile comes back by itself.
             if slot.phase.get() == DevicePhase::Free {
                 slot.phase.set(DevicePhase::Busy);
                 slot.operation.set(Some(operation));
@@ -242,7 +242,7 @@ async fn act(load: Rc<DeviceLoad>) -> anyhow::Result<()> {
         load.changed.notified().await;
     }
     say(&DeviceReport::Connected)?;
-    // The other processes are not there yet, or somebody looks at the node's memory.
+    // The other processes have not started yet, or the node's memory is being read.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
     let telling = tokio::task::spawn_local(tell(Rc::clone(&load)));
     load.pace(load.what.seconds).await;

@@ -7,7 +7,7 @@ use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::PATIENCE;
 
-/// Pairs whoever comes first with whoever comes next, until all meetings have taken place.
+/// Broker: pairs each creature that comes with the next one, until all meetings have taken place.
 struct MeetingBroker {
     left: u64,
     waiting: Option<Box<AclMessage>>,

@@ -52,7 +52,7 @@ fn response_times(latencies: &[FibonacciLatency], large_from: u64, time: Duratio
     ]
 }
 
-/// An agent that could do something, if somebody asked.
+/// Agent that answers a request.
 struct IdleAgent;
 
 impl whimbrel_runtime::Agent for IdleAgent {

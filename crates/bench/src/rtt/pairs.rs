@@ -23,7 +23,7 @@ pub fn primes_to(limit: u32) -> u32 {
 pub struct RandomText(u64);
 
 impl RandomText {
-    /// Whoever has another number gets other texts.
+    /// Each number gives other texts.
     pub fn new(number: u64) -> Self {
         Self(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -87,7 +87,7 @@ pub enum Trip {
     Lost,
 }
 
-/// Sends its receiver a message, and the next when that is answered. It begins when somebody else tells it something.
+/// Sender: sends its receiver a message, and the next one when that is answered. Another agent's message starts it.
 pub struct PairSender {
     pub receiver: Aid,
     pub left: u64,

@@ -1,4 +1,4 @@
-//! `whimbrel agents`: who lives on a platform.
+//! `whimbrel agents`: the agents of a platform.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -159,7 +159,7 @@ impl Display for Dump<'_> {
     }
 }
 
-/// An agent, its addresses and those who know them below it.
+/// Prints an agent, and below it its addresses and resolvers.
 fn agent(f: &mut Formatter<'_>, what: &str, agent: Aid) -> fmt::Result {
     line(f, what, agent)?;
     let contact = agent.contact();

@@ -211,7 +211,7 @@ pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> any
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
-    // Who was looked for here just now may have gone where it was to go.
+    // The agent may have reached its destination since the search.
     let is_there = |other: &str| node.is_some() && matches!(request, Request::Move { to, .. } if to == other);
     match elsewhere(&error).filter(|other| !is_there(other)).and_then(named) {
         Some(other) => other.ask(request, patience),

@@ -43,7 +43,7 @@ pub fn log(arguments: &LogArguments) -> anyhow::Result<ExitCode> {
     {
         bail!("ambiguous cursor: there are several nodes ({}): name one, as in {first}:5321", names.join(", "));
     }
-    // Whoever does not take in what is shown is not waited for.
+    // The node does not wait for a slow reader.
     ctrlc::set_handler(move || {
         if tell.try_send(LogNews::Enough).is_err() {
             std::process::exit(INTERRUPTED);

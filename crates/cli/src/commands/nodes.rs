@@ -21,7 +21,7 @@ struct NodePage {
     nodes: Vec<MemberInfo>,
     /// Partitions that wait for a node.
     vacant: Vec<String>,
-    /// Partitions that somebody wants on a node.
+    /// Partitions that are wished to a node.
     wishes: Vec<WishInfo>,
     /// Of a platform that is no cluster: its nodes, by name.
     linked: Vec<String>,

@@ -1,4 +1,4 @@
-//! `whimbrel prove` and `whimbrel verify`: who said what in a conversation, and in which order.
+//! `whimbrel prove` and `whimbrel verify`: evidence of the messages of a conversation, their senders and their order.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub fn prove(arguments: &ProveArguments) -> anyhow::Result<ExitCode> {
     let bundle = signing::prove(&arguments.evidence, &arguments.conversation)?;
     match &arguments.output {
         Some(file) => {
-            // What agents said is not for everybody's eyes.
+            // Messages of agents are private.
             let written = whimbrel_files::write(file, bundle.to_json().as_bytes());
             written.with_context(|| format!("cannot write {}", file.display()))?;
             let conversation = harmless(&arguments.conversation);

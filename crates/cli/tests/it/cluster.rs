@@ -327,7 +327,7 @@ fn creation_waits_for_unserved_partition() {
     nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(100));
     nodes.serve(1, (0..PARTITIONS).filter(|index| *index != mother));
     nodes.wait_for_line("all twenty");
-    // Whoever takes over from both has them all, once.
+    // The node that takes over from both has them all, once.
     nodes.join();
     (0..2).for_each(|node| nodes.kill(node));
     nodes.serve(2, 0..PARTITIONS);
@@ -402,7 +402,7 @@ fn volatile_agents_get_remote_messages() {
     let mut nodes = Nodes::new(&files, 2);
     let mother = nodes.nodes[0].platform.partition_of("mother").expect("it is a cluster").0;
     assert_ne!(nodes.nodes[0].platform.partition_of("echo"), Some(Partition(mother)), "they live apart");
-    // The children live with their mother, whoever serves their names.
+    // The children live with their mother, whatever node serves their names.
     nodes.serve(1, (0..PARTITIONS).filter(|index| *index != mother));
     nodes.serve(0, [mother]);
     nodes.wait_for_line("all twenty");
@@ -612,14 +612,14 @@ fn remote_name_conflict_reaches_creator() {
     nodes.serve(0, [theirs[1]]);
     nodes.serve(1, (0..PARTITIONS).filter(|index| !theirs[..2].contains(index)));
     wait_for("both believe so", || nodes.lines().iter().filter(|line| line.contains("created")).count() == 2);
-    // Who serves the child's partition is told of both.
+    // The node that serves the child's partition is told of both.
     nodes.serve(2, [theirs[0]]);
     nodes.wait_for_line("child has not created child: an agent named child exists already");
     nodes.nodes[2].platform.wait_idle_for(Duration::from_millis(200));
     let told = |part: &str| nodes.lines().iter().filter(|line| line.contains(part)).count();
     assert_eq!((told("not created"), told("LOG"), told("child]")), (1, 0, 0), "{:?}", nodes.lines());
     assert_balanced(&nodes);
-    // Whoever takes over from all knows that it was dealt with.
+    // The node that takes over from all knows that it was handled.
     nodes.join();
     (0..3).for_each(|node| nodes.kill(node));
     nodes.serve(3, 0..PARTITIONS);
@@ -686,7 +686,7 @@ fn kill_is_answered_once_persisted() {
     wait_for("that is written", || here.end(a, brief) != Ended::Unwritten);
     assert_eq!(here.end(a, brief), Ended::NoSuchAgent);
     assert_eq!(here.end(b, PATIENCE), Ended::Yes);
-    // Who goes on with their partitions finds neither.
+    // The node that continues their partitions finds neither.
     nodes.kill(0);
     nodes.serve(1, 0..PARTITIONS);
     assert_eq!(there.services().agents(), []);

@@ -141,7 +141,7 @@ fn travelling_module_is_compiled_once() {
     let before = number(&file);
     visit();
     assert_eq!(number(&file), before, "it is not compiled again");
-    // What somebody else made of it is machine code that nobody runs.
+    // Machine code that another user compiled from it is never run.
     let mut forged = compiled.clone();
     let middle = forged.len() / 2;
     forged[middle] ^= 1;

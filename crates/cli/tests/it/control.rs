@@ -264,7 +264,7 @@ fn move_explains_staying_agents() {
     }
     assert_eq!(site.out(&["move", "b*k", "n2"]), "bank moved to n2\n");
     site.until(|| node().as_deref() == Some("n2"));
-    // Who is meant among others and is there needs nothing; and names are in their order.
+    // An agent of the pattern that is there already needs nothing. Names are in order.
     let moved = site.out(&["move", "b*", "n2"]);
     let names: Vec<&str> = moved.lines().filter_map(|line| line.split(' ').next()).collect();
     assert!(moved.contains("bank is on n2 already\n") && names.is_sorted(), "{moved}");
@@ -434,7 +434,7 @@ fn messages_are_sent_and_answered() {
     assert_eq!(refused.code, Some(3));
     let theirs = send(&["bank1", "hello", "--from", "buyer", "--wait"]);
     assert!(theirs.err.contains("buyer is an agent of the society") && theirs.code == Some(1), "{}", theirs.err);
-    // What somebody agrees to comes after that.
+    // The result of an `agree` comes after that.
     let register = "((action (agent-identifier :name df) (register (df-agent-description :name (agent-identifier :name cli) \
                     :services (set (service-description :name tea :type shop))))))";
     let register = ["df", register, "-p", "request", "--language", "fipa-sl0", "--wait"];
@@ -585,7 +585,7 @@ fn watch_repeats_until_output_closes() {
     }
 }
 
-/// Whoever asks, and goes away before the answer, leaves the node to others.
+/// A client that disconnects before its answer leaves the node to other clients.
 #[test]
 fn abandoned_questions_make_nobody_wait() {
     let site = Site::new();

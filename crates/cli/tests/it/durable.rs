@@ -345,7 +345,7 @@ fn df_registrations_by_message_persist() {
     let Some(NoticeForm::Fipa { inform, action }) = form else { panic!("{form:?}") };
     assert_eq!(inform.extras().conversation_id.as_ref().map(|id| id.as_str()), Some("flour"));
     assert!(action.to_string().contains("search"), "{action}");
-    // An entry whose lease ends while nobody is there is not there when somebody is.
+    // An entry whose lease ends while no process runs is gone when one does.
     let soon = DfDescription { lease_ms: Some(300), ..entry };
     directory.with_df(|df| df.modify(soon, platform.services().now())).expect("it is there").expect("it is right");
     platform.services().note_standing(Aid::local("baker"));

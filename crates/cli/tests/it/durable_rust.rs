@@ -248,7 +248,7 @@ fn unknown_agent_type_waits_for_program() {
     say(&platform, "clerk", "a");
     platform.wait_idle();
     platform.stop();
-    // A program that has no clerks: who writes to one waits for it.
+    // A program without clerks: a message to one waits.
     let platform = process(&memory, 2, &lines).kind::<Asker>().build();
     platform.spawn_together([durable("asker", Asker)]).expect("it begins");
     let text = "LOG it does not go on, and what is kept of it stays as it is: this program has no kind of agent that is \

@@ -1,4 +1,4 @@
-//! Every example prints what its `expected.txt` says: each agent's lines in their order, whoever comes first.
+//! Every example prints what its `expected.txt` says: each agent's lines in their order, in any order of the agents.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn examples_print_what_they_should() {
     names.retain(|path| !has(path, "market.sh") && !has(path, "chaos.toml") && !has(path, "searcher"));
     // Those with a program in TypeScript are run by the tests of its SDK.
     names.retain(|path| !has(path, "package.json"));
-    // Those with pages, by the tests of the console: what they print depends on who comes.
+    // Those with pages, by the tests of the console: their output depends on the visitors.
     names.retain(|path| !has(path, "page"));
     names.sort();
     assert!(names.len() >= 4, "{names:?}");

@@ -134,7 +134,7 @@ fn certificate_admits_its_named_agent() {
     let mut host = host.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
-    // Somebody has to read what the host notes.
+    // The host's notes must be read.
     std::thread::spawn(move || noted.count());
     let outcome = |folder: &str, name: &str| {
         let file = |file: &str| scratch.0.join(file).to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! A running node over HTTP: what one asks, watches and does there, and who is sent away.
+//! A running node over HTTP: requests, watches, acts and refusals.
 
 mod everywhere;
 mod hostile;

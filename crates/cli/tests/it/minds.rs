@@ -178,7 +178,7 @@ fn paused_agent_does_not_move() {
     site.out(&["debug", "bob", "continue"]);
     assert_eq!(site.out(&["move", "bob", "n2"]), "bob moved to n2\n");
     assert_eq!(mind(&site)["node"], "n2");
-    // Whoever asks one node only is told which to ask.
+    // A request to a single node is answered with the name of the right one.
     let seen = site.see(&["mind", "bob", "--node", "n1"]);
     assert!(seen.err.contains("agent bob lives on node n2"), "{}", seen.err);
     let seen = site.see(&["debug", "bob", "pause", "--node", "n1"]);
@@ -197,7 +197,7 @@ fn passive_agent_shows_and_returns() {
     site.until(|| believes(&site.json(&["mind", "amy", "--json"]), "likes(tea)"));
     site.until(passive);
     assert!(believes(&site.json(&["mind", "amy", "--json"]), "likes(tea)"));
-    // Who is paused stays in memory.
+    // A paused agent stays in memory.
     site.out(&["debug", "amy", "pause"]);
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert!(!passive());

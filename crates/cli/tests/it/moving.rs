@@ -111,7 +111,7 @@ fn moving_agent_gets_all_messages() {
     while running.try_wait().expect("it is known").is_none() {
         for link in links(&site.see(&["links", "--json"]).out) {
             let text = |key: &str| link[key].as_str().map(str::to_owned);
-            // Who is linked just now has no name yet.
+            // A node that was linked just now has no name yet.
             if let Some(ends) = text("node").zip(text("peer")) {
                 connections.insert(ends, link["connections"].as_u64().expect("a count"));
             }

@@ -1,4 +1,4 @@
-//! Agents of a society on several nodes that move, by themselves and because somebody wants it, with their partitions.
+//! Agents of a cluster that move with their partitions, by themselves and by order.
 
 use rustix::process::Signal;
 
@@ -159,7 +159,7 @@ fn webassembly_agents_shuttle_within_calls() {
     for (agent, unmoved) in [("nomad", "rest"), ("traveller", "still")] {
         let (sum, none, _) = answer(unmoved).expect("it answers");
         let (its, moves, node) = answer(agent).expect("it answers");
-        // Who is on n2 already stays there first.
+        // Agents that are on n2 already stay there first.
         assert_eq!((its, none, matches!(moves, 4 | 5), node.as_str()), (sum, 0, true, "n2"), "{out}");
     }
 }

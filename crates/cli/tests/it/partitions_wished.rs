@@ -127,7 +127,7 @@ fn refused_wish_is_answered_here() {
         } else {
             "at n0 still: unreachable"
         });
-        // Nobody wanted it to move who is gone without a word.
+        // A wish that is dropped without an outcome fails the move.
         go(&nodes, agent, "n1");
         drop(wished(&nodes, &wishes[0], agent, "n1"));
         nodes.wait_for_line(if agent == "roamer" { "it is not here any more" } else { "at n0 still: not_movable" });

@@ -238,7 +238,7 @@ impl Operator for Mute {
 fn replay_all(replay: impl Fn(&Transcript, Framing, AgentPort) -> Result<(), String>) {
     let transcripts = Transcript::read_all(&repository().join("conformance/session"));
     let mut replayed = 0;
-    // Who wants agents elsewhere, and lacks code, is simulated.
+    // The party that wants agents elsewhere, and the missing code, are simulated.
     let here = |transcript: &Transcript| transcript.needs.as_deref() != Some("movers");
     for (name, transcript) in transcripts.iter().filter(|(_, transcript)| here(transcript)) {
         for framing in [Framing::Json, Framing::Compact].into_iter().filter(|framing| transcript.is_for(*framing)) {

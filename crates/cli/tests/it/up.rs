@@ -35,7 +35,7 @@ pub(super) struct Nodes {
     scratch: Scratch,
     store: String,
     children: Vec<Child>,
-    /// They prove to each other who they are: the folders `n1` and `n2` have their certificates.
+    /// The nodes authenticate each other: the folders `n1` and `n2` have their certificates.
     certified: bool,
 }
 

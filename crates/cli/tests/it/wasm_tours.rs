@@ -50,7 +50,7 @@ fn scout_is_recalled_during_tour() {
     );
 }
 
-/// Each stop takes no time at all: whoever calls it home has to find it between two hops.
+/// Each stop takes no time: a recall has to find the agent between two hops.
 #[test]
 fn restless_scout_is_recalled() {
     let stops = ["[n2]", "[n3]"].repeat(50).join(",");

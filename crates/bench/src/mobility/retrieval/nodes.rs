@@ -42,7 +42,7 @@ pub struct ProcessRole {
     pub folder: PathBuf,
 }
 
-/// Notes who came and who was done, and when.
+/// Notes the times at which agents came and were done.
 #[derive(Clone, Default)]
 struct Visits(Arc<Mutex<Vec<String>>>);
 

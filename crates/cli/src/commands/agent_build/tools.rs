@@ -103,7 +103,7 @@ pub fn well_ended(status: ExitStatus, failed: impl Fn() -> String) -> anyhow::Re
 /// A folder for what is in between, removed when this is dropped.
 pub struct BuildFolder(PathBuf);
 
-/// Makes one, which was not there before: where everybody may write, nobody else is to have put anything into it.
+/// Makes a new folder. In a place where every user may write, no other user can have put anything into it.
 pub fn scratch() -> anyhow::Result<BuildFolder> {
     let mut number = 0;
     loop {

@@ -139,7 +139,7 @@ fn remote_log_reading_obeys_policy() {
             assert_eq!(node.get("/refusals?node=n2")["total"], 1, "{}", node.get("/refusals?node=n2"));
         }
         assert_eq!(node.ask("GET", "/dead-letters?node=n1", ADMIN, "").status, 200, "its own are its operator's");
-        // Without a log there is none to read; who may not read it does not learn that.
+        // Without a log there is none to read. A client without the right does not learn that.
         let said = node.ask("GET", "/conversations?node=n2", ADMIN, "");
         assert_eq!(said.status, if status == 403 { 403 } else { 404 }, "{}", said.body);
     }

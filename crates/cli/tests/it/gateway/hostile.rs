@@ -128,7 +128,7 @@ fn slow_reader_delays_no_other() {
     let handled = |node: &Node| node.get("/node")["handled"].as_u64().expect("a number");
     let before = handled(&node);
     node.until(|node| handled(node) > before + 50);
-    // Those who read see it all the same.
+    // Other readers see it all the same.
     let mut other = node.live(VIEWER);
     other.say(r#"{"type":"watch","id":1,"what":"events"}"#);
     assert_eq!(other.expect("events")["id"], 1);

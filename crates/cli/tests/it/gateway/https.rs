@@ -26,7 +26,7 @@ fn authorities() -> Scratch {
     scratch
 }
 
-/// A connection of somebody who trusts this authority.
+/// A connection of a client that trusts this authority.
 fn connect(node: &Node, authority: &std::path::Path) -> Encrypted {
     let mut roots = RootCertStore::empty();
     let pem = std::fs::read(authority).expect("it is there");

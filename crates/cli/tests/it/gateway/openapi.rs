@@ -119,7 +119,7 @@ fn routes_answer_as_documented() {
     for (path, methods) in document["paths"].as_object().expect("paths") {
         for (method, route) in methods.as_object().expect("methods") {
             let name = format!("{method} {path}");
-            // Who is ended does not answer the rest.
+            // An ended agent does not answer the rest.
             let agent = if name == "delete /api/v1/agents/{name}" { "bank12" } else { "bank1" };
             let at = path.replace("{name}", agent).replace("{step}", "suspend").replace("{path}", "bees.js");
             let method = method.to_uppercase();

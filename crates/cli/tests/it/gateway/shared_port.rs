@@ -124,7 +124,7 @@ fn shared_port_redirects_session_without_loss() {
     let nowhere = resume.replace(session.as_str().expect("a name"), "n9.0123");
     let (_, refused) = Processes::at(&processes.first.address, &nowhere);
     assert_eq!(refused["code"], "session-gone", "{refused}");
-    // Who does not know of it hears what it knows.
+    // A client without `follows` gets an error that it knows.
     let stays = resume.replace(r#","follows":true"#, "");
     let gone = processes.elsewhere(|address| {
         let (_, answer) = Processes::at(address, &stays);
@@ -180,7 +180,7 @@ fn shared_port_redirects_kept_agent() {
         if told["type"] == "state" {
             break told;
         }
-        // Somebody before said good-bye just now, if it came to the right process while it looked for another one.
+        // An earlier client said good-bye just now, if it came to the right process while it looked for another one.
         assert!(told["code"] == "name-taken" && begin.elapsed() < PATIENCE, "{told}");
     };
     assert_eq!((&state["code"], &state["state"]), (&"ts:guest".into(), &"c3RhdGU=".into()), "{state}");

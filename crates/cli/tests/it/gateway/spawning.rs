@@ -58,7 +58,7 @@ fn clone_keeps_beliefs() {
     node.until(|node| node.ask("GET", "/agents/other", ADMIN, "").status == 200);
 }
 
-/// Whoever has the console reads no other files of the machine, not by what their faults tell either.
+/// Users of the console read no other files of the machine, not by the errors in them either.
 #[cfg(unix)]
 #[test]
 fn symbolic_links_are_no_programs() {
