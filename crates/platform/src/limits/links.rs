@@ -15,7 +15,7 @@ pub const LINK_STRANGERS_EACH_MAX: usize = 64;
 pub const LINK_KNOWN_MAX: usize = 4 * NODES_MAX;
 /// Connections of that kind from one address.
 pub const LINK_KNOWN_EACH_MAX: usize = 64;
-/// Bytes of one encoded message on a link; a longer one is a dead letter, and its sender hears `failure`.
+/// Bytes of one encoded message on a link; a longer one is a dead letter, and its sender gets `failure`.
 pub const LINK_MESSAGE_BYTES_MAX: usize = 12 << 20;
 /// Number of times that an unreadable item is sent before its sender is told.
 pub const LINK_READ_ATTEMPTS: u32 = 2;
