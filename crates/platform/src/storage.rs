@@ -41,16 +41,16 @@ pub struct Room {
 #[non_exhaustive]
 pub enum StorageError {
     /// Key that is empty or too long.
-    #[error("key of {0} bytes: expected 1 to {STORAGE_KEY_BYTES_MAX}")]
+    #[error("invalid storage key of {0} bytes: expected 1 to {STORAGE_KEY_BYTES_MAX}")]
     Key(usize),
     /// Value that is too long.
-    #[error("a value of {0} bytes: {STORAGE_VALUE_BYTES_MAX} are the most")]
+    #[error("storage value too long: {0} bytes, the limit is {STORAGE_VALUE_BYTES_MAX}")]
     Value(usize),
     /// Too many keys.
-    #[error("{STORAGE_ENTRIES_MAX} keys are the most")]
+    #[error("storage full: the limit is {STORAGE_ENTRIES_MAX} keys")]
     Entries,
     /// Too many bytes of the agent.
-    #[error("it would keep {wanted} bytes here: {max} are the most (quota storage_bytes)")]
+    #[error("its storage would have {wanted} bytes, the limit is {max} (quota storage_bytes)")]
     Bytes {
         /// Bytes that the agent would store.
         wanted: u64,
@@ -58,7 +58,9 @@ pub enum StorageError {
         max: u64,
     },
     /// Too many bytes of its owner's agents.
-    #[error("the agents of its owner would keep {wanted} bytes here: {max} are the most (quota owner_storage_bytes)")]
+    #[error(
+        "the storage of its owner's agents would have {wanted} bytes, the limit is {max} (quota owner_storage_bytes)"
+    )]
     OwnerBytes {
         /// Bytes that the owner's agents would store.
         wanted: u64,
@@ -66,7 +68,7 @@ pub enum StorageError {
         max: u64,
     },
     /// Too many bytes of all agents.
-    #[error("the agents here would keep more than {STORAGE_BYTES_MAX} bytes")]
+    #[error("the storage of all agents here would exceed {STORAGE_BYTES_MAX} bytes")]
     Full,
 }
 

@@ -37,11 +37,11 @@ impl std::fmt::Display for ModuleHash {
 #[non_exhaustive]
 pub enum AdmissionError {
     /// The module is longer than [`MODULE_BYTES_MAX`].
-    #[error("a module of {0} bytes: {MODULE_BYTES_MAX} are the most")]
+    #[error("module too long: {0} bytes, the limit is {MODULE_BYTES_MAX}")]
     TooLong(usize),
     /// The module is invalid, or uses an unsupported feature: threads, several memories, exceptions, garbage
     /// collection.
-    #[error("no module that can run here: {0}")]
+    #[error("unsupported module: {0}")]
     Invalid(String),
     /// The module lacks an export, or has it with another type.
     #[error("it does not export `{name}` as {expected}")]
@@ -55,7 +55,7 @@ pub enum AdmissionError {
     #[error("it was written for version {0} of the interface; this is version {version}", version = abi::VERSION)]
     Version(i32),
     /// The module has an import that the node does not offer.
-    #[error("it imports `{0}`, which is not offered: see docs/design/wasm-agents.md for what is")]
+    #[error("it imports `{0}`, which does not exist: see docs/design/wasm-agents.md")]
     Import(String),
     /// The module waits in mid-call, but cannot be suspended there.
     #[error(
@@ -67,7 +67,7 @@ pub enum AdmissionError {
     #[error("its state cannot be captured: {0}")]
     Uncapturable(String),
     /// The module would take too much time and memory to compile.
-    #[error("{}has {found} {what}: {max} are the most", function.map_or("it ".to_owned(), |index| format!("its function {index} ")))]
+    #[error("{}has {found} {what}, the limit is {max}", function.map_or("it ".to_owned(), |index| format!("its function {index} ")))]
     CompileCost {
         /// Index of the function at fault, imports included; `None` for the module as a whole.
         function: Option<u32>,
@@ -252,7 +252,9 @@ impl Findings {
             I32 | F32 => false,
             I64 | F64 => true,
             other if kind.mutable => {
-                return Err(AdmissionError::Uncapturable(format!("it has a mutable global of type {other}")));
+                return Err(AdmissionError::Uncapturable(format!(
+                    "it has a mutable global that is not a number, but {other}"
+                )));
             }
             _ => false,
         };
@@ -296,7 +298,7 @@ impl Findings {
             globals.push(MutableGlobal { export, is_wide: *is_wide });
         }
         if globals.len() > MODULE_GLOBALS_MAX {
-            let why = format!("it has {} mutable globals, {MODULE_GLOBALS_MAX} are the most", globals.len());
+            let why = format!("it has {} mutable globals, the limit is {MODULE_GLOBALS_MAX}", globals.len());
             return Err(AdmissionError::Uncapturable(why));
         }
         Ok((globals, unexported))

@@ -98,7 +98,7 @@ impl WasmAgent {
             State::Whole(bytes) | State::Delta(bytes) => Some(bytes),
             State::Same => None,
         });
-        let last = last.ok_or_else(|| "its state was not kept whole".to_owned())?;
+        let last = last.ok_or_else(|| "its stored state is incomplete".to_owned())?;
         let (guest_state, outline) = GuestState::from_snapshot(last, now).map_err(|error| error.to_string())?;
         Ok(Self::of(module, path, guest_state, outline))
     }
@@ -138,18 +138,18 @@ impl WasmAgent {
         let provenance = clone_of.map_or_else(|| Arc::clone(&provenance), |original| provenance.of_clone(original));
         let first_name = provenance.first_name(name);
         if services.policy().favours(name, first_name, services.node()) {
-            return Err(format!("the policy has other rules for {name} than for {first_name}, whose clone it is"));
+            return Err(format!("the policy has other rules for the clone {name} than for its original {first_name}"));
         }
         let mut stay =
             Stay::begin(&self.module.host, name, &provenance, services).map_err(|breach| breach.to_string())?;
         let wanted = self.module.image.len as u64 + u64::from(self.more_pages) * PAGE as u64;
         let max = stay.terms.memory_bytes;
         if wanted > max as u64 {
-            return Err(format!("it has {wanted} bytes of memory: {max} are the most (quota memory_bytes)"));
+            return Err(format!("it has {wanted} bytes of memory, the limit is {max} (quota memory_bytes)"));
         }
         // The difference is at most the whole memory, and some globals.
         if self.changes_bytes > wanted + PAGE as u64 {
-            return Err(format!("its state says {} bytes of a memory of {wanted}", self.changes_bytes));
+            return Err(format!("its state has {} bytes of changes, for a memory of {wanted}", self.changes_bytes));
         }
         self.guest_state().check(&self.module).map_err(|error| error.to_string())?;
         if let Some(share) = stay.used.share() {
@@ -646,7 +646,7 @@ impl GuestTurn<'_, '_> {
                 let template = template.map_err(|_| Breach::Nonsense("its template is invalid"))?;
                 match inbox::frame_of_next(self.turn, &template) {
                     Some(frame) => Some(guest.hold(frame)),
-                    None if until <= self.turn.now => Some(guest.refuse(code::TIMEOUT, "no such message came in time")),
+                    None if until <= self.turn.now => Some(guest.refuse(code::TIMEOUT, "no matching message in time")),
                     None => None,
                 }
             }
@@ -686,7 +686,11 @@ impl GuestTurn<'_, '_> {
                 }
                 guest.call_state.suspended = Some(Suspended { call, wait });
             }
-            CallPhase::Rewinding(_) => return Err(Breach::Suspension("it did not come back to where it waited").into()),
+            CallPhase::Rewinding(_) => {
+                return Err(
+                    Breach::Nonsense("it cannot be resumed: it did not return to the import where it waited").into()
+                );
+            }
             CallPhase::Straight if was_waiting => self.live.clear_unwound(),
             CallPhase::Straight => {}
         }

@@ -2,7 +2,7 @@
 
 /// Error: the bytes are no state of such an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the bytes are no state of such an agent")]
+#[error("not a state of this agent")]
 pub struct BadBytes;
 
 pub(crate) fn put_varint(mut number: u64, out: &mut Vec<u8>) {

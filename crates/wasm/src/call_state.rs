@@ -58,7 +58,7 @@ impl Suspended {
             }
             WaitCondition::Message { .. } => "a message".to_owned(),
             WaitCondition::Until(until) => format!("{} more", left(*until)),
-            WaitCondition::Hop => "what becomes of a hop".to_owned(),
+            WaitCondition::Hop => "the outcome of a hop".to_owned(),
         };
         format!("the middle of a call, waiting for {what}")
     }

@@ -60,7 +60,7 @@ fn cost_of(function: &mut FuncValidator<ValidatorResources>, body: &FunctionBody
             Operator::End => loops -= u64::from(blocks.pop().unwrap_or_default()),
             _ => {}
         }
-        below(index, loops, "loops around each other", FUNCTION_LOOPS_MAX)?;
+        below(index, loops, "nested loops", FUNCTION_LOOPS_MAX)?;
         let variables = INSTRUCTION + locals + u64::from(before.max(function.operand_stack_height()));
         cost += ways(&operator) * variables * (1 + 2 * loops);
         below(index, cost, "units of work for the compiler (instructions times variables)", FUNCTION_EFFORT_MAX)?;

@@ -38,7 +38,7 @@ pub enum Breach {
     #[error("it took more than {0} ms of processor time within a second (quota cpu_ms_per_s)")]
     CpuTime(u32),
     /// The guest wants more memory than it may have.
-    #[error("it wants {wanted} bytes of memory: {max} are the most (quota memory_bytes)")]
+    #[error("it needs {wanted} bytes of memory, the limit is {max} (quota memory_bytes)")]
     MemoryBytes {
         /// Memory that the guest would have.
         wanted: usize,
@@ -49,7 +49,7 @@ pub enum Breach {
     #[error("it sent or printed more than {0} messages within a second (quota messages_per_s)")]
     MessageRate(u32),
     /// The guest sends a message, or prints a line, that is too long.
-    #[error("it sends or prints {bytes} bytes at once: {max} are the most (quota message_bytes)")]
+    #[error("it sends or prints {bytes} bytes at once, the limit is {max} (quota message_bytes)")]
     MessageBytes {
         /// Length of the message or line.
         bytes: usize,
@@ -81,7 +81,7 @@ pub enum Breach {
     },
     /// The guest sends a message, or prints a line, that is too long for agents of its owner.
     #[error(
-        "it sends or prints {bytes} bytes at once: {max} are the most of agents of {owner} (quota owner_message_bytes)"
+        "it sends or prints {bytes} bytes at once, the limit is {max} for agents of {owner} (quota owner_message_bytes)"
     )]
     OwnerMessageBytes {
         /// Owner, with the owner's node.
@@ -92,7 +92,7 @@ pub enum Breach {
         max: usize,
     },
     /// The lifetime of the owner's agents on this node is over.
-    #[error("the {seconds} s of the agents of {owner} on this node are over (quota owner_lifetime_s)")]
+    #[error("the lifetime of the agents of {owner} on this node is over: {seconds} s (quota owner_lifetime_s)")]
     OwnerLifetime {
         /// Owner, with the owner's node.
         owner: String,
@@ -100,7 +100,7 @@ pub enum Breach {
         seconds: u64,
     },
     /// The agents of the guest's owner would have more memory than they may have.
-    #[error("the agents of {owner} want {wanted} bytes of memory: {max} are the most (quota owner_memory_bytes)")]
+    #[error("the agents of {owner} need {wanted} bytes of memory, the limit is {max} (quota owner_memory_bytes)")]
     OwnerMemoryBytes {
         /// Owner, with the owner's node.
         owner: String,
@@ -110,7 +110,7 @@ pub enum Breach {
         max: u64,
     },
     /// The guest is a clone, and its owner has the most clones here already.
-    #[error("{max} clones among the agents of {owner} are the most here (quota owner_clones)")]
+    #[error("too many clones among the agents of {owner}: the limit is {max} (quota owner_clones)")]
     OwnerClones {
         /// Owner, with the owner's node.
         owner: String,
@@ -126,7 +126,7 @@ pub enum Breach {
     )]
     NamesOfAll(u64),
     /// The lifetime of the guest on this node is over.
-    #[error("its {0} s on this node are over (quota lifetime_s)")]
+    #[error("its lifetime on this node is over: {0} s (quota lifetime_s)")]
     Lifetime(u64),
     /// The guest was ended, and did not return from its call.
     #[error("it was ended in the middle of a call")]

@@ -79,9 +79,9 @@ impl GuestState {
     pub fn describe(&self, now: Time) -> Vec<Detail> {
         let bytes = |bytes: u64| format!("{} KiB", bytes.div_ceil(1 << 10));
         match self {
-            Self::New => vec![Detail::new("at", "its beginning: it had no call yet")],
+            Self::New => vec![Detail::new("at", "its beginning, before any call")],
             Self::Frozen(state) => vec![
-                Detail::new("at", "rest, written out: its next call brings it back"),
+                Detail::new("at", "rest, as bytes: its next call brings it back to memory"),
                 Detail::new("state", bytes(state.len() as u64)),
             ],
             Self::Live { live, .. } => {
@@ -184,7 +184,7 @@ impl GuestState {
                 Self::Frozen(state) => read(state, EPOCH)
                     .map_err(LiveError::from)
                     .and_then(|(call_state, image)| Live::restore(module, call_state, &image, Arc::clone(terms))),
-                Self::Live { .. } | Self::Gone => Err(LiveError::Trap("it failed before".to_owned())),
+                Self::Live { .. } | Self::Gone => Err(LiveError::Trap("it has failed before".to_owned())),
             };
             match made {
                 Ok(live) => *self = Self::Live { live: Box::new(live), recent: true, module: Arc::clone(module) },
@@ -199,7 +199,7 @@ impl GuestState {
                 *recent = true;
                 Ok(live)
             }
-            _ => Err(LiveError::Trap("it failed before".to_owned())),
+            _ => Err(LiveError::Trap("it has failed before".to_owned())),
         }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) enum LiveError {
     #[error(transparent)]
     BadState(#[from] BadBytes),
     /// All slots in memory are taken.
-    #[error("all of the node's places for WebAssembly agents are taken")]
+    #[error("the node has its maximum of WebAssembly agents in memory")]
     NoRoom,
 }
 
@@ -226,7 +226,7 @@ impl Live {
             let export = self.module.exports.inbox;
             let at: i32 = self.call_export(&export, wanted as i32)?;
             if at == 0 {
-                return Err(Breach::Nonsense("it has no room for what it is handed").into());
+                return Err(Breach::Nonsense("it returned no buffer for its input (whim_inbox)").into());
             }
             self.inbox = (at as u32, wanted, 0);
         }
@@ -290,13 +290,13 @@ impl Live {
 
     /// Ends the unwinding of a call: the call has left its export, and its data are saved in memory.
     pub fn stop_unwinding(&mut self) -> Result<(), LiveError> {
-        let export = self.module.exports.stop_unwind.ok_or(Breach::Suspension("it was not prepared"))?;
+        let export = self.module.exports.stop_unwind.ok_or(Breach::Suspension("its module was not prepared"))?;
         self.call_export(&export, ())
     }
 
     /// Prepares the rewinding of the export that is called next, to the place where it waited.
     pub fn start_rewinding(&mut self) -> Result<(), LiveError> {
-        let export = self.module.exports.start_rewind.ok_or(Breach::Suspension("it was not prepared"))?;
+        let export = self.module.exports.start_rewind.ok_or(Breach::Suspension("its module was not prepared"))?;
         let at = self.store.data().call_state.unwind_at;
         self.unwound = self.unwound_from(at as usize);
         self.call_export(&export, at as i32)

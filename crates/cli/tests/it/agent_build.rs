@@ -155,7 +155,7 @@ fn unrunnable_module_is_refused() {
     if tools_are_missing(&seen) {
         return;
     }
-    assert!(seen.err.starts_with("error: import.wat: it imports `env.open`, which is not offered"), "{}", seen.err);
+    assert!(seen.err.starts_with("error: import.wat: it imports `env.open`, which does not exist"), "{}", seen.err);
     let seen = scratch.run(&["agent", "build", "nothing.wat"]);
     assert!(seen.err.starts_with("error: nothing.wat: it does not export `whim_abi`"), "{}", seen.err);
     let seen = scratch.run(&["agent", "build", "broken.wat"]);

@@ -198,7 +198,7 @@ fn storage_excess_stops_keeper() {
     let files = [("keeping.mas2j", project), ("boss.asl", boss), ("policy.toml", policy)];
     let Some(scratch) = scratch(&files, &["keeper-c"]) else { return };
     let seen = scratch.run(&["run", ".", "--policy", "policy.toml", "--for", "60s"]);
-    let why = "bytes here: 80 are the most (quota storage_bytes)";
+    let why = "bytes, the limit is 80 (quota storage_bytes)";
     assert!(
         seen.out.starts_with("[boss] it would keep ") && seen.out.trim_end().ends_with(why),
         "{}{}",

@@ -1077,7 +1077,7 @@ fn clone_name_gains_no_permission() {
     let walker = nodes.walker(0, "walker");
     nodes.at(0).send(inform("x", walker, Value::term("clone", [Value::from("n1")])));
     nodes.settle();
-    let why = "the policy has other rules for walker_1 than for walker, whose clone it is";
+    let why = "the policy has other rules for the clone walker_1 than for its original walker";
     assert!(nodes.lines[0].all()[0].contains(why), "{:?}", nodes.lines[0].all());
     // Nor one that the AMS makes there.
     nodes.at(0).send(inform("x", walker, go("n1")));

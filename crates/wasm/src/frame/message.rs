@@ -164,9 +164,9 @@ pub fn read_message(bytes: &[u8], sender: Aid) -> Result<AclMessage, GuestFrameE
         }
     }
     if !is_known {
-        Err(GuestFrameError { what: "no number of a performative", at: 0 })
+        Err(GuestFrameError { what: "invalid number of a performative", at: 0 })
     } else if message.receivers.is_empty() {
-        Err(reader.error("a message without a receiver"))
+        Err(reader.error("message without a receiver"))
     } else {
         Ok(message)
     }
@@ -192,7 +192,7 @@ fn read_field(
         field::PROTOCOL => message.extras_mut().protocol = Some(Symbol::new(utf8(bytes, reader)?)),
         field::ENCODING => message.extras_mut().encoding = Some(Symbol::new(utf8(bytes, reader)?)),
         field::REPLY_BY => {
-            let bytes = bytes.try_into().map_err(|_| reader.error("a reply-by that has not eight bytes"))?;
+            let bytes = bytes.try_into().map_err(|_| reader.error("reply-by is not eight bytes long"))?;
             message.extras_mut().reply_by_ms = Some(u64::from_le_bytes(bytes));
         }
         field::USER => {
@@ -201,7 +201,7 @@ fn read_field(
             let value = read_value(parts.take(parts.left())?)?;
             message.extras_mut().user.push((name, value));
         }
-        _ => return Err(reader.error("a field that no message has")),
+        _ => return Err(reader.error("unknown field in a message")),
     }
     Ok(())
 }
@@ -229,21 +229,21 @@ pub fn read_template(bytes: &[u8]) -> Result<Template, GuestFrameError> {
     }
     let mut reader = GuestFrameReader::new(bytes);
     if bytes.len() > GUEST_TEMPLATE_BYTES_MAX {
-        return Err(reader.error("a template that is too long"));
+        return Err(reader.error("template too long"));
     }
     let mut parts = 0;
     let number = reader.byte()?;
     let mut template = match Performative::FIPA.get(usize::from(number)) {
         Some(performative) => Template::Performative(*performative),
         None if number >= act::NAMED => Template::Any,
-        None => return Err(GuestFrameError { what: "no number of a performative", at: 0 }),
+        None => return Err(GuestFrameError { what: "invalid number of a performative", at: 0 }),
     };
     while !reader.is_done() {
         let number = reader.byte()?;
         let bytes = reader.bytes()?;
         parts += 1;
         if parts > GUEST_TEMPLATE_PARTS_MAX {
-            return Err(reader.error("a template of too many parts"));
+            return Err(reader.error("template with too many parts"));
         }
         let part = read_part(number, bytes, &reader)?;
         template = if template == Template::Any { part } else { template & part };
@@ -262,6 +262,6 @@ fn read_part(number: u8, bytes: &[u8], reader: &GuestFrameReader<'_>) -> Result<
         field::ONTOLOGY => Template::Ontology(name()?),
         field::LANGUAGE => Template::Language(name()?),
         field::PROTOCOL => Template::Protocol(name()?),
-        _ => return Err(reader.error("a field that no template has")),
+        _ => return Err(reader.error("unknown field in a template")),
     })
 }

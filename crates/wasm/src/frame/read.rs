@@ -77,7 +77,7 @@ impl<'a> GuestFrameReader<'a> {
     /// Reads a number of items, each of which takes at least `least` bytes.
     pub fn count(&mut self, least: usize) -> Result<usize, GuestFrameError> {
         let count = self.u32()? as usize;
-        if count > self.left() / least { Err(self.error("more is announced than there is")) } else { Ok(count) }
+        if count > self.left() / least { Err(self.error("truncated vector")) } else { Ok(count) }
     }
 }
 

@@ -36,7 +36,7 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) -> Result<(), TooDeep> {
 
 /// Error: a value nests deeper than guests can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it nests deeper than {VALUE_DEPTH_MAX}")]
+#[error("value nested deeper than {VALUE_DEPTH_MAX} levels")]
 pub struct TooDeep;
 
 fn write(value: &Value, out: &mut Vec<u8>, depth: usize) -> Result<(), TooDeep> {
@@ -173,7 +173,7 @@ pub fn read_value(bytes: &[u8]) -> Result<Value, GuestFrameError> {
 }
 
 fn read(reader: &mut GuestFrameReader<'_>, depth: usize) -> Result<Value, GuestFrameError> {
-    let Some(within) = depth.checked_sub(1) else { return Err(reader.error("a value that nests too deeply")) };
+    let Some(within) = depth.checked_sub(1) else { return Err(reader.error("value nested too deeply")) };
     Ok(match reader.byte()? {
         tag::NULL => Value::Null,
         tag::FALSE => Value::Bool(false),
@@ -197,7 +197,7 @@ fn read(reader: &mut GuestFrameReader<'_>, depth: usize) -> Result<Value, GuestF
         }
         tag::TERM => read_term(reader, within)?,
         tag::VAR => Value::Var(Var { slot: 0, name: Symbol::new(reader.text()?) }),
-        _ => return Err(reader.error("a byte that begins no value")),
+        _ => return Err(reader.error("unknown kind of value")),
     })
 }
 
@@ -209,7 +209,7 @@ fn read_many(reader: &mut GuestFrameReader<'_>, least: usize, within: usize) -> 
 fn read_term(reader: &mut GuestFrameReader<'_>, within: usize) -> Result<Value, GuestFrameError> {
     let flags = reader.byte()?;
     if flags & !(NEGATED | NAMESPACE | ANNOTATED) != 0 {
-        return Err(reader.error("flags that no term has"));
+        return Err(reader.error("unknown flags of a term"));
     }
     let functor = Symbol::new(reader.text()?);
     let namespace = if flags & NAMESPACE == 0 { sym::DEFAULT } else { Symbol::new(reader.text()?) };

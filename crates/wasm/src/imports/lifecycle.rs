@@ -60,7 +60,7 @@ fn depart(caller: &mut Caller<'_, Guest>, node: (i32, i32), clone: Option<(i32, 
     };
     let guest = caller.data_mut();
     if guest.requests.hop.is_some() {
-        return Ok(guest.refuse(code::FULL, "it asked for a hop in this call already, and a call ends in one"));
+        return Ok(guest.refuse(code::FULL, "too many hops in one call: the limit is 1"));
     }
     guest.requests.hop = Some(hop);
     Ok(0)
@@ -76,7 +76,7 @@ fn set_lifetime(mut caller: Caller<'_, Guest>, ms: i64) -> Result<i32> {
         until.is_some_and(|until| until <= now + lifetime) || turn.services.set_lifetime(turn.aid, lifetime)
     });
     let is_set = is_set.unwrap_or_default();
-    Ok(if is_set { 0 } else { guest.refuse(code::DENIED, "agents of this platform have no time to live") })
+    Ok(if is_set { 0 } else { guest.refuse(code::DENIED, "agents of this platform have no lifetime") })
 }
 
 /// Reads the destination of a guest, or of the clone that it names; or returns the negative answer.
@@ -91,7 +91,7 @@ pub(super) fn hop(
         return Ok(Err(no_text(guest)));
     };
     if node.is_empty() {
-        return Ok(Err(guest.refuse(code::MALFORMED, "a node without a name")));
+        return Ok(Err(guest.refuse(code::MALFORMED, "destination without a name")));
     }
     let request = guest.naming(|_| {
         let mode = if clone.is_some() { HopMode::Clone(Symbol::new(name)) } else { HopMode::Move };

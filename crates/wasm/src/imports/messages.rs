@@ -36,7 +36,7 @@ fn send(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let length = bytes.len();
     guest.check_length(length).map_err(breach)?;
     let Some(sender) = guest.turn.with(|turn| turn.aid) else {
-        return Ok(guest.refuse(code::DENIED, "nothing can be sent now"));
+        return Ok(guest.refuse(code::DENIED, "messages are not permitted in this call"));
     };
     match guest.naming(|_| read_message(bytes, sender)).map_err(breach)? {
         Ok(mut message) => {
@@ -56,14 +56,15 @@ fn dispatch(guest: &mut Guest, message: AclMessage, length: usize) -> Result<i32
         }
     }
     if let Some(count) = message.excess_receivers() {
-        let why = format!("the message names {count} receivers: {MESSAGE_RECEIVERS_MAX} are the most");
+        let why = format!("too many receivers: {count}, the limit is {MESSAGE_RECEIVERS_MAX}");
         return Ok(guest.refuse(code::FULL, why));
     }
     let receivers = message.receivers.len() as u32;
     guest.requests.sent = guest.requests.sent.saturating_add(receivers);
     if guest.requests.sent > GUEST_CALL_MESSAGES_MAX || !guest.may_say(length) {
-        let most =
-            format!("{GUEST_CALL_MESSAGES_MAX} messages of {GUEST_CALL_BYTES_MAX} bytes in one call are the most");
+        let most = format!(
+            "too many messages in one call: the limits are {GUEST_CALL_MESSAGES_MAX} messages and {GUEST_CALL_BYTES_MAX} bytes"
+        );
         return Ok(guest.refuse(code::FULL, most));
     }
     guest.count_said(receivers).map_err(breach)?;
@@ -77,16 +78,16 @@ fn on_failure(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> 
     let bytes = region(memory, ptr, len)?;
     guest.check_length(bytes.len()).map_err(breach)?;
     if bytes.len() > GUEST_LAST_WORDS_BYTES_MAX {
-        let why = format!("a message of {} bytes: {GUEST_LAST_WORDS_BYTES_MAX} are the most", bytes.len());
+        let why = format!("last message too long: {} bytes, the limit is {GUEST_LAST_WORDS_BYTES_MAX}", bytes.len());
         return Ok(guest.refuse(code::MALFORMED, why));
     }
     let Some(sender) = guest.turn.with(|turn| turn.aid) else {
-        return Ok(guest.refuse(code::DENIED, "nothing can be sent now"));
+        return Ok(guest.refuse(code::DENIED, "messages are not permitted in this call"));
     };
     if !bytes.is_empty() {
         match guest.naming(|_| read_message(bytes, sender)).map_err(breach)? {
             Ok(message) if is_to_agents(&message) => {}
-            Ok(_) => return Ok(guest.refuse(code::DENIED, "last words go to agents, not to topics and groups")),
+            Ok(_) => return Ok(guest.refuse(code::DENIED, "a last message goes to agents, not to topics and groups")),
             Err(error) => return Ok(guest.refuse(code::MALFORMED, error.to_string())),
         }
     }
@@ -103,7 +104,7 @@ fn take(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     };
     match take_matching(guest, &template) {
         Some(length) => Ok(length),
-        None => Ok(guest.refuse(code::UNKNOWN, "no such message waits")),
+        None => Ok(guest.refuse(code::UNKNOWN, "no matching message")),
     }
 }
 

@@ -31,7 +31,8 @@ fn breach(breach: Breach) -> wasmtime::Error {
 
 /// Returns the guest's memory, and the guest.
 fn parts<'a>(caller: &'a mut Caller<'_, Guest>) -> Result<(&'a mut [u8], &'a mut Guest)> {
-    let memory = caller.data().memory.ok_or_else(|| breach(Breach::Nonsense("it calls before it is an agent")))?;
+    let memory =
+        caller.data().memory.ok_or_else(|| breach(Breach::Nonsense("it calls an import during instantiation")))?;
     Ok(memory.data_and_store_mut(caller))
 }
 
@@ -56,7 +57,7 @@ fn text<'a>(memory: &'a [u8], ptr: i32, len: i32, guest: &Guest) -> Result<Optio
 }
 
 fn no_text(guest: &mut Guest) -> i32 {
-    guest.refuse(code::MALFORMED, "text that is not UTF-8, or too long")
+    guest.refuse(code::MALFORMED, "text not UTF-8, or too long")
 }
 
 /// Copies as much of `bytes` as there is room for, and returns their whole length.

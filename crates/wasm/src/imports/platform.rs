@@ -55,11 +55,11 @@ fn node(mut caller: Caller<'_, Guest>, ptr: i32, cap: i32) -> Result<i32> {
 fn timer(mut caller: Caller<'_, Guest>, ms: i64, tag: i64) -> Result<i32> {
     let (_, guest) = parts(&mut caller)?;
     let Some(now) = guest.turn.with(|turn| turn.services.now()) else {
-        return Ok(guest.refuse(code::DENIED, "no timer can be set now"));
+        return Ok(guest.refuse(code::DENIED, "timers are not permitted in this call"));
     };
     guest.call_state.cancel_timer(tag);
     if guest.call_state.timers.len() >= guest.terms.timers {
-        return Ok(guest.refuse(code::FULL, format!("{} timers are the most", guest.terms.timers)));
+        return Ok(guest.refuse(code::FULL, format!("too many timers: the limit is {}", guest.terms.timers)));
     }
     guest.call_state.set_timer(later(now, ms.max(0)), tag);
     Ok(0)
@@ -68,7 +68,7 @@ fn timer(mut caller: Caller<'_, Guest>, ms: i64, tag: i64) -> Result<i32> {
 fn cancel(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i32> {
     let (_, guest) = parts(&mut caller)?;
     let was_set = guest.call_state.cancel_timer(tag);
-    Ok(if was_set { 0 } else { guest.refuse(code::UNKNOWN, "no such timer is set") })
+    Ok(if was_set { 0 } else { guest.refuse(code::UNKNOWN, "no such timer") })
 }
 
 fn timer_left(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i64> {
@@ -76,7 +76,7 @@ fn timer_left(mut caller: Caller<'_, Guest>, tag: i64) -> Result<i64> {
     let now = guest.turn.with(|turn| turn.services.now()).unwrap_or_default();
     Ok(match guest.call_state.timer(tag) {
         Some(due) => (due.max(now) - now).as_micros().div_ceil(1_000) as i64,
-        None => i64::from(guest.refuse(code::UNKNOWN, "no such timer is set")),
+        None => i64::from(guest.refuse(code::UNKNOWN, "no such timer")),
     })
 }
 
@@ -95,7 +95,7 @@ fn random(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
         return Ok(guest.deny("random numbers"));
     }
     if !(0..=RANDOM_BYTES_MAX).contains(&len) {
-        return Ok(guest.refuse(code::MALFORMED, format!("{RANDOM_BYTES_MAX} random bytes are the most at a time")));
+        return Ok(guest.refuse(code::MALFORMED, format!("too many random bytes: the limit is {RANDOM_BYTES_MAX}")));
     }
     guest.turn.with(|turn| {
         for chunk in room.chunks_mut(8) {
@@ -113,7 +113,9 @@ fn line(mut caller: Caller<'_, Guest>, (ptr, len): (i32, i32), write: impl FnOnc
     let Some(text) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     guest.requests.lines += 1;
     if guest.requests.lines > GUEST_CALL_MESSAGES_MAX || !guest.may_say(text.len()) {
-        return Ok(guest.refuse(code::FULL, format!("{GUEST_CALL_MESSAGES_MAX} lines in one call are the most")));
+        return Ok(
+            guest.refuse(code::FULL, format!("too many lines in one call: the limit is {GUEST_CALL_MESSAGES_MAX}"))
+        );
     }
     guest.count_said(1).map_err(breach)?;
     guest.turn.with(|turn| write(turn, text));
@@ -147,7 +149,7 @@ fn offer(
     Ok(match changed {
         Some(Err(error @ OfferError::Forbidden(_))) => guest.refuse(code::DENIED, error.to_string()),
         Some(Err(error)) => guest.refuse(code::FULL, error.to_string()),
-        Some(Ok(false)) => guest.refuse(code::UNKNOWN, "it offers no such service"),
+        Some(Ok(false)) => guest.refuse(code::UNKNOWN, "no such service registered"),
         _ => 0,
     })
 }
@@ -192,7 +194,7 @@ fn leave(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let Some(from) = aid(memory, ptr, len, guest)? else { return Ok(no_name(guest)) };
     let left = guest.turn.with(|turn| turn.services.leave(turn.aid, from)).unwrap_or_default();
-    Ok(if left { 0 } else { guest.refuse(code::UNKNOWN, "it had not joined that") })
+    Ok(if left { 0 } else { guest.refuse(code::UNKNOWN, "not joined") })
 }
 
 fn act(mut caller: Caller<'_, Guest>, env: i32, env_len: i32, ptr: i32, len: i32) -> Result<i32> {
@@ -205,7 +207,7 @@ fn act(mut caller: Caller<'_, Guest>, env: i32, env_len: i32, ptr: i32, len: i32
     }
     let found = guest.turn.with(|turn| Some((turn.aid, turn.services.environment(name)?))).flatten();
     let Some((agent, environment)) = found else {
-        return Ok(guest.refuse(code::UNKNOWN, format!("this node has no environment {name}")));
+        return Ok(guest.refuse(code::UNKNOWN, format!("no environment {name} here")));
     };
     let request = match guest.naming(|_| read_value(request)).map_err(breach)? {
         Ok(request) => request,
@@ -222,6 +224,6 @@ pub(super) fn hold_value(guest: &mut Guest, value: &Value) -> i32 {
     let mut bytes = Vec::new();
     match write_value(value, &mut bytes) {
         Ok(()) => guest.hold(bytes),
-        Err(why) => guest.refuse(code::MALFORMED, format!("the answer cannot be read: {why}")),
+        Err(why) => guest.refuse(code::MALFORMED, format!("the answer cannot be encoded: {why}")),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
 fn with<R>(guest: &mut Guest, work: impl FnOnce(&Shelves, &Holder) -> R) -> std::result::Result<R, i32> {
     let Some(holder) = guest.used.holder() else { return Err(guest.deny("storage")) };
     let done = guest.turn.with(|turn| turn.services.storage().map(|shelves| work(shelves, holder))).flatten();
-    done.ok_or_else(|| guest.refuse(code::UNKNOWN, "nothing can be kept here"))
+    done.ok_or_else(|| guest.refuse(code::UNKNOWN, "this node has no storage"))
 }
 
 /// Returns the code of either outcome as the answer of an import.
@@ -36,7 +36,7 @@ fn get(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     answered(with(guest, |shelves, holder| shelves.value(holder, key)).map(|found| match found {
         Some(value) => guest.hold(value.to_vec()),
-        None => guest.refuse(code::UNKNOWN, "nothing is kept under this key"),
+        None => guest.refuse(code::UNKNOWN, "no value for this key"),
     }))
 }
 
@@ -63,7 +63,7 @@ fn delete(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     answered(with(guest, |shelves, holder| shelves.delete(holder, key)).map(|was_there| match was_there {
         true => 0,
-        false => guest.refuse(code::UNKNOWN, "nothing is kept under this key"),
+        false => guest.refuse(code::UNKNOWN, "no value for this key"),
     }))
 }
 

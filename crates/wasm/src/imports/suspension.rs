@@ -80,7 +80,7 @@ fn suspend(
     match wait(caller)? {
         Err(answer) => Ok(answer),
         Ok(_) if !caller.data().may_suspend => {
-            Err(breach(Breach::Suspension("nothing waits in whim_before_move, whim_stop and when it is instantiated")))
+            Err(breach(Breach::Nonsense("it cannot wait in whim_before_move, in whim_stop, or during instantiation")))
         }
         Ok(wait) => {
             let at = unwind_area(caller)?;
@@ -94,7 +94,7 @@ fn suspend(
 fn asyncify(caller: &mut Caller<'_, Guest>, name: &str, at: Option<u32>) -> Result<()> {
     let function = caller.get_export(name).and_then(wasmtime::Extern::into_func);
     let Some(function) = function else {
-        return Err(breach(Breach::Suspension("it was prepared in an unknown way")));
+        return Err(breach(Breach::Suspension("its module was prepared in an unknown way")));
     };
     match at {
         Some(at) => function.typed::<i32, ()>(&*caller)?.call(caller, at as i32),

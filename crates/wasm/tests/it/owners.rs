@@ -98,7 +98,7 @@ fn owner_memory_adds_up() {
     for host in [host(), host_of(2)] {
         let sim = swarm(policy, &host, grow, 2);
         let fates = fates(&sim, "guest", 10);
-        let why = "the agents of boss want 917504 bytes of memory: 851968 are the most (quota owner_memory_bytes)";
+        let why = "the agents of boss need 917504 bytes of memory, the limit is 851968 (quota owner_memory_bytes)";
         assert!((1..=6).contains(&fates.len()) && fates.iter().all(|fate| fate == why), "{fates:?}");
         assert_eq!(sim.ended("other"), None, "it is somebody else's");
     }
@@ -287,7 +287,7 @@ fn clone_cannot_take_privileged_name() {
     introduce(&mut sim, &host, "guest", "boss", idle);
     sim.run_until_idle();
     for name in ["warden", "amy"] {
-        let why = format!("the policy has other rules for {name} than for guest, whose clone it is");
+        let why = format!("the policy has other rules for the clone {name} than for its original guest");
         assert_eq!(arrive(&mut sim, &host, "guest", name, true, idle), Err(why));
     }
     arrive(&mut sim, &host, "guest", "guest1", true, idle).unwrap();
@@ -307,7 +307,7 @@ fn clones_count_for_first_owner() {
         sim.run_until_idle();
         last = name;
     }
-    let why = Err("3 clones among the agents of boss are the most here (quota owner_clones)".to_owned());
+    let why = Err("too many clones among the agents of boss: the limit is 3 (quota owner_clones)".to_owned());
     assert_eq!(arrive(&mut sim, &host, "guest", "clone3", true, idle), why);
     assert_eq!(arrive(&mut sim, &host, "clone2", "clone3", true, idle), why, "and clones of clones");
     arrive(&mut sim, &host, "queen", "queen1", true, idle).unwrap();
@@ -327,7 +327,7 @@ fn oversized_arrival_is_refused() {
     sim.run_until_idle();
     for pages in 1..5 {
         let came = arrive(&mut sim, &host, "guest", &format!("big{pages}"), false, grow);
-        let why = format!("it has {} bytes of memory: 131072 are the most (quota memory_bytes)", pages << 16);
+        let why = format!("it has {} bytes of memory, the limit is 131072 (quota memory_bytes)", pages << 16);
         assert_eq!(came, if pages <= 2 { Ok(()) } else { Err(why) });
         sim.tell("guest", "go");
         sim.run_until_idle();
@@ -336,7 +336,7 @@ fn oversized_arrival_is_refused() {
     introduce(&mut sim, &host, "guest", "boss", grow);
     sim.tell("guest", "go");
     sim.run_until_idle();
-    let why = "the agents of boss want 262144 bytes of memory: 131072 are the most (quota owner_memory_bytes)";
+    let why = "the agents of boss need 262144 bytes of memory, the limit is 131072 (quota owner_memory_bytes)";
     assert_eq!(arrive(&mut sim, &host, "guest", "big", false, grow), Err(why.to_owned()));
 }
 
@@ -386,14 +386,14 @@ fn inflated_state_is_never_unpacked() {
     // A state of layout 4, of an agent that has started, with no further pages, of 48 MiB as LZ4.
     let mut state = vec![4, 1, 0, 0x81, 0x80, 0x80, 0x30];
     state.resize(300_000, 0x1F);
-    let why = "its state says 50331648 bytes of a memory of 65536";
+    let why = "its state has 50331648 bytes of changes, for a memory of 65536";
     let came = taken_in(&sim, &host, state.clone(), "guest", None, "(i32.const 0))");
     assert_eq!(came.err().as_deref(), Some(why));
     // So few packed bytes cannot unpack to 48 MiB.
     state.truncate(1_000);
     let module = compile(&host, &guest(&format!("{HANDLE} (i32.const 0))"))).unwrap();
     let came = WasmAgent::restore(module, "guest.wasm".into(), &[State::Whole(state)], sim.now());
-    assert_eq!(came.err().as_deref(), Some("the bytes are no state of such an agent"));
+    assert_eq!(came.err().as_deref(), Some("not a state of this agent"));
 }
 
 /// No agent leaves the only node of the simulator: an attempt fails, and the agent is told.

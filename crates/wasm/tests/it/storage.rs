@@ -97,7 +97,7 @@ fn keys_and_values_are_limited() {
     sim.tell("guest", "go");
     sim.run_until_idle();
     assert_eq!(probe.take_lines(), ["inform -3", "inform -3", "inform 0", "inform -3", "inform -4"]);
-    let why = "it would keep 85 bytes here: 84 are the most (quota storage_bytes)".to_owned();
+    let why = "its storage would have 85 bytes, the limit is 84 (quota storage_bytes)".to_owned();
     assert_eq!(sim.ended("guest"), Some(EndReason::Failed(why)));
 }
 

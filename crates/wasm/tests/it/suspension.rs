@@ -111,7 +111,11 @@ fn nothing_waits_in_last_words() {
     sim.run_until_idle();
     sim.kill("guest");
     sim.run_until_idle();
-    assert!(sim.log().iter().any(|line| line.contains("cannot be suspended here")), "{:?}", sim.log());
+    assert!(
+        sim.log().iter().any(|line| line.contains("it cannot wait in whim_before_move, in whim_stop")),
+        "{:?}",
+        sim.log()
+    );
 }
 
 #[test]

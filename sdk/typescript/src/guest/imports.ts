@@ -88,10 +88,10 @@ function messages(context: CallContext): Functions {
     on_failure: (ptr: number, len: number) => {
       const bytes = context.region(ptr, len).slice();
       checkLength(bytes.length);
-      if (bytes.length > LAST_WORDS_BYTES_MAX) return context.refuse(MALFORMED, `last words too long: ${bytes.length} bytes, the limit is ${LAST_WORDS_BYTES_MAX}`);
+      if (bytes.length > LAST_WORDS_BYTES_MAX) return context.refuse(MALFORMED, `last message too long: ${bytes.length} bytes, the limit is ${LAST_WORDS_BYTES_MAX}`);
       try {
         const receivers = bytes.length > 0 ? readMessage(bytes, Aid.NOBODY).receivers : [];
-        if (!receivers.every(isAgent)) return context.refuse(DENIED, "last words go to agents, not to topics and groups");
+        if (!receivers.every(isAgent)) return context.refuse(DENIED, "a last message goes to agents, not to topics and groups");
       } catch (error) {
         return context.refuse(MALFORMED, messageOf(error));
       }
@@ -317,7 +317,7 @@ function unwindArea(context: CallContext, memory: WebAssembly.Memory): number {
     try {
       callState.unwindAt = memory.grow(UNWOUND_BYTES / PAGE) * PAGE;
     } catch {
-      throw new GuestError("it wants more memory than it may have (quota memory_bytes)");
+      throw new GuestError("it needs more memory than it may have (quota memory_bytes)");
     }
   }
   const at = callState.unwindAt;

@@ -227,7 +227,7 @@ function boundedMemory(reader: ModuleReader, memoryBytes: number): number[] {
   const [count, flags, least] = [reader.u32(), reader.byte(), reader.u32()];
   const wanted = flags & 1 ? reader.u32() : most;
   if (count !== 1 || flags > 1) throw new ModuleError("unsupported module: it must have exactly one memory of its own");
-  if (least > most) throw new ModuleError(`it wants ${least * PAGE} bytes of memory, the limit is ${memoryBytes} (quota memory_bytes)`);
+  if (least > most) throw new ModuleError(`it needs ${least * PAGE} bytes of memory, the limit is ${memoryBytes} (quota memory_bytes)`);
   return [1, 1, ...unsigned(least), ...unsigned(Math.min(wanted, most))];
 }
 
