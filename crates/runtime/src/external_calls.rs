@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Text};
 use whimbrel_platform::ams::AgentKind;
 
-use crate::agent::{Agent, NativeBody};
+use crate::agent::Agent;
 use crate::context::Context;
+use crate::native_body::NativeBody;
 use crate::platform::Platform;
 use crate::sync::{Mutex, locked};
 

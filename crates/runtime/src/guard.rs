@@ -2,14 +2,10 @@
 
 use std::sync::OnceLock;
 
-use whimbrel_acl::{Aid, Envelope, Symbol, Text, sym};
-use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::audit::{Act, Auditor, Party, Refused};
-use whimbrel_platform::policy::{Action, Policy, Principal, Verdict, act_of_sending};
-use whimbrel_platform::route::{NodeId, Place};
-use whimbrel_platform::topics::Cast;
+use whimbrel_acl::Symbol;
+use whimbrel_platform::audit::Auditor;
+use whimbrel_platform::policy::{Action, Policy};
 
-use crate::node::Node;
 use crate::sync::Arc;
 
 /// Policy of a node, with the auditor that records refusals.
@@ -20,8 +16,8 @@ pub(crate) struct Guard {
     pub restricts_sending: bool,
     /// True if a rule may forbid agents and programs of other nodes to send to some.
     pub restricts_arriving: bool,
-    restricts_creating: bool,
-    me: OnceLock<Symbol>,
+    pub restricts_creating: bool,
+    pub me: OnceLock<Symbol>,
 }
 
 impl Guard {
@@ -32,6 +28,7 @@ impl Guard {
         Self { policy, auditor, restricts_sending, restricts_arriving, restricts_creating, me: OnceLock::new() }
     }
 }
+<<<<<<< HEAD
 
 impl Node {
     /// Returns this node's name; empty while it has no links.
@@ -205,3 +202,5 @@ fn object_of_joining(to: Symbol) -> &'static str {
         _ => to.as_str(),
     }
 }
+=======
+>>>>>>> 2021fd47 (Move what a node does into files of their own, apart from what it consists of)

@@ -2,17 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use whimbrel_acl::{Symbol, Text};
-use whimbrel_platform::limits::{
-    HEALTH_FULL_MAILBOXES_MAX, HEALTH_LATE_TURNS_MAX, HEALTH_QUOTA_ENDS_MAX, NODE_MEMORY_PERCENT,
-};
-use whimbrel_platform::{Time, growth};
+use whimbrel_platform::Time;
+use whimbrel_platform::limits::{HEALTH_FULL_MAILBOXES_MAX, HEALTH_QUOTA_ENDS_MAX};
 
-use crate::memory::{limit_bytes, resident_bytes};
-use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
 /// Health of a node at one moment.
@@ -62,13 +58,13 @@ pub struct FullMailbox {
 #[derive(Default)]
 pub(crate) struct Health {
     /// Agents in late turns, and since when. The watchdog writes it.
-    late: Mutex<Vec<(Symbol, Time)>>,
+    pub late: Mutex<Vec<(Symbol, Time)>>,
     pub unserved_shards: AtomicUsize,
-    quota_ends: Mutex<VecDeque<(Text, Text, Time)>>,
+    pub quota_ends: Mutex<VecDeque<(Text, Text, Time)>>,
     /// Agent, refused messages and time of the last of them, for each mailbox that was full; the latest last.
-    full_mailboxes: Mutex<VecDeque<(Symbol, u64, Time)>>,
+    pub full_mailboxes: Mutex<VecDeque<(Symbol, u64, Time)>>,
     /// Bytes of memory that agents may fill if no policy says otherwise.
-    memory_bound: OnceLock<u64>,
+    pub memory_bound: OnceLock<u64>,
 }
 
 impl Health {
@@ -95,53 +91,6 @@ impl Health {
             full.pop_front();
         }
         full.push_back((agent, before + 1, now));
-    }
-}
-
-impl Node {
-    /// Gives freed memory back, and looks how much the process has, so that agents which may not fill more of it are
-    /// refused.
-    pub fn look_at_memory(&self) {
-        // Readers of a journal have ended when their messages are handled: nobody else gives that memory back.
-        growth::give_back();
-        let Some(resident) = resident_bytes() else { return };
-        let bound = *self.health.memory_bound.get_or_init(|| {
-            let percent = |bytes: u64| bytes / 100 * NODE_MEMORY_PERCENT;
-            limit_bytes().map_or(u64::MAX, percent)
-        });
-        let least = self.guard.policy.least_node_memory_bytes().map_or(bound, |least| least.min(bound));
-        growth::note_process(resident, bound, resident > least);
-    }
-
-    /// Returns the node's health at this moment.
-    pub fn health(&self) -> NodeHealth {
-        let now = self.now();
-        let mut late: Vec<(Symbol, Duration)> =
-            locked(&self.health.late).iter().map(|(agent, since)| (*agent, now - *since)).collect();
-        late.sort_by_key(|(_, since)| std::cmp::Reverse(*since));
-        let late_turns_total = late.len();
-        late.truncate(HEALTH_LATE_TURNS_MAX);
-        let end = |(who, reason, at): &(Text, Text, Time)| QuotaEnd {
-            who: who.clone(),
-            reason: reason.clone(),
-            ago: now - *at,
-        };
-        let full = |(agent, refused, at): &(Symbol, u64, Time)| FullMailbox {
-            agent: *agent,
-            refused: *refused,
-            ago: now - *at,
-        };
-        let (agents, agents_max) = self.with_ams(|ams| ams.occupancy());
-        NodeHealth {
-            late_turns: late,
-            late_turns_total,
-            waits: self.seats.iter().map(|seat| Duration::from_micros(seat.figures.wait_us(now))).collect(),
-            unserved_shards: self.health.unserved_shards.load(Ordering::Relaxed),
-            quota_ends: locked(&self.health.quota_ends).iter().map(end).collect(),
-            full_mailboxes: locked(&self.health.full_mailboxes).iter().map(full).collect(),
-            agents,
-            agents_max,
-        }
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use whimbrel_platform::Time;
 
-use crate::node::Node;
-use crate::sync::{Arc, Mutex, locked};
+use crate::sync::{Mutex, locked};
 
 /// Number of latest waits that are retained...
 const KEPT_MAX: usize = 8_192;
@@ -17,7 +16,7 @@ const KEPT_US: u64 = 5_000_000;
 #[derive(Default)]
 pub(crate) struct LatencySamples {
     /// Number of active watches.
-    watches: AtomicUsize,
+    pub watches: AtomicUsize,
     /// End of each wait, and its duration in microseconds.
     waits: Mutex<VecDeque<(Time, u64)>>,
 }
@@ -37,7 +36,7 @@ impl LatencySamples {
         }
     }
 
-    fn percentiles(&self, now: Time) -> Option<Percentiles> {
+    pub fn percentiles(&self, now: Time) -> Option<Percentiles> {
         let mut waits = locked(&self.waits);
         while waits.front().is_some_and(|(at, _)| at.0 + KEPT_US < now.0) {
             waits.pop_front();
@@ -65,28 +64,6 @@ impl Percentiles {
         us.sort_unstable();
         let at = |percent: usize| us.get((us.len() * percent).div_ceil(100).saturating_sub(1)).copied();
         Some(Self { p50_us: at(50)?, p90_us: at(90)?, p99_us: at(99)? })
-    }
-}
-
-/// Watch of message latency: samples are taken as long as it exists.
-#[must_use = "nothing is measured after this is dropped"]
-pub struct LatencyWatch(Arc<Node>);
-
-impl LatencyWatch {
-    pub(crate) fn begin(node: &Arc<Node>) -> Self {
-        node.latency.watches.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(node))
-    }
-
-    /// Returns the percentiles of the last five seconds; `None` if nothing was measured or no message was handled.
-    pub fn percentiles(&self) -> Option<Percentiles> {
-        self.0.latency.percentiles(self.0.now())
-    }
-}
-
-impl Drop for LatencyWatch {
-    fn drop(&mut self) {
-        self.0.latency.watches.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

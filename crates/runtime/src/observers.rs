@@ -5,7 +5,6 @@ use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use whimbrel_platform::{Event, Observer, Time};
 
-use crate::node::Node;
 use crate::sync::Arc;
 
 type Watching = Vec<(u64, Arc<dyn Observer>)>;
@@ -58,13 +57,13 @@ impl Observers {
         watching.iter().for_each(|(_, observer)| observer.observe(at, event));
     }
 
-    fn add(&self, observer: Arc<dyn Observer>) -> u64 {
+    pub fn add(&self, observer: Arc<dyn Observer>) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.change(|watching| watching.push((number, observer)));
         number
     }
 
-    fn remove(&self, number: u64) {
+    pub fn remove(&self, number: u64) {
         self.change(|watching| watching.retain(|(other, _)| *other != number));
     }
 
@@ -73,27 +72,5 @@ impl Observers {
             self.watching.write().unwrap_or_else(PoisonError::into_inner);
         change(&mut watching);
         self.any.store(!watching.is_empty(), Ordering::Relaxed);
-    }
-}
-
-/// Subscription of an observer to events, as long as it exists. The observer must not drop it during a call.
-#[must_use = "an observer is told of nothing after this is dropped"]
-pub struct Observation {
-    node: Arc<Node>,
-    number: u64,
-}
-
-impl Observation {
-    pub(crate) fn begin(node: &Arc<Node>, observer: Arc<dyn Observer>) -> Self {
-        let number = node.observers.add(observer);
-        node.note_observers();
-        Self { node: Arc::clone(node), number }
-    }
-}
-
-impl Drop for Observation {
-    fn drop(&mut self) {
-        self.node.observers.remove(self.number);
-        self.node.note_observers();
     }
 }

@@ -18,7 +18,8 @@ use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
 use crate::durable::{Effect, withheld_effects};
-use crate::node::{Introduction, Node};
+use crate::node::Node;
+use crate::node::introduction::Introduction;
 use crate::pool::Pool;
 use crate::shard_command::Change;
 use crate::sync::atomic::Ordering;

@@ -1,19 +1,22 @@
 //! Shard commands: messages, commands and new agents that cross from one thread to a shard.
 
+use rustc_hash::FxHashSet;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
+use whimbrel_platform::durable::{Layout, Origin};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{NodeId, ShardIndex};
-use whimbrel_platform::{EndReason, Time};
+use whimbrel_platform::session::Exchange;
+use whimbrel_platform::store::Partition;
+use whimbrel_platform::{AgentBody, EndReason, Time};
 
 use crate::advice::WeighRequest;
 use crate::agent_stats::AgentStats;
-use crate::cluster::Yielding;
-use crate::durable::journal_writer::Released;
+use crate::durable::journal_writer::steps::Released;
 use crate::mobility::{HopJob, HopOrder, ShardBarrier};
 use crate::operate::Operation;
-use crate::sessions::Offered;
 use crate::shard::Slot;
+use crate::shard::slot::Bearer;
 use crate::sync::Arc;
 use crate::turn::LateTurn;
 
@@ -91,13 +94,6 @@ impl ShardCommand {
     }
 }
 
-/// One particular bearer of a name.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bearer {
-    pub name: Symbol,
-    pub generation: u32,
-}
-
 /// Change to one agent.
 pub(crate) enum Change {
     /// Stop turns from now on.
@@ -130,3 +126,35 @@ pub(crate) enum Change {
 
 /// New agent on its way to the shard that will own it.
 pub(crate) type Newcomer = Box<Slot>;
+
+/// Exchange of an agent's body, to be taken once. Dropping it untaken reports that there is no such agent.
+pub(crate) struct Offered(pub Option<Exchange>);
+
+impl Offered {
+    /// Returns the agent's new body, if there is one.
+    pub fn take(mut self, written: Option<(Origin, Vec<u8>)>) -> Option<Box<dyn AgentBody>> {
+        self.0.take().and_then(|with| with(written))
+    }
+}
+
+impl Drop for Offered {
+    fn drop(&mut self) {
+        if let Some(with) = self.0.take() {
+            with(None);
+        }
+    }
+}
+
+/// Order to durable agents of partitions to stop between two turns, once all their steps are persisted.
+#[derive(Debug)]
+pub(crate) struct Yielding {
+    pub partitions: FxHashSet<Partition>,
+    pub layout: Arc<Layout>,
+}
+
+impl Yielding {
+    /// Returns true if this agent has to stop, provided that it is durable.
+    pub fn concerns(&self, agent: Symbol) -> bool {
+        self.partitions.contains(&self.layout.partition_of(agent))
+    }
+}

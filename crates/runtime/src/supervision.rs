@@ -14,9 +14,11 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
-use crate::agent::{Agent, NativeBody};
+use crate::agent::Agent;
 use crate::monitors::reason_value;
-use crate::node::{Introduction, Node};
+use crate::native_body::NativeBody;
+use crate::node::Node;
+use crate::node::introduction::Introduction;
 use crate::shard::Slot;
 use crate::shard_command::Change;
 

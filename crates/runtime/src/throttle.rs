@@ -5,19 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{Aid, Symbol};
+use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
-use whimbrel_platform::limits::{
-    LINE_BYTES, LOGGED_BURST_S, LOGGED_FREE_BYTES_PER_S, PRINTED_BURST_S, PRINTED_FREE_BYTES_PER_S,
-};
-use whimbrel_platform::services::LogLevel;
+use whimbrel_platform::limits::{LOGGED_BURST_S, LOGGED_FREE_BYTES_PER_S, PRINTED_BURST_S, PRINTED_FREE_BYTES_PER_S};
 
-use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
 /// One of the two streams of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OutputStream {
+pub(crate) enum OutputStream {
     Printed,
     Logged,
 }
@@ -39,14 +35,14 @@ impl OutputStream {
         }
     }
 
-    const fn quota(self) -> &'static str {
+    pub const fn quota(self) -> &'static str {
         match self {
             Self::Printed => "printed_bytes_per_s",
             Self::Logged => "logged_bytes_per_s",
         }
     }
 
-    const fn participle(self) -> &'static str {
+    pub const fn participle(self) -> &'static str {
         match self {
             Self::Printed => "printed",
             Self::Logged => "logged",
@@ -66,7 +62,7 @@ struct OutputAccount {
 
 /// Throttle of one stream.
 #[derive(Debug, Default)]
-struct Throttle {
+pub(crate) struct Throttle {
     /// The present second, and the bytes written in it.
     second: AtomicU64,
     written: AtomicU64,
@@ -76,7 +72,7 @@ struct Throttle {
 
 impl Throttle {
     /// Returns true while a node writes so little that quotas are not checked.
-    fn is_free(&self, stream: OutputStream, bytes: u64, now: Time) -> bool {
+    pub fn is_free(&self, stream: OutputStream, bytes: u64, now: Time) -> bool {
         let second = now.0 / 1_000_000;
         if self.second.swap(second, Ordering::Relaxed) != second {
             self.written.store(0, Ordering::Relaxed);
@@ -85,7 +81,7 @@ impl Throttle {
     }
 
     /// Charges a line to a family, or counts it as left out; true if it may be written.
-    fn admit(&self, stream: OutputStream, root: Symbol, bytes: u64, bytes_per_s: u64, now: Time) -> bool {
+    pub fn admit(&self, stream: OutputStream, root: Symbol, bytes: u64, bytes_per_s: u64, now: Time) -> bool {
         let mut accounts = locked(&self.accounts);
         let account = accounts.entry(root).or_default();
         account.debt = account.debt.saturating_sub(now - account.since);
@@ -99,7 +95,7 @@ impl Throttle {
     }
 
     /// Takes the number of lines left out since the last call, by family. Accounts without debt are closed.
-    fn take_left_out(&self, now: Time) -> Vec<(Symbol, u64)> {
+    pub fn take_left_out(&self, now: Time) -> Vec<(Symbol, u64)> {
         let mut accounts = locked(&self.accounts);
         let all = accounts.iter_mut().map(|(root, account)| (*root, std::mem::take(&mut account.left_out)));
         let left_out = all.filter(|(_, count)| *count > 0).collect();
@@ -116,70 +112,11 @@ pub(crate) struct Throttles {
 }
 
 impl Throttles {
-    const fn of(&self, stream: OutputStream) -> &Throttle {
+    pub const fn of(&self, stream: OutputStream) -> &Throttle {
         match stream {
             OutputStream::Printed => &self.printed,
             OutputStream::Logged => &self.logged,
         }
-    }
-}
-
-impl Node {
-    /// Prints a line of an agent.
-    pub fn print(&self, agent: Aid, text: &str) {
-        if self.may_write(OutputStream::Printed, agent, text) {
-            self.output.print(agent, text);
-        }
-    }
-
-    /// Prints a part of a line of an agent.
-    pub fn print_bare(&self, agent: Aid, text: &str) {
-        if self.may_write(OutputStream::Printed, agent, text) {
-            self.output.print_bare(agent, text);
-        }
-    }
-
-    /// Logs a line of an agent. Levels below [`LogLevel::Notice`] are not throttled: operators do not see them.
-    pub fn log(&self, agent: Aid, level: LogLevel, text: &str) {
-        if level < LogLevel::Notice || self.may_write(OutputStream::Logged, agent, text) {
-            self.output.log(agent, level, text);
-        }
-    }
-
-    /// Reports how many lines of each family were left out.
-    pub fn report_left_out(&self) {
-        let now = self.now();
-        for stream in [OutputStream::Printed, OutputStream::Logged] {
-            for (root, count) in self.throttles.of(stream).take_left_out(now) {
-                let lines = if count == 1 { "line" } else { "lines" };
-                let text = format!(
-                    "... and {count} more {lines} {} by it and its descendants, left out (`{}` in a `[[quota]]` of the policy)",
-                    stream.participle(),
-                    stream.quota()
-                );
-                self.output.log(Aid::local(root), LogLevel::Warning, &text);
-            }
-        }
-    }
-
-    fn may_write(&self, stream: OutputStream, agent: Aid, text: &str) -> bool {
-        let (bytes, now) = (text.len() as u64 + LINE_BYTES, self.now());
-        self.throttles.of(stream).is_free(stream, bytes, now) || self.may_write_much(stream, agent, bytes, now)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn may_write_much(&self, stream: OutputStream, agent: Aid, bytes: u64, now: Time) -> bool {
-        if stream == OutputStream::Printed && !self.guard.policy.limits_printing() {
-            return true;
-        }
-        let root = self.with_ams(|ams| ams.root_of(agent.name));
-        let terms = self.guard.policy.output_terms(root, self.called());
-        let bytes_per_s = match stream {
-            OutputStream::Printed => terms.printed,
-            OutputStream::Logged => Some(terms.logged),
-        };
-        bytes_per_s.is_none_or(|rate| self.throttles.of(stream).admit(stream, root, bytes, rate, now))
     }
 }
 

@@ -8,8 +8,8 @@ use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
+use crate::durable::Unserved;
 use crate::durable::withheld_effects;
-use crate::durable_agent::Unserved;
 use crate::shard::{Doom, Slot};
 
 /// Late turn that is over: the shard continued without waiting for it.

@@ -1,7 +1,8 @@
 //! Behaviours made of other behaviours.
 
 use super::schedule::Progress;
-use super::{Behaviour, Schedule, Step};
+use super::schedule::Schedule;
+use super::step::{Behaviour, Step};
 use crate::context::Context;
 
 /// Behaviour that runs others one after another.

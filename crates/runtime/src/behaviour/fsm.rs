@@ -1,6 +1,6 @@
 //! Finite state machine of behaviours.
 
-use super::{Behaviour, Step};
+use super::step::{Behaviour, Step};
 use crate::context::Context;
 
 /// Behaviour that runs the behaviour of its state. When that is done, its [`outcome`](Behaviour::outcome) chooses the

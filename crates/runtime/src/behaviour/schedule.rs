@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_platform::Time;
 
-use super::{Behaviour, Step};
+use super::step::{Behaviour, Step};
 use crate::context::Context;
 
 /// Number of short steps in a row before a long one.

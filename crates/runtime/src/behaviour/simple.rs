@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use whimbrel_platform::Time;
 
-use super::{Behaviour, Step};
+use super::step::{Behaviour, Step};
 use crate::context::Context;
 
 /// Behaviour that runs once.

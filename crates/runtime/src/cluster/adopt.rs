@@ -15,7 +15,8 @@ use super::{Cluster, PartitionServer};
 use crate::durable::journal_writer::{JournalWriter, Takeover};
 use crate::durable::{Entrant, RecoverError, RecoveredAgents, recover_some, volatile};
 use crate::durable_agent::Founder;
-use crate::node::{Node, assign_name};
+use crate::node::Node;
+use crate::node::creation::assign_name;
 use crate::shard_command::{Change, Newcomer, ShardCommand};
 
 /// Outcome of [`Platform::adopt`](crate::Platform::adopt): the agents and messages of the partitions that this node

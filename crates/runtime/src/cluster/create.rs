@@ -4,34 +4,24 @@
 //! its step, so it arrives exactly once. The node that serves the partition makes the agent. It records in one frame
 //! that the agent was made and that the message was handled.
 
-use whimbrel_acl::compact::{self, Decode, Encode, Limits};
+use whimbrel_acl::compact;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, Value, sym};
 use whimbrel_platform::ams::{AgentKind, ElsewhereError, NewAgent};
 use whimbrel_platform::durable::creation::{creation as creation_of, is_creation, name_taken, not_created};
 use whimbrel_platform::durable::{Born, Origin, State, Ticket};
-use whimbrel_platform::limits::FRAME_MEMORY_BYTES_MAX;
 use whimbrel_platform::route::{Route, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
+use super::creation::{CreatedAgent, Creation, read};
 use super::{Cluster, PartitionServer};
 use crate::durable::{Effect, Unwritten, withheld_effects};
-use crate::node::{Introduction, Node, assign_name};
+use crate::node::Node;
+use crate::node::creation::assign_name;
+use crate::node::introduction::Introduction;
 use crate::shard::Slot;
 use crate::shard_command::Change;
 use crate::sync::Arc;
-
-/// Request to create an agent on the node that serves its partition.
-#[derive(Debug, Encode, Decode)]
-struct Creation {
-    kind: AgentKind,
-    owner: Symbol,
-    /// Root agent of its family, if that is not its owner.
-    root: Option<Symbol>,
-    origin: Origin,
-    /// Complete state of the agent.
-    state: Vec<u8>,
-}
 
 /// Node on which a new agent is created.
 enum Home {
@@ -247,19 +237,4 @@ impl Node {
             scribe.write_off(ticket, name);
         }
     }
-}
-
-/// Agent that this node is about to make.
-pub(crate) struct CreatedAgent {
-    pub name: Symbol,
-    generation: u32,
-    creator: Aid,
-    /// The message that creates it.
-    pub ticket: Option<Ticket>,
-    creation: Creation,
-}
-
-fn read(message: &AclMessage) -> Option<Creation> {
-    let Value::Bytes(bytes) = &message.content else { return None };
-    compact::decode_body_as(bytes, Limits::MESSAGE.with_budget_bytes(FRAME_MEMORY_BYTES_MAX)).ok()
 }

@@ -11,9 +11,9 @@ use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Epoch, Partition};
 
-use super::{Cluster, Coming, PartitionServer, PartitionState, PartitionStates};
+use super::partitions::{Cluster, Coming, PartitionServer, PartitionState, PartitionStates};
 use crate::node::Node;
-use crate::peers::named;
+use crate::node::peers::named;
 use crate::shard_command::ShardCommand;
 use crate::sync::atomic::Ordering;
 

@@ -6,7 +6,7 @@ use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 
 use super::hear::is_numbered;
-use super::{Cluster, PartitionServer, PartitionState, PartitionStates};
+use super::partitions::{Cluster, PartitionServer, PartitionState, PartitionStates};
 use crate::node::Node;
 
 impl Node {

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::ShardIndex;
@@ -13,19 +12,12 @@ use whimbrel_platform::store::Partition;
 
 use super::{Cluster, PartitionServer};
 use crate::node::Node;
-use crate::shard_command::ShardCommand;
+use crate::shard_command::{ShardCommand, Yielding};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
 /// Pause before agents are asked again that are in their turns or whose last steps are not persisted yet.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
-
-/// Order to durable agents of partitions to stop between two turns, once all their steps are persisted.
-#[derive(Debug)]
-pub(crate) struct Yielding {
-    partitions: FxHashSet<Partition>,
-    layout: Arc<Layout>,
-}
 
 /// Reason why a partition cannot be served by another node yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,13 +29,6 @@ pub enum YieldError {
     /// The platform is ending.
     #[error("the platform ends")]
     Ends,
-}
-
-impl Yielding {
-    /// Returns true if this agent has to stop, provided that it is durable.
-    pub fn concerns(&self, agent: Symbol) -> bool {
-        self.partitions.contains(&self.layout.partition_of(agent))
-    }
 }
 
 impl Node {

@@ -4,42 +4,19 @@ use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::{Born, Origin, Registration, Resumed, State};
 use whimbrel_platform::mobility::{Hop, HopError, HopRequest};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
 use super::Unwritten;
-use crate::durable_agent::{Founder, Unserved};
+use super::entrant::{Entrant, volatile};
+use super::unserved::Unserved;
+use crate::mobility::KEPT_BY_ONE;
 use crate::node::Node;
-use crate::shard::{KEPT_BY_ONE, Slot};
+use crate::shard::Slot;
 use crate::sync::locked;
 use crate::turn::caught;
-
-/// Agent that is about to enter the platform.
-pub(crate) struct Entrant {
-    pub name: Symbol,
-    pub kind: AgentKind,
-    /// Creator of the agent; empty if it has none.
-    pub owner: Symbol,
-    /// Root agent of the family; empty if the owner's family applies.
-    pub root: Symbol,
-    pub slot: Box<Slot>,
-}
-
-impl Entrant {
-    /// Creates the entry of a founder, which has no creator.
-    pub fn founder((name, kind, body): Founder) -> Self {
-        let (owner, root) = (Symbol::default(), Symbol::default());
-        Self { name, kind, owner, root, slot: Box::new(Slot::new(body)) }
-    }
-
-    /// Returns the agent's description for the AMS.
-    pub fn entry(&self) -> NewAgent {
-        NewAgent { started: true, owner: self.owner, root: self.root, ..NewAgent::new(self.name, self.kind) }
-    }
-}
 
 impl Node {
     /// Restores an agent from its recorded states, the last of them written at this time, as
@@ -144,11 +121,6 @@ impl Node {
         slot.unwritten = Some(Box::new(Unwritten { whole_bytes, delta_bytes, ..Unwritten::after(last) }));
         Ok(slot)
     }
-}
-
-/// Returns the agents among these whose state cannot be recorded.
-pub(crate) fn volatile(agents: &[Entrant]) -> FxHashSet<Symbol> {
-    agents.iter().filter(|agent| agent.slot.body.origin().is_none()).map(|agent| agent.name).collect()
 }
 
 /// Agents that were restored.

@@ -10,11 +10,13 @@ use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 
+use super::agent::{DispatchError, DurableAgent};
+use super::context::DurableContext;
 use super::context::KeptTimers;
 use super::passive::PassiveState;
 use super::state::{self, Kept};
 use super::timers::AgentTimers;
-use super::{DispatchError, DurableAgent, DurableContext, dispatch, itinerary};
+use super::{dispatch, itinerary};
 use crate::context::Context;
 
 /// Stage of an agent's life in this process.

@@ -9,8 +9,11 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Value, sy
 use whimbrel_platform::mobility::Hop;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 
+use super::agent::DispatchError;
+use super::agent::DurableAgent;
+use super::body::DurableBody;
+use super::context::DurableContext;
 use super::timers::AgentTimers;
-use super::{DurableAgent, DurableBody, DurableContext};
 
 /// Prefix of the timer, before the minion's name, that limits how long its sender waits.
 const TIMER: &str = "whimbrel:minion:";
@@ -79,41 +82,6 @@ pub trait Minion: Serialize + DeserializeOwned + Send + 'static {
     /// # Errors
     /// Returns the reason if the minion has no result.
     fn run(self, ctx: &mut DurableContext<'_, '_>) -> Result<Value, String>;
-}
-
-/// Reason why no result came from a minion.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DispatchError {
-    /// The minion could reach none of the nodes.
-    #[error("the minion could not go: {why}")]
-    Stayed {
-        /// [`HopError::code`](whimbrel_platform::mobility::HopError::code) of the last node that it tried.
-        code: String,
-        /// The reason in words.
-        why: String,
-    },
-    /// The minion had no result.
-    #[error("the minion failed: {0}")]
-    Failed(String),
-    /// The minion ended before it was done: it was killed, or its node is lost.
-    #[error("the minion is lost: {0}")]
-    Lost(String),
-    /// The minion did not answer in time.
-    #[error("the minion did not answer in time")]
-    Late,
-}
-
-impl DispatchError {
-    /// Returns a word for programs, as AgentSpeak plans find it in `error(..)`.
-    pub fn code(&self) -> &str {
-        match self {
-            Self::Stayed { code, .. } => code,
-            Self::Failed(_) => "failed",
-            Self::Lost(_) => "lost",
-            Self::Late => "timeout",
-        }
-    }
 }
 
 impl DurableContext<'_, '_> {

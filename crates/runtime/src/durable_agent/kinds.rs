@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 use whimbrel_platform::AgentBody;
 use whimbrel_platform::durable::State;
 
-use super::{DurableAgent, DurableBody};
+use super::agent::DurableAgent;
+use super::body::DurableBody;
 
 type Restore = fn(&[State]) -> Result<Box<dyn AgentBody>, String>;
 

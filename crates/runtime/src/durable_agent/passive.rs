@@ -7,7 +7,8 @@ use whimbrel_platform::durable::Origin;
 use whimbrel_platform::inspection::{Inspection, Look};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
-use super::{DurableAgent, DurableBody};
+use super::agent::DurableAgent;
+use super::body::DurableBody;
 
 /// State of a passive agent, as recorded.
 pub(super) struct PassiveState<A> {

@@ -13,7 +13,7 @@ use whimbrel_platform::route::NodeId;
 
 use super::Shard;
 use super::delivery::RoutingOutcome;
-use super::slot::{Slot, SlotStatus};
+use super::slot::{Obstacle, Slot, SlotStatus};
 
 /// Longest delay of an agent's next turn after it sent to a crowded agent.
 const SLOW_DOWN_US: u64 = 1_000;
@@ -21,15 +21,6 @@ const SLOW_DOWN_US: u64 = 1_000;
 const HOLD_UP_US: u64 = 64_000;
 /// Limit of that delay, which doubles each time in a row.
 const HOLD_UP_US_MAX: u64 = 512_000;
-
-/// Obstacle that senders wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Obstacle {
-    /// The full link to this node.
-    Link(NodeId),
-    /// This agent's full mailbox.
-    Mailbox(Symbol),
-}
 
 /// Waiting senders by obstacle, first come first: their places and generations.
 #[derive(Default)]

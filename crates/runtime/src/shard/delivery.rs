@@ -8,7 +8,7 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Event, Time};
 
 use super::slot::{Slot, SlotStatus};
-use super::{Early, Shard};
+use super::{Departing, Early, Shard};
 use crate::node::Node;
 use crate::shard_command::ShardCommand;
 use crate::sync::locked;
@@ -19,34 +19,6 @@ const BATCH_MAX: usize = 4_096;
 /// Time for which messages for other nodes wait for later ones while there is more to do. A write to a socket takes
 /// as long as some fifty messages.
 const GATHER_US: u64 = 50;
-/// Number of messages for one node that wait at most: as many small ones as a socket is given at once. For larger
-/// ones the link's room decides.
-const LINK_BATCH_MAX: usize = 1_024;
-/// Assumed room of a link that has not reported any yet.
-const LINK_ROOM_AT_FIRST: usize = 256;
-
-/// Messages to another node that are not handed to its link yet.
-pub(super) struct Departing {
-    messages: Vec<Envelope>,
-    /// Number of further messages that fit before senders wait.
-    room: usize,
-    /// True if the link was full and has room again.
-    drained: bool,
-    /// Time of the last handover.
-    left_at: Time,
-}
-
-impl Departing {
-    fn is_full(&self) -> bool {
-        self.messages.len() >= LINK_BATCH_MAX || self.room == 0 || self.drained
-    }
-}
-
-impl Default for Departing {
-    fn default() -> Self {
-        Self { messages: Vec::new(), room: LINK_ROOM_AT_FIRST, drained: false, left_at: Time::ZERO }
-    }
-}
 
 /// Result of routing a message, for its sender; greater values are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,17 +12,15 @@ use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::{EndReason, Event, Time};
 
+use super::slot::Bearer;
 use super::slot::{Doom, SlotStatus};
 use super::{Early, Shard};
-use crate::mobility::{HopJob, HopOrder, ShardBarrier};
-use crate::shard_command::{Bearer, Change, ShardCommand};
+use crate::mobility::{HopJob, HopOrder, KEPT_BY_ONE, ShardBarrier};
+use crate::shard_command::{Change, ShardCommand};
 use crate::state_transfer::PackedState;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::turn::panic_text;
-
-/// Error of an agent whose society is recorded by one node only.
-pub(crate) const KEPT_BY_ONE: &str = "its society is kept by this node alone, and would lose what left it";
 
 /// Agent of this shard that is leaving.
 pub(super) struct Hopping {

@@ -11,11 +11,12 @@ use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Time};
 
+use super::slot::Bearer;
 use super::slot::{Doom, Slot, SlotStatus};
 use super::{Early, Shard};
 use crate::operate::OperateError;
-use crate::sessions::Offered;
-use crate::shard_command::{Bearer, Change, Newcomer, ShardCommand};
+use crate::shard_command::Offered;
+use crate::shard_command::{Change, Newcomer, ShardCommand};
 use crate::supervision;
 
 impl Shard {

@@ -3,6 +3,7 @@
 //! A shard works in rounds. It takes in its inbox, wakes the agents whose time has come, and gives a number of turns
 //! in strict first-in-first-out order. Then it hands each other shard one batch of messages.
 
+mod agent_stats;
 mod backpressure;
 mod balance;
 mod casts;
@@ -11,6 +12,7 @@ mod hops;
 mod lifecycle;
 mod moves;
 mod offers;
+mod operate;
 mod pace;
 mod passivation;
 mod pending_move;
@@ -18,42 +20,41 @@ mod probes;
 mod profile;
 mod queue;
 mod samples;
-mod slot;
+pub(crate) mod slot;
 mod steps;
 mod timers;
 mod turns;
+mod weighing;
 mod yields;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use whimbrel_acl::{MessageBody, Symbol};
+use whimbrel_acl::{Envelope, MessageBody, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::mailbox::SpareQueues;
+use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{Here, ShardIndex};
 
 use self::backpressure::HeldUp;
 use self::balance::Balance;
-use self::delivery::Departing;
 use self::hops::Hopping;
-pub(crate) use self::hops::KEPT_BY_ONE;
-use self::moves::AwaitedMove;
 use self::pace::ShardPace;
 use self::passivation::IdleChecks;
-use self::pending_move::Bound;
 use self::probes::Probes;
 use self::queue::RunQueue;
 use self::samples::Samples;
 use self::slot::{Away, Slots};
-pub(crate) use self::slot::{Doom, Slot, SlotStatus};
-use self::steps::Steps;
+pub(crate) use self::slot::{Bearer, Doom, Slot, SlotStatus};
 use self::timers::WakeTimers;
 use self::turns::Lateness;
 use crate::agent_stats::AgentFigures;
+use crate::durable::journal_writer::steps::StepEntry;
 use crate::mobility::HopJob;
 use crate::node::{MailboxLimits, Node};
+use crate::shard_command::Yielding;
 use crate::shard_command::{Change, ShardCommand};
 use crate::shard_handle::ShardFigures;
 use crate::sync::atomic::Ordering;
@@ -131,6 +132,74 @@ struct TurnWaits {
     since: Option<Time>,
     /// Time of the next observation.
     next: Time,
+}
+
+/// Durable agents of a shard with steps to persist.
+#[derive(Default)]
+pub(crate) struct Steps {
+    /// New agents, by place and generation. They come first, so that their creators are in the same batch.
+    born: Vec<(u32, u32)>,
+    /// Other agents.
+    changed: Vec<(u32, u32)>,
+    /// Last steps of agents that have ended.
+    ended: Vec<StepEntry>,
+    /// Agents of the batch that is being written.
+    writing: Option<Vec<(u32, u32)>>,
+    /// Ended agents of that batch.
+    writing_ended: Vec<Symbol>,
+}
+
+impl Steps {
+    /// Returns those of these agents that have ended without their ends being persisted.
+    pub fn ended_of(&self, order: &Yielding) -> impl Iterator<Item = Symbol> {
+        let waiting = self.ended.iter().map(|entry| entry.agent);
+        waiting.chain(self.writing_ended.iter().copied()).filter(|agent| order.concerns(*agent))
+    }
+}
+
+/// Agent of this shard that waits for its partition to move.
+pub(crate) struct Bound {
+    index: u32,
+    generation: u32,
+    request: HopRequest,
+}
+
+/// Move that waits for its acknowledgements.
+pub(crate) struct AwaitedMove {
+    to: ShardIndex,
+    /// Places of the agents that leave.
+    leaving: FxHashMap<Symbol, u32>,
+    /// Number of shards that may still send here for them.
+    awaited: usize,
+}
+
+/// Number of messages for one node that wait at most: as many small ones as a socket is given at once. For larger
+/// ones the link's room decides.
+const LINK_BATCH_MAX: usize = 1_024;
+/// Assumed room of a link that has not reported any yet.
+const LINK_ROOM_AT_FIRST: usize = 256;
+
+/// Messages to another node that are not handed to its link yet.
+pub(crate) struct Departing {
+    messages: Vec<Envelope>,
+    /// Number of further messages that fit before senders wait.
+    room: usize,
+    /// True if the link was full and has room again.
+    drained: bool,
+    /// Time of the last handover.
+    left_at: Time,
+}
+
+impl Departing {
+    fn is_full(&self) -> bool {
+        self.messages.len() >= LINK_BATCH_MAX || self.room == 0 || self.drained
+    }
+}
+
+impl Default for Departing {
+    fn default() -> Self {
+        Self { messages: Vec::new(), room: LINK_ROOM_AT_FIRST, drained: false, left_at: Time::ZERO }
+    }
 }
 
 /// Pause between two observations.

@@ -22,18 +22,9 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::EndReason;
 use whimbrel_platform::route::{LocalRoute, Place, Route, ShardIndex};
 
-use super::Shard;
 use super::slot::{Slot, SlotStatus};
+use super::{AwaitedMove, Shard};
 use crate::shard_command::ShardCommand;
-
-/// Move that waits for its acknowledgements.
-pub(super) struct AwaitedMove {
-    to: ShardIndex,
-    /// Places of the agents that leave.
-    leaving: FxHashMap<Symbol, u32>,
-    /// Number of shards that may still send here for them.
-    awaited: usize,
-}
 
 impl Shard {
     /// Begins to move agents to another shard. Only one move runs at a time: returns false if one is running, or if

@@ -5,19 +5,13 @@
 
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
 
-use super::Shard;
+use super::slot::Bearer;
 use super::slot::{Slot, SlotStatus};
+use super::{Bound, Shard};
 use crate::durable::Effect;
 use crate::mobility::{HopJob, HopOrder};
-use crate::shard_command::{Bearer, ShardCommand};
+use crate::shard_command::ShardCommand;
 use crate::sync::Arc;
-
-/// Agent of this shard that waits for its partition to move.
-pub(super) struct Bound {
-    index: u32,
-    generation: u32,
-    request: HopRequest,
-}
 
 impl Shard {
     /// Returns true if an agent is durable.

@@ -2,9 +2,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
-use super::backpressure::Obstacle;
 use crate::durable::Unwritten;
 
 /// Status of an agent in its shard.
@@ -26,6 +26,13 @@ pub(crate) enum SlotStatus {
     LeavingQueued,
     /// About to move, and held by the AMS.
     LeavingHeld,
+}
+
+/// One particular bearer of a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bearer {
+    pub name: Symbol,
+    pub generation: u32,
 }
 
 /// Effect of an agent's last turn.
@@ -247,4 +254,13 @@ impl Slots {
         let here: usize = self.iter().map(|slot| slot.mailbox.len()).sum();
         here + self.away.values().map(|away| away.mailbox.len()).sum::<usize>()
     }
+}
+
+/// Obstacle that senders wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Obstacle {
+    /// The full link to this node.
+    Link(NodeId),
+    /// This agent's full mailbox.
+    Mailbox(Symbol),
 }

@@ -8,11 +8,10 @@ use whimbrel_platform::limits::UNWRITTEN_MESSAGES_MAX;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Outbox, Time};
 
-use super::Shard;
 use super::delivery::RoutingOutcome;
 use super::slot::Slot;
-use crate::cluster::Yielding;
-use crate::durable::journal_writer::{Released, StepBatch, StepEntry};
+use super::{Shard, Steps};
+use crate::durable::journal_writer::steps::{Released, StepBatch, StepEntry};
 use crate::durable::{Effect, Unwritten};
 use crate::node::Node;
 use crate::sync::Arc;
@@ -23,29 +22,6 @@ const BATCH_AGENTS_MAX: usize = 4_096;
 
 /// Bytes of changes that may follow a complete state, however small that is.
 const DELTAS_BYTES: usize = 1 << 10;
-
-/// Durable agents of a shard with steps to persist.
-#[derive(Default)]
-pub(super) struct Steps {
-    /// New agents, by place and generation. They come first, so that their creators are in the same batch.
-    born: Vec<(u32, u32)>,
-    /// Other agents.
-    changed: Vec<(u32, u32)>,
-    /// Last steps of agents that have ended.
-    ended: Vec<StepEntry>,
-    /// Agents of the batch that is being written.
-    writing: Option<Vec<(u32, u32)>>,
-    /// Ended agents of that batch.
-    writing_ended: Vec<Symbol>,
-}
-
-impl Steps {
-    /// Returns those of these agents that have ended without their ends being persisted.
-    pub fn ended_of(&self, order: &Yielding) -> impl Iterator<Item = Symbol> {
-        let waiting = self.ended.iter().map(|entry| entry.agent);
-        waiting.chain(self.writing_ended.iter().copied()).filter(|agent| order.concerns(*agent))
-    }
-}
 
 impl Shard {
     /// Withholds the messages of a durable agent's turn until they are persisted.
@@ -291,7 +267,7 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<StepEntry> {
     Some(entry)
 }
 
-fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> StepEntry {
+pub(crate) fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: State) -> StepEntry {
     let Unwritten { born, last, handled, sent, effects, .. } = unwritten;
     let first = last + 1;
     let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();

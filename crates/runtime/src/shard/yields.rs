@@ -7,7 +7,7 @@ use whimbrel_platform::route::Route;
 
 use super::Shard;
 use super::slot::{Slot, SlotStatus};
-use crate::cluster::Yielding;
+use crate::shard_command::Yielding;
 
 impl Shard {
     /// Stops agents, and releases those whose steps are persisted. Returns those that are still here, or whose end is

@@ -1,23 +1,45 @@
 //! State of a node that all its shards share.
 
+mod advice;
+mod agent_stats;
+pub(crate) mod arrivals;
+mod closing;
+mod codes;
+pub(crate) mod creation;
+mod families;
+mod guard;
+mod health;
+pub(crate) mod introduction;
+pub(crate) mod latency;
+mod location_claims;
+mod mobility;
+mod moving_subscribers;
+mod name_conflicts;
+pub(crate) mod observers;
+mod operate;
+pub(crate) mod peers;
+mod questions;
+pub(crate) mod sessions;
+mod state_transfer;
+mod throttle;
+mod topics;
+
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
-use whimbrel_platform::ams::{AgentKind, Ams, AmsChange, AmsCommand, LifecycleStep, NewAgent, Ties};
+use whimbrel_platform::ams::{Ams, AmsChange, AmsCommand, Ties};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
-use whimbrel_platform::durable::{Born, Origin};
 use whimbrel_platform::environment::Environments;
 use whimbrel_platform::limits::{
     MAILBOX_HARD_BYTES, MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_BYTES, MAILBOX_SOFT_MESSAGES, OFFLOAD_THREADS_MAX,
 };
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
-use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::session::Shelf;
 use whimbrel_platform::storage::Shelves;
-use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Links, Mailbox, Observer, Time};
+use whimbrel_platform::{EndReason, Event, Links, Mailbox, Observer, Time};
 
 use crate::activity::Activity;
 use crate::advice::Advisor;
@@ -25,7 +47,6 @@ use crate::clock::PlatformClock;
 use crate::cluster::{Cluster, PartitionServer};
 use crate::codes::Codes;
 use crate::durable::journal_writer::JournalWriter;
-use crate::durable::{Effect, Entrant, Unwritten};
 use crate::durable_agent::Kinds;
 use crate::ending::Ending;
 use crate::families::Condemned;
@@ -41,20 +62,13 @@ use crate::output::Output;
 use crate::peers::PeerNodes;
 use crate::pool::Pool;
 use crate::questions::Questions;
-use crate::services::NodeServices;
-use crate::shard::Slot;
-use crate::shard_command::{Bearer, Change, Newcomer, ShardCommand};
+use crate::shard::Bearer;
+use crate::shard_command::{Change, Newcomer, ShardCommand};
 use crate::shard_handle::{ShardFigures, ShardHandle};
 use crate::state_transfer::StateTransfer;
 use crate::sync::{Arc, Mutex, locked};
 use crate::throttle::Throttles;
 use crate::topics::Forum;
-use crate::turn::caught;
-
-/// Time for which late turns may still send when the platform stops.
-const LAST_TURNS: Duration = Duration::from_secs(1);
-/// Wait for the next agent to end, once the patience of the platform's end is over.
-const NEXT_END: Duration = Duration::from_millis(100);
 
 /// State of a node; see the module.
 pub(crate) struct Node {
@@ -151,37 +165,6 @@ impl Default for MailboxLimits {
             soft_bytes: MAILBOX_SOFT_BYTES,
             hard_bytes: MAILBOX_HARD_BYTES,
         }
-    }
-}
-
-/// Registration of a new agent with the AMS.
-pub(crate) struct Introduction {
-    pub name: Symbol,
-    pub unique: bool,
-    pub kind: AgentKind,
-    pub owner: Option<Aid>,
-    /// True if the owner creates the agent in a turn of its own on this node. The creation is refused if the owner
-    /// was ended meanwhile.
-    pub in_turn: bool,
-    /// Agent that decides when this one fails; empty if none.
-    pub supervisor: Symbol,
-    /// Root agent of the family, where known; empty if the owner's family applies.
-    pub root: Symbol,
-    /// True if the family's quotas allowed the creation before.
-    pub is_paid: bool,
-}
-
-impl Introduction {
-    pub fn new(name: Symbol, kind: AgentKind) -> Self {
-        let (root, supervisor) = (Symbol::default(), Symbol::default());
-        Self { name, unique: false, kind, owner: None, in_turn: false, supervisor, root, is_paid: false }
-    }
-
-    /// Returns the agent's description for the AMS.
-    pub fn entry(&self) -> NewAgent {
-        let Self { name, unique, kind, root, .. } = *self;
-        let owner = self.owner.map_or_else(Symbol::default, |owner| owner.name);
-        NewAgent { name, unique, kind, owner, root, started: true }
     }
 }
 
@@ -464,144 +447,6 @@ impl Node {
         self.living.load(Ordering::Acquire)
     }
 
-    /// Creates an agent in `shard`. Ends the creator's family if this was one refusal too many.
-    pub fn create(
-        self: &Arc<Self>,
-        shard: ShardIndex,
-        who: Introduction,
-        body: impl FnOnce(Symbol) -> Result<Box<Slot>, CreateError>,
-    ) -> Result<Aid, CreateError> {
-        let created = self.create_here(shard, who, body);
-        self.end_condemned_after(&created);
-        created
-    }
-
-    /// Creates an agent like [`Node::create`], for callers that hold locks: they end condemned families once they
-    /// hold none.
-    pub fn create_here(
-        &self,
-        shard: ShardIndex,
-        who: Introduction,
-        body: impl FnOnce(Symbol) -> Result<Box<Slot>, CreateError>,
-    ) -> Result<Aid, CreateError> {
-        let new = who.entry();
-        let now = self.clock.now();
-        let (aid, due) = self.with_ams(|ams| {
-            self.check_creator(&who)?;
-            let created = if who.is_paid { ams.create_again(new, now) } else { ams.create(new, now) };
-            created.map(|aid| (aid, ams.creation_due(aid.name, now)))
-        })?;
-        let generation = self.next_generation(1);
-        self.expect(aid.name, shard, generation);
-        match body(aid.name) {
-            Ok(mut slot) => {
-                slot.supervisor = who.supervisor;
-                if let (Some(due), Some(owner)) = (due, who.owner) {
-                    self.delay_creation(&mut slot, due, owner.name);
-                }
-                self.make_durable(&mut slot, who.kind, aid.name, who.owner.map(|owner| owner.name));
-                self.bring(shard, vec![assign_name(slot, aid.name, generation)]);
-                Ok(aid)
-            }
-            Err(error) => {
-                self.call_off(aid.name, shard, generation, &error.to_string());
-                Err(error)
-            }
-        }
-    }
-
-    /// Refuses an agent of a creator that was ended in its turn. Such a creator loses its route under the lock of the
-    /// AMS, which is held, so its family does not begin anew.
-    pub fn check_creator(&self, who: &Introduction) -> Result<(), CreateError> {
-        match who.owner.filter(|owner| who.in_turn && self.routes.look_up(owner.name).is_unknown()) {
-            Some(owner) => Err(CreateError::CreatorEnded(owner.name)),
-            None => Ok(()),
-        }
-    }
-
-    /// Makes a clone and its original wait, if their family creates too fast.
-    fn pace(&self, slot: &mut Slot, name: Symbol, creator: Symbol) {
-        let now = self.clock.now();
-        if let Some(due) = self.with_ams(|ams| ams.creation_due(name, now)) {
-            self.delay_creation(slot, due, creator);
-        }
-    }
-
-    /// Makes a creator wait for what another node is to create, if their family creates too fast.
-    fn pace_creator(&self, name: Symbol, creator: Symbol) {
-        let now = self.clock.now();
-        if let Some(due) = self.with_ams(|ams| ams.creation_due(name, now)) {
-            self.change(creator, Change::Delay(due));
-        }
-    }
-
-    fn delay_creation(&self, slot: &mut Slot, due: Time, creator: Symbol) {
-        slot.wake_at = due;
-        self.change(creator, Change::Delay(due));
-    }
-
-    /// Creates agents that know of each other from their first turns on: all are registered before any begins.
-    pub fn create_together(
-        &self,
-        shard: ShardIndex,
-        agents: Vec<Entrant>,
-        lifetime: impl Fn(Symbol) -> Option<Duration>,
-    ) -> Result<Vec<Aid>, CreateError> {
-        let mut newcomers = Vec::with_capacity(agents.len());
-        let mut aids = Vec::with_capacity(agents.len());
-        let now = self.clock.now();
-        for agent in agents {
-            let new = agent.entry();
-            let aid = self.with_ams(|ams| ams.create_again(new, now))?;
-            let Entrant { kind, slot, .. } = agent;
-            if let Some(lifetime) = lifetime(aid.name) {
-                self.set_lifetime(aid, lifetime);
-            }
-            let generation = self.next_generation(1);
-            self.expect(aid.name, shard, generation);
-            self.shelf.note_life(aid.name, generation);
-            let mut slot = assign_name(slot, aid.name, generation);
-            self.make_durable(&mut slot, kind, aid.name, None);
-            newcomers.push(slot);
-            aids.push(aid);
-        }
-        if let Some(scribe) = &self.scribe {
-            let standings = std::mem::take(&mut locked(&scribe.pending).standings);
-            self.restore_standings(standings);
-        }
-        if let Some(scribe) = &self.scribe {
-            scribe.awaited.store(false, Ordering::Release);
-        }
-        self.post_kept();
-        self.bring(shard, newcomers);
-        Ok(aids)
-    }
-
-    /// Creates agents `name1`, `name2`, ... in `shard`.
-    pub fn create_population(
-        &self,
-        shard: ShardIndex,
-        name: Symbol,
-        count: usize,
-        kind: AgentKind,
-        mut body: impl FnMut(usize) -> Box<Slot>,
-    ) -> Result<Vec<Aid>, CreateError> {
-        let new = NewAgent { started: true, ..NewAgent::new(name, kind) };
-        let now = self.clock.now();
-        let aids = self.with_ams(|ams| ams.create_population(new, count, now))?;
-        let first = self.next_generation(count as u32);
-        let mut newcomers = Vec::with_capacity(count);
-        for (i, aid) in aids.iter().enumerate() {
-            let generation = first.wrapping_add(i as u32) % Route::GENERATIONS;
-            self.expect(aid.name, shard, generation);
-            let mut slot = assign_name(body(i), aid.name, generation);
-            self.make_durable(&mut slot, kind, aid.name, None);
-            newcomers.push(slot);
-        }
-        self.bring(shard, newcomers);
-        Ok(aids)
-    }
-
     /// Reserves `count` generations. Returns the first.
     pub fn next_generation(&self, count: u32) -> u32 {
         self.generations.fetch_add(count, Ordering::Relaxed) % Route::GENERATIONS
@@ -632,116 +477,6 @@ impl Node {
                 content.newcomers.append(&mut newcomers);
             }
         });
-    }
-
-    /// Makes a new agent durable, if this node has a journal and the agent's kind can be restored. Founders of the
-    /// society have no owner.
-    pub fn make_durable(&self, slot: &mut Slot, kind: AgentKind, name: Symbol, owner: Option<Symbol>) {
-        let Some(scribe) = &self.scribe else { return };
-        if slot.unwritten.is_some() || kind == AgentKind::Service {
-            return;
-        }
-        if let Some(origin) = slot.body.origin() {
-            let founder = owner.is_none();
-            let root = owner.and_then(|owner| self.root_beside(name, owner));
-            let owner = owner.unwrap_or_default();
-            let after = scribe.numbers_for(name);
-            if self.cluster.is_some() {
-                slot.mailbox.take_each_once(0, []);
-            }
-            slot.unwritten =
-                Some(Box::new(Unwritten::of(Born { agent: name, kind, owner, root, origin, founder, after })));
-        }
-    }
-
-    /// Returns the root agent of this agent's family, if that is neither the owner nor the agent itself.
-    pub fn root_beside(&self, name: Symbol, owner: Symbol) -> Option<Symbol> {
-        let root = self.with_ams(|ams| ams.root_of(name));
-        (root != owner && root != name).then_some(root)
-    }
-
-    /// Records an agent that continues as another body: to the journal it begins anew with its next step.
-    pub fn write_as(&self, slot: &mut Slot, origin: Origin) {
-        let Some(scribe) = &self.scribe else { return };
-        let name = slot.name;
-        if slot.unwritten.is_some() {
-            scribe.retire(name);
-        } else if self.cluster.is_some() {
-            slot.mailbox.take_each_once(0, []);
-        }
-        let (kind, owner, after) = (AgentKind::Session, Symbol::default(), scribe.numbers_for(name));
-        let root = self.root_beside(name, owner);
-        let born = Born { agent: name, kind, owner, root, origin, founder: false, after };
-        let unwritten = slot.unwritten.get_or_insert_with(|| Box::new(Unwritten::after(after)));
-        (unwritten.born, unwritten.last) = (Some(Box::new(born)), after);
-        (unwritten.whole_bytes, unwritten.delta_bytes) = (0, 0);
-        // Its registration is recorded with the new agent, or not at all.
-        unwritten.effects.push(Effect::Registration);
-    }
-
-    /// Sends the messages that were on their way at the last write to the journal.
-    fn post_kept(&self) {
-        let Some(scribe) = &self.scribe else { return };
-        let letters = std::mem::take(&mut locked(&scribe.pending).letters);
-        let commands: Vec<ShardCommand> = scribe.envelopes(letters, 0).into_iter().map(ShardCommand::Posted).collect();
-        self.count_posted(commands.len() as u64);
-        commands.into_iter().for_each(|command| self.put(0, command));
-    }
-
-    /// Handles the copy of an agent that the AMS commanded: made, or failed.
-    pub fn copied(
-        self: &Arc<Self>,
-        original: Symbol,
-        (copy, shard, generation): (Aid, ShardIndex, u32),
-        body: Option<Box<dyn AgentBody>>,
-    ) {
-        let server = self.cluster.as_ref().map(|cluster| cluster.server_of(copy.name));
-        let is_here = server.is_none_or(|server| server == PartitionServer::Here);
-        let described = self.with_ams(|ams| ams.describe(copy));
-        let (kind, owner) = described.map_or((AgentKind::Native, Symbol::default()), |copy| (copy.kind, copy.owner));
-        match body.map(|body| self.admit_copy(original, copy.name, owner, shard, body)) {
-            Some(Ok(body)) if !is_here && body.origin().is_some() => {
-                // The copy belongs on another node, like any agent of its name.
-                let root = self.with_ams(|ams| ams.root_of(copy.name));
-                self.call_off(copy.name, shard, generation, "it is made on another node");
-                let owner = Some(Aid::local(owner)).filter(|owner| owner.name != Symbol::default());
-                let who = Introduction { owner, root, is_paid: true, ..Introduction::new(copy.name, kind) };
-                match self.create_somewhere(shard, who, |_| Ok(body)) {
-                    Ok(copy) => self.pace_creator(copy.name, original),
-                    Err(error) => self.output.log(copy, LogLevel::Severe, &format!("cannot be cloned: {error}")),
-                }
-            }
-            Some(Ok(body)) => {
-                let _ = self.with_ams(|ams| ams.step(copy, LifecycleStep::Start));
-                let mut slot: Box<Slot> = Box::new(Slot::new(body));
-                self.make_durable(&mut slot, kind, copy.name, Some(owner));
-                self.pace(&mut slot, copy.name, original);
-                self.bring(shard, vec![assign_name(slot, copy.name, generation)]);
-            }
-            Some(Err(why)) => {
-                self.output.log(copy, LogLevel::Warning, &format!("cannot be cloned: {why}"));
-                self.call_off(copy.name, shard, generation, &why);
-            }
-            None => {
-                self.call_off(copy.name, shard, generation, "this kind of agent cannot be copied");
-            }
-        }
-    }
-
-    /// Asks a copy of an agent whether it can be here, like any clone that arrives.
-    fn admit_copy(
-        self: &Arc<Self>,
-        original: Symbol,
-        name: Symbol,
-        owner: Symbol,
-        shard: ShardIndex,
-        mut body: Box<dyn AgentBody>,
-    ) -> Result<Box<dyn AgentBody>, String> {
-        let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(original))).unwrap_or(AgentKind::Native);
-        self.permit_clone(kind, name, original)?;
-        let services = NodeServices { node: Arc::clone(self), shard, in_turn: false };
-        let arrival = Arrival { name, owner, from: self.called(), clone_of: Some(original), services: &services };
-        caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)
     }
 
     /// Returns true if messages to `aid` have a destination.
@@ -807,75 +542,7 @@ impl Node {
         answers.iter().sum::<u64>() + self.queued_coming()
     }
 
-    /// Waits until each shard was between two turns and all late turns are over. By then, the last messages of the
-    /// agent that stops the platform are on their way. Other nodes accept nothing from an agent after the report of
-    /// its end.
-    fn let_turns_end(&self, until: Instant) {
-        let (answer, answers) = std::sync::mpsc::channel::<()>();
-        (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, ShardCommand::TurnsEnd(answer.clone())));
-        drop(answer);
-        while answers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
-    }
-
-    /// Ends all agents: the society's first, in order of creation, then the platform's own; then the workers leave.
-    /// Returns false if some agent's turn did not end in time. A second call returns the result of the first.
-    pub fn close(&self, patience: Duration) -> bool {
-        let mut closed = locked(&self.closed);
-        *closed.get_or_insert_with(|| self.wind_up(patience))
-    }
-
-    fn wind_up(&self, patience: Duration) -> bool {
-        let began = Instant::now();
-        let (until, latest) = (began + patience, began + 2 * patience);
-        self.stopping.store(true, Ordering::Release);
-        if let Some(scribe) = &self.scribe {
-            // Steps so far are persisted or were never visible. The end of the process is not the end of its durable
-            // agents.
-            scribe.suspended.store(true, Ordering::Release);
-        }
-        if self.linked.links().is_some() {
-            self.let_turns_end(until.min(began + LAST_TURNS));
-        }
-        self.stop_hops();
-        self.with_ams(Ams::stop);
-        self.let_agents_end(until, latest);
-        for shard in 0..self.seats.len() {
-            self.put(shard as ShardIndex, ShardCommand::EndAll);
-        }
-        let still = self.let_agents_end(until, latest);
-        self.report_left_out();
-        self.closing.store(true, Ordering::Release);
-        for shard in 0..self.seats.len() {
-            self.fill(shard as ShardIndex, |_| ());
-        }
-        if let Some(scribe) = &self.scribe {
-            scribe.end();
-        }
-        still && self.living() == 0
-    }
-
-    /// Waits until the platform is idle: until the first of the two times, and beyond it while agents keep ending.
-    /// Returns false if turns are left that do not end.
-    fn let_agents_end(&self, until: Instant, latest: Instant) -> bool {
-        loop {
-            let (living, left) = (self.living(), until.saturating_duration_since(Instant::now()));
-            if self.activity.wait_still(Some(left.max(NEXT_END))) {
-                return true;
-            }
-            if self.living() >= living || Instant::now() >= latest {
-                return false;
-            }
-        }
-    }
-
     pub fn now(&self) -> Time {
         self.clock.now()
     }
-}
-
-/// Assigns a name to a new agent.
-pub(crate) fn assign_name(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {
-    slot.name = name;
-    slot.generation = generation;
-    slot
 }

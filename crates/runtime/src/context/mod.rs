@@ -1,14 +1,16 @@
 //! Context of a Rust agent in its turn.
 
+mod behaviours;
+mod spawn;
+
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Template, Text, Value, sym};
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
+use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::topics::{TopicError, any_member, group, topic};
 use whimbrel_platform::{Services, Time, Turn};
 
-use crate::agent::{Agent, Behaviours, NativeBody};
-use crate::durable_agent::{DurableAgent, DurableBody};
+use crate::behaviour::Schedule;
 
 /// Context of an agent while it handles a message or event. `Own` adds the abilities that only some agents have:
 /// behaviours, or, in a [`DurableContext`](crate::DurableContext), durable timers.
@@ -16,6 +18,15 @@ pub struct Context<'a, 't, Own = Behaviours<'a>> {
     pub(crate) turn: &'a mut Turn<'t>,
     pub(crate) ended: bool,
     pub(crate) own: Own,
+}
+
+/// Behaviours of an agent in its turn.
+pub struct Behaviours<'a> {
+    /// Schedule of the behaviours; while they take steps, only those added meanwhile.
+    pub(crate) schedule: &'a mut Option<Box<Schedule>>,
+    pub(crate) arrivals: u32,
+    /// The clock at the last lap.
+    pub(crate) clock: Time,
 }
 
 impl<Own> Context<'_, '_, Own> {
@@ -61,28 +72,6 @@ impl<Own> Context<'_, '_, Own> {
         question.extras_mut().reply_with = Some(ticket.clone());
         self.turn.outbox.send(question);
         Template::in_reply_to(ticket)
-    }
-
-    /// Creates an agent.
-    ///
-    /// # Errors
-    /// Returns an error if the name is taken or invalid, or if the platform is stopping.
-    pub fn spawn(&mut self, name: &str, agent: impl Agent) -> Result<Aid, CreateError> {
-        self.create(name, AgentSource::Body(NativeBody::boxed(agent)))
-    }
-
-    /// Creates a durable agent, on the node that serves its name. It outlives its process if the platform is durable.
-    ///
-    /// # Errors
-    /// Returns an error as [`Context::spawn`] does, or if the agent's kind is not
-    /// [registered](crate::PlatformBuilder::kind), or if its state cannot be written.
-    pub fn spawn_durable(&mut self, name: &str, agent: impl DurableAgent) -> Result<Aid, CreateError> {
-        self.create(name, AgentSource::Body(DurableBody::checked(name.into(), agent)?))
-    }
-
-    fn create(&mut self, name: &str, source: AgentSource) -> Result<Aid, CreateError> {
-        let owner = Some(self.turn.aid);
-        self.turn.services.create(CreateAgent { name: name.into(), unique: false, owner, source })
     }
 
     /// Sets the remaining lifetime of an agent of this node that this agent has just created. The agent ends then,

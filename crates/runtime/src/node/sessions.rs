@@ -14,12 +14,14 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{Exchange, Host, Shelf, Whereabouts};
 use whimbrel_platform::{AgentBody, Arrival, Time};
 
+use super::Node;
+use super::introduction::Introduction;
 use crate::cluster::{Cluster, PartitionServer};
 use crate::loader::CodeFound;
-use crate::node::{Introduction, Node};
 use crate::services::NodeServices;
+use crate::shard::Bearer;
 use crate::shard::Slot;
-use crate::shard_command::{Bearer, Change, ShardCommand};
+use crate::shard_command::{Change, Offered, ShardCommand};
 use crate::sync::Arc;
 use crate::turn::caught;
 
@@ -223,23 +225,5 @@ impl Node {
         let Place::Node(node) = self.routes.look_up(to).place() else { return None };
         let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(to)));
         (kind == Some(AgentKind::Session)).then_some((node, to))
-    }
-}
-
-/// Exchange of an agent's body, to be taken once. Dropping it untaken reports that there is no such agent.
-pub(crate) struct Offered(Option<Exchange>);
-
-impl Offered {
-    /// Returns the agent's new body, if there is one.
-    pub fn take(mut self, written: Option<(Origin, Vec<u8>)>) -> Option<Box<dyn AgentBody>> {
-        self.0.take().and_then(|with| with(written))
-    }
-}
-
-impl Drop for Offered {
-    fn drop(&mut self) {
-        if let Some(with) = self.0.take() {
-            with(None);
-        }
     }
 }

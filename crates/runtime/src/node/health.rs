@@ -1,0 +1,79 @@
+//! Health of a node: collects the figures, and looks at the memory of the process.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use whimbrel_acl::{Symbol, Text};
+use whimbrel_platform::cluster::Work;
+use whimbrel_platform::limits::{HEALTH_LATE_TURNS_MAX, NODE_MEMORY_PERCENT};
+use whimbrel_platform::{Time, growth};
+
+use super::Node;
+use crate::cluster::Cluster;
+use crate::health::{FullMailbox, NodeHealth, QuotaEnd};
+use crate::memory::{limit_bytes, resident_bytes};
+use crate::shard_handle::ShardHandle;
+use crate::sync::locked;
+
+impl Node {
+    /// Gives freed memory back, and looks how much the process has, so that agents which may not fill more of it are
+    /// refused.
+    pub fn look_at_memory(&self) {
+        // Readers of a journal have ended when their messages are handled: nobody else gives that memory back.
+        growth::give_back();
+        let Some(resident) = resident_bytes() else { return };
+        let bound = *self.health.memory_bound.get_or_init(|| {
+            let percent = |bytes: u64| bytes / 100 * NODE_MEMORY_PERCENT;
+            limit_bytes().map_or(u64::MAX, percent)
+        });
+        let least = self.guard.policy.least_node_memory_bytes().map_or(bound, |least| least.min(bound));
+        growth::note_process(resident, bound, resident > least);
+    }
+
+    /// Returns the node's health at this moment.
+    pub fn health(&self) -> NodeHealth {
+        let now = self.now();
+        let mut late: Vec<(Symbol, Duration)> =
+            locked(&self.health.late).iter().map(|(agent, since)| (*agent, now - *since)).collect();
+        late.sort_by_key(|(_, since)| std::cmp::Reverse(*since));
+        let late_turns_total = late.len();
+        late.truncate(HEALTH_LATE_TURNS_MAX);
+        let end = |(who, reason, at): &(Text, Text, Time)| QuotaEnd {
+            who: who.clone(),
+            reason: reason.clone(),
+            ago: now - *at,
+        };
+        let full = |(agent, refused, at): &(Symbol, u64, Time)| FullMailbox {
+            agent: *agent,
+            refused: *refused,
+            ago: now - *at,
+        };
+        let (agents, agents_max) = self.with_ams(|ams| ams.occupancy());
+        NodeHealth {
+            late_turns: late,
+            late_turns_total,
+            waits: self.seats.iter().map(|seat| Duration::from_micros(seat.figures.wait_us(now))).collect(),
+            unserved_shards: self.health.unserved_shards.load(Ordering::Relaxed),
+            quota_ends: locked(&self.health.quota_ends).iter().map(end).collect(),
+            full_mailboxes: locked(&self.health.full_mailboxes).iter().map(full).collect(),
+            agents,
+            agents_max,
+        }
+    }
+}
+
+impl Node {
+    /// Returns the work of this node's workers since it began.
+    pub fn work(&self) -> Work {
+        let now = self.now();
+        let busy_us = self
+            .seats
+            .iter()
+            .map(|ShardHandle { figures, .. }| figures.busy_us(now) + figures.late_us.load(Ordering::Relaxed));
+        Work {
+            busy: Duration::from_micros(busy_us.sum()),
+            workers: self.seats.len() as u32,
+            partitions: self.cluster.iter().flat_map(Cluster::work).collect(),
+        }
+    }
+}

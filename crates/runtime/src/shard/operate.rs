@@ -1,0 +1,68 @@
+//! Inspection and control of agents: a shard's part.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::Sender;
+
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
+
+use super::slot::Bearer;
+use super::{Shard, Slot};
+use crate::operate::{OperateError, Operation};
+use crate::shard_command::{Change, ShardCommand};
+use crate::turn::panic_text;
+
+impl Shard {
+    /// Operates on an agent that is here and not in a turn.
+    pub(crate) fn operate(&mut self, index: u32, operation: Operation) {
+        let now = self.now;
+        match operation {
+            Operation::Inspect(look, answer) => {
+                let seen = self.slot_at(index).map(|slot| see(slot, look, now));
+                if let Some(seen) = seen {
+                    let _ = answer.send(seen);
+                }
+            }
+            Operation::Instruct { instruction, tries, answer } => self.instruct(index, instruction, tries, answer),
+        }
+    }
+
+    fn instruct(&mut self, index: u32, instruction: Instruction, tries: u32, answer: Sender<Result<(), OperateError>>) {
+        let now = self.now;
+        let is_leaving = self.is_hopping(index);
+        let Some(slot) = self.slot_at(index) else { return };
+        let (name, generation) = (slot.name, slot.generation);
+        let refused = |why: String| Err(OperateError::Refused(name, why));
+        if is_leaving {
+            let _ = answer.send(refused("it is leaving for another node".to_owned()));
+            return;
+        }
+        let instructed = catch_unwind(AssertUnwindSafe(|| slot.body.instruct(&instruction, now)));
+        let outcome = match instructed {
+            Ok(Instructed::Done) => Ok(()),
+            Ok(Instructed::Refused(why)) => refused(why),
+            Ok(Instructed::Later) if tries > 0 => {
+                self.wake_for_operator(index);
+                let again = Operation::Instruct { instruction, tries: tries - 1, answer };
+                let change = Change::Operate(Box::new(again));
+                self.node.put(self.index, ShardCommand::PostedChange(Bearer { name, generation }, change));
+                return;
+            }
+            Ok(Instructed::Later) => refused("it has left memory, and does not come back".to_owned()),
+            Err(panic) => refused(panic_text(&*panic)),
+        };
+        if outcome.is_ok() {
+            self.wake_for_operator(index);
+        }
+        let _ = answer.send(outcome);
+    }
+}
+
+/// Inspects a slot: the agent's body and its mailbox.
+fn see(slot: &mut Slot, look: Look, now: whimbrel_platform::Time) -> Result<Inspection, OperateError> {
+    let seen = catch_unwind(AssertUnwindSafe(|| {
+        let mut seen = slot.body.inspect(look, now);
+        seen.look_at(&slot.mailbox, &mut Texts::default());
+        seen
+    }));
+    seen.map_err(|panic| OperateError::Refused(slot.name, panic_text(&*panic)))
+}
