@@ -69,7 +69,7 @@ impl Node {
     /// their clones.
     pub fn permit_clone(&self, kind: AgentKind, name: Symbol, of: Symbol) -> Result<(), String> {
         match kind != AgentKind::Wasm && self.guard.policy.favours(name, of, self.called()) {
-            true => Err(format!("the policy has other rules for {name} than for {of}, whose clone it is")),
+            true => Err(format!("the policy has other rules for the clone {name} than for its original {of}")),
             false => Ok(()),
         }
     }
