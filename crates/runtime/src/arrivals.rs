@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
+use whimbrel_platform::Links;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, NodeId, ShardIndex};
 use whimbrel_platform::topics::Audience;
 
-use crate::node::Node;
 use crate::sync::Arc;
 use crate::topics::Audiences;
 
@@ -40,11 +40,17 @@ pub(crate) struct Fan {
 impl Ways {
     /// Returns the shard through which a message from another node to `name` enters. On the first message from a
     /// node, tells that node whether the receiver is crowded.
-    fn enter(&mut self, node: &Node, from: NodeId, name: Symbol, place: LocalRoute) -> ShardIndex {
+    pub fn enter(
+        &mut self,
+        links: Option<&Arc<dyn Links>>,
+        from: NodeId,
+        name: Symbol,
+        place: LocalRoute,
+    ) -> ShardIndex {
         let (shard, first) = self.of(name, place);
         if first
             && place.crowded
-            && let Some(links) = node.linked.links()
+            && let Some(links) = links
         {
             links.tell(from, News::Crowded(name, true));
         }

@@ -51,6 +51,7 @@ use crate::shard_command::Change;
 use crate::supervision::Supervisor;
 use crate::sync::locked;
 use crate::watchdog;
+use crate::worker::ShardHolders;
 
 /// Time for which the end waits for turns that do not end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
@@ -262,12 +263,14 @@ impl PlatformBuilder {
             cluster,
         };
         let node = Arc::new(Node::new(parts));
+        let holders = Arc::new(ShardHolders::new(workers));
         let mut unserved = Vec::new();
         for index in 0..workers {
             node.activity.begin();
-            unserved.extend(watchdog::start(&node, Box::new(Shard::new(index as u16, Arc::clone(&node)))));
+            let shard = Box::new(Shard::new(index as u16, Arc::clone(&node)));
+            unserved.extend(watchdog::start(&node, &holders, shard));
         }
-        watchdog::start_watching(&node, unserved);
+        watchdog::start_watching(&node, holders, unserved);
         if let Some(orders) = orders {
             Orders::start(orders, &node);
         }

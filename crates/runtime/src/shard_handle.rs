@@ -3,13 +3,9 @@
 use crossbeam_utils::CachePadded;
 use whimbrel_platform::Time;
 
-use crate::cpu::Thread;
-use crate::handover::Desk;
 use crate::inbox::Inbox;
-use crate::shard::Shard;
 use crate::shard_command::{Newcomer, ShardCommand};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Arc, Mutex};
 
 /// Public side of one shard.
 pub(crate) struct ShardHandle {
@@ -17,22 +13,12 @@ pub(crate) struct ShardHandle {
     /// Messages in commands of the inbox that stand for several.
     pub copies: AtomicUsize,
     pub figures: CachePadded<ShardFigures>,
-    /// The shard's present worker.
-    pub holder: Mutex<Option<ShardHolder>>,
-}
-
-/// Worker that holds a shard.
-#[derive(Clone)]
-pub(crate) struct ShardHolder {
-    /// Desk on which the worker leaves the shard during turns.
-    pub desk: Arc<Desk<Shard>>,
-    pub thread: Thread,
 }
 
 impl ShardHandle {
     pub fn new() -> Self {
         let figures = CachePadded::new(ShardFigures::default());
-        Self { inbox: Inbox::new(), copies: AtomicUsize::new(0), figures, holder: Mutex::new(None) }
+        Self { inbox: Inbox::new(), copies: AtomicUsize::new(0), figures }
     }
 
     /// Returns the approximate number of messages in the inbox.

@@ -16,9 +16,8 @@ use whimbrel_platform::services::LogLevel;
 use crate::cpu::Sight;
 use crate::node::Node;
 use crate::shard::Shard;
-use crate::shard_handle::{ShardHandle, ShardHolder};
 use crate::sync::{Mutex, locked};
-use crate::worker::Worker;
+use crate::worker::{ShardHolder, ShardHolders, Worker};
 
 /// Interval between two checks. An agent that is still in the same turn then may delay others.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -58,7 +57,7 @@ struct LongTurn {
 
 /// Watches the shards until the platform closes.
 #[allow(clippy::vec_box, reason = "a worker takes its shard in a box")]
-pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
+pub(crate) fn watch(node: &Arc<Node>, holders: &Arc<ShardHolders>, mut unserved: Vec<Box<Shard>>) {
     let mut watched: Vec<WatchedShard> = node.seats.iter().map(|_| WatchedShard::default()).collect();
     let mut long_turns: Vec<LongTurn> = Vec::new();
     let (mut told_at, mut told) = (Instant::now(), 0);
@@ -66,8 +65,8 @@ pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
     while !node.closing.load(Ordering::Acquire) {
         let is_alert = watched.iter().any(|watched| watched.suspected.is_some()) || Instant::now() < alert_until;
         std::thread::sleep(if is_alert { LOOK_AGAIN } else { LOOK_EVERY });
-        for (seat, watched) in node.seats.iter().zip(&mut watched) {
-            if let Some((mut shard, holder)) = watched.relieve(seat) {
+        for (holder, watched) in holders.iter().zip(&mut watched) {
+            if let Some((mut shard, holder)) = holder.and_then(|holder| watched.relieve(holder)) {
                 let ran = holder.thread.look().map(|sight| sight.ran).unwrap_or_default();
                 // The thread ends with this turn. Until then it leaves the processor to other workers.
                 holder.thread.step_back();
@@ -75,12 +74,12 @@ pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
                 long_turns.push(LongTurn { agent, since, since_time, ran, holder, warned: false });
                 alert_until = since + ALERT;
                 node.activity.begin();
-                unserved.extend(start(node, shard));
+                unserved.extend(start(node, holders, shard));
             }
         }
         if !unserved.is_empty() {
             // The obstacle to starting threads may pass.
-            unserved = unserved.into_iter().filter_map(|shard| start(node, shard)).collect();
+            unserved = unserved.into_iter().filter_map(|shard| start(node, holders, shard)).collect();
         }
         node.health.unserved_shards.store(unserved.len(), Ordering::Relaxed);
         long_turns.retain(|long| long.holder.desk.turn().is_some());
@@ -99,8 +98,7 @@ pub(crate) fn watch(node: &Arc<Node>, mut unserved: Vec<Box<Shard>>) {
 
 impl WatchedShard {
     /// Takes the shard from its worker if a turn holds it up.
-    fn relieve(&mut self, seat: &ShardHandle) -> Option<(Box<Shard>, ShardHolder)> {
-        let holder = locked(&seat.holder).clone()?;
+    fn relieve(&mut self, holder: ShardHolder) -> Option<(Box<Shard>, ShardHolder)> {
         let turn = holder.desk.turn();
         if std::mem::replace(&mut self.turn, turn) != turn || turn.is_none() {
             self.suspected = None;
@@ -150,15 +148,15 @@ fn warn(node: &Node, turn: &LongTurn) -> bool {
 }
 
 /// Starts a worker for a shard that counts as busy already. Returns the shard if no thread can be started.
-pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) -> Option<Box<Shard>> {
+pub(crate) fn start(node: &Arc<Node>, holders: &Arc<ShardHolders>, shard: Box<Shard>) -> Option<Box<Shard>> {
     let name = format!("whimbrel-{}", shard.index);
     let handed_over = Arc::new(Mutex::new(Some(shard)));
     let worker = {
-        let (node, handed_over) = (Arc::clone(node), Arc::clone(&handed_over));
+        let (node, holders, handed_over) = (Arc::clone(node), Arc::clone(holders), Arc::clone(&handed_over));
         move || {
             let shard = locked(&handed_over).take();
             if let Some(shard) = shard {
-                Worker::run(node, shard);
+                Worker::run(node, &holders, shard);
             }
         }
     };
@@ -168,10 +166,10 @@ pub(crate) fn start(node: &Arc<Node>, shard: Box<Shard>) -> Option<Box<Shard>> {
 
 /// Starts the watchdog.
 #[allow(clippy::vec_box, reason = "a worker takes its shard in a box")]
-pub(crate) fn start_watching(node: &Arc<Node>, unserved: Vec<Box<Shard>>) {
+pub(crate) fn start_watching(node: &Arc<Node>, holders: Arc<ShardHolders>, unserved: Vec<Box<Shard>>) {
     let node = Arc::clone(node);
     // The platform works without the watchdog, too, as long as every turn is short.
-    let _ = std::thread::Builder::new().name("whimbrel-watch".into()).spawn(move || watch(&node, unserved));
+    let _ = std::thread::Builder::new().name("whimbrel-watch".into()).spawn(move || watch(&node, &holders, unserved));
 }
 
 #[cfg(test)]

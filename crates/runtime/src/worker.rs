@@ -9,13 +9,13 @@ use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::{Outbox, Time};
 
 use crate::cpu::Thread;
-use crate::handover::Lease;
+use crate::handover::{Desk, Lease};
 use crate::node::Node;
 use crate::services::NodeServices;
 use crate::shard::Shard;
 use crate::shard_command::ShardCommand;
-use crate::shard_handle::{ShardHandle, ShardHolder};
-use crate::sync::locked;
+use crate::shard_handle::ShardHandle;
+use crate::sync::{Mutex, locked};
 use crate::turn::LateTurn;
 
 /// Longest time for which an idle worker spins before it sleeps.
@@ -40,6 +40,35 @@ pub(crate) fn attending() -> Option<ShardIndex> {
     ATTENDS.get()
 }
 
+/// Present worker of each shard of a node, by the shard's index. The watchdog finds there who has a long turn.
+pub(crate) struct ShardHolders(Box<[Mutex<Option<ShardHolder>>]>);
+
+/// Worker that holds a shard.
+#[derive(Clone)]
+pub(crate) struct ShardHolder {
+    /// Desk on which the worker leaves the shard during turns.
+    pub desk: Arc<Desk<Shard>>,
+    pub thread: Thread,
+}
+
+impl ShardHolders {
+    /// Creates the table for so many shards, which no worker holds yet.
+    pub fn new(shards: usize) -> Self {
+        Self((0..shards).map(|_| Mutex::new(None)).collect())
+    }
+
+    /// Returns the present worker of each shard, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Option<ShardHolder>> {
+        self.0.iter().map(|holder| locked(holder).clone())
+    }
+
+    fn set(&self, shard: ShardIndex, holder: ShardHolder) {
+        if let Some(place) = self.0.get(usize::from(shard)) {
+            *locked(place) = Some(holder);
+        }
+    }
+}
+
 pub(crate) struct Worker {
     node: Arc<Node>,
     services: NodeServices,
@@ -54,13 +83,10 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Works for `shard` until the platform closes, or another worker took the shard over.
-    pub fn run(node: Arc<Node>, shard: Box<Shard>) {
+    pub fn run(node: Arc<Node>, holders: &ShardHolders, shard: Box<Shard>) {
         let index = shard.index;
         let mut lease = Lease::new(shard);
-        if let Some(seat) = node.seat(index) {
-            let desk = Arc::clone(lease.desk());
-            *locked(&seat.holder) = Some(ShardHolder { desk, thread: Thread::current() });
-        }
+        holders.set(index, ShardHolder { desk: Arc::clone(lease.desk()), thread: Thread::current() });
         let services = NodeServices { node: Arc::clone(&node), shard: index, in_turn: true };
         let mut worker = Self {
             node,

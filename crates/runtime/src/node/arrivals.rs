@@ -9,11 +9,58 @@ use whimbrel_platform::topics::{Audience, Cast};
 use super::Node;
 use crate::arrivals::{Arrivals, Fan, Ways};
 use crate::shard_command::ShardCommand;
-use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, locked};
 
 /// Largest number of messages in one command, because a mailbox's fill is checked once a command.
 const ROW_MAX: usize = 1_024;
+
+impl Node {
+    /// Returns the shard through which a row of messages from another node enters; `None` if this node lacks the
+    /// agent.
+    pub fn entry_shard(&self, from: NodeId, to: Aid) -> Option<ShardIndex> {
+        // The route is read under the lock: a change to crowded is announced to all nodes that entered before.
+        let mut arrivals = locked(&self.linked.arrivals);
+        let Place::Local(place) = self.routes.look_up(to.name).place() else { return None };
+        Some(arrivals.ways.entry(from).or_default().enter(self.linked.links(), from, to.name, place))
+    }
+
+    /// Sorts messages from another node by their entry shards. Leaves `messages` empty.
+    pub fn sort_arrivals(&self, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Vec<ShardCommand>> {
+        let mut arrivals = locked(&self.linked.arrivals);
+        let Arrivals { ways, audiences } = &mut *arrivals;
+        let by_shard = self.seats.iter().map(|_| Vec::new()).collect();
+        let ways = ways.entry(from).or_default();
+        let mut sorted = Sorted { node: self, from, ways, by_shard, more: 0, for_nobody: 0 };
+        let mut messages = messages.drain(..);
+        while let Some(envelope) = messages.as_slice().first() {
+            let to = envelope.to;
+            let place = match self.routes.look_up(to.name).place() {
+                Place::Local(place) => Some(place),
+                _ => None,
+            };
+            let row = place.map_or(0, |_| row_of(messages.as_slice()));
+            if let (Some(place), 2..) = (place, row) {
+                sorted.put_row(to, place, messages.by_ref().take(row).map(|envelope| envelope.body).collect());
+                continue;
+            }
+            let Some(envelope) = messages.next() else { break };
+            match place {
+                Some(place) => match self.refuse_creation(self.for_keeps(envelope)) {
+                    Ok(()) => sorted.for_nobody += 1,
+                    Err(envelope) => sorted.put(envelope, place),
+                },
+                None => match Cast::of(to.name) {
+                    None => sorted.put_elsewhere(envelope),
+                    Some(cast) => sorted.put_cast(cast, audiences.of(to.name, &self.forum), envelope),
+                },
+            }
+        }
+        drop(messages);
+        self.count_copies(sorted.more, sorted.for_nobody);
+        sorted.by_shard
+    }
+}
 
 /// Returns the number of messages, from the first on, that are plain and go to the same agent.
 fn row_of(messages: &[Envelope]) -> usize {
@@ -53,7 +100,7 @@ impl Sorted<'_> {
     }
 
     fn way_of(&mut self, name: Symbol, place: LocalRoute) -> ShardIndex {
-        self.ways.enter(self.node, self.from, name, place)
+        self.ways.enter(self.node.linked.links(), self.from, name, place)
     }
 
     /// Puts a message for an agent that does not live on this node. The agent may have left a moment ago, so the
@@ -149,49 +196,5 @@ impl Sorted<'_> {
             Place::Node(_) => self.put_elsewhere(copy),
             _ => self.put_first(ShardCommand::Posted(copy)),
         }
-    }
-}
-
-impl Arrivals {
-    /// Returns the shard through which a row of messages from another node enters; `None` if this node lacks the
-    /// agent.
-    pub fn enter(&mut self, node: &Node, from: NodeId, to: Aid) -> Option<ShardIndex> {
-        let Place::Local(place) = node.routes.look_up(to.name).place() else { return None };
-        Some(self.ways.entry(from).or_default().enter(node, from, to.name, place))
-    }
-
-    /// Sorts messages from another node by their entry shards. Leaves `messages` empty.
-    pub fn sort(&mut self, node: &Node, from: NodeId, messages: &mut Vec<Envelope>) -> Vec<Vec<ShardCommand>> {
-        let Self { ways, audiences } = self;
-        let by_shard = node.seats.iter().map(|_| Vec::new()).collect();
-        let ways = ways.entry(from).or_default();
-        let mut sorted = Sorted { node, from, ways, by_shard, more: 0, for_nobody: 0 };
-        let mut messages = messages.drain(..);
-        while let Some(envelope) = messages.as_slice().first() {
-            let to = envelope.to;
-            let place = match node.routes.look_up(to.name).place() {
-                Place::Local(place) => Some(place),
-                _ => None,
-            };
-            let row = place.map_or(0, |_| row_of(messages.as_slice()));
-            if let (Some(place), 2..) = (place, row) {
-                sorted.put_row(to, place, messages.by_ref().take(row).map(|envelope| envelope.body).collect());
-                continue;
-            }
-            let Some(envelope) = messages.next() else { break };
-            match place {
-                Some(place) => match node.refuse_creation(node.for_keeps(envelope)) {
-                    Ok(()) => sorted.for_nobody += 1,
-                    Err(envelope) => sorted.put(envelope, place),
-                },
-                None => match Cast::of(to.name) {
-                    None => sorted.put_elsewhere(envelope),
-                    Some(cast) => sorted.put_cast(cast, audiences.of(to.name, &node.forum), envelope),
-                },
-            }
-        }
-        drop(messages);
-        node.count_copies(sorted.more, sorted.for_nobody);
-        sorted.by_shard
     }
 }

@@ -292,7 +292,7 @@ impl Station for NodeStation {
         if !forbidden.is_empty() {
             node.bury_all(forbidden, DeadReason::Forbidden);
         }
-        let mut by_shard = locked(&node.linked.arrivals).sort(node, from, messages);
+        let mut by_shard = node.sort_arrivals(from, messages);
         for (shard, batch) in by_shard.iter_mut().enumerate() {
             if !batch.is_empty() {
                 node.fill(shard as ShardIndex, |content| content.commands.append(batch));
@@ -305,7 +305,7 @@ impl Station for NodeStation {
         // With a restricting policy, messages are checked one by one.
         let shard = match node.guard.restricts_arriving {
             true => None,
-            false => locked(&node.linked.arrivals).enter(node, from, to),
+            false => node.entry_shard(from, to),
         };
         let Some((shard, seat)) = shard.and_then(|shard| Some((shard, node.seat(shard)?))) else {
             return self.arrive(from, &mut row.into_iter().map(|body| Envelope { to, body }).collect());
