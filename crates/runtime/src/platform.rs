@@ -276,7 +276,7 @@ impl PlatformBuilder {
         }
         let platform = Platform {
             inner: Arc::new(Inner {
-                services: NodeServices { node, shard: 0, in_turn: false },
+                services: NodeServices { node, shard: 0, in_turn: false, withheld: None },
                 external_calls: OnceLock::new(),
             }),
         };

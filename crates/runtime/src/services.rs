@@ -17,7 +17,7 @@ use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
-use crate::durable::{Effect, withheld_effects};
+use crate::durable::{Effect, WithheldEffects};
 use crate::node::Node;
 use crate::node::introduction::Introduction;
 use crate::pool::Pool;
@@ -31,6 +31,8 @@ pub(crate) struct NodeServices {
     pub shard: ShardIndex,
     /// True for agents of this node in their turns. Programs, in contrast, may create in any agent's name.
     pub in_turn: bool,
+    /// Place for the effects of durable agents in their turns; `None` if effects are visible at once.
+    pub withheld: Option<Arc<WithheldEffects>>,
 }
 
 impl Services for NodeServices {
@@ -102,16 +104,17 @@ impl Services for NodeServices {
         if !self.node.permits_creation(owner, name, in_turn) {
             return Err(CreateError::Forbidden(name));
         }
+        let withheld = self.withheld.as_deref();
         match source {
             AgentSource::Body(body) => {
                 self.node.check_kind(name, &*body)?;
                 let who = Introduction { unique, owner, in_turn, ..Introduction::new(name, AgentKind::Native) };
-                self.node.create_somewhere(self.shard, who, |_| Ok(body))
+                self.node.create_somewhere(self.shard, who, withheld, |_| Ok(body))
             }
             AgentSource::Program { path, options } => {
                 let who =
                     Introduction { unique, owner, in_turn, ..Introduction::new(name, self.node.loader.kind(&path)) };
-                self.node.create_somewhere(self.shard, who, |name| {
+                self.node.create_somewhere(self.shard, who, withheld, |name| {
                     let loaded = self.node.loader.load(name, &path, &options);
                     loaded.map_err(|reason| CreateError::BadProgram { name, reason })
                 })
@@ -323,7 +326,13 @@ impl NodeServices {
 
     /// Withholds an effect of a durable agent until its step is persisted. Returns false if the agent is not durable.
     fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
-        self.node.scribe.is_some() && withheld_effects::keep(effect)
+        match &self.withheld {
+            Some(withheld) => {
+                withheld.push(effect());
+                true
+            }
+            None => false,
+        }
     }
 
     /// Records the registration of the agent in turn with its step, if the agent is durable.

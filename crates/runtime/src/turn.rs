@@ -8,9 +8,18 @@ use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
-use crate::durable::Unserved;
-use crate::durable::withheld_effects;
+use crate::durable::{Unserved, WithheldEffects};
 use crate::shard::{Doom, Slot};
+
+/// Services of a worker for agents in their turns.
+pub(crate) struct TurnServices<'a> {
+    /// Services of agents that are not durable: effects are visible at once.
+    pub at_once: &'a dyn Services,
+    /// Services of durable agents: effects are withheld.
+    pub withholding: &'a dyn Services,
+    /// Effects that the services of durable agents withheld.
+    pub withheld: &'a WithheldEffects,
+}
 
 /// Late turn that is over: the shard continued without waiting for it.
 pub(crate) struct LateTurn {
@@ -54,20 +63,20 @@ impl From<Next> for TurnOutcome {
 impl Slot {
     /// Gives the agent a turn, the last one if it is to end. A panic ends the agent, not the worker.
     #[inline]
-    pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> TurnOutcome {
+    pub fn have_turn(&mut self, now: Time, outbox: &mut Outbox, services: &TurnServices<'_>) -> TurnOutcome {
         if self.unwritten.is_some() {
-            return self.have_turn_backstage(now, outbox, services);
+            return self.have_durable_turn(now, outbox, services);
         }
-        self.have_turn_at_once(now, outbox, services)
+        self.have_turn_at_once(now, outbox, services.at_once)
     }
 
     /// Gives a durable agent a turn, and withholds its effects until they are persisted.
     #[cold]
     #[inline(never)]
-    fn have_turn_backstage(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> TurnOutcome {
-        let (outcome, effects) = withheld_effects::during(|| self.have_turn_at_once(now, outbox, services));
+    fn have_durable_turn(&mut self, now: Time, outbox: &mut Outbox, services: &TurnServices<'_>) -> TurnOutcome {
+        let outcome = self.have_turn_at_once(now, outbox, services.withholding);
         if let Some(unwritten) = &mut self.unwritten {
-            unwritten.effects.extend(effects);
+            services.withheld.append_to(&mut unwritten.effects);
         }
         outcome
     }

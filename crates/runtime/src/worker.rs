@@ -9,6 +9,7 @@ use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::{Outbox, Time};
 
 use crate::cpu::Thread;
+use crate::durable::WithheldEffects;
 use crate::handover::{Desk, Lease};
 use crate::node::Node;
 use crate::services::NodeServices;
@@ -16,7 +17,7 @@ use crate::shard::Shard;
 use crate::shard_command::ShardCommand;
 use crate::shard_handle::ShardHandle;
 use crate::sync::{Mutex, locked};
-use crate::turn::LateTurn;
+use crate::turn::{LateTurn, TurnServices};
 
 /// Longest time for which an idle worker spins before it sleeps.
 const SPIN_US_MAX: u32 = 50;
@@ -71,7 +72,12 @@ impl ShardHolders {
 
 pub(crate) struct Worker {
     node: Arc<Node>,
+    /// Services of agents that are not durable.
     services: NodeServices,
+    /// Services of durable agents.
+    durable_services: NodeServices,
+    /// Effects that these withhold.
+    withheld: Arc<WithheldEffects>,
     outbox: Outbox,
     /// Time for which spinning has paid off recently.
     spin_us: u32,
@@ -87,10 +93,14 @@ impl Worker {
         let index = shard.index;
         let mut lease = Lease::new(shard);
         holders.set(index, ShardHolder { desk: Arc::clone(lease.desk()), thread: Thread::current() });
-        let services = NodeServices { node: Arc::clone(&node), shard: index, in_turn: true };
+        let services = NodeServices { node: Arc::clone(&node), shard: index, in_turn: true, withheld: None };
+        let withheld = Arc::new(WithheldEffects::default());
+        let durable_services = NodeServices { withheld: Some(Arc::clone(&withheld)), ..services.clone() };
         let mut worker = Self {
             node,
             services,
+            durable_services,
+            withheld,
             outbox: Outbox::default(),
             spin_us: SPIN_US_MAX / 2,
             drove_at: Time::ZERO,
@@ -150,12 +160,13 @@ impl Worker {
     /// Gives a round's turns. Returns `None` if one was late and another worker has the shard.
     #[inline(never)]
     fn turns(&mut self, mut lease: Lease<Shard>) -> Option<Lease<Shard>> {
-        let Self { node, services, outbox, .. } = self;
+        let Self { node, services, durable_services, withheld, outbox, .. } = self;
+        let services = TurnServices { at_once: services, withholding: durable_services, withheld };
         let (index, now) = (lease.index, lease.now);
         let mut timed = lease.is_profiled().then(Instant::now);
         for _ in 0..lease.turns_per_round() {
             let Some(mut slot) = lease.next_turn() else { break };
-            let (outcome, back) = lease.lend(|| slot.have_turn(now, outbox, services));
+            let (outcome, back) = lease.lend(|| slot.have_turn(now, outbox, &services));
             let Some(back) = back else {
                 let sent = std::mem::take(outbox);
                 node.put(index, ShardCommand::TurnOver(Box::new(LateTurn { slot, outcome, sent })));

@@ -15,7 +15,7 @@ use whimbrel_platform::{AgentBody, Time};
 
 use super::creation::{CreatedAgent, Creation, read};
 use super::{Cluster, PartitionServer};
-use crate::durable::{Effect, Unwritten, withheld_effects};
+use crate::durable::{Effect, Unwritten, WithheldEffects};
 use crate::node::Node;
 use crate::node::creation::assign_name;
 use crate::node::introduction::Introduction;
@@ -35,14 +35,16 @@ enum Home {
 
 impl Node {
     /// Creates an agent: in this shard, or in a cluster on the node that serves its name. Ends the creator's family
-    /// if this was one refusal too many.
+    /// if this was one refusal too many. In the turn of a durable agent, the creation is `withheld` with the other
+    /// effects.
     pub fn create_somewhere(
         self: &Arc<Self>,
         shard: ShardIndex,
         who: Introduction,
+        withheld: Option<&WithheldEffects>,
         body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
     ) -> Result<Aid, CreateError> {
-        let created = self.create_where_served(shard, who, body);
+        let created = self.create_where_served(shard, who, withheld, body);
         self.end_condemned_after(&created);
         created
     }
@@ -51,6 +53,7 @@ impl Node {
         &self,
         shard: ShardIndex,
         who: Introduction,
+        withheld: Option<&WithheldEffects>,
         body: impl FnOnce(Symbol) -> Result<Box<dyn AgentBody>, CreateError>,
     ) -> Result<Aid, CreateError> {
         let Some(cluster) = &self.cluster else {
@@ -75,7 +78,7 @@ impl Node {
                 }
             }
             match self.home_of(cluster, &who, &origin, &mut *body) {
-                Home::Elsewhere(creation) => return self.create_there(&who, creation),
+                Home::Elsewhere(creation) => return self.create_there(&who, creation, withheld),
                 Home::Unsaved => return self.create_here(shard, who, |_| Ok(Box::new(Slot::new(body)))),
                 Home::Here => {}
             }
@@ -84,7 +87,12 @@ impl Node {
 
     /// Creates an agent that another node is to run. Its family is charged here, and its creator waits if that creates
     /// too fast.
-    fn create_there(&self, who: &Introduction, creation: Value) -> Result<Aid, CreateError> {
+    fn create_there(
+        &self,
+        who: &Introduction,
+        creation: Value,
+        withheld: Option<&WithheldEffects>,
+    ) -> Result<Aid, CreateError> {
         let aid = Aid::local(who.name);
         let due = self.await_agent(who)?;
         // The creator of a clone is its original.
@@ -95,8 +103,9 @@ impl Node {
         let is_here = |owner: &Aid| self.with_ams(|ams| ams.kind(*owner)).is_some();
         let sender = who.owner.filter(is_here).unwrap_or(aid);
         let message = Box::new(creation_of(sender, aid, creation));
-        if !withheld_effects::keep(|| Effect::Create(message.clone())) {
-            self.post(0, message);
+        match withheld {
+            Some(withheld) => withheld.push(Effect::Create(message)),
+            None => self.post(0, message),
         }
         Ok(aid)
     }

@@ -15,10 +15,11 @@ mod registration;
 mod resume;
 mod unserved;
 mod unwritten;
-pub(crate) mod withheld_effects;
+mod withheld_effects;
 
 pub(crate) use entrant::{Entrant, volatile};
 pub use recover::{Kept, RecoverError, erase, recover};
 pub(crate) use recover::{RecoveredAgents, recover_some};
 pub(crate) use unserved::Unserved;
 pub(crate) use unwritten::{Effect, Idleness, Unwritten};
+pub(crate) use withheld_effects::WithheldEffects;

@@ -1,28 +1,21 @@
 //! Withheld effects: what a durable agent does in its turn stays invisible until the turn is persisted.
 
-use std::cell::RefCell;
-
 use super::Effect;
+use crate::sync::{Mutex, locked};
 
-thread_local! {
-    /// Effects of the turn that this thread is giving, if the agent is durable.
-    static EFFECTS: RefCell<Option<Vec<Effect>>> = const { RefCell::new(None) };
-}
+/// Effects of the turn that a worker gives to a durable agent. The agent's services put them in; the worker moves them
+/// to the agent's slot after the turn.
+#[derive(Default)]
+pub(crate) struct WithheldEffects(Mutex<Vec<Effect>>);
 
-/// Gives a turn, and returns the effects that were withheld in it.
-pub(crate) fn during<T>(turn: impl FnOnce() -> T) -> (T, Vec<Effect>) {
-    EFFECTS.set(Some(Vec::new()));
-    let outcome = turn();
-    (outcome, EFFECTS.take().unwrap_or_default())
-}
+impl WithheldEffects {
+    /// Withholds an effect.
+    pub fn push(&self, effect: Effect) {
+        locked(&self.0).push(effect);
+    }
 
-/// Withholds an effect during a durable agent's turn. Returns false if the agent is not durable.
-pub(crate) fn keep(effect: impl FnOnce() -> Effect) -> bool {
-    EFFECTS.with_borrow_mut(|effects| match effects {
-        Some(effects) => {
-            effects.push(effect());
-            true
-        }
-        None => false,
-    })
+    /// Moves the effects of a turn that is over behind the agent's earlier ones.
+    pub fn append_to(&self, effects: &mut Vec<Effect>) {
+        effects.append(&mut locked(&self.0));
+    }
 }

@@ -238,7 +238,7 @@ impl Node {
                 self.call_off(copy.name, shard, generation, "it is made on another node");
                 let owner = Some(Aid::local(owner)).filter(|owner| owner.name != Symbol::default());
                 let who = Introduction { owner, root, is_paid: true, ..Introduction::new(copy.name, kind) };
-                match self.create_somewhere(shard, who, |_| Ok(body)) {
+                match self.create_somewhere(shard, who, None, |_| Ok(body)) {
                     Ok(copy) => self.pace_creator(copy.name, original),
                     Err(error) => self.output.log(copy, LogLevel::Severe, &format!("cannot be cloned: {error}")),
                 }
@@ -271,7 +271,7 @@ impl Node {
     ) -> Result<Box<dyn AgentBody>, String> {
         let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(original))).unwrap_or(AgentKind::Native);
         self.permit_clone(kind, name, original)?;
-        let services = NodeServices { node: Arc::clone(self), shard, in_turn: false };
+        let services = NodeServices { node: Arc::clone(self), shard, in_turn: false, withheld: None };
         let arrival = Arrival { name, owner, from: self.called(), clone_of: Some(original), services: &services };
         caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)
     }

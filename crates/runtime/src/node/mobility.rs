@@ -301,7 +301,7 @@ impl Node {
         if offer.clone.is_some() {
             self.permit_clone(offer.kind, name, offer.hop.agent)?;
         }
-        let services = NodeServices { node: Arc::clone(self), shard, in_turn: false };
+        let services = NodeServices { node: Arc::clone(self), shard, in_turn: false, withheld: None };
         let arrival = Arrival {
             name,
             owner: offer.owner,

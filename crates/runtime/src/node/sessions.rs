@@ -146,7 +146,7 @@ impl Host for NodeHost {
         let mut body = self.remake(name, origin, state)?;
         body.disown();
         let owner = Symbol::new(&Principal::Session { name, node: sym::EMPTY }.to_string());
-        let services = NodeServices { node: Arc::clone(&self.0), shard: 0, in_turn: false };
+        let services = NodeServices { node: Arc::clone(&self.0), shard: 0, in_turn: false, withheld: None };
         let arrival = Arrival { name, owner, from: self.0.called(), clone_of: None, services: &services };
         caught(|| body.admit(&arrival))??;
         Ok(body)
