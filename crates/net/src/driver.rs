@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+
+use whimbrel_platform::route::ShardIndex;
 
 use crate::alarm::Alarm;
 use crate::peer::Peer;
@@ -46,6 +48,8 @@ pub(crate) struct LinkDriver {
     handle: Handle,
     /// True while a worker attends, or is about to.
     attended: AtomicBool,
+    /// Number of the attending worker's shard, and one more; 0 while no worker waits on the links.
+    attendant: AtomicU32,
     /// Ends the attendance.
     recall: Notify,
     /// Makes the driver's own thread give way to a worker.
@@ -122,6 +126,7 @@ impl LinkDriver {
             engine: Mutex::new(Some(DriverEngine { runtime, alarm, watcher: PollingRecord::default() })),
             handle,
             attended: AtomicBool::new(false),
+            attendant: AtomicU32::new(0),
             recall: Notify::new(),
             relief: Notify::new(),
             due: Mutex::default(),
@@ -228,19 +233,19 @@ impl LinkDriver {
         true
     }
 
-    /// Drives the links on this thread until it is [recalled](LinkDriver::recall), or for `at_most`. Calls `begin` when
-    /// nothing stands in the way any more; `begin` decides whether to drive. Returns false if another thread drives
-    /// them.
-    pub fn park_on_io(&self, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
+    /// Drives the links on this thread, the worker of `shard`, until it is [recalled](LinkDriver::recall), or for
+    /// `at_most`. Calls `begin` when nothing stands in the way any more; `begin` decides whether to drive. Returns
+    /// false if another thread drives them.
+    pub fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         if Handle::try_current().is_ok() || self.attended.swap(true, Ordering::Acquire) {
             return false;
         }
-        let attended = self.attend_alone(at_most, begin);
+        let attended = self.attend_alone(shard, at_most, begin);
         self.attended.store(false, Ordering::Release);
         attended
     }
 
-    fn attend_alone(&self, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
+    fn attend_alone(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         let mut engine = match self.engine.try_lock() {
             Ok(engine) => engine,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -262,7 +267,9 @@ impl LinkDriver {
         };
         // From here on this thread misses no recall, nor the closing of the driver.
         if begin() {
+            self.attendant.store(u32::from(shard) + 1, Ordering::Relaxed);
             self.wait_on_links(engine, at_most);
+            self.attendant.store(0, Ordering::Relaxed);
         }
         let mut watch = locked(&self.watch);
         watch.attends = false;
@@ -288,6 +295,13 @@ impl LinkDriver {
                 },
             }
         });
+    }
+
+    /// Returns the shard whose worker attends and so runs the calling task, a link of this driver.
+    pub fn attendant(&self) -> Option<ShardIndex> {
+        // Tasks run on the thread that drives, which is the one that sets this.
+        let next = self.attendant.load(Ordering::Relaxed);
+        next.checked_sub(1).and_then(|shard| ShardIndex::try_from(shard).ok())
     }
 
     /// Notes an arrival on one of the links.
@@ -421,7 +435,7 @@ mod tests {
         told.recv_timeout(LONG).unwrap();
         std::thread::scope(|s| {
             let attending = std::thread::Builder::new().name("attends".into());
-            let worker = attending.spawn_scoped(s, || assert!(driver.park_on_io(None, &|| true))).unwrap();
+            let worker = attending.spawn_scoped(s, || assert!(driver.park_on_io(0, None, &|| true))).unwrap();
             // The own thread gives way at some time; what is done until then is done, too.
             let deadline = Instant::now() + LONG;
             loop {
@@ -431,7 +445,7 @@ mod tests {
                 }
                 assert!(Instant::now() < deadline);
             }
-            assert!(!driver.park_on_io(None, &|| true), "there is one place");
+            assert!(!driver.park_on_io(0, None, &|| true), "there is one place");
             assert!(!driver.poll_io(|| (), 1), "somebody drives");
             driver.recall();
             worker.join().unwrap();
@@ -442,14 +456,46 @@ mod tests {
     }
 
     #[test]
+    fn task_knows_attending_worker() {
+        let (driver, wake) = (LinkDriver::start(0).unwrap(), Arc::new(Notify::new()));
+        let (tell, told) = channel();
+        let (asked, waking) = (Arc::clone(&driver), Arc::clone(&wake));
+        driver.spawn(async move {
+            loop {
+                waking.notified().await;
+                let _ = tell.send(asked.attendant());
+            }
+        });
+        wake.notify_one();
+        assert_eq!(told.recv_timeout(LONG).unwrap(), None, "the own thread drives");
+        std::thread::scope(|s| {
+            let worker = s.spawn(|| assert!(driver.park_on_io(3, None, &|| true)));
+            let deadline = Instant::now() + LONG;
+            let shard = loop {
+                wake.notify_one();
+                if let Some(shard) = told.recv_timeout(LONG).unwrap() {
+                    break shard;
+                }
+                assert!(Instant::now() < deadline);
+            };
+            assert_eq!(shard, 3);
+            driver.recall();
+            worker.join().unwrap();
+        });
+        wake.notify_one();
+        assert_eq!(told.recv_timeout(LONG).unwrap(), None, "the own thread drives again");
+        driver.close();
+    }
+
+    #[test]
     fn attendance_ends_in_time() {
         let (driver, _, _told) = driver();
         let begun = Instant::now();
-        assert!(driver.park_on_io(Some(LONG), &|| false));
+        assert!(driver.park_on_io(0, Some(LONG), &|| false));
         assert!(begun.elapsed() < LONG);
         let wait = Duration::from_millis(3);
         let begun = Instant::now();
-        assert!(driver.park_on_io(Some(wait), &|| true));
+        assert!(driver.park_on_io(0, Some(wait), &|| true));
         assert!(begun.elapsed() >= wait);
         driver.close();
     }
@@ -461,7 +507,7 @@ mod tests {
         told.recv_timeout(LONG).unwrap();
         // Attending makes the own thread give way. It comes back when neglected, as it is if this thread sleeps in
         // between.
-        while !(driver.park_on_io(Some(Duration::ZERO), &|| true) && driver.poll_io(|| wake.notify_one(), 1)) {}
+        while !(driver.park_on_io(0, Some(Duration::ZERO), &|| true) && driver.poll_io(|| wake.notify_one(), 1)) {}
         assert_eq!(told.try_recv().unwrap(), here());
         // Within a runtime nothing is driven: it may be this very runtime.
         let other = Builder::new_current_thread().build().unwrap();
@@ -489,11 +535,11 @@ mod tests {
         for _ in 0..50 {
             let (driver, _, _told) = driver();
             std::thread::scope(|s| {
-                let worker = s.spawn(|| while driver.park_on_io(None, &|| true) {});
+                let worker = s.spawn(|| while driver.park_on_io(0, None, &|| true) {});
                 driver.close();
                 worker.join().unwrap();
             });
-            assert!(!driver.park_on_io(None, &|| true) && !driver.poll_io(|| (), 1));
+            assert!(!driver.park_on_io(0, None, &|| true) && !driver.poll_io(|| (), 1));
         }
     }
 }

@@ -697,7 +697,10 @@ impl HubState {
                 }
                 self.station.hear(from, News::Hop(HopNews::Departed(hop, to)));
             }
-            news => self.station.hear(from, news),
+            news => match self.driver_of(from).and_then(|driver| driver.attendant()) {
+                Some(shard) => self.station.hear_on_worker(shard, from, news),
+                None => self.station.hear(from, news),
+            },
         }
     }
 
@@ -771,7 +774,7 @@ impl Links for HubState {
     fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
         let Some(own) = self.driver_for(shard) else { return false };
         self.drivers.iter().filter(|driver| !Arc::ptr_eq(driver, own)).for_each(|driver| driver.flush());
-        own.park_on_io(at_most, begin)
+        own.park_on_io(shard, at_most, begin)
     }
 
     fn cork(&self, gathers: bool) -> bool {

@@ -105,6 +105,12 @@ pub trait Station: Send + Sync {
     /// Takes in news from another node.
     fn hear(&self, from: NodeId, news: News);
 
+    /// Takes in news like [`Station::hear`], on the thread of this shard's worker, which is idle and
+    /// [serves](Links::park_on_io) the links. Work that the news brings need not wake another worker.
+    fn hear_on_worker(&self, _shard: ShardIndex, from: NodeId, news: News) {
+        self.hear(from, news);
+    }
+
     /// Hands the beginning of the introduction for a new peer to `tell`, this node's agents above all, while nothing
     /// changes. Later changes are news for the peer, too, and follow. [`Station::introduce_more`] has the rest, from
     /// place 0 on.

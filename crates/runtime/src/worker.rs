@@ -1,6 +1,5 @@
 //! Worker: the thread that gives a shard's agents their turns.
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -30,16 +29,6 @@ const SEE_OFF_EVERY_US: u64 = 50;
 const TIMER_SLACK: Duration = Duration::from_micros(50);
 /// Sleep beyond which a timer counts as never.
 const SLEEP_MAX: Duration = Duration::from_secs(1 << 30);
-
-thread_local! {
-    /// Shard of this thread's worker, while it waits on the links.
-    static ATTENDS: Cell<Option<ShardIndex>> = const { Cell::new(None) };
-}
-
-/// Returns the shard of this thread's worker, if the worker is idle and waits on the links.
-pub(crate) fn attending() -> Option<ShardIndex> {
-    ATTENDS.get()
-}
 
 /// Present worker of each shard of a node, by the shard's index. The watchdog finds there who has a long turn.
 pub(crate) struct ShardHolders(Box<[Mutex<Option<ShardHolder>>]>);
@@ -219,9 +208,7 @@ impl Worker {
     fn sleep(&mut self, shard: &Shard, seat: &ShardHandle, at_most: Option<Duration>) {
         let node = &self.node;
         let begin = || seat.inbox.go_elsewhere(|| node.activity.end());
-        ATTENDS.set(Some(shard.index));
         let attended = node.linked.links().is_some_and(|links| links.park_on_io(shard.index, at_most, &begin));
-        ATTENDS.set(None);
         if attended {
             seat.inbox.come_back(|| node.activity.begin());
             self.drove_at = node.now();

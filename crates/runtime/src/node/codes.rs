@@ -105,7 +105,7 @@ impl Node {
             }
             FetchStep::Go(bearer) => {
                 if let Some(offer) = on_order.offers.remove(&bearer) {
-                    self.have_made(bearer.node, offer);
+                    self.have_made(None, bearer.node, offer);
                 }
             }
             FetchStep::Refuse(bearer, why) => {

@@ -29,7 +29,6 @@ use crate::state_transfer::unpack;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, locked};
 use crate::turn::caught;
-use crate::worker::attending;
 
 impl Node {
     /// Asks for the state of hops and carries out the resulting commands, under one lock.
@@ -95,9 +94,9 @@ impl Node {
     }
 
     /// Handles another node's news of a hop.
-    pub fn hear_hop(self: &Arc<Self>, from: NodeId, news: HopNews) {
+    pub fn hear_hop(self: &Arc<Self>, idle: Option<ShardIndex>, from: NodeId, news: HopNews) {
         match news {
-            HopNews::Offer(offer) => self.hear_offer(from, *offer),
+            HopNews::Offer(offer) => self.hear_offer(idle, from, *offer),
             HopNews::Lacks { hop, at } => self.give_code(from, hop, at),
             HopNews::Code(hop, part) => self.hear_code(from, hop, &part),
             HopNews::More { hop, at } => {
@@ -105,7 +104,7 @@ impl Node {
                     self.put(door, ShardCommand::Hop(Box::new(HopOrder::More(hop, at, from))));
                 }
             }
-            HopNews::State(hop, piece) => self.hear_state(from, hop, &piece),
+            HopNews::State(hop, piece) => self.hear_state(idle, from, hop, &piece),
             HopNews::Cancel(hop) => {
                 self.with_transits(|it| it.transits.handle_news(from, self.name_of(from), HopNews::Cancel(hop)));
                 self.drop_order(from, hop);
@@ -164,7 +163,7 @@ impl Node {
         }
     }
 
-    fn hear_offer(self: &Arc<Self>, from: NodeId, offer: Offer) {
+    fn hear_offer(self: &Arc<Self>, idle: Option<ShardIndex>, from: NodeId, offer: Offer) {
         let hop = offer.hop;
         let is_new = self.with_transits(|it| match offer.clone {
             None => it.transits.handle_offer(from, hop),
@@ -177,21 +176,22 @@ impl Node {
         // A thread that waits on this link and is otherwise idle makes the agent itself, without waking another
         // thread.
         let is_small = offer.clone.is_none() && offer.is_whole() && offer.state.len() <= HOP_MADE_AT_ONCE_BYTES;
-        match attending().filter(|_| is_small) {
+        match idle.filter(|_| is_small) {
             Some(shard) => self.make_coming(shard, from, offer),
-            None => self.have_made(from, offer),
+            None => self.have_made(idle, from, offer),
         }
     }
 
-    /// Requests an arriving agent from a shard; its code may be here.
-    pub fn have_made(&self, from: NodeId, offer: Offer) {
-        self.put(self.quiet_shard(), ShardCommand::Hop(Box::new(HopOrder::Make(offer, from))));
+    /// Requests an arriving agent from a shard; its code may be here. The calling thread is the worker of the `idle`
+    /// shard, if there is one.
+    pub fn have_made(&self, idle: Option<ShardIndex>, from: NodeId, offer: Offer) {
+        self.put(self.quiet_shard(idle), ShardCommand::Hop(Box::new(HopOrder::Make(offer, from))));
     }
 
     /// Returns an idle shard, if there is one. This thread's own shard comes first, because no other thread has to
     /// wake.
-    fn quiet_shard(&self) -> ShardIndex {
-        let here = attending().filter(|shard| self.seat(*shard).is_some_and(|seat| seat.inbox.is_done_with()));
+    fn quiet_shard(&self, idle: Option<ShardIndex>) -> ShardIndex {
+        let here = idle.filter(|shard| self.seat(*shard).is_some_and(|seat| seat.inbox.is_done_with()));
         if let Some(shard) = here {
             return shard;
         }

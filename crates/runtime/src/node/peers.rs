@@ -324,6 +324,13 @@ impl Station for NodeStation {
         }
     }
 
+    fn hear_on_worker(&self, shard: ShardIndex, from: NodeId, news: News) {
+        match news {
+            News::Hop(news) => self.0.hear_hop(Some(shard), from, news),
+            news => self.hear(from, news),
+        }
+    }
+
     fn hear(&self, from: NodeId, news: News) {
         let node = &*self.0;
         match news {
@@ -382,7 +389,7 @@ impl Station for NodeStation {
             News::Again { partitions, telling } => node.hear_again(from, &partitions, telling),
             News::Facts(facts) => node.hear_facts(facts),
             News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, agents, more),
-            News::Hop(news) => self.0.hear_hop(from, news),
+            News::Hop(news) => self.0.hear_hop(None, from, news),
             News::Advice(news) => self.0.hear_advice(from, news),
             News::Ask { number, question } => self.0.hear_question(from, number, question),
             News::Answer { number, answer } => node.hear_answer(from, number, answer),

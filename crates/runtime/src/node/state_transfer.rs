@@ -3,7 +3,7 @@
 
 use whimbrel_platform::limits::{HOP_ARRIVING_BYTES_MAX, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::mobility::{Bearer, HopError, HopId, HopNews, Offer, Part};
-use whimbrel_platform::route::NodeId;
+use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use super::Node;
 use crate::sync::locked;
@@ -33,7 +33,7 @@ impl Node {
     }
 
     /// Handles a piece of an agent's state.
-    pub fn hear_state(&self, from: NodeId, hop: HopId, piece: &Part) {
+    pub fn hear_state(&self, idle: Option<ShardIndex>, from: NodeId, hop: HopId, piece: &Part) {
         let bearer = Bearer { node: from, hop };
         let mut arriving = locked(&self.luggage.0);
         let Some(offer) = arriving.get_mut(&bearer) else { return };
@@ -44,7 +44,7 @@ impl Node {
         let Some(offer) = arriving.remove(&bearer) else { return };
         drop(arriving);
         if fits {
-            self.have_made(from, offer);
+            self.have_made(idle, from, offer);
         } else {
             self.refuse_coming(from, &offer, self.no("its state came in pieces that do not fit together"));
         }
