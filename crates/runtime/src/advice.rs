@@ -1,4 +1,4 @@
-//! Advice to agents whether to move to another node. Its figures are measured on request, on a thread that may block.
+//! State of a node's advice to agents: questions to other nodes, and recent measurements.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;

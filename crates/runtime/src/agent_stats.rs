@@ -1,4 +1,4 @@
-//! Agent statistics, requested from the shards that own the agents.
+//! Agent statistics: figures of agents, and requests for them to the shards that own the agents.
 
 use std::sync::mpsc::Sender;
 

@@ -1,4 +1,4 @@
-//! Arrivals: the shard through which each message from a link enters, and the receivers of messages to many.
+//! Entry shards: the shard through which an agent's messages from links enter, the same one each time.
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;

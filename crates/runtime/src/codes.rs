@@ -1,4 +1,4 @@
-//! Code transfer: fetches the code of agents that arrive, as `platform::mobility::Fetches` decides.
+//! Code transfer: agents that wait until their code is here.
 
 use rustc_hash::FxHashMap;
 use whimbrel_platform::mobility::{Bearer, Fetches, Offer};

@@ -1,4 +1,4 @@
-//! Ending families of agents that do not stop at refusals.
+//! Families of agents that are being ended.
 
 use std::collections::VecDeque;
 

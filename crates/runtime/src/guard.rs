@@ -1,4 +1,4 @@
-//! Enforcement of the node's policy, at the place where an act is carried out.
+//! Guard of a node: its policy and its auditor.
 
 use std::sync::OnceLock;
 

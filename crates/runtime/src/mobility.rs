@@ -1,5 +1,4 @@
-//! Moves of agents between this node and others, and between two others: carries out what `platform::mobility`
-//! decides. The shards' part is in `shard::hops`.
+//! State of a node's hops: agents on their way, and the orders that shards carry out.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! Moving subscribers and members (`platform::topics`): finds the moment without publications at which this node's
-//! publications switch to an agent's new node.
+//! Publications in progress: subscribers that move switch to their new nodes when there are none.
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::mobility::HopId;

@@ -1,5 +1,4 @@
-//! Inspection and control of agents. The shard that owns an agent carries them out between two of its turns. No other
-//! agent waits longer than a round takes, and without requests there is no cost.
+//! Operations of operators on agents between two turns, and their errors.
 
 use std::sync::mpsc::Sender;
 

@@ -1,4 +1,4 @@
-//! Links of a node: its announcements to other nodes, and the handling of theirs.
+//! Links of a node, and counts of the messages that cross them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -50,7 +50,7 @@ impl PeerNodes {
     }
 }
 
-/// Guard of [`Node::cork`].
+/// Guard of [`Node::cork`](crate::node::Node::cork).
 pub(crate) struct Gathering<'a> {
     pub links: Option<&'a Arc<dyn Links>>,
     pub before: bool,

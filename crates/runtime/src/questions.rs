@@ -1,4 +1,4 @@
-//! Operators' questions to other nodes, over the links.
+//! Questions of operators to other nodes: those without an answer yet, and those that are being answered.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;

@@ -1,5 +1,4 @@
-//! State transfer of moving agents: their states are packed, and split into pieces if they are large, so that other
-//! messages can use the link.
+//! State transfer of moving agents: packed states, and offers whose states are not complete here yet.
 
 use rustc_hash::FxHashMap;
 use whimbrel_platform::durable::Origin;

@@ -9,12 +9,13 @@ pub trait Behaviour: Send + 'static {
     /// Takes a step. Returns when to take the next.
     fn action(&mut self, ctx: &mut Context<'_, '_>) -> Step;
 
-    /// Returns the outcome of a behaviour that is done, by which an [`Fsm`] chooses the next state. JADE's `onEnd`.
+    /// Returns the outcome of a behaviour that is done, by which an [`Fsm`](super::Fsm) chooses the next state. JADE's
+    /// `onEnd`.
     fn outcome(&self) -> i32 {
         0
     }
 
-    /// Resets the behaviour for another run. Only an [`Fsm`] that returns to a state needs this.
+    /// Resets the behaviour for another run. Only an [`Fsm`](super::Fsm) that returns to a state needs this.
     fn reset(&mut self) {}
 }
 

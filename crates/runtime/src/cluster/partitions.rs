@@ -1,5 +1,4 @@
-//! Cluster node (docs/design/cluster.md): the partitions that this node serves, the servers of all others, and the
-//! messages that wait for a partition without a server.
+//! Partitions of a cluster: their servers, and the messages that wait for one.
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use super::Context;
 use crate::behaviour::{Behaviour, Waker};
 
 impl Context<'_, '_> {
-    /// Takes the oldest message. For behaviours; [`Agent::on_message`] is given its messages.
+    /// Takes the oldest message. For behaviours; [`Agent::on_message`](crate::Agent::on_message) is given its messages.
     pub fn receive(&mut self) -> Option<MessageBody> {
         self.turn.mailbox.take()
     }

@@ -1,4 +1,7 @@
-//! State of a node that all its shards share.
+//! Node: the state that all its shards share, and in its modules what it does.
+//!
+//! A module of this folder is called like the file beside this folder that has its part of the state. It adds methods
+//! to [`Node`]; no file of the state imports it.
 
 mod advice;
 mod agent_stats;

@@ -1,5 +1,4 @@
-//! State transfer of moving agents: their states are packed, and split into pieces if they are large, so that other
-//! messages can use the link.
+//! State transfer of moving agents: collects the pieces of a large state, so that other messages can use the link.
 
 use whimbrel_platform::limits::{HOP_ARRIVING_BYTES_MAX, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::mobility::{Bearer, HopError, HopId, HopNews, Offer, Part};

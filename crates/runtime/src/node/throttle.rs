@@ -1,5 +1,4 @@
-//! Throttle of agents' output and log entries: a number of bytes a second for each family of agents, after a burst.
-//! Lines beyond that are left out and counted. While a node writes little, quotas are not checked.
+//! Throttling of output: what agents print and log reaches the output as fast as their quotas allow.
 
 use whimbrel_acl::Aid;
 use whimbrel_platform::Time;

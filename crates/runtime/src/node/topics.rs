@@ -1,4 +1,4 @@
-//! Topics and groups of a node: its state behind one lock, and the copies that shards and links remember.
+//! Topics and groups: agents join and leave, and other nodes are told.
 
 use std::sync::atomic::Ordering;
 

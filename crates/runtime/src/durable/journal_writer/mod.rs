@@ -184,7 +184,7 @@ impl JournalWriter {
         self.jobs.send(WriterJob::GiveUp(partitions, answer)).is_ok() && answers.recv().is_ok()
     }
 
-    /// Requests the replay of these partitions to another node ([`Node::open_to`]).
+    /// Requests the replay of these partitions to another node ([`Node::open_to`](crate::node::Node::open_to)).
     pub fn say_again(&self, to: NodeId, partitions: Vec<Partition>) {
         let _ = self.jobs.send(WriterJob::SayAgain(to, partitions));
     }
@@ -199,7 +199,8 @@ impl JournalWriter {
         locked(&self.durable).insert(name);
     }
 
-    /// Requests an agent that another node's agent created ([`Node::make_created`]), unless it was made before.
+    /// Requests an agent that another node's agent created, unless it was made before
+    /// ([`Node::make_created`](crate::node::Node::make_created)).
     pub fn create(&self, created: CreatedAgent) {
         let _ = self.jobs.send(WriterJob::Create(Box::new(created)));
     }
