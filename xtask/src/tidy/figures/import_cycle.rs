@@ -95,13 +95,14 @@ mod tests {
         let files = [
             LIB,
             ("crates/x/src/a.rs", "use crate::b::B;\npub struct A;\n"),
-            ("crates/x/src/b.rs", "pub struct B(super::c::C);\nuse crate::d;\n"),
+            ("crates/x/src/b.rs", "#[cfg(test)]\nmod tests;\npub struct B(super::c::C);\nuse crate::d;\n"),
+            ("crates/x/src/b/tests.rs", "use crate::A;\n"),
             ("crates/x/src/c.rs", "use crate::A;\npub struct C;\n"),
             ("crates/x/src/d.rs", "pub fn d() {}\n#[cfg(test)]\nmod tests { use crate::A; }\n"),
         ];
         let places = [
             "crates/x/src/a.rs:1: imports crates/x/src/b.rs, and nothing else of the cycle",
-            "crates/x/src/b.rs:1: imports crates/x/src/c.rs, and nothing else of the cycle",
+            "crates/x/src/b.rs:3: imports crates/x/src/c.rs, and nothing else of the cycle",
             "crates/x/src/c.rs:1: imports crates/x/src/a.rs, and nothing else of the cycle",
         ];
         expect(figure, &files, "3", &places);
