@@ -27,12 +27,12 @@ pub struct AgentFigures {
 #[derive(Clone)]
 pub(crate) struct AgentStats {
     pub agents: Arc<[Symbol]>,
-    pub answer: Answer,
+    pub answer: StatsAnswer,
 }
 
 /// Kind of statistics, with the channel for them.
 #[derive(Clone)]
-pub(crate) enum Answer {
+pub(crate) enum StatsAnswer {
     /// Mailbox figures.
     Figures(Sender<Vec<AgentFigures>>),
     /// Code and resource usage.

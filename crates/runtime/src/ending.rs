@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use crate::sync::{Condvar, Mutex, locked, wait, wait_timeout};
 
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub(crate) struct RequestedEnd {
     asked: Mutex<Option<(Instant, i32)>>,
     changed: Condvar,
 }
 
-impl Ending {
+impl RequestedEnd {
     pub fn new() -> Self {
         Self { asked: Mutex::new(None), changed: Condvar::new() }
     }

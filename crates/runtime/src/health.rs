@@ -56,7 +56,7 @@ pub struct FullMailbox {
 
 /// Notes of a node about its health.
 #[derive(Default)]
-pub(crate) struct Health {
+pub(crate) struct HealthRecords {
     /// Agents in late turns, and since when. The watchdog writes it.
     pub late: Mutex<Vec<(Symbol, Time)>>,
     pub unserved_shards: AtomicUsize,
@@ -67,7 +67,7 @@ pub(crate) struct Health {
     pub memory_bound: OnceLock<u64>,
 }
 
-impl Health {
+impl HealthRecords {
     /// Replaces the list of late turns.
     pub fn note_late(&self, late: Vec<(Symbol, Time)>) {
         *locked(&self.late) = late;
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn latest_full_mailboxes_are_kept() {
-        let health = Health::default();
+        let health = HealthRecords::default();
         for agent in ["a", "b", "a", "c", "d"] {
             health.note_full_mailbox(agent.into(), Time::ZERO);
         }

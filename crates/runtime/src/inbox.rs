@@ -14,14 +14,14 @@ use crate::sync::{Condvar, Mutex, locked};
 
 /// Content of an inbox.
 #[derive(Debug)]
-pub(crate) struct Content<P, N> {
+pub(crate) struct InboxContent<P, N> {
     /// Messages and commands, oldest first.
     pub commands: Vec<P>,
     /// New agents to be installed.
     pub newcomers: Vec<N>,
 }
 
-impl<P, N> Default for Content<P, N> {
+impl<P, N> Default for InboxContent<P, N> {
     fn default() -> Self {
         Self { commands: Vec::new(), newcomers: Vec::new() }
     }
@@ -29,7 +29,7 @@ impl<P, N> Default for Content<P, N> {
 
 /// Place where the owner of an inbox waits for new content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waits {
+pub(crate) enum OwnerWait {
     /// The owner does not wait: it looks by itself.
     No,
     /// The owner waits at the inbox.
@@ -40,8 +40,8 @@ pub(crate) enum Waits {
 
 #[derive(Debug)]
 struct InboxState<P, N> {
-    content: Content<P, N>,
-    owner: Waits,
+    content: InboxContent<P, N>,
+    owner: OwnerWait,
 }
 
 /// Inbox of a shard; see the module.
@@ -57,7 +57,7 @@ pub(crate) struct Inbox<P, N> {
 
 impl<P, N> Inbox<P, N> {
     pub fn new() -> Self {
-        let state = InboxState { content: Content::default(), owner: Waits::No };
+        let state = InboxState { content: InboxContent::default(), owner: OwnerWait::No };
         Self {
             filled: CachePadded::new(AtomicBool::new(false)),
             commands: AtomicUsize::new(0),
@@ -80,18 +80,18 @@ impl<P, N> Inbox<P, N> {
     /// Puts content in, and wakes the owner if it sleeps here. `on_wake` gets the place where the owner waited, and
     /// runs before the owner can. So a caller that counts running shards counts this one there, and calls an owner
     /// that waits at another place.
-    pub fn put(&self, fill: impl FnOnce(&mut Content<P, N>), on_wake: impl FnOnce(Waits)) {
+    pub fn put(&self, fill: impl FnOnce(&mut InboxContent<P, N>), on_wake: impl FnOnce(OwnerWait)) {
         let mut state = locked(&self.state);
         fill(&mut state.content);
         self.commands.store(state.content.commands.len(), Ordering::Relaxed);
         self.filled.store(true, Ordering::Release);
-        let owner = std::mem::replace(&mut state.owner, Waits::No);
-        if owner != Waits::No {
+        let owner = std::mem::replace(&mut state.owner, OwnerWait::No);
+        if owner != OwnerWait::No {
             on_wake(owner);
         }
         // The owner takes the lock when it wakes: with the lock still held it would wait again at once.
         drop(state);
-        if owner == Waits::Here {
+        if owner == OwnerWait::Here {
             self.alarm.notify_one();
         }
     }
@@ -107,7 +107,7 @@ impl<P, N> Inbox<P, N> {
 
     /// Returns true if the owner waits for new content: then everything put in before was taken out and processed.
     pub fn is_done_with(&self) -> bool {
-        locked(&self.state).owner != Waits::No
+        locked(&self.state).owner != OwnerWait::No
     }
 
     /// Takes only the newcomers.
@@ -122,15 +122,15 @@ impl<P, N> Inbox<P, N> {
         if self.is_filled() {
             return;
         }
-        state.owner = Waits::Here;
+        state.owner = OwnerWait::Here;
         on_sleep();
-        while state.owner == Waits::Here {
+        while state.owner == OwnerWait::Here {
             state = match at_most {
                 None => crate::sync::wait(&self.alarm, state),
                 Some(at_most) => {
                     let (mut state, timed_out) = crate::sync::wait_timeout(&self.alarm, state, at_most);
-                    if timed_out && state.owner == Waits::Here {
-                        state.owner = Waits::No;
+                    if timed_out && state.owner == OwnerWait::Here {
+                        state.owner = OwnerWait::No;
                         on_timeout();
                         return;
                     }
@@ -146,7 +146,7 @@ impl<P, N> Inbox<P, N> {
         let mut state = locked(&self.state);
         let goes = !self.is_filled();
         if goes {
-            state.owner = Waits::Elsewhere;
+            state.owner = OwnerWait::Elsewhere;
             on_sleep();
         }
         goes
@@ -155,7 +155,7 @@ impl<P, N> Inbox<P, N> {
     /// Marks that the owner waits no more. `on_timeout` runs if no sender called it.
     pub fn come_back(&self, on_timeout: impl FnOnce()) {
         let mut state = locked(&self.state);
-        if std::mem::replace(&mut state.owner, Waits::No) != Waits::No {
+        if std::mem::replace(&mut state.owner, OwnerWait::No) != OwnerWait::No {
             on_timeout();
         }
     }

@@ -8,14 +8,14 @@ use whimbrel_platform::ams::{AgentKind, Ties};
 use whimbrel_platform::mobility::{Crossing, HopError, HopId, HopNews, HopRequest, Offer, Transits, Wish};
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
-use crate::shard::Bearer;
+use crate::shard::Incarnation;
 use crate::shard::Slot;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// Hops of a node: agents that leave, arrive, or move between other nodes.
 #[derive(Default)]
-pub(crate) struct Mobility {
+pub(crate) struct NodeHops {
     pub state: Mutex<OnTheWay>,
     /// True while any hop is in progress; read without the lock.
     pub busy: AtomicBool,
@@ -111,7 +111,7 @@ pub(crate) enum HopOrder {
     /// Recall an agent once more. At the first attempt it had not heard the outcome of its last hop yet.
     CallAgain(Symbol, u32),
     /// Report that a durable agent's partition does not move to the requested node.
-    Unmoved(Bearer, HopError),
+    Unmoved(Incarnation, HopError),
 }
 
 /// Barrier that passes through all shards.

@@ -24,12 +24,12 @@ pub enum OperateError {
 }
 
 /// Operation on an agent between two turns.
-pub(crate) enum Operation {
+pub(crate) enum AgentOperation {
     Inspect(Look, Sender<Result<Inspection, OperateError>>),
     Instruct { instruction: Instruction, tries: u32, answer: Sender<Result<(), OperateError>> },
 }
 
-impl Operation {
+impl AgentOperation {
     /// Fails the operation because no shard can carry it out.
     pub fn fail(self, why: OperateError) {
         match self {

@@ -26,7 +26,7 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 use crate::agent::Agent;
 use crate::agent_stats::AgentFigures;
 use crate::clock::PlatformClock;
-use crate::cluster::{AdoptError, Adopted, Cluster, Ended, YieldError};
+use crate::cluster::{AdoptError, Adopted, Ended, PartitionTable, YieldError};
 use crate::durable::journal_writer::{JournalWriter, Orders};
 use crate::durable::{Entrant, Kept};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
@@ -47,7 +47,7 @@ use crate::output::{Console, Output};
 use crate::questions::{Answerer, QuestionError};
 use crate::services::NodeServices;
 use crate::shard::{Shard, Slot};
-use crate::shard_command::Change;
+use crate::shard_command::AgentChange;
 use crate::supervision::Supervisor;
 use crate::sync::locked;
 use crate::watchdog;
@@ -241,7 +241,7 @@ impl PlatformBuilder {
         let clock = PlatformClock::Real(Instant::now());
         let Self { name, workers, output, loader, kinds, observer, mailbox_limits, .. } = self;
         let (policy, auditor, kept, shared) = (self.policy, self.auditor, self.kept, self.shared);
-        let cluster = shared.as_ref().map(|(_, layout)| Cluster::new(Arc::clone(layout)));
+        let cluster = shared.as_ref().map(|(_, layout)| PartitionTable::new(Arc::clone(layout)));
         let idle = shared.map(|(journal, layout)| JournalWriter::idle(journal, &layout));
         let (scribe, orders) = idle.or(kept.map(JournalWriter::new)).unzip();
         let guard = Guard::new(policy, auditor);
@@ -568,7 +568,7 @@ impl Platform {
     /// callers who know better. Does nothing if the agent's worker is just moving others.
     pub fn move_to_worker(&self, agent: Aid, worker: usize) {
         let workers = self.node().seats.len();
-        self.node().change(agent.name, Change::MoveTo((worker % workers) as u16));
+        self.node().change(agent.name, AgentChange::MoveTo((worker % workers) as u16));
     }
 
     /// Moves an agent of this node to another one, in the middle of its work. `then` is called with the outcome on
@@ -630,7 +630,7 @@ impl Platform {
         self.wait_idle_for(Duration::from_millis(100));
         let (sent, handled, dead) = self.node().figures();
         let (came, left, waiting) = self.node().linked.figures();
-        let unserved = self.node().cluster.as_ref().map_or(0, Cluster::waiting);
+        let unserved = self.node().cluster.as_ref().map_or(0, PartitionTable::waiting);
         Counters { sent, handled, dead, queued: queued + waiting + unserved, came, left }
     }
 

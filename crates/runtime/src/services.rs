@@ -17,11 +17,11 @@ use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
-use crate::durable::{Effect, WithheldEffects};
+use crate::durable::{WithheldEffect, WithheldEffects};
 use crate::node::Node;
 use crate::node::introduction::Introduction;
 use crate::pool::Pool;
-use crate::shard_command::Change;
+use crate::shard_command::AgentChange;
 use crate::sync::atomic::Ordering;
 
 /// Node as the agents of one shard see it: agents that they create belong to that shard.
@@ -41,26 +41,26 @@ impl Services for NodeServices {
     }
 
     fn print(&self, agent: Aid, text: &str) {
-        if !self.keep_back(|| Effect::Print(agent, text.to_owned())) {
+        if !self.keep_back(|| WithheldEffect::Print(agent, text.to_owned())) {
             self.node.print(agent, text);
         }
     }
 
     fn print_bare(&self, agent: Aid, text: &str) {
-        if !self.keep_back(|| Effect::PrintBare(agent, text.to_owned())) {
+        if !self.keep_back(|| WithheldEffect::PrintBare(agent, text.to_owned())) {
             self.node.print_bare(agent, text);
         }
     }
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
-        if !self.keep_back(|| Effect::Log(agent, level, text.to_owned())) {
+        if !self.keep_back(|| WithheldEffect::Log(agent, level, text.to_owned())) {
             self.node.log(agent, level, text);
         }
     }
 
     fn once_written(&self, then: Box<dyn FnOnce() + Send>) {
         let mut then = Some(then);
-        let kept = self.keep_back(|| Effect::Then(then.take().unwrap_or_else(|| Box::new(|| ()))));
+        let kept = self.keep_back(|| WithheldEffect::Then(then.take().unwrap_or_else(|| Box::new(|| ()))));
         if let Some(then) = then.filter(|_| !kept) {
             then();
         }
@@ -157,7 +157,7 @@ impl Services for NodeServices {
     }
 
     fn stop(&self, delay_ms: u64, code: i32) {
-        if !self.keep_back(|| Effect::Stop { delay_ms, code }) {
+        if !self.keep_back(|| WithheldEffect::Stop { delay_ms, code }) {
             self.node.end_all(delay_ms, code);
         }
     }
@@ -274,7 +274,7 @@ impl Services for NodeServices {
 
     fn note_standing(&self, agent: Aid) {
         if self.node.scribe.is_some() {
-            self.node.change(agent.name, Change::NoteStanding);
+            self.node.change(agent.name, AgentChange::NoteStanding);
         }
     }
 
@@ -325,7 +325,7 @@ impl NodeServices {
     }
 
     /// Withholds an effect of a durable agent until its step is persisted. Returns false if the agent is not durable.
-    fn keep_back(&self, effect: impl FnOnce() -> Effect) -> bool {
+    fn keep_back(&self, effect: impl FnOnce() -> WithheldEffect) -> bool {
         match &self.withheld {
             Some(withheld) => {
                 withheld.push(effect());
@@ -337,7 +337,7 @@ impl NodeServices {
 
     /// Records the registration of the agent in turn with its step, if the agent is durable.
     fn keep_standing(&self) {
-        self.keep_back(|| Effect::Registration);
+        self.keep_back(|| WithheldEffect::Registration);
     }
 
     fn note_failure(&self, agent: Aid, outcome: &Result<(), impl std::fmt::Display>) {

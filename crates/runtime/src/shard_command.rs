@@ -14,9 +14,9 @@ use crate::advice::WeighRequest;
 use crate::agent_stats::AgentStats;
 use crate::durable::journal_writer::steps::Released;
 use crate::mobility::{HopJob, HopOrder, ShardBarrier};
-use crate::operate::Operation;
+use crate::operate::AgentOperation;
 use crate::shard::Slot;
-use crate::shard::slot::Bearer;
+use crate::shard::slot::Incarnation;
 use crate::sync::Arc;
 use crate::turn::LateTurn;
 
@@ -37,10 +37,10 @@ pub(crate) enum ShardCommand {
     /// A message that cannot be delivered to its receiver's node; its sender gets a `failure`.
     Undeliverable(Envelope, DeadReason),
     /// A change to an agent, from another shard, in order with messages.
-    Change(Bearer, Change),
+    Change(Incarnation, AgentChange),
     /// A change from outside, which this shard sends on as its own: changes to one agent stay in order though it
     /// moves.
-    PostedChange(Bearer, Change),
+    PostedChange(Incarnation, AgentChange),
     /// The end of an agent that lost its name already.
     Retire { slot: u32, generation: u32, reason: EndReason },
     /// The effects of persisted steps, which become visible now.
@@ -95,7 +95,7 @@ impl ShardCommand {
 }
 
 /// Change to one agent.
-pub(crate) enum Change {
+pub(crate) enum AgentChange {
     /// Stop turns from now on.
     Hold,
     /// Resume turns.
@@ -117,7 +117,7 @@ pub(crate) enum Change {
     /// Record the agent's changed registration.
     NoteStanding,
     /// Inspect or instruct the agent.
-    Operate(Box<Operation>),
+    Operate(Box<AgentOperation>),
     /// Replace the agent's body.
     Exchange(Offered),
     /// Copy the agent as `copy`, owned by this shard, of this generation.

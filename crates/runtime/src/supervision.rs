@@ -20,7 +20,7 @@ use crate::native_body::NativeBody;
 use crate::node::Node;
 use crate::node::introduction::Introduction;
 use crate::shard::Slot;
-use crate::shard_command::Change;
+use crate::shard_command::AgentChange;
 
 /// Condition for restarting an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +67,14 @@ pub struct Supervisor {
     strategy: Strategy,
     restarts_max: usize,
     period: Duration,
-    children: Vec<Child>,
+    children: Vec<SupervisedAgent>,
     /// Times of restarts within the last period.
     restarts: VecDeque<Time>,
     node: Weak<Node>,
     started: bool,
 }
 
-struct Child {
+struct SupervisedAgent {
     name: Symbol,
     restart: Restart,
     make: Box<dyn FnMut() -> Box<Slot> + Send>,
@@ -146,7 +146,7 @@ impl Supervisor {
     }
 
     fn add(mut self, name: Symbol, restart: Restart, make: Box<dyn FnMut() -> Box<Slot> + Send>) -> Self {
-        self.children.push(Child { name, restart, make });
+        self.children.push(SupervisedAgent { name, restart, make });
         self
     }
 
@@ -176,7 +176,7 @@ impl Supervisor {
         let restart = self.children.get(index).map_or(Restart::Never, |child| child.restart);
         let failed = matches!(reason, EndReason::Failed(_));
         if restart == Restart::Never || (restart == Restart::OnFailure && !failed) {
-            node.change(name, Change::Release(reason));
+            node.change(name, AgentChange::Release(reason));
             self.children.remove(index);
             return Ok(());
         }
@@ -195,7 +195,7 @@ impl Supervisor {
             Strategy::RestForOne => index..self.children.len(),
         };
         for child in self.children.iter_mut().take(whom.end).skip(whom.start) {
-            node.change(child.name, Change::Renew((child.make)()));
+            node.change(child.name, AgentChange::Renew((child.make)()));
         }
         Ok(())
     }

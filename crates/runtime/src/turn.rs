@@ -85,7 +85,7 @@ impl Slot {
     fn have_turn_at_once(&mut self, now: Time, outbox: &mut Outbox, services: &dyn Services) -> TurnOutcome {
         let Self { name, body, mailbox, doom, .. } = self;
         let turn = Turn { aid: Aid::local(*name), now, mailbox, outbox, budget: TURN_STEPS, services };
-        let mut call = Call { body, turn, outcome: TurnOutcome::Wait };
+        let mut call = GuardedTurn { body, turn, outcome: TurnOutcome::Wait };
         if let Some(doom) = doom.take() {
             return call.stop(*doom);
         }
@@ -97,13 +97,13 @@ impl Slot {
     }
 }
 
-struct Call<'a> {
+struct GuardedTurn<'a> {
     body: &'a mut dyn AgentBody,
     turn: Turn<'a>,
     outcome: TurnOutcome,
 }
 
-impl Call<'_> {
+impl GuardedTurn<'_> {
     #[inline]
     fn run(&mut self) {
         let next = self.body.turn(&mut self.turn);

@@ -1,7 +1,7 @@
 //! Behaviours made of other behaviours.
 
-use super::schedule::Progress;
 use super::schedule::Schedule;
+use super::schedule::ScheduleProgress;
 use super::step::{Behaviour, Step};
 use crate::context::Context;
 
@@ -89,10 +89,10 @@ impl Behaviour for Parallel {
             return Step::Done;
         }
         match self.schedule.step(ctx) {
-            Progress::Continued | Progress::Paused => Step::Again,
-            Progress::Waiting { for_message: true, until } => Step::BlockUntil(until),
-            Progress::Waiting { for_message: false, until } => Step::SleepUntil(until),
-            Progress::Ended(outcome) => {
+            ScheduleProgress::Continued | ScheduleProgress::Paused => Step::Again,
+            ScheduleProgress::Waiting { for_message: true, until } => Step::BlockUntil(until),
+            ScheduleProgress::Waiting { for_message: false, until } => Step::SleepUntil(until),
+            ScheduleProgress::Ended(outcome) => {
                 self.ended += 1;
                 self.outcome = outcome;
                 if self.ended >= self.enough.min(self.count) { Step::Done } else { Step::Again }

@@ -35,7 +35,7 @@ struct WaitingBehaviour {
 
 /// Result of a schedule's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum ScheduleProgress {
     /// No behaviour can take a step before a message comes, or before this time.
     Waiting { for_message: bool, until: Time },
     /// A behaviour took a step, and is ready for another.
@@ -105,12 +105,12 @@ impl Schedule {
     }
 
     /// Lets the next behaviour take a step.
-    pub fn step(&mut self, ctx: &mut Context<'_, '_>) -> Progress {
+    pub fn step(&mut self, ctx: &mut Context<'_, '_>) -> ScheduleProgress {
         self.wake(ctx.arrivals(), ctx.now());
         let Some(mut behaviour) = self.next() else {
             let for_message = self.waiting.iter().any(|waiting| waiting.for_message);
             let until = self.next_time().unwrap_or(Time::NEVER);
-            return Progress::Waiting { for_message, until };
+            return ScheduleProgress::Waiting { for_message, until };
         };
         let step = behaviour.action(ctx);
         let took = ctx.lap();
@@ -118,18 +118,18 @@ impl Schedule {
             Step::Again => {
                 let queue = if took > QUICK_STEP { &mut self.long } else { &mut self.quick };
                 queue.push_back(behaviour);
-                Progress::Continued
+                ScheduleProgress::Continued
             }
             Step::Block => self.wait(behaviour, true, Time::NEVER),
             Step::BlockUntil(until) => self.wait(behaviour, true, until),
             Step::SleepUntil(until) => self.wait(behaviour, false, until),
-            Step::Done => Progress::Ended(behaviour.outcome()),
+            Step::Done => ScheduleProgress::Ended(behaviour.outcome()),
         }
     }
 
-    fn wait(&mut self, behaviour: Box<dyn Behaviour>, for_message: bool, until: Time) -> Progress {
+    fn wait(&mut self, behaviour: Box<dyn Behaviour>, for_message: bool, until: Time) -> ScheduleProgress {
         self.waiting.push(WaitingBehaviour { behaviour, for_message, until });
-        Progress::Paused
+        ScheduleProgress::Paused
     }
 
     fn next(&mut self) -> Option<Box<dyn Behaviour>> {

@@ -11,13 +11,13 @@ use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::hear::serves;
-use super::{Cluster, PartitionServer};
+use super::{PartitionServer, PartitionTable};
 use crate::durable::journal_writer::{JournalWriter, Takeover};
 use crate::durable::{Entrant, RecoverError, RecoveredAgents, recover_some, volatile};
 use crate::durable_agent::Founder;
 use crate::node::Node;
 use crate::node::creation::assign_name;
-use crate::shard_command::{Change, Newcomer, ShardCommand};
+use crate::shard_command::{AgentChange, Newcomer, ShardCommand};
 
 /// Outcome of [`Platform::adopt`](crate::Platform::adopt): the agents and messages of the partitions that this node
 /// serves now.
@@ -74,7 +74,7 @@ impl Node {
 
     fn bring_back(
         &self,
-        cluster: &Cluster,
+        cluster: &PartitionTable,
         scribe: &JournalWriter,
         partitions: &[(Partition, Epoch)],
         founders: Vec<Founder>,
@@ -118,7 +118,7 @@ impl Node {
     }
 
     /// Makes messages to agents of these partitions wait for this node.
-    fn announce(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
+    fn announce(&self, cluster: &PartitionTable, partitions: &[(Partition, Epoch)]) {
         let mut parts = cluster.lock();
         for &(partition, _) in partitions {
             if let PartitionServer::Node(before) = cluster.server(partition) {
@@ -132,7 +132,7 @@ impl Node {
     }
 
     /// Withdraws the announcement of partitions that this node cannot serve.
-    fn renounce(&self, cluster: &Cluster, partitions: impl Iterator<Item = Partition>) {
+    fn renounce(&self, cluster: &PartitionTable, partitions: impl Iterator<Item = Partition>) {
         let _parts = cluster.lock();
         partitions.for_each(|partition| cluster.set(partition, PartitionServer::Nobody));
     }
@@ -194,7 +194,7 @@ impl Node {
         self.restore_standings(standings);
         let count = newcomers.len();
         self.bring(0, newcomers);
-        unarrived.into_iter().for_each(|(name, request)| self.change(name, Change::SetOut(request)));
+        unarrived.into_iter().for_each(|(name, request)| self.change(name, AgentChange::SetOut(request)));
         doomed.into_iter().for_each(|name| {
             self.kill(name, None);
         });
@@ -239,7 +239,7 @@ impl Node {
     }
 
     /// Tells all nodes that this one serves these partitions. The caller holds the lock.
-    fn tell_served(&self, cluster: &Cluster, partitions: &[(Partition, Epoch)]) {
+    fn tell_served(&self, cluster: &PartitionTable, partitions: &[(Partition, Epoch)]) {
         let Some(links) = self.linked.links() else { return };
         let ours: FxHashSet<Partition> = partitions.iter().map(|(partition, _)| *partition).collect();
         let served: Vec<(u16, u64)> = partitions.iter().map(|(partition, epoch)| (partition.0, epoch.0)).collect();

@@ -14,13 +14,13 @@ use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
 use super::creation::{CreatedAgent, Creation, read};
-use super::{Cluster, PartitionServer};
-use crate::durable::{Effect, Unwritten, WithheldEffects};
+use super::{PartitionServer, PartitionTable};
+use crate::durable::{Unwritten, WithheldEffect, WithheldEffects};
 use crate::node::Node;
 use crate::node::creation::assign_name;
 use crate::node::introduction::Introduction;
 use crate::shard::Slot;
-use crate::shard_command::Change;
+use crate::shard_command::AgentChange;
 use crate::sync::Arc;
 
 /// Node on which a new agent is created.
@@ -97,21 +97,21 @@ impl Node {
         let due = self.await_agent(who)?;
         // The creator of a clone is its original.
         if let (Some(due), Some(owner), false) = (due, who.owner, who.is_paid) {
-            self.change(owner.name, Change::Delay(due));
+            self.change(owner.name, AgentChange::Delay(due));
         }
         // A node speaks for its own agents only: its owner may be another one's.
         let is_here = |owner: &Aid| self.with_ams(|ams| ams.kind(*owner)).is_some();
         let sender = who.owner.filter(is_here).unwrap_or(aid);
         let message = Box::new(creation_of(sender, aid, creation));
         match withheld {
-            Some(withheld) => withheld.push(Effect::Create(message)),
+            Some(withheld) => withheld.push(WithheldEffect::Create(message)),
             None => self.post(0, message),
         }
         Ok(aid)
     }
 
     /// Returns where an agent is to live now.
-    fn home_of(&self, cluster: &Cluster, who: &Introduction, origin: &Origin, body: &mut dyn AgentBody) -> Home {
+    fn home_of(&self, cluster: &PartitionTable, who: &Introduction, origin: &Origin, body: &mut dyn AgentBody) -> Home {
         let NewAgent { name, kind, owner, root, .. } = who.entry();
         let mut state = Vec::new();
         if cluster.server_of(name) == PartitionServer::Here {

@@ -11,7 +11,7 @@ use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Epoch, Partition};
 
-use super::partitions::{Cluster, Coming, PartitionServer, PartitionState, PartitionStates};
+use super::partitions::{NextServer, PartitionServer, PartitionState, PartitionStates, PartitionTable};
 use crate::node::Node;
 use crate::node::peers::named;
 use crate::shard_command::ShardCommand;
@@ -63,7 +63,7 @@ impl Node {
     /// Notes that a partition has another server, or that its server announced itself again.
     fn expect_server(
         &self,
-        cluster: &Cluster,
+        cluster: &PartitionTable,
         parts: &mut PartitionStates,
         partition: Partition,
         epoch: Epoch,
@@ -85,7 +85,7 @@ impl Node {
             _ => cluster.set(partition, PartitionServer::Nobody),
         }
         if let Some(part) = parts.part(partition) {
-            part.coming = Some(Coming { node: from, epoch, agents: Vec::new() });
+            part.coming = Some(NextServer { node: from, epoch, agents: Vec::new() });
         }
     }
 
@@ -133,7 +133,7 @@ impl Node {
 
     /// Lets new messages go to another node if none waits. Otherwise takes those that wait into `batch`, to be sent
     /// first.
-    fn opened(&self, cluster: &Cluster, to: NodeId, open: &[(u16, u64)], batch: &mut Vec<Envelope>) -> bool {
+    fn opened(&self, cluster: &PartitionTable, to: NodeId, open: &[(u16, u64)], batch: &mut Vec<Envelope>) -> bool {
         let mut parts = cluster.lock();
         let (mut nobodys, mut left_out) = (Vec::new(), 0);
         for &(index, epoch) in open {
@@ -160,8 +160,15 @@ impl Node {
         batch.is_empty()
     }
 
-    fn open_one(&self, cluster: &Cluster, parts: &mut PartitionStates, to: NodeId, partition: Partition, epoch: Epoch) {
-        let is_it = |coming: &mut Coming| coming.node == to && coming.epoch == epoch;
+    fn open_one(
+        &self,
+        cluster: &PartitionTable,
+        parts: &mut PartitionStates,
+        to: NodeId,
+        partition: Partition,
+        epoch: Epoch,
+    ) {
+        let is_it = |coming: &mut NextServer| coming.node == to && coming.epoch == epoch;
         let Some(part) = parts.part(partition) else { return };
         let Some(coming) = part.coming.take_if(is_it) else { return };
         self.kill_there(part, to);
@@ -188,7 +195,7 @@ impl Node {
 
     /// Notes that an agent will be on a node that begins to serve its partition. Returns false if that node has more
     /// agents than can be known here.
-    fn note_creation(&self, coming: &mut Coming, name: Symbol, to: NodeId) -> bool {
+    fn note_creation(&self, coming: &mut NextServer, name: Symbol, to: NodeId) -> bool {
         let entered = self.with_ams(|ams| {
             let kind = ams.kind_anywhere(Aid::local(name)).unwrap_or(AgentKind::Native);
             let is_new = ams.node_of(name) != Some(to);
@@ -263,7 +270,8 @@ impl Node {
     /// Returns true if another node has announced that it serves an agent's partition. That node speaks for the agent
     /// from then on, though messages to the agent wait until the node has received its replay.
     pub fn serves_partition_of(&self, node: NodeId, agent: Symbol) -> bool {
-        let serves = |cluster: &Cluster| cluster.lock().servers.server_of(cluster.partition_of(agent)) == Some(node);
+        let serves =
+            |cluster: &PartitionTable| cluster.lock().servers.server_of(cluster.partition_of(agent)) == Some(node);
         self.cluster.as_ref().is_some_and(serves)
     }
 

@@ -6,7 +6,7 @@ use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 
 use super::hear::is_numbered;
-use super::partitions::{Cluster, PartitionServer, PartitionState, PartitionStates};
+use super::partitions::{PartitionServer, PartitionState, PartitionStates, PartitionTable};
 use crate::node::Node;
 
 impl Node {
@@ -40,7 +40,7 @@ impl Node {
     /// Removes the server of partitions. Their agents are absent, and messages to them wait.
     pub(super) fn forsake(
         &self,
-        cluster: &Cluster,
+        cluster: &PartitionTable,
         parts: &mut PartitionStates,
         partitions: &[Partition],
         server: NodeId,

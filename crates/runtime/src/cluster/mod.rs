@@ -1,8 +1,8 @@
 //! Cluster node (docs/design/cluster.md): the partitions that this node serves, the servers of all others, and the
 //! messages that wait for a partition without a server.
 //!
-//! A partition passes to a node in one moment, under the lock of [`Cluster`]. The replay and the messages that waited
-//! go first, then the routes of its agents are set, then new messages follow. So no message overtakes one that
+//! A partition passes to a node in one moment, under the lock of [`PartitionTable`]. The replay and the messages that
+//! waited go first, then the routes of its agents are set, then new messages follow. So no message overtakes one that
 //! waited.
 
 mod adopt;
@@ -20,5 +20,5 @@ mod yields;
 pub use self::adopt::{AdoptError, Adopted, NotAdopted};
 pub(crate) use self::creation::CreatedAgent;
 pub use self::kill::Ended;
-pub(crate) use self::partitions::{Cluster, PartitionServer, WaitOutcome};
+pub(crate) use self::partitions::{PartitionServer, PartitionTable, WaitOutcome};
 pub use self::yields::YieldError;

@@ -41,7 +41,7 @@ pub(crate) enum WaitOutcome {
 }
 
 /// Partition servers, waiting messages and replay rounds of a cluster node; see the module.
-pub(crate) struct Cluster {
+pub(crate) struct PartitionTable {
     layout: Arc<Layout>,
     /// Destination of messages, by partition: read without the lock, changed under it.
     lines: Box<[AtomicU64]>,
@@ -82,10 +82,10 @@ pub(crate) struct PartitionState {
     /// Previous server of the partition, if this node heard of one.
     pub before: Option<NodeId>,
     /// Node that serves the partition in this epoch and has not received its replay yet, with its agents.
-    pub coming: Option<Coming>,
+    pub coming: Option<NextServer>,
 }
 
-pub(crate) struct Coming {
+pub(crate) struct NextServer {
     pub node: NodeId,
     pub epoch: Epoch,
     pub agents: Vec<Name>,
@@ -111,7 +111,7 @@ impl PartitionServer {
     }
 }
 
-impl Cluster {
+impl PartitionTable {
     /// Creates the state of a node that serves nothing, for agents in these partitions.
     pub fn new(layout: Arc<Layout>) -> Self {
         let partitions = layout.partitions();
@@ -246,7 +246,7 @@ impl PartitionStates {
 
     /// Returns the agents that get a route to the node that begins to serve an agent's partition, once that node has
     /// been told what it may have missed. `None` if the node is not beginning to serve it.
-    pub fn coming_to(&mut self, cluster: &Cluster, agent: &Name, node: NodeId) -> Option<&mut Vec<Name>> {
+    pub fn coming_to(&mut self, cluster: &PartitionTable, agent: &Name, node: NodeId) -> Option<&mut Vec<Name>> {
         let coming = self.part(cluster.partition_of(agent)).and_then(|part| part.coming.as_mut());
         coming.filter(|coming| coming.node == node).map(|coming| &mut coming.agents)
     }

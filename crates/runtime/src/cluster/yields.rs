@@ -10,7 +10,7 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::store::Partition;
 
-use super::{Cluster, PartitionServer};
+use super::{PartitionServer, PartitionTable};
 use crate::node::Node;
 use crate::shard_command::{ShardCommand, Yielding};
 use crate::sync::Arc;
@@ -71,7 +71,7 @@ impl Node {
 
     /// Makes messages to agents of these partitions wait, here and on other nodes. Returns the agents that continue
     /// on another node, and those that the next server begins anew.
-    fn close_here(&self, cluster: &Cluster, partitions: &[Partition]) -> (Vec<Symbol>, Vec<Symbol>) {
+    fn close_here(&self, cluster: &PartitionTable, partitions: &[Partition]) -> (Vec<Symbol>, Vec<Symbol>) {
         let mut parts = cluster.lock();
         let ours: FxHashSet<Partition> = partitions.iter().copied().collect();
         let of_them = |(name, _): &(Symbol, AgentKind)| ours.contains(&cluster.partition_of(*name));

@@ -17,7 +17,7 @@ use whimbrel_platform::limits::{
 
 use self::roll::{DeviceDetails, Enrolled};
 pub use self::roll::{DeviceSeen, Roll};
-use self::words::{Offer, ShareRequest, description};
+use self::words::{DeviceOffer, ShareRequest, description};
 use crate::agent::Agent;
 use crate::context::Context;
 use crate::sync::locked;
@@ -129,12 +129,13 @@ impl Devices {
     /// Handles a device that joins, or whose condition changed.
     fn hear_device(&mut self, ctx: &mut Context<'_, '_>, message: &AclMessage) {
         let device = message.sender;
-        let joined = Offer::read(device.name, &message.content).and_then(|Offer { device, kinds, agents }| {
-            let mut enrolled = locked(&self.roll.0);
-            enrolled.fleet.join(device).map_err(|error| error.to_string())?;
-            enrolled.told.insert(device.agent, DeviceDetails { kinds, agents });
-            Ok(())
-        });
+        let joined =
+            DeviceOffer::read(device.name, &message.content).and_then(|DeviceOffer { device, kinds, agents }| {
+                let mut enrolled = locked(&self.roll.0);
+                enrolled.fleet.join(device).map_err(|error| error.to_string())?;
+                enrolled.told.insert(device.agent, DeviceDetails { kinds, agents });
+                Ok(())
+            });
         match joined {
             Ok(()) => {
                 self.watch(ctx, device);

@@ -23,7 +23,7 @@ pub(super) struct ShareRequest {
 
 /// A device's description of itself.
 #[derive(Debug, PartialEq)]
-pub(super) struct Offer {
+pub(super) struct DeviceOffer {
     pub device: Device,
     /// Kinds of work that the device accepts.
     pub kinds: Vec<Text>,
@@ -70,7 +70,7 @@ impl ShareRequest {
     }
 }
 
-impl Offer {
+impl DeviceOffer {
     /// Reads a device's description from its agent's message.
     ///
     /// # Errors
@@ -224,30 +224,30 @@ mod tests {
         let agent = Symbol::new("tab-1");
         let condition = Condition { visible: false, battery: Some(Battery { percent: 30, charging: true }), places: 4 };
         let device = Device { agent, units: 120, condition };
-        let expected = Ok(Offer { device, kinds: vec!["ants".into(), "primes".into()], agents: Vec::new() });
+        let expected = Ok(DeviceOffer { device, kinds: vec!["ants".into(), "primes".into()], agents: Vec::new() });
         let battery = [("percent", Value::Int(30)), ("charging", true.into())];
         let kinds = Value::list([Value::from("ants"), Value::from("primes")]);
         let mut fields =
             vec![("units", Value::Num(120.0)), ("places", Value::Int(4)), ("visible", false.into()), ("kinds", kinds)];
         fields.push(("battery", map(&battery)));
-        assert_eq!(Offer::read(agent, &map(&fields)), expected);
+        assert_eq!(DeviceOffer::read(agent, &map(&fields)), expected);
         fields.pop();
         fields.push(("battery", Value::term("battery", [Value::Int(30), true.into()])));
-        assert_eq!(Offer::read(agent, &list(&fields)), expected);
+        assert_eq!(DeviceOffer::read(agent, &list(&fields)), expected);
         let plain = [("units", Value::Int(120)), ("places", Value::Int(4)), ("visible", false.into())]
             .map(|(name, value)| Value::term(name, [value]));
         let battery = Value::term("battery", [Value::Int(30), true.into()]);
-        let offer = Offer::read(agent, &Value::list([&plain[..], &[battery]].concat()));
+        let offer = DeviceOffer::read(agent, &Value::list([&plain[..], &[battery]].concat()));
         assert_eq!(offer.map(|offer| offer.device), Ok(device));
         // The description can be read again.
         let told = description(&device, 0, &["ants".into(), "primes".into()]);
-        assert_eq!(Offer::read(agent, &told), expected);
-        let least = Offer::read(agent, &map(&[("units", Value::Int(1))]));
+        assert_eq!(DeviceOffer::read(agent, &told), expected);
+        let least = DeviceOffer::read(agent, &map(&[("units", Value::Int(1))]));
         assert!(least.is_ok_and(|offer| offer.device.condition == Condition::default() && offer.kinds.is_empty()));
         let scout = Symbol::new("scout of tab-1");
         let agents =
             Value::list([Value::from(scout.as_str()), Value::from("nobody was ever called so"), Value::Int(1)]);
-        let with_agents = Offer::read(agent, &map(&[("units", Value::Int(1)), ("agents", agents)]));
+        let with_agents = DeviceOffer::read(agent, &map(&[("units", Value::Int(1)), ("agents", agents)]));
         assert_eq!(with_agents.map(|offer| offer.agents), Ok(vec![scout]));
         assert_eq!(Symbol::known("nobody was ever called so"), None);
     }
@@ -268,7 +268,7 @@ mod tests {
         check_refused(share(list(&[("within_ms", Value::Int(0))])), "within_ms(0): a whole number from 1 to");
         check_refused(share(list(&[("named", Value::Int(1))])), "named(1): true or false");
         check_refused(ShareRequest::read(&Value::term("share", [Value::from(""), Value::Null])), "a kind of work is");
-        let offer = |fields: &[(&str, Value)]| Offer::read(Symbol::new("tab"), &map(fields));
+        let offer = |fields: &[(&str, Value)]| DeviceOffer::read(Symbol::new("tab"), &map(fields));
         check_refused(offer(&[]), "units are expected");
         check_refused(offer(&[("units", Value::from("many"))]), "units(\"many\")");
         let units = ("units", Value::Int(1));

@@ -21,5 +21,5 @@ pub(crate) use entrant::{Entrant, volatile};
 pub use recover::{Kept, RecoverError, erase, recover};
 pub(crate) use recover::{RecoveredAgents, recover_some};
 pub(crate) use unserved::Unserved;
-pub(crate) use unwritten::{Effect, Idleness, Unwritten};
+pub(crate) use unwritten::{Idleness, Unwritten, WithheldEffect};
 pub(crate) use withheld_effects::WithheldEffects;

@@ -128,11 +128,11 @@ pub(crate) fn recover_some(
     partitions: &[(Partition, Epoch)],
 ) -> RecoveredAgents {
     let arrears = JournalReplay::with_layout(Arc::clone(layout), &[]);
-    let reading = Mutex::new(JournalReading { arrears, sizes: FxHashMap::default(), failed: Vec::new() });
+    let reading = Mutex::new(RecoveryProgress { arrears, sizes: FxHashMap::default(), failed: Vec::new() });
     open_and_read(journal, layout, partitions, &reading);
-    let JournalReading { arrears, sizes, failed } = std::mem::replace(
+    let RecoveryProgress { arrears, sizes, failed } = std::mem::replace(
         &mut *locked(&reading),
-        JournalReading {
+        RecoveryProgress {
             arrears: JournalReplay::with_layout(Arc::clone(layout), &[]),
             sizes: FxHashMap::default(),
             failed: Vec::new(),
@@ -143,8 +143,8 @@ pub(crate) fn recover_some(
     RecoveredAgents { books, agents, letters, sizes, stopped, failed }
 }
 
-/// State of a recovery in progress.
-struct JournalReading {
+/// Recovery in progress.
+struct RecoveryProgress {
     arrears: JournalReplay,
     sizes: FxHashMap<Partition, JournalSize>,
     failed: Vec<(Partition, RecoverError)>,
@@ -156,7 +156,7 @@ fn open_and_read(
     journal: &dyn Journal,
     layout: &Arc<Layout>,
     partitions: &[(Partition, Epoch)],
-    reading: &Mutex<JournalReading>,
+    reading: &Mutex<RecoveryProgress>,
 ) {
     let read = |(partition, epoch): &(Partition, Epoch)| {
         let opened = journal.open(*partition, *epoch).map_err(RecoverError::from);

@@ -18,7 +18,7 @@ pub(crate) struct Unwritten {
     /// Messages that the agent sent.
     pub sent: Vec<(Aid, Arc<AclMessage>)>,
     /// Other visible effects of the agent's steps.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<WithheldEffect>,
     /// Size of the agent's last complete state, and of the changes written since. Both are 0 before the first write.
     pub whole_bytes: usize,
     pub delta_bytes: usize,
@@ -75,7 +75,7 @@ impl Unwritten {
 }
 
 /// Visible effect of a turn other than a message; it takes place when the turn is persisted.
-pub(crate) enum Effect {
+pub(crate) enum WithheldEffect {
     /// A line that the agent prints.
     Print(Aid, String),
     /// Text that the agent prints without its name and without ending the line.
@@ -92,7 +92,7 @@ pub(crate) enum Effect {
     Registration,
 }
 
-impl Effect {
+impl WithheldEffect {
     /// Returns true for the creation of an agent on another node: it is sent as a message, in order with the others.
     pub fn is_creation(&self) -> bool {
         matches!(self, Self::Create(_))

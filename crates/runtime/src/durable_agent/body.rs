@@ -149,9 +149,9 @@ fn handle_timer<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>
 
 fn handle_message<A: DurableAgent>(agent: &mut A, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
     match dispatch::heard(ctx.own.timers, ctx.turn.aid, &message) {
-        dispatch::News::None => agent.on_message(ctx, message),
-        dispatch::News::Stale => {}
-        dispatch::News::Returned(minion, found) => agent.on_returned(ctx, minion, found),
+        dispatch::MinionNews::None => agent.on_message(ctx, message),
+        dispatch::MinionNews::Stale => {}
+        dispatch::MinionNews::Returned(minion, found) => agent.on_returned(ctx, minion, found),
     }
 }
 

@@ -118,7 +118,7 @@ fn minions_of(agent: Aid) -> String {
 }
 
 /// Meaning of a message for the sender of minions.
-pub(super) enum News {
+pub(super) enum MinionNews {
     /// The message is not about a minion.
     None,
     /// The message is about a minion that is not awaited any more.
@@ -128,18 +128,18 @@ pub(super) enum News {
 }
 
 /// Reads a message as news of a minion.
-pub(super) fn heard(timers: &mut AgentTimers, me: Aid, message: &MessageBody) -> News {
+pub(super) fn heard(timers: &mut AgentTimers, me: Aid, message: &MessageBody) -> MinionNews {
     if message.sender == Aid::local(sym::AMS) {
         return ended(timers, me, message);
     }
     if message.extras().protocol != Some(Symbol::new(PROTOCOL)) {
-        return News::None;
+        return MinionNews::None;
     }
     let name = message.sender.name;
     if !timers.cancel(&format!("{TIMER}{name}")) {
-        return News::Stale;
+        return MinionNews::Stale;
     }
-    News::Returned(name, outcome(message))
+    MinionNews::Returned(name, outcome(message))
 }
 
 fn outcome(message: &AclMessage) -> Result<Value, DispatchError> {
@@ -152,21 +152,21 @@ fn outcome(message: &AclMessage) -> Result<Value, DispatchError> {
 }
 
 /// Reads a notification of the AMS about a minion's end. If the minion finished, its answer is there, or on its way.
-fn ended(timers: &mut AgentTimers, me: Aid, message: &AclMessage) -> News {
+fn ended(timers: &mut AgentTimers, me: Aid, message: &AclMessage) -> MinionNews {
     let is_end = message.content.functor().is_some_and(|functor| functor.as_str() == "ended");
-    let [name, reason, ..] = message.content.args() else { return News::None };
+    let [name, reason, ..] = message.content.args() else { return MinionNews::None };
     let Some(name) = name.as_str().filter(|name| is_end && name.starts_with(&minions_of(me))) else {
-        return News::None;
+        return MinionNews::None;
     };
     if reason.as_str() == Some("finished") || !timers.cancel(&format!("{TIMER}{name}")) {
-        return News::Stale;
+        return MinionNews::Stale;
     }
     let why = match (reason.as_str(), reason.args().first().and_then(Value::as_str)) {
         (Some("expired"), _) => DispatchError::Late,
         (_, Some(why)) => DispatchError::Lost(why.to_owned()),
         _ => DispatchError::Lost(reason.to_string()),
     };
-    News::Returned(Symbol::new(name), Err(why))
+    MinionNews::Returned(Symbol::new(name), Err(why))
 }
 
 /// Returns the minion that is given up when this timer goes off.

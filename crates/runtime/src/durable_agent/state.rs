@@ -85,7 +85,7 @@ pub(super) fn encode<A: Serialize>(
 /// # Errors
 /// Returns the reason if the agent cannot be described so.
 pub(super) fn describe<A: Serialize>(agent: &A) -> Result<String, String> {
-    let mut shown = Shown(Vec::new());
+    let mut shown = CappedWriter(Vec::new());
     let written = catch_unwind(AssertUnwindSafe(|| serde_json::to_writer(&mut shown, agent)));
     match written {
         Err(panic) => Err(panic_text(&*panic)),
@@ -95,9 +95,9 @@ pub(super) fn describe<A: Serialize>(agent: &A) -> Result<String, String> {
 }
 
 /// Writer that accepts little more than is shown.
-struct Shown(Vec<u8>);
+struct CappedWriter(Vec<u8>);
 
-impl std::io::Write for Shown {
+impl std::io::Write for CappedWriter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let room = (INSPECTION_TEXT_BYTES_MAX + 1).saturating_sub(self.0.len());
         let taken = bytes.len().min(room);
@@ -185,15 +185,15 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-    struct Clerk {
+    struct Notary {
         name: String,
         open: BTreeMap<u32, Option<String>>,
         last: Option<f64>,
     }
 
-    fn clerk(open: u32) -> Clerk {
+    fn clerk(open: u32) -> Notary {
         let open = (0..open).map(|number| (number, (number % 2 == 0).then(|| format!("case {number}"))));
-        Clerk { name: "ann".to_owned(), open: open.collect(), last: Some(0.5) }
+        Notary { name: "ann".to_owned(), open: open.collect(), last: Some(0.5) }
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         let mut timers = AgentTimers::default();
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
         let bytes = encode(&clerk(9), true, &timers, None).unwrap();
-        let Kept { agent, started, timers: read, .. } = decode::<Clerk>(&bytes).unwrap();
+        let Kept { agent, started, timers: read, .. } = decode::<Notary>(&bytes).unwrap();
         assert_eq!((agent, started, read.next()), (clerk(9), true, Some(Time::NEVER)));
         assert_eq!(encode(&clerk(0), false, &AgentTimers::default(), None).unwrap().len(), 1 + 3 + 30);
     }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn bad_state_is_refused() {
         let good = encode(&clerk(3), true, &AgentTimers::default(), None).unwrap();
-        let told = |bytes: &[u8]| decode::<Clerk>(bytes).unwrap_err();
+        let told = |bytes: &[u8]| decode::<Notary>(bytes).unwrap_err();
         for end in 0..good.len() {
             told(&good[..end]);
         }

@@ -8,14 +8,14 @@ use whimbrel_platform::inspection::Upkeep;
 use whimbrel_platform::route::ShardIndex;
 
 use super::Node;
-use crate::agent_stats::{AgentFigures, AgentStats, Answer};
+use crate::agent_stats::{AgentFigures, AgentStats, StatsAnswer};
 use crate::shard_command::ShardCommand;
 
 impl Node {
     /// Requests mailbox figures from the shards. Those that do not arrive in time are left out.
     pub fn census(&self, agents: &[Symbol], at_most: Duration) -> Vec<AgentFigures> {
         let (answer, answers) = channel();
-        self.ask_shards(agents, Answer::Figures(answer));
+        self.ask_shards(agents, StatsAnswer::Figures(answer));
         until(at_most, &answers)
     }
 
@@ -23,11 +23,11 @@ impl Node {
     /// out.
     pub fn upkeep(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, Upkeep)> {
         let (answer, answers) = channel();
-        self.ask_shards(agents, Answer::Upkeep(answer));
+        self.ask_shards(agents, StatsAnswer::Upkeep(answer));
         until(at_most, &answers)
     }
 
-    fn ask_shards(&self, agents: &[Symbol], answer: Answer) {
+    fn ask_shards(&self, agents: &[Symbol], answer: StatsAnswer) {
         let census = AgentStats { agents: agents.into(), answer };
         (0..self.seats.len()).for_each(|shard| self.put(shard as ShardIndex, ShardCommand::AgentStats(census.clone())));
     }

@@ -13,10 +13,10 @@ use whimbrel_platform::{AgentBody, Arrival, Time};
 use super::Node;
 use super::introduction::Introduction;
 use crate::cluster::PartitionServer;
-use crate::durable::{Effect, Entrant, Unwritten};
+use crate::durable::{Entrant, Unwritten, WithheldEffect};
 use crate::services::NodeServices;
 use crate::shard::Slot;
-use crate::shard_command::{Change, Newcomer, ShardCommand};
+use crate::shard_command::{AgentChange, Newcomer, ShardCommand};
 use crate::sync::{Arc, locked};
 use crate::turn::caught;
 
@@ -95,13 +95,13 @@ impl Node {
     fn pace_creator(&self, name: Symbol, creator: Symbol) {
         let now = self.clock.now();
         if let Some(due) = self.with_ams(|ams| ams.creation_due(name, now)) {
-            self.change(creator, Change::Delay(due));
+            self.change(creator, AgentChange::Delay(due));
         }
     }
 
     fn delay_creation(&self, slot: &mut Slot, due: Time, creator: Symbol) {
         slot.wake_at = due;
-        self.change(creator, Change::Delay(due));
+        self.change(creator, AgentChange::Delay(due));
     }
 
     /// Creates agents that know of each other from their first turns on: all are registered before any begins.
@@ -208,7 +208,7 @@ impl Node {
         (unwritten.born, unwritten.last) = (Some(Box::new(born)), after);
         (unwritten.whole_bytes, unwritten.delta_bytes) = (0, 0);
         // Its registration is recorded with the new agent, or not at all.
-        unwritten.effects.push(Effect::Registration);
+        unwritten.effects.push(WithheldEffect::Registration);
     }
 
     /// Sends the messages that were on their way at the last write to the journal.

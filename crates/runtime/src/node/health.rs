@@ -9,7 +9,7 @@ use whimbrel_platform::limits::{HEALTH_LATE_TURNS_MAX, NODE_MEMORY_PERCENT};
 use whimbrel_platform::{Time, growth};
 
 use super::Node;
-use crate::cluster::Cluster;
+use crate::cluster::PartitionTable;
 use crate::health::{FullMailbox, NodeHealth, QuotaEnd};
 use crate::memory::{limit_bytes, resident_bytes};
 use crate::shard_handle::ShardHandle;
@@ -73,7 +73,7 @@ impl Node {
         Work {
             busy: Duration::from_micros(busy_us.sum()),
             workers: self.seats.len() as u32,
-            partitions: self.cluster.iter().flat_map(Cluster::work).collect(),
+            partitions: self.cluster.iter().flat_map(PartitionTable::work).collect(),
         }
     }
 }

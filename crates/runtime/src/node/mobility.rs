@@ -24,7 +24,7 @@ use crate::mobility::{HopCall, HopJob, HopOrder, OnTheWay, PreparedAgent, ShardB
 use crate::node::peers::without_lease;
 use crate::services::NodeServices;
 use crate::shard::{Slot, SlotStatus};
-use crate::shard_command::{Change, ShardCommand};
+use crate::shard_command::{AgentChange, ShardCommand};
 use crate::state_transfer::unpack;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, locked};
@@ -428,7 +428,7 @@ impl Node {
         // The agent may have ended again.
         let _ = self.with_ams(|ams| ams.tie(agent, ties));
         if ties.until < Time::NEVER {
-            self.change(sym::AMS, Change::Wake);
+            self.change(sym::AMS, AgentChange::Wake);
         }
     }
 
@@ -686,7 +686,7 @@ impl Node {
             return self.convey(agent, errand.request.to, then);
         }
         match self.routes.look_up(agent).place() {
-            Place::Local(_) => self.change(agent, Change::Hop(errand)),
+            Place::Local(_) => self.change(agent, AgentChange::Hop(errand)),
             _ => errand.over(Err(HopError::NotMovable("it is not on this node".to_owned()))),
         }
     }

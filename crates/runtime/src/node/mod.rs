@@ -47,26 +47,26 @@ use whimbrel_platform::{EndReason, Event, Links, Mailbox, Observer, Time};
 use crate::activity::Activity;
 use crate::advice::Advisor;
 use crate::clock::PlatformClock;
-use crate::cluster::{Cluster, PartitionServer};
+use crate::cluster::{PartitionServer, PartitionTable};
 use crate::codes::Codes;
 use crate::durable::journal_writer::JournalWriter;
 use crate::durable_agent::Kinds;
-use crate::ending::Ending;
+use crate::ending::RequestedEnd;
 use crate::families::Condemned;
 use crate::guard::Guard;
-use crate::health::Health;
-use crate::inbox::{Content, Waits};
+use crate::health::HealthRecords;
+use crate::inbox::{InboxContent, OwnerWait};
 use crate::latency::LatencySamples;
 use crate::loader::ProgramLoader;
-use crate::mobility::Mobility;
+use crate::mobility::NodeHops;
 use crate::monitors::Monitors;
 use crate::observers::Observers;
 use crate::output::Output;
 use crate::peers::PeerNodes;
 use crate::pool::Pool;
 use crate::questions::Questions;
-use crate::shard::Bearer;
-use crate::shard_command::{Change, Newcomer, ShardCommand};
+use crate::shard::Incarnation;
+use crate::shard_command::{AgentChange, Newcomer, ShardCommand};
 use crate::shard_handle::{ShardFigures, ShardHandle};
 use crate::state_transfer::StateTransfer;
 use crate::sync::{Arc, Mutex, locked};
@@ -89,7 +89,7 @@ pub(crate) struct Node {
     pub storage: Arc<Shelves>,
     /// Idle time after which a durable agent leaves memory; `None` if it stays.
     pub passivate_after: Option<Duration>,
-    pub ending: Ending,
+    pub ending: RequestedEnd,
     pub monitors: Monitors,
     pub pool: Arc<Pool>,
     /// Set when the platform stops and its agents end.
@@ -103,19 +103,19 @@ pub(crate) struct Node {
     pub mailbox_limits: MailboxLimits,
     pub dead_letters: Mutex<DeadLetters>,
     pub linked: PeerNodes,
-    pub mobility: Mobility,
+    pub mobility: NodeHops,
     pub codes: Codes,
     pub luggage: StateTransfer,
     pub advisor: Advisor,
     pub questions: Questions,
     pub guard: Guard,
-    pub health: Health,
+    pub health: HealthRecords,
     pub throttles: Throttles,
     pub forum: Forum,
     /// Journal writer, if durable agents exist.
     pub scribe: Option<JournalWriter>,
     /// Partition servers, if this node shares its journal with others.
-    pub cluster: Option<Cluster>,
+    pub cluster: Option<PartitionTable>,
     /// Sessions of this node, and their retained agents.
     pub shelf: Arc<Shelf>,
     ams: Mutex<Ams>,
@@ -187,7 +187,7 @@ pub(crate) struct NodeParts {
     pub mailbox_limits: MailboxLimits,
     pub guard: Guard,
     pub scribe: Option<JournalWriter>,
-    pub cluster: Option<Cluster>,
+    pub cluster: Option<PartitionTable>,
 }
 
 impl Node {
@@ -211,7 +211,7 @@ impl Node {
             environments: parts.environments,
             storage: parts.storage,
             passivate_after: parts.passivate_after,
-            ending: Ending::new(),
+            ending: RequestedEnd::new(),
             monitors: Monitors::default(),
             pool: Arc::new(Pool::of(OFFLOAD_THREADS_MAX)),
             stopping: AtomicBool::new(false),
@@ -222,13 +222,13 @@ impl Node {
             mailbox_limits,
             dead_letters: Mutex::new(DeadLetters::new()),
             linked: PeerNodes::default(),
-            mobility: Mobility::default(),
+            mobility: NodeHops::default(),
             codes: Codes::default(),
             luggage: StateTransfer::default(),
             advisor: Advisor::default(),
             questions: Questions::default(),
             guard,
-            health: Health::default(),
+            health: HealthRecords::default(),
             throttles: Throttles::default(),
             forum: Forum::default(),
             scribe,
@@ -254,11 +254,11 @@ impl Node {
     }
 
     /// Puts content into a shard's inbox, and wakes its worker.
-    pub fn fill(&self, shard: ShardIndex, fill: impl FnOnce(&mut Content<ShardCommand, Newcomer>)) {
+    pub fn fill(&self, shard: ShardIndex, fill: impl FnOnce(&mut InboxContent<ShardCommand, Newcomer>)) {
         let Some(seat) = self.seat(shard) else { return };
         seat.inbox.put(fill, |worker_waits| {
             self.activity.begin();
-            if worker_waits == Waits::Elsewhere
+            if worker_waits == OwnerWait::Elsewhere
                 && let Some(links) = self.linked.links()
             {
                 links.recall(shard);
@@ -313,7 +313,7 @@ impl Node {
         let set =
             self.scribe.is_none() && self.with_ams(|ams| ams.tie(agent, Ties { until, ..ams.ties(agent) }).is_ok());
         if set {
-            self.change(sym::AMS, Change::Wake);
+            self.change(sym::AMS, AgentChange::Wake);
         }
         set
     }
@@ -355,7 +355,7 @@ impl Node {
     /// Gives the agent `df` a turn, in which it sends the notices that are due. One agent sends all of them, so that
     /// they arrive in order.
     pub fn wake_df(&self) {
-        self.change(sym::DF, Change::Wake);
+        self.change(sym::DF, AgentChange::Wake);
     }
 
     /// Returns true if shards have to look at each message, for observers or for the policy.
@@ -373,8 +373,8 @@ impl Node {
 
     fn carry_out(&self, ams: &mut Ams, command: AmsCommand) {
         match command {
-            AmsCommand::Run(aid) => self.change(aid.name, Change::Run),
-            AmsCommand::Hold(aid) => self.change(aid.name, Change::Hold),
+            AmsCommand::Run(aid) => self.change(aid.name, AgentChange::Run),
+            AmsCommand::Hold(aid) => self.change(aid.name, AgentChange::Hold),
             AmsCommand::End(aid) => self.retire(ams, aid.name, EndReason::Killed),
             AmsCommand::Expire(aid) => self.retire(ams, aid.name, EndReason::Expired),
             AmsCommand::Copy { original, copy } => {
@@ -384,17 +384,17 @@ impl Node {
                     return;
                 };
                 self.expect(copy.name, shard, generation);
-                self.change(original.name, Change::Copy { copy, shard, generation });
+                self.change(original.name, AgentChange::Copy { copy, shard, generation });
             }
             _ => {}
         }
     }
 
     /// Changes an agent of this node, in whichever shard it is.
-    pub fn change(&self, name: Symbol, change: Change) {
+    pub fn change(&self, name: Symbol, change: AgentChange) {
         if let Place::Local(LocalRoute { generation, .. }) = self.routes.look_up(name).place() {
             // All changes go through one shard, like messages from outside, so they stay in order.
-            self.put(0, ShardCommand::PostedChange(Bearer { name, generation }, change));
+            self.put(0, ShardCommand::PostedChange(Incarnation { name, generation }, change));
         }
     }
 

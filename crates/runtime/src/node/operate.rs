@@ -8,8 +8,8 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::inspection::{Inspection, Instruction, Look};
 
 use super::Node;
-use crate::operate::{OperateError, Operation};
-use crate::shard_command::Change;
+use crate::operate::{AgentOperation, OperateError};
+use crate::shard_command::AgentChange;
 
 /// Time within which a shard has to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -20,15 +20,15 @@ impl Node {
     /// Inspects an agent of this node.
     pub fn inspect(&self, agent: Symbol, look: Look) -> Result<Inspection, OperateError> {
         let (answer, answered) = channel();
-        self.change(agent, Change::Operate(Box::new(Operation::Inspect(look, answer))));
+        self.change(agent, AgentChange::Operate(Box::new(AgentOperation::Inspect(look, answer))));
         answered.recv_timeout(PATIENCE).unwrap_or_else(|error| Err(unanswered(agent, error)))
     }
 
     /// Instructs an agent of this node.
     pub fn instruct(&self, agent: Symbol, instruction: Instruction) -> Result<(), OperateError> {
         let (answer, answered) = channel();
-        let operation = Operation::Instruct { instruction, tries: TRIES, answer };
-        self.change(agent, Change::Operate(Box::new(operation)));
+        let operation = AgentOperation::Instruct { instruction, tries: TRIES, answer };
+        self.change(agent, AgentChange::Operate(Box::new(operation)));
         answered.recv_timeout(PATIENCE).unwrap_or_else(|error| Err(unanswered(agent, error)))
     }
 }

@@ -15,7 +15,7 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{EndReason, Station, Time};
 
 use super::Node;
-use crate::cluster::{Cluster, PartitionServer};
+use crate::cluster::{PartitionServer, PartitionTable};
 use crate::peers::Gathering;
 use crate::shard_command::ShardCommand;
 use crate::sync::{Arc, locked};
@@ -401,7 +401,7 @@ impl Station for NodeStation {
 
     fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
         let node = &*self.0;
-        let parts = node.cluster.as_ref().map(Cluster::lock);
+        let parts = node.cluster.as_ref().map(PartitionTable::lock);
         node.with_ams(|ams| {
             let served_here =
                 |name| node.cluster.as_ref().is_some_and(|cluster| cluster.server_of(name) == PartitionServer::Here);

@@ -16,12 +16,12 @@ use whimbrel_platform::{AgentBody, Arrival, Time};
 
 use super::Node;
 use super::introduction::Introduction;
-use crate::cluster::{Cluster, PartitionServer};
+use crate::cluster::{PartitionServer, PartitionTable};
 use crate::loader::CodeFound;
 use crate::services::NodeServices;
-use crate::shard::Bearer;
+use crate::shard::Incarnation;
 use crate::shard::Slot;
-use crate::shard_command::{Change, Offered, ShardCommand};
+use crate::shard_command::{AgentChange, Offered, ShardCommand};
 use crate::sync::Arc;
 use crate::turn::caught;
 
@@ -105,12 +105,12 @@ impl Host for NodeHost {
     }
 
     fn writes_down(&self, name: Symbol) -> bool {
-        let is_here = |cluster: &Cluster| cluster.server_of(name) == PartitionServer::Here;
+        let is_here = |cluster: &PartitionTable| cluster.server_of(name) == PartitionServer::Here;
         self.0.writes_steps() && self.0.cluster.as_ref().is_none_or(is_here)
     }
 
     fn wake(&self, agent: Aid) {
-        self.0.change(agent.name, Change::Wake);
+        self.0.change(agent.name, AgentChange::Wake);
     }
 
     fn has_code(&self, name: Symbol, origin: &Origin) -> Option<bool> {
@@ -197,8 +197,8 @@ impl Host for NodeHost {
     fn exchange(&self, name: Symbol, life: u32, with: Exchange) {
         let offered = Offered(Some(with));
         if self.life(name) == Some(life) {
-            let bearer = Bearer { name, generation: life };
-            self.0.put(0, ShardCommand::PostedChange(bearer, Change::Exchange(offered)));
+            let bearer = Incarnation { name, generation: life };
+            self.0.put(0, ShardCommand::PostedChange(bearer, AgentChange::Exchange(offered)));
         }
     }
 }
@@ -206,8 +206,9 @@ impl Host for NodeHost {
 impl Node {
     /// Returns true while recovery may still restore an agent of this name.
     fn is_awaited(&self, name: Symbol) -> bool {
-        let is_passing =
-            |cluster: &Cluster| matches!(cluster.server_of(name), PartitionServer::Nobody | PartitionServer::HereSoon);
+        let is_passing = |cluster: &PartitionTable| {
+            matches!(cluster.server_of(name), PartitionServer::Nobody | PartitionServer::HereSoon)
+        };
         self.scribe.as_ref().is_some_and(|scribe| scribe.awaited.load(Ordering::Acquire))
             || self.cluster.as_ref().is_some_and(is_passing)
     }

@@ -4,7 +4,7 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::route::Place;
 
 use super::Shard;
-use crate::agent_stats::{AgentStats, Answer};
+use crate::agent_stats::{AgentStats, StatsAnswer};
 use crate::sync::Arc;
 
 impl Shard {
@@ -18,8 +18,8 @@ impl Shard {
         let slots = census.agents.iter().filter_map(|name| slot_of(*name));
         // The asker may have given up.
         let _ = match &census.answer {
-            Answer::Figures(answer) => answer.send(slots.filter_map(|slot| self.figures_at(slot)).collect()).ok(),
-            Answer::Upkeep(answer) => answer.send(slots.filter_map(|slot| self.upkeep_at(slot)).collect()).ok(),
+            StatsAnswer::Figures(answer) => answer.send(slots.filter_map(|slot| self.figures_at(slot)).collect()).ok(),
+            StatsAnswer::Upkeep(answer) => answer.send(slots.filter_map(|slot| self.upkeep_at(slot)).collect()).ok(),
         };
     }
 }

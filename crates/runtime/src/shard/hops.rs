@@ -12,11 +12,11 @@ use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::{EndReason, Event, Time};
 
-use super::slot::Bearer;
+use super::slot::Incarnation;
 use super::slot::{Doom, SlotStatus};
 use super::{Early, Shard};
 use crate::mobility::{HopJob, HopOrder, KEPT_BY_ONE, ShardBarrier};
-use crate::shard_command::{Change, ShardCommand};
+use crate::shard_command::{AgentChange, ShardCommand};
 use crate::state_transfer::PackedState;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
@@ -112,7 +112,7 @@ impl Shard {
     fn call_again(&mut self, name: Symbol, generation: u32) {
         let Some(calls) = self.called.remove(&(name, generation)) else { return };
         for errand in calls {
-            self.change(Bearer { name, generation }, Change::Hop(Box::new(errand)));
+            self.change(Incarnation { name, generation }, AgentChange::Hop(Box::new(errand)));
         }
     }
 

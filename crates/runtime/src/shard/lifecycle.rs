@@ -11,12 +11,12 @@ use whimbrel_platform::route::{Place, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Time};
 
-use super::slot::Bearer;
+use super::slot::Incarnation;
 use super::slot::{Doom, Slot, SlotStatus};
 use super::{Early, Shard};
 use crate::operate::OperateError;
 use crate::shard_command::Offered;
-use crate::shard_command::{Change, Newcomer, ShardCommand};
+use crate::shard_command::{AgentChange, Newcomer, ShardCommand};
 use crate::supervision;
 
 impl Shard {
@@ -41,7 +41,7 @@ impl Shard {
     }
 
     /// Takes in a change that another shard sent here, like [`Shard::take_message`].
-    pub(super) fn take_change(&mut self, whom: Bearer, change: Change) {
+    pub(super) fn take_change(&mut self, whom: Incarnation, change: AgentChange) {
         match self.leaver(whom.name) {
             Some(index) => self.change_here(index, whom.generation, change),
             None => self.change(whom, change),
@@ -49,12 +49,14 @@ impl Shard {
     }
 
     /// Changes an agent, wherever it is by now.
-    pub(super) fn change(&mut self, whom: Bearer, change: Change) {
-        let Bearer { name, generation } = whom;
+    pub(super) fn change(&mut self, whom: Incarnation, change: AgentChange) {
+        let Incarnation { name, generation } = whom;
         let Place::Local(place) = self.node.routes.look_up(name).place() else {
             match change {
-                Change::Hop(errand) => self.node.recall_gone(name, *errand),
-                Change::Copy { copy, shard, generation } => self.node.copied(name, (copy, shard, generation), None),
+                AgentChange::Hop(errand) => self.node.recall_gone(name, *errand),
+                AgentChange::Copy { copy, shard, generation } => {
+                    self.node.copied(name, (copy, shard, generation), None)
+                }
                 _ => {}
             }
             return;
@@ -80,58 +82,58 @@ impl Shard {
     }
 
     /// Changes an agent of this shard, if it is still the one that is meant.
-    pub(super) fn change_here(&mut self, index: u32, generation: u32, change: Change) {
+    pub(super) fn change_here(&mut self, index: u32, generation: u32, change: AgentChange) {
         let now = self.now;
         if self.slots.generation(index) != Some(generation) {
-            if let Change::Copy { copy, shard, generation } = change {
+            if let AgentChange::Copy { copy, shard, generation } = change {
                 self.node.copied(Symbol::default(), (copy, shard, generation), None);
             }
             return;
         }
         match (change, self.slots.at(index)) {
-            (Change::Hold, Some(_)) => {
+            (AgentChange::Hold, Some(_)) => {
                 self.hold(index);
                 self.note_standing(index);
             }
-            (Change::Run, Some(slot)) => {
+            (AgentChange::Run, Some(slot)) => {
                 if matches!(slot.status, SlotStatus::Held | SlotStatus::LeavingHeld) {
                     self.enqueue(index);
                     self.note_standing(index);
                 }
             }
-            (Change::Wake, Some(slot)) => {
+            (AgentChange::Wake, Some(slot)) => {
                 // A delayed agent has a turn before long, and not earlier for being woken.
                 if !matches!(slot.status, SlotStatus::Held | SlotStatus::LeavingHeld | SlotStatus::Delayed) {
                     self.enqueue(index);
                 }
             }
-            (Change::Delay(until), Some(_)) => self.delay(index, until),
-            (Change::MoveTo(to), Some(_)) => {
+            (AgentChange::Delay(until), Some(_)) => self.delay(index, until),
+            (AgentChange::MoveTo(to), Some(_)) => {
                 self.depart(to, [index]);
             }
-            (Change::Renew(new), Some(slot)) => {
+            (AgentChange::Renew(new), Some(slot)) => {
                 slot.doom = Some(Box::new(Doom::Renew(new)));
                 self.enqueue(index);
             }
-            (Change::Release(reason), Some(slot)) => {
+            (AgentChange::Release(reason), Some(slot)) => {
                 slot.doom = Some(Box::new(Doom::End(reason)));
                 self.enqueue(index);
             }
-            (Change::Hop(errand), Some(slot)) => {
+            (AgentChange::Hop(errand), Some(slot)) => {
                 let leaves =
                     matches!(slot.status, SlotStatus::Leaving | SlotStatus::LeavingQueued | SlotStatus::LeavingHeld);
                 let name = slot.name;
                 match leaves && !self.is_off(name) {
                     // The agent is on its way to another shard, and hops from there.
-                    true => self.change(Bearer { name, generation }, Change::Hop(errand)),
+                    true => self.change(Incarnation { name, generation }, AgentChange::Hop(errand)),
                     false => self.begin_hop(index, errand),
                 }
             }
-            (Change::Exchange(offered), Some(_)) => self.exchange(index, offered),
-            (Change::SetOut(request), Some(_)) => self.set_out(index, *request),
-            (Change::NoteStanding, Some(_)) => self.note_standing(index),
-            (Change::Operate(operation), Some(_)) => self.operate(index, *operation),
-            (Change::Copy { copy, shard, generation }, slot) => {
+            (AgentChange::Exchange(offered), Some(_)) => self.exchange(index, offered),
+            (AgentChange::SetOut(request), Some(_)) => self.set_out(index, *request),
+            (AgentChange::NoteStanding, Some(_)) => self.note_standing(index),
+            (AgentChange::Operate(operation), Some(_)) => self.operate(index, *operation),
+            (AgentChange::Copy { copy, shard, generation }, slot) => {
                 let original = slot.as_ref().map(|slot| slot.name).unwrap_or_default();
                 let body = slot.and_then(|slot| slot.body.duplicate(now));
                 self.node.copied(original, (copy, shard, generation), body);
@@ -141,28 +143,28 @@ impl Shard {
     }
 
     /// Changes an agent whose late turn continues without this shard.
-    fn change_away(&mut self, index: u32, change: Change) {
+    fn change_away(&mut self, index: u32, change: AgentChange) {
         let Some(away) = self.slots.away(index) else { return };
         match change {
-            Change::Hold => (away.hold, away.standing) = (true, true),
-            Change::Run => (away.hold, away.standing) = (false, true),
-            Change::NoteStanding => away.standing = true,
-            Change::Wake => away.wake = true,
-            Change::Renew(new) => away.doom = Some(Box::new(Doom::Renew(new))),
-            Change::Release(reason) => away.doom = Some(Box::new(Doom::End(reason))),
-            Change::Hop(mut errand) => {
+            AgentChange::Hold => (away.hold, away.standing) = (true, true),
+            AgentChange::Run => (away.hold, away.standing) = (false, true),
+            AgentChange::NoteStanding => away.standing = true,
+            AgentChange::Wake => away.wake = true,
+            AgentChange::Renew(new) => away.doom = Some(Box::new(Doom::Renew(new))),
+            AgentChange::Release(reason) => away.doom = Some(Box::new(Doom::End(reason))),
+            AgentChange::Hop(mut errand) => {
                 errand.over(Err(HopError::NotMovable("its turn does not end".to_owned())));
             }
-            Change::Operate(operation) => operation.fail(OperateError::Busy(away.name)),
+            AgentChange::Operate(operation) => operation.fail(OperateError::Busy(away.name)),
             // An agent in a turn knows this already.
-            Change::SetOut(_) => {}
+            AgentChange::SetOut(_) => {}
             // The asker is told that the exchange is impossible.
-            Change::Exchange(_) => {}
+            AgentChange::Exchange(_) => {}
             // This is answered before.
-            Change::Copy { .. } => {}
-            Change::MoveTo(_) => {}
+            AgentChange::Copy { .. } => {}
+            AgentChange::MoveTo(_) => {}
             // The new agent waits, and the creator is asked again in its next turn.
-            Change::Delay(_) => {}
+            AgentChange::Delay(_) => {}
         }
     }
 

@@ -47,7 +47,7 @@ use self::probes::Probes;
 use self::queue::RunQueue;
 use self::samples::Samples;
 use self::slot::{Away, Slots};
-pub(crate) use self::slot::{Bearer, Doom, Slot, SlotStatus};
+pub(crate) use self::slot::{Doom, Incarnation, Slot, SlotStatus};
 use self::timers::WakeTimers;
 use self::turns::Lateness;
 use crate::agent_stats::AgentFigures;
@@ -55,7 +55,7 @@ use crate::durable::journal_writer::steps::StepEntry;
 use crate::mobility::HopJob;
 use crate::node::{MailboxLimits, Node};
 use crate::shard_command::Yielding;
-use crate::shard_command::{Change, ShardCommand};
+use crate::shard_command::{AgentChange, ShardCommand};
 use crate::shard_handle::ShardFigures;
 use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
@@ -216,7 +216,7 @@ struct RunningAgent {
 /// Item for an agent that has not arrived yet.
 enum Early {
     Message(MessageBody),
-    Change(u32, Change),
+    Change(u32, AgentChange),
 }
 
 /// Figures that are not published yet.

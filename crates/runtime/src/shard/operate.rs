@@ -5,24 +5,24 @@ use std::sync::mpsc::Sender;
 
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
 
-use super::slot::Bearer;
+use super::slot::Incarnation;
 use super::{Shard, Slot};
-use crate::operate::{OperateError, Operation};
-use crate::shard_command::{Change, ShardCommand};
+use crate::operate::{AgentOperation, OperateError};
+use crate::shard_command::{AgentChange, ShardCommand};
 use crate::turn::panic_text;
 
 impl Shard {
     /// Operates on an agent that is here and not in a turn.
-    pub(crate) fn operate(&mut self, index: u32, operation: Operation) {
+    pub(crate) fn operate(&mut self, index: u32, operation: AgentOperation) {
         let now = self.now;
         match operation {
-            Operation::Inspect(look, answer) => {
+            AgentOperation::Inspect(look, answer) => {
                 let seen = self.slot_at(index).map(|slot| see(slot, look, now));
                 if let Some(seen) = seen {
                     let _ = answer.send(seen);
                 }
             }
-            Operation::Instruct { instruction, tries, answer } => self.instruct(index, instruction, tries, answer),
+            AgentOperation::Instruct { instruction, tries, answer } => self.instruct(index, instruction, tries, answer),
         }
     }
 
@@ -42,9 +42,9 @@ impl Shard {
             Ok(Instructed::Refused(why)) => refused(why),
             Ok(Instructed::Later) if tries > 0 => {
                 self.wake_for_operator(index);
-                let again = Operation::Instruct { instruction, tries: tries - 1, answer };
-                let change = Change::Operate(Box::new(again));
-                self.node.put(self.index, ShardCommand::PostedChange(Bearer { name, generation }, change));
+                let again = AgentOperation::Instruct { instruction, tries: tries - 1, answer };
+                let change = AgentChange::Operate(Box::new(again));
+                self.node.put(self.index, ShardCommand::PostedChange(Incarnation { name, generation }, change));
                 return;
             }
             Ok(Instructed::Later) => refused("it has left memory, and does not come back".to_owned()),

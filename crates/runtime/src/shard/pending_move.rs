@@ -5,10 +5,10 @@
 
 use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopRequest};
 
-use super::slot::Bearer;
+use super::slot::Incarnation;
 use super::slot::{Slot, SlotStatus};
 use super::{Bound, Shard};
-use crate::durable::Effect;
+use crate::durable::WithheldEffect;
 use crate::mobility::{HopJob, HopOrder};
 use crate::shard_command::ShardCommand;
 use crate::sync::Arc;
@@ -54,7 +54,7 @@ impl Shard {
             SlotStatus::Held | SlotStatus::LeavingHeld => SlotStatus::LeavingHeld,
             _ => SlotStatus::LeavingQueued,
         };
-        let bearer = Bearer { name: slot.name, generation: slot.generation };
+        let bearer = Incarnation { name: slot.name, generation: slot.generation };
         let (node, shard, to) = (Arc::clone(&self.node), self.index, request.to);
         let ask = move || {
             let told = Arc::clone(&node);
@@ -67,7 +67,7 @@ impl Shard {
         };
         self.bound.insert(bearer.name, Bound { index, generation: bearer.generation, request });
         match &mut slot.unwritten {
-            Some(unwritten) if unwritten.listed => unwritten.effects.push(Effect::Then(Box::new(ask))),
+            Some(unwritten) if unwritten.listed => unwritten.effects.push(WithheldEffect::Then(Box::new(ask))),
             _ => ask(),
         }
     }
@@ -85,7 +85,7 @@ impl Shard {
     }
 
     /// Ends the pending move of an agent whose partition stays: the agent continues here.
-    pub(super) fn unmoved(&mut self, whom: Bearer, why: HopError) {
+    pub(super) fn unmoved(&mut self, whom: Incarnation, why: HopError) {
         let is_it = |bound: &&Bound| bound.generation == whom.generation;
         if self.bound.get(&whom.name).filter(is_it).is_some()
             && let Some(Bound { index, request, .. }) = self.bound.remove(&whom.name)

@@ -30,7 +30,7 @@ pub(crate) enum SlotStatus {
 
 /// One particular bearer of a name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bearer {
+pub(crate) struct Incarnation {
     pub name: Symbol,
     pub generation: u32,
 }

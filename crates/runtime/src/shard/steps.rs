@@ -12,7 +12,7 @@ use super::delivery::RoutingOutcome;
 use super::slot::Slot;
 use super::{Shard, Steps};
 use crate::durable::journal_writer::steps::{Released, StepBatch, StepEntry};
-use crate::durable::{Effect, Unwritten};
+use crate::durable::{Unwritten, WithheldEffect};
 use crate::node::Node;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
@@ -33,9 +33,10 @@ impl Shard {
         let Some(unwritten) = &mut slot.unwritten else { return RoutingOutcome::Fine };
         unwritten.handled.extend(handled);
         // Agents that it created come before its messages.
-        let (creations, effects) = std::mem::take(&mut unwritten.effects).into_iter().partition(Effect::is_creation);
+        let (creations, effects) =
+            std::mem::take(&mut unwritten.effects).into_iter().partition(WithheldEffect::is_creation);
         unwritten.effects = effects;
-        unwritten.sent.extend(creations.into_iter().filter_map(Effect::into_creation));
+        unwritten.sent.extend(creations.into_iter().filter_map(WithheldEffect::into_creation));
         unwritten.sent.extend(outbox.drain().map(|envelope| (envelope.to, envelope.body.into_shared())));
         if !std::mem::replace(&mut unwritten.listed, true) {
             self.steps.changed.push(bearer);
@@ -79,7 +80,7 @@ impl Shard {
         let Some(slot) = self.slots.at(index) else { return };
         let bearer = (index, slot.generation);
         if let Some(unwritten) = &mut slot.unwritten {
-            unwritten.effects.push(Effect::Registration);
+            unwritten.effects.push(WithheldEffect::Registration);
             if !std::mem::replace(&mut unwritten.listed, true) {
                 self.steps.changed.push(bearer);
             }
@@ -202,15 +203,15 @@ impl Node {
     }
 
     /// Carries out an effect whose step is persisted.
-    fn take_effect(&self, effect: Effect) {
+    fn take_effect(&self, effect: WithheldEffect) {
         match effect {
-            Effect::Print(agent, text) => self.print(agent, &text),
-            Effect::PrintBare(agent, text) => self.print_bare(agent, &text),
-            Effect::Log(agent, level, text) => self.log(agent, level, &text),
-            Effect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
-            Effect::Registration => {}
-            Effect::Then(then) => then(),
-            Effect::Create(message) => self.post(0, message),
+            WithheldEffect::Print(agent, text) => self.print(agent, &text),
+            WithheldEffect::PrintBare(agent, text) => self.print_bare(agent, &text),
+            WithheldEffect::Log(agent, level, text) => self.log(agent, level, &text),
+            WithheldEffect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
+            WithheldEffect::Registration => {}
+            WithheldEffect::Then(then) => then(),
+            WithheldEffect::Create(message) => self.post(0, message),
         }
     }
 }
@@ -261,7 +262,7 @@ fn captured(node: &Node, slot: &mut Slot, now: Time) -> Option<StepEntry> {
             "its state cannot be written out: it will not survive this process",
         );
     }
-    let changed = done.effects.iter().any(|effect| matches!(effect, Effect::Registration));
+    let changed = done.effects.iter().any(|effect| matches!(effect, WithheldEffect::Registration));
     let mut entry = entry(node, agent, done, state);
     entry.records.extend(changed.then(|| Record::Registration(node.standing_of(agent, last))));
     Some(entry)
@@ -273,7 +274,8 @@ pub(crate) fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: Sta
     let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();
     let written = node.scribe.as_ref().map(|scribe| scribe.written(node, agent, &sent)).unwrap_or_default();
     records.push(Record::Step(Step { agent, state, handled, first, sent: written }));
-    let stops = |effect: &Effect| if let Effect::Stop { code, .. } = effect { Some(*code) } else { None };
+    let stops =
+        |effect: &WithheldEffect| if let WithheldEffect::Stop { code, .. } = effect { Some(*code) } else { None };
     records.extend(effects.iter().find_map(stops).map(|code| Record::Stopped { agent, code }));
     StepEntry { agent, records, first, sent, effects, unhandled: Vec::new() }
 }

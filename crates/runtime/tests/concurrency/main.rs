@@ -12,17 +12,19 @@ mod twin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
+use handover::{Desk, Lease};
+use twin::{LockedDesk, LockedLease};
+
 macro_rules! check_handover {
-    ($name:ident, $module:ident) => {
+    ($name:ident, $desk:ident, $lease:ident) => {
         /// Stress test: a worker counts its turns in a plain number, while a watchdog seizes the shard whenever it
         /// can. No count is lost, and no two threads count at once.
         #[test]
         fn $name() {
-            use $module::{Desk, Lease};
             const TURNS: u64 = 300_000;
 
-            fn work(current: &Mutex<Option<Arc<Desk<u64>>>>, done: &mpsc::Sender<u64>, shard: Box<u64>) {
-                let mut lease = Lease::new(shard);
+            fn work(current: &Mutex<Option<Arc<$desk<u64>>>>, done: &mpsc::Sender<u64>, shard: Box<u64>) {
+                let mut lease = $lease::new(shard);
                 *current.lock().unwrap() = Some(Arc::clone(lease.desk()));
                 while *lease < TURNS {
                     *lease += 1;
@@ -57,8 +59,8 @@ macro_rules! check_handover {
     };
 }
 
-check_handover!(no_turn_is_lost, handover);
-check_handover!(no_turn_is_lost_by_the_twin, twin);
+check_handover!(no_turn_is_lost, Desk, Lease);
+check_handover!(no_turn_is_lost_by_the_twin, LockedDesk, LockedLease);
 
 /// Several threads put in, one takes out and sleeps in between: all commands arrive, each sender's in order.
 #[test]

@@ -2,21 +2,21 @@
 
 use std::sync::{Arc, Mutex};
 
-pub struct Desk<T> {
+pub struct LockedDesk<T> {
     shard: Mutex<Option<Box<T>>>,
 }
 
-pub struct Lease<T> {
-    desk: Arc<Desk<T>>,
+pub struct LockedLease<T> {
+    desk: Arc<LockedDesk<T>>,
     shard: Box<T>,
 }
 
-impl<T: Send> Lease<T> {
+impl<T: Send> LockedLease<T> {
     pub fn new(shard: Box<T>) -> Self {
-        Self { desk: Arc::new(Desk { shard: Mutex::new(None) }), shard }
+        Self { desk: Arc::new(LockedDesk { shard: Mutex::new(None) }), shard }
     }
 
-    pub fn desk(&self) -> &Arc<Desk<T>> {
+    pub fn desk(&self) -> &Arc<LockedDesk<T>> {
         &self.desk
     }
 
@@ -33,7 +33,7 @@ impl<T: Send> Lease<T> {
     }
 }
 
-impl<T> std::ops::Deref for Lease<T> {
+impl<T> std::ops::Deref for LockedLease<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -41,13 +41,13 @@ impl<T> std::ops::Deref for Lease<T> {
     }
 }
 
-impl<T> std::ops::DerefMut for Lease<T> {
+impl<T> std::ops::DerefMut for LockedLease<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.shard
     }
 }
 
-impl<T: Send> Desk<T> {
+impl<T: Send> LockedDesk<T> {
     pub fn seize(&self) -> Option<Box<T>> {
         self.shard.lock().unwrap().take()
     }

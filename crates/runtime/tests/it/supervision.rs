@@ -12,11 +12,11 @@ use whimbrel_runtime::{Agent, Context, Supervisor};
 use crate::kit::{Lines, assert_balanced, does, inform, platform};
 
 /// Agent that prints its messages with its number, which is new at each start, and fails on `die`.
-struct Clerk {
+struct Cashier {
     number: u64,
 }
 
-impl Agent for Clerk {
+impl Agent for Cashier {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         ctx.print(&format!("begin {}", self.number));
     }
@@ -34,9 +34,9 @@ impl Agent for Clerk {
     }
 }
 
-fn clerk() -> impl FnMut() -> Clerk + Send + 'static {
+fn cashier() -> impl FnMut() -> Cashier + Send + 'static {
     let made = AtomicU64::new(0);
-    move || Clerk { number: made.fetch_add(1, Ordering::Relaxed) }
+    move || Cashier { number: made.fetch_add(1, Ordering::Relaxed) }
 }
 
 fn of<'a>(lines: &'a [String], agent: &str) -> Vec<&'a str> {
@@ -56,7 +56,7 @@ fn run(supervisor: Supervisor, messages: &[(&str, &str)]) -> (whimbrel_runtime::
 
 #[test]
 fn one_for_one_keeps_messages() {
-    let boss = Supervisor::one_for_one().child("amy", clerk()).child("bob", clerk());
+    let boss = Supervisor::one_for_one().child("amy", cashier()).child("bob", cashier());
     let (platform, lines) = run(boss, &[("amy", "a"), ("amy", "die"), ("amy", "b"), ("bob", "c")]);
     assert_eq!(of(&lines.all(), "amy"), ["begin 0", "\"a\" 0", "begin 1", "\"b\" 1"]);
     assert_eq!(of(&lines.all(), "bob"), ["begin 0", "\"c\" 0"]);
@@ -67,7 +67,7 @@ fn one_for_one_keeps_messages() {
 
 #[test]
 fn one_for_all_restarts_all() {
-    let boss = Supervisor::one_for_all().child("amy", clerk()).child("bob", clerk());
+    let boss = Supervisor::one_for_all().child("amy", cashier()).child("bob", cashier());
     let (_platform, lines) = run(boss, &[("bob", "die")]);
     assert_eq!(of(&lines.all(), "amy"), ["begin 0", "stop 0", "begin 1"]);
     assert_eq!(of(&lines.all(), "bob"), ["begin 0", "begin 1"]);
@@ -75,7 +75,7 @@ fn one_for_all_restarts_all() {
 
 #[test]
 fn rest_for_one_restarts_later_agents() {
-    let boss = Supervisor::rest_for_one().child("amy", clerk()).child("bob", clerk()).child("eve", clerk());
+    let boss = Supervisor::rest_for_one().child("amy", cashier()).child("bob", cashier()).child("eve", cashier());
     let (_platform, lines) = run(boss, &[("bob", "die")]);
     assert_eq!(of(&lines.all(), "amy"), ["begin 0"]);
     assert_eq!(of(&lines.all(), "bob"), ["begin 0", "begin 1"]);
@@ -85,7 +85,7 @@ fn rest_for_one_restarts_later_agents() {
 #[test]
 fn too_many_restarts_end_them_all() {
     let boss =
-        Supervisor::one_for_one().intensity(2, Duration::from_secs(60)).child("amy", clerk()).child("bob", clerk());
+        Supervisor::one_for_one().intensity(2, Duration::from_secs(60)).child("amy", cashier()).child("bob", cashier());
     let (platform, lines) = run(boss, &[("amy", "die"), ("amy", "die"), ("amy", "die")]);
     assert!(platform.services().agents().is_empty());
     let notes = lines.notes();
@@ -96,9 +96,9 @@ fn too_many_restarts_end_them_all() {
 #[test]
 fn temporary_agent_may_end() {
     let boss = Supervisor::one_for_one()
-        .child_if(Restart::OnFailure, "amy", clerk())
-        .child_if(Restart::Never, "bob", clerk())
-        .child("eve", clerk());
+        .child_if(Restart::OnFailure, "amy", cashier())
+        .child_if(Restart::Never, "bob", cashier())
+        .child("eve", cashier());
     let (platform, lines) = run(boss, &[("amy", "die"), ("amy", "leave"), ("bob", "die"), ("eve", "leave")]);
     assert_eq!(of(&lines.all(), "amy"), ["begin 0", "begin 1"]);
     assert_eq!(of(&lines.all(), "eve"), ["begin 0", "begin 1"]);
@@ -108,7 +108,7 @@ fn temporary_agent_may_end() {
 #[test]
 fn monitors_hear_end_reasons() {
     let (platform, lines) = platform(2);
-    let victims: Vec<Aid> = ["a", "b", "c"].map(|name| platform.spawn(name, Clerk { number: 0 }).unwrap()).to_vec();
+    let victims: Vec<Aid> = ["a", "b", "c"].map(|name| platform.spawn(name, Cashier { number: 0 }).unwrap()).to_vec();
     let watched = victims.clone();
     let watcher = platform
         .spawn(
@@ -149,7 +149,7 @@ fn stuck_child_restarts_after_turn() {
                 drop(message);
             })
         })
-        .child("bob", clerk());
+        .child("bob", cashier());
     let (platform, lines) = run(boss, &[("amy", "x"), ("bob", "die"), ("bob", "hello")]);
     assert_eq!(of(&lines.all(), "bob"), ["begin 0", "begin 1", "\"hello\" 1"]);
     assert_balanced(platform.counters());

@@ -16,7 +16,7 @@ use sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::activity::Activity;
 use crate::handover::Lease;
-use crate::inbox::{Inbox, Waits};
+use crate::inbox::{Inbox, OwnerWait};
 
 /// Checks all interleavings in which threads are interrupted three times at most: nearly all faults show with two.
 fn all_interleavings(check: impl Fn() + Send + Sync + 'static) {
@@ -136,7 +136,7 @@ fn owner_waiting_elsewhere_is_called() {
             .map(|sender| {
                 let (inbox, bell) = (Arc::clone(&inbox), Arc::clone(&bell));
                 let call = move |owner| {
-                    assert_eq!(owner, Waits::Elsewhere);
+                    assert_eq!(owner, OwnerWait::Elsewhere);
                     bell.ring();
                 };
                 thread::spawn(move || inbox.put(|content| content.commands.push(sender), call))

@@ -5,10 +5,10 @@ use whimbrel_platform::store::{Lsn, Partition};
 
 use super::frames::PendingFrame;
 use super::served_term::ServedTerm;
-use super::writer_state::JournalDesk;
+use super::writer_state::WriterState;
 use crate::durable::recover::{JournalSize, RecoverError, read_partition};
 
-impl JournalDesk {
+impl WriterState {
     /// Compacts the journal of the partition that gains most for its cost, if garbage exceeds live bytes in all
     /// together.
     pub fn tidy_up(&mut self) {

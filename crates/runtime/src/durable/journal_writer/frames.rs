@@ -7,7 +7,7 @@ use whimbrel_platform::limits::FRAME_BYTES;
 use whimbrel_platform::store::{Append, AppendError, Epoch, Partition};
 
 use super::served_term::ServedTerm;
-use super::writer_state::{Fenced, JournalDesk};
+use super::writer_state::{Fenced, WriterState};
 use crate::sync::atomic::Ordering;
 
 /// Delay before a failed write is tried again, at first and at most.
@@ -36,7 +36,7 @@ fn bytes_of(record: &Record) -> usize {
     }
 }
 
-impl JournalDesk {
+impl WriterState {
     /// Puts records that must stay together into frames.
     pub fn frames(&mut self, partition: Partition, pieces: Vec<Vec<Record>>) -> Vec<PendingFrame> {
         let mut frames: Vec<PendingFrame> = Vec::new();

@@ -8,12 +8,12 @@ use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 
 use super::served_term::ServedTerm;
-use super::writer_state::JournalDesk;
+use super::writer_state::WriterState;
 use super::{Takeover, WriterJob};
 use crate::cluster::PartitionServer;
 use crate::sync::locked;
 
-impl JournalDesk {
+impl WriterState {
     /// Changes the partitions that this node serves, or handles the announcement of another server.
     pub fn change_service(&mut self, job: WriterJob) {
         match job {

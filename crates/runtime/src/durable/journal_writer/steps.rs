@@ -4,7 +4,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Symbol};
 use whimbrel_platform::durable::Record;
 use whimbrel_platform::route::ShardIndex;
 
-use crate::durable::Effect;
+use crate::durable::WithheldEffect;
 use crate::sync::Arc;
 
 /// Steps of one agent since its last capture.
@@ -15,7 +15,7 @@ pub(crate) struct StepEntry {
     /// Number of the first message.
     pub first: u64,
     pub sent: Vec<(Aid, Arc<AclMessage>)>,
-    pub effects: Vec<Effect>,
+    pub effects: Vec<WithheldEffect>,
     /// Messages that the agent did not handle before it ended.
     pub unhandled: Vec<MessageBody>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct StepBatch {
 
 /// Effect or message that becomes visible because it is persisted; released in order.
 pub(crate) enum Released {
-    Effect(Effect),
+    Effect(WithheldEffect),
     Message {
         from: Symbol,
         to: Aid,

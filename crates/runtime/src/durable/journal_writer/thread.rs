@@ -10,9 +10,9 @@ use whimbrel_platform::store::Partition;
 
 use super::served_term::{SERVED_UNSAID, ServedTerm};
 use super::steps::{Released, StepBatch};
-use super::writer_state::{Fenced, JournalDesk};
+use super::writer_state::{Fenced, WriterState};
 use super::{Orders, WriterJob};
-use crate::cluster::Cluster;
+use crate::cluster::PartitionTable;
 use crate::node::Node;
 use crate::shard_command::ShardCommand;
 use crate::sync::atomic::Ordering;
@@ -23,7 +23,7 @@ impl Orders {
     pub fn start(self, node: &Arc<Node>) {
         let Some(scribe) = &node.scribe else { return };
         let Self { journal, ledger, terms, jobs } = self;
-        let desk = JournalDesk { node: Arc::clone(node), journal, ledger, terms, unseen: 0 };
+        let desk = WriterState { node: Arc::clone(node), journal, ledger, terms, unseen: 0 };
         let thread = std::thread::Builder::new().name("scribe".into());
         // Without threads there would be no workers either.
         *locked(&scribe.thread) = thread.spawn(move || desk.work(&jobs)).ok();
@@ -33,7 +33,7 @@ impl Orders {
 /// Exit code of the platform when another process took its journal over.
 const FENCED: i32 = 75;
 
-impl JournalDesk {
+impl WriterState {
     /// Writes until the platform ends or another process takes the journal over.
     fn work(mut self, jobs: &Receiver<WriterJob>) {
         let (mut ends, mut looked) = (false, Instant::now());
@@ -130,7 +130,7 @@ impl JournalDesk {
     /// Gives a batch's shard the effects that are visible now.
     fn release(&mut self, batch: StepBatch) {
         let mut released = Vec::new();
-        let telling = self.node.cluster.as_ref().map_or(0, Cluster::telling);
+        let telling = self.node.cluster.as_ref().map_or(0, PartitionTable::telling);
         for entry in batch.entries {
             released.extend(entry.effects.into_iter().map(Released::Effect));
             let from = entry.agent;

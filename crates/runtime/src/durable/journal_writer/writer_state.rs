@@ -11,7 +11,7 @@ use crate::node::Node;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
-pub(crate) struct JournalDesk {
+pub(crate) struct WriterState {
     pub node: Arc<Node>,
     pub journal: Arc<dyn Journal>,
     pub ledger: Ledger,
@@ -21,7 +21,7 @@ pub(crate) struct JournalDesk {
     pub unseen: u64,
 }
 
-impl JournalDesk {
+impl WriterState {
     /// Returns true when the platform ends: effects that could not be persisted were never visible.
     pub fn is_suspended(&self) -> bool {
         self.node.scribe.as_ref().is_none_or(|scribe| scribe.suspended.load(Ordering::Acquire))
