@@ -16,6 +16,7 @@ mod performative;
 pub mod sl;
 mod symbol;
 mod template;
+mod text;
 mod tokens;
 mod transport;
 pub mod value;
@@ -27,8 +28,6 @@ pub use name::{Name, NameKey};
 pub use performative::{Performative, UnknownPerformative};
 pub use symbol::{NameAllowance, Symbol, sym};
 pub use template::Template;
+pub use text::Text;
 pub use transport::{Received, TransportEnvelope};
 pub use value::{Annot, Annots, Args, Bytes, Cons, Object, Record, Structure, Value, Var};
-
-/// Cheaply cloned immutable text of any length (message identifiers, string content).
-pub use arcstr::ArcStr as Text;

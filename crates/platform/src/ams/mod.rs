@@ -18,6 +18,7 @@
 
 mod elsewhere;
 mod families;
+mod kind;
 mod members;
 mod names;
 mod records;
@@ -31,12 +32,12 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use whimbrel_acl::compact::{Decode, Encode};
 use whimbrel_acl::{AclMessage, Aid, Contact, Name, Performative, Symbol, Value, sym};
 
 use self::elsewhere::Elsewhere;
 pub use self::elsewhere::ElsewhereError;
 use self::families::Families;
+pub use self::kind::AgentKind;
 use self::names::is_reserved;
 pub use self::names::{NameFault, name_fault};
 use self::records::{Record, Records};
@@ -52,23 +53,6 @@ use crate::{EndReason, Time, growth};
 
 /// Node of agents that are on their way from one node to another.
 const NOWHERE: NodeId = NodeId(u32::MAX);
-
-/// Kind of an agent's body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum AgentKind {
-    /// Rust code.
-    Native,
-    /// AgentSpeak program.
-    AgentSpeak,
-    /// WebAssembly module.
-    Wasm,
-    /// Connected browser or program.
-    Session,
-    /// Agent of the platform itself: `ams`, `df`, the gateway to other platforms. Not counted among a society's agents.
-    Service,
-}
 
 /// Agent to be created.
 #[derive(Clone, Copy, Debug, PartialEq)]
