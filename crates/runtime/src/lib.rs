@@ -53,10 +53,10 @@ mod worker;
 
 pub use agent::{Agent, behaving};
 pub use agent_stats::AgentFigures;
-pub use cluster::{AdoptError, Adopted, Ended, NotAdopted, YieldError};
+pub use cluster::{Adopted, KillOutcome, NotAdopted, NotYielded, ServeError};
 pub use context::{Behaviours, Context};
 pub use devices::{DEVICES, DeviceSeen, Devices, Roll};
-pub use durable::{Kept, RecoverError, erase, recover};
+pub use durable::{RecoverError, RecoveredJournal, erase, recover};
 pub use durable_agent::{
     DispatchError, DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Minion, Missed, TourEnd, durable,
     volatile,

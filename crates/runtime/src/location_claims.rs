@@ -35,7 +35,7 @@ pub(crate) struct LocationClaims {
     pub claims: FxHashMap<Name, NodeId>,
     pub doubtful: FxHashMap<NodeId, Doubtful>,
     /// Agents whose last messages may still arrive, by node: no node's agents displace another's.
-    pub ended: FxHashMap<NodeId, Ended>,
+    pub ended: FxHashMap<NodeId, RecentEnds>,
 }
 
 /// Messages of agents whose location is being verified, over the link of the claimant.
@@ -96,13 +96,13 @@ impl Denied {
 
 /// Agents that ended at one node a moment ago.
 #[derive(Default)]
-pub(crate) struct Ended {
+pub(crate) struct RecentEnds {
     /// Time until which an agent's last messages may arrive, and its kind.
     until: FxHashMap<Name, (Time, AgentKind)>,
     in_order: VecDeque<(Time, Name)>,
 }
 
-impl Ended {
+impl RecentEnds {
     pub fn insert(&mut self, agent: Name, kind: AgentKind, now: Time) {
         let until = now + Duration::from_millis(LINK_LAST_WORDS_MS);
         let is_over = |count: usize, oldest: Time| oldest <= now || count >= LINK_LAST_WORDS_AGENTS_MAX;
@@ -210,7 +210,7 @@ mod tests {
     fn recent_ends_are_remembered() {
         let name = |at: usize| Symbol::from(format!("a{at}").as_str());
         let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
-        let mut ended = Ended::default();
+        let mut ended = RecentEnds::default();
         ended.insert(name(0).into(), AgentKind::Native, at(0));
         ended.insert(name(0).into(), AgentKind::Native, at(10));
         assert!(ended.contains(name(0), at(LINK_LAST_WORDS_MS + 9)));

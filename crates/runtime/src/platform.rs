@@ -26,9 +26,9 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 use crate::agent::Agent;
 use crate::agent_stats::AgentFigures;
 use crate::clock::PlatformClock;
-use crate::cluster::{AdoptError, Adopted, Ended, PartitionTable, YieldError};
+use crate::cluster::{Adopted, KillOutcome, NotYielded, PartitionTable, ServeError};
 use crate::durable::journal_writer::{JournalWriter, Orders};
-use crate::durable::{Entrant, Kept};
+use crate::durable::{Entrant, RecoveredJournal};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
 use crate::external_calls::{AskError, ExternalCalls};
 use crate::guard::Guard;
@@ -87,7 +87,7 @@ pub struct PlatformBuilder {
     mailbox_limits: MailboxLimits,
     policy: Policy,
     auditor: Option<Arc<dyn Auditor>>,
-    kept: Option<Kept>,
+    kept: Option<RecoveredJournal>,
     shared: Option<(Arc<dyn Journal>, Arc<Layout>)>,
 }
 
@@ -210,7 +210,7 @@ impl PlatformBuilder {
     /// journal that `kept` was [recovered](crate::recover) from. Recovered agents continue when the first agents are
     /// [spawned together](Platform::spawn_together).
     #[must_use]
-    pub fn durable(mut self, kept: Kept) -> Self {
+    pub fn durable(mut self, kept: RecoveredJournal) -> Self {
         self.kept = Some(kept);
         self
     }
@@ -429,7 +429,7 @@ impl Platform {
     /// # Errors
     /// Returns an error if an agent had ended the society, or if the platform is ending; then no further partition is
     /// served.
-    pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
+    pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, ServeError> {
         self.node().adopt(partitions, founders)
     }
 
@@ -437,7 +437,7 @@ impl Platform {
     /// wait, on all nodes, until some node serves them. Returns when that is done, or after `at_most`, with the
     /// partitions for which it failed and the reason. Messages to these wait, too; yield them again until that
     /// succeeds.
-    pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, YieldError)> {
+    pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, NotYielded)> {
         self.node().yield_up(partitions, at_most)
     }
 
@@ -512,13 +512,13 @@ impl Platform {
     }
 
     /// Ends an agent of this node. For a durable agent, waits until its end is persisted.
-    pub fn end(&self, agent: Aid, at_most: Duration) -> Ended {
+    pub fn end(&self, agent: Aid, at_most: Duration) -> KillOutcome {
         self.node().end_here(agent.name, at_most)
     }
 
     /// Ends agents of this node, in batches so that others have their turns meanwhile. Waits until the ends of
     /// durable agents are persisted. Returns the agents that have not ended here, each with its outcome.
-    pub fn end_agents(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
+    pub fn end_agents(&self, agents: &[Symbol], at_most: Duration) -> Vec<(Symbol, KillOutcome)> {
         self.node().end_agents(agents, at_most)
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use whimbrel_platform::store::{Epoch, Journal, OpenError, Partition};
-use whimbrel_runtime::{Kept, RecoverError, erase, recover};
+use whimbrel_runtime::{RecoverError, RecoveredJournal, erase, recover};
 use whimbrel_store::{Embedded, OpenStoreError, Options};
 
 /// Reasons why a platform's agents cannot be kept in a folder.
@@ -33,7 +33,7 @@ pub enum KeepError {
 ///
 /// # Errors
 /// Another process has the folder, or it cannot be read or written.
-pub fn kept_in(folder: impl AsRef<Path>) -> Result<Kept, KeepError> {
+pub fn kept_in(folder: impl AsRef<Path>) -> Result<RecoveredJournal, KeepError> {
     let journal: Arc<dyn Journal> = Arc::new(Embedded::open(folder, &Options::default())?);
     let epoch = next_epoch(&*journal)?;
     let kept = recover(Arc::clone(&journal), epoch)?;

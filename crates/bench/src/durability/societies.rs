@@ -6,7 +6,7 @@ use anyhow::bail;
 use whimbrel::Society;
 use whimbrel_acl::Aid;
 use whimbrel_platform::services::LogLevel;
-use whimbrel_runtime::{Kept, Output, Platform};
+use whimbrel_runtime::{Output, Platform, RecoveredJournal};
 
 use crate::arguments::{Durability, DurableSociety};
 
@@ -72,7 +72,7 @@ impl SocietyRun {
     }
 
     /// Runs it, kept or not.
-    pub fn run(&self, what: &Durability, kept: Option<Kept>) -> anyhow::Result<Ran> {
+    pub fn run(&self, what: &Durability, kept: Option<RecoveredJournal>) -> anyhow::Result<Ran> {
         let (project, files) = self.project(what);
         let society = Society::built_in(&project, files)?;
         let heard = Arc::new(Mutex::new(RunLines::default()));

@@ -8,7 +8,7 @@ use anyhow::Context;
 use whimbrel_platform::store::{
     Append, AppendError, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame, StoreError,
 };
-use whimbrel_runtime::{Kept, recover};
+use whimbrel_runtime::{RecoveredJournal, recover};
 use whimbrel_store::{Embedded, Options};
 
 use crate::arguments::DurableLevel;
@@ -114,7 +114,7 @@ pub struct RunStore {
 
 impl RunStore {
     /// Returns the store for a platform.
-    pub fn kept(&self) -> anyhow::Result<Kept> {
+    pub fn kept(&self) -> anyhow::Result<RecoveredJournal> {
         Ok(recover(Arc::clone(&self.journal) as _, EPOCH)?)
     }
 

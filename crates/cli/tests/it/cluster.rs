@@ -11,8 +11,8 @@ use whimbrel::platform::link::News;
 use whimbrel::platform::policy::Policy;
 use whimbrel::platform::route::{NodeId, ShardIndex};
 use whimbrel::platform::store::{Epoch, Partition};
-use whimbrel::runtime::AdoptError;
-use whimbrel::runtime::{Counters, Ended, Founder};
+use whimbrel::runtime::ServeError;
+use whimbrel::runtime::{Counters, Founder, KillOutcome};
 use whimbrel::store::{Fault, Memory, Point};
 use whimbrel::{AclMessage, Aid, Performative, Platform, Society, Value};
 use whimbrel_acl::Envelope;
@@ -97,7 +97,7 @@ impl Nodes {
         match platform.adopt(&terms, founders) {
             Ok(adopted) => assert!(adopted.failed.is_empty(), "nobody else has them: {:?}", adopted.failed),
             // The society may end while partitions pass.
-            Err(AdoptError::Ended(_)) => {}
+            Err(ServeError::Ended(_)) => {}
             Err(other) => panic!("it serves: {other}"),
         }
     }
@@ -675,17 +675,17 @@ fn kill_is_answered_once_persisted() {
     let [here, there] = [0, 1].map(|node| nodes.nodes[node].platform.clone());
     let partition = there.partition_of(a.name).expect("it is of a cluster");
     wait_for("messages find it", || there.server_of(partition) == Some("n0".into()));
-    assert_eq!(there.end(a, brief), Ended::Elsewhere("n0".into()));
-    assert_eq!(here.end(Aid::local("nobody"), brief), Ended::NoSuchAgent);
+    assert_eq!(there.end(a, brief), KillOutcome::Elsewhere("n0".into()));
+    assert_eq!(here.end(Aid::local("nobody"), brief), KillOutcome::NoSuchAgent);
     // The store is away: the agent is gone from the directories, and would be there again if this node died now.
     nodes.memory.set_faults(|point| if matches!(point, Point::Append(_)) { Fault::Fails } else { Fault::None });
-    assert_eq!(here.end(a, brief), Ended::Unwritten);
+    assert_eq!(here.end(a, brief), KillOutcome::Unwritten);
     wait_for("it is gone", || here.services().agents() == [b]);
-    assert_eq!(here.end(a, brief), Ended::Unwritten);
+    assert_eq!(here.end(a, brief), KillOutcome::Unwritten);
     nodes.memory.clear_faults();
-    wait_for("that is written", || here.end(a, brief) != Ended::Unwritten);
-    assert_eq!(here.end(a, brief), Ended::NoSuchAgent);
-    assert_eq!(here.end(b, PATIENCE), Ended::Yes);
+    wait_for("that is written", || here.end(a, brief) != KillOutcome::Unwritten);
+    assert_eq!(here.end(a, brief), KillOutcome::NoSuchAgent);
+    assert_eq!(here.end(b, PATIENCE), KillOutcome::Yes);
     // The node that continues their partitions finds neither.
     nodes.kill(0);
     nodes.serve(1, 0..PARTITIONS);
@@ -712,7 +712,7 @@ fn kill_skips_former_partition_owner() {
     let is_here = || !matches!(here.resume(a), Err(LifecycleError::NoSuchAgent(_)));
     wait_for("it has stopped", || !is_here());
     let begun = Instant::now();
-    assert_eq!(here.end(a, PATIENCE), Ended::Unserved);
+    assert_eq!(here.end(a, PATIENCE), KillOutcome::Unserved);
     assert!(begun.elapsed() < PATIENCE);
     nodes.memory.clear_faults();
     assert_eq!(yields.join().expect("it does not panic"), []);
@@ -720,7 +720,7 @@ fn kill_skips_former_partition_owner() {
     nodes.join();
     nodes.serve(1, [partition.0]);
     let there = nodes.nodes[1].platform.clone();
-    wait_for("it ends there", || there.end(a, PATIENCE) == Ended::NoSuchAgent);
+    wait_for("it ends there", || there.end(a, PATIENCE) == KillOutcome::NoSuchAgent);
 }
 
 #[test]

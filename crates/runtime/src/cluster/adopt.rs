@@ -49,7 +49,7 @@ pub enum NotAdopted {
 /// Reason for serving no partition at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AdoptError {
+pub enum ServeError {
     /// An agent had ended the whole society with this exit code, so nothing is left to recover.
     #[error("the society has ended, with exit code {0}")]
     Ended(i32),
@@ -61,8 +61,8 @@ pub enum AdoptError {
 impl Node {
     /// Serves partitions from now on. Takes over their journals, restores their agents, starts founders that never
     /// began, and tells all other nodes. A partition whose journal cannot be read is left alone.
-    pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, AdoptError> {
-        let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(AdoptError::NotServing) };
+    pub fn adopt(&self, partitions: &[(Partition, Epoch)], founders: Vec<Founder>) -> Result<Adopted, ServeError> {
+        let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return Err(ServeError::NotServing) };
         self.announce(cluster, partitions);
         let adopted = self.bring_back(cluster, scribe, partitions, founders);
         match &adopted {
@@ -78,7 +78,7 @@ impl Node {
         scribe: &JournalWriter,
         partitions: &[(Partition, Epoch)],
         founders: Vec<Founder>,
-    ) -> Result<Adopted, AdoptError> {
+    ) -> Result<Adopted, ServeError> {
         let mut founders: Vec<Entrant> = founders.into_iter().map(Entrant::founder).collect();
         let volatile = volatile(&founders);
         let mut failed: BTreeMap<Partition, NotAdopted> = BTreeMap::new();
@@ -92,7 +92,7 @@ impl Node {
             terms.retain(|(partition, _)| !failed.contains_key(partition));
             let mut read = recover_some(&*scribe.journal, cluster.layout(), &terms);
             if let Some(code) = read.stopped {
-                return Err(AdoptError::Ended(code));
+                return Err(ServeError::Ended(code));
             }
             failed.extend(read.failed.drain(..).map(|(partition, error)| (partition, error.into())));
             let (resumed, lost) = self.resume(std::mem::take(&mut read.agents), &volatile);
@@ -113,7 +113,7 @@ impl Node {
         let (ended, standings) = (books.ended().collect(), std::mem::take(&mut resumed.standings));
         let agents = resumed.among(founders, &ended);
         let takeover = Takeover { books, partitions: terms, sizes, letters, agents, standings };
-        let agents = scribe.take_over(takeover).ok_or(AdoptError::NotServing)?;
+        let agents = scribe.take_over(takeover).ok_or(ServeError::NotServing)?;
         Ok(Adopted { agents, kept, messages, failed: failed.into_iter().collect() })
     }
 

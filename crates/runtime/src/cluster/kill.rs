@@ -17,7 +17,7 @@ const WRITTEN_LOOKED_AT_EVERY: Duration = Duration::from_millis(2);
 
 /// Outcome of an order to end an agent, as far as this node knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum KillOutcome {
     /// The agent has ended. If it was durable, its end is persisted.
     Yes,
     /// No such agent exists, and no end of one is still to be persisted.
@@ -35,14 +35,14 @@ impl Node {
     ///
     /// An agent leaves the directories as soon as it ends. If its node crashes before the end is persisted, the agent
     /// is recovered.
-    pub fn end_here(&self, name: Symbol, at_most: Duration) -> Ended {
+    pub fn end_here(&self, name: Symbol, at_most: Duration) -> KillOutcome {
         // The agent ends as soon as it arrives here; a repeated request tells whether it did.
         if let (Some(source), Some(links)) = (self.doom_coming(name), self.linked.links()) {
             links.tell(source, News::Kill(name));
-            return Ended::Unwritten;
+            return KillOutcome::Unwritten;
         }
         if let Place::Node(node) = self.routes.look_up(name).place() {
-            return Ended::Elsewhere(self.name_of(node));
+            return KillOutcome::Elsewhere(self.name_of(node));
         }
         let (mut is_there, mut is_late) = (false, false);
         let mut end = || {
@@ -54,15 +54,15 @@ impl Node {
         let Some(scribe) = self.scribe.as_ref().filter(|scribe| scribe.is_durable(name)) else {
             end();
             return match (is_there, is_late) {
-                (true, _) => Ended::Yes,
-                (false, true) => Ended::Unserved,
+                (true, _) => KillOutcome::Yes,
+                (false, true) => KillOutcome::Unserved,
                 (false, false) => self.not_here(name),
             };
         };
         match scribe.await_end(name, at_most, end) {
-            true => Ended::Yes,
-            false if is_late => Ended::Unserved,
-            false if is_there || scribe.is_durable(name) => Ended::Unwritten,
+            true => KillOutcome::Yes,
+            false if is_late => KillOutcome::Unserved,
+            false if is_there || scribe.is_durable(name) => KillOutcome::Unwritten,
             // Its end was persisted just before, or its partition moved to another node.
             false => self.not_here(name),
         }
@@ -70,7 +70,7 @@ impl Node {
 
     /// Ends agents of this node, in batches, so that others have their turns meanwhile. Waits until the ends of
     /// durable agents are persisted. Returns the agents that have not ended here, each with its outcome.
-    pub fn end_agents(&self, names: &[Symbol], at_most: Duration) -> Vec<(Symbol, Ended)> {
+    pub fn end_agents(&self, names: &[Symbol], at_most: Duration) -> Vec<(Symbol, KillOutcome)> {
         let until = Instant::now() + at_most;
         let scribe = self.scribe.as_ref();
         let is_durable = |name: &&Symbol| scribe.is_some_and(|scribe| scribe.is_durable(**name));
@@ -89,7 +89,7 @@ impl Node {
             std::thread::sleep(WRITTEN_LOOKED_AT_EVERY);
         }
         let missed = missed.into_iter().map(|name| (name, self.not_here(name)));
-        missed.chain(unwritten.into_iter().map(|name| (name, Ended::Unwritten))).collect()
+        missed.chain(unwritten.into_iter().map(|name| (name, KillOutcome::Unwritten))).collect()
     }
 
     /// Takes agents of this node one step through their life cycle, in batches. Returns the failures, with their
@@ -113,10 +113,10 @@ impl Node {
     }
 
     /// Reports an agent that was not found here. It may have moved to another node since it was looked up.
-    fn not_here(&self, name: Symbol) -> Ended {
+    fn not_here(&self, name: Symbol) -> KillOutcome {
         match self.routes.look_up(name).place() {
-            Place::Node(node) => Ended::Elsewhere(self.name_of(node)),
-            _ => Ended::NoSuchAgent,
+            Place::Node(node) => KillOutcome::Elsewhere(self.name_of(node)),
+            _ => KillOutcome::NoSuchAgent,
         }
     }
 

@@ -17,8 +17,8 @@ mod partitions;
 mod tests;
 mod yields;
 
-pub use self::adopt::{AdoptError, Adopted, NotAdopted};
+pub use self::adopt::{Adopted, NotAdopted, ServeError};
 pub(crate) use self::creation::CreatedAgent;
-pub use self::kill::Ended;
+pub use self::kill::KillOutcome;
 pub(crate) use self::partitions::{PartitionServer, PartitionTable, WaitOutcome};
-pub use self::yields::YieldError;
+pub use self::yields::NotYielded;

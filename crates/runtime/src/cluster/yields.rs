@@ -22,7 +22,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// Reason why a partition cannot be served by another node yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum YieldError {
+pub enum NotYielded {
     /// One of the partition's agents has not stopped.
     #[error("agent {0} does not stop: its turn has not ended, or what it did is not written")]
     Busy(Symbol),
@@ -34,12 +34,12 @@ pub enum YieldError {
 impl Node {
     /// Stops serving partitions. Their agents stop, their steps are persisted, and other nodes let messages to them
     /// wait. Returns when that is done, or after `at_most`, with the partitions for which it failed.
-    pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, YieldError)> {
-        let all = |why: YieldError| partitions.iter().map(|partition| (*partition, why)).collect();
-        let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return all(YieldError::Ends) };
+    pub fn yield_up(&self, partitions: &[Partition], at_most: Duration) -> Vec<(Partition, NotYielded)> {
+        let all = |why: NotYielded| partitions.iter().map(|partition| (*partition, why)).collect();
+        let (Some(cluster), Some(scribe)) = (&self.cluster, &self.scribe) else { return all(NotYielded::Ends) };
         if scribe.concluded.load(Ordering::Acquire) {
             // The society is about to end, here and on all nodes.
-            return all(YieldError::Ends);
+            return all(NotYielded::Ends);
         }
         let (durable, end_here) = self.close_here(cluster, partitions);
         for name in end_here {
@@ -57,11 +57,11 @@ impl Node {
             let free: Vec<Partition> = left.extract_if(.., |partition| !in_the_way.contains_key(partition)).collect();
             let is_over = self.closing.load(Ordering::Acquire) || !self.writes_steps();
             if is_over || !free.is_empty() && !scribe.give_up(free) {
-                return all(YieldError::Ends);
+                return all(NotYielded::Ends);
             }
             if left.is_empty() || Instant::now() >= until {
                 let why = |partition: &Partition| {
-                    in_the_way.get(partition).map_or(YieldError::Ends, |agent| YieldError::Busy(*agent))
+                    in_the_way.get(partition).map_or(NotYielded::Ends, |agent| NotYielded::Busy(*agent))
                 };
                 return left.iter().map(|partition| (*partition, why(partition))).collect();
             }

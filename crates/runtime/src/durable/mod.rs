@@ -18,7 +18,7 @@ mod unwritten;
 mod withheld_effects;
 
 pub(crate) use entrant::{Entrant, volatile};
-pub use recover::{Kept, RecoverError, erase, recover};
+pub use recover::{RecoverError, RecoveredJournal, erase, recover};
 pub(crate) use recover::{RecoveredAgents, recover_some};
 pub(crate) use unserved::Unserved;
 pub(crate) use unwritten::{Idleness, Unwritten, WithheldEffect};

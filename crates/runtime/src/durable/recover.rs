@@ -13,7 +13,7 @@ use crate::sync::{Arc, Mutex, locked};
 const READERS: usize = 32;
 
 /// Recovered content of a journal, with the right to write to it, for [`crate::PlatformBuilder::durable`].
-pub struct Kept {
+pub struct RecoveredJournal {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) epoch: Epoch,
     pub(crate) ledger: Ledger,
@@ -24,7 +24,7 @@ pub struct Kept {
     stopped: Option<i32>,
 }
 
-impl Kept {
+impl RecoveredJournal {
     /// Creates an empty recovery of a journal none of whose partitions was taken over.
     pub(crate) fn nothing(journal: Arc<dyn Journal>, layout: Arc<Layout>) -> Self {
         let ledger = Ledger::with_layout(layout);
@@ -53,9 +53,9 @@ impl Kept {
     }
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for RecoveredJournal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kept").field("agents", &self.agents()).field("messages", &self.messages()).finish()
+        f.debug_struct("RecoveredJournal").field("agents", &self.agents()).field("messages", &self.messages()).finish()
     }
 }
 
@@ -85,7 +85,7 @@ pub enum RecoverError {
 ///
 /// # Errors
 /// Returns an error if another process owns the journal by now, or if it cannot be read.
-pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverError> {
+pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<RecoveredJournal, RecoverError> {
     let all: Vec<(Partition, Epoch)> = (0..journal.partitions()).map(|index| (Partition(index), epoch)).collect();
     let layout = Arc::new(Layout::from(journal.partitions()));
     let RecoveredAgents { books, agents, letters, sizes, stopped, failed } = recover_some(&*journal, &layout, &all);
@@ -93,7 +93,7 @@ pub fn recover(journal: Arc<dyn Journal>, epoch: Epoch) -> Result<Kept, RecoverE
         return Err(error);
     }
     let agents = agents.into_iter().map(|agent| (agent.born.agent, agent)).collect();
-    Ok(Kept { journal, epoch, ledger: books, agents, letters, sizes, stopped })
+    Ok(RecoveredJournal { journal, epoch, ledger: books, agents, letters, sizes, stopped })
 }
 
 /// Size of a partition's journal, in bytes.

@@ -14,7 +14,7 @@ use super::agent::{DispatchError, DurableAgent};
 use super::context::DurableContext;
 use super::context::KeptTimers;
 use super::passive::PassiveState;
-use super::state::{self, Kept};
+use super::state::{self, DecodedAgent};
 use super::timers::AgentTimers;
 use super::{dispatch, itinerary};
 use crate::context::Context;
@@ -71,7 +71,7 @@ impl<A: DurableAgent> DurableBody<A> {
     }
 
     pub(super) fn read(saved: Vec<u8>) -> Result<Self, String> {
-        let Kept { agent, started, timers, wants } = state::decode(&saved)?;
+        let DecodedAgent { agent, started, timers, wants } = state::decode(&saved)?;
         let stage = if started { AgentStage::Resumed } else { AgentStage::New };
         Ok(Self { wants, ..Self::at(agent, timers, stage, saved) })
     }

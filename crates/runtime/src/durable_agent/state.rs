@@ -44,7 +44,7 @@ struct ReadPreface {
 
 /// Decoded agent.
 #[derive(Debug, PartialEq)]
-pub(super) struct Kept<A> {
+pub(super) struct DecodedAgent<A> {
     pub agent: A,
     pub started: bool,
     pub timers: AgentTimers,
@@ -114,7 +114,7 @@ impl std::io::Write for CappedWriter {
 ///
 /// # Errors
 /// Returns the reason if the bytes encode no agent of this type.
-pub(super) fn decode<A: DeserializeOwned>(bytes: &[u8]) -> Result<Kept<A>, String> {
+pub(super) fn decode<A: DeserializeOwned>(bytes: &[u8]) -> Result<DecodedAgent<A>, String> {
     let body = match bytes.split_first() {
         Some((&LAYOUT, body)) => body,
         Some((layout, _)) => return Err(format!("its state has layout {layout}, this release reads layout {LAYOUT}")),
@@ -124,7 +124,7 @@ pub(super) fn decode<A: DeserializeOwned>(bytes: &[u8]) -> Result<Kept<A>, Strin
     let read = catch_unwind(AssertUnwindSafe(|| {
         let ReadPreface { started, timers, wants } = ReadPreface::deserialize(&mut input)?;
         let wants = wants.as_deref().map(Symbol::new);
-        Ok::<_, rmp_serde::decode::Error>(Kept { agent: A::deserialize(&mut input)?, started, timers, wants })
+        Ok::<_, rmp_serde::decode::Error>(DecodedAgent { agent: A::deserialize(&mut input)?, started, timers, wants })
     }));
     let kept = read
         .map_err(|panic| panic_text(&*panic))
@@ -201,7 +201,7 @@ mod tests {
         let mut timers = AgentTimers::default();
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
         let bytes = encode(&clerk(9), true, &timers, None).unwrap();
-        let Kept { agent, started, timers: read, .. } = decode::<Notary>(&bytes).unwrap();
+        let DecodedAgent { agent, started, timers: read, .. } = decode::<Notary>(&bytes).unwrap();
         assert_eq!((agent, started, read.next()), (clerk(9), true, Some(Time::NEVER)));
         assert_eq!(encode(&clerk(0), false, &AgentTimers::default(), None).unwrap().len(), 1 + 3 + 30);
     }
@@ -248,7 +248,7 @@ mod tests {
         timers.set("close", Duration::from_secs(60), Time::ZERO, 1_000);
         let written = b"\x01\x92\xc3\x91\x93\xa5close\xcd\xee\x48\xcd\xea\x60\x83\xa4name\xa3ann\xa4open\x82\x00\xa6case 0\x01\xc0\xa4last\xcb\x3f\xe0\0\0\0\0\0\0";
         assert_eq!(encode(&clerk(2), true, &timers, None).unwrap(), written);
-        let Kept { agent, .. } = decode::<Later>(written).unwrap();
+        let DecodedAgent { agent, .. } = decode::<Later>(written).unwrap();
         assert_eq!(agent, Later { called: "ann".to_owned(), note: None, open: clerk(2).open });
     }
 

@@ -20,7 +20,7 @@ use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::topics::group;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Next, Turn};
-use whimbrel_runtime::{DurableAgent, DurableContext, Ended, Platform, durable};
+use whimbrel_runtime::{DurableAgent, DurableContext, KillOutcome, Platform, durable};
 
 use crate::kit::{Lines, does, inform};
 
@@ -1607,10 +1607,10 @@ fn moving_agent_is_never_unknown() {
         }
         nodes.idle();
         let said = nodes.at(1).end(walker, Duration::ZERO);
-        assert_ne!(said, Ended::NoSuchAgent, "after {steps}");
+        assert_ne!(said, KillOutcome::NoSuchAgent, "after {steps}");
         nodes.settle();
         let lives = !nodes.homes("walker").is_empty();
-        assert_eq!(lives, matches!(said, Ended::Elsewhere(_)), "after {steps}: {said:?}");
+        assert_eq!(lives, matches!(said, KillOutcome::Elsewhere(_)), "after {steps}: {said:?}");
     }
 }
 

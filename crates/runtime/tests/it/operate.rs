@@ -10,7 +10,7 @@ use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::inspection::{DebugOrder, Detail, Inspection, Instructed, Instruction, Look};
 use whimbrel_platform::limits::NODE_AGENTS_MAX;
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
-use whimbrel_runtime::{Ended, OperateError, Platform};
+use whimbrel_runtime::{KillOutcome, OperateError, Platform};
 
 use crate::kit::{assert_balanced, does, inform, platform, wait_for};
 
@@ -248,7 +248,7 @@ fn agents_end_and_pause_together() {
     assert_eq!(again.len(), 2, "{again:?}");
     let mut all = names.clone();
     all.push("nobody".into());
-    assert_eq!(platform.end_agents(&all, Duration::from_secs(1)), [("nobody".into(), Ended::NoSuchAgent)]);
+    assert_eq!(platform.end_agents(&all, Duration::from_secs(1)), [("nobody".into(), KillOutcome::NoSuchAgent)]);
     let living = |name: &Symbol| platform.services().exists(Aid::local(*name));
     wait_for("they have ended", || !names.iter().any(living));
     assert!(living(&spare.name));

@@ -9,7 +9,7 @@ use whimbrel_platform::ams::{AgentKind, AgentQuery, LifecycleStep};
 use whimbrel_platform::audit::{Act, Auditor, Party, Refused};
 use whimbrel_platform::limits::{BULK_NAMED_MAX, KILL_PATIENCE_MS};
 use whimbrel_platform::policy::{Action, Principal};
-use whimbrel_runtime::Ended;
+use whimbrel_runtime::KillOutcome;
 
 use super::killing;
 use super::operator_service::OperatorService;
@@ -131,11 +131,11 @@ fn carry_out(service: &OperatorService, agents: Vec<Symbol>, operation: BulkOper
 fn kill(service: &OperatorService, agents: &[Symbol]) -> FxHashMap<Symbol, String> {
     let missed = service.platform().end_agents(agents, Duration::from_millis(KILL_PATIENCE_MS));
     let failed = missed.into_iter().filter_map(|(name, ended)| match ended {
-        Ended::Yes | Ended::NoSuchAgent => None,
+        KillOutcome::Yes | KillOutcome::NoSuchAgent => None,
         // It moved meanwhile.
-        Ended::Elsewhere(_) => Some((name, killing::kill(service, name.as_str()).err()?.text)),
-        Ended::Unserved => Some((name, format!("{name}: no node serves its partition"))),
-        Ended::Unwritten => Some((name, format!("{name}: its end is not written yet"))),
+        KillOutcome::Elsewhere(_) => Some((name, killing::kill(service, name.as_str()).err()?.text)),
+        KillOutcome::Unserved => Some((name, format!("{name}: no node serves its partition"))),
+        KillOutcome::Unwritten => Some((name, format!("{name}: its end is not written yet"))),
     });
     failed.collect()
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_operator::{Answer, Reason, Refusal, Request};
 use whimbrel_platform::limits::{KILL_PATIENCE_MS, QUESTION_PATIENCE_MS};
-use whimbrel_runtime::Ended;
+use whimbrel_runtime::KillOutcome;
 
 use super::operator_service::OperatorService;
 use super::remote_query;
@@ -25,14 +25,14 @@ pub(super) fn kill(service: &OperatorService, agent: &str) -> Result<(), Refusal
     let mut asked = false;
     loop {
         let server = match service.platform().end(known, until.saturating_duration_since(Instant::now())) {
-            Ended::Yes => return Ok(()),
-            Ended::NoSuchAgent if !asked => return Err(service.nobody(agent)),
-            Ended::NoSuchAgent => match service.platform().partition_of(known.name) {
+            KillOutcome::Yes => return Ok(()),
+            KillOutcome::NoSuchAgent if !asked => return Err(service.nobody(agent)),
+            KillOutcome::NoSuchAgent => match service.platform().partition_of(known.name) {
                 Some(partition) => service.platform().server_of(partition),
                 None => return Ok(()),
             },
-            Ended::Elsewhere(node) => Some(node),
-            Ended::Unserved | Ended::Unwritten => None,
+            KillOutcome::Elsewhere(node) => Some(node),
+            KillOutcome::Unserved | KillOutcome::Unwritten => None,
         };
         match server {
             // It is served here, and gone.
@@ -71,13 +71,13 @@ pub(super) fn kill_here(service: &OperatorService, agent: &str) -> Result<(), Re
     let at_most = Duration::from_millis(QUESTION_PATIENCE_MS * 3 / 4);
     let unknown = |text: &str| Refusal::new(Reason::NoAnswer, format!("{agent}: {text}"));
     match service.platform().end(known, at_most) {
-        Ended::Yes => Ok(()),
-        Ended::NoSuchAgent => Err(service.nobody(agent)),
-        Ended::Elsewhere(node) => {
+        KillOutcome::Yes => Ok(()),
+        KillOutcome::NoSuchAgent => Err(service.nobody(agent)),
+        KillOutcome::Elsewhere(node) => {
             let text = format!("agent {agent} lives on node {node}");
             Err(Refusal { reason: Reason::Elsewhere, text, node: Some(node.to_string()) })
         }
-        Ended::Unserved => Err(unknown("nobody serves its partition")),
-        Ended::Unwritten => Err(unknown("its end is not written yet")),
+        KillOutcome::Unserved => Err(unknown("nobody serves its partition")),
+        KillOutcome::Unwritten => Err(unknown("its end is not written yet")),
     }
 }

@@ -22,7 +22,7 @@ use whimbrel_platform::store::{Epoch, Journal, Partition};
 use self::served_term::ServedTerm;
 use self::steps::StepBatch;
 use super::recover::JournalSize;
-use super::{Entrant, Kept};
+use super::{Entrant, RecoveredJournal};
 use crate::cluster::CreatedAgent;
 use crate::sync::atomic::AtomicBool;
 use crate::sync::{Arc, Mutex, locked};
@@ -102,9 +102,9 @@ pub(crate) struct Orders {
 
 impl JournalWriter {
     /// Creates a journal writer that is to be [started](Orders::start).
-    pub fn new(kept: Kept) -> (Self, Orders) {
+    pub fn new(kept: RecoveredJournal) -> (Self, Orders) {
         let (jobs, waiting) = channel();
-        let Kept { journal, epoch, ledger, agents, letters, sizes, .. } = kept;
+        let RecoveredJournal { journal, epoch, ledger, agents, letters, sizes, .. } = kept;
         let terms = (0..journal.partitions()).map(|index| {
             let partition = Partition(index);
             (partition, ServedTerm::begin(epoch, sizes.get(&partition).copied().unwrap_or_default()))
@@ -123,7 +123,7 @@ impl JournalWriter {
 
     /// Creates the journal writer of a node that serves nothing yet.
     pub fn idle(journal: Arc<dyn Journal>, layout: &Arc<Layout>) -> (Self, Orders) {
-        let (scribe, mut orders) = Self::new(Kept::nothing(journal, Arc::clone(layout)));
+        let (scribe, mut orders) = Self::new(RecoveredJournal::nothing(journal, Arc::clone(layout)));
         orders.terms.clear();
         orders.ledger.keep_letters();
         (scribe, orders)

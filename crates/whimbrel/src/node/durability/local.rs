@@ -81,7 +81,7 @@ impl LocalNode for SocietyNode {
                 self.tell(&adopted);
                 return adopted.failed.into_iter().map(|(partition, why)| (partition, Self::reason(why))).collect();
             }
-            Err(whimbrel_runtime::AdoptError::Ended(code)) => {
+            Err(whimbrel_runtime::ServeError::Ended(code)) => {
                 self.notes.warning("the society had ended: its stored state is deleted, and the society begins anew");
                 self.over.store(true, Ordering::Release);
                 self.platform.leave_with(code);
