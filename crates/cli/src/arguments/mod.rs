@@ -149,6 +149,21 @@ mod tests {
     }
 
     #[test]
+    fn shared_options_have_one_heading() {
+        use clap::CommandFactory;
+        let mut headings = std::collections::BTreeMap::new();
+        let command = CommandLine::command();
+        let starting = command.get_subcommands().filter(|it| ["run", "join", "up"].contains(&it.get_name()));
+        let options = starting.flat_map(|it| it.get_arguments().map(move |option| (it.get_name(), option)));
+        for (command, option) in options.filter(|(_, option)| !option.is_positional()) {
+            let heading = option.get_help_heading();
+            let (first, other) = headings.entry(option.get_id().as_str()).or_insert((command, heading));
+            assert_eq!(*other, heading, "--{} in the help of {first} and {command}", option.get_id());
+        }
+        assert!(headings.len() > 20, "{headings:?}");
+    }
+
+    #[test]
     fn durations_and_counts_are_checked() {
         let parse = |line: &str| CommandLine::try_parse_from(line.split(' '));
         assert!(parse("whimbrel run a.asl --for 10s --agents 3").is_ok());

@@ -64,17 +64,17 @@ pub struct RunArguments {
     #[arg(long, value_name = "FOLDER|URL", conflicts_with = "nodes", help_heading = KEEPING)]
     pub store: Option<String>,
     /// Run no agents while a node without this option lives. Take over the society when no such node lives.
-    #[arg(long, requires = "store", conflicts_with = "fresh", help_heading = KEEPING)]
+    #[arg(long, requires = "store", conflicts_with = "fresh", help_heading = NODES)]
     pub standby: bool,
     /// Time without a sign of life after which another node is declared dead [default: 3s]. A node declared dead by
     /// mistake is stopped, and nothing is lost.
-    #[arg(long, value_name = "TIME", requires = "store", value_parser = whimbrel::duration::parse_takeover, help_heading = KEEPING)]
+    #[arg(long, value_name = "TIME", requires = "store", value_parser = whimbrel::duration::parse_takeover, help_heading = NODES)]
     pub takeover: Option<Duration>,
     /// Unique name of this node, with `--store` or `--listen` [default: n1, n2, ...].
-    #[arg(long, value_name = "NAME", conflicts_with = "nodes", help_heading = KEEPING)]
+    #[arg(long, value_name = "NAME", conflicts_with = "nodes", help_heading = NODES)]
     pub name: Option<String>,
     /// Capacity of this node relative to others; agents are shared out in proportion [default: measured at the start].
-    #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = KEEPING)]
+    #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = NODES)]
     pub weight: Option<u32>,
     /// Emulate the formats of an earlier release towards other nodes, to test upgrades.
     #[arg(long, hide = true, value_name = "LEVEL", requires = "store", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]

@@ -30,7 +30,7 @@ pub struct UpArguments {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Store in NATS JetStream through which nodes find each other, for example nats://127.0.0.1:4222/garden.
-    #[arg(long, visible_alias = "join", value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = KEEPING)]
     pub store: String,
     /// Address at which other nodes reach this one, for example 10.0.0.2:7001. Not needed if the engine is on this
     /// machine.
@@ -69,6 +69,9 @@ pub struct UpArguments {
     /// End this node after this time, for example 10s, 500ms, 2m. Its agents continue on the other nodes.
     #[arg(long = "for", value_name = "TIME", value_parser = whimbrel::duration::parse)]
     pub time: Option<Duration>,
+    /// Number of threads that run agents [default: number of cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
     /// Secret of the links between nodes [default: made by the first node].
     #[arg(long, value_name = "TOKEN", env = "WHIMBREL_TOKEN", hide_env_values = true, help_heading = NODES)]
     pub token: Option<String>,
@@ -96,9 +99,6 @@ pub struct UpArguments {
     /// Keep a log of this node's messages for `whimbrel log`, in `.whimbrel` beside the file or in this folder.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
-    /// Number of threads that run agents [default: number of cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub workers: Option<u16>,
     /// Print every message, and the start and end of agents, to standard error.
     #[arg(long, help_heading = LOOKING)]
     pub trace: bool,
