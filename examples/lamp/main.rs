@@ -4,9 +4,8 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use whimbrel::bdi::project::{Class, ClassArg};
-use whimbrel::environment::{Environment, Environments};
-use whimbrel::{Aid, Platform, Society, Value};
+use whimbrel::environment::{Class, ClassArg, Environment, Environments};
+use whimbrel::prelude::*;
 
 /// Lamp that lasts for so many presses.
 struct Lamp {

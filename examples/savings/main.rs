@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use whimbrel::{Aid, DurableAgent, DurableContext, MessageBody, Performative, Platform, Value, durable, kept_in};
+use whimbrel::durable_agents::{durable, kept_in};
+use whimbrel::prelude::*;
 
 /// Length of a month in this example.
 const MONTH: Duration = Duration::from_millis(50);

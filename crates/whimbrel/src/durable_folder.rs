@@ -25,7 +25,8 @@ pub enum KeepError {
 /// that.
 ///
 /// ```no_run
-/// use whimbrel::{Platform, kept_in};
+/// use whimbrel::durable_agents::kept_in;
+/// use whimbrel::prelude::*;
 ///
 /// let platform = Platform::builder().durable(kept_in("garden.store")?).build();
 /// # Ok::<(), Box<dyn std::error::Error>>(())

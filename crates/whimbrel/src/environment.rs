@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-use whimbrel_bdi::project::Class;
 use whimbrel_platform::{AgentBody, Next, Turn};
+
+pub use whimbrel_bdi::project::{Class, ClassArg};
 
 /// Environment: the object of agents' actions and percepts. The protocol is that of `docs/reference/environments.md`.
 /// If actions take time, any agent that follows the protocol can be the environment.
 ///
 /// ```
-/// use whimbrel::{Aid, Value, environment::Environment};
+/// use whimbrel::environment::Environment;
+/// use whimbrel::prelude::*;
 ///
 /// struct Lamp {
 ///     on: bool,

@@ -68,3 +68,12 @@ pub use tasks::{Body, boxed, task};
 
 /// Version of the interface between agent and node: docs/design/wasm-agents.md.
 pub const ABI: i32 = 1;
+
+/// Documents whose Rust is compiled as tests.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../../../docs/guide/documents.md")]
+    mod documents {}
+    #[doc = include_str!("../../../docs/guide/wasm-agents.md")]
+    mod wasm_agents {}
+}

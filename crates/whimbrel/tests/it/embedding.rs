@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use whimbrel::environment::{Environment, Environments};
-use whimbrel::platform::services::LogLevel;
-use whimbrel::{Agent, Aid, Context, MessageBody, Output, Performative, Platform, Society, Value};
+use whimbrel::agents::{LogLevel, Output};
+use whimbrel::environment::{ClassArg, Environment, Environments};
+use whimbrel::prelude::*;
 
 use whimbrel_testkit::Scratch;
 
@@ -52,7 +52,7 @@ fn rust_environment_works() {
     let scratch =
         Scratch::with(&[("x.mas2j", "MAS x {\n environment: lab.Counter(2)\n agents: a;\n}"), ("a.asl", PROGRAM)]);
     let environments = Environments::new().with("lab.Counter", |class| {
-        let Some(whimbrel::bdi::project::ClassArg::Num(limit)) = class.args.first() else {
+        let Some(ClassArg::Num(limit)) = class.args.first() else {
             return Err("Counter wants a limit".to_owned());
         };
         Ok(Counter { presses: 0.0, limit: *limit })
@@ -101,4 +101,42 @@ fn performative_names_match_across_languages() {
     society.start(&platform).expect("the names are free");
     assert_eq!(platform.run_until_stopped(), 0);
     assert_eq!(*lines.0.lock().unwrap(), ["[initiator] proposed 10", "[initiator] not understood: what now?"]);
+}
+
+/// Agent that answers with its own name.
+struct Host;
+
+impl Agent for Host {
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let name = Value::atom(ctx.aid().name);
+        ctx.reply(&message, Performative::Inform, name);
+    }
+}
+
+/// Agent that asks another one, prints the answer, and ends the platform.
+struct Guest {
+    host: Aid,
+    answers: Option<Template>,
+}
+
+impl Agent for Guest {
+    fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
+        self.answers = Some(ctx.ask(self.host, Performative::QueryRef, "your name"));
+    }
+
+    fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
+        let awaited = self.answers.as_ref().is_some_and(|answers| answers.matches(&message));
+        ctx.print(&format!("{awaited} {}", message.content));
+        ctx.services().stop(0, 3);
+    }
+}
+
+#[test]
+fn prelude_suffices_for_two_agents() {
+    let lines = Lines::default();
+    let platform = Platform::builder().output(lines.clone()).build();
+    let host = platform.spawn("host", Host).expect("the name is free");
+    platform.spawn("guest", Guest { host, answers: None }).expect("the name is free");
+    assert_eq!(platform.run_until_stopped(), 3);
+    assert_eq!(*lines.0.lock().unwrap(), ["[guest] true host"]);
 }
