@@ -7,8 +7,8 @@ use crate::context::Context;
 /// An agent written in Rust.
 ///
 /// ```
-/// use whimbrel_acl::{MessageBody, Performative};
-/// use whimbrel_runtime::{Agent, Context, Platform};
+/// # use whimbrel_runtime::facade as whimbrel;
+/// use whimbrel::prelude::*;
 ///
 /// struct Greeter {
 ///     greeted: u32,

@@ -1,4 +1,7 @@
 //! The agent scheduler: turns, mailboxes and timers on a shard per core; the Rust agent API.
+//!
+//! Examples name the crate `whimbrel`, as Rust programs do. A hidden line puts [`facade`] in its place, because
+//! `whimbrel` is above this crate.
 
 mod activity;
 mod advice;
@@ -16,6 +19,8 @@ mod durable;
 mod durable_agent;
 mod ending;
 mod external_calls;
+#[doc(hidden)]
+pub mod facade;
 mod families;
 mod guard;
 mod handover;

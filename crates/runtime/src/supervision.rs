@@ -44,9 +44,10 @@ enum Strategy {
 /// Supervisor to be spawned: an agent that restarts others.
 ///
 /// ```
+/// # use whimbrel_runtime::facade as whimbrel;
 /// use std::time::Duration;
-/// use whimbrel_acl::MessageBody;
-/// use whimbrel_runtime::{Agent, Context, Platform, Supervisor};
+/// use whimbrel::agents::Supervisor;
+/// use whimbrel::prelude::*;
 ///
 /// struct Clerk;
 /// impl Agent for Clerk {

@@ -7,7 +7,8 @@ use crate::context::Context;
 /// next state.
 ///
 /// ```
-/// use whimbrel_runtime::behaviour::{Fsm, OneShot};
+/// # use whimbrel_runtime::facade as whimbrel;
+/// use whimbrel::behaviours::{Fsm, OneShot};
 /// let errand = Fsm::new()
 ///     .state("ask", OneShot::new(|ctx| ctx.print("may I?")))
 ///     .state("go", OneShot::new(|ctx| ctx.print("off I go")))

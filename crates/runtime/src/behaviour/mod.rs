@@ -5,10 +5,10 @@
 //! an agent computing for an hour still answers within a moment.
 //!
 //! ```
+//! # use whimbrel_runtime::facade as whimbrel;
 //! use std::time::Duration;
-//! use whimbrel_acl::{Performative, Template};
-//! use whimbrel_runtime::behaviour::{Cyclic, OneShot, Step, Ticker};
-//! use whimbrel_runtime::{Platform, behaving};
+//! use whimbrel::behaviours::{Cyclic, OneShot, Step, Ticker, behaving};
+//! use whimbrel::prelude::*;
 //!
 //! let platform = Platform::builder().build();
 //! platform.spawn("amy", behaving(|ctx| {

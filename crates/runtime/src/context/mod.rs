@@ -108,9 +108,9 @@ impl<Own> Context<'_, '_, Own> {
     /// knows of the subscription: at the latest when it gets the next message that this agent sends.
     ///
     /// ```
-    /// use whimbrel_acl::{AclMessage, MessageBody, Performative};
-    /// use whimbrel_platform::topics::topic;
-    /// use whimbrel_runtime::{Agent, Context, Platform};
+    /// # use whimbrel_runtime::facade as whimbrel;
+    /// use whimbrel::prelude::*;
+    /// use whimbrel::topics::topic;
     ///
     /// struct Display;
     ///

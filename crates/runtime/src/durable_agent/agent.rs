@@ -18,14 +18,12 @@ use super::context::DurableContext;
 /// [`DurableContext`] has none: it has named timers instead.
 ///
 /// ```
-/// use std::sync::Arc;
+/// # use whimbrel_runtime::facade as whimbrel;
 /// use std::time::Duration;
 ///
 /// use serde::{Deserialize, Serialize};
-/// use whimbrel_acl::{MessageBody, Performative};
-/// use whimbrel_runtime::{DurableAgent, DurableContext, Platform, durable, recover};
-/// # use whimbrel_platform::store::{Append, AppendError, Epoch, Journal, Lsn};
-/// # use whimbrel_platform::store::{OpenError, Partition, Promises, StoreError};
+/// use whimbrel::durable_agents::durable;
+/// use whimbrel::prelude::*;
 ///
 /// #[derive(Default, Serialize, Deserialize)]
 /// struct Counter {
@@ -46,8 +44,9 @@ use super::context::DurableContext;
 ///     }
 /// }
 ///
-/// # fn run(journal: Arc<dyn Journal>) -> Result<(), Box<dyn std::error::Error>> {
-/// let platform = Platform::builder().kind::<Counter>().durable(recover(journal, Epoch(1))?).build();
+/// # fn run(recovered: whimbrel_runtime::RecoveredJournal) -> Result<(), Box<dyn std::error::Error>> {
+/// // `recovered` is what `whimbrel::durable_agents::kept_in` or `recover` returned.
+/// let platform = Platform::builder().kind::<Counter>().durable(recovered).build();
 /// platform.spawn_together([durable("c1", Counter::default())])?;
 /// # Ok(())
 /// # }

@@ -23,11 +23,13 @@ const PROTOCOL: &str = "whimbrel-dispatch";
 /// Function that travels to another node, with its input in its fields.
 ///
 /// ```
+/// # use whimbrel_runtime::facade as whimbrel;
 /// use std::time::Duration;
 ///
 /// use serde::{Deserialize, Serialize};
-/// use whimbrel_acl::{MessageBody, Symbol, Value};
-/// use whimbrel_runtime::{DispatchError, DurableAgent, DurableContext, Minion, Platform};
+/// use whimbrel::messages::Symbol;
+/// use whimbrel::mobility::{DispatchError, Minion};
+/// use whimbrel::prelude::*;
 ///
 /// #[derive(Serialize, Deserialize)]
 /// struct Count {

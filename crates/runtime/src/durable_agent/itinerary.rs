@@ -16,12 +16,12 @@ pub(super) const DEADLINE: &str = "whimbrel:itinerary";
 /// of the agent's state: its remaining stops travel along.
 ///
 /// ```
+/// # use whimbrel_runtime::facade as whimbrel;
 /// use std::time::Duration;
 ///
 /// use serde::{Deserialize, Serialize};
-/// use whimbrel_acl::MessageBody;
-/// use whimbrel_platform::mobility::Hop;
-/// use whimbrel_runtime::{DurableAgent, DurableContext, Itinerary, Leg};
+/// use whimbrel::mobility::{Hop, Itinerary, Leg};
+/// use whimbrel::prelude::*;
 ///
 /// #[derive(Default, Serialize, Deserialize)]
 /// struct Reader {
