@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 mod limits;
 mod mask;
+mod public_api;
 mod repo;
 mod test_run;
 mod tidy;
@@ -14,9 +15,12 @@ mod times;
 use repo::Repo;
 use tidy::ratchets::Ratchets;
 
-const USAGE: &str = "usage: cargo xtask tidy [--figures [FIGURE] | --tighten] | limits | test
+const USAGE: &str = "usage: cargo xtask tidy [--figures [FIGURE] | --tighten] | limits | public-api | test
 
   limits             write docs/reference/limits.md from the constants
+  public-api         print the names that Rust programs can reach from the crate `whimbrel`
+  public-api --since COMMIT
+                     print the names that vanished (-) and came (+) since a commit
   test               run all tests, and list the slowest tests and test programs
   tidy               check the repository against its own rules; exit status 1 if one is broken
   tidy --figures     print the figures that only fall: now, allowed (xtask/ratchets.toml), and the target
@@ -40,6 +44,14 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }),
         ["limits"] => in_repo(|repo| limits::write(repo).map(|()| ExitCode::SUCCESS)),
+        ["public-api"] => in_repo(|repo| {
+            public_api::names(repo).iter().for_each(|name| println!("{name}"));
+            Ok(ExitCode::SUCCESS)
+        }),
+        ["public-api", "--since", commit] => in_repo(|repo| {
+            public_api::differences(&repo.at(commit)?, repo).iter().for_each(|name| println!("{name}"));
+            Ok(ExitCode::SUCCESS)
+        }),
         ["test"] => test_run::run().unwrap_or_else(|error| {
             eprintln!("error: cannot run cargo test: {error}");
             ExitCode::from(2)

@@ -78,8 +78,13 @@ impl Repo {
     /// Reads the repository as it was after the last commit that changed `path`.
     pub fn before(&self, path: &str) -> Result<Self, String> {
         let commit = self.git(&["log", "-1", "--format=%H", "--", path])?;
+        self.at(commit.trim())
+    }
+
+    /// Reads the repository as it was at a commit.
+    pub fn at(&self, commit: &str) -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("whimbrel-tidy-{}", std::process::id()));
-        let read = self.check_out(commit.trim(), &folder);
+        let read = self.check_out(commit, &folder);
         let _ = std::fs::remove_dir_all(&folder);
         read
     }

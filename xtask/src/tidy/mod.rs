@@ -7,7 +7,8 @@ use ratchets::Ratchets;
 
 mod arrows;
 mod documents;
-mod figures;
+mod facade;
+pub mod figures;
 mod files;
 mod forwarding;
 mod functions;
@@ -50,6 +51,7 @@ pub fn check(repo: &Repo) -> (Vec<Finding>, Vec<String>) {
     let checks = [
         arrows::check,
         documents::check,
+        facade::check,
         files::check,
         forwarding::check,
         functions::check,
@@ -75,7 +77,7 @@ fn without_tests(masked: &str) -> &str {
 }
 
 /// Checks whether a file holds code that ships, in contrast to tests, examples and benchmarks.
-fn ships(path: &str) -> bool {
+pub fn ships(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts.as_slice(), ["crates", _, "src", ..] | ["xtask", "src", ..])
         && !parts.iter().any(|part| matches!(*part, "tests" | "tests.rs"))
@@ -100,7 +102,7 @@ fn declared<'a>(masked: &'a str, keyword: &'a str) -> impl Iterator<Item = (usiz
 }
 
 /// Returns the word that `text` begins with; empty if it begins with something else.
-fn word(text: &str) -> &str {
+pub fn word(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     text.get(..end).unwrap_or_default()
 }

@@ -104,9 +104,9 @@ fn performative_names_match_across_languages() {
 }
 
 /// Agent that answers with its own name.
-struct Host;
+struct NameGiver;
 
-impl Agent for Host {
+impl Agent for NameGiver {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
         let name = Value::atom(ctx.aid().name);
         ctx.reply(&message, Performative::Inform, name);
@@ -114,12 +114,12 @@ impl Agent for Host {
 }
 
 /// Agent that asks another one, prints the answer, and ends the platform.
-struct Guest {
+struct NameAsker {
     host: Aid,
     answers: Option<Template>,
 }
 
-impl Agent for Guest {
+impl Agent for NameAsker {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         self.answers = Some(ctx.ask(self.host, Performative::QueryRef, "your name"));
     }
@@ -135,8 +135,8 @@ impl Agent for Guest {
 fn prelude_suffices_for_two_agents() {
     let lines = Lines::default();
     let platform = Platform::builder().output(lines.clone()).build();
-    let host = platform.spawn("host", Host).expect("the name is free");
-    platform.spawn("guest", Guest { host, answers: None }).expect("the name is free");
+    let host = platform.spawn("host", NameGiver).expect("the name is free");
+    platform.spawn("guest", NameAsker { host, answers: None }).expect("the name is free");
     assert_eq!(platform.run_until_stopped(), 3);
     assert_eq!(*lines.0.lock().unwrap(), ["[guest] true host"]);
 }

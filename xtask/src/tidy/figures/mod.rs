@@ -9,7 +9,7 @@ mod boxed_traits;
 mod import_cycle;
 mod inherent_impls;
 mod line_lengths;
-mod modules;
+pub mod modules;
 mod openings;
 mod test_names;
 mod type_names;
