@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-use whimbrel_net::{Authority, Hub, HubConfig, Level, NODE_DAYS};
+use whimbrel_net::{Authority, Hub, HubConfig, LinkSecurity, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::link::News;
 use whimbrel_platform::topics::topic;
@@ -234,8 +234,8 @@ pub fn run(what: &Messaging) -> anyhow::Result<Metrics> {
         })
     })?;
     platform.wait_idle();
-    let level = Level::from(what.security);
-    let mut authority = (level != Level::Open).then(|| Authority::create("whimbrel")).transpose()?;
+    let level = LinkSecurity::from(what.security);
+    let mut authority = (level != LinkSecurity::Open).then(|| Authority::create("whimbrel")).transpose()?;
     let mut secrets = |node: &str| -> anyhow::Result<NodeSecrets> {
         let issued = authority.as_mut().map(|authority| authority.issue(node, &[], NODE_DAYS));
         Ok(NodeSecrets { token: String::new(), credentials: issued.transpose()? })
@@ -276,7 +276,12 @@ fn figures(all: Vec<Consumed>, deliveries: u64, cpu: f64) -> Metrics {
     ]
 }
 
-pub(super) fn hub_of(name: &str, level: Level, secrets: NodeSecrets, platform: &Platform) -> anyhow::Result<Hub> {
+pub(super) fn hub_of(
+    name: &str,
+    level: LinkSecurity,
+    secrets: NodeSecrets,
+    platform: &Platform,
+) -> anyhow::Result<Hub> {
     let mut config = HubConfig::new("whimbrel", name, platform.services().random());
     config.level = level;
     config.credentials = secrets.credentials;
@@ -310,7 +315,7 @@ pub(super) fn start_other(address: &str, secrets: &NodeSecrets) -> anyhow::Resul
 /// The first process is not there.
 pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
     let platform = Platform::builder().workers(what.threads()).build();
-    let hub = hub_of("n2", Level::from(what.security), read_secrets()?, &platform)?;
+    let hub = hub_of("n2", LinkSecurity::from(what.security), read_secrets()?, &platform)?;
     platform.link_with(hub.links());
     let node = hub.connect_to("n1", first);
     let until = Instant::now() + Duration::from_secs(10);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_net::Level;
+use whimbrel_net::LinkSecurity;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_platform::session::{
     Ack, Create, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, SESSION_VERSION,
@@ -77,7 +77,7 @@ pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
     platform.spawn_population("echo", usize::from(what.sessions), |_| EchoAgent)?;
     let grant = Grant { messages_per_s: u32::MAX, ..Grant::new("bench", vec!["*".into()]) };
     let config = AgentPortConfig {
-        level: Level::Open,
+        level: LinkSecurity::Open,
         credentials: None,
         links: None,
         doors: None,

@@ -11,7 +11,7 @@ use whimbrel::Society;
 use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 use whimbrel::society::Seat;
 use whimbrel_acl::{Symbol, Text};
-use whimbrel_net::{Authority, Credentials, Hub, HubConfig, HubView, Level, NODE_DAYS};
+use whimbrel_net::{Authority, Credentials, Hub, HubConfig, HubView, LinkSecurity, NODE_DAYS};
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
@@ -55,11 +55,12 @@ impl LocalNodes {
         let me = arguments.node.unwrap_or(1);
         let random = || platform.services().random();
         let name = platform.services().platform();
-        let level = arguments.security.map_or(Level::Open, Level::from);
+        let level = arguments.security.map_or(LinkSecurity::Open, LinkSecurity::from);
         let (mut authority, secrets) = match arguments.first {
             Some(_) => (None, read_secrets()?),
             None => {
-                let mut authority = (level != Level::Open).then(|| Authority::create(name.as_str())).transpose()?;
+                let mut authority =
+                    (level != LinkSecurity::Open).then(|| Authority::create(name.as_str())).transpose()?;
                 let token = format!("{:016x}{:016x}", random(), random());
                 let credentials = issue(&mut authority, me)?;
                 (authority, NodeSecrets { token, credentials })

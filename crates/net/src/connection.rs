@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::refusal;
-use crate::security::{Level, Tls};
+use crate::security::{LinkSecurity, Tls};
 use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -149,13 +149,12 @@ impl LinkConnection {
 
     /// Returns why the peer is not the node of this name: its certificate says so, or a required certificate is
     /// missing.
-    pub fn contradicts(&self, node: &str, level: Level) -> Option<(RefusalReason, String)> {
+    pub fn contradicts(&self, node: &str, level: LinkSecurity) -> Option<(RefusalReason, String)> {
         let from = self.socket.socket().peer_addr().ok().map(|address| address.ip());
         match self.socket.identity() {
             Some(identity) => identity.contradicts(node, from),
-            None => {
-                (level >= Level::Authenticated).then(|| (RefusalReason::BadCertificate, "no certificate".to_owned()))
-            }
+            None => (level >= LinkSecurity::Authenticated)
+                .then(|| (RefusalReason::BadCertificate, "no certificate".to_owned())),
         }
     }
 

@@ -29,7 +29,7 @@ use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::port_guard::PortGuard;
 use crate::refusal;
-use crate::security::{Credentials, Level, SecurityError, Tls};
+use crate::security::{Credentials, LinkSecurity, SecurityError, Tls};
 use crate::signing::{AgentCertificateError, Evidence, Signing};
 use crate::strangers::Strangers;
 use crate::task;
@@ -49,7 +49,7 @@ pub struct HubConfig {
     /// Secret that peers must show, if there is one.
     pub token: Option<String>,
     /// Security level of links.
-    pub level: Level,
+    pub level: LinkSecurity,
     /// Credentials of this node, if links are secured.
     pub credentials: Option<Credentials>,
     /// Store of evidence of signed messages, if evidence is kept.
@@ -74,7 +74,7 @@ impl HubConfig {
             node: node.into(),
             incarnation,
             token: None,
-            level: Level::Open,
+            level: LinkSecurity::Open,
             credentials: None,
             evidence: None,
             encoding: Encoding::Compact,
@@ -144,7 +144,7 @@ pub struct LinkStatus {
 pub(crate) struct HubState {
     pub me: Speaker,
     pub station: Arc<dyn Station>,
-    pub level: Level,
+    pub level: LinkSecurity,
     tls: Mutex<Option<Arc<Tls>>>,
     /// Certificates of the current credentials, for operators.
     certified: Mutex<Certified>,
@@ -194,7 +194,7 @@ impl Hub {
         check_name(&node)?;
         let tls = Mutex::new(Tls::new(level, credentials.as_ref())?.map(Arc::new));
         let certified = Mutex::new(credentials.as_ref().map(Certified::of).unwrap_or_default());
-        let signing = match credentials.as_ref().filter(|_| level == Level::Signed) {
+        let signing = match credentials.as_ref().filter(|_| level == LinkSecurity::Signed) {
             Some(credentials) => Some(Signing::new(&platform, &node, incarnation, credentials, evidence)?),
             None => None,
         };
@@ -376,7 +376,7 @@ impl HubView {
     }
 
     /// Security level of links.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> LinkSecurity {
         self.0.level
     }
 

@@ -36,4 +36,4 @@ pub use authority::{
 };
 pub use certified::{CertificateOf, CertificateSeen, Certified, RevokedSeen};
 pub use hub::{Hub, HubConfig, HubError, HubView, LinkStatus};
-pub use security::{Credentials, Level, SecurityError, https};
+pub use security::{Credentials, LinkSecurity, SecurityError, https};

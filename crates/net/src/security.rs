@@ -20,7 +20,7 @@ use x509_parser::revocation_list::CertificateRevocationList;
 
 /// Security level of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LinkSecurity {
     /// No security: for one machine, and to find faults.
     Open,
     /// Encryption. A peer is known by the platform's secret only.
@@ -189,24 +189,30 @@ impl Tls {
     }
 
     /// Makes the configuration for links of this level; `None` if the level is open.
-    pub fn new(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
-        let showing =
-            if level >= Level::Authenticated { ClientAuthentication::Everybody } else { ClientAuthentication::Nobody };
+    pub fn new(level: LinkSecurity, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
+        let showing = if level >= LinkSecurity::Authenticated {
+            ClientAuthentication::Everybody
+        } else {
+            ClientAuthentication::Nobody
+        };
         Self::with(level, showing, credentials)
     }
 
     /// Makes the configuration for an agent port of this level. Programs without a certificate have tokens.
-    pub fn of_agent_port(level: Level, credentials: Option<&Credentials>) -> Result<Option<Self>, SecurityError> {
+    pub fn of_agent_port(
+        level: LinkSecurity,
+        credentials: Option<&Credentials>,
+    ) -> Result<Option<Self>, SecurityError> {
         // Signatures of messages concern nodes.
-        Self::with(level.min(Level::Authenticated), ClientAuthentication::WhoLikes, credentials)
+        Self::with(level.min(LinkSecurity::Authenticated), ClientAuthentication::WhoLikes, credentials)
     }
 
     fn with(
-        level: Level,
+        level: LinkSecurity,
         showing: ClientAuthentication,
         credentials: Option<&Credentials>,
     ) -> Result<Option<Self>, SecurityError> {
-        if level == Level::Open {
+        if level == LinkSecurity::Open {
             return Ok(None);
         }
         let credentials = credentials.ok_or(SecurityError::NoCredentials)?;
@@ -227,7 +233,7 @@ impl Tls {
         let server = server_config(showing, credentials, &provider, &verifier)?;
         let client = client_config(level, credentials, &provider, &roots, &lists)?;
         let (mut server, mut client) = (server, client);
-        let protocol = (level == Level::Signed).then_some(SIGNED_PROTOCOL);
+        let protocol = (level == LinkSecurity::Signed).then_some(SIGNED_PROTOCOL);
         server.alpn_protocols = protocol.iter().map(|name| name.to_vec()).collect();
         client.alpn_protocols.clone_from(&server.alpn_protocols);
         let name = ServerName::try_from(node_dns_name(None)).map_err(|error| unfit(&error))?;
@@ -296,7 +302,7 @@ fn server_config(
 }
 
 fn client_config(
-    level: Level,
+    level: LinkSecurity,
     credentials: &Credentials,
     provider: &Arc<CryptoProvider>,
     roots: &Arc<RootCertStore>,
@@ -311,7 +317,7 @@ fn client_config(
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| unfit(&error))?
         .with_webpki_verifier(verifier);
-    if level < Level::Authenticated {
+    if level < LinkSecurity::Authenticated {
         return Ok(building.with_no_client_auth());
     }
     let chain = certificates(&credentials.certificate_pem, "the node's certificate")?;
@@ -388,7 +394,7 @@ mod tests {
     #[test]
     fn links_use_quickest_cipher() {
         let credentials = Authority::create("p").unwrap().issue("n1", &[], 1).unwrap();
-        for level in [Level::Tls, Level::Authenticated, Level::Signed] {
+        for level in [LinkSecurity::Tls, LinkSecurity::Authenticated, LinkSecurity::Signed] {
             let tls = Tls::new(level, Some(&credentials)).unwrap().unwrap();
             let mut client = ClientConnection::new(tls.client, tls.name).unwrap();
             let mut server = ServerConnection::new(tls.server).unwrap();

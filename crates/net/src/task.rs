@@ -23,7 +23,7 @@ use crate::connection::{Accepted, LinkConnection};
 use crate::hub::{self, HubState};
 use crate::peer::Peer;
 use crate::refusal;
-use crate::security::Level;
+use crate::security::LinkSecurity;
 use crate::signing::Digest;
 
 /// Interval at which a link checks whether its node has room again, if it is not woken.
@@ -511,7 +511,7 @@ impl LinkTask {
 
     /// Returns true if the peer may speak for this sender.
     fn speaks_for(&self, sender: Aid, known: &mut LastAnswers) -> bool {
-        if self.hub.level < Level::Authenticated {
+        if self.hub.level < LinkSecurity::Authenticated {
             return true;
         }
         match known.speaks {

@@ -29,7 +29,7 @@ pub enum SecurityLevel {
     Signed,
 }
 
-impl From<SecurityLevel> for whimbrel_net::Level {
+impl From<SecurityLevel> for whimbrel_net::LinkSecurity {
     fn from(level: SecurityLevel) -> Self {
         match level {
             SecurityLevel::Open => Self::Open,

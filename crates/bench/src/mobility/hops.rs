@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 use whimbrel::Society;
 use whimbrel::runtime::{Agent, Context, Platform};
 use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_net::{Authority, Level, NODE_DAYS};
+use whimbrel_net::{Authority, LinkSecurity, NODE_DAYS};
 
 use super::Metrics;
 use crate::arguments::{Mobility, Mover};
@@ -68,8 +68,8 @@ fn errand(what: &Mobility, watcher: Aid, mover: Aid) -> AclMessage {
 pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
     let society = society(what)?;
     let platform = Platform::builder().workers(1).loader(society.loader()).build();
-    let level = Level::from(what.security);
-    let mut authority = (level != Level::Open).then(|| Authority::create("whimbrel")).transpose()?;
+    let level = LinkSecurity::from(what.security);
+    let mut authority = (level != LinkSecurity::Open).then(|| Authority::create("whimbrel")).transpose()?;
     let mut secrets = |node: &str| -> anyhow::Result<NodeSecrets> {
         let issued = authority.as_mut().map(|authority| authority.issue(node, &[], NODE_DAYS));
         Ok(NodeSecrets { token: String::new(), credentials: issued.transpose()? })
@@ -119,7 +119,7 @@ fn measure(backs: &Receiver<Instant>, trips: usize, began: Instant) -> anyhow::R
 /// The other process: a node where the agent comes to, until the first one closes the pipe.
 pub fn second(what: &Mobility, first: &str) -> anyhow::Result<()> {
     let platform = Platform::builder().workers(1).loader(society(what)?.loader()).build();
-    let level = Level::from(what.security);
+    let level = LinkSecurity::from(what.security);
     let hub = hub_of("n2", level, read_secrets()?, &platform)?;
     platform.link_with(hub.links());
     hub.connect_to("n1", first);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-use whimbrel_net::{Authority, Hub, HubConfig, Level, NODE_DAYS};
+use whimbrel_net::{Authority, Hub, HubConfig, LinkSecurity, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
@@ -157,7 +157,7 @@ impl PairsNode {
 /// Opens the hub that links a node with the others, whose agents it knows.
 fn open_hub(what: &Rtt, number: u16, secrets: NodeSecrets, platform: &Platform) -> anyhow::Result<Hub> {
     let mut config = HubConfig::new("whimbrel", name_of(number), platform.services().random());
-    config.level = Level::from(what.security);
+    config.level = LinkSecurity::from(what.security);
     config.token = Some(secrets.token);
     config.credentials = secrets.credentials;
     let hub = Hub::start(config, platform.station(), Some("127.0.0.1:0"))?;
@@ -227,7 +227,7 @@ impl PairsNodes {
         if what.nodes == 1 {
             return Ok(Self { first: PairsNode::start(what, 1, None)?, others: Vec::new() });
         }
-        let open = Level::from(what.security) == Level::Open;
+        let open = LinkSecurity::from(what.security) == LinkSecurity::Open;
         let mut authority = (!open).then(|| Authority::create("whimbrel")).transpose()?;
         let mut secrets = |number: u16| -> anyhow::Result<NodeSecrets> {
             let issued = authority.as_mut().map(|authority| authority.issue(&name_of(number), &[], NODE_DAYS));

@@ -10,7 +10,7 @@ use whimbrel::node::durability::{DurabilityOptions, default_folder};
 use whimbrel::node::membership::LinkOptions;
 use whimbrel::node::policy_setup::PolicyOptions;
 use whimbrel_acl::Encoding;
-use whimbrel_net::Level;
+use whimbrel_net::LinkSecurity;
 use whimbrel_platform::cluster::LEVEL;
 use whimbrel_terminal::options::SecurityLevel;
 
@@ -292,7 +292,7 @@ impl RunArguments {
             name: self.name.clone(),
             listen: self.listen.clone(),
             token: self.token.clone(),
-            level: self.security.map(Level::from),
+            level: self.security.map(LinkSecurity::from),
             credentials: self.credentials.clone(),
             encoding: self.encoding,
             patience: self.link_timeout,
@@ -333,7 +333,7 @@ impl JoinArguments {
             name: self.name.clone(),
             listen: self.listen.clone(),
             token: self.token.clone(),
-            level: self.security.map(Level::from),
+            level: self.security.map(LinkSecurity::from),
             credentials: self.credentials.clone(),
             encoding: self.encoding,
             patience: self.link_timeout,

@@ -23,7 +23,7 @@ use whimbrel::node::http_port::HttpOptions;
 use whimbrel::node::http_port::{self, HttpPort, HttpSetup};
 use whimbrel::node::membership::{Membership, security_at};
 use whimbrel::projects::project_in;
-use whimbrel_net::Level;
+use whimbrel_net::LinkSecurity;
 use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, Stopping};
 use whimbrel_terminal::{AgentLines, note, notes};
 
@@ -125,7 +125,7 @@ fn http_of<'a>(arguments: &'a JoinArguments, options: &'a HttpOptions, notes: &'
     HttpSetup {
         options,
         unless_said: false,
-        level: arguments.security.map(Level::from),
+        level: arguments.security.map(LinkSecurity::from),
         credentials: arguments.credentials.as_deref(),
         notes,
     }

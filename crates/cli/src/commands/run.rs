@@ -12,7 +12,7 @@ use whimbrel::agent_storage::StorageFolder;
 use whimbrel::cluster::View;
 use whimbrel_gateway::Gateway;
 use whimbrel_net::agent_port::AgentPort;
-use whimbrel_net::{HubView, Level};
+use whimbrel_net::{HubView, LinkSecurity};
 use whimbrel_operator::DoorsInfo;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
@@ -305,7 +305,7 @@ fn open_ports(
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
     let asked = arguments.security.filter(|asked| arguments.nodes.is_none() || *asked == SecurityLevel::Open);
-    let (level, options) = (asked.map(Level::from), arguments.http.options());
+    let (level, options) = (asked.map(LinkSecurity::from), arguments.http.options());
     let site = HttpSetup { options: &options, unless_said: arguments.shows_console, level, credentials: folder, notes };
     let http = site.prepare()?;
     let security = |address: &str| security_at(level, address, folder);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_net::Level;
+use whimbrel_net::LinkSecurity;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_platform::audit::{Act, Auditor, RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSION_HELLO_BYTES_MAX, SESSION_NAME_BYTES_MAX};
@@ -24,7 +24,7 @@ fn open(builder: PlatformBuilder) -> (Platform, AgentPort) {
 fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platform, AgentPort) {
     let platform = builder.name("home").workers(2).build();
     let config = AgentPortConfig {
-        level: Level::Open,
+        level: LinkSecurity::Open,
         credentials: None,
         links: None,
         doors: None,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_net::Level;
+use whimbrel_net::LinkSecurity;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::audit::{Act, Auditor, RefusalReason, Refused};
@@ -30,7 +30,7 @@ fn open(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platfor
     let platform = builder.build();
     let tokens = Tokens::one(TOKEN).expect("long enough");
     let config = AgentPortConfig {
-        level: Level::Open,
+        level: LinkSecurity::Open,
         credentials: None,
         links: None,
         doors: None,

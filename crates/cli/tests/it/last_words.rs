@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_net::{Authority, Credentials, Hub, HubConfig, Level};
+use whimbrel_net::{Authority, Credentials, Hub, HubConfig, LinkSecurity};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 const TALKERS: u64 = 300;
@@ -36,7 +36,7 @@ impl Agent for Talker {
 fn node(name: &str, credentials: Credentials) -> (Platform, Hub) {
     let platform = Platform::builder().name("home").workers(1).build();
     let mut config = HubConfig::new("home", name, platform.services().random());
-    (config.level, config.credentials) = (Level::Authenticated, Some(credentials));
+    (config.level, config.credentials) = (LinkSecurity::Authenticated, Some(credentials));
     let hub = Hub::start(config, platform.station(), Some("127.0.0.1:0")).expect("it starts");
     platform.link_with(hub.links());
     (platform, hub)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_net::signing::{AgentKey, Evidence, PARAMETER, prove};
-use whimbrel_net::{Authority, Credentials, Hub, HubConfig, Level};
+use whimbrel_net::{Authority, Credentials, Hub, HubConfig, LinkSecurity};
 use whimbrel_platform::session::{Certify, Code, Frame, Framing, Grant, MessageFrame};
 use whimbrel_runtime::{Agent, Context, Platform};
 
@@ -28,7 +28,7 @@ impl Agent for Amy {
 fn node(name: &str, credentials: &Credentials, evidence: Option<Arc<Evidence>>) -> (Platform, Hub) {
     let platform = Platform::builder().name("home").workers(1).build();
     let mut config = HubConfig::new("home", name, platform.services().random());
-    (config.level, config.credentials, config.evidence) = (Level::Signed, Some(credentials.clone()), evidence);
+    (config.level, config.credentials, config.evidence) = (LinkSecurity::Signed, Some(credentials.clone()), evidence);
     let hub = Hub::start(config, platform.station(), Some("127.0.0.1:0")).expect("it starts");
     platform.link_with(hub.links());
     (platform, hub)
@@ -56,7 +56,7 @@ fn own_key_signature_verifies_elsewhere() {
     other_hub.connect(one_hub.address().expect("it listens"));
     until("they are linked", || one_hub.has_links(1) && one.services().exists(Aid::local("amy")));
     let config = AgentPortConfig {
-        level: Level::Open,
+        level: LinkSecurity::Open,
         credentials: Some(here),
         links: Some(one_hub.view()),
         doors: None,

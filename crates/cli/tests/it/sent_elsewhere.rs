@@ -14,7 +14,7 @@ use whimbrel::platform::session::{
     PASSED, Resume, Save, Welcome,
 };
 use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
-use whimbrel_net::Level;
+use whimbrel_net::LinkSecurity;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Authorise, NodeDoors};
 
 use super::cluster::Nodes;
@@ -90,7 +90,7 @@ fn config(map: &Map) -> AgentPortConfig {
         Some(Grant::new(token, vec![token.to_owned()]))
     });
     AgentPortConfig {
-        level: Level::Open,
+        level: LinkSecurity::Open,
         credentials: None,
         links: None,
         doors: Some(Box::new(move |node| {

@@ -14,7 +14,7 @@ use whimbrel_acl::{MessageBody, Performative};
 use whimbrel_gateway::sessions::Sessions;
 use whimbrel_gateway::{Access, Gateway, GatewayConfig};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
-use whimbrel_net::{Authority, Level};
+use whimbrel_net::{Authority, LinkSecurity};
 use whimbrel_operator::{
     Answer, Feed, Latency, LogLine, LogWanted, Operator, Reason, Refusal, Request, Traffic, Watched,
 };
@@ -250,7 +250,7 @@ fn replay_all(replay: impl Fn(&Transcript, Framing, AgentPort) -> Result<(), Str
             platform.spawn("amy", Echo).expect("a free name");
             let grant = transcript.grant();
             let config = AgentPortConfig {
-                level: Level::Open,
+                level: LinkSecurity::Open,
                 credentials,
                 links: None,
                 doors: None,

@@ -48,7 +48,7 @@ use crate::authority::hex;
 use crate::hub::HubView;
 use crate::port_guard::PortGuard;
 use crate::refusal;
-use crate::security::{Credentials, Identity, Level, SecurityError, Tls};
+use crate::security::{Credentials, Identity, LinkSecurity, SecurityError, Tls};
 use crate::signing::AgentAuthority;
 use crate::threads::Threads;
 
@@ -68,8 +68,8 @@ pub type Authorise = Box<dyn Fn(&Claim<'_>) -> Option<Grant> + Send + Sync>;
 
 /// Configuration of an agent port.
 pub struct AgentPortConfig {
-    /// Security level of connections: encrypted beyond [`Level::Open`].
-    pub level: Level,
+    /// Security level of connections: encrypted beyond [`LinkSecurity::Open`].
+    pub level: LinkSecurity,
     /// Credentials of this node, if connections are secured. Agents' keys are certified with them, too.
     pub credentials: Option<Credentials>,
     /// Links of the node: other nodes hear of the certificates of agents here.
@@ -225,7 +225,7 @@ impl SessionEntry {
 struct AgentPortState {
     host: Arc<dyn Host>,
     authorise: Authorise,
-    level: Level,
+    level: LinkSecurity,
     tls: Mutex<Option<Arc<Tls>>>,
     /// Authority that certifies agents' keys.
     certifier: Mutex<Option<Arc<AgentAuthority>>>,

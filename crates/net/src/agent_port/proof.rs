@@ -113,7 +113,7 @@ mod tests {
     use super::super::tests::{block_on, open};
     use super::super::{AgentPort, Messages};
     use super::*;
-    use crate::security::{Credentials, Level};
+    use crate::security::{Credentials, LinkSecurity};
     use crate::{Authority, SessionCredentials};
 
     const PLACE: &str = "node.example:8420";
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn proven_certificate_grants_its_agent() {
         let mut authority = Authority::create("home").unwrap();
-        let port = open(Level::Authenticated, Some(authority.issue("n1", &[], 1).unwrap()));
+        let port = open(LinkSecurity::Authenticated, Some(authority.issue("n1", &[], 1).unwrap()));
         let bob = authority.issue_session("bob", &[], 1).unwrap();
         let with_root = bob.certificate_pem.clone() + &bob.authority_pem;
         block_on(async {
@@ -224,7 +224,7 @@ mod tests {
             [("bob", 1), ("ann", 1), ("old", 0)].map(|one| authority.issue_session(one.0, &[], one.1).unwrap());
         assert_eq!(authority.revoke("session:ann"), 1);
         let revoked_pem = authority.trust().unwrap().revoked_pem;
-        let port = open(Level::Authenticated, Some(Credentials { revoked_pem, ..node.clone() }));
+        let port = open(LinkSecurity::Authenticated, Some(Credentials { revoked_pem, ..node.clone() }));
         let eve = other.issue_session("bob", &[], 1).unwrap();
         let as_node = SessionCredentials { certificate_pem: node.certificate_pem.clone(), ..bob.clone() };
         let none = SessionCredentials { certificate_pem: "none".to_owned(), ..bob.clone() };
@@ -271,7 +271,7 @@ mod tests {
     fn revocation_ends_proven_session() {
         let mut authority = Authority::create("home").unwrap();
         let node = authority.issue("n1", &[], 1).unwrap();
-        let port = open(Level::Authenticated, Some(node.clone()));
+        let port = open(LinkSecurity::Authenticated, Some(node.clone()));
         let bob = authority.issue_session("bob", &[], 1).unwrap();
         block_on(async {
             ask(&port, Framing::Json, &bob.certificate_pem, |text| signed(&bob.key_pem, PLACE, text)).await;

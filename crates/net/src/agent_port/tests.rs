@@ -36,11 +36,11 @@ impl Host for EmptyHost {
     fn wake(&self, _agent: Aid) {}
 }
 
-pub(super) fn open(level: Level, credentials: Option<Credentials>) -> AgentPort {
+pub(super) fn open(level: LinkSecurity, credentials: Option<Credentials>) -> AgentPort {
     open_at(level, credentials, EmptyHost { begun: None })
 }
 
-fn open_at(level: Level, credentials: Option<Credentials>, host: EmptyHost) -> AgentPort {
+fn open_at(level: LinkSecurity, credentials: Option<Credentials>, host: EmptyHost) -> AgentPort {
     let authorise: Authorise =
         Box::new(|claim| Some(Grant::new(claim.certified.first().copied().or(claim.token)?, vec!["*".into()])));
     let config = AgentPortConfig {
@@ -99,7 +99,7 @@ pub(super) fn block_on<R>(work: impl Future<Output = R>) -> R {
 
 #[test]
 fn full_account_leaves_room_for_others() {
-    let port = open(Level::Open, None);
+    let port = open(LinkSecurity::Open, None);
     let account = port.inner.account(("greedy".to_owned(), Some([127, 0, 0, 1].into()))).unwrap();
     account.sessions.store(SESSIONS_PER_ACCOUNT_MAX - 1, Ordering::Relaxed);
     block_on(async {
@@ -125,10 +125,10 @@ fn revocation_ends_session() {
             authority.issue_session(name, &[], 1).unwrap();
         let (agents_pem, agents_key_pem, revoked_pem) = Default::default();
         let theirs = Credentials { certificate_pem, key_pem, agents_pem, agents_key_pem, authority_pem, revoked_pem };
-        Tls::new(Level::Authenticated, Some(&theirs)).unwrap().unwrap()
+        Tls::new(LinkSecurity::Authenticated, Some(&theirs)).unwrap().unwrap()
     };
     let (ann, bob) = (tls_of("ann"), tls_of("bob"));
-    let port = open(Level::Authenticated, Some(node.clone()));
+    let port = open(LinkSecurity::Authenticated, Some(node.clone()));
     block_on(async {
         let mut ann = PortClient::begin(&port, Some(&ann), None).await;
         let mut bob = PortClient::begin(&port, Some(&bob), None).await;
@@ -156,7 +156,7 @@ fn tokens_and_addresses_are_separate_accounts() {
     assert_eq!((&one.principal, &two.principal), (&"*".to_owned(), &"*".to_owned()));
     assert_ne!(one.account, two.account);
     assert_eq!(one.account.len(), 64, "it is the hash, not the token: {}", one.account);
-    let port = open(Level::Open, None);
+    let port = open(LinkSecurity::Open, None);
     let account = |grant: &Grant, address: [u8; 4]| {
         port.inner.account((grant.account.clone(), Some(household(address.into())))).unwrap()
     };
@@ -177,7 +177,7 @@ fn tokens_and_addresses_are_separate_accounts() {
 
 #[test]
 fn closing_port_begins_no_session() {
-    let port = open(Level::Open, None);
+    let port = open(LinkSecurity::Open, None);
     block_on(async {
         let mut before = PortClient::begin(&port, None, Some("ann")).await;
         assert_eq!(before.hear().await, WELCOME);
@@ -218,7 +218,7 @@ impl PortClient {
 
 #[test]
 fn garbage_gets_an_error() {
-    let port = open(Level::Open, None);
+    let port = open(LinkSecurity::Open, None);
     let framed = |frame: &[u8]| [&(frame.len() as u32).to_be_bytes()[..], frame].concat();
     block_on(async {
         for (framing, first, code) in [
@@ -237,7 +237,7 @@ fn garbage_gets_an_error() {
 #[test]
 fn flooding_session_gets_an_error() {
     // Frames beyond the credit are charged to the session's rate, which recovers with time.
-    let port = open_at(Level::Open, None, EmptyHost { begun: Some(Instant::now()) });
+    let port = open_at(LinkSecurity::Open, None, EmptyHost { begun: Some(Instant::now()) });
     block_on(async {
         let mut client = PortClient::begin(&port, None, Some("eager")).await;
         assert_eq!(client.hear().await, WELCOME);

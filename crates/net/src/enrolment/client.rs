@@ -17,7 +17,7 @@ use whimbrel_platform::limits::ENROLMENT_MS;
 
 use super::{Answer, Question, SERVICE_NAME, read_line};
 use crate::authority::{AuthorityError, NodeKeys, Token, TokenError, Trust, fingerprint};
-use crate::security::{Credentials, Identity, Level, SecurityError, Tls, certificates};
+use crate::security::{Credentials, Identity, LinkSecurity, SecurityError, Tls, certificates};
 
 /// Error of a request to the authority's service.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +104,7 @@ fn refused(address: &str, answer: Answer) -> EnrolError {
 }
 
 fn client_of(credentials: &Credentials) -> Result<Arc<ClientConfig>, EnrolError> {
-    let tls = Tls::new(Level::Authenticated, Some(credentials))?.ok_or(SecurityError::NoCredentials)?;
+    let tls = Tls::new(LinkSecurity::Authenticated, Some(credentials))?.ok_or(SecurityError::NoCredentials)?;
     Ok(tls.client)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_net::authority::file::{Folder, save};
 use whimbrel_net::enrolment::{EnrolError, Enrolment, EnrolmentConfig, enrol, look_after, renew};
-use whimbrel_net::{Authority, Credentials, Level, NodeKeys, Token};
+use whimbrel_net::{Authority, Credentials, LinkSecurity, NodeKeys, Token};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::{ENROLMENTS_PER_ADDRESS_MAX, WRONG_SECRETS_FREE};
 
@@ -60,7 +60,7 @@ impl Drop for Service {
 
 fn node(name: &str, credentials: &Credentials) -> TestNode {
     let setting = Setting {
-        level: Some(Level::Authenticated),
+        level: Some(LinkSecurity::Authenticated),
         credentials: Some(credentials.clone()),
         token: None,
         ..Setting::default()

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use whimbrel_net::{Authority, Level};
+use whimbrel_net::{Authority, LinkSecurity};
 use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_SOFT_MESSAGES};
 use whimbrel_platform::link::Frame;
 
@@ -14,7 +14,7 @@ use super::{IntroductionRest, Setting, TestNode, numbers, until};
 
 #[test]
 fn messages_arrive_once_in_order() {
-    for level in [Level::Open, Level::Tls, Level::Authenticated] {
+    for level in [LinkSecurity::Open, LinkSecurity::Tls, LinkSecurity::Authenticated] {
         let mut authority = Authority::create("p").unwrap();
         let mut node = |name: &str| {
             let credentials = Some(authority.issue(name, &["127.0.0.1".to_owned()], 1).unwrap());

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
 use whimbrel_net::signing::Evidence;
-use whimbrel_net::{Credentials, Hub, HubConfig, Level};
+use whimbrel_net::{Credentials, Hub, HubConfig, LinkSecurity};
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, ShardIndex};
@@ -143,7 +143,7 @@ struct TestNode {
 /// Settings that a test changes.
 #[derive(Default)]
 struct Setting {
-    level: Option<Level>,
+    level: Option<LinkSecurity>,
     credentials: Option<Credentials>,
     token: Option<&'static str>,
     evidence: Option<Arc<Evidence>>,
@@ -172,7 +172,7 @@ impl TestNode {
         let mut config = HubConfig::new("p", name, incarnation);
         config.patience = setting.patience.unwrap_or(config.patience);
         config.name_bytes_max = setting.name_bytes_max.unwrap_or(config.name_bytes_max);
-        config.level = setting.level.unwrap_or(Level::Open);
+        config.level = setting.level.unwrap_or(LinkSecurity::Open);
         config.credentials = setting.credentials;
         config.token = setting.token.map(str::to_owned);
         config.evidence = setting.evidence;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use whimbrel_net::{Authority, Credentials, Level};
+use whimbrel_net::{Authority, Credentials, LinkSecurity};
 use whimbrel_platform::audit::RefusalReason;
 
 use whimbrel_platform::limits::{LINK_STRANGERS_EACH_MAX, WRONG_SECRET_WAIT_MS, WRONG_SECRETS_FREE};
@@ -13,7 +13,12 @@ use whimbrel_platform::link::{Ack, Hello, LINK_VERSION, write_frame};
 use super::{Setting, TestNode, numbers, until};
 
 fn secure(credentials: Credentials) -> Setting {
-    Setting { level: Some(Level::Authenticated), credentials: Some(credentials), token: None, ..Setting::default() }
+    Setting {
+        level: Some(LinkSecurity::Authenticated),
+        credentials: Some(credentials),
+        token: None,
+        ..Setting::default()
+    }
 }
 
 /// A node that is let in, as a control; then the one with these credentials is not.
@@ -86,12 +91,12 @@ fn other_nodes_certificate_is_refused() {
 
 #[test]
 fn downgrade_is_refused() {
-    for level in [Level::Open, Level::Tls] {
+    for level in [LinkSecurity::Open, LinkSecurity::Tls] {
         let mut authority = Authority::create("p").unwrap();
         let credentials = authority.issue("weak", &[], 1).unwrap();
         let host = authority.issue("host", &[], 1).unwrap();
         let setting = Setting { level: Some(level), credentials: Some(credentials), token: None, ..Setting::default() };
-        let reason = if level == Level::Open { RefusalReason::Downgrade } else { RefusalReason::BadCertificate };
+        let reason = if level == LinkSecurity::Open { RefusalReason::Downgrade } else { RefusalReason::BadCertificate };
         refused(&mut authority, host, "weak", setting, ("closed: ", reason));
     }
 }

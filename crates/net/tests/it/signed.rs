@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
 use whimbrel_net::signing::{Bundle, Direction, Evidence, PARAMETER, Verified, prove};
-use whimbrel_net::{Authority, Credentials, Level, Trust};
+use whimbrel_net::{Authority, Credentials, LinkSecurity, Trust};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::LINK_RECEIVERS_MAX;
 use whimbrel_platform::link::{Frame, Item, Link, LinkEvent, News, Speaker};
@@ -18,7 +18,7 @@ use whimbrel_platform::{EndReason, Time};
 use super::{Setting, TestNode, numbers, until};
 
 fn signed(credentials: Credentials) -> Setting {
-    Setting { level: Some(Level::Signed), credentials: Some(credentials), ..Setting::default() }
+    Setting { level: Some(LinkSecurity::Signed), credentials: Some(credentials), ..Setting::default() }
 }
 
 /// A folder of evidence, and the evidence.
@@ -120,7 +120,7 @@ fn altered_bundles_are_refused(json: &str, trust: &Trust) {
 fn unsigned_node_is_refused() {
     let mut authority = Authority::create("p").unwrap();
     let host = TestNode::start("host", signed(authority.issue("host", &[], 1).unwrap()));
-    let weak = Setting { level: Some(Level::Authenticated), ..signed(authority.issue("weak", &[], 1).unwrap()) };
+    let weak = Setting { level: Some(LinkSecurity::Authenticated), ..signed(authority.issue("weak", &[], 1).unwrap()) };
     let weak = TestNode::start("weak", weak);
     weak.hub.connect(host.address());
     until("the host says no", || host.hub.refusals().of(RefusalReason::Downgrade) > 0);

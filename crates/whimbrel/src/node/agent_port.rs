@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, AskDoors, NodeDoors, TokenFile, Tokens};
-use whimbrel_net::{Credentials, HubView, Level};
+use whimbrel_net::{Credentials, HubView, LinkSecurity};
 use whimbrel_operator::{Answer, DoorsInfo, Request};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::limits::QUESTION_PATIENCE_MS;
@@ -40,7 +40,7 @@ pub struct AgentPortOptions {
 /// Opens it, if that is asked for, or if sessions can come over HTTP: there `http_token` lets one have any agents, too.
 pub fn open(
     options: &AgentPortOptions,
-    level: impl FnOnce(&str) -> anyhow::Result<(Level, Option<Credentials>)>,
+    level: impl FnOnce(&str) -> anyhow::Result<(LinkSecurity, Option<Credentials>)>,
     auditor: Option<Arc<dyn Auditor>>,
     links: Option<HubView>,
     http_token: Option<&str>,
@@ -56,13 +56,13 @@ pub fn open(
         Some(address) => level(address)?,
         // Sessions over HTTP are as secure as the HTTP port. A client with a certificate proves in its session that it
         // has the key.
-        None => (Level::Open, level(ON_THIS_MACHINE)?.1),
+        None => (LinkSecurity::Open, level(ON_THIS_MACHINE)?.1),
     };
     let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     let constant = options.token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
     // Errors in it are reported now, not to the first client.
     let file = options.tokens.as_deref().map(TokenFile::open).transpose()?;
-    if address.is_some() && file.is_none() && options.token.is_none() && level == Level::Open {
+    if address.is_some() && file.is_none() && options.token.is_none() && level == LinkSecurity::Open {
         bail!("--agent-port needs --agent-token or --agent-tokens, which admit programs (see `whimbrel help session`)")
     }
     let log = {

@@ -10,7 +10,7 @@ use rustls::ServerConfig;
 use tokio::net::TcpSocket;
 use whimbrel_gateway::{Access, Gateway, GatewayConfig, Role};
 use whimbrel_net::agent_port::{AgentPort, new_token};
-use whimbrel_net::{Credentials, Level, https};
+use whimbrel_net::{Credentials, LinkSecurity, https};
 use whimbrel_operator::Operator;
 use whimbrel_platform::audit::Auditor;
 
@@ -66,7 +66,7 @@ pub struct HttpSetup<'a> {
     /// True if the node has an HTTP port by default.
     pub unless_said: bool,
     /// Security of links, if it was said.
-    pub level: Option<Level>,
+    pub level: Option<LinkSecurity>,
     /// The node's credentials, if it has some.
     pub credentials: Option<&'a Path>,
     /// Receiver of what the operator is told.
@@ -96,7 +96,7 @@ impl HttpSetup<'_> {
             return Ok(Some(https(&read(certificate)?, &read(key)?)?));
         }
         let is_here = listener.local_addr()?.ip().is_loopback();
-        if is_here || self.level == Some(Level::Open) {
+        if is_here || self.level == Some(LinkSecurity::Open) {
             return Ok(None);
         }
         let Some(folder) = self.credentials else {

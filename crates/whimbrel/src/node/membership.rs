@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use whimbrel_acl::Encoding;
-use whimbrel_net::{Credentials, Hub, HubConfig, HubView, Level};
+use whimbrel_net::{Credentials, Hub, HubConfig, HubView, LinkSecurity};
 use whimbrel_runtime::Platform;
 
 use super::Notes;
@@ -37,7 +37,7 @@ pub struct LinkOptions {
     /// Secret of the platform.
     pub token: Option<String>,
     /// Security; authenticated beyond this machine if nothing is said.
-    pub level: Option<Level>,
+    pub level: Option<LinkSecurity>,
     /// Folder with this node's certificate.
     pub credentials: Option<PathBuf>,
     /// Encoding of messages on links.
@@ -265,26 +265,26 @@ fn log(notes: &Notes) -> Box<dyn Fn(&str) + Send + Sync> {
 /// # Errors
 /// They are to be, and there is nothing to do it with.
 pub fn security_at(
-    asked: Option<Level>,
+    asked: Option<LinkSecurity>,
     address: &str,
     folder: Option<&Path>,
-) -> anyhow::Result<(Level, Option<Credentials>)> {
+) -> anyhow::Result<(LinkSecurity, Option<Credentials>)> {
     let level = level_for(asked, address, folder)?;
     Ok((level, folder.map(credentials::read).transpose()?))
 }
 
 /// Returns the requested level; by default, links to other machines are authenticated.
-fn level_for(asked: Option<Level>, address: &str, credentials: Option<&Path>) -> anyhow::Result<Level> {
+fn level_for(asked: Option<LinkSecurity>, address: &str, credentials: Option<&Path>) -> anyhow::Result<LinkSecurity> {
     let addresses = address
         .to_socket_addrs()
         .with_context(|| format!("invalid address {address}: expected for example 127.0.0.1:7001"))?;
     let here = addresses.into_iter().all(|address| address.ip().is_loopback());
     let level = match asked {
         Some(asked) => asked,
-        None if here && credentials.is_none() => Level::Open,
-        None => Level::Authenticated,
+        None if here && credentials.is_none() => LinkSecurity::Open,
+        None => LinkSecurity::Authenticated,
     };
-    if level != Level::Open && credentials.is_none() {
+    if level != LinkSecurity::Open && credentials.is_none() {
         bail!(
             "connections at {address} must be secured: make certificates with `whimbrel ca init` and `whimbrel ca issue`, \
              and give this node's with --credentials (or give --security open)"
@@ -309,7 +309,7 @@ fn check_reachable(address: &str) -> anyhow::Result<()> {
 fn config_of(
     asked: Option<&str>,
     otherwise: &str,
-    level: Level,
+    level: LinkSecurity,
     folder: Option<&Path>,
     platform: &Platform,
 ) -> anyhow::Result<HubConfig> {

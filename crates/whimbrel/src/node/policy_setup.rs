@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use whimbrel_net::authority::file::AUTHORITY;
 use whimbrel_net::signing::Evidence;
-use whimbrel_net::{AuditLog, HubConfig, Level};
+use whimbrel_net::{AuditLog, HubConfig, LinkSecurity};
 use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_runtime::PlatformBuilder;
 
@@ -89,7 +89,7 @@ impl Guards {
     pub fn guard(&self, config: &mut HubConfig) -> anyhow::Result<()> {
         config.auditor = self.auditor();
         let Some(folder) = &self.folder else { return Ok(()) };
-        if config.level != Level::Signed {
+        if config.level != LinkSecurity::Signed {
             bail!("--evidence needs signed messages: give --security signed");
         }
         config.evidence.clone_from(&self.evidence);

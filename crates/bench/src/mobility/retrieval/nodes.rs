@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::{Deserialize, Serialize};
 use whimbrel::documents::Documents;
 use whimbrel::{AclMessage, Aid, Output, Performative, Platform, Society, Value};
-use whimbrel_net::{Hub, HubConfig, Level, LinkStatus};
+use whimbrel_net::{Hub, HubConfig, LinkSecurity, LinkStatus};
 use whimbrel_platform::environment::Environments;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::{AgentSource, CreateAgent, LogLevel};
@@ -86,7 +86,7 @@ fn say(line: &str) -> anyhow::Result<()> {
 
 fn hub(part: ProcessRole, platform: &Platform, listen: bool) -> anyhow::Result<Hub> {
     let mut config = HubConfig::new("whimbrel", part.node, platform.services().random());
-    config.level = Level::Authenticated;
+    config.level = LinkSecurity::Authenticated;
     config.credentials = part.secrets.credentials;
     let hub = Hub::start(config, platform.station(), listen.then_some(part.server.as_str()))?;
     platform.link_with(hub.links());
