@@ -23,9 +23,9 @@ impl Agent for Spinner {
 }
 
 /// Neighbour that answers at once.
-struct Echo(Sender<()>);
+struct Neighbour(Sender<()>);
 
-impl Agent for Echo {
+impl Agent for Neighbour {
     fn on_message(&mut self, _: &mut Context<'_, '_>, _: MessageBody) {
         let _ = self.0.send(());
     }
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let platform = Platform::builder().workers(2).build();
     let inform = |to: Aid| AclMessage::new(Performative::Inform, Aid::local("main"), to, 0);
     let (tell, told) = channel();
-    let echoes = [0, 1, 2, 3].map(|number| platform.spawn(format!("echo{number}").as_str(), Echo(tell.clone())));
+    let echoes = [0, 1, 2, 3].map(|number| platform.spawn(format!("echo{number}").as_str(), Neighbour(tell.clone())));
     let echoes = echoes.into_iter().collect::<Result<Vec<Aid>, _>>()?;
     let spin = Duration::from_millis(spin_ms);
     for number in 0..spinners {

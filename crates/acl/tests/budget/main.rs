@@ -56,13 +56,13 @@ const BUDGET: usize = 1 << 20;
 #[derive(compact::Encode, compact::Decode)]
 #[compact(name = "row")]
 #[allow(dead_code)]
-struct Row {
+struct BudgetRow {
     text: Text,
     own: Option<String>,
     numbers: Vec<i32>,
     truths: Vec<bool>,
     blob: Option<Vec<u8>>,
-    rows: Vec<Row>,
+    rows: Vec<BudgetRow>,
 }
 
 /// Short bytes that say very much.
@@ -103,7 +103,7 @@ fn decoded_within_budget(bytes: &[u8]) {
     // Estimates need not be exact: twice the budget, and a few small vectors.
     let bound = (2 * BUDGET + 64 * 1024) as isize;
     let dynamic = most_held(|| drop(decode_body(bytes, limits)));
-    let typed = most_held(|| drop(compact::decode_body_as::<Vec<Row>>(bytes, limits)));
+    let typed = most_held(|| drop(compact::decode_body_as::<Vec<BudgetRow>>(bytes, limits)));
     let viewed = most_held(|| drop(View::open_body(bytes, limits)));
     for (held, how) in [(dynamic, "dynamic"), (typed, "typed"), (viewed, "viewed")] {
         assert!(held <= bound, "{how}: {} bytes made a reader hold {held}", bytes.len());

@@ -5,10 +5,10 @@ use whimbrel_acl::{Text, Value};
 
 /// Writes another document while it is written, as a wrapper of opaque bytes would.
 #[derive(Clone, Debug, PartialEq)]
-struct Sealed(Pair);
+struct Sealed(TextPair);
 
 #[derive(Clone, Debug, Decode, Encode, PartialEq)]
-struct Pair {
+struct TextPair {
     first: Text,
     second: Text,
 }
@@ -25,8 +25,8 @@ impl Encode for Sealed {
     }
 }
 
-fn pair() -> Pair {
-    Pair { first: "a longer text".into(), second: "a longer text".into() }
+fn pair() -> TextPair {
+    TextPair { first: "a longer text".into(), second: "a longer text".into() }
 }
 
 fn bytes_of(thing: &impl Encode) -> Vec<u8> {
@@ -51,11 +51,11 @@ fn bodies_share_nothing() {
     let mut untouched = vec![7];
     assert!(encode_value(&deep, &mut untouched).is_err() && untouched == [7]);
     let long = vec![pair(); 100_000];
-    assert_eq!(decode::<Vec<Pair>>(&bytes_of(&long), Limits::DEFAULT.with_budget_bytes(usize::MAX)).unwrap(), long);
+    assert_eq!(decode::<Vec<TextPair>>(&bytes_of(&long), Limits::DEFAULT.with_budget_bytes(usize::MAX)).unwrap(), long);
     let panics = std::panic::catch_unwind(|| bytes_of(&Panics));
     assert!(panics.is_err());
     assert_eq!(bytes_of(&pair()), first);
-    assert_eq!(decode::<Pair>(&first, Limits::DEFAULT).unwrap(), pair());
+    assert_eq!(decode::<TextPair>(&first, Limits::DEFAULT).unwrap(), pair());
     assert_eq!(std::thread::spawn(|| bytes_of(&pair())).join().unwrap(), first, "on any thread");
 }
 

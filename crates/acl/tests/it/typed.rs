@@ -35,29 +35,29 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[derive(Encode, Decode, Debug, Clone, PartialEq, Default)]
-struct Study {
+struct TypedSample {
     text: Text,
     random: String,
     int: i32,
     ints: Vec<i32>,
     bools: Vec<bool>,
-    children: Vec<Study>,
+    children: Vec<TypedSample>,
 }
 
-fn study(children: u64) -> Study {
+fn study(children: u64) -> TypedSample {
     let mixed = |n: u64| (n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    Study {
+    TypedSample {
         text: "lorem ipsum dolor sit amet ".repeat(19).as_str().into(),
         random: (mixed(children) as i64).to_string(),
         int: (mixed(children) >> 47) as i32,
         ints: (0..20).map(|n| (mixed(children * 20 + n) >> 54) as i32).collect(),
         bools: (0..20).map(|n| mixed(children * 20 + n) & 1 == 1).collect(),
-        children: (0..children).map(|child| Study { children: vec![], ..study_alone(child) }).collect(),
+        children: (0..children).map(|child| TypedSample { children: vec![], ..study_alone(child) }).collect(),
     }
 }
 
-fn study_alone(seed: u64) -> Study {
-    if seed == 0 { Study::default() } else { Study { children: vec![], ..study(0) } }
+fn study_alone(seed: u64) -> TypedSample {
+    if seed == 0 { TypedSample::default() } else { TypedSample { children: vec![], ..study(0) } }
 }
 
 #[test]
@@ -206,23 +206,23 @@ fn maps() {
 }
 
 #[derive(Encode, Decode, Debug)]
-struct Node {
+struct TreeNode {
     name: String,
-    next: Option<Rc<Node>>,
-    others: Vec<Rc<Node>>,
+    next: Option<Rc<TreeNode>>,
+    others: Vec<Rc<TreeNode>>,
 }
 
 #[test]
 fn shared_values_stay_shared() {
-    let end = Rc::new(Node { name: "the end of many".into(), next: None, others: vec![] });
-    let nodes: Vec<Rc<Node>> = (0..5)
+    let end = Rc::new(TreeNode { name: "the end of many".into(), next: None, others: vec![] });
+    let nodes: Vec<Rc<TreeNode>> = (0..5)
         .map(|n| {
             let others = vec![Rc::clone(&end), Rc::clone(&end)];
-            Rc::new(Node { name: format!("node {n}"), next: Some(Rc::clone(&end)), others })
+            Rc::new(TreeNode { name: format!("node {n}"), next: Some(Rc::clone(&end)), others })
         })
         .collect();
     let bytes = bytes_of(&nodes);
-    let read_back: Vec<Rc<Node>> = read(&bytes).unwrap();
+    let read_back: Vec<Rc<TreeNode>> = read(&bytes).unwrap();
     let shared = read_back[0].next.as_ref().unwrap();
     assert_eq!(shared.name, "the end of many");
     assert!(read_back.iter().all(|node| node.others.iter().all(|other| Rc::ptr_eq(other, shared))));

@@ -142,14 +142,14 @@ fn operator_does_not_change_results() {
 }
 
 /// Agent by itself, inspected between its turns.
-struct Patient {
+struct InspectedAgent {
     simulation: Simulation,
     agent: Agent,
     mailbox: whimbrel_platform::Mailbox,
     now: Time,
 }
 
-impl Patient {
+impl InspectedAgent {
     fn new(program: &str) -> Self {
         let loaded = whimbrel_bdi::load(program, &Text::from("bob.asl"), &mut NoFiles);
         let (image, _) = loaded.unwrap_or_else(|error| panic!("{:?}", error.diagnostics));
@@ -214,7 +214,7 @@ drink(X) :- likes(X) & not X == beer.
 
 #[test]
 fn whole_mind_is_shown() {
-    let mut bob = Patient::new(HOUSE);
+    let mut bob = InspectedAgent::new(HOUSE);
     bob.turn(30);
     insta::assert_snapshot!("waits", bob.json());
     bob.now = Time(500_000);
@@ -224,7 +224,7 @@ fn whole_mind_is_shown() {
 
 #[test]
 fn breakpoint_pauses_before_first_step() {
-    let mut bob = Patient::new(HOUSE);
+    let mut bob = InspectedAgent::new(HOUSE);
     assert_eq!(bob.told(Instruction::Breakpoint { plan: "@s".to_owned(), on: true }), Instructed::Done);
     assert_eq!(bob.turn(30), Next::Wait);
     let seen = bob.look();
@@ -246,7 +246,7 @@ fn breakpoint_pauses_before_first_step() {
         stood_by.extend(bob.look().paused_by);
     }
     assert_eq!(stood_by, ["a step", "a step", "the breakpoint of c"]);
-    let marks = |bob: &mut Patient| -> Vec<String> {
+    let marks = |bob: &mut InspectedAgent| -> Vec<String> {
         let plans = bob.look().plans.into_iter().filter(|plan| plan.breakpoint);
         plans.map(|plan| plan.label).collect()
     };
@@ -263,7 +263,7 @@ fn breakpoint_pauses_before_first_step() {
 
 #[test]
 fn inspected_agent_ignores_breakpoints() {
-    let mut bob = Patient::new(HOUSE);
+    let mut bob = InspectedAgent::new(HOUSE);
     bob.agent.inspect(FOLLOW, Time::ZERO);
     bob.turn(30);
     let seen = bob.agent.inspect(FOLLOW, Time::ZERO);
@@ -279,7 +279,7 @@ fn inspected_agent_ignores_breakpoints() {
 
 #[test]
 fn paused_mind_can_be_changed() {
-    let mut bob = Patient::new(HOUSE);
+    let mut bob = InspectedAgent::new(HOUSE);
     let believe = |belief: &str, add| Instruction::Believe { belief: belief.to_owned(), add };
     bob.turn(100);
     assert_eq!(bob.debug(DebugOrder::Pause), Instructed::Done);
@@ -307,7 +307,7 @@ fn paused_mind_can_be_changed() {
 fn shown_belief_can_be_forgotten() {
     let texts = [r#"say \"x\""#, r"back\\slash", r"two\nlines", "plain"];
     let program = texts.map(|text| format!("bought([f(\"{text}\")], \"{text}\").")).join(" ");
-    let mut bob = Patient::new(&program);
+    let mut bob = InspectedAgent::new(&program);
     bob.turn(100);
     for left in (0..texts.len()).rev() {
         let belief = bob.look().beliefs[0].text.clone();
@@ -319,7 +319,7 @@ fn shown_belief_can_be_forgotten() {
 
 #[test]
 fn impossible_instruction_is_explained() {
-    let mut bob = Patient::new(HOUSE);
+    let mut bob = InspectedAgent::new(HOUSE);
     bob.turn(100);
     let believe = |belief: &str| Instruction::Believe { belief: belief.to_owned(), add: true };
     let pursue = |goal: &str| Instruction::Pursue { goal: goal.to_owned() };
@@ -354,7 +354,7 @@ fn inspection_is_limited() {
     let mut program = "!deep(3000). +!deep(0) <- .wait(1000000). +!deep(N) <- !deep(N - 1); +done(N).\n".to_owned();
     (0..3_000).for_each(|n| writeln!(program, "b{}({n}, \"{}\").", n % 20, "x".repeat(3_000)).unwrap());
     (0..500).for_each(|n| writeln!(program, "+!g{n} <- .print({n}).").unwrap());
-    let mut bob = Patient::new(&program);
+    let mut bob = InspectedAgent::new(&program);
     bob.turn(100_000);
     let seen = bob.look();
     let cut = seen.cut;

@@ -9,15 +9,15 @@ use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_testkit::{Random, Simulation, with_seeds};
 
 #[derive(Clone, PartialEq)]
-enum Term {
+enum ModelTerm {
     Num(u64),
     Nil,
     /// `[head|tail]`, and `f(one,other)`.
-    Pair(bool, Box<(Term, Term)>),
+    Pair(bool, Box<(ModelTerm, ModelTerm)>),
     Var(usize),
 }
 
-impl fmt::Display for Term {
+impl fmt::Display for ModelTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Num(number) => write!(f, "{number}"),
@@ -40,9 +40,9 @@ impl fmt::Display for Term {
 #[derive(Clone)]
 enum Goal {
     /// A query of the predicate of this number.
-    Query(usize, [Term; 2]),
+    Query(usize, [ModelTerm; 2]),
     /// `left op right`.
-    Relation(Term, &'static str, Term),
+    Relation(ModelTerm, &'static str, ModelTerm),
     /// `one | other`.
     Either(Box<(Goal, Goal)>),
     Not(Box<Goal>),
@@ -61,7 +61,7 @@ impl fmt::Display for Goal {
 
 /// Rule, or a fact if its body is empty. Its variables are numbered from 0.
 struct Clause {
-    head: [Term; 2],
+    head: [ModelTerm; 2],
     body: Vec<Goal>,
 }
 
@@ -90,20 +90,20 @@ fn written(program: &Program) -> String {
 struct Author(Random);
 
 impl Author {
-    fn number(&mut self) -> Term {
-        Term::Num(self.0.between(0..=3))
+    fn number(&mut self) -> ModelTerm {
+        ModelTerm::Num(self.0.between(0..=3))
     }
 
-    fn variable(&mut self) -> Term {
-        Term::Var(self.0.between(0..=3) as usize)
+    fn variable(&mut self) -> ModelTerm {
+        ModelTerm::Var(self.0.between(0..=3) as usize)
     }
 
-    fn term(&mut self) -> Term {
+    fn term(&mut self) -> ModelTerm {
         match self.0.between(0..=9) {
             0..=4 => self.variable(),
             5 | 6 => self.number(),
-            7 => Term::Nil,
-            kind => Term::Pair(kind == 8, Box::new((self.variable(), self.variable()))),
+            7 => ModelTerm::Nil,
+            kind => ModelTerm::Pair(kind == 8, Box::new((self.variable(), self.variable()))),
         }
     }
 
@@ -126,8 +126,8 @@ impl Author {
     fn clause(&mut self, predicate: usize) -> Clause {
         if predicate == 0 {
             let known = |own: &mut Self| match own.0.between(0..=4) {
-                0 => Term::Pair(true, Box::new((own.number(), Term::Nil))),
-                1 => Term::Pair(false, Box::new((own.number(), own.number()))),
+                0 => ModelTerm::Pair(true, Box::new((own.number(), ModelTerm::Nil))),
+                1 => ModelTerm::Pair(false, Box::new((own.number(), own.number()))),
                 _ => own.number(),
             };
             return Clause { head: [known(self), known(self)], body: Vec::new() };
@@ -154,7 +154,7 @@ impl Author {
 }
 
 /// Values of variables.
-type Bound = Vec<Option<Term>>;
+type Bound = Vec<Option<ModelTerm>>;
 
 struct Interpreter<'p> {
     program: &'p Program,
@@ -162,41 +162,43 @@ struct Interpreter<'p> {
     left: usize,
 }
 
-fn follow(bound: &Bound, term: &Term) -> Term {
+fn follow(bound: &Bound, term: &ModelTerm) -> ModelTerm {
     let mut term = term.clone();
-    while let Term::Var(number) = term {
+    while let ModelTerm::Var(number) = term {
         let Some(known) = &bound[number] else { return term };
         term = known.clone();
     }
     term
 }
 
-fn whole(bound: &Bound, term: &Term) -> Term {
+fn whole(bound: &Bound, term: &ModelTerm) -> ModelTerm {
     match follow(bound, term) {
-        Term::Pair(kind, parts) => Term::Pair(kind, Box::new((whole(bound, &parts.0), whole(bound, &parts.1)))),
+        ModelTerm::Pair(kind, parts) => {
+            ModelTerm::Pair(kind, Box::new((whole(bound, &parts.0), whole(bound, &parts.1))))
+        }
         other => other,
     }
 }
 
-fn contains(bound: &Bound, term: &Term, variable: usize) -> bool {
+fn contains(bound: &Bound, term: &ModelTerm, variable: usize) -> bool {
     match follow(bound, term) {
-        Term::Var(number) => number == variable,
-        Term::Pair(_, parts) => contains(bound, &parts.0, variable) || contains(bound, &parts.1, variable),
+        ModelTerm::Var(number) => number == variable,
+        ModelTerm::Pair(_, parts) => contains(bound, &parts.0, variable) || contains(bound, &parts.1, variable),
         _ => false,
     }
 }
 
-fn unify(bound: &mut Bound, one: &Term, other: &Term) -> bool {
+fn unify(bound: &mut Bound, one: &ModelTerm, other: &ModelTerm) -> bool {
     match (follow(bound, one), follow(bound, other)) {
-        (Term::Var(a), Term::Var(b)) if a == b => true,
-        (Term::Var(variable), term) | (term, Term::Var(variable)) => {
+        (ModelTerm::Var(a), ModelTerm::Var(b)) if a == b => true,
+        (ModelTerm::Var(variable), term) | (term, ModelTerm::Var(variable)) => {
             let fits = !contains(bound, &term, variable);
             if fits {
                 bound[variable] = Some(term);
             }
             fits
         }
-        (Term::Pair(a, one), Term::Pair(b, other)) => {
+        (ModelTerm::Pair(a, one), ModelTerm::Pair(b, other)) => {
             a == b && unify(bound, &one.0, &other.0) && unify(bound, &one.1, &other.1)
         }
         (one, other) => one == other,
@@ -204,10 +206,10 @@ fn unify(bound: &mut Bound, one: &Term, other: &Term) -> bool {
 }
 
 /// Tests a relation. Numbers come before all other values.
-fn relates(bound: &Bound, left: &Term, op: &str, right: &Term) -> bool {
+fn relates(bound: &Bound, left: &ModelTerm, op: &str, right: &ModelTerm) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let order = match (follow(bound, left), follow(bound, right)) {
-        (Term::Num(left), Term::Num(right)) => left.cmp(&right),
+        (ModelTerm::Num(left), ModelTerm::Num(right)) => left.cmp(&right),
         _ => Greater,
     };
     match op {
@@ -220,10 +222,10 @@ fn relates(bound: &Bound, left: &Term, op: &str, right: &Term) -> bool {
     }
 }
 
-fn moved(term: &Term, by: usize) -> Term {
+fn moved(term: &ModelTerm, by: usize) -> ModelTerm {
     match term {
-        Term::Var(number) => Term::Var(number + by),
-        Term::Pair(kind, parts) => Term::Pair(*kind, Box::new((moved(&parts.0, by), moved(&parts.1, by)))),
+        ModelTerm::Var(number) => ModelTerm::Var(number + by),
+        ModelTerm::Pair(kind, parts) => ModelTerm::Pair(*kind, Box::new((moved(&parts.0, by), moved(&parts.1, by)))),
         other => other.clone(),
     }
 }
@@ -276,9 +278,9 @@ impl Interpreter<'_> {
 fn expected(program: &Program) -> Option<Vec<String>> {
     let mut interpreter = Interpreter { program, left: 20_000 };
     let mut solutions = Vec::new();
-    let goal = Goal::Query(program.len() - 1, [Term::Var(0), Term::Var(1)]);
+    let goal = Goal::Query(program.len() - 1, [ModelTerm::Var(0), ModelTerm::Var(1)]);
     interpreter.solve(&[goal], &vec![None; 2], &mut |bound| {
-        let solution = [Term::Var(0), Term::Var(1)].map(|term| whole(bound, &term));
+        let solution = [ModelTerm::Var(0), ModelTerm::Var(1)].map(|term| whole(bound, &term));
         solutions.push(format!("s({},{})", solution[0], solution[1]));
         false
     });

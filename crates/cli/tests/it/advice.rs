@@ -5,21 +5,21 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 const STUDY: [&str; 6] = ["--documents", "60", "--bytes", "4096", "--pass", "5"];
 
-fn advise(more: &[&str]) -> Seen {
+fn advise(more: &[&str]) -> CommandOutput {
     Scratch::new().run(&[&["advise"], &STUDY[..], more].concat())
 }
 
 #[test]
 fn advice_accepts_described_link() {
-    let Seen { out, err, code } = advise(&["--mbit", "10", "--rtt", "2ms"]);
+    let CommandOutput { out, err, code } = advise(&["--mbit", "10", "--rtt", "2ms"]);
     assert_eq!((&*out, &*err, code), ("go: 17 ms; asking would take 200 ms (12.1x)\n", "", Some(0)));
-    let Seen { out, .. } = advise(&["--mbit", "10000", "--rtt", "0.05ms", "--state", "1000000"]);
+    let CommandOutput { out, .. } = advise(&["--mbit", "10000", "--rtt", "0.05ms", "--state", "1000000"]);
     assert!(out.starts_with("ask: "), "{out}");
-    let Seen { out, .. } = advise(&["--mbit", "10", "--rtt", "2ms", "--json"]);
+    let CommandOutput { out, .. } = advise(&["--mbit", "10", "--rtt", "2ms", "--json"]);
     let advice: Value = serde_json::from_str(&out).expect("one line of JSON");
     assert_eq!((advice["choice"].as_str(), out.lines().count()), (Some("go"), 1));
     assert!(advice["go"]["transfer_s"].as_f64() > Some(0.005) && advice["margin"].as_f64() > Some(10.0), "{out}");
@@ -28,7 +28,7 @@ fn advice_accepts_described_link() {
 #[test]
 fn advice_is_explained() {
     let job = ["--requests", "2", "--clients", "5", "--per-second", "0.5", "--code", "40000", "--agent-work", "9"];
-    let Seen { out, .. } = advise(&[&["--mbit", "10", "--rtt", "2ms", "--explain"], &job[..]].concat());
+    let CommandOutput { out, .. } = advise(&[&["--mbit", "10", "--rtt", "2ms", "--explain"], &job[..]].concat());
     insta::assert_snapshot!(out);
 }
 
@@ -49,7 +49,7 @@ fn what_cannot_be_advised_is_said() {
         let run = scratch.0.join("run");
         let mut command = whimbrel();
         command.arg("advise").args(STUDY).args(arguments).env("WHIMBREL_RUN_DIR", run);
-        let Seen { out, err, code } = command.output().expect("the binary runs").into();
+        let CommandOutput { out, err, code } = command.output().expect("the binary runs").into();
         assert!(err.contains(why) && out.is_empty() && code != Some(0), "{arguments:?}: {out}{err}");
     }
 }
@@ -70,7 +70,7 @@ const SCOUT: &str = r#"
 fn agents_are_advised() {
     let project = "MAS x { agents: scout at \"n1\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("scout.asl", SCOUT)]);
-    let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "2"]);
+    let CommandOutput { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "2"]);
     assert_eq!((&*err, code), ("", Some(0)), "{out}");
     let known = "[scout] bad_job: fast is no part of a job: expected documents(N), ";
     let lines: Vec<&str> = out.lines().map(|line| if line.starts_with(known) { known } else { line }).collect();
@@ -107,7 +107,7 @@ fn a_society_that_runs_is_measured() {
     };
     let mut run = command(&["run", "x.mas2j", "--nodes", "2"]);
     let _running = Running(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
-    let ask = |node: &str, more: &[&str]| -> Seen {
+    let ask = |node: &str, more: &[&str]| -> CommandOutput {
         command(&[&["advise", node], &STUDY[..], more].concat()).output().expect("the binary runs").into()
     };
     let basis = |advice: &Value, what: &str| {
@@ -119,7 +119,7 @@ fn a_society_that_runs_is_measured() {
         ["round trip", "bandwidth there", "bandwidth back", "state of the agent", "code that it lacks there"];
     let began = Instant::now();
     let advice: Value = loop {
-        let Seen { out, err, .. } = ask("n2", &["--agent", "sitter", "--json"]);
+        let CommandOutput { out, err, .. } = ask("n2", &["--agent", "sitter", "--json"]);
         match serde_json::from_str(&out) {
             Ok(advice) if measured.iter().all(|what| basis(&advice, what) == Some("measured".into())) => break advice,
             _ => assert!(began.elapsed() < Duration::from_secs(60), "not all is measured: {out}{err}"),
@@ -129,12 +129,12 @@ fn a_society_that_runs_is_measured() {
     assert_eq!(basis(&advice, "share that passes"), Some("told".into()));
     assert_eq!(basis(&advice, "work with a byte"), Some("assumed".into()));
     let refused = |node: &str, more: &[&str], why: &str| {
-        let Seen { out, err, code } = ask(node, more);
+        let CommandOutput { out, err, code } = ask(node, more);
         assert!(err.contains(why) && out.is_empty() && code == Some(1), "{node} {more:?}: {out}{err}");
     };
     refused("n9", &[], "there is no node named n9");
     refused("n2", &["--agent", "nobody"], "there is no agent named nobody");
     refused("n1", &["--agent", "sitter"], "node n1 is this one");
-    let Seen { out, .. } = ask("n1", &["--agent", "other"]);
+    let CommandOutput { out, .. } = ask("n1", &["--agent", "other"]);
     assert!(out.starts_with("go: ") || out.starts_with("ask: "), "the node of the agent is asked: {out}");
 }

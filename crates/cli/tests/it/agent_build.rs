@@ -7,7 +7,7 @@ use super::examples::repository;
 pub const REQUIRED: &str = "WHIMBREL_GUESTS_REQUIRED";
 
 /// Returns true if the tools that build agents are missing on this machine.
-pub fn tools_are_missing(seen: &super::Seen) -> bool {
+pub fn tools_are_missing(seen: &super::CommandOutput) -> bool {
     let missing = seen.err.contains("is missing: `make guests`") || seen.err.contains("Rust lacks the target");
     if missing {
         assert!(std::env::var_os(REQUIRED).is_none(), "{}", seen.err);

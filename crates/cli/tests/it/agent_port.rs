@@ -141,9 +141,9 @@ fn wait_until(happened: impl Fn() -> bool) {
 
 /// Names of reported agents.
 #[derive(Default)]
-struct Names(Mutex<Vec<String>>);
+struct ReportedNames(Mutex<Vec<String>>);
 
-impl Auditor for Names {
+impl Auditor for ReportedNames {
     fn refused(&self, what: &Refused<'_>) {
         self.0.lock().unwrap().push(what.who.to_string());
     }
@@ -153,7 +153,7 @@ impl Auditor for Names {
 
 #[test]
 fn refusals_record_policy_names() {
-    let names = Arc::<Names>::default();
+    let names = Arc::<ReportedNames>::default();
     let (platform, port) = open_audited(Platform::builder(), Some(Arc::clone(&names) as Arc<dyn Auditor>));
     let mut eve = Client::with_agent(&port, Framing::Json, "eve");
     let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::Int(1));
@@ -366,9 +366,9 @@ fn credit_slows_sender_to_slow_receiver() {
 }
 
 /// Agent that forwards each content that it receives.
-struct Listener(mpsc::Sender<Value>);
+struct ContentForwarder(mpsc::Sender<Value>);
 
-impl Agent for Listener {
+impl Agent for ContentForwarder {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
         let _ = self.0.send(message.content.clone());
     }
@@ -380,7 +380,7 @@ fn burst_beyond_credit_is_read_later() {
     for framing in [Framing::Json, Framing::Compact] {
         let (platform, port) = open(Platform::builder());
         let (told, hears) = mpsc::channel();
-        platform.spawn("amy", Listener(told)).expect("a free name");
+        platform.spawn("amy", ContentForwarder(told)).expect("a free name");
         let mut client = Client::with_agent(&port, framing, "keen");
         // All messages are sent before any answer is read.
         (2..=LAST).for_each(|number| client.send(number, Value::Int(number as i64)));

@@ -1,7 +1,7 @@
 //! `whimbrel bench`: figures for people, for programs, and as pictures.
 
 #[cfg(all(target_os = "linux", feature = "nats"))]
-use crate::Seen;
+use crate::CommandOutput;
 use crate::{Scratch, run_in};
 
 #[test]
@@ -118,7 +118,7 @@ fn durable_societies_are_compared_with_volatile() {
 fn benchmark_starts_and_stops_three_servers() {
     let Some(program) = crate::engine::program() else { return };
     let scratch = Scratch::new();
-    let seen: crate::Seen = crate::whimbrel()
+    let seen: crate::CommandOutput = crate::whimbrel()
         .args(["bench", "durability", "--rounds", "1", "--society", "ring", "--levels", "replicated"])
         .args(["--workers", "5", "--tokens", "3", "--passes", "4"])
         .current_dir(&scratch.0)
@@ -206,7 +206,7 @@ fn killed_gateway_states_survive_elsewhere() {
     let Some(server) = super::engine::program() else { return };
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "30", "--ops", "30", "--seconds", "12", "--gateways", "3"];
-    let seen: Seen = super::whimbrel()
+    let seen: CommandOutput = super::whimbrel()
         .args(arguments)
         .args(["--kill-after", "3", "--folder", ".", "--json"])
         .current_dir(&scratch.0)

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::engine::program;
 use super::examples::repository;
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 /// Longest time of a run on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -52,7 +52,7 @@ fn killed_nodes_and_servers_lose_nothing() {
     let child = chaos(&plan, &scratch, &["--seed", "7"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("the binary runs");
     let pid = child.id();
-    let seen = Seen::from(child.wait_with_output().unwrap());
+    let seen = CommandOutput::from(child.wait_with_output().unwrap());
     let expected = std::fs::read_to_string(plan.with_file_name("expected.txt")).unwrap();
     assert!(seen.code == Some(0) && seen.out.ends_with(&expected), "{}{}", seen.out, seen.err);
     let faults = "faults    2 x kill of nodes, 2 x kill of servers, 1 x pause of nodes, in ";
@@ -77,7 +77,7 @@ fn what_is_violated_is_said() {
         ),
     ]);
     let arguments = ["--patience", "8s", "--json"];
-    let seen = Seen::from(chaos(&scratch.0.join("plan.toml"), &scratch, &arguments).output().unwrap());
+    let seen = CommandOutput::from(chaos(&scratch.0.join("plan.toml"), &scratch, &arguments).output().unwrap());
     let report: Value = serde_json::from_str(&seen.out).unwrap_or_else(|error| panic!("{error}: {}", seen.err));
     assert_eq!(seen.code, Some(1), "{report}");
     let violations: Vec<&str> =
@@ -121,7 +121,7 @@ fn impossible_plan_is_refused_before_start() {
         ),
     ]);
     let try_it = |plan: &str, arguments: &[&str]| {
-        Seen::from(chaos(&scratch.0.join(plan), &scratch, arguments).output().unwrap())
+        CommandOutput::from(chaos(&scratch.0.join(plan), &scratch, arguments).output().unwrap())
     };
     let seen = try_it("wrong.toml", &[]);
     assert_eq!(seen.code, Some(1));
@@ -206,7 +206,7 @@ fn network_clock_disk_faults_lose_nothing() {
         chaos(&scratch.0.join("plan.toml"), &scratch, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("the binary runs");
     let pid = child.id();
-    let seen = Seen::from(child.wait_with_output().unwrap());
+    let seen = CommandOutput::from(child.wait_with_output().unwrap());
     if seen.err.contains("which only root can make") || seen.err.contains("which only root can mount") {
         return eprintln!("skipped: {}", seen.err);
     }
@@ -229,7 +229,7 @@ fn wrong_clock_leaves_waits_right() {
         chaos(&scratch.0.join("plan.toml"), &scratch, &["--keep"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let child = child.expect("the binary runs");
     let folder = scratch.0.join(format!("whimbrel-chaos-{}", child.id()));
-    let seen = Seen::from(child.wait_with_output().unwrap());
+    let seen = CommandOutput::from(child.wait_with_output().unwrap());
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     let printed = std::fs::read_to_string(folder.join("n1.out")).unwrap();
     let mut days: Vec<&str> = printed.lines().collect();

@@ -18,7 +18,7 @@ use whimbrel::{AclMessage, Aid, Performative, Platform, Society, Value};
 use whimbrel_acl::Envelope;
 use whimbrel_net::{Hub, HubConfig};
 
-use super::durable::{COUNTER, Lines, PROJECT, WORKER};
+use super::durable::{COUNTER, PROJECT, PrintedLines, WORKER};
 use super::partitions_wished::Roamer;
 use super::{Scratch, durable_rust};
 
@@ -27,18 +27,18 @@ pub(super) const PARTITIONS: u16 = 8;
 /// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Node {
+pub(super) struct ClusterNode {
     pub(super) platform: Platform,
     hub: Option<Hub>,
     society: Society,
 }
 
 /// Nodes of one platform, and what all of them printed.
-pub(super) struct Nodes {
+pub(super) struct ClusterNodes {
     scratch: Scratch,
     memory: Arc<Memory>,
-    lines: Lines,
-    pub(super) nodes: Vec<Node>,
+    lines: PrintedLines,
+    pub(super) nodes: Vec<ClusterNode>,
     epochs: Vec<AtomicU64>,
     /// Agents leave memory whenever they have nothing to do.
     passive: bool,
@@ -48,11 +48,11 @@ pub(super) struct Nodes {
     pub(super) in_rust: fn() -> Vec<Founder>,
 }
 
-impl Nodes {
+impl ClusterNodes {
     pub(super) fn new(files: &[(&str, &str)], count: usize) -> Self {
         let epochs = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
         let (scratch, memory, passive) = (Scratch::with(files), Arc::new(Memory::new(PARTITIONS)), count > 2);
-        let (lines, policy) = (Lines::default(), Policy::DEFAULT);
+        let (lines, policy) = (PrintedLines::default(), Policy::DEFAULT);
         let mut nodes = Self { passive, policy, scratch, memory, lines, nodes: Vec::new(), epochs, in_rust: Vec::new };
         (0..count).for_each(|_| nodes.join());
         nodes
@@ -82,7 +82,7 @@ impl Nodes {
         });
         let count = self.nodes.iter().filter(|node| node.hub.is_some()).count();
         wait_for("the nodes link", || hub.has_links(count));
-        self.nodes.push(Node { platform, hub: Some(hub), society });
+        self.nodes.push(ClusterNode { platform, hub: Some(hub), society });
     }
 
     /// Lets a node serve partitions, in the next epoch.
@@ -90,7 +90,7 @@ impl Nodes {
         let next = |index: u16| Epoch(self.epochs[usize::from(index)].fetch_add(1, Ordering::Relaxed) + 1);
         let terms: Vec<(Partition, Epoch)> =
             partitions.into_iter().map(|index| (Partition(index), next(index))).collect();
-        let Node { platform, society, .. } = &mut self.nodes[node];
+        let ClusterNode { platform, society, .. } = &mut self.nodes[node];
         let theirs = |name| terms.iter().any(|(partition, _)| platform.partition_of(name) == Some(*partition));
         let mut founders = society.some(theirs);
         founders.extend((self.in_rust)().into_iter().filter(|(name, ..)| theirs(*name)));
@@ -129,7 +129,7 @@ impl Nodes {
 
     /// The agents of each node, and its counters.
     fn agents(&self) -> Vec<String> {
-        let names = |node: &Node| {
+        let names = |node: &ClusterNode| {
             let agents: Vec<String> =
                 node.platform.search(&AgentQuery::default()).iter().map(|agent| agent.aid.name.to_string()).collect();
             format!("{} {:?}", agents.join(" "), node.platform.counters_now())
@@ -155,7 +155,7 @@ fn sums() -> [(&'static str, &'static str); 3] {
 }
 
 /// The sum is right, and nothing was done twice.
-fn assert_counted_once(nodes: &Nodes) {
+fn assert_counted_once(nodes: &ClusterNodes) {
     nodes.wait_for_line("total");
     let lines = nodes.lines();
     let totals: Vec<&String> = lines.iter().filter(|line| line.contains("total")).collect();
@@ -166,8 +166,8 @@ fn assert_counted_once(nodes: &Nodes) {
 }
 
 /// Sent and come is handled, dead, waiting and left, of each node.
-fn assert_balanced(nodes: &Nodes) {
-    let balance = |node: &Node| {
+fn assert_balanced(nodes: &ClusterNodes) {
+    let balance = |node: &ClusterNode| {
         let Counters { sent, handled, dead, queued, came, left } = node.platform.counters();
         (sent + came) as i64 - (handled + dead + queued + left) as i64
     };
@@ -185,7 +185,7 @@ fn load_names_busy_partitions() {
     let (short, long) = (BURNER.replace("sum(N, _)", "sum(20, _)"), BURNER.replace("sum(N, _)", "sum(20000, _)"));
     for burner in [&short, &long] {
         let project = "MAS sums { agents: burner; idle; }";
-        let mut nodes = Nodes::new(&[("sums.mas2j", project), ("burner.asl", burner), ("idle.asl", "here.")], 1);
+        let mut nodes = ClusterNodes::new(&[("sums.mas2j", project), ("burner.asl", burner), ("idle.asl", "here.")], 1);
         nodes.serve(0, 0..PARTITIONS);
         let platform = &nodes.nodes[0].platform;
         let part = platform.partition_of("burner");
@@ -205,7 +205,7 @@ fn load_names_busy_partitions() {
 
 #[test]
 fn a_society_runs_on_two_nodes() {
-    let mut nodes = Nodes::new(&sums(), 2);
+    let mut nodes = ClusterNodes::new(&sums(), 2);
     nodes.serve(0, 0..PARTITIONS / 2);
     nodes.serve(1, PARTITIONS / 2..PARTITIONS);
     assert_counted_once(&nodes);
@@ -214,7 +214,7 @@ fn a_society_runs_on_two_nodes() {
 
 #[test]
 fn moving_partitions_keep_agents_working() {
-    let mut nodes = Nodes::new(&sums(), 3);
+    let mut nodes = ClusterNodes::new(&sums(), 3);
     nodes.serve(0, 0..PARTITIONS);
     pass_round(&mut nodes);
     assert_counted_once(&nodes);
@@ -224,7 +224,7 @@ fn moving_partitions_keep_agents_working() {
 /// The word that an agent begins may come after its partition has passed on: nobody else has that agent for that.
 #[test]
 fn late_words_of_former_server_are_harmless() {
-    let mut nodes = Nodes::new(&sums(), 1);
+    let mut nodes = ClusterNodes::new(&sums(), 1);
     nodes.serve(0, 0..PARTITIONS);
     let late = News::Agents(vec![("counter".into(), AgentKind::AgentSpeak)]);
     nodes.nodes[0].platform.station().hear(NodeId(1), late);
@@ -232,7 +232,7 @@ fn late_words_of_former_server_are_harmless() {
 }
 
 /// Passes all partitions round three nodes while the agents work.
-fn pass_round(nodes: &mut Nodes) {
+fn pass_round(nodes: &mut ClusterNodes) {
     for round in 0..40_u16 {
         let (from, to) = (usize::from(round % 3), usize::from((round + 1) % 3));
         let all: Vec<u16> = (0..PARTITIONS).collect();
@@ -243,8 +243,8 @@ fn pass_round(nodes: &mut Nodes) {
 }
 
 /// Nodes of a society whose agents are written in Rust.
-fn in_rust(count: usize) -> Nodes {
-    let mut nodes = Nodes::new(&[("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "idle.")], count);
+fn in_rust(count: usize) -> ClusterNodes {
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "idle.")], count);
     nodes.in_rust = durable_rust::founders;
     nodes
 }
@@ -274,7 +274,7 @@ fn rust_agents_survive_node_death() {
 #[test]
 fn dead_nodes_agents_continue_elsewhere() {
     for seed in 0..4_u64 {
-        let mut nodes = Nodes::new(&sums(), 2);
+        let mut nodes = ClusterNodes::new(&sums(), 2);
         nodes.serve(0, 0..PARTITIONS / 2);
         nodes.serve(1, PARTITIONS / 2..PARTITIONS);
         die_in_turns(&mut nodes, seed);
@@ -283,7 +283,7 @@ fn dead_nodes_agents_continue_elsewhere() {
 }
 
 /// Six times the node that has lived longest dies; the other one, or a new one, goes on.
-fn die_in_turns(nodes: &mut Nodes, seed: u64) {
+fn die_in_turns(nodes: &mut ClusterNodes, seed: u64) {
     for (dies, round) in (0_u16..6).enumerate() {
         std::thread::sleep(Duration::from_millis((seed * 7 + u64::from(round) * 5) % 23));
         nodes.join();
@@ -307,11 +307,11 @@ const CHILD: &str = "+!greet(N)[source(M)] <- .send(M, tell, hello(N)).";
 
 #[test]
 fn agents_are_created_at_their_partition() {
-    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
     nodes.serve(0, 0..PARTITIONS / 2);
     nodes.serve(1, PARTITIONS / 2..PARTITIONS);
     nodes.wait_for_line("all twenty");
-    let here = |node: &Node| node.platform.search(&AgentQuery::default()).len();
+    let here = |node: &ClusterNode| node.platform.search(&AgentQuery::default()).len();
     let counts: Vec<usize> = nodes.nodes.iter().map(here).collect();
     // Each node has two agents of the platform's own.
     assert!(counts.iter().sum::<usize>() == 21 + 4 && counts.iter().all(|count| *count >= 5), "{counts:?}");
@@ -321,7 +321,7 @@ fn agents_are_created_at_their_partition() {
 
 #[test]
 fn creation_waits_for_unserved_partition() {
-    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 2);
     let mother = nodes.nodes[0].platform.partition_of("mother").expect("it is a cluster").0;
     nodes.serve(0, [mother]);
     nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(100));
@@ -336,7 +336,7 @@ fn creation_waits_for_unserved_partition() {
 
 #[test]
 fn adopted_family_is_whole() {
-    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 1);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", MOTHER), ("child.asl", CHILD)], 1);
     nodes.serve(0, 0..PARTITIONS);
     nodes.wait_for_line("all twenty");
     let quotas = r#"{"quota": [{"who": "*", "owner_agents": 3, "owner_creations_per_s": 1}]}"#;
@@ -351,7 +351,7 @@ fn adopted_family_is_whole() {
 #[test]
 fn family_is_refused_across_nodes() {
     let mother = format!("{MOTHER}\n-!bear(N) <- .print(\"refused at \", N).");
-    let mut nodes = Nodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", &mother), ("child.asl", CHILD)], 0);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", BIRTHS), ("mother.asl", &mother), ("child.asl", CHILD)], 0);
     let quota = r#"{"quota": [{"who": "agent:mother", "owner_agents": 12}]}"#;
     nodes.policy = serde_json::from_str(quota).expect("it is a policy");
     (0..2).for_each(|_| nodes.join());
@@ -368,7 +368,7 @@ fn resumed_family_has_one_root() {
     let last = "!go. +!go <- .print(\"born\"). +!breed <- .create_agent(b11, \"b2.asl\"); .print(\"has a child\").
         -!breed <- .print(\"has no child\").";
     let mut nodes =
-        Nodes::new(&[("sums.mas2j", society), ("root.asl", root), ("b2.asl", second), ("b10.asl", last)], 1);
+        ClusterNodes::new(&[("sums.mas2j", society), ("root.asl", root), ("b2.asl", second), ("b10.asl", last)], 1);
     nodes.serve(0, 0..PARTITIONS);
     nodes.wait_for_line("born");
     let quota = r#"{"quota": [{"who": "agent:root", "owner_agents": 2}]}"#;
@@ -399,7 +399,7 @@ const GUEST: &str = "+!greet(N) <- .send(mother, tell, hello(N)).";
 #[test]
 fn volatile_agents_get_remote_messages() {
     let files = [("sums.mas2j", ECHOES), ("mother.asl", HOST), ("echo.asl", ECHO), ("child.asl", GUEST)];
-    let mut nodes = Nodes::new(&files, 2);
+    let mut nodes = ClusterNodes::new(&files, 2);
     let mother = nodes.nodes[0].platform.partition_of("mother").expect("it is a cluster").0;
     assert_ne!(nodes.nodes[0].platform.partition_of("echo"), Some(Partition(mother)), "they live apart");
     // The children live with their mother, whatever node serves their names.
@@ -419,7 +419,7 @@ const LEDGER: &str = "
 
 #[test]
 fn messages_do_not_overtake_move_news() {
-    let mut nodes = Nodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 2);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 2);
     let ledger = nodes.nodes[0].platform.partition_of("ledger").expect("it is a cluster").0;
     let others: Vec<u16> = (0..PARTITIONS).filter(|index| *index != ledger).collect();
     nodes.serve(0, [ledger]);
@@ -439,7 +439,7 @@ const SLEEPER: &str = "!sleep. +!sleep <- .wait(6000); .print(awake).";
 
 #[test]
 fn waits_across_moves_end_in_time() {
-    let mut nodes = Nodes::new(&[("sums.mas2j", SLEEPERS), ("sleeper.asl", SLEEPER)], 2);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", SLEEPERS), ("sleeper.asl", SLEEPER)], 2);
     nodes.serve(0, 0..PARTITIONS);
     nodes.nodes[0].platform.wait_idle_for(Duration::from_millis(20));
     let began = Instant::now();
@@ -456,13 +456,13 @@ fn waits_across_moves_end_in_time() {
 
 /// Links to one other node, which notes in which order things come to it.
 #[derive(Default)]
-struct Wire {
+struct OrderRecorder {
     came: Mutex<Vec<&'static str>>,
     /// True once the link takes no more messages.
     is_closing: AtomicBool,
 }
 
-impl Wire {
+impl OrderRecorder {
     fn note(&self, what: &'static str) {
         self.came.lock().unwrap().push(what);
     }
@@ -472,7 +472,7 @@ impl Wire {
     }
 }
 
-impl Links for Wire {
+impl Links for OrderRecorder {
     fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
         if self.is_closing.load(Ordering::Relaxed) {
             self.note("refused");
@@ -518,8 +518,8 @@ fn closing_link_messages_are_resent() {
     let memory = Arc::new(Memory::new(PARTITIONS));
     let mut society = Society::open(&scratch.0.join("sender.asl")).expect("it is right");
     let platform = Platform::builder().workers(1).loader(society.loader()).clustered(memory as _).build();
-    let wire = Arc::new(Wire { is_closing: AtomicBool::new(true), ..Wire::default() });
-    platform.link_with(Arc::<Wire>::clone(&wire));
+    let wire = Arc::new(OrderRecorder { is_closing: AtomicBool::new(true), ..OrderRecorder::default() });
+    platform.link_with(Arc::<OrderRecorder>::clone(&wire));
     let partition = |name: &str| platform.partition_of(name).expect("it has partitions");
     let (here, there) = (partition("sender"), partition("receiver"));
     let serves = |node: u32, epoch: u64| {
@@ -543,11 +543,11 @@ fn closing_link_messages_are_resent() {
 fn partition_owner_is_announced_before_messages() {
     let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
     let memory = Arc::new(Memory::new(PARTITIONS));
-    let start = |wire: &Arc<Wire>, epoch: u64| {
+    let start = |wire: &Arc<OrderRecorder>, epoch: u64| {
         let mut society = Society::open(&scratch.0.join("sender.asl")).expect("it is right");
         let journal = Arc::clone(&memory) as _;
         let platform = Platform::builder().workers(1).loader(society.loader()).clustered(journal).build();
-        platform.link_with(Arc::<Wire>::clone(wire));
+        platform.link_with(Arc::<OrderRecorder>::clone(wire));
         let partition = |name: &str| platform.partition_of(name).expect("it has partitions");
         let (here, there) = (partition("sender"), partition("receiver"));
         assert_ne!(here, there);
@@ -561,12 +561,12 @@ fn partition_owner_is_announced_before_messages() {
         platform
     };
     // The message is written down, and waits: nobody serves its receiver.
-    let wire = Arc::new(Wire::default());
+    let wire = Arc::new(OrderRecorder::default());
     let first = start(&wire, 1);
     wait_for("it is sent", || first.counters_now().sent > 0);
     drop(first);
     assert_eq!(*wire.came.lock().unwrap(), ["serves"]);
-    let wire = Arc::new(Wire::default());
+    let wire = Arc::new(OrderRecorder::default());
     let _second = start(&wire, 2);
     wait_for("the message is said again", || wire.has("message"));
     assert_eq!(*wire.came.lock().unwrap(), ["again", "serves", "message"]);
@@ -575,9 +575,9 @@ fn partition_owner_is_announced_before_messages() {
 /// A node that others took for dead ends while they are still linked with it.
 #[test]
 fn ended_node_does_not_end_agents() {
-    let mut nodes = Nodes::new(&sums(), 2);
+    let mut nodes = ClusterNodes::new(&sums(), 2);
     nodes.serve(1, 0..PARTITIONS);
-    let exists = |nodes: &Nodes| nodes.nodes[0].platform.services().exists(Aid::local("counter"));
+    let exists = |nodes: &ClusterNodes| nodes.nodes[0].platform.services().exists(Aid::local("counter"));
     wait_for("it is known elsewhere", || exists(&nodes));
     nodes.nodes[1].platform.stop();
     for _ in 0..100 {
@@ -597,7 +597,7 @@ const PARENT: &str = r#"
 "#;
 
 /// The node that serves none of these names' partitions serves all the others.
-fn apart(nodes: &Nodes, names: &[&str]) -> Vec<u16> {
+fn apart(nodes: &ClusterNodes, names: &[&str]) -> Vec<u16> {
     let partition = |name: &&str| nodes.nodes[0].platform.partition_of(*name).expect("it is a cluster").0;
     let theirs: Vec<u16> = names.iter().map(partition).collect();
     assert!(!theirs[1..].contains(&theirs[0]), "{names:?} live apart: {theirs:?}");
@@ -607,7 +607,7 @@ fn apart(nodes: &Nodes, names: &[&str]) -> Vec<u16> {
 #[test]
 fn remote_name_conflict_reaches_creator() {
     let files = [("sums.mas2j", TWINS), ("mother.asl", PARENT), ("uncle.asl", PARENT), ("child.asl", "idle.")];
-    let mut nodes = Nodes::new(&files, 3);
+    let mut nodes = ClusterNodes::new(&files, 3);
     let theirs = apart(&nodes, &["child", "mother", "uncle"]);
     nodes.serve(0, [theirs[1]]);
     nodes.serve(1, (0..PARTITIONS).filter(|index| !theirs[..2].contains(index)));
@@ -631,7 +631,7 @@ fn remote_name_conflict_reaches_creator() {
 #[test]
 fn remote_creation_failure_reaches_creator() {
     let files = [("sums.mas2j", "MAS one { agents: mother; }"), ("mother.asl", PARENT), ("child.asl", "idle.")];
-    let mut nodes = Nodes::new(&files, 2);
+    let mut nodes = ClusterNodes::new(&files, 2);
     let theirs = apart(&nodes, &["child", "mother"]);
     nodes.serve(0, [theirs[1]]);
     nodes.wait_for_line("created");
@@ -646,15 +646,15 @@ fn remote_creation_failure_reaches_creator() {
 fn killed_agent_ends_while_moving() {
     for (yields, kills) in [(0, 0), (0, 1), (0, 2)] {
         let files = [("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")];
-        let mut nodes = Nodes::new(&files, 3);
+        let mut nodes = ClusterNodes::new(&files, 3);
         nodes.serve(yields, 0..PARTITIONS);
-        let knows = |node: &Node| node.platform.services().agents().len() == 2;
+        let knows = |node: &ClusterNode| node.platform.services().agents().len() == 2;
         wait_for("all know them", || nodes.nodes.iter().all(knows));
         let all: Vec<Partition> = (0..PARTITIONS).map(Partition).collect();
         assert!(nodes.nodes[yields].platform.yield_up(&all, PATIENCE).is_empty());
         assert!(nodes.nodes[kills].platform.kill(Aid::local("a")));
         nodes.serve(1, 0..PARTITIONS);
-        let one_is_left = |node: &Node| node.platform.services().agents() == [Aid::local("b")];
+        let one_is_left = |node: &ClusterNode| node.platform.services().agents() == [Aid::local("b")];
         wait_for("it ends", || nodes.nodes.iter().all(one_is_left));
         // That is written.
         nodes.join();
@@ -667,9 +667,9 @@ fn killed_agent_ends_while_moving() {
 #[test]
 fn kill_is_answered_once_persisted() {
     let mut nodes =
-        Nodes::new(&[("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")], 2);
+        ClusterNodes::new(&[("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")], 2);
     nodes.serve(0, 0..PARTITIONS);
-    let knows = |node: &Node| node.platform.services().agents().len() == 2;
+    let knows = |node: &ClusterNode| node.platform.services().agents().len() == 2;
     wait_for("all know them", || nodes.nodes.iter().all(knows));
     let (a, b, brief) = (Aid::local("a"), Aid::local("b"), Duration::from_millis(50));
     let [here, there] = [0, 1].map(|node| nodes.nodes[node].platform.clone());
@@ -697,7 +697,7 @@ fn kill_is_answered_once_persisted() {
 #[test]
 fn kill_skips_former_partition_owner() {
     let files = [("sums.mas2j", "MAS one { agents: a; b; }"), ("a.asl", "idle."), ("b.asl", "idle.")];
-    let mut nodes = Nodes::new(&files, 1);
+    let mut nodes = ClusterNodes::new(&files, 1);
     nodes.serve(0, 0..PARTITIONS);
     let (a, here) = (Aid::local("a"), nodes.nodes[0].platform.clone());
     wait_for("both are there", || here.services().agents().len() == 2);
@@ -726,7 +726,7 @@ fn kill_skips_former_partition_owner() {
 #[test]
 fn clone_is_made_at_its_partition() {
     let count = "count(1).\n+!tell <- -+count(2); ?count(N); .print(\"at \", N).";
-    let mut nodes = Nodes::new(&[("sums.mas2j", "MAS one { agents: mother; }"), ("mother.asl", count)], 2);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", "MAS one { agents: mother; }"), ("mother.asl", count)], 2);
     let theirs = apart(&nodes, &["child", "mother"]);
     nodes.serve(0, (0..PARTITIONS).filter(|index| *index != theirs[0]));
     nodes.serve(1, [theirs[0]]);

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 /// A node that others can join, and where.
 struct Host(Child, String);
@@ -23,10 +23,10 @@ impl Host {
     }
 
     /// The second node, without any project, until the platform ends; and what the first one said.
-    fn joined(self, scratch: &Scratch, more: &[&str]) -> (Seen, String) {
+    fn joined(self, scratch: &Scratch, more: &[&str]) -> (CommandOutput, String) {
         let mut command = whimbrel();
         command.args(["join", &self.1, "--name", "n2", "--token", "t", "--quiet"]).args(more);
-        let visited = Seen::from(command.current_dir(scratch.0.join("away")).output().expect("it runs"));
+        let visited = CommandOutput::from(command.current_dir(scratch.0.join("away")).output().expect("it runs"));
         let home = self.0.wait_with_output().expect("it ends");
         (visited, String::from_utf8(home.stdout).expect("it is text"))
     }

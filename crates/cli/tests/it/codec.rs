@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 const MESSAGE: &str = "(request
  :sender (agent-identifier :name amy@home :addresses (sequence http://home:7778/acc))
@@ -65,7 +65,7 @@ fn standard_input_is_read() {
         .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the binary runs");
     child.stdin.take().expect("piped").write_all(b"(inform :content hi)").expect("it reads");
-    let seen = Seen::from(child.wait_with_output().expect("it ends"));
+    let seen = CommandOutput::from(child.wait_with_output().expect("it ends"));
     assert_eq!(
         (seen.code, seen.out.as_str()),
         (Some(0), "{\"performative\":\"inform\",\"content\":\"hi\"}\n"),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 /// Longest time for a platform to start.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,14 +67,14 @@ impl Site {
     }
 
     /// Runs a command to its end.
-    pub fn see(&self, arguments: &[&str]) -> Seen {
+    pub fn see(&self, arguments: &[&str]) -> CommandOutput {
         self.command(arguments).output().expect("the binary runs").into()
     }
 
     /// Returns the output of a command that must succeed.
     #[track_caller]
     pub fn out(&self, arguments: &[&str]) -> String {
-        let Seen { out, err, code } = self.see(arguments);
+        let CommandOutput { out, err, code } = self.see(arguments);
         assert_eq!((err.as_str(), code), ("", Some(0)), "{arguments:?} printed {out}");
         out
     }
@@ -259,7 +259,7 @@ fn move_explains_staying_agents() {
         (["move", "nobody", "n1"], "there is no agent named nobody"),
         (["move", "df", "n2"], "df"),
     ] {
-        let Seen { out, err, code } = site.see(&arguments);
+        let CommandOutput { out, err, code } = site.see(&arguments);
         assert!(err.contains(why) && out.is_empty() && code == Some(1), "{arguments:?}: {out}{err}");
     }
     assert_eq!(site.out(&["move", "b*k", "n2"]), "bank moved to n2\n");
@@ -308,7 +308,7 @@ fn a_node_runs_without_a_socket() {
     let run = |folder: &str| {
         let mut command = whimbrel();
         command.args(["run", "x.asl"]).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join(folder));
-        Seen::from(command.output().expect("it runs"))
+        CommandOutput::from(command.output().expect("it runs"))
     };
     let deep = "a-long-name/".repeat(20);
     for (folder, why) in [("file/run", "cannot make"), (deep.as_str(), "cannot listen at")] {
@@ -334,7 +334,7 @@ fn folders_of_others_are_not_used() {
         std::os::unix::process::CommandExt::uid(&mut command, 65_534);
         // The binary may lie where others cannot go.
         if let Ok(output) = command.output() {
-            let seen = Seen::from(output);
+            let seen = CommandOutput::from(output);
             assert!(seen.err.contains("belongs to another user") && seen.code == Some(1), "{}", seen.err);
         }
     }
@@ -413,7 +413,7 @@ fn messages_are_sent_and_answered() {
     let _running = site.start(&["run", "market.mas2j"], 1);
     let send = |arguments: &[&str]| site.see(&[&["send"], arguments].concat());
     #[track_caller]
-    fn expect(seen: Seen, out: &str, err: &str, code: i32) {
+    fn expect(seen: CommandOutput, out: &str, err: &str, code: i32) {
         assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), (out, err, Some(code)));
     }
     expect(send(&["seller", "order(cup)"]), "", "", 0);
@@ -455,7 +455,7 @@ fn messages_are_read_from_standard_input() {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
         child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("written");
-        Seen::from(child.wait_with_output().expect("it ends"))
+        CommandOutput::from(child.wait_with_output().expect("it ends"))
     };
     let message = "(request :sender (agent-identifier :name me) :receiver (set (agent-identifier :name seller)) :content \"gold\")";
     let seen = send(&["--wait"], message);
@@ -612,6 +612,6 @@ fn agents_are_called_home() {
     assert_eq!(site.out(&["recall", "buy*"]), "buyer is home\n");
     assert_eq!(place(), "n1");
     assert_eq!(site.out(&["recall", "buyer"]), "buyer is home\n");
-    let Seen { err, code, .. } = site.see(&["recall", "byuer"]);
+    let CommandOutput { err, code, .. } = site.see(&["recall", "byuer"]);
     assert_eq!((err.trim_end(), code), ("error: there is no agent named byuer; did you mean buyer?", Some(1)));
 }

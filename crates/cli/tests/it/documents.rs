@@ -108,7 +108,7 @@ const READER: &str = "!begin.
 
 const GRANT: &str = "[[grant]]\nwho = \"agent:reader\"\nenvironments = \"library\"\n";
 
-fn reader(project: &str, arguments: &[&str]) -> super::Seen {
+fn reader(project: &str, arguments: &[&str]) -> super::CommandOutput {
     let folder = folder(&[("texts/a.txt", b"one"), ("texts/b.txt", b"three"), ("policy.toml", GRANT.as_bytes())]);
     std::fs::write(folder.0.join("reader.asl"), READER).unwrap();
     std::fs::write(folder.0.join("t.mas2j"), project).unwrap();

@@ -21,9 +21,9 @@ use super::examples::repository;
 use super::{Scratch, whimbrel};
 
 #[derive(Clone, Default)]
-pub struct Lines(pub Arc<Mutex<Vec<String>>>);
+pub struct PrintedLines(pub Arc<Mutex<Vec<String>>>);
 
-impl Output for Lines {
+impl Output for PrintedLines {
     fn print(&self, agent: Aid, text: &str) {
         self.0.lock().unwrap().push(format!("[{}] {text}", agent.name));
     }
@@ -66,7 +66,7 @@ fn start(scratch: &Scratch, project: &str, builder: PlatformBuilder) -> Platform
 }
 
 /// Runs a society until it has ended, or the store has crashed. Whether it has ended.
-fn go_on(start: Start, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBool, lines: &Lines) -> bool {
+fn go_on(start: Start, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBool, lines: &PrintedLines) -> bool {
     let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
     if kept.stopped() == Some(0) {
         return true;
@@ -93,7 +93,7 @@ fn go_on(start: Start, memory: &Arc<Memory>, epoch: u64, crashed: &AtomicBool, l
 /// many go well and how many frames of the last one are kept), until it has come to its end: what it printed.
 pub fn cut_short_until_it_ends(start: Start, seed: usize, faults: impl Fn(usize) -> (usize, usize)) -> Vec<String> {
     let memory = Arc::new(Memory::new(16));
-    let lines = Lines::default();
+    let lines = PrintedLines::default();
     for round in 0..400 {
         let crashed = Arc::new(AtomicBool::new(false));
         let (count, crash) = (AtomicUsize::new(0), Arc::clone(&crashed));
@@ -155,7 +155,7 @@ fn is_passive(platform: &Platform, agent: &str) -> bool {
 
 #[test]
 fn passive_agent_returns_for_message_or_timer() {
-    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
+    let (memory, lines) = (Arc::new(Memory::new(4)), PrintedLines::default());
     let project = r#"MAS s { agents: a [passivate="20ms"]; b [passivate=never]; c; }"#;
     let files = ["a.asl", "b.asl", "c.asl"].map(|file| (file, SLEEPER));
     let scratch = Scratch::with(&[&files[..], &[("s.mas2j", project)]].concat());
@@ -201,12 +201,12 @@ fn wait_until(mut done: impl FnMut() -> bool) {
 }
 
 /// Begins, or goes on with, the society of `s.mas2j`.
-fn begin(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
+fn begin(scratch: &Scratch, memory: &Arc<Memory>, epoch: u64, lines: &PrintedLines) -> Platform {
     let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
     start(scratch, "s.mas2j", Platform::builder().workers(2).output(lines.clone()).durable(kept))
 }
 
-pub fn wait_for(lines: &Lines, line: &str) {
+pub fn wait_for(lines: &PrintedLines, line: &str) {
     let began = Instant::now();
     while !lines.0.lock().unwrap().iter().any(|printed| printed == line) {
         assert!(began.elapsed() < Duration::from_secs(60), "{line}: {:?}", lines.0.lock().unwrap());
@@ -285,7 +285,7 @@ fn agent_records_survive_kill_nine() {
 #[test]
 fn suspension_survives_restart() {
     let scratch = stalls(READY);
-    let (memory, lines) = (Arc::new(Memory::new(16)), Lines::default());
+    let (memory, lines) = (Arc::new(Memory::new(16)), PrintedLines::default());
     let platform = begin(&scratch, &memory, 1, &lines);
     wait_for(&lines, "[probe] ready");
     wait_for(&lines, "[sleeper] tick");
@@ -297,7 +297,7 @@ fn suspension_survives_restart() {
     platform.run_until_stopped();
     let (program, found) = trying(1);
     std::fs::write(scratch.0.join("probe.asl"), program).expect("it can be written");
-    let lines = Lines::default();
+    let lines = PrintedLines::default();
     let platform = begin(&scratch, &memory, 2, &lines);
     found.iter().for_each(|line| wait_for(&lines, line));
     assert!(!lines.0.lock().unwrap().iter().any(|line| line.contains("tick")), "it is suspended");
@@ -317,7 +317,7 @@ fn say(platform: &Platform, performative: Performative, function: &str, describe
 #[test]
 fn df_registrations_by_message_persist() {
     let scratch = stalls("!idle. +!idle.");
-    let (memory, lines) = (Arc::new(Memory::new(16)), Lines::default());
+    let (memory, lines) = (Arc::new(Memory::new(16)), PrintedLines::default());
     let platform = begin(&scratch, &memory, 1, &lines);
     let entry = |service: &str| DfDescription::of(Aid::local("baker")).with(ServiceDescription::new(service, "food"));
     let leased = |lease_ms| DfDescription { lease_ms: Some(lease_ms), ..entry("cake") };
@@ -331,7 +331,7 @@ fn df_registrations_by_message_persist() {
     });
     platform.stop_with(0);
     platform.run_until_stopped();
-    let platform = begin(&scratch, &memory, 2, &Lines::default());
+    let platform = begin(&scratch, &memory, 2, &PrintedLines::default());
     let directory = platform.services().directory().expect("it has one");
     let known = |df: &mut Df| {
         let form = df.subscriptions_of(Aid::local("baker")).next().map(|made| made.form.clone());
@@ -357,7 +357,7 @@ fn df_registrations_by_message_persist() {
     platform.stop_with(0);
     platform.run_until_stopped();
     std::thread::sleep(Duration::from_millis(400));
-    let platform = begin(&scratch, &memory, 3, &Lines::default());
+    let platform = begin(&scratch, &memory, 3, &PrintedLines::default());
     assert_eq!(platform.services().df_search("cake", ""), []);
     platform.stop_with(0);
     platform.run_until_stopped();
@@ -546,7 +546,7 @@ fn namesakes_stay_distinct_after_crash() {
 fn mailboxes_survive_ctrl_c() {
     let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
     let memory = Arc::new(Memory::new(16));
-    let lines = Lines::default();
+    let lines = PrintedLines::default();
     let crashed = AtomicBool::new(false);
     for epoch in 1..200 {
         // Ended in order, after a moment, whatever it was doing.

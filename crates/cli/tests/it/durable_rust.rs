@@ -16,17 +16,17 @@ use whimbrel::{
     Value, durable, volatile,
 };
 
-use super::durable::{Lines, cut_short_until_it_ends, wait_for};
+use super::durable::{PrintedLines, cut_short_until_it_ends, wait_for};
 use super::examples::repository;
 use super::{Scratch, rust_example};
 
 /// Sends the numbers up to twenty, some of them after a while.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Worker {
+pub struct CountingSender {
     sent: u32,
 }
 
-impl Worker {
+impl CountingSender {
     fn work(&mut self, ctx: &mut DurableContext<'_, '_>) {
         while self.sent < 20 {
             self.sent += 1;
@@ -40,7 +40,7 @@ impl Worker {
     }
 }
 
-impl DurableAgent for Worker {
+impl DurableAgent for CountingSender {
     const KIND: &'static str = "worker";
 
     fn on_start(&mut self, ctx: &mut DurableContext<'_, '_>) {
@@ -57,16 +57,16 @@ impl DurableAgent for Worker {
 
 /// Adds up what three workers send; the first it creates itself.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Counter {
+pub struct Adder {
     total: i64,
     finished: u32,
 }
 
-impl DurableAgent for Counter {
+impl DurableAgent for Adder {
     const KIND: &'static str = "counter";
 
     fn on_start(&mut self, ctx: &mut DurableContext<'_, '_>) {
-        ctx.spawn_durable("worker1", Worker::default()).expect("its name is free");
+        ctx.spawn_durable("worker1", CountingSender::default()).expect("its name is free");
     }
 
     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
@@ -85,13 +85,13 @@ impl DurableAgent for Counter {
 
 /// The agents that it begins with.
 pub fn founders() -> Vec<Founder> {
-    let worker = |number| durable(format!("worker{number}").as_str(), Worker::default());
-    vec![durable("counter", Counter::default()), worker(2), worker(3)]
+    let worker = |number| durable(format!("worker{number}").as_str(), CountingSender::default());
+    vec![durable("counter", Adder::default()), worker(2), worker(3)]
 }
 
 /// A platform that knows how to make them again.
 pub fn knowing(builder: PlatformBuilder) -> PlatformBuilder {
-    builder.kind::<Counter>().kind::<Worker>()
+    builder.kind::<Adder>().kind::<CountingSender>()
 }
 
 /// Checks the output: nothing is lost and nothing done twice.
@@ -126,7 +126,7 @@ fn interrupted_rust_agents_count_messages_once() {
 }
 
 /// A process over a store in memory.
-fn process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> PlatformBuilder {
+fn process(memory: &Arc<Memory>, epoch: u64, lines: &PrintedLines) -> PlatformBuilder {
     let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
     Platform::builder().workers(2).output(lines.clone()).durable(kept)
 }
@@ -140,13 +140,13 @@ const ALARM: Duration = Duration::from_secs(4);
 
 /// Does what it is told.
 #[derive(Default, Serialize, Deserialize)]
-struct Clerk {
+struct NoteTaker {
     notes: Vec<String>,
     #[serde(skip)]
     resumed: bool,
 }
 
-impl DurableAgent for Clerk {
+impl DurableAgent for NoteTaker {
     const KIND: &'static str = "clerk";
 
     fn on_resume(&mut self, _: &mut DurableContext<'_, '_>) {
@@ -171,9 +171,9 @@ impl DurableAgent for Clerk {
 
 #[test]
 fn unchanged_step_writes_nothing() {
-    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
-    let platform = process(&memory, 1, &lines).kind::<Clerk>().build();
-    platform.spawn_together([durable("clerk", Clerk::default())]).expect("the name is free");
+    let (memory, lines) = (Arc::new(Memory::new(4)), PrintedLines::default());
+    let platform = process(&memory, 1, &lines).kind::<NoteTaker>().build();
+    platform.spawn_together([durable("clerk", NoteTaker::default())]).expect("the name is free");
     say(&platform, "clerk", "a");
     platform.wait_idle();
     let writes = Arc::new(AtomicUsize::new(0));
@@ -197,11 +197,11 @@ fn unchanged_step_writes_nothing() {
 
 #[test]
 fn ownership_survives_restart() {
-    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
+    let (memory, lines) = (Arc::new(Memory::new(4)), PrintedLines::default());
     for epoch in 1..=2 {
         let platform = knowing(process(&memory, epoch, &lines)).build();
         // Nobody answers the first worker, so that nobody comes to the end.
-        platform.spawn_together([durable("counter", Counter::default())]).expect("it goes on");
+        platform.spawn_together([durable("counter", Adder::default())]).expect("it goes on");
         platform.wait_idle();
         let owners: Vec<String> = platform
             .search(&AgentQuery::named("*r*"))
@@ -216,9 +216,9 @@ fn ownership_survives_restart() {
 
 #[test]
 fn timers_resume_with_remaining_time() {
-    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
-    let founders = || ["early", "late", "never"].map(|name| durable(name, Clerk::default()));
-    let platform = process(&memory, 1, &lines).kind::<Clerk>().build();
+    let (memory, lines) = (Arc::new(Memory::new(4)), PrintedLines::default());
+    let founders = || ["early", "late", "never"].map(|name| durable(name, NoteTaker::default()));
+    let platform = process(&memory, 1, &lines).kind::<NoteTaker>().build();
     platform.spawn_together(founders()).expect("the names are free");
     let began = Instant::now();
     ["early", "late", "never"].into_iter().for_each(|name| say(&platform, name, "wake me"));
@@ -227,7 +227,7 @@ fn timers_resume_with_remaining_time() {
     std::thread::sleep(Duration::from_millis(100));
     platform.stop();
     drop(platform);
-    let platform = process(&memory, 2, &lines).kind::<Clerk>().build();
+    let platform = process(&memory, 2, &lines).kind::<NoteTaker>().build();
     platform.spawn_together(founders()).expect("they go on");
     wait_for(&lines, "[early] alarm in another life");
     wait_for(&lines, "[late] alarm in another life");
@@ -241,10 +241,10 @@ fn timers_resume_with_remaining_time() {
 
 #[test]
 fn unknown_agent_type_waits_for_program() {
-    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
-    let platform = process(&memory, 1, &lines).kind::<Clerk>().kind::<Worker>().build();
-    platform.spawn_together([durable("clerk", Clerk::default())]).expect("the name is free");
-    platform.spawn_durable("other", Clerk::default()).expect("the name is free");
+    let (memory, lines) = (Arc::new(Memory::new(4)), PrintedLines::default());
+    let platform = process(&memory, 1, &lines).kind::<NoteTaker>().kind::<CountingSender>().build();
+    platform.spawn_together([durable("clerk", NoteTaker::default())]).expect("the name is free");
+    platform.spawn_durable("other", NoteTaker::default()).expect("the name is free");
     say(&platform, "clerk", "a");
     platform.wait_idle();
     platform.stop();
@@ -258,7 +258,7 @@ fn unknown_agent_type_waits_for_program() {
     platform.wait_idle();
     assert_eq!(platform.counters().dead, 0);
     platform.stop();
-    let platform = process(&memory, 3, &lines).kind::<Clerk>().kind::<Asker>().build();
+    let platform = process(&memory, 3, &lines).kind::<NoteTaker>().kind::<Asker>().build();
     platform.spawn_together([]).expect("they go on");
     wait_for(&lines, "[clerk] a asked false");
     platform.wait_idle();
@@ -294,21 +294,23 @@ impl DurableAgent for Stranger {
 
 #[test]
 fn unkeepable_agents_are_refused() {
-    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
-    let platform = process(&memory, 1, &lines).kind::<Clerk>().build();
+    let (memory, lines) = (Arc::new(Memory::new(4)), PrintedLines::default());
+    let platform = process(&memory, 1, &lines).kind::<NoteTaker>().build();
     let small = || Stranger { state: Vec::new() };
     let told = platform.spawn_durable("s", small()).unwrap_err();
     assert_eq!(told, CreateError::UnknownKind { name: "s".into(), kind: "stranger".to_owned() });
     assert_eq!(platform.spawn_together([durable("s", small())]), Err(told));
-    platform.spawn_together([durable("clerk", Clerk::default()), volatile("idle", Idle)]).expect("the names are free");
+    platform
+        .spawn_together([durable("clerk", NoteTaker::default()), volatile("idle", Idle)])
+        .expect("the names are free");
     say(&platform, "clerk", "swell");
     wait_for(&lines, "[clerk] LOG failed: its state takes 524305 bytes, and 524288 can be kept at most");
     platform.wait_idle();
     assert!(platform.search(&Default::default()).iter().all(|agent| agent.aid != Aid::local("clerk")));
     platform.stop();
     // It ended, and that is kept.
-    let platform = process(&memory, 2, &lines).kind::<Clerk>().kind::<Stranger>().build();
-    platform.spawn_together([durable("clerk", Clerk::default())]).expect("it stays away");
+    let platform = process(&memory, 2, &lines).kind::<NoteTaker>().kind::<Stranger>().build();
+    platform.spawn_together([durable("clerk", NoteTaker::default())]).expect("it stays away");
     assert!(platform.search(&Default::default()).iter().all(|agent| agent.aid != Aid::local("clerk")));
     let told = platform.spawn_durable("s", Stranger { state: vec![200; DURABLE_STATE_BYTES_MAX] }).unwrap_err();
     assert!(told.to_string().starts_with("cannot create agent s: its state takes "), "{told}");

@@ -36,18 +36,18 @@ const CAUSES: [Cause; 3] = [Cause::Time, Cause::Signal("-INT"), Cause::Signal("-
 
 impl Cause {
     /// Starts a society that this is to end.
-    fn start(self, folder: &Path, arguments: &[&str]) -> Running {
+    fn start(self, folder: &Path, arguments: &[&str]) -> RunningSociety {
         let mut command = whimbrel();
         command.args(arguments).current_dir(folder);
         if matches!(self, Self::Time) {
             command.args(["--for", &format!("{}ms", TIME.as_millis())]);
         }
-        Running::start(command, self)
+        RunningSociety::start(command, self)
     }
 }
 
 /// A society that printed a line.
-struct Running {
+struct RunningSociety {
     child: Child,
     /// Not read any more: it fills up.
     _out: BufReader<ChildStdout>,
@@ -55,7 +55,7 @@ struct Running {
     cause: Cause,
 }
 
-impl Running {
+impl RunningSociety {
     fn start(mut command: Command, cause: Cause) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary runs");
         let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
@@ -171,7 +171,7 @@ fn joined_nodes_end_in_time() {
         assert!(out.read_line(&mut String::new()).expect("it can be read") > 0, "the society began");
         std::fs::copy(scratch.0.join(file), scratch.0.join("guest.asl")).expect("it can be copied");
         let joined = signal.start(&scratch.0, &["join", &address, "guest.asl", "--name", "away", "--token", "t"]);
-        let host = Running { child: host, _out: out, began: Instant::now(), cause: signal };
+        let host = RunningSociety { child: host, _out: out, began: Instant::now(), cause: signal };
         joined.ends_in_time(&format!("join {file}"));
         host.ends_in_time(&format!("host of {file}"));
     }

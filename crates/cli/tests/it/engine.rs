@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{Scratch, Seen, whimbrel};
+use crate::{CommandOutput, Scratch, whimbrel};
 
 /// If this is set, a test that finds no server fails; otherwise it says that it does nothing.
 const REQUIRED: &str = "WHIMBREL_NATS_REQUIRED";
@@ -41,12 +41,12 @@ impl Drop for Ended {
     }
 }
 
-fn status(url: &str) -> Seen {
+fn status(url: &str) -> CommandOutput {
     whimbrel().args(["engine", "status", url]).output().unwrap().into()
 }
 
 /// Waits until `status` contains this text.
-fn status_saying(url: &str, text: &str) -> Seen {
+fn status_saying(url: &str, text: &str) -> CommandOutput {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let seen = status(url);
@@ -98,7 +98,7 @@ fn engine_starts_and_ends_in_order() {
 #[test]
 fn failed_engine_start_gives_advice() {
     let scratch = Scratch::new();
-    let up = |variables: &[(&str, &str)], arguments: &[&str]| -> Seen {
+    let up = |variables: &[(&str, &str)], arguments: &[&str]| -> CommandOutput {
         let mut command = whimbrel();
         command.args(["engine", "up", "--dir"]).arg(&scratch.0).args(arguments).envs(variables.iter().copied());
         command.output().unwrap().into()

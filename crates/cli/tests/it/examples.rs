@@ -49,7 +49,7 @@ fn a_market_refuses_its_intruders() {
     let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("it has one");
     let mut script = std::process::Command::new("bash");
     script.arg("market.sh").current_dir(&folder).env("WHIMBREL", env!("CARGO_BIN_EXE_whimbrel"));
-    let seen: super::Seen = script.output().expect("bash runs").into();
+    let seen: super::CommandOutput = script.output().expect("bash runs").into();
     assert_eq!((seen.out, seen.code), (expected, Some(0)), "{}", seen.err);
     let projects = ["check", "market.mas2j", "customers.mas2j", "intruder.mas2j", "policy.toml"];
     assert_eq!(run_in(&folder, &projects).err, "3 projects, 1 policy: nothing wrong\n");
@@ -80,7 +80,7 @@ fn searcher_results_ignore_location() {
 fn rust_example_matches_reference() {
     let folder = repository().join("examples/lamp");
     let mut lamp = super::rust_example("lamp");
-    let seen: super::Seen = lamp.current_dir(repository()).output().expect("it runs").into();
+    let seen: super::CommandOutput = lamp.current_dir(repository()).output().expect("it runs").into();
     let expected = std::fs::read_to_string(folder.join("expected.txt")).expect("it has one");
     assert_eq!((seen.out, seen.code), (expected, Some(0)), "{}", seen.err);
 

@@ -145,7 +145,7 @@ fn certificate_admits_its_named_agent() {
              agent = Agent({name:?}, address, None, {authority:?}, ({pem:?}, {key:?}))\n\
              while agent.read()['type'] != 'created': pass\nprint('created')\n"
         );
-        let seen: super::Seen = Python::command(&program, &address).output().expect("python3 is there").into();
+        let seen: super::CommandOutput = Python::command(&program, &address).output().expect("python3 is there").into();
         seen.out + seen.err.lines().last().unwrap_or_default()
     };
     assert_eq!(outcome("bob", "bob"), "created\n");
@@ -205,9 +205,9 @@ fn external_agent_acts_like_others() {
 
 /// Notes for the operator of the node.
 #[derive(Clone, Default)]
-struct Notes(Arc<Mutex<Vec<String>>>);
+struct LogLines(Arc<Mutex<Vec<String>>>);
 
-impl Output for Notes {
+impl Output for LogLines {
     fn print(&self, _: Aid, _: &str) {}
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
@@ -231,7 +231,7 @@ impl Agent for Watcher {
 
 #[test]
 fn external_process_end_reaches_senders() {
-    let notes = Notes::default();
+    let notes = LogLines::default();
     let (platform, port) = open(Platform::builder().name("home").workers(2).output(notes.clone()), None);
     let mut python = Python::run(ECHO, port.address());
     let echo = wait_for(&platform, "echo");
@@ -398,7 +398,7 @@ fn tokens_admit_only_their_names() {
         let mut python = Command::new("python3");
         python.args(["-c", &(head + &program)]).env("PYTHONDONTWRITEBYTECODE", "1");
         let seen = python.current_dir(repository().join("examples/external-agent")).output().expect("python3 is there");
-        let seen = super::Seen::from(seen);
+        let seen = super::CommandOutput::from(seen);
         seen.out + seen.err.lines().last().unwrap_or_default()
     };
     assert_eq!(ending("ada", "something else"), "RuntimeError: unauthorised: no accepted token or certificate");
@@ -412,9 +412,9 @@ fn tokens_admit_only_their_names() {
 }
 
 /// Counts what it is told of.
-struct Refusals(Mutex<Vec<String>>);
+struct RefusalLines(Mutex<Vec<String>>);
 
-impl Auditor for Refusals {
+impl Auditor for RefusalLines {
     fn refused(&self, what: &Refused<'_>) {
         self.0.lock().unwrap().push(format!("{} {} {}", what.reason, what.who, what.object));
     }
@@ -425,7 +425,7 @@ impl Auditor for Refusals {
 #[test]
 fn policy_limits_external_receivers() {
     let policy = r#"{"deny": [{"who": "session:spy*", "send": "amy"}, {"who": "session:*", "create": "boss"}]}"#;
-    let refusals = Arc::new(Refusals(Mutex::default()));
+    let refusals = Arc::new(RefusalLines(Mutex::default()));
     let auditor = Arc::clone(&refusals) as Arc<dyn Auditor>;
     let builder = Platform::builder().policy(serde_json::from_str(policy).expect("a policy")).auditor(auditor);
     let (platform, port) = open(builder.name("home").workers(2), Some(Arc::clone(&refusals) as Arc<dyn Auditor>));
@@ -478,8 +478,8 @@ for message in agent.messages():
 fn an_external_agent_subscribes_and_publishes() {
     let (platform, port) = platform();
     let (told, hears) = mpsc::channel();
-    struct Reader(mpsc::Sender<String>);
-    impl Agent for Reader {
+    struct ForecastReader(mpsc::Sender<String>);
+    impl Agent for ForecastReader {
         fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
             ctx.subscribe("forecasts").expect("that is a name");
         }
@@ -488,7 +488,7 @@ fn an_external_agent_subscribes_and_publishes() {
             let _ = self.0.send(format!("{} {} {}", message.sender, message.receivers[0], message.content));
         }
     }
-    platform.spawn("reader", Reader(told)).expect("it is free");
+    platform.spawn("reader", ForecastReader(told)).expect("it is free");
     let _python = Python::run(FORECASTER, port.address());
     let forecaster = wait_for(&platform, "forecaster");
     let weather = whimbrel_platform::topics::topic("weather").expect("that is a name");

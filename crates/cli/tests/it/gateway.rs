@@ -42,13 +42,13 @@ const SELLER: &str = "
 ";
 
 /// A node of its own, with its HTTP at a free port; ended with the test.
-struct Node {
+struct HttpNode {
     child: Child,
     address: String,
     scratch: Scratch,
 }
 
-impl Drop for Node {
+impl Drop for HttpNode {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -97,7 +97,7 @@ fn market() -> Scratch {
     Scratch::with(&files)
 }
 
-impl Node {
+impl HttpNode {
     fn start() -> Self {
         Self::with(&[])
     }

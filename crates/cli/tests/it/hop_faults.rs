@@ -20,7 +20,7 @@ use super::{Scratch, whimbrel};
 
 /// Phase of the protocol at which the wire stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum HopPhase {
     Offer,
     Lacks,
     Code,
@@ -29,7 +29,7 @@ enum Phase {
     Followed,
 }
 
-impl Phase {
+impl HopPhase {
     const ALL: [Self; 6] = [Self::Offer, Self::Lacks, Self::Code, Self::Ready, Self::Commit, Self::Followed];
 
     fn is_at(self, item: &Item) -> bool {
@@ -50,7 +50,7 @@ impl Phase {
 /// Fault of one hop.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
-    at: Phase,
+    at: HopPhase,
     /// The node hears of it, and of nothing more.
     is_heard: bool,
     /// The node that is killed is the one that the agent leaves.
@@ -62,24 +62,24 @@ impl Fault {
     /// frame with what follows; then neither arrived.
     fn lives_on(self, commits: bool) -> bool {
         match (self.is_source, self.at) {
-            (true, Phase::Followed) => commits,
-            (true, Phase::Commit) => self.is_heard,
+            (true, HopPhase::Followed) => commits,
+            (true, HopPhase::Commit) => self.is_heard,
             (true, _) => false,
-            (false, Phase::Ready) => !self.is_heard,
-            (false, at) => !matches!(at, Phase::Commit | Phase::Followed),
+            (false, HopPhase::Ready) => !self.is_heard,
+            (false, at) => !matches!(at, HopPhase::Commit | HopPhase::Followed),
         }
     }
 }
 
 /// Wire between two processes. It stops at a given piece of news and tells the waiting test, also whether the receiver
 /// got a commit that was in the same frame.
-struct Wire {
+struct FaultyWire {
     fault: Fault,
     stopped: AtomicBool,
     tell: Mutex<Sender<bool>>,
 }
 
-impl Wire {
+impl FaultyWire {
     /// Returns the address to connect to instead.
     fn before(there: String, fault: Fault) -> (String, Receiver<bool>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
@@ -116,7 +116,7 @@ impl Wire {
                 bytes.drain(..length);
                 if is_it && !self.stopped.swap(true, Ordering::SeqCst) {
                     // Nobody waits any more if the test has failed.
-                    let commits = items.iter().any(|item| Phase::Commit.is_at(item));
+                    let commits = items.iter().any(|item| HopPhase::Commit.is_at(item));
                     let _ = self.tell.lock().expect("nobody panics").send(self.fault.is_heard || !commits);
                 }
             }
@@ -194,7 +194,7 @@ fn said(fault: Fault) -> (Vec<String>, bool) {
             return rest.to_owned();
         }
     };
-    let (address, stopped) = Wire::before(await_note("join at "), fault);
+    let (address, stopped) = FaultyWire::before(await_note("join at "), fault);
     let file: &[&str] = if fault.is_source { &["walker.asl"] } else { &[] };
     let second = start(&elsewhere, &[&["join", &address], file, &["--name", "n2"]].concat());
     let commits = stopped.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{fault:?}: it did not come to that"));
@@ -224,8 +224,10 @@ fn check(fault: Fault) {
 }
 
 fn check_all(is_source: bool) {
-    let faults: Vec<Fault> =
-        Phase::ALL.iter().flat_map(|at| [false, true].map(|is_heard| Fault { at: *at, is_heard, is_source })).collect();
+    let faults: Vec<Fault> = HopPhase::ALL
+        .iter()
+        .flat_map(|at| [false, true].map(|is_heard| Fault { at: *at, is_heard, is_source }))
+        .collect();
     for some in faults.chunks(4) {
         std::thread::scope(|scope| some.iter().for_each(|fault| drop(scope.spawn(|| check(*fault)))));
     }

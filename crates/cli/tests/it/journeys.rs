@@ -1,6 +1,6 @@
 //! Agents that go round, send minions, are called home, and live no longer than they may, in processes.
 
-use super::{Scratch, Seen};
+use super::{CommandOutput, Scratch};
 
 const SCOUT: &str = "
 !go.
@@ -37,7 +37,7 @@ const SCOUT: &str = "
 fn agentspeak_scouts_tour_and_send_minions() {
     let project = "MAS x { agents: scout at \"n1\"; shop at \"n2\"; bank shop.asl at \"n3\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("scout.asl", SCOUT), ("shop.asl", "open.\n")]);
-    let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
+    let CommandOutput { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
     let expected = "[scout] buying tea at n2
 [scout] buying coffee at n3
 [scout] p(tea,n2) p(coffee,n3) back at n1 missed [missed(nowhere,no_such_node),missed(gone,no_such_node)]
@@ -78,7 +78,8 @@ fn agent_recalls_scout_and_limits_child() {
     let bird = "!fly. +!fly <- .wait(10); .move_to(n1).\n";
     let files =
         [("x.mas2j", project), ("scout.asl", scout), ("boss.asl", boss), ("moth.asl", "b.\n"), ("bird.asl", bird)];
-    let Seen { out, err, code } = Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
+    let CommandOutput { out, err, code } =
+        Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
     let mut lines: Vec<&str> = out.lines().collect();
     lines.sort_unstable();
     let expected = [
@@ -95,15 +96,15 @@ fn agent_recalls_scout_and_limits_child() {
 #[test]
 fn impossible_lifetime_is_reported() {
     let files = [("x.mas2j", "MAS x { agents: moth [lifetime=\"soon\"]; }"), ("moth.asl", "b.\n")];
-    let Seen { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--for", "9s"]);
+    let CommandOutput { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--for", "9s"]);
     assert!(err.contains("lifetime: `soon` is no unit of time") && code != Some(0), "{err}");
     let files = [("x.mas2j", "MAS x { agents: moth [lifetime=\"1m\"]; }"), ("moth.asl", "b.\n")];
-    let Seen { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--durable", "--for", "9s"]);
+    let CommandOutput { err, code, .. } = Scratch::with(&files).run(&["run", "x.mas2j", "--durable", "--for", "9s"]);
     assert!(err.contains("moth has a `lifetime`, which agents of durable societies cannot have: remove it"), "{err}");
     assert_ne!(code, Some(0));
     let tour = "!go. +!go <- .tour([stop(n2)], [return], Missed); .node(Here); .print(Missed, \" at \", Here); !wrong. \
                 +!wrong <- .tour(n2). -!wrong[error(E)] <- .print(E); .stopMAS.\n";
-    let Seen { out, .. } = Scratch::with(&[("t.asl", tour)]).run(&["run", "t.asl", "--for", "60s"]);
+    let CommandOutput { out, .. } = Scratch::with(&[("t.asl", tour)]).run(&["run", "t.asl", "--for", "60s"]);
     let expected = "[missed(n2,no_such_node)] at n1\nwrong_arguments\n";
     assert_eq!(out.replace("[t] ", ""), expected);
 }

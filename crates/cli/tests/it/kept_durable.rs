@@ -18,8 +18,8 @@ use whimbrel::{
     AclMessage, Aid, DurableAgent, DurableContext, MessageBody, Performative, Platform, PlatformBuilder, Value, durable,
 };
 
-use super::cluster::Nodes;
-use super::durable::{Lines, wait_for};
+use super::cluster::ClusterNodes;
+use super::durable::{PrintedLines, wait_for};
 
 /// Number of numbers that bob is told, two at a time.
 const ALL: i64 = 24;
@@ -61,7 +61,7 @@ impl DurableAgent for Amy {
 }
 
 /// A process over a store.
-fn process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
+fn process(memory: &Arc<Memory>, epoch: u64, lines: &PrintedLines) -> Platform {
     let platform = empty_process(memory, epoch, lines);
     let founders = [durable("zoe", Zoe::default()), durable("amy", Amy::default())];
     platform.spawn_together(founders).expect("they go on");
@@ -69,7 +69,7 @@ fn process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
 }
 
 /// One that has not brought back its agents yet.
-fn empty_process(memory: &Arc<Memory>, epoch: u64, lines: &Lines) -> Platform {
+fn empty_process(memory: &Arc<Memory>, epoch: u64, lines: &PrintedLines) -> Platform {
     let kept = recover(Arc::clone(memory) as _, Epoch(epoch)).expect("it can be read");
     let builder: PlatformBuilder = Platform::builder().workers(2).output(lines.clone()).durable(kept);
     builder.kind::<Zoe>().kind::<Amy>().build()
@@ -83,7 +83,7 @@ struct Memo {
 }
 
 /// A client with one agent, whose state is the numbers that it was told.
-struct Tab {
+struct StoredClient {
     host: Arc<dyn Host>,
     session: Arc<SharedSession>,
     number: u64,
@@ -99,7 +99,7 @@ struct Tab {
 
 const BOB: u32 = 0;
 
-impl Tab {
+impl StoredClient {
     fn open(host: &Arc<dyn Host>, account: &str) -> Self {
         host.shelf().attach(host);
         let grant = Grant { account: account.to_owned(), ..Grant::new("tester", vec!["bob".into()]) };
@@ -235,7 +235,7 @@ impl Tab {
 /// Bob, until he was told everything and that is safe, or the store is away.
 fn count(platform: &Platform, memo: &mut Memo, holds: bool, crashed: &AtomicBool) {
     let host = platform.host();
-    let mut tab = Tab::with_bob(&host, OnLeave::Wait, holds);
+    let mut tab = StoredClient::with_bob(&host, OnLeave::Wait, holds);
     let (began, mut begun) = (Instant::now(), false);
     while !crashed.load(Ordering::Acquire) && memo.safe != Some(ALL as usize) {
         assert!(began.elapsed() < Duration::from_secs(60), "{:?} {:?} {:?}", tab.state, memo.safe, tab.refused);
@@ -259,7 +259,7 @@ fn count(platform: &Platform, memo: &mut Memo, holds: bool, crashed: &AtomicBool
 #[test]
 fn kept_agent_survives_interrupted_node() {
     for seed in 0..10_usize {
-        let (memory, lines, mut memo) = (Arc::new(Memory::new(16)), Lines::default(), Memo::default());
+        let (memory, lines, mut memo) = (Arc::new(Memory::new(16)), PrintedLines::default(), Memo::default());
         let mut epoch = 0;
         while memo.safe != Some(ALL as usize) {
             epoch += 1;
@@ -291,18 +291,18 @@ fn kept_agent_survives_interrupted_node() {
 /// Runs two processes: input of bob in the second, and checks of the first.
 fn in_two_processes(
     policy: OnLeave,
-    first: impl FnOnce(&Platform, &mut Tab, &mut Memo),
-    then: impl FnOnce(&Platform, &mut Tab, &mut Memo),
+    first: impl FnOnce(&Platform, &mut StoredClient, &mut Memo),
+    then: impl FnOnce(&Platform, &mut StoredClient, &mut Memo),
 ) {
-    let (memory, lines, mut memo) = (Arc::new(Memory::new(4)), Lines::default(), Memo::default());
+    let (memory, lines, mut memo) = (Arc::new(Memory::new(4)), PrintedLines::default(), Memo::default());
     let platform = process(&memory, 1, &lines);
-    let mut tab = Tab::with_bob(&platform.host(), policy, false);
+    let mut tab = StoredClient::with_bob(&platform.host(), policy, false);
     tab.until(&mut memo, |tab, _| tab.is_created);
     first(&platform, &mut tab, &mut memo);
     // Nothing more is written: as if the process had been killed.
     platform.stop();
     let platform = process(&memory, 2, &lines);
-    let mut tab = Tab::with_bob(&platform.host(), policy, false);
+    let mut tab = StoredClient::with_bob(&platform.host(), policy, false);
     then(&platform, &mut tab, &mut memo);
     platform.stop();
 }
@@ -312,10 +312,10 @@ fn in_two_processes(
 #[test]
 fn unsaved_deliveries_repeat_after_move() {
     let files = [("sums.mas2j", "MAS sums { agents: idle; }"), ("idle.asl", "!wait. +!wait <- .wait(600000).")];
-    let (mut nodes, mut memo) = (Nodes::new(&files, 2), Memo::default());
+    let (mut nodes, mut memo) = (ClusterNodes::new(&files, 2), Memo::default());
     nodes.serve(0, 0..8);
     let home = nodes.nodes[0].platform.partition_of("bob").expect("it has partitions").0;
-    let mut tab = Tab::with_bob(&nodes.nodes[0].platform.host(), OnLeave::Wait, true);
+    let mut tab = StoredClient::with_bob(&nodes.nodes[0].platform.host(), OnLeave::Wait, true);
     tab.until(&mut memo, |tab, _| tab.is_created);
     tab.state.push(0);
     tab.save(0);
@@ -325,7 +325,7 @@ fn unsaved_deliveries_repeat_after_move() {
     tab.hears(7, &mut memo);
     assert!(nodes.pass_on(0, 1, &[home]));
     tab.until(&mut memo, |tab, _| tab.ended.is_some());
-    let mut tab = Tab::with_bob(&nodes.nodes[1].platform.host(), OnLeave::Wait, true);
+    let mut tab = StoredClient::with_bob(&nodes.nodes[1].platform.host(), OnLeave::Wait, true);
     tab.hears(7, &mut memo);
     for node in &nodes.nodes {
         node.platform.wait_idle();
@@ -369,7 +369,7 @@ fn kept_agent_refuses_other_clients() {
             tab.until(memo, |_, memo| memo.safe.is_some());
         },
         |platform, tab, memo| {
-            let mut stranger = Tab::open(&platform.host(), "theirs");
+            let mut stranger = StoredClient::open(&platform.host(), "theirs");
             stranger.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
             stranger.until(&mut Memo::default(), |tab, _| tab.refused == Some(Code::NameTaken));
             tab.until(memo, |tab, _| tab.is_created);
@@ -397,9 +397,9 @@ fn kept_agent_refuses_other_clients() {
 
 #[test]
 fn recovering_node_leaves_names_undecided() {
-    let (memory, lines) = (Arc::new(Memory::new(4)), Lines::default());
+    let (memory, lines) = (Arc::new(Memory::new(4)), PrintedLines::default());
     let platform = process(&memory, 1, &lines);
-    let (mut tab, mut memo) = (Tab::with_bob(&platform.host(), OnLeave::Wait, false), Memo::default());
+    let (mut tab, mut memo) = (StoredClient::with_bob(&platform.host(), OnLeave::Wait, false), Memo::default());
     tab.until(&mut memo, |tab, _| tab.is_created);
     tab.save(0);
     tab.until(&mut memo, |_, memo| memo.safe.is_some());
@@ -433,7 +433,7 @@ fn released_agent_is_gone_after_restart() {
             while !tab.is_created {
                 tab.hear(memo);
                 if tab.refused.take().is_some() {
-                    *tab = Tab::with_bob(&tab.host.clone(), OnLeave::Wait, false);
+                    *tab = StoredClient::with_bob(&tab.host.clone(), OnLeave::Wait, false);
                 }
                 assert!(began.elapsed() < Duration::from_secs(60), "its name is not free");
                 std::thread::sleep(Duration::from_millis(5));

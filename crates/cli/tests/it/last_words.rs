@@ -11,9 +11,9 @@ use whimbrel_runtime::{Agent, Context, Platform};
 const TALKERS: u64 = 300;
 const WORDS: u64 = 20;
 
-struct Listener(Arc<AtomicU64>);
+struct MessageCounter(Arc<AtomicU64>);
 
-impl Agent for Listener {
+impl Agent for MessageCounter {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, _message: MessageBody) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -56,7 +56,7 @@ fn last_messages_of_ended_agent_arrive() {
     let [here, there] = ["n1", "n2"].map(|name| authority.issue(name, &[], 1).expect("a name"));
     let ((here, here_hub), (there, there_hub)) = (node("n1", here), node("n2", there));
     let heard = Arc::new(AtomicU64::new(0));
-    there.spawn("listener", Listener(Arc::clone(&heard))).expect("a free name");
+    there.spawn("listener", MessageCounter(Arc::clone(&heard))).expect("a free name");
     here_hub.connect(there_hub.address().expect("it listens"));
     until("they are linked", || here_hub.has_links(1) && here.services().exists(Aid::local("listener")));
     for number in 0..TALKERS {

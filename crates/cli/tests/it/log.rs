@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -44,7 +44,7 @@ impl Site {
         command
     }
 
-    fn see(&self, arguments: &[&str]) -> Seen {
+    fn see(&self, arguments: &[&str]) -> CommandOutput {
         self.command(arguments).output().expect("the binary runs").into()
     }
 
@@ -65,7 +65,7 @@ impl Site {
     /// The lines of a log, the last of them with the cursor.
     #[track_caller]
     fn lines(&self, arguments: &[&str]) -> (Vec<Value>, String) {
-        let Seen { out, err, code } = self.see(&[&["log", "--json"], arguments].concat());
+        let CommandOutput { out, err, code } = self.see(&[&["log", "--json"], arguments].concat());
         assert_eq!((err.as_str(), code), ("", Some(0)), "{arguments:?} printed {out}");
         let mut lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
         let end = lines.pop().expect("it has an end");

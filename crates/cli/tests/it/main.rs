@@ -81,13 +81,13 @@ fn rust_example(name: &str) -> Command {
 }
 
 /// Result of a command.
-struct Seen {
+struct CommandOutput {
     out: String,
     err: String,
     code: Option<i32>,
 }
 
-impl From<Output> for Seen {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
         Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
@@ -95,7 +95,7 @@ impl From<Output> for Seen {
 }
 
 /// Runs `whimbrel` with these arguments in `folder`.
-fn run_in(folder: &Path, arguments: &[&str]) -> Seen {
+fn run_in(folder: &Path, arguments: &[&str]) -> CommandOutput {
     let mut command = whimbrel();
     if arguments.first() == Some(&"agent") {
         // What agents are built with is where it was installed.
@@ -128,7 +128,7 @@ impl Scratch {
         scratch
     }
 
-    fn run(&self, arguments: &[&str]) -> Seen {
+    fn run(&self, arguments: &[&str]) -> CommandOutput {
         run_in(&self.0, arguments)
     }
 }

@@ -37,21 +37,21 @@ code = \"asl:*\"
 ";
 
 /// A platform of two nodes, the first of which has an agent port.
-struct Society {
+struct TwoNodes {
     site: Site,
     child: Child,
     said: Receiver<String>,
     address: String,
 }
 
-impl Drop for Society {
+impl Drop for TwoNodes {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Society {
+impl TwoNodes {
     fn begin(home: &str, policy: &str) -> Self {
         let project = format!("MAS x {{ agents: scout at \"{home}\"; }}");
         Self::run(&project, policy, 2)
@@ -99,7 +99,7 @@ impl Society {
     }
 
     /// A client that takes agents, with one of its own.
-    fn tab(&self) -> Tab {
+    fn tab(&self) -> PageClient {
         let hello = Hello {
             versions: vec![1],
             token: Some(TOKEN.to_owned()),
@@ -109,20 +109,20 @@ impl Society {
             ..Hello::default()
         };
         let client = Client::at(&self.address, Framing::Compact, &hello).expect("a welcome");
-        let mut tab = Tab { client, number: 0, received: 0 };
+        let mut tab = PageClient { client, number: 0, received: 0 };
         tab.say(|number| Frame::Create(Create { number, agent: 0, name: "tab".into() }));
         tab.until(|frame| matches!(frame, Frame::Created(_)));
         tab
     }
 }
 
-struct Tab {
+struct PageClient {
     client: Client,
     number: u64,
     received: u64,
 }
 
-impl Tab {
+impl PageClient {
     fn say(&mut self, frame: impl FnOnce(u64) -> Frame) -> u64 {
         self.number += 1;
         self.client.write(&frame(self.number));
@@ -190,7 +190,7 @@ impl Tab {
 #[test]
 fn agent_visits_client_within_plan() {
     for home in ["n1", "n2"] {
-        let society = Society::begin(home, POLICY);
+        let society = TwoNodes::begin(home, POLICY);
         let mut tab = society.tab();
         tab.tell(Value::Atom("go".into()));
         tab.is_offered_the_scout();
@@ -217,7 +217,7 @@ fn agent_visits_client_within_plan() {
 
 #[test]
 fn operator_moves_agent_to_client() {
-    let society = Society::begin("n2", POLICY);
+    let society = TwoNodes::begin("n2", POLICY);
     let mut tab = society.tab();
     let order = |to: &str| {
         let mut command = society.site.command(&["move", "scout", to]);
@@ -225,7 +225,7 @@ fn operator_moves_agent_to_client() {
         command.spawn().expect("it runs")
     };
     let outcome = |child: Child| {
-        let seen: super::Seen = child.wait_with_output().expect("it ends").into();
+        let seen: super::CommandOutput = child.wait_with_output().expect("it ends").into();
         (seen.out, seen.err)
     };
     let moving = order("tab");
@@ -253,14 +253,14 @@ fn operator_moves_agent_to_client() {
 
 #[test]
 fn remote_client_move_is_answered() {
-    let society = Society::begin("n2", POLICY);
+    let society = TwoNodes::begin("n2", POLICY);
     let mut tab = society.tab();
     let send = || {
         let mut command = society.site.command(&["move", "scout", "tab"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
     };
     let outcome = |child: Child| {
-        let seen: super::Seen = child.wait_with_output().expect("it ends").into();
+        let seen: super::CommandOutput = child.wait_with_output().expect("it ends").into();
         (seen.out, seen.err)
     };
     let moving = send();
@@ -278,11 +278,11 @@ fn remote_client_move_is_answered() {
 
 #[test]
 fn agent_returns_to_only_node() {
-    let society = Society::on_one_node();
+    let society = TwoNodes::on_one_node();
     let order = |arguments: &[&str]| {
         let mut command = society.site.command(arguments);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-        move || super::Seen::from(child.wait_with_output().expect("it ends"))
+        move || super::CommandOutput::from(child.wait_with_output().expect("it ends"))
     };
     let seen = order(&["recall", "scout"])();
     assert_eq!((seen.out.as_str(), seen.err.as_str()), ("scout is home\n", ""));
@@ -310,19 +310,19 @@ fn agent_returns_to_only_node() {
 #[test]
 fn external_plans_need_a_rule() {
     let plan = Value::from("+!rob <- .print(\"robbed\").");
-    let teach = |tab: &mut Tab| {
+    let teach = |tab: &mut PageClient| {
         let mut message =
             AclMessage::new(Performative::Other("tellHow".into()), Aid::NOBODY, Aid::local("scout"), plan.clone());
         message.extras_mut().reply_with = Some("lesson".into());
         let message = MessageBody::Owned(Box::new(message));
         tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
     };
-    let rob = |tab: &mut Tab| {
+    let rob = |tab: &mut PageClient| {
         let rob = AclMessage::new(Performative::Request, Aid::NOBODY, Aid::local("scout"), Value::atom("rob"));
         let message = MessageBody::Owned(Box::new(rob));
         tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
     };
-    let society = Society::begin("n1", "");
+    let society = TwoNodes::begin("n1", "");
     let mut tab = society.tab();
     teach(&mut tab);
     let Frame::Message(answer) = tab.until(|frame| matches!(frame, Frame::Message(_))) else { panic!() };
@@ -330,7 +330,7 @@ fn external_plans_need_a_rule() {
     assert_eq!(answer.message.content.as_str(), Some("the policy forbids to give it plans"));
     tab.tell(Value::term("count", [Value::Int(1)]));
     society.says("[scout] 1");
-    let society = Society::begin("n2", "[[allow]]\nwho = \"session:tab\"\nteach = \"scout\"\n");
+    let society = TwoNodes::begin("n2", "[[allow]]\nwho = \"session:tab\"\nteach = \"scout\"\n");
     let mut tab = society.tab();
     teach(&mut tab);
     // It has had many a turn then.
@@ -344,14 +344,14 @@ fn external_plans_need_a_rule() {
 
 #[test]
 fn return_from_client_needs_rule() {
-    let society = Society::begin("n1", "");
+    let society = TwoNodes::begin("n1", "");
     let mut tab = society.tab();
     tab.tell(Value::Atom("go".into()));
     tab.is_offered_the_scout();
     let scout = tab.take();
     assert_eq!(tab.let_go(&scout, "n1"), Some(Code::NotAllowed));
     let none = "[[deny]]\nwho = \"agent:scout\"\nmove = \"session:*\"\n";
-    let society = Society::begin("n1", none);
+    let society = TwoNodes::begin("n1", none);
     let mut tab = society.tab();
     tab.tell(Value::Atom("go".into()));
     society.says("[scout] forbidden: the policy of node n1 forbids it");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::control::Site;
-use super::{Scratch, Seen};
+use super::{CommandOutput, Scratch};
 
 const TRIP: &str = "
 !go.
@@ -32,7 +32,7 @@ fn agent_tours_at_every_security_level() {
     let project = "MAS x { agents: trip at \"n1\"; shop at \"n1\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("trip.asl", TRIP), ("shop.asl", "price(tea, 3).\n")]);
     for level in ["open", "authenticated", "signed"] {
-        let Seen { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--security", level]);
+        let CommandOutput { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--security", level]);
         let expected = "[trip] begins at n1\n[trip] at n2 tea is 3\n[trip] at n3 tea is 3\n[twin] is at n1\n\
                         [trip] stays: no_such_node\n";
         assert_eq!((out.as_str(), err.as_str(), code), (expected, "", Some(0)), "{level}");
@@ -68,7 +68,7 @@ fn moves_do_not_change_results() {
         Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "2", "--summary"])
     };
     let (still, moved) = (run("still."), run("!wander(100, [n1, n2])."));
-    let sum = |seen: &Seen| seen.out.lines().find(|line| line.contains("sum")).map(ToOwned::to_owned);
+    let sum = |seen: &CommandOutput| seen.out.lines().find(|line| line.contains("sum")).map(ToOwned::to_owned);
     assert_eq!(sum(&still).as_deref(), Some("[worker] sum 5490"), "{}{}", still.out, still.err);
     assert_eq!(sum(&moved), sum(&still), "{}{}", moved.out, moved.err);
     assert!(moved.out.contains("[worker] walked") && moved.err.is_empty(), "{}{}", moved.out, moved.err);
@@ -118,7 +118,7 @@ fn moving_agent_gets_all_messages() {
         }
         std::thread::sleep(Duration::from_millis(200));
     }
-    let Seen { out, err, code } = running.wait_with_output().expect("it ends").into();
+    let CommandOutput { out, err, code } = running.wait_with_output().expect("it ends").into();
     assert_eq!((out.as_str(), err.as_str(), code), ("[target] 10000 in order\n", "", Some(0)));
     assert_eq!(connections.len(), 6, "each node has links with the two others");
     assert!(connections.values().all(|count| *count == 1), "hops use the links that there are: {connections:?}");

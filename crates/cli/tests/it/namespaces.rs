@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 /// Longest time for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,11 +33,11 @@ other(A) :- .member(A, [a1, a2, a3]) & not .my_name(A).
 ";
 
 /// A network of so many hosts with a switch between them, each in a namespace.
-struct Network {
+struct HostNetwork {
     hosts: usize,
 }
 
-impl Network {
+impl HostNetwork {
     /// `None` if this user cannot make one.
     fn new(hosts: usize) -> Option<Self> {
         let network = Self { hosts };
@@ -82,7 +82,7 @@ impl Network {
     }
 }
 
-impl Drop for Network {
+impl Drop for HostNetwork {
     fn drop(&mut self) {
         let names = (1..=self.hosts).map(|host| self.host(host)).chain([self.switch()]);
         for name in names {
@@ -101,14 +101,14 @@ fn address(host: usize) -> String {
 }
 
 /// A node on each host of a network, with one talker each: `a1`, `a2`, ...
-struct Nodes {
+struct HostNodes {
     children: Vec<Child>,
     scratch: Scratch,
-    network: Network,
+    network: HostNetwork,
 }
 
-impl Nodes {
-    fn start(network: Network) -> Self {
+impl HostNodes {
+    fn start(network: HostNetwork) -> Self {
         let mut nodes = Self { children: Vec::new(), scratch: Scratch::new(), network };
         nodes.see(&["ca", "init", "authority"]);
         for host in 1..=nodes.network.hosts {
@@ -159,7 +159,7 @@ impl Nodes {
 
     #[track_caller]
     fn see(&self, arguments: &[&str]) -> String {
-        let seen = Seen::from(self.surround(whimbrel().args(arguments)).output().expect("it runs"));
+        let seen = CommandOutput::from(self.surround(whimbrel().args(arguments)).output().expect("it runs"));
         assert_eq!(seen.code, Some(0), "{arguments:?}: {}", seen.err);
         seen.out
     }
@@ -210,7 +210,7 @@ impl Nodes {
     }
 }
 
-impl Drop for Nodes {
+impl Drop for HostNodes {
     fn drop(&mut self) {
         for child in &mut self.children {
             let _ = child.kill();
@@ -221,8 +221,8 @@ impl Drop for Nodes {
 
 #[test]
 fn cut_wire_loses_nothing() {
-    let Some(network) = Network::new(3) else { return };
-    let nodes = Nodes::start(network);
+    let Some(network) = HostNetwork::new(3) else { return };
+    let nodes = HostNodes::start(network);
     nodes.tell_all("go");
     nodes.until("they talk", || nodes.sum("handled") > 2_000);
     let memory = nodes.sum("memory_bytes");

@@ -69,7 +69,7 @@ fn remote_agents_join_with_certificates() {
     let join = |name: &str, folder: &str, token: &str| {
         let arguments =
             ["join", &address, "guest.asl", "--name", name, "--credentials", folder, "--token", token, "--quiet"];
-        super::Seen::from(make(&arguments).output().expect("it runs"))
+        super::CommandOutput::from(make(&arguments).output().expect("it runs"))
     };
     let wrong = join("n2", "n2", "another token");
     assert!(wrong.err.contains("refused this node") && wrong.code == Some(1), "{}", wrong.err);
@@ -94,7 +94,7 @@ fn an_authority_issues_and_takes_back() {
     let ca = |arguments: &[&str], passphrase: &str| {
         let mut command = whimbrel();
         command.arg("ca").args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", passphrase);
-        super::Seen::from(command.output().expect("the binary runs"))
+        super::CommandOutput::from(command.output().expect("the binary runs"))
     };
     assert_eq!(ca(&["init", "authority"], "open sesame").out, "made the authority of whimbrel in authority\n");
     assert_eq!(
@@ -232,7 +232,7 @@ fn nodes_enrol_with_tokens() {
         command.env("WHIMBREL_TOKEN", "the token").stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
-    let run = |arguments: &[&str]| super::Seen::from(make(arguments).output().expect("it runs"));
+    let run = |arguments: &[&str]| super::CommandOutput::from(make(arguments).output().expect("it runs"));
     assert_eq!(run(&["ca", "init", "authority"]).code, Some(0));
     let mut service = make(&["ca", "serve", "authority", "--listen", "127.0.0.1:0"]).spawn().expect("it runs");
     let mut noted = BufReader::new(service.stderr.take().expect("piped")).lines().map_while(Result::ok);
@@ -327,7 +327,7 @@ fn idle_receiver_costs_sender_little() {
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         command
     };
-    let see = |arguments: &[&str]| super::Seen::from(make(arguments).output().expect("it runs"));
+    let see = |arguments: &[&str]| super::CommandOutput::from(make(arguments).output().expect("it runs"));
     let figure = |node: usize, name: &str| {
         let seen: serde_json::Value = serde_json::from_str(&see(&["ps", "--json"]).out).expect("JSON");
         seen["nodes"][node][name].as_u64().unwrap_or_default()
@@ -428,8 +428,9 @@ fn joining_at_another_level_says_so() {
         let mut host = make(&[&listen[..], more].concat()).spawn().expect("it runs");
         let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
         let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
-        let seen =
-            super::Seen::from(make(&[&["join", &address, "hi.asl"], joining].concat()).output().expect("it runs"));
+        let seen = super::CommandOutput::from(
+            make(&[&["join", &address, "hi.asl"], joining].concat()).output().expect("it runs"),
+        );
         assert!(seen.err.contains(why) && seen.code == Some(1), "{}", seen.err);
         let at_once = seen.err.contains("cannot link to a node at");
         assert!(at_once || !more.is_empty() || seen.err.matches("not speak").count() == 2, "{}", seen.err);
@@ -495,7 +496,7 @@ fn interrupted_join_ends_at_once() {
     let _connection = silent.accept().expect("it connects");
     let killed = std::process::Command::new("kill").args(["-TERM", &joining.id().to_string()]).status().expect("kill");
     assert!(killed.success());
-    let seen = super::Seen::from(joining.wait_with_output().expect("it ends"));
+    let seen = super::CommandOutput::from(joining.wait_with_output().expect("it ends"));
     assert!(seen.err.contains(&format!("ended before the platform at {address} was joined")), "{}", seen.err);
     assert!(!seen.err.contains("within") && seen.code == Some(130), "{}", seen.err);
 }

@@ -17,9 +17,9 @@ use super::examples::repository;
 use super::{Scratch, whimbrel};
 
 /// Hands on what it gets.
-struct Amy(Sender<AclMessage>);
+struct MessageForwarder(Sender<AclMessage>);
 
-impl Agent for Amy {
+impl Agent for MessageForwarder {
     fn on_message(&mut self, _ctx: &mut Context<'_, '_>, message: MessageBody) {
         let _ = self.0.send(*message.into_message());
     }
@@ -52,7 +52,7 @@ fn own_key_signature_verifies_elsewhere() {
     let (one, one_hub) = node("n1", &here, None);
     let (other, other_hub) = node("n2", &there, Some(Arc::clone(&kept)));
     let (arrived, messages) = channel();
-    other.spawn("amy", Amy(arrived)).expect("a free name");
+    other.spawn("amy", MessageForwarder(arrived)).expect("a free name");
     other_hub.connect(one_hub.address().expect("it listens"));
     until("they are linked", || one_hub.has_links(1) && one.services().exists(Aid::local("amy")));
     let config = AgentPortConfig {

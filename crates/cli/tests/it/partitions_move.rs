@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use super::engine::program;
 use super::standby::Engine;
-use super::up::Nodes;
+use super::up::NodeProcesses;
 
 /// Says where it is after each move, and counts them; what it hears meanwhile it counts, too.
 const SCOUT: &str = "
@@ -26,7 +26,7 @@ const COUNTER: &str = "
 ";
 const PROJECT: &str = "MAS count { agents: scout; counter; }";
 
-fn moves(nodes: &Nodes) -> Vec<String> {
+fn moves(nodes: &NodeProcesses) -> Vec<String> {
     let mut said: Vec<String> =
         nodes.text("out").lines().filter_map(|line| line.strip_prefix("[scout] move ").map(str::to_owned)).collect();
     said.sort_by_key(|line| line.split_once(' ').and_then(|(count, _)| count.parse::<u32>().ok()));
@@ -38,7 +38,7 @@ fn shuttling_agent_gets_messages_once() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let files = [("count.mas2j", PROJECT), ("scout.asl", SCOUT), ("counter.asl", COUNTER)];
-    let mut nodes = Nodes::with(engine.store("tour"), &files);
+    let mut nodes = NodeProcesses::with(engine.store("tour"), &files);
     nodes.start();
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
@@ -62,13 +62,13 @@ fn agent_reaches_target_despite_dead_node() {
     let scout = "+!go(To) <- .print(\"going to \", To); .move_to(To); .node(Here); .print(\"here \", Here).
         -!go(To)[error(E), error_msg(M)] <- .node(Here); .print(\"stays at \", Here, \": \", E, \", \", M).";
     let files = [("count.mas2j", "MAS count { agents: scout at \"n3\"; free scout.asl; }"), ("scout.asl", scout)];
-    let mut nodes = Nodes::with(engine.store("killed-on-the-way"), &files);
+    let mut nodes = NodeProcesses::with(engine.store("killed-on-the-way"), &files);
     for count in 1..=3 {
         nodes.start();
         nodes.wait_for("all have some", |nodes| nodes.partitions().len() == count);
     }
     nodes.wait_for("it is where it is to be", |nodes| nodes.agents_of("n3").contains(&"scout".to_owned()));
-    let go = |nodes: &Nodes, agent: &str, to: &str| {
+    let go = |nodes: &NodeProcesses, agent: &str, to: &str| {
         let (said, done) = nodes.command(&["send", agent, &format!("go({to})"), "--performative", "achieve"]);
         assert!(done, "{said}");
     };
@@ -82,7 +82,8 @@ fn agent_reaches_target_despite_dead_node() {
     nodes.wait_for("there is no such node", |nodes| {
         nodes.text("out").contains("no_such_node, there is no node named n9")
     });
-    let at = |nodes: &Nodes| (1..=3).find(|node| nodes.agents_of(&format!("n{node}")).contains(&"free".to_owned()));
+    let at =
+        |nodes: &NodeProcesses| (1..=3).find(|node| nodes.agents_of(&format!("n{node}")).contains(&"free".to_owned()));
     nodes.wait_for("it lives somewhere", |nodes| at(nodes).is_some());
     let home = at(&nodes).expect("it lives somewhere");
     let to = format!("n{}", home % 3 + 1);
@@ -98,11 +99,11 @@ fn agent_reaches_target_despite_dead_node() {
 fn operator_move_reports_transferred_state() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::new(engine.store("moved"));
+    let mut nodes = NodeProcesses::new(engine.store("moved"));
     nodes.start();
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);
-    let all = |nodes: &Nodes| ["n1", "n2"].map(|node| nodes.agents_of(node).len()).iter().sum::<usize>() == 7;
+    let all = |nodes: &NodeProcesses| ["n1", "n2"].map(|node| nodes.agents_of(node).len()).iter().sum::<usize>() == 7;
     nodes.wait_for("all are somewhere", all);
     for to in ["n2", "n1", "n2"] {
         let (said, done) = nodes.command(&["move", "counter*", to]);
@@ -142,7 +143,7 @@ fn webassembly_agents_shuttle_within_calls() {
         still \"traveller-c.wasm\"; rest \"nomad-rust.wasm\"; guide; }";
     let files = [("count.mas2j", project), ("guide.asl", GUIDE)];
     let modules = ["nomad-rust", "traveller-c"];
-    let Some(mut nodes) = Nodes::with_modules(engine.store("guests"), &files, &modules) else { return };
+    let Some(mut nodes) = NodeProcesses::with_modules(engine.store("guests"), &files, &modules) else { return };
     nodes.start();
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 8), ("n2", 8)]);

@@ -16,8 +16,8 @@ use whimbrel_acl::{Envelope, MessageBody, Numbered, Symbol, Template};
 use whimbrel_testkit::Random;
 
 use super::Scratch;
-use super::cluster::{Nodes, PARTITIONS, wait_for};
-use super::durable::Lines;
+use super::cluster::{ClusterNodes, PARTITIONS, wait_for};
+use super::durable::PrintedLines;
 
 const TICKERS: usize = 12;
 const TICKS: &str = "MAS ticks { agents: ledger; ticker #12; }";
@@ -45,7 +45,7 @@ fn passages() -> u64 {
 
 #[test]
 fn passing_partitions_keep_order() {
-    let mut nodes = Nodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 3);
+    let mut nodes = ClusterNodes::new(&[("sums.mas2j", TICKS), ("ticker.asl", TICKER), ("ledger.asl", LEDGER)], 3);
     let ledger = nodes.nodes[0].platform.partition_of("ledger").expect("it is a cluster").0;
     nodes.serve(0, 0..PARTITIONS);
     let (mut at, mut random) = ([0; PARTITIONS as usize], Random::new(1));
@@ -74,14 +74,14 @@ fn passing_partitions_keep_order() {
 
 /// Links to one other node, which notes what it is told.
 #[derive(Default)]
-struct Peer {
+struct PlayedPeer {
     /// Requests to repeat messages.
     asked: Mutex<Vec<(u16, u64)>>,
     /// Numbers of messages that are written as handled.
     handled: Mutex<Vec<u64>>,
 }
 
-impl Links for Peer {
+impl Links for PlayedPeer {
     fn send(&self, _to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
         batch.clear();
         100
@@ -115,17 +115,17 @@ impl Links for Peer {
 }
 
 /// Node with the agent `receiver`, linked to one that serves the agent `sender`.
-struct Stage {
+struct ReceiverNode {
     platform: Platform,
-    peer: Arc<Peer>,
+    peer: Arc<PlayedPeer>,
     here: Partition,
 }
 
-impl Stage {
+impl ReceiverNode {
     fn new(builder: PlatformBuilder, agents: Vec<(Symbol, AgentKind, Box<dyn AgentBody>)>) -> Self {
         let platform = builder.workers(1).clustered(Arc::new(Memory::new(PARTITIONS)) as _).build();
-        let peer = Arc::new(Peer::default());
-        platform.link_with(Arc::<Peer>::clone(&peer));
+        let peer = Arc::new(PlayedPeer::default());
+        platform.link_with(Arc::<PlayedPeer>::clone(&peer));
         let partition = |name: &str| platform.partition_of(name).expect("it has partitions");
         let (here, there) = (partition("receiver"), partition("sender"));
         assert_ne!(here, there);
@@ -157,7 +157,7 @@ fn numbered(number: u64, after: u64, telling: u64) -> Envelope {
     }
 }
 
-fn printed(lines: &Lines) -> Vec<String> {
+fn printed(lines: &PrintedLines) -> Vec<String> {
     lines.0.lock().unwrap().iter().filter(|line| !line.contains("LOG")).cloned().collect()
 }
 
@@ -165,9 +165,9 @@ fn printed(lines: &Lines) -> Vec<String> {
 fn missing_message_is_said_again() {
     let scratch = Scratch::with(&[("receiver.asl", "+!heard(N) <- .print(N).")]);
     let mut society = Society::open(&scratch.0.join("receiver.asl")).expect("it is right");
-    let lines = Lines::default();
+    let lines = PrintedLines::default();
     let builder = Platform::builder().loader(society.loader()).output(lines.clone());
-    let stage = Stage::new(builder, society.some(|_| true));
+    let stage = ReceiverNode::new(builder, society.some(|_| true));
     let asked = || stage.peer.asked.lock().unwrap().clone();
     stage.tell(1, &[(1, 0), (3, 2), (4, 3)]);
     wait_for("the sender's node is asked", || !asked().is_empty() && !printed(&lines).is_empty());
@@ -226,8 +226,8 @@ impl Durable for Choosy {
 
 #[test]
 fn awaited_message_is_taken_before_its_predecessors() {
-    let lines = Lines::default();
-    let stage = Stage::new(Platform::builder().output(lines.clone()), Choosy::agents("3"));
+    let lines = PrintedLines::default();
+    let stage = ReceiverNode::new(Platform::builder().output(lines.clone()), Choosy::agents("3"));
     stage.tell(1, &[(1, 0), (2, 1)]);
     stage.tell(2, &[(1, 0), (2, 1), (3, 2), (4, 3)]);
     wait_for("all are taken", || printed(&lines).len() == 4);
@@ -238,7 +238,7 @@ fn awaited_message_is_taken_before_its_predecessors() {
 
 #[test]
 fn full_mailbox_drops_doubles_and_writes_refusals() {
-    let stage = Stage::new(Platform::builder().mailbox_limits(1, 2), Choosy::agents("never"));
+    let stage = ReceiverNode::new(Platform::builder().mailbox_limits(1, 2), Choosy::agents("never"));
     stage.tell(1, &[(1, 0), (2, 1), (3, 2)]);
     let handled = || stage.peer.handled.lock().unwrap().clone();
     // The agent takes nothing, so it has no step in which that could be written.

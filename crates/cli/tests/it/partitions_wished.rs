@@ -12,7 +12,7 @@ use whimbrel::platform::store::Partition;
 use whimbrel::runtime::{DurableAgent, DurableContext, Founder, durable};
 use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 
-use super::cluster::Nodes;
+use super::cluster::ClusterNodes;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -56,13 +56,13 @@ impl Mover for Asked {
 }
 
 /// Three nodes, of which the first serves everything; and what is wished on each.
-fn three() -> (Nodes, Vec<Receiver<(Partition, Wish)>>) {
+fn three() -> (ClusterNodes, Vec<Receiver<(Partition, Wish)>>) {
     let walker = "+!go(To) <- .print(\"from \", To); .move_to(To); .node(Here); .print(\"at \", Here).
         -!go(_)[error(E)] <- .node(Here); .print(\"at \", Here, \" still: \", E).";
     let files = [("sums.mas2j", "MAS sums { agents: walker; }"), ("walker.asl", walker)];
-    let mut nodes = Nodes::new(&files, 3);
+    let mut nodes = ClusterNodes::new(&files, 3);
     nodes.in_rust = roamer;
-    let wishes = |node: &super::cluster::Node| {
+    let wishes = |node: &super::cluster::ClusterNode| {
         let (told, wishes) = channel();
         node.platform.moved_by(Arc::new(Asked(Mutex::new(told))));
         wishes
@@ -72,13 +72,13 @@ fn three() -> (Nodes, Vec<Receiver<(Partition, Wish)>>) {
     (nodes, wishes)
 }
 
-fn tell(nodes: &Nodes, agent: &str, performative: Performative, content: Value) {
+fn tell(nodes: &ClusterNodes, agent: &str, performative: Performative, content: Value) {
     let message = AclMessage::new(performative, Aid::local("tester"), Aid::local(agent), content);
     nodes.nodes[0].platform.send(message);
 }
 
 /// The next wish, which is for an agent's partition and this node.
-fn wished(nodes: &Nodes, wishes: &Receiver<(Partition, Wish)>, agent: &str, to: &str) -> (u16, Wish) {
+fn wished(nodes: &ClusterNodes, wishes: &Receiver<(Partition, Wish)>, agent: &str, to: &str) -> (u16, Wish) {
     let (partition, wish) = wishes.recv_timeout(PATIENCE).expect("it wants to move");
     assert_eq!(Some(partition), nodes.nodes[0].platform.partition_of(agent));
     assert_eq!(wish.to.as_str(), to);
@@ -86,7 +86,7 @@ fn wished(nodes: &Nodes, wishes: &Receiver<(Partition, Wish)>, agent: &str, to: 
 }
 
 /// In Rust and in AgentSpeak: told to go, what it says when it is there, and when it stays.
-fn go(nodes: &Nodes, agent: &str, to: &str) {
+fn go(nodes: &ClusterNodes, agent: &str, to: &str) {
     match agent {
         "walker" => tell(nodes, agent, Performative::Request, Value::term("go", [Value::Atom(to.into())])),
         _ => tell(nodes, agent, Performative::Inform, Value::Atom(to.into())),

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{Scratch, Seen, whimbrel};
+use super::{CommandOutput, Scratch, whimbrel};
 
 const HELLO: &str = "!greet.\n+!greet <- .my_name(Me); .print(\"I am \", Me); .stopMAS.\n";
 /// Prints for ever.
@@ -143,7 +143,7 @@ fn unwritable_output_is_reported_once() {
     let scratch = Scratch::with(&[("x.asl", "!go. +!go <- .print(a); .print(b); .stopMAS.")]);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let ran = whimbrel().args(["run", "x.asl"]).current_dir(&scratch.0).stdout(full).output();
-    let seen = Seen::from(ran.expect("the binary runs"));
+    let seen = CommandOutput::from(ran.expect("the binary runs"));
     let said = "whimbrel: cannot print the output of agents, which is lost: No space left on device (os error 28)\n";
     assert_eq!((seen.err.as_str(), seen.code), (said, Some(0)));
 }
@@ -173,7 +173,7 @@ fn interrupt_of_processes_is_reported_once() {
     assert!(std::process::Command::new("kill").args(["-INT", "--", &group]).status().expect("kill runs").success());
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
-    let seen = Seen::from(child.wait_with_output().expect("it ends"));
+    let seen = CommandOutput::from(child.wait_with_output().expect("it ends"));
     assert_eq!((seen.err.matches("ending the society").count(), seen.code), (1, Some(130)), "{}", seen.err);
 }
 
@@ -196,7 +196,7 @@ fn interrupt_ends_society_in_order() {
     assert!(killed.expect("kill runs").success());
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
-    let seen = Seen::from(child.wait_with_output().expect("it ends"));
+    let seen = CommandOutput::from(child.wait_with_output().expect("it ends"));
     assert_eq!(seen.code, Some(130));
     assert!(rest.contains("lost"), "{rest}");
     assert!(seen.err.contains("ending the society"), "{}", seen.err);

@@ -17,7 +17,7 @@ use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::LinkSecurity;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Authorise, NodeDoors};
 
-use super::cluster::Nodes;
+use super::cluster::ClusterNodes;
 
 /// Number of partitions of the society, and of devices, of which some run at a time.
 const PARTITIONS: u16 = 8;
@@ -40,7 +40,7 @@ type Map = Arc<Mutex<Vec<(String, String)>>>;
 
 /// Nodes that serve partitions, and their agent ports.
 struct Town {
-    nodes: Nodes,
+    nodes: ClusterNodes,
     ports: Vec<Option<AgentPort>>,
     map: Map,
     /// Node of each partition.
@@ -49,7 +49,7 @@ struct Town {
 
 impl Town {
     fn new(count: usize) -> Self {
-        let mut nodes = Nodes::new(&PROJECT, count);
+        let mut nodes = ClusterNodes::new(&PROJECT, count);
         let owners: Vec<usize> = (0..usize::from(PARTITIONS)).map(|partition| partition % count).collect();
         for node in 0..count {
             nodes.serve(node, (0..PARTITIONS).filter(|partition| owners[usize::from(*partition)] == node));
@@ -106,12 +106,12 @@ fn config(map: &Map) -> AgentPortConfig {
 
 /// State of a device's agent: the numbers that it was told, and the last one that it asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct State {
+struct SumState {
     asked: i64,
     told: Vec<i64>,
 }
 
-impl State {
+impl SumState {
     fn bytes(&self) -> Vec<u8> {
         std::iter::once(&self.asked).chain(&self.told).flat_map(|number| number.to_le_bytes()).collect()
     }
@@ -142,11 +142,11 @@ struct Known {
     unacknowledged: VecDeque<Frame>,
     is_created: bool,
     /// The saves that are not answered, and what they say.
-    saves: Vec<(u64, State)>,
+    saves: Vec<(u64, SumState)>,
     upto: u64,
 }
 
-struct Link {
+struct FramedConnection {
     socket: TcpStream,
     reader: FrameReader,
     writer: FrameWriter,
@@ -159,10 +159,10 @@ struct Device {
     map: Map,
     random: u64,
     known: Option<Known>,
-    link: Option<Link>,
-    state: State,
+    link: Option<FramedConnection>,
+    state: SumState,
     /// Newest state acknowledged as saved.
-    safe: State,
+    safe: SumState,
     sent_elsewhere: usize,
 }
 
@@ -184,8 +184,8 @@ impl Device {
             random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             known: None,
             link: None,
-            state: State::default(),
-            safe: State::default(),
+            state: SumState::default(),
+            safe: SumState::default(),
             sent_elsewhere: 0,
         }
     }
@@ -209,7 +209,7 @@ impl Device {
     fn connect(&mut self, at: &str) -> Result<(), Over> {
         let socket = TcpStream::connect(at).map_err(|_| Over::Broke)?;
         let (reader, writer) = (FrameReader::new(Framing::Compact, 0), FrameWriter::new(Framing::Compact, 0, 1 << 20));
-        self.link = Some(Link { socket, reader, writer, came: Vec::new() });
+        self.link = Some(FramedConnection { socket, reader, writer, came: Vec::new() });
         let resume = self.known.as_ref().map(|known| Resume {
             session: known.welcome.session.clone(),
             secret: known.welcome.secret.clone(),
@@ -241,7 +241,7 @@ impl Device {
         let again: Vec<Frame> = known.unacknowledged.iter().cloned().collect();
         again.iter().try_for_each(|frame| self.write(frame))?;
         if is_new {
-            self.state = State::default();
+            self.state = SumState::default();
             let name = self.name.clone();
             self.say(|number| Frame::Create(Create { number, agent: 0, name }))?;
             self.say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: true }))?;
@@ -319,7 +319,7 @@ impl Device {
             Frame::Ack(ack) => known.unacknowledged.retain(|frame| number_of(frame) > ack.received),
             Frame::State(state) => {
                 known.received = state.number;
-                self.state = State::of(&state.state);
+                self.state = SumState::of(&state.state);
             }
             Frame::Created(created) => {
                 (known.received, known.is_created) = (created.number, true);
@@ -331,7 +331,7 @@ impl Device {
                 let (done, open) =
                     std::mem::take(&mut known.saves).into_iter().partition(|(number, _)| *number <= saved.of);
                 known.saves = open;
-                let done: Vec<(u64, State)> = done;
+                let done: Vec<(u64, SumState)> = done;
                 self.safe =
                     done.into_iter().map(|(_, state)| state).next_back().unwrap_or(std::mem::take(&mut self.safe));
             }

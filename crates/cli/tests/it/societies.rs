@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::examples::{by_agent, repository};
-use super::{Scratch, Seen, rust_example, whimbrel};
+use super::{CommandOutput, Scratch, rust_example, whimbrel};
 
 fn fixtures() -> PathBuf {
     repository().join("conformance/societies")
@@ -29,7 +29,7 @@ fn go_on(release: &Path, name: &str) -> String {
     let (store, export) = (scratch.0.join("store"), release.join(format!("{name}.export")));
     let imported = whimbrel().args(["store", "import"]).args([&store, &export]).status();
     assert!(imported.expect("the binary runs").success());
-    let seen: Seen = society(release, name, &store).output().expect("it runs").into();
+    let seen: CommandOutput = society(release, name, &store).output().expect("it runs").into();
     assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{}", seen.out);
     seen.out
 }

@@ -69,12 +69,12 @@ fn agents_publish_subscribe_and_share_work() {
 }
 
 /// Subscribes to `ticks`, and counts those that come in order.
-struct Counter {
+struct TickCounter {
     next: i64,
     in_order: Arc<AtomicU64>,
 }
 
-impl Agent for Counter {
+impl Agent for TickCounter {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         ctx.subscribe("ticks").expect("that is a name");
     }
@@ -110,7 +110,7 @@ fn publication_crosses_link_once() {
     let ((here, here_hub), (there, there_hub)) = (node("here"), node("there"));
     let in_order = Arc::new(AtomicU64::new(0));
     for (platform, name) in [(&there, "far"), (&here, "near")] {
-        let counter = |_| Counter { next: 0, in_order: Arc::clone(&in_order) };
+        let counter = |_| TickCounter { next: 0, in_order: Arc::clone(&in_order) };
         platform.spawn_population(name, SUBSCRIBERS as usize, counter).expect("names are free");
         platform.wait_idle();
     }

@@ -31,7 +31,7 @@ ended(0, 0).
 /// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-pub(super) struct Nodes {
+pub(super) struct NodeProcesses {
     scratch: Scratch,
     store: String,
     children: Vec<Child>,
@@ -39,7 +39,7 @@ pub(super) struct Nodes {
     certified: bool,
 }
 
-impl Drop for Nodes {
+impl Drop for NodeProcesses {
     fn drop(&mut self) {
         for child in &mut self.children {
             let _ = child.kill();
@@ -48,7 +48,7 @@ impl Drop for Nodes {
     }
 }
 
-impl Nodes {
+impl NodeProcesses {
     pub(super) fn new(store: String) -> Self {
         Self::with(store, &[("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)])
     }
@@ -244,7 +244,7 @@ impl Nodes {
 fn nodes_share_and_hand_over_society() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::new(engine.store("shared"));
+    let mut nodes = NodeProcesses::new(engine.store("shared"));
     nodes.start();
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
     nodes.start();
@@ -270,7 +270,7 @@ fn nodes_share_and_hand_over_society() {
 fn killed_node_agents_continue_elsewhere() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::new(engine.store("killed"));
+    let mut nodes = NodeProcesses::new(engine.store("killed"));
     for count in 1..=3 {
         nodes.start();
         nodes.wait_for("all have some", |nodes| {
@@ -291,7 +291,7 @@ fn killed_node_agents_continue_elsewhere() {
 fn kill_at_dying_node_is_answered() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::new(engine.store("ended"));
+    let mut nodes = NodeProcesses::new(engine.store("ended"));
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 16)]);
     nodes.start();
@@ -313,7 +313,7 @@ fn kill_at_dying_node_is_answered() {
     // Nobody finds it alive later.
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 8), ("n3", 8)]);
-    let all = |nodes: &Nodes| [nodes.agents_of("n1"), nodes.agents_of("n3")].concat();
+    let all = |nodes: &NodeProcesses| [nodes.agents_of("n1"), nodes.agents_of("n3")].concat();
     nodes.wait_for("the others go on", |nodes| {
         all(nodes).iter().filter(|agent| agent.starts_with("count")).count() == 5
     });
@@ -326,7 +326,7 @@ fn kill_at_dying_node_is_answered() {
 fn a_store_is_for_one_project() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::new(engine.store("other"));
+    let mut nodes = NodeProcesses::new(engine.store("other"));
     nodes.start();
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
     std::fs::write(nodes.scratch.0.join("other.asl"), "!wait. +!wait <- .wait(1000).").expect("it can be written");
@@ -345,7 +345,7 @@ fn a_store_is_for_one_project() {
 fn rolling_upgrade_replaces_release() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::new(engine.store("upgrade"));
+    let mut nodes = NodeProcesses::new(engine.store("upgrade"));
     nodes.start_with("n1", &["--level", "1"]);
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
     nodes.start();
@@ -366,10 +366,11 @@ fn rolling_upgrade_replaces_release() {
 fn edited_program_is_refused() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::new(engine.store("edited"));
+    let mut nodes = NodeProcesses::new(engine.store("edited"));
     nodes.start();
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
-    let write = |nodes: &Nodes, text: &str| std::fs::write(nodes.scratch.0.join("teller.asl"), text).expect("a file");
+    let write =
+        |nodes: &NodeProcesses, text: &str| std::fs::write(nodes.scratch.0.join("teller.asl"), text).expect("a file");
     write(&nodes, &TELLER.replace("all ", "sum "));
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", &nodes.store]);
     assert!(!done && said.contains("teller.asl is another program here than the society's, which n1 runs"), "{said}");
@@ -397,7 +398,7 @@ fn busy_node_gives_agents_away() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
     let files = [("count.mas2j", "MAS count { agents: worker #32; }"), ("worker.asl", WORKER)];
-    let mut nodes = Nodes::with(engine.store("load"), &files);
+    let mut nodes = NodeProcesses::with(engine.store("load"), &files);
     // As many workers on any machine: the agents have enough to do for them.
     nodes.start_with("n1", &["--workers", "2"]);
     nodes.wait_for_partitions(&[("n1", 16)]);
@@ -428,15 +429,16 @@ fn unreadable_partition_waits_for_other_node() {
     // Another program: what is in use of the same text would serve as well.
     let steady = format!("steady. {ODD}");
     let files = [("count.mas2j", project), ("steady.asl", steady.as_str()), ("odd.asl", ODD)];
-    let mut nodes = Nodes::with(engine.store("unread"), &files);
+    let mut nodes = NodeProcesses::with(engine.store("unread"), &files);
     nodes.start();
     nodes.wait_for("both count", |nodes| {
         ["odd", "steady"].iter().all(|name| nodes.text("out").contains(&format!("[{name}] 3")))
     });
     nodes.signal(0, Signal::KILL);
     nodes.wait_for_end(0);
-    let change =
-        |nodes: &Nodes, text: &str| std::fs::write(nodes.scratch.0.join("odd.asl"), text).expect("it can be written");
+    let change = |nodes: &NodeProcesses, text: &str| {
+        std::fs::write(nodes.scratch.0.join("odd.asl"), text).expect("it can be written")
+    };
     change(&nodes, &ODD.replace("200", "201"));
     nodes.start();
     nodes.wait_for("the rest goes on", |nodes| nodes.out(1).matches("[steady]").count() > 5);
@@ -455,7 +457,7 @@ fn unreadable_partition_waits_for_other_node() {
 fn certified_nodes_share_and_rejoin() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::certified(engine.store("certified"));
+    let mut nodes = NodeProcesses::certified(engine.store("certified"));
     nodes.start();
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
     nodes.start();
@@ -478,7 +480,7 @@ fn agents_live_where_project_wants() {
         gpu w.asl [label=gpu]; home w.asl at \"n2\"; }";
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = Nodes::with(engine.store("hints"), &[("count.mas2j", PROJECT), ("w.asl", WORKER)]);
+    let mut nodes = NodeProcesses::with(engine.store("hints"), &[("count.mas2j", PROJECT), ("w.asl", WORKER)]);
     nodes.start();
     let both = ["boss", "hand", "rep1", "rep2"];
     nodes.wait_for("who may be anywhere works", |nodes| both.iter().all(|name| nodes.says(0, name)));

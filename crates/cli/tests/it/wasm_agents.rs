@@ -62,7 +62,7 @@ fn workers_agree_across_languages() {
 }
 
 /// Returns the result of an agent's tour, in a platform of two nodes.
-fn tour(module: &str, nodes: &[&str], seed: u32) -> Option<super::Seen> {
+fn tour(module: &str, nodes: &[&str], seed: u32) -> Option<super::CommandOutput> {
     let project = format!("MAS tour {{ agents: traveller \"{module}.wasm\" at \"n1\"; guide at \"n1\"; }}");
     let guide = format!(
         "!begin. +!begin <- .send(traveller, request, tour([{}], {seed})).
@@ -108,7 +108,7 @@ fn agents_move_within_deep_recursion() {
 }
 
 /// Returns the result of a tour to `n2` and back under this policy, which holds on both nodes.
-fn tour_under(policy: &str) -> Option<super::Seen> {
+fn tour_under(policy: &str) -> Option<super::CommandOutput> {
     let project = "MAS tour { agents: traveller \"traveller-c.wasm\" at \"n1\"; guide at \"n1\"; }";
     let guide = "!begin. +!begin <- .send(traveller, request, tour([n2, n1])).
          +sum(_, Moves, Node) <- .print(Moves, \" moves, on \", Node); .stopMAS.";

@@ -346,7 +346,7 @@ mod tests {
 
     /// Agent of the random walk: its family's root, whether its family counts it, and whether it lives on this node.
     #[derive(Clone, Copy)]
-    struct Walker {
+    struct WalkedAgent {
         root: Symbol,
         counts: bool,
         is_here: bool,
@@ -354,7 +354,7 @@ mod tests {
 
     #[derive(Default)]
     struct Walk {
-        agents: BTreeMap<u32, Walker>,
+        agents: BTreeMap<u32, WalkedAgent>,
     }
 
     impl Walk {
@@ -370,31 +370,31 @@ mod tests {
             match (step, self.agents.get(&number).copied()) {
                 (0, None) => {
                     ams.create(new, now).unwrap();
-                    self.agents.insert(number, Walker { root: agent, counts: false, is_here: true });
+                    self.agents.insert(number, WalkedAgent { root: agent, counts: false, is_here: true });
                 }
                 (1, None) if number != parent => {
                     ams.create(child, now).unwrap();
-                    self.agents.insert(number, Walker { root, counts: root != agent, is_here: true });
+                    self.agents.insert(number, WalkedAgent { root, counts: root != agent, is_here: true });
                 }
                 (2, None) if number != parent => {
                     ams.handle_awaited(child, Some(OTHER), now, true).unwrap();
-                    self.agents.insert(number, Walker { root, counts: root != agent, is_here: false });
+                    self.agents.insert(number, WalkedAgent { root, counts: root != agent, is_here: false });
                 }
-                (3, Some(Walker { is_here: true, .. })) => {
+                (3, Some(WalkedAgent { is_here: true, .. })) => {
                     ams.handle_ended(aid, EndReason::Finished);
                     self.agents.remove(&number);
                 }
-                (4, Some(Walker { is_here: true, root, .. })) => {
+                (4, Some(WalkedAgent { is_here: true, root, .. })) => {
                     ams.handle_left(agent, Some(OTHER));
-                    self.agents.insert(number, Walker { root, counts: false, is_here: false });
+                    self.agents.insert(number, WalkedAgent { root, counts: false, is_here: false });
                 }
-                (5, Some(Walker { is_here: false, root, .. })) => {
+                (5, Some(WalkedAgent { is_here: false, root, .. })) => {
                     let new = NewAgent { root, ..new };
                     let root = ams.root_of(root);
                     ams.handle_arrived(new, OTHER, AgentState::Active, now, Duration::ZERO);
-                    self.agents.insert(number, Walker { root, counts: root != agent, is_here: true });
+                    self.agents.insert(number, WalkedAgent { root, counts: root != agent, is_here: true });
                 }
-                (6, Some(Walker { is_here: false, .. })) => {
+                (6, Some(WalkedAgent { is_here: false, .. })) => {
                     ams.handle_ended_elsewhere(&agent.into(), OTHER);
                     self.agents.remove(&number);
                 }

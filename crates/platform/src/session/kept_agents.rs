@@ -595,7 +595,7 @@ mod tests {
 
     /// Node on which any agent can continue; its agents can be written out, or cannot.
     #[derive(Default)]
-    struct Node {
+    struct RestoringHost {
         life: AtomicU32,
         /// Requests that wait for the test.
         asked: Mutex<Vec<(u32, Exchange)>>,
@@ -609,7 +609,7 @@ mod tests {
         }
     }
 
-    impl Host for Node {
+    impl Host for RestoringHost {
         fn platform(&self) -> Symbol {
             "home".into()
         }
@@ -638,10 +638,10 @@ mod tests {
     }
 
     /// Returns kept agents of which bob, an agent of ann's account, continued at the node.
-    fn gone_on() -> (Arc<Node>, Arc<Shelf>) {
-        let node = Arc::new(Node::default());
+    fn gone_on() -> (Arc<RestoringHost>, Arc<Shelf>) {
+        let node = Arc::new(RestoringHost::default());
         let shelf = Arc::<Shelf>::default();
-        shelf.attach(&(Arc::<Node>::clone(&node) as Arc<dyn Host>));
+        shelf.attach(&(Arc::<RestoringHost>::clone(&node) as Arc<dyn Host>));
         shelf.admit("bob".into(), "ann").unwrap();
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
         let kept = Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved), is_given: false };
@@ -724,7 +724,7 @@ mod tests {
     #[test]
     fn partition_move_ends_returned_agent() {
         let shelf = Arc::<Shelf>::default();
-        shelf.attach(&(Arc::new(Node::default()) as Arc<dyn Host>));
+        shelf.attach(&(Arc::new(RestoringHost::default()) as Arc<dyn Host>));
         shelf.admit("bob".into(), "ann").unwrap();
         let kept = Kept { on_leave: OnLeave::Wait, holds: true, saved: None, is_given: false };
         let written = Origin::Kept { account: "ann".to_owned() };
@@ -741,7 +741,7 @@ mod tests {
 
     #[test]
     fn partition_move_ends_taken_agent() {
-        let node: Arc<dyn Host> = Arc::new(Node::default());
+        let node: Arc<dyn Host> = Arc::new(RestoringHost::default());
         let shelf = Arc::<Shelf>::default();
         shelf.attach(&node);
         let session = asking(&shelf, "ann");

@@ -30,7 +30,7 @@ enum Job {
     Forget(Epoch),
 }
 
-struct Node {
+struct MemberNode {
     part: Participant,
     me: Nonce,
     name: String,
@@ -76,7 +76,7 @@ struct World {
     journal: BTreeMap<Partition, Epoch>,
     opened: BTreeMap<(Partition, Epoch), Nonce>,
     forgotten: u32,
-    nodes: Vec<Node>,
+    nodes: Vec<MemberNode>,
 }
 
 impl World {
@@ -121,7 +121,7 @@ impl World {
     fn start(&mut self, change: impl FnOnce(&mut Terms)) -> usize {
         let mut terms = self.terms();
         change(&mut terms);
-        let mut node = Node {
+        let mut node = MemberNode {
             me: terms.me,
             name: String::new(),
             weight: terms.weight,
@@ -294,7 +294,7 @@ impl World {
 
     /// Returns the name of the node that serves a partition.
     fn server_of(&self, partition: u16) -> Option<&str> {
-        let serves = |node: &&Node| node.served.contains_key(&Partition(partition));
+        let serves = |node: &&MemberNode| node.served.contains_key(&Partition(partition));
         self.living().find(serves).map(|node| node.name.as_str())
     }
 
@@ -411,7 +411,7 @@ impl World {
         Placement::decode(&self.keys[PLACEMENT].1, PARTITIONS).unwrap()
     }
 
-    fn living(&self) -> impl Iterator<Item = &Node> {
+    fn living(&self) -> impl Iterator<Item = &MemberNode> {
         self.nodes.iter().filter(|node| node.ended.is_none())
     }
 
@@ -439,7 +439,7 @@ impl World {
     }
 }
 
-impl Node {
+impl MemberNode {
     /// Works as much as its agents want or the node can, and reports its load.
     fn work(&mut self, demand: &BTreeMap<Partition, u32>, now: Time) {
         let wants = |partition: &Partition| demand.get(partition).map_or(0, |demand| demand * 100 / self.weight);
@@ -700,7 +700,7 @@ fn releases_replace_node_by_node() {
         world.assert_all_served();
     }
     assert_eq!(world.society().level, LEVEL);
-    let risen = |node: &Node| node.notes.iter().any(|note| note.starts_with("all nodes know level 2"));
+    let risen = |node: &MemberNode| node.notes.iter().any(|note| note.starts_with("all nodes know level 2"));
     assert!(world.living().all(risen));
     let to = if world.server_of(3) == Some("n5") { "n6" } else { "n5" };
     let asker = world.named(to);

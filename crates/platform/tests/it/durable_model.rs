@@ -72,7 +72,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
     prop::collection::vec(input, 0..120)
 }
 
-struct Platform {
+struct ModelPlatform {
     ledger: Ledger,
     /// Life of the next agent that is born.
     next_life: u64,
@@ -89,7 +89,7 @@ struct Platform {
     refused_perhaps: Vec<Deed>,
 }
 
-impl Platform {
+impl ModelPlatform {
     fn new() -> Self {
         let (ledger, ..) = JournalReplay::new(PARTITIONS).finish();
         let next_life = ledger.next_life() + 1;
@@ -318,7 +318,7 @@ proptest! {
 
     #[test]
     fn each_message_is_handled_once(inputs in inputs()) {
-        let mut platform = Platform::new();
+        let mut platform = ModelPlatform::new();
         // All agents that a society begins with are written at once.
         platform.write(0xFF, true, None);
         for input in inputs {

@@ -142,7 +142,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 
 /// News on links.
 #[derive(Debug)]
-enum News {
+enum NodeNews {
     Serves(Partition, Epoch),
     Again(Partition, Epoch),
     Letter(Ticket, Symbol, Sent),
@@ -150,7 +150,7 @@ enum News {
 }
 
 /// Journals of all, with everything that they ever held.
-struct Store {
+struct ModelJournals {
     journals: Vec<Vec<Vec<u8>>>,
     epochs: Vec<Epoch>,
     sent: HashMap<Ticket, Sent>,
@@ -159,7 +159,7 @@ struct Store {
     refused: HashSet<Ticket>,
 }
 
-impl Store {
+impl ModelJournals {
     fn epoch(&mut self, partition: Partition) -> &mut Epoch {
         &mut self.epochs[usize::from(partition.0)]
     }
@@ -200,7 +200,7 @@ struct Batch {
     leaves: Vec<(Ticket, Symbol, Sent)>,
 }
 
-struct Node {
+struct JournalNode {
     ledger: Ledger,
     servers: Servers<usize>,
     actors: Vec<Actor>,
@@ -214,7 +214,7 @@ struct Node {
     next_life: u64,
 }
 
-impl Node {
+impl JournalNode {
     fn new() -> Self {
         let mut ledger = Ledger::new(PARTITIONS);
         ledger.keep_letters();
@@ -307,10 +307,10 @@ fn is_mortal(name: &str) -> bool {
 }
 
 struct Cluster {
-    store: Store,
-    nodes: Vec<Node>,
+    store: ModelJournals,
+    nodes: Vec<JournalNode>,
     /// News on the links that hold, by sender and receiver.
-    links: BTreeMap<(usize, usize), VecDeque<News>>,
+    links: BTreeMap<(usize, usize), VecDeque<NodeNews>>,
     /// Number of agents that ever were.
     born: u64,
 }
@@ -320,8 +320,8 @@ impl Cluster {
         let journals = vec![Vec::new(); usize::from(PARTITIONS)];
         let epochs = vec![Epoch(0); usize::from(PARTITIONS)];
         let (sent, handled, refused) = Default::default();
-        let store = Store { journals, epochs, sent, handled, refused };
-        let nodes = (0..NODES).map(|_| Node::new()).collect();
+        let store = ModelJournals { journals, epochs, sent, handled, refused };
+        let nodes = (0..NODES).map(|_| JournalNode::new()).collect();
         let mut cluster = Self { store, nodes, links: BTreeMap::new(), born: 0 };
         cluster.mend(None);
         for mortal in MORTALS {
@@ -344,7 +344,7 @@ impl Cluster {
         self.nodes[server].actor(name)
     }
 
-    fn say(&mut self, from: usize, to: usize, news: News) {
+    fn say(&mut self, from: usize, to: usize, news: NodeNews) {
         if let Some(link) = self.links.get_mut(&(from, to)) {
             link.push_back(news);
         }
@@ -354,7 +354,7 @@ impl Cluster {
     fn dispatch(&mut self, from: usize, ticket: Ticket, to: Symbol, sent: Sent) {
         assert_eq!(self.store.sent.get(&ticket), Some(&sent), "what is not written leaves");
         match self.nodes[from].servers.server_of(home(to)) {
-            Some(server) => self.say(from, server, News::Letter(ticket, to, sent)),
+            Some(server) => self.say(from, server, NodeNews::Letter(ticket, to, sent)),
             None => self.nodes[from].take(ticket, to, &sent),
         }
     }
@@ -366,7 +366,7 @@ impl Cluster {
                 assert_eq!(self.store.handled.get(&receipt.ticket()), Some(&receipt.by));
             }
             if let Some(server) = self.nodes[from].servers.server_of(partition) {
-                self.say(from, server, News::Facts(facts));
+                self.say(from, server, NodeNews::Facts(facts));
             }
         }
         let node = &mut self.nodes[from];
@@ -427,10 +427,10 @@ impl Cluster {
         let Some(news) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) else { return false };
         let node = &mut self.nodes[to];
         match news {
-            News::Serves(partition, epoch) => match node.servers.hear_serves(from, partition, epoch) {
+            NodeNews::Serves(partition, epoch) => match node.servers.hear_serves(from, partition, epoch) {
                 Heard::News => {
                     let letters = node.ledger.say_again(&[partition]);
-                    self.say(to, from, News::Again(partition, epoch));
+                    self.say(to, from, NodeNews::Again(partition, epoch));
                     for (ticket, aid, sent) in letters {
                         self.dispatch(to, ticket, aid.name, sent);
                     }
@@ -438,13 +438,13 @@ impl Cluster {
                 Heard::Stale => {}
                 Heard::Deposed => self.crash(to),
             },
-            News::Again(partition, epoch) => node.servers.hear_again(from, partition, epoch),
-            News::Letter(ticket, receiver, sent) => {
+            NodeNews::Again(partition, epoch) => node.servers.hear_again(from, partition, epoch),
+            NodeNews::Letter(ticket, receiver, sent) => {
                 if node.servers.takes(from, home(ticket.sender), home(receiver)) {
                     node.take(ticket, receiver, &sent);
                 }
             }
-            News::Facts(facts) => node.ledger.hear(&facts),
+            NodeNews::Facts(facts) => node.ledger.hear(&facts),
         }
         self.tell(to);
         true
@@ -464,7 +464,7 @@ impl Cluster {
         }
         for (from, to) in [(one, other), (other, one)] {
             let serves = self.nodes[from].servers.served();
-            let said = serves.map(|(partition, epoch)| News::Serves(partition, epoch)).collect();
+            let said = serves.map(|(partition, epoch)| NodeNews::Serves(partition, epoch)).collect();
             self.links.insert((from, to), said);
         }
     }
@@ -472,7 +472,7 @@ impl Cluster {
     /// Restarts a node: all that it has in memory is lost.
     fn crash(&mut self, node: usize) {
         (0..NODES).for_each(|other| self.unlink(node, other));
-        self.nodes[node] = Node::new();
+        self.nodes[node] = JournalNode::new();
     }
 
     fn take_over(&mut self, server: usize, partition: Partition) {
@@ -496,7 +496,7 @@ impl Cluster {
             node.taken.insert(name, node.ledger.tickets_of(name).collect());
         }
         self.resume(server, partition, agents);
-        (0..NODES).for_each(|other| self.say(server, other, News::Serves(partition, epoch)));
+        (0..NODES).for_each(|other| self.say(server, other, NodeNews::Serves(partition, epoch)));
         let others = self.nodes[server].ledger.letters_to(&[partition]);
         for (ticket, to, sent) in letters.into_iter().chain(others) {
             self.dispatch(server, ticket, to.name, sent);
@@ -707,7 +707,7 @@ impl Cluster {
         self.actor(name).unwrap().deeds.iter().filter(|deed| is(deed)).count()
     }
 
-    fn total(&self, count: impl Fn(&Node) -> usize) -> usize {
+    fn total(&self, count: impl Fn(&JournalNode) -> usize) -> usize {
         self.nodes.iter().map(count).sum()
     }
 }

@@ -25,7 +25,7 @@ enum Item {
 
 /// Task that the scheduler of a node has not done yet.
 #[derive(Clone, Debug)]
-enum Task {
+enum SchedulerTask {
     Make,
     LetGo,
     Empty,
@@ -67,7 +67,7 @@ enum Misfortune {
 struct World {
     nodes: Vec<Option<Transits>>,
     wires: Vec<Vec<VecDeque<Item>>>,
-    tasks: Vec<Vec<Task>>,
+    tasks: Vec<Vec<SchedulerTask>>,
     /// Nodes where the agent has turns.
     runs: Vec<bool>,
     /// True once the agent was killed.
@@ -136,8 +136,8 @@ impl World {
         tell(&mut self.fetches);
         while let Some(step) = self.fetches.poll_step() {
             match step {
-                FetchStep::Look(..) => self.tasks[DESTINATION].push(Task::Look),
-                FetchStep::Admit(_, _, bytes) => self.tasks[DESTINATION].push(Task::Admit(bytes)),
+                FetchStep::Look(..) => self.tasks[DESTINATION].push(SchedulerTask::Look),
+                FetchStep::Admit(_, _, bytes) => self.tasks[DESTINATION].push(SchedulerTask::Admit(bytes)),
                 FetchStep::Ask(Bearer { hop, .. }, at) => {
                     if self.nodes[SOURCE].is_some() {
                         self.wires[DESTINATION][SOURCE].push_back(Item::News(HopNews::Lacks { hop, at }));
@@ -145,7 +145,7 @@ impl World {
                 }
                 FetchStep::Go(_) => {
                     self.has_code = true;
-                    self.tasks[DESTINATION].push(Task::Make);
+                    self.tasks[DESTINATION].push(SchedulerTask::Make);
                 }
                 FetchStep::Refuse(Bearer { node, hop }, why) => {
                     let why = HopError::Refused { node: name(DESTINATION), reason: why.to_string() };
@@ -179,9 +179,9 @@ impl World {
                 }
                 return;
             }
-            Step::Cross(crossing) => Task::Cross(crossing),
-            Step::LetGo(..) => Task::LetGo,
-            Step::Empty(..) => Task::Empty,
+            Step::Cross(crossing) => SchedulerTask::Cross(crossing),
+            Step::LetGo(..) => SchedulerTask::LetGo,
+            Step::Empty(..) => SchedulerTask::Empty,
             Step::Stay(..) => return self.run(node),
             Step::Begin { .. } => return self.run(node),
             Step::Own(..) | Step::Drop { .. } | Step::Cloned { .. } => return,
@@ -222,7 +222,7 @@ impl World {
         match item {
             Item::Offer => {
                 if self.ask(to, |transits| transits.handle_offer(node, hop())) == Some(true) {
-                    self.tasks[to].push(Task::Make);
+                    self.tasks[to].push(SchedulerTask::Make);
                 }
             }
             Item::News(HopNews::Lacks { hop, at }) => self.give(from, hop, at),
@@ -245,23 +245,23 @@ impl World {
         }
     }
 
-    fn perform(&mut self, node: usize, task: Task) {
+    fn perform(&mut self, node: usize, task: SchedulerTask) {
         let source = NodeId(SOURCE as u32);
         match task {
-            Task::Make if self.to_come == Misfortune::Refusal => {
+            SchedulerTask::Make if self.to_come == Misfortune::Refusal => {
                 let why = HopError::Forbidden(name(node));
                 self.ask(node, |transits| transits.refuse(source, hop(), why));
             }
-            Task::Make if !self.has_code => {
+            SchedulerTask::Make if !self.has_code => {
                 if self.ask(node, |transits| transits.is_offered(source, hop())) == Some(true) {
                     self.fetch(|fetches| fetches.handle_wanted(CODE, bearer()));
                 }
             }
-            Task::Look => {
+            SchedulerTask::Look => {
                 let is_kept = self.code == Code::Kept;
                 self.fetch(|fetches| fetches.handle_looked(CODE, is_kept, Time::ZERO));
             }
-            Task::Admit(bytes) => {
+            SchedulerTask::Admit(bytes) => {
                 let outcome = match self.code {
                     Code::Inadmissible => Err(FetchError::Inadmissible("why".to_owned())),
                     _ if bytes.contains(&0) => Err(FetchError::WrongHash),
@@ -269,17 +269,17 @@ impl World {
                 };
                 self.fetch(|fetches| fetches.handle_admitted(CODE, outcome));
             }
-            Task::Make => drop(self.ask(node, |transits| transits.handle_made(hop()))),
-            Task::LetGo if self.killed => drop(self.ask(node, |transits| transits.cancel(hop().agent))),
-            Task::LetGo => {
+            SchedulerTask::Make => drop(self.ask(node, |transits| transits.handle_made(hop()))),
+            SchedulerTask::LetGo if self.killed => drop(self.ask(node, |transits| transits.cancel(hop().agent))),
+            SchedulerTask::LetGo => {
                 let others: Vec<_> = (1..3)
                     .filter(|other| self.nodes[*other].is_some())
                     .map(|it| (NodeId(it as u32), name(it)))
                     .collect();
                 self.ask(node, |transits| transits.handle_gone(hop(), name(DESTINATION), standing(), &others));
             }
-            Task::Empty => drop(self.ask(node, |transits| transits.handle_emptied(hop(), name(node), named))),
-            Task::Cross(crossing) => drop(self.ask(node, |transits| transits.handle_crossed(crossing, named))),
+            SchedulerTask::Empty => drop(self.ask(node, |transits| transits.handle_emptied(hop(), name(node), named))),
+            SchedulerTask::Cross(crossing) => drop(self.ask(node, |transits| transits.handle_crossed(crossing, named))),
         }
     }
 

@@ -251,9 +251,9 @@ fn agent_figures_are_reported() {
 
 /// Agent that counts its turns, and can be cloned.
 #[derive(Clone)]
-struct Counting(u32);
+struct TurnCounter(u32);
 
-impl AgentBody for Counting {
+impl AgentBody for TurnCounter {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         while turn.mailbox.take().is_some() {
             self.0 += 1;
@@ -270,7 +270,7 @@ impl AgentBody for Counting {
 #[test]
 fn clone_continues_from_original_state() {
     let (platform, lines) = platform(2);
-    let amy = platform.spawn_body("amy", Box::new(Counting(0))).unwrap();
+    let amy = platform.spawn_body("amy", Box::new(TurnCounter(0))).unwrap();
     platform.send(inform("x", amy, 0.0));
     platform.wait_idle();
     let bob = platform.clone_agent(amy, "bob").unwrap();
@@ -360,8 +360,8 @@ fn timers_wake_agents_wherever_they_move() {
 #[test]
 fn late_agent_is_woken_again() {
     let (platform, lines) = platform(2);
-    struct Sleeper(u64);
-    impl AgentBody for Sleeper {
+    struct LateSleeper(u64);
+    impl AgentBody for LateSleeper {
         fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
             let now = turn.now.as_ms();
             if turn.mailbox.take().is_some() {
@@ -377,7 +377,7 @@ fn late_agent_is_woken_again() {
             Next::WaitUntil(Time::from_ms(self.0))
         }
     }
-    let sleepers = platform.spawn_bodies("s", AgentKind::Native, 4, |_| Box::new(Sleeper(0))).unwrap();
+    let sleepers = platform.spawn_bodies("s", AgentKind::Native, 4, |_| Box::new(LateSleeper(0))).unwrap();
     // By then they wait for the first time.
     platform.wait_idle();
     sleepers.iter().for_each(|sleeper| platform.send(inform("x", *sleeper, 0.0)));

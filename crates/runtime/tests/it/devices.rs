@@ -21,12 +21,12 @@ fn devices() -> Aid {
 type Trade = Box<dyn FnMut(i64) -> Option<Result<i64, &'static str>> + Send>;
 
 /// Device that offers to do `squares`.
-struct Tab {
+struct SquaresDevice {
     units: i64,
     does: Trade,
 }
 
-impl Agent for Tab {
+impl Agent for SquaresDevice {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         let kinds = Value::list([Value::from("squares")]);
         let offer = [("units", Value::Int(self.units)), ("places", Value::Int(2)), ("kinds", kinds)];
@@ -48,7 +48,7 @@ fn tab(
     name: &str,
     does: impl FnMut(i64) -> Option<Result<i64, &'static str>> + Send + 'static,
 ) -> Aid {
-    platform.spawn(name, Tab { units: 100, does: Box::new(does) }).expect("the name is free")
+    platform.spawn(name, SquaresDevice { units: 100, does: Box::new(does) }).expect("the name is free")
 }
 
 /// Agent that requests the squares of so many numbers, and records the answers.
@@ -306,9 +306,9 @@ fn kinds_of_work_are_limited() {
 }
 
 /// Body that counts refusals.
-struct Counting(Arc<AtomicU64>);
+struct RefusalCounter(Arc<AtomicU64>);
 
-impl AgentBody for Counting {
+impl AgentBody for RefusalCounter {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         while let Some(message) = turn.mailbox.take() {
             self.0.fetch_add(u64::from(message.performative == Performative::Refuse), Ordering::Relaxed);
@@ -325,7 +325,7 @@ fn grasping(
     parts: usize,
     refused: &Arc<AtomicU64>,
 ) -> Aid {
-    let source = AgentSource::Body(Box::new(Counting(Arc::clone(refused))));
+    let source = AgentSource::Body(Box::new(RefusalCounter(Arc::clone(refused))));
     let create = CreateAgent { name: name.into(), unique: false, owner: Some(owner), source };
     let agent = platform.services().create(create).expect("the name is free");
     for part in 0..parts {

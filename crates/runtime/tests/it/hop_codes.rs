@@ -35,9 +35,9 @@ impl AgentBody for Idler {
 }
 
 /// Agent with a state, and a program that every node has.
-struct Carrier(Vec<u8>);
+struct StateCarrier(Vec<u8>);
 
-impl AgentBody for Carrier {
+impl AgentBody for StateCarrier {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         while turn.mailbox.take().is_some() {}
         Next::Wait
@@ -62,7 +62,7 @@ fn hash(code: &[u8]) -> CodeHash {
 
 /// Loader of a node that records its code, and counts admissions.
 #[derive(Clone, Default)]
-struct Shelf {
+struct RecordingLoader {
     own: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
     foreign: Arc<Mutex<BTreeMap<CodeHash, Arc<[u8]>>>>,
     taken: Arc<AtomicUsize>,
@@ -70,7 +70,7 @@ struct Shelf {
     restored: Arc<Mutex<Vec<CodeHash>>>,
 }
 
-impl ProgramLoader for Shelf {
+impl ProgramLoader for RecordingLoader {
     fn load(&self, _name: Symbol, path: &str, _: &[(Symbol, Value)]) -> Result<Box<dyn AgentBody>, String> {
         Err(format!("there is no {path}"))
     }
@@ -80,7 +80,7 @@ impl ProgramLoader for Shelf {
             (Some(code), _) => Ok(Box::new(Idler(code))),
             (None, [State::Whole(state)]) => {
                 self.restored.lock().unwrap().push(hash(state));
-                Ok(Box::new(Carrier(state.clone())))
+                Ok(Box::new(StateCarrier(state.clone())))
             }
             _ => Err("it has no state".into()),
         }
@@ -121,8 +121,8 @@ impl ProgramLoader for Shelf {
 }
 
 /// Creates nodes, the first of which has this code and the others none.
-fn nodes(count: usize, code: &[u8], policy: &str) -> (Nodes, Vec<Shelf>) {
-    let shelves: Vec<Shelf> = (0..count).map(|_| Shelf::default()).collect();
+fn nodes(count: usize, code: &[u8], policy: &str) -> (Nodes, Vec<RecordingLoader>) {
+    let shelves: Vec<RecordingLoader> = (0..count).map(|_| RecordingLoader::default()).collect();
     shelves[0].own.lock().unwrap().insert(hash(code), code.into());
     let policy: Policy = serde_json::from_str(policy).unwrap();
     let nodes = Nodes::with(count, 2, |me, builder| {
@@ -315,7 +315,7 @@ fn noise(bytes: usize) -> Vec<u8> {
 /// Sends a carrier with this state. Returns the number of pieces after the offer, and the outcome.
 fn carry(state: &[u8], tamper: impl Fn(&mut Part)) -> (usize, Result<(), HopError>) {
     let (nodes, shelves) = nodes(2, b"", "{}");
-    let body = Box::new(Carrier(state.to_vec())) as Box<dyn AgentBody>;
+    let body = Box::new(StateCarrier(state.to_vec())) as Box<dyn AgentBody>;
     let aids = nodes.at(0).spawn_together([(Symbol::new("carrier"), AgentKind::AgentSpeak, body)]).unwrap();
     nodes.settle();
     let outcomes = go(&nodes, 0, &aids, "n1");

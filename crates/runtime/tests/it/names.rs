@@ -73,9 +73,9 @@ fn local_agent_keeps_its_name() {
 
 /// Links to three nodes that keep what they are told.
 #[derive(Default)]
-struct Told(Mutex<Vec<(NodeId, News)>>);
+struct NewsRecorder(Mutex<Vec<(NodeId, News)>>);
 
-impl Links for Told {
+impl Links for NewsRecorder {
     fn send(&self, _: NodeId, batch: &mut Vec<Envelope>, _: ShardIndex) -> usize {
         batch.clear();
         usize::MAX
@@ -107,8 +107,8 @@ impl Links for Told {
 }
 
 /// A node linked with three others, which have said all that there is to know of them.
-fn linked() -> (Platform, Arc<Told>) {
-    let (platform, told) = (Platform::builder().workers(1).build(), Arc::<Told>::default());
+fn linked() -> (Platform, Arc<NewsRecorder>) {
+    let (platform, told) = (Platform::builder().workers(1).build(), Arc::<NewsRecorder>::default());
     assert!(platform.link_with(Arc::clone(&told) as _));
     (1..=3).for_each(|node| platform.station().hear(NodeId(node), News::Introduced));
     (platform, told)

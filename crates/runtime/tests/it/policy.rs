@@ -21,9 +21,9 @@ use crate::kit::{Lines, does, inform, wait_for};
 
 /// Auditor that records refusals as text.
 #[derive(Default)]
-struct Record(Mutex<Vec<String>>);
+struct RefusalRecorder(Mutex<Vec<String>>);
 
-impl Auditor for Record {
+impl Auditor for RefusalRecorder {
     fn refused(&self, what: &Refused<'_>) {
         let action = what.action.map_or("", |action| action.as_str());
         self.0.lock().unwrap().push(format!("{}: {} {action} {}", what.reason, what.who, what.object));
@@ -69,7 +69,7 @@ impl Links for OneLink {
 /// `pump`.
 struct Guarded {
     platform: Platform,
-    record: Arc<Record>,
+    record: Arc<RefusalRecorder>,
     link: Arc<OneLink>,
     lines: Lines,
 }
@@ -77,7 +77,7 @@ struct Guarded {
 impl Guarded {
     fn by(policy: &str) -> Self {
         let policy: Policy = serde_json::from_str(policy).unwrap();
-        let (record, link, lines) = (Arc::<Record>::default(), Arc::<OneLink>::default(), Lines::default());
+        let (record, link, lines) = (Arc::<RefusalRecorder>::default(), Arc::<OneLink>::default(), Lines::default());
         let builder = Platform::builder().workers(2).output(lines.clone()).policy(policy);
         let platform = builder.auditor(Arc::clone(&record) as Arc<dyn Auditor>).build();
         assert!(platform.link_with(Arc::clone(&link) as Arc<dyn Links>));
@@ -287,9 +287,9 @@ fn remote_programs_are_session_principals() {
 }
 
 /// Body that writes to the agent `vault` and ends.
-struct Writer;
+struct VaultWriter;
 
-impl AgentBody for Writer {
+impl AgentBody for VaultWriter {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         turn.outbox.send(AclMessage::new(Performative::Inform, turn.aid, Aid::local("vault"), "hi"));
         Next::End(EndReason::Finished)
@@ -303,9 +303,9 @@ fn agent_rule_spares_local_programs() {
     let platform = &guarded.platform;
     platform.spawn("vault", does(|ctx, message| ctx.print(&message.sender.to_string()))).unwrap();
     for name in ["probe", "spy7"] {
-        platform.host().lodge(name.into(), Box::new(Writer), true).unwrap();
+        platform.host().lodge(name.into(), Box::new(VaultWriter), true).unwrap();
     }
-    platform.spawn_body("amy", Box::new(Writer)).unwrap();
+    platform.spawn_body("amy", Box::new(VaultWriter)).unwrap();
     guarded.arrives(inform("pump", Aid::local("vault"), "water"));
     let mut lines = guarded.lines.all();
     lines.sort();
@@ -395,7 +395,7 @@ impl AgentBody for Insister {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         let mut refused = 0;
         while refused <= 2 * FAMILY_REFUSALS_PER_S_MAX {
-            let source = AgentSource::Body(Box::new(Writer));
+            let source = AgentSource::Body(Box::new(VaultWriter));
             let kid = CreateAgent { name: "kid".into(), unique: true, owner: Some(turn.aid), source };
             refused += u32::from(turn.services.create(kid).is_err());
         }

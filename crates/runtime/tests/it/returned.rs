@@ -12,12 +12,12 @@ use whimbrel_runtime::{Platform, ProgramLoader};
 type Claims = Arc<Mutex<Vec<Option<String>>>>;
 
 /// Body whose state is the name of its owner.
-struct Claimant {
+struct OwnedBody {
     claim: Option<String>,
     admitted: Claims,
 }
 
-impl AgentBody for Claimant {
+impl AgentBody for OwnedBody {
     fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
         Next::Wait
     }
@@ -27,7 +27,7 @@ impl AgentBody for Claimant {
     }
 }
 
-impl Owned for Claimant {
+impl Owned for OwnedBody {
     fn admit(&mut self, _arrival: &Arrival<'_>) -> Result<(), String> {
         self.admitted.lock().unwrap().push(self.claim.clone());
         Ok(())
@@ -51,7 +51,7 @@ impl ProgramLoader for Claimants {
             return Err("no state".into());
         };
         let claim = Some(String::from_utf8_lossy(state).into_owned());
-        let mut body: Box<dyn AgentBody> = Box::new(Claimant { claim, admitted: Arc::clone(&self.0) });
+        let mut body: Box<dyn AgentBody> = Box::new(OwnedBody { claim, admitted: Arc::clone(&self.0) });
         for _ in 0..boxes.len() {
             body = Box::new(body);
         }

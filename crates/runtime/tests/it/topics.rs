@@ -35,13 +35,13 @@ impl Heard {
 }
 
 /// Agent that subscribes to topics and joins groups when it starts, and records its messages.
-struct Listener {
+struct TopicListener {
     topics: Vec<&'static str>,
     groups: Vec<&'static str>,
     heard: Heard,
 }
 
-impl Agent for Listener {
+impl Agent for TopicListener {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         for name in &self.topics {
             ctx.subscribe(name).unwrap();
@@ -62,7 +62,7 @@ impl Agent for Listener {
 }
 
 fn listen(platform: &Platform, name: &str, heard: &Heard, topics: &[&'static str], groups: &[&'static str]) -> Aid {
-    let listener = Listener { topics: topics.into(), groups: groups.into(), heard: heard.clone() };
+    let listener = TopicListener { topics: topics.into(), groups: groups.into(), heard: heard.clone() };
     let aid = platform.spawn(name, listener).unwrap();
     platform.wait_idle();
     aid

@@ -24,12 +24,12 @@ enum Item {
 
 /// Items on their way from one node to each other.
 #[derive(Default)]
-struct Wires {
+struct TopicWires {
     me: usize,
     queues: Mutex<Vec<VecDeque<Item>>>,
 }
 
-impl Wires {
+impl TopicWires {
     fn put(&self, to: usize, item: Item) {
         if let Some(queue) = self.queues.lock().unwrap().get_mut(to) {
             queue.push_back(item);
@@ -41,7 +41,7 @@ impl Wires {
     }
 }
 
-impl Links for Wires {
+impl Links for TopicWires {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
         batch.drain(..).for_each(|envelope| self.put(to.0 as usize, Item::Message(envelope)));
         usize::MAX
@@ -73,9 +73,9 @@ impl Links for Wires {
 }
 
 /// Nodes of one platform.
-struct Nodes {
+struct TopicNodes {
     platforms: Vec<Platform>,
-    wires: Vec<Arc<Wires>>,
+    wires: Vec<Arc<TopicWires>>,
     /// Number of messages that crossed, by sender and receiver.
     crossed: Vec<Vec<usize>>,
     heard: Heard,
@@ -96,13 +96,13 @@ impl Heard {
 }
 
 /// Agent in a topic, a group, or both, that records its messages; `end` ends it, `leave` makes it leave the topic.
-struct Listener {
+struct MemberAgent {
     topic: Option<&'static str>,
     group: Option<&'static str>,
     heard: Heard,
 }
 
-impl Agent for Listener {
+impl Agent for MemberAgent {
     fn on_start(&mut self, ctx: &mut Context<'_, '_>) {
         self.topic.into_iter().for_each(|name| ctx.subscribe(name).unwrap());
         self.group.into_iter().for_each(|name| ctx.join(name).unwrap());
@@ -119,7 +119,7 @@ impl Agent for Listener {
     }
 }
 
-impl Nodes {
+impl TopicNodes {
     fn new(count: usize) -> Self {
         Self::with(count, |builder| builder)
     }
@@ -129,8 +129,8 @@ impl Nodes {
         build: impl Fn(whimbrel_runtime::PlatformBuilder) -> whimbrel_runtime::PlatformBuilder,
     ) -> Self {
         let platforms: Vec<Platform> = (0..count).map(|_| build(Platform::builder().workers(2)).build()).collect();
-        let wires: Vec<Arc<Wires>> = (0..count)
-            .map(|me| Arc::new(Wires { me, queues: Mutex::new((0..count).map(|_| VecDeque::new()).collect()) }))
+        let wires: Vec<Arc<TopicWires>> = (0..count)
+            .map(|me| Arc::new(TopicWires { me, queues: Mutex::new((0..count).map(|_| VecDeque::new()).collect()) }))
             .collect();
         for (platform, wires) in platforms.iter().zip(&wires) {
             assert!(platform.link_with(Arc::clone(wires) as Arc<dyn Links>));
@@ -175,7 +175,7 @@ impl Nodes {
     }
 
     fn listen(&mut self, node: usize, name: &str, topic: Option<&'static str>, group: Option<&'static str>) -> Aid {
-        let aid = self.platforms[node].spawn(name, Listener { topic, group, heard: self.heard.clone() }).unwrap();
+        let aid = self.platforms[node].spawn(name, MemberAgent { topic, group, heard: self.heard.clone() }).unwrap();
         self.settle();
         aid
     }
@@ -219,7 +219,7 @@ fn names(numbers: std::ops::Range<usize>) -> impl Iterator<Item = String> {
 
 #[test]
 fn publication_crosses_each_link_once() {
-    let mut nodes = Nodes::new(3);
+    let mut nodes = TopicNodes::new(3);
     for (number, name) in names(0..9).enumerate() {
         nodes.listen(number % 3, &name, Some("weather"), None);
     }
@@ -242,10 +242,10 @@ fn publication_crosses_each_link_once() {
 
 #[test]
 fn subscription_reaches_other_nodes_later() {
-    let mut nodes = Nodes::new(2);
+    let mut nodes = TopicNodes::new(2);
     let (near, far) = (nodes.speaker(0, "near"), nodes.speaker(1, "far"));
     nodes.listen(0, "other", None, None);
-    let listener = Listener { topic: Some("weather"), group: None, heard: nodes.heard.clone() };
+    let listener = MemberAgent { topic: Some("weather"), group: None, heard: nodes.heard.clone() };
     nodes.platforms[0].spawn("listener", listener).unwrap();
     nodes.platforms[0].wait_idle();
     nodes.say(1, far, topic("weather").unwrap(), "too early");
@@ -260,7 +260,7 @@ fn subscription_reaches_other_nodes_later() {
 
 #[test]
 fn publication_without_subscriber_is_fine() {
-    let mut nodes = Nodes::new(2);
+    let mut nodes = TopicNodes::new(2);
     let (speaker, listener) = (nodes.speaker(0, "speaker"), nodes.listen(1, "listener", Some("weather"), None));
     nodes.say(0, speaker, topic("weather").unwrap(), Value::atom("leave"));
     nodes.carry(0, 1);
@@ -278,7 +278,7 @@ fn publication_without_subscriber_is_fine() {
 
 #[test]
 fn nodes_keep_publication_order() {
-    let mut nodes = Nodes::new(2);
+    let mut nodes = TopicNodes::new(2);
     let listeners = ["a", "b"].map(|name| nodes.listen(1, name, Some("weather"), None));
     let publisher = nodes.platforms[0]
         .spawn(
@@ -311,7 +311,7 @@ fn nodes_keep_publication_order() {
 
 #[test]
 fn anycast_covers_all_nodes() {
-    let mut nodes = Nodes::new(3);
+    let mut nodes = TopicNodes::new(3);
     for (number, name) in names(0..6).enumerate() {
         nodes.listen(number % 3, &name, None, Some("crew"));
     }
@@ -334,13 +334,13 @@ fn anycast_covers_all_nodes() {
 
 #[test]
 fn remote_job_finds_another_member() {
-    let mut nodes = Nodes::new(2);
+    let mut nodes = TopicNodes::new(2);
     let speaker = nodes.speaker(0, "speaker");
     let first = nodes.listen(1, "first", None, Some("crew"));
     nodes.say(0, speaker, any_member("crew").unwrap(), "job 1");
     nodes.platforms[1].kill(first);
     nodes.platforms[1].wait_idle();
-    let second = Listener { topic: None, group: Some("crew"), heard: nodes.heard.clone() };
+    let second = MemberAgent { topic: None, group: Some("crew"), heard: nodes.heard.clone() };
     let second = nodes.platforms[1].spawn("second", second).unwrap();
     nodes.settle();
     assert_eq!(nodes.heard.lines(), ["second<any:crew:\"job 1\""]);
@@ -355,7 +355,7 @@ fn remote_job_finds_another_member() {
 
 #[test]
 fn lost_node_loses_its_members() {
-    let mut nodes = Nodes::new(3);
+    let mut nodes = TopicNodes::new(3);
     let speaker = nodes.speaker(0, "speaker");
     nodes.listen(1, "lost", Some("weather"), Some("crew"));
     nodes.listen(2, "there", Some("weather"), None);
@@ -384,7 +384,7 @@ fn lost_node_loses_its_members() {
 
 #[test]
 fn remote_crowding_slows_publishers() {
-    let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 100_000));
+    let mut nodes = TopicNodes::with(2, |builder| builder.mailbox_limits(10, 100_000));
     let lazy = nodes.listen(1, "lazy", Some("weather"), Some("crew"));
     nodes.listen(1, "keen", None, Some("crew"));
     let speaker = nodes.speaker(0, "speaker");
@@ -423,7 +423,7 @@ fn remote_crowding_slows_publishers() {
 
 #[test]
 fn new_peer_hears_all_memberships() {
-    let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(5, 100));
+    let mut nodes = TopicNodes::with(2, |builder| builder.mailbox_limits(5, 100));
     nodes.listen(0, "a", Some("weather"), Some("crew"));
     let b = nodes.listen(0, "b", Some("news"), Some("crew"));
     nodes.platforms[0].suspend(b).unwrap();
@@ -449,7 +449,7 @@ fn new_peer_hears_all_memberships() {
 
 #[test]
 fn foreign_names_in_news_are_ignored() {
-    let mut nodes = Nodes::new(2);
+    let mut nodes = TopicNodes::new(2);
     let speaker = nodes.speaker(0, "speaker");
     nodes.listen(0, "member", Some("weather"), Some("crew"));
     let station = nodes.platforms[0].station();
@@ -480,7 +480,7 @@ fn policy_restricts_topics() {
     let policy =
         r#"{"deny": [{"who": "agent:spy*", "publish": "vault*", "send": "group:guards", "subscribe": "weather"}]}"#;
     let policy: Policy = serde_json::from_str(policy).unwrap();
-    let mut nodes = Nodes::with(2, |builder| builder.policy(policy.clone()));
+    let mut nodes = TopicNodes::with(2, |builder| builder.policy(policy.clone()));
     nodes.listen(0, "keeper", Some("vault/door"), Some("guards"));
     let (spy, far_spy) = (nodes.speaker(0, "spy"), nodes.speaker(1, "spy2"));
     let amy = nodes.speaker(0, "amy");
@@ -509,7 +509,7 @@ fn policy_restricts_remote_subscriptions() {
     let policy: Policy = serde_json::from_str(policy).unwrap();
     let first = Cell::new(true);
     let mut nodes =
-        Nodes::with(3, |builder| if first.replace(false) { builder.policy(policy.clone()) } else { builder });
+        TopicNodes::with(3, |builder| if first.replace(false) { builder.policy(policy.clone()) } else { builder });
     nodes.listen(1, "near", Some("vault/door"), Some("guards"));
     nodes.listen(1, "spy", None, Some("lodge"));
     nodes.listen(2, "far", Some("vault/door"), Some("guards"));
@@ -550,7 +550,7 @@ impl AgentBody for Sipper {
 /// An agent that is no longer crowded after it moved to another worker does not count as crowded for ever.
 #[test]
 fn moved_agents_relief_is_announced() {
-    let mut nodes = Nodes::with(2, |builder| builder.mailbox_limits(10, 1_000));
+    let mut nodes = TopicNodes::with(2, |builder| builder.mailbox_limits(10, 1_000));
     let sipper = nodes.platforms[0].spawn_body("sipper", Box::new(Sipper)).unwrap();
     nodes.settle();
     // Only senders to the agent have to know.
@@ -576,7 +576,7 @@ fn moved_agents_relief_is_announced() {
 
 #[test]
 fn subscribers_may_reuse_names() {
-    let mut nodes = Nodes::new(2);
+    let mut nodes = TopicNodes::new(2);
     let speaker = nodes.speaker(0, "speaker");
     let (mut listeners, mut expected) = (Vec::new(), 0);
     for round in 0..30_usize {

@@ -26,9 +26,9 @@ fn all_interleavings(check: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Number in which loom detects simultaneous access.
-struct Counter(UnsafeCell<u32>);
+struct LoomCounter(UnsafeCell<u32>);
 
-impl Counter {
+impl LoomCounter {
     fn add(&mut self) -> u32 {
         self.0.with_mut(|number| {
             // SAFETY: `&mut self`; loom checks that this is true.
@@ -40,7 +40,7 @@ impl Counter {
 }
 
 /// Takes so many turns, unless the shard is seized. Returns the shard if it is not.
-fn work(mut lease: Lease<Counter>, turns: u32) -> Option<Box<Counter>> {
+fn work(mut lease: Lease<LoomCounter>, turns: u32) -> Option<Box<LoomCounter>> {
     for _ in 0..turns {
         lease.add();
         let ((), back) = lease.lend(|| ());
@@ -55,7 +55,7 @@ fn work(mut lease: Lease<Counter>, turns: u32) -> Option<Box<Counter>> {
 #[test]
 fn shard_has_one_holder() {
     all_interleavings(|| {
-        let lease = Lease::new(Box::new(Counter(UnsafeCell::new(0))));
+        let lease = Lease::new(Box::new(LoomCounter(UnsafeCell::new(0))));
         let desk = Arc::clone(lease.desk());
         let worker = thread::spawn(move || work(lease, 2));
         let seized = desk.seize().map(|mut shard| {
@@ -71,7 +71,7 @@ fn shard_has_one_holder() {
 #[test]
 fn seized_shard_can_be_seized_again() {
     all_interleavings(|| {
-        let lease = Lease::new(Box::new(Counter(UnsafeCell::new(0))));
+        let lease = Lease::new(Box::new(LoomCounter(UnsafeCell::new(0))));
         let desk = Arc::clone(lease.desk());
         let worker = thread::spawn(move || work(lease, 1));
         let again = desk.seize().and_then(|shard| {

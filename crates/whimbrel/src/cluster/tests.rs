@@ -67,7 +67,7 @@ impl Coord for Gate {
 }
 
 #[derive(Default)]
-struct Seen {
+struct RecordedChanges {
     served: Mutex<BTreeMap<Partition, Epoch>>,
     links: Mutex<Vec<(String, String)>>,
     deposed: AtomicBool,
@@ -81,12 +81,12 @@ struct Seen {
     /// A partition whose agents do not stop.
     busy: Mutex<Option<Partition>>,
     /// Nodes that tell it what they serve.
-    peers: Mutex<Vec<(String, Arc<Seen>)>>,
+    peers: Mutex<Vec<(String, Arc<RecordedChanges>)>>,
 }
 
 struct Fake {
     store: Arc<Memory>,
-    seen: Arc<Seen>,
+    seen: Arc<RecordedChanges>,
 }
 
 impl LocalNode for Fake {
@@ -124,7 +124,7 @@ impl LocalNode for Fake {
 
     fn server_of(&self, partition: Partition) -> Option<String> {
         let peers = self.seen.peers.lock().unwrap();
-        let serves = |seen: &Seen| seen.served.lock().unwrap().contains_key(&partition);
+        let serves = |seen: &RecordedChanges| seen.served.lock().unwrap().contains_key(&partition);
         peers.iter().find(|(_, seen)| serves(seen)).map(|(name, _)| name.clone())
     }
 
@@ -149,13 +149,13 @@ impl LocalNode for Fake {
     }
 }
 
-struct Node {
+struct ThreadNode {
     cluster: Cluster,
-    seen: Arc<Seen>,
+    seen: Arc<RecordedChanges>,
     closed: Arc<AtomicBool>,
 }
 
-impl Node {
+impl ThreadNode {
     fn has(&self) -> usize {
         self.seen.served.lock().unwrap().len()
     }
@@ -180,12 +180,12 @@ fn terms() -> Terms {
     }
 }
 
-fn join_with(store: &Arc<Memory>, terms: Terms) -> Result<Node, JoinError> {
+fn join_with(store: &Arc<Memory>, terms: Terms) -> Result<ThreadNode, JoinError> {
     join_weighing(store, terms, None)
 }
 
-fn join_weighing(store: &Arc<Memory>, terms: Terms, weighing: Option<Weighing>) -> Result<Node, JoinError> {
-    let (seen, closed) = (Arc::<Seen>::default(), Arc::<AtomicBool>::default());
+fn join_weighing(store: &Arc<Memory>, terms: Terms, weighing: Option<Weighing>) -> Result<ThreadNode, JoinError> {
+    let (seen, closed) = (Arc::<RecordedChanges>::default(), Arc::<AtomicBool>::default());
     let gate = Arc::new(Gate { store: Arc::clone(store), closed: Arc::clone(&closed) });
     let journal = Arc::clone(store);
     let forget = Box::new(move |epoch| {
@@ -199,10 +199,10 @@ fn join_weighing(store: &Arc<Memory>, terms: Terms, weighing: Option<Weighing>) 
         unreachable!("nobody interrupts")
     };
     cluster.begin("here", Arc::new(Fake { store: Arc::clone(store), seen: Arc::clone(&seen) }));
-    Ok(Node { cluster, seen, closed })
+    Ok(ThreadNode { cluster, seen, closed })
 }
 
-fn join(store: &Arc<Memory>) -> Node {
+fn join(store: &Arc<Memory>) -> ThreadNode {
     join_with(store, terms()).expect("it is let in")
 }
 
@@ -337,7 +337,7 @@ fn unreachable_store_deposes_nobody() {
     store.clear_faults();
     store.recover();
     std::thread::sleep(2 * TAKEOVER);
-    let deposed = |node: &Node| node.seen.deposed.load(Ordering::Relaxed);
+    let deposed = |node: &ThreadNode| node.seen.deposed.load(Ordering::Relaxed);
     assert!(!deposed(&first) && !deposed(&second));
     assert_eq!(*first.seen.served.lock().unwrap(), before);
 }
@@ -397,7 +397,7 @@ fn unreadable_partition_ends_no_node() {
     let first = node();
     wait_for("the rest is served", || first.has() == 7);
     let second = node();
-    let troubled = |node: &Node| {
+    let troubled = |node: &ThreadNode| {
         let nodes = first.cluster.view().nodes();
         let view = nodes.into_iter().find(|view| view.member.name == node.cluster.name);
         view.is_some_and(|view| view.member.unreadable().eq([damaged]))

@@ -9,12 +9,12 @@ use whimbrel::prelude::*;
 use whimbrel_testkit::Scratch;
 
 /// A counter that can be pressed; everybody sees how often it was.
-struct Counter {
+struct PressCounter {
     presses: f64,
     limit: f64,
 }
 
-impl Environment for Counter {
+impl Environment for PressCounter {
     fn act(&mut self, _agent: Aid, action: &Value) -> Result<(), Value> {
         match action.functor().map(|name| name.as_str()) {
             Some("press") if self.presses < self.limit => self.presses += 1.0,
@@ -30,9 +30,9 @@ impl Environment for Counter {
 }
 
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+struct SocietyLines(Arc<Mutex<Vec<String>>>);
 
-impl Output for Lines {
+impl Output for SocietyLines {
     fn print(&self, agent: Aid, text: &str) {
         self.0.lock().unwrap().push(format!("[{}] {text}", agent.name));
     }
@@ -55,10 +55,10 @@ fn rust_environment_works() {
         let Some(ClassArg::Num(limit)) = class.args.first() else {
             return Err("Counter wants a limit".to_owned());
         };
-        Ok(Counter { presses: 0.0, limit: *limit })
+        Ok(PressCounter { presses: 0.0, limit: *limit })
     });
     let society = Society::open_with(&scratch.path().join("x.mas2j"), &environments).expect("it is right");
-    let lines = Lines::default();
+    let lines = SocietyLines::default();
     let platform = Platform::builder().output(lines.clone()).loader(society.loader()).build();
     society.start(&platform).expect("the names are free");
     assert_eq!(platform.run_until_stopped(), 0);
@@ -95,7 +95,7 @@ const INITIATOR: &str = "
 fn performative_names_match_across_languages() {
     let scratch = Scratch::with(&[("initiator.asl", INITIATOR)]);
     let society = Society::open(&scratch.path().join("initiator.asl")).expect("it is right");
-    let lines = Lines::default();
+    let lines = SocietyLines::default();
     let platform = Platform::builder().output(lines.clone()).loader(society.loader()).build();
     platform.spawn("bidder", Bidder).expect("the name is free");
     society.start(&platform).expect("the names are free");

@@ -23,12 +23,12 @@ const GROWTH_BYTES_MAX: u64 = 512 * LINK_LAST_WORDS_AGENTS_MAX as u64;
 const NUMBERS_MAX: usize = 2 * (LINK_LAST_WORDS_AGENTS_MAX + TOGETHER as usize);
 
 /// A node, and its link to another one that is played.
-struct Node {
+struct NodeWithPeer {
     platform: Platform,
     pair: LinkPair,
 }
 
-impl Node {
+impl NodeWithPeer {
     fn new() -> Self {
         Self { platform: Platform::builder().workers(1).build(), pair: LinkPair::new(1) }
     }
@@ -75,7 +75,7 @@ fn resident_bytes() -> Option<u64> {
 
 /// Checks that agents that come and go leave no names behind.
 fn names_leave_nothing(count: u64) {
-    let mut node = Node::new();
+    let mut node = NodeWithPeer::new();
     let (symbols, numbers, mut begun) = (Symbol::bytes_made_here(), Symbol::count(), None);
     // Who ended a moment ago is remembered, for his last words may come.
     let settled = 2 * LINK_LAST_WORDS_AGENTS_MAX as u64;

@@ -12,12 +12,12 @@ use crate::syntax::NoFiles;
 
 /// Platform that records printed lines and log entries.
 #[derive(Default)]
-struct Platform {
+struct RecordingServices {
     printed: Mutex<Vec<String>>,
     noted: Mutex<Vec<String>>,
 }
 
-impl Services for Platform {
+impl Services for RecordingServices {
     fn platform(&self) -> Symbol {
         Symbol::new("here")
     }
@@ -70,7 +70,7 @@ impl Services for Platform {
 }
 
 /// Result of a goal.
-pub struct Outcome {
+pub struct GoalOutcome {
     /// Template in each solution, joined by spaces.
     pub answers: String,
     /// Printed lines.
@@ -80,8 +80,8 @@ pub struct Outcome {
 }
 
 /// Runs a program until it is idle, then finds all solutions of a goal.
-pub fn ask_in(program: &str, template: &str, goal: &str) -> Outcome {
-    let platform = Platform::default();
+pub fn ask_in(program: &str, template: &str, goal: &str) -> GoalOutcome {
+    let platform = RecordingServices::default();
     let text = format!("{program}\nanswer__({template}) :- {goal}.");
     let (image, _) = match load(&text, &Text::from("prog.asl"), &mut NoFiles) {
         Ok(loaded) => loaded,
@@ -104,7 +104,11 @@ pub fn ask_in(program: &str, template: &str, goal: &str) -> Outcome {
         Found::More
     });
     let answers = answers.join(" ");
-    Outcome { answers, printed: platform.printed.into_inner().unwrap(), noted: platform.noted.into_inner().unwrap() }
+    GoalOutcome {
+        answers,
+        printed: platform.printed.into_inner().unwrap(),
+        noted: platform.noted.into_inner().unwrap(),
+    }
 }
 
 /// Returns all solutions of a goal, as values of the template.

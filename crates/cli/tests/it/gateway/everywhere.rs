@@ -4,7 +4,7 @@ use super::*;
 
 /// One of the market's agents that lives on this node.
 #[track_caller]
-fn someone_on(node: &Node, place: &str) -> String {
+fn someone_on(node: &HttpNode, place: &str) -> String {
     let agents = node.get("/agents?elsewhere=true&name=bank*");
     let of = |agent: &&Value| agent["node"] == place;
     let found = agents["agents"].as_array().expect("agents").iter().find(of).expect("they are on both nodes");
@@ -13,7 +13,7 @@ fn someone_on(node: &Node, place: &str) -> String {
 
 #[test]
 fn console_steers_agents_of_all_nodes() {
-    let node = Node::with(&["--nodes", "2"]);
+    let node = HttpNode::with(&["--nodes", "2"]);
     node.until(|node| {
         let agents = node.get("/agents?elsewhere=true&sort=name");
         let known = |agent: &Value| agent["state"] == "active" && agent["handled"].is_u64();
@@ -37,7 +37,7 @@ fn remote_registration_obeys_policy() {
     let scratch = market();
     std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nregister = \"secrets\"\n")
         .expect("a file");
-    let node = Node::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
+    let node = HttpNode::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
     node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
     node.until(|node| node.get("/agents?elsewhere=true&name=bank*")["total"] == 12);
     let there = someone_on(&node, "n2");
@@ -56,7 +56,7 @@ fn remote_registration_obeys_policy() {
 
 #[test]
 fn silent_nodes_are_named() {
-    let node = Node::with(&["--nodes", "2"]);
+    let node = HttpNode::with(&["--nodes", "2"]);
     node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
     for place in ["n1", "n2"] {
         let codes = node.get(&format!("/codes?node={place}"));
@@ -93,7 +93,7 @@ fn silent_nodes_are_named() {
 
 #[test]
 fn all_nodes_show_certificates_and_refusals() {
-    let node = Node::with(&["--nodes", "2", "--security", "signed", "--audit", "audit.jsonl"]);
+    let node = HttpNode::with(&["--nodes", "2", "--security", "signed", "--audit", "audit.jsonl"]);
     node.until(|node| node.ask("GET", "/security?node=n2", ADMIN, "").status == 200);
     assert_eq!(node.ask("GET", "/node", "nobody", "").status, 401);
     for place in ["n1", "n2"] {
@@ -124,7 +124,7 @@ fn remote_log_reading_obeys_policy() {
         let scratch = market();
         let policy = format!("[[deny]]\nwho = \"node:n1\"\nkill = \"{kills}\"\n");
         std::fs::write(scratch.0.join("policy.toml"), policy).expect("a file");
-        let node = Node::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
+        let node = HttpNode::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
         node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
         let letters = node.ask("GET", "/dead-letters?node=n2", ADMIN, "");
         assert_eq!(letters.status, status, "{kills}: {}", letters.body);
@@ -147,7 +147,7 @@ fn remote_log_reading_obeys_policy() {
 
 #[test]
 fn one_node_reports_society_figures() {
-    let node = Node::with(&["--nodes", "3"]);
+    let node = HttpNode::with(&["--nodes", "3"]);
     node.until(|node| node.get("/totals")["nodes"].as_array().is_some_and(|all| all.len() == 3));
     let totals = node.get("/totals");
     assert_eq!(totals["silent"], serde_json::json!([]));
@@ -156,7 +156,7 @@ fn one_node_reports_society_figures() {
     assert_eq!((totals["sum"]["agents"].as_u64(), all[0]["node"].as_str()), (Some(sum), Some("n1")));
     assert!(sum > 0 && totals["sum"]["memory_bytes"].as_u64() > Some(1_000_000), "{totals}");
     // It counts from now on, on all of them.
-    let pairs = |node: &Node| {
+    let pairs = |node: &HttpNode| {
         let found = node.get("/traffic?elsewhere=true");
         found["pairs"].as_array().map(Vec::len).unwrap_or_default()
     };
@@ -174,7 +174,7 @@ fn one_node_reports_society_figures() {
 
 #[test]
 fn audit_logs_are_read_in_pages() {
-    let node = Node::with(&["--nodes", "2", "--audit", "audit.jsonl"]);
+    let node = HttpNode::with(&["--nodes", "2", "--audit", "audit.jsonl"]);
     // Equal refusals become one line; allowed acts are recorded as well.
     for who in 0..3 {
         assert_eq!(node.ask("GET", "/node", &format!("nobody{who}"), "").status, 401);
@@ -205,13 +205,13 @@ fn audit_logs_are_read_in_pages() {
     assert_eq!(node.ask("GET", "/audit?before=x:1", ADMIN, "").json()["reason"], "bad_cursor");
     node.until(|node| node.ask("GET", "/audit?node=n2", ADMIN, "").status == 200);
     assert_eq!(node.get("/audit?node=n2")["refusals"], serde_json::json!([]));
-    let without = Node::start().ask("GET", "/audit", VIEWER, "");
+    let without = HttpNode::start().ask("GET", "/audit", VIEWER, "");
     assert_eq!((without.status, &without.json()["reason"]), (404, &"no_log".into()));
 }
 
 #[test]
 fn remote_messages_are_found_in_logs() {
-    let node = Node::with(&["--nodes", "2", "--log"]);
+    let node = HttpNode::with(&["--nodes", "2", "--log"]);
     // The buyer is on one of the nodes, and what it says in the log of that.
     let said = |place: &str, query: &str| node.get(&format!("/conversations?node={place}&from=buyer{query}"));
     let lines = |found: &Value| found["lines"].as_array().expect("lines").clone();
@@ -235,9 +235,9 @@ fn pattern_kills_what_policy_lets() {
     let scratch = market();
     // What is refused is so at the other node: this one's operator may do all there.
     std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nkill = \"bank1*\"\n").expect("a file");
-    let node = Node::of(scratch, &["--nodes", "2", "--policy", "policy.toml", "--audit", "audit.jsonl"]);
+    let node = HttpNode::of(scratch, &["--nodes", "2", "--policy", "policy.toml", "--audit", "audit.jsonl"]);
     // The other node is known before it answers.
-    let found = |node: &Node| node.get("/agents?name=bank*&elsewhere=true");
+    let found = |node: &HttpNode| node.get("/agents?name=bank*&elsewhere=true");
     node.until(|node| found(node)["total"] == 12 && found(node)["silent"].as_array().is_none_or(Vec::is_empty));
     let there = node.get("/agents?name=bank1*&elsewhere=true&limit=100");
     let kept = there["agents"].as_array().expect("a list").iter().filter(|agent| agent["node"] == "n2").count();
@@ -250,7 +250,7 @@ fn pattern_kills_what_policy_lets() {
     node.until(|node| node.get("/agents?name=bank*&elsewhere=true")["total"] == kept);
     assert_eq!(node.ask("DELETE", "/agents/nobody*", ADMIN, "").status, 404);
     assert_eq!(node.ask("DELETE", "/agents/d?", ADMIN, "").status, 404, "the platform's own are not meant");
-    let kills = |node: &Node, place: &str| {
+    let kills = |node: &HttpNode, place: &str| {
         let found = node.get(&format!("/audit?node={place}"));
         let all = found["refusals"].as_array().cloned().unwrap_or_default();
         all.into_iter().filter(|one| one["action"] == "kill" && one["object"] == "bank*").collect::<Vec<_>>()
@@ -267,7 +267,7 @@ fn node_reports_its_faults() {
         .expect("a file");
     let grower = "!go(0). +!go(N) <- +b(N, \"some text that takes place\"); !go(N + 1).";
     std::fs::write(scratch.0.join("grower.asl"), grower).expect("a file");
-    let node = Node::of(scratch, &["--policy", "policy.toml"]);
+    let node = HttpNode::of(scratch, &["--policy", "policy.toml"]);
     assert_eq!(node.get("/node")["wrong"], serde_json::Value::Null, "it is busy and well");
     assert!(node.get("/node")["memory_limit_bytes"].as_u64() > node.get("/node")["memory_bytes"].as_u64());
     assert_eq!(node.ask("POST", "/agents", ADMIN, r#"{"name":"grower","program":"grower.asl"}"#).status, 200);
@@ -289,7 +289,7 @@ fn full_node_refuses_new_agents() {
     std::fs::write(scratch.0.join("policy.toml"), "[[quota]]\nwho = \"*\"\nnode_agents = 3\n").expect("a file");
     std::fs::write(scratch.0.join("more.asl"), "").expect("a file");
     // The project's own agents begin all the same.
-    let node = Node::of(scratch, &["--policy", "policy.toml"]);
+    let node = HttpNode::of(scratch, &["--policy", "policy.toml"]);
     node.until(|node| node.get("/node")["agents"].as_u64() > Some(3));
     let refused = node.ask("POST", "/agents", ADMIN, r#"{"name":"more","program":"more.asl"}"#);
     let told = refused.json()["text"].to_string();

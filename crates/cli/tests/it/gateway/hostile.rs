@@ -3,7 +3,7 @@ use super::*;
 /// All ask at once: the answers to wrong tokens of one address wait, each up to five seconds.
 #[test]
 fn nobody_comes_in_without_a_token() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let asks = |path: &str| {
         let response = node.send("GET", path, &[], "");
         assert_eq!((response.status, response.header("www-authenticate")), (401, Some("Bearer")), "{path}");
@@ -30,7 +30,7 @@ fn nobody_comes_in_without_a_token() {
 
 #[test]
 fn viewer_token_cannot_act() {
-    let node = Node::start();
+    let node = HttpNode::start();
     assert_eq!(node.ask("GET", "/node", VIEWER, "").status, 200);
     let message = r#"{"message":{"performative":"inform","receivers":["seller"]}}"#;
     for (method, path, body) in [
@@ -51,7 +51,7 @@ fn viewer_token_cannot_act() {
 
 #[test]
 fn foreign_hosts_and_origins_are_refused() {
-    let node = Node::with(&["--http-origin", "https://bees.example"]);
+    let node = HttpNode::with(&["--http-origin", "https://bees.example"]);
     let bearer = format!("Bearer {ADMIN}");
     let status = |host: &str, origin: &str| {
         let headers = [("host", host), ("origin", origin), ("authorization", bearer.as_str())];
@@ -74,7 +74,7 @@ fn foreign_hosts_and_origins_are_refused() {
 
 #[test]
 fn too_much_is_refused() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let long = "x".repeat(64 << 10);
     assert_eq!(node.send("GET", "/health", &[("x-long", &long)], "").status, 431);
     let many: Vec<(String, &str)> = (0..200).map(|number| (format!("x-{number}"), "x")).collect();
@@ -96,7 +96,7 @@ fn too_much_is_refused() {
 
 #[test]
 fn watches_and_requests_are_limited() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(ADMIN);
     for id in 0..65 {
         live.say(&format!(r#"{{"type":"watch","id":{id},"what":"events","wanted":{{"agents":["nobody"]}}}}"#));
@@ -114,7 +114,7 @@ fn watches_and_requests_are_limited() {
 
 #[test]
 fn slow_reader_delays_no_other() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(VIEWER);
     for id in 0..50 {
         live.say(&format!(
@@ -125,7 +125,7 @@ fn slow_reader_delays_no_other() {
             live.say(&format!(r#"{{"type":"watch","id":{},{watch}}}"#, id + 100));
         }
     }
-    let handled = |node: &Node| node.get("/node")["handled"].as_u64().expect("a number");
+    let handled = |node: &HttpNode| node.get("/node")["handled"].as_u64().expect("a number");
     let before = handled(&node);
     node.until(|node| handled(node) > before + 50);
     // Other readers see it all the same.
@@ -136,7 +136,7 @@ fn slow_reader_delays_no_other() {
 
 #[test]
 fn strangers_block_others_only_briefly() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let strangers: Vec<_> = (0..256).map(|_| node.socket("/session", "whimbrel.v1", &[])).collect();
     assert!(strangers.iter().all(Result::is_ok));
     assert_eq!(node.socket("/session", "whimbrel.v1", &[]).err(), Some(503));
@@ -154,7 +154,7 @@ fn slow_page_reader_takes_little_memory() {
     const LONG: u64 = 48 << 20;
     let pages = Scratch::with(&[("index.html", "home")]);
     std::fs::File::create(pages.0.join("long.bin")).expect("it can be made").set_len(LONG).expect("it can be long");
-    let node = Node::with(&["--pages", &pages.0.to_string_lossy()]);
+    let node = HttpNode::with(&["--pages", &pages.0.to_string_lossy()]);
     let memory = || node.get("/node")["memory_bytes"].as_u64().expect("the system tells");
     let before = memory();
     let request = format!("GET /pages/long.bin HTTP/1.1\r\nhost: {}\r\n\r\n", node.address);
@@ -181,7 +181,7 @@ fn slow_page_reader_takes_little_memory() {
 
 #[test]
 fn health_answer_is_shared() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let up = || node.send("GET", "/health", &[], "").json()["up_us"].as_u64().expect("a number");
     // Ten of them take less than a second, if need be at the tenth try.
     let is_kept = (0..10).any(|_| {
@@ -196,7 +196,7 @@ fn health_answer_is_shared() {
 /// Browsers ask first whether a page of another origin may send a token.
 #[test]
 fn allowed_origins_pass_preflight() {
-    let node = Node::with(&["--http-origin", "https://bees.example"]);
+    let node = HttpNode::with(&["--http-origin", "https://bees.example"]);
     let asked = [
         ("access-control-request-method", "DELETE"),
         ("access-control-request-headers", "authorization"),

@@ -27,7 +27,7 @@ fn authorities() -> Scratch {
 }
 
 /// A connection of a client that trusts this authority.
-fn connect(node: &Node, authority: &std::path::Path) -> Encrypted {
+fn connect(node: &HttpNode, authority: &std::path::Path) -> Encrypted {
     let mut roots = RootCertStore::empty();
     let pem = std::fs::read(authority).expect("it is there");
     for certificate in CertificateDer::pem_slice_iter(&pem) {
@@ -48,7 +48,7 @@ fn given_certificate_encrypts_requests_and_sessions() {
     let scratch = authorities();
     let pair = scratch.0.join("n1/node.pem");
     let pair = pair.to_string_lossy();
-    let node = Node::with(&["--http-certificate", &pair, "--http-key", &pair]);
+    let node = HttpNode::with(&["--http-certificate", &pair, "--http-key", &pair]);
     let authority = scratch.0.join("n1/authority.pem");
     let ask = |authority: &std::path::Path| -> std::io::Result<String> {
         let mut stream = connect(&node, authority);
@@ -81,7 +81,8 @@ fn given_certificate_encrypts_requests_and_sessions() {
 #[test]
 fn bad_certificate_is_reported_before_start() {
     let scratch = market();
-    let run = |options: &[&str]| super::super::Seen::from(command(&scratch, options).output().expect("it runs"));
+    let run =
+        |options: &[&str]| super::super::CommandOutput::from(command(&scratch, options).output().expect("it runs"));
     let seen = run(&["--http-certificate", "seller.asl", "--http-key", "seller.asl"]);
     assert!(seen.code != Some(0) && seen.err.contains("certificate"), "{}", seen.err);
     let seen = run(&["--http-certificate", "none.pem", "--http-key", "none.pem"]);
@@ -90,7 +91,7 @@ fn bad_certificate_is_reported_before_start() {
 
 #[test]
 fn client_certificate_needs_node_authority() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let hellos = [
         (r#"{"type":"hello","versions":[1]}"#, "no accepted token"),
         (r#"{"type":"hello","versions":[1],"certificate":"x"}"#, "has no credentials"),

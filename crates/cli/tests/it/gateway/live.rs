@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn questions_are_answered_by_number() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(ADMIN);
     live.say(r#"{"type":"ask","id":7,"request":{"request":"agents","name":"bank*","limit":2}}"#);
     let answer = live.expect("answer");
@@ -29,7 +29,7 @@ fn questions_are_answered_by_number() {
 
 #[test]
 fn agent_watch_sends_changes_only() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(ADMIN);
     live.say(r#"{"type":"watch","id":2,"what":"agents","every_ms":50,"wanted":{"name":"bank*","limit":100}}"#);
     let first = live.expect("agents");
@@ -54,7 +54,7 @@ fn agent_watch_sends_changes_only() {
 
 #[test]
 fn what_happens_is_told_in_batches() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(VIEWER);
     live.say(r#"{"type":"watch","id":3,"what":"events","wanted":{"agents":["seller"]}}"#);
     let mut seen = Vec::new();
@@ -82,7 +82,7 @@ fn what_happens_is_told_in_batches() {
 
 #[test]
 fn society_and_health_watches_repeat() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(VIEWER);
     live.say(r#"{"type":"watch","id":1,"what":"society","every_ms":50}"#);
     let first = live.expect("society");
@@ -114,7 +114,7 @@ fn society_and_health_watches_repeat() {
 
 #[test]
 fn answer_watch_sends_only_changes() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(VIEWER);
     live.say(r#"{"type":"watch","id":4,"what":"answer","every_ms":50,"request":{"request":"services","kind":"shop"}}"#);
     let mut answer = live.expect("answer");
@@ -129,7 +129,7 @@ fn answer_watch_sends_only_changes() {
 
 #[test]
 fn a_log_is_followed() {
-    let node = Node::with(&["--log"]);
+    let node = HttpNode::with(&["--log"]);
     let mut live = node.live(VIEWER);
     live.say(r#"{"type":"watch","id":4,"what":"log","wanted":{"follow":true,"performatives":["tell"]}}"#);
     let mut numbers = Vec::new();
@@ -141,7 +141,7 @@ fn a_log_is_followed() {
         );
     }
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
-    let without = Node::start();
+    let without = HttpNode::start();
     let mut live = without.live(VIEWER);
     live.say(r#"{"type":"watch","id":4,"what":"log"}"#);
     assert_eq!(live.hear().expect("an answer")["reason"], "no_log");
@@ -149,7 +149,7 @@ fn a_log_is_followed() {
 
 #[test]
 fn refusals_are_watched() {
-    let node = Node::start();
+    let node = HttpNode::start();
     assert_eq!(node.ask("GET", "/node", "wrong-token", "").status, 401);
     let mut live = node.live(VIEWER);
     live.say(r#"{"type":"watch","id":9,"what":"security"}"#);
@@ -163,7 +163,7 @@ fn refusals_are_watched() {
 
 #[test]
 fn stopping_node_tells_watchers() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let mut live = node.live(VIEWER);
     let mut stop = whimbrel();
     stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.0.join("run"));

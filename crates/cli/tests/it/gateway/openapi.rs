@@ -107,7 +107,7 @@ fn body(path: &str) -> &'static str {
 #[test]
 fn routes_answer_as_documented() {
     let pages = Scratch::with(&[("index.html", "home"), ("bees.js", "hum();")]);
-    let node = Node::with(&["--log", "--audit", "audit.jsonl", "--pages", &pages.0.to_string_lossy()]);
+    let node = HttpNode::with(&["--log", "--audit", "audit.jsonl", "--pages", &pages.0.to_string_lossy()]);
     node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
     let document = node.send("GET", "/api/v1/openapi.json", &[], "");
     assert_eq!((document.status, document.header("content-type")), (200, Some("application/json")));
@@ -169,7 +169,7 @@ fn header<'a>((name, value): &'a (&'static str, String)) -> (&'a str, &'a str) {
 /// The requests are made at once: the answers to wrong tokens of one address wait, each up to five seconds.
 #[test]
 fn every_route_refuses_wrong_tokens() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let document = node.send("GET", "/api/v1/openapi.json", &[], "").json();
     let routes = document["paths"].as_object().expect("paths").iter();
     let routes = routes
@@ -218,7 +218,7 @@ fn unnamed(value: &Value, schema: &Value, document: &Value) -> Vec<String> {
 
 #[test]
 fn mind_and_advice_schemas_are_complete() {
-    let node = Node::with(&["--nodes", "2"]);
+    let node = HttpNode::with(&["--nodes", "2"]);
     node.until(|node| node.get("/agents?elsewhere=true")["total"] == 14);
     let document = node.send("GET", "/api/v1/openapi.json", &[], "").json();
     let check = |value: &Value, schema: &Value| {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_node_is_looked_at() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let told = node.get("/node");
     assert_eq!((&told["answer"], &told["society"], &told["agents"]), (&"node".into(), &"market".into(), &14.into()));
     assert_eq!(node.get("/nodes")["nodes"], Value::Array(vec![]));
@@ -33,7 +33,7 @@ fn a_node_is_looked_at() {
 
 #[test]
 fn bad_request_explains_fault() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let check = |method: &str, path: &str, body: &str, status: u16, reason: &str| {
         let response = node.ask(method, path, ADMIN, body);
         assert_eq!(
@@ -63,7 +63,7 @@ fn bad_request_explains_fault() {
 
 #[test]
 fn a_node_is_steered() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let act = |method: &str, path: &str, body: &str| {
         let response = node.ask(method, path, ADMIN, body);
         assert_eq!(response.status, 200, "{path}: {}", response.body);
@@ -93,7 +93,7 @@ fn an_agent_is_registered_by_hand() {
     let scratch = market();
     let watcher = "!watch.\n+!watch <- .df_subscribe(\"savings\", \"bank\").\n+provider(bank1, _) <- .df_register(\"seen\", \"news\").\n";
     std::fs::write(scratch.0.join("buyer.asl"), watcher).expect("a file");
-    let node = Node::of(scratch, &[]);
+    let node = HttpNode::of(scratch, &[]);
     let act = |method: &str, path: &str, body: &str, status: u16| {
         let response = node.ask(method, path, ADMIN, body);
         assert_eq!(response.status, status, "{method} {path}: {}", response.body);
@@ -127,7 +127,7 @@ fn an_agent_is_registered_by_hand() {
 
 #[test]
 fn log_pages_leave_no_gap() {
-    let node = Node::with(&["--log"]);
+    let node = HttpNode::with(&["--log"]);
     node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
     let (mut since, mut numbers) = (0, Vec::new());
     while numbers.len() < 20 {
@@ -152,7 +152,7 @@ fn log_pages_leave_no_gap() {
 
 #[test]
 fn pages_are_guarded() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let page = node.send("GET", "/", &[], "");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let policy = page.header("content-security-policy").expect("there is one");
@@ -172,7 +172,7 @@ fn a_node_can_do_without() {
         let mut command = whimbrel();
         command.args(["run", "market.mas2j", "--for", "100ms"]).args(options).current_dir(&scratch.0);
         command.env("WHIMBREL_RUN_DIR", scratch.0.join("run")).env_remove("WHIMBREL_HTTP");
-        super::super::Seen::from(command.output().expect("it runs"))
+        super::super::CommandOutput::from(command.output().expect("it runs"))
     };
     assert!(run(&[]).err.contains("the console is at http://127.0.0.1:"), "without being asked");
     assert!(!run(&["--http", "off"]).err.contains("console"));
@@ -194,7 +194,7 @@ fn a_node_can_do_without() {
 
 #[test]
 fn figures_are_collected() {
-    let node = Node::start();
+    let node = HttpNode::start();
     node.until(|node| node.get("/node")["handled"].as_u64() >= Some(10));
     assert_eq!(node.send("GET", "/health", &[("host", "evil.example")], "").status, 403);
     let bearer = format!("Bearer {VIEWER}");
@@ -223,7 +223,7 @@ fn figures_are_collected() {
 
 #[test]
 fn a_mind_is_looked_into() {
-    let node = Node::start();
+    let node = HttpNode::start();
     node.until(|node| node.get("/services?kind=shop")["entries"][0]["agent"] == "seller");
     let mind = node.get("/agents/seller/mind");
     assert_eq!((&mind["answer"], &mind["kind"]), (&"mind".into(), &"agentspeak".into()));

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A session's socket that was let in.
-fn begin(node: &Node, hello: &str) -> (Socket, Value) {
+fn begin(node: &HttpNode, hello: &str) -> (Socket, Value) {
     let mut socket = node.socket("/session", "whimbrel.v1", &[]).expect("it is one");
     socket.say(hello);
     let welcome = socket.hear().expect("it answers");
@@ -16,7 +16,7 @@ fn hello() -> String {
 
 #[test]
 fn websocket_program_has_agents() {
-    let node = Node::with(&["--agent-token", "token-of-agents"]);
+    let node = HttpNode::with(&["--agent-token", "token-of-agents"]);
     let (mut socket, welcome) = begin(&node, r#"{"type":"hello","versions":[1],"token":"token-of-agents"}"#);
     assert_eq!(welcome["type"], "welcome", "{welcome}");
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
@@ -34,7 +34,7 @@ fn websocket_program_has_agents() {
 
 #[test]
 fn resumed_session_loses_nothing() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let (mut socket, welcome) = begin(&node, &hello());
     socket.say(r#"{"type":"create","number":1,"agent":0,"name":"guest"}"#);
     assert_eq!(socket.next()["number"], 1);
@@ -77,7 +77,7 @@ fn resumed_session_loses_nothing() {
 
 #[test]
 fn unauthorised_sessions_are_refused() {
-    let node = Node::start();
+    let node = HttpNode::start();
     for token in ["wrong", VIEWER] {
         let (_, refused) = begin(&node, &format!(r#"{{"type":"hello","versions":[1],"token":"{token}"}}"#));
         assert_eq!((&refused["type"], &refused["code"]), (&"error".into(), &"unauthorised".into()), "{token}");
@@ -108,7 +108,7 @@ fn unauthorised_sessions_are_refused() {
 #[test]
 fn an_idle_session_takes_little_memory() {
     const SESSIONS: usize = 400;
-    let node = Node::start();
+    let node = HttpNode::start();
     let hello = format!(r#"{{"type":"hello","versions":[1],"token":"{ADMIN}","lease_ms":300000}}"#);
     let open = |count: usize| -> Vec<Socket> { (0..count).map(|_| begin(&node, &hello).0).collect() };
     let memory = || node.get("/node")["memory_bytes"].as_u64().expect("the system tells") as usize;
@@ -123,7 +123,7 @@ fn an_idle_session_takes_little_memory() {
 /// Sessions are told first; what carries them has nothing to wait for then.
 #[test]
 fn node_with_sessions_ends_in_time() {
-    let mut node = Node::start();
+    let mut node = HttpNode::start();
     let (mut socket, _) = begin(&node, &hello());
     let mut live = node.live(VIEWER);
     let mut stop = whimbrel();

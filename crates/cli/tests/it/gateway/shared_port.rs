@@ -5,7 +5,7 @@ use super::*;
 
 /// Processes at one port; ended with the test.
 struct Processes {
-    first: Node,
+    first: HttpNode,
     others: Vec<Child>,
 }
 
@@ -57,7 +57,7 @@ impl Processes {
             child
         };
         let others = others.iter().map(join).collect();
-        (Self { first: Node { child, address, scratch }, others }, last)
+        (Self { first: HttpNode { child, address, scratch }, others }, last)
     }
 
     /// A session's socket at this address, after a hello.

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn population_is_created_whole_or_refused() {
-    let node = Node::start();
+    let node = HttpNode::start();
     let spawn = |body: &str| node.ask("POST", "/agents", ADMIN, body);
     let made = spawn(r#"{"name":"clerk","program":"bank.asl","count":3,"beliefs":"rich, price(tea, 5)"}"#);
     assert_eq!((made.status, &made.json()["agents"]), (200, &serde_json::json!(["clerk1", "clerk2", "clerk3"])));
@@ -36,11 +36,11 @@ fn population_is_created_whole_or_refused() {
 
 #[test]
 fn clone_keeps_beliefs() {
-    let node = Node::start();
+    let node = HttpNode::start();
     assert_eq!(node.ask("POST", "/agents/bank1/beliefs", ADMIN, r#"{"belief":"rich","add":true}"#).status, 200);
     let cloned = node.ask("POST", "/agents/bank1/clone", ADMIN, r#"{"name":"twin"}"#);
     assert_eq!((cloned.status, &cloned.json()["answer"]), (200, &"done".into()), "{}", cloned.body);
-    let believes = |node: &Node| {
+    let believes = |node: &HttpNode| {
         let mind = node.ask("GET", "/agents/twin/mind", ADMIN, "").json();
         mind["beliefs"].as_array().is_some_and(|beliefs| beliefs.iter().any(|belief| belief["text"] == "rich"))
     };
@@ -71,7 +71,7 @@ fn symbolic_links_are_no_programs() {
     link(scratch.0.join("bank.asl"), "again.asl");
     std::fs::create_dir(scratch.0.join("below")).expect("it is made");
     std::fs::copy(scratch.0.join("bank.asl"), scratch.0.join("below/clerk.asl")).expect("it is copied");
-    let node = Node::of(scratch, &[]);
+    let node = HttpNode::of(scratch, &[]);
     let spawn = |program: &str| {
         let body = serde_json::json!({ "name": "new", "program": program });
         node.ask("POST", "/agents", ADMIN, &body.to_string())

@@ -111,7 +111,7 @@ impl SocietyWorld {
         actor.deeds.iter().filter(|deed| is(deed)).count()
     }
 
-    fn total(&self, count: impl Fn(&node::SocietyNode) -> usize) -> usize {
+    fn total(&self, count: impl Fn(&node::PlayedMember) -> usize) -> usize {
         self.living().map(count).sum()
     }
 

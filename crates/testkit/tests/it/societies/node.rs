@@ -30,7 +30,7 @@ pub struct NodeBatch {
     pub heard_at: Time,
 }
 
-pub struct SocietyNode {
+pub struct PlayedMember {
     pub part: Participant,
     pub name: String,
     /// Events that the store has sent, each with the time at which the node hears it.
@@ -56,7 +56,7 @@ pub struct SocietyNode {
     pub next_life: u64,
 }
 
-impl SocietyNode {
+impl PlayedMember {
     pub fn new(terms: Terms, now: Time) -> Self {
         let mut ledger = Ledger::new(PARTITIONS);
         ledger.keep_letters();

@@ -15,7 +15,7 @@ use crate::durable_actors::frame;
 pub struct SocietyStore {
     keys: BTreeMap<String, (Revision, Vec<u8>)>,
     revision: u64,
-    logs: Vec<PartitionLog>,
+    logs: Vec<SimulatedLog>,
     pub away: bool,
     /// Number of writes among which one has an unknown outcome; 0 for none.
     pub unknown: u64,
@@ -27,7 +27,7 @@ pub struct SocietyStore {
 }
 
 #[derive(Clone, Default)]
-struct PartitionLog {
+struct SimulatedLog {
     epoch: Epoch,
     /// Number of the last frame of this epoch.
     last: u64,
@@ -36,10 +36,10 @@ struct PartitionLog {
 
 impl SocietyStore {
     pub fn new(partitions: u16) -> Self {
-        Self { logs: vec![PartitionLog::default(); usize::from(partitions)], ..Self::default() }
+        Self { logs: vec![SimulatedLog::default(); usize::from(partitions)], ..Self::default() }
     }
 
-    fn log(&mut self, partition: Partition) -> &mut PartitionLog {
+    fn log(&mut self, partition: Partition) -> &mut SimulatedLog {
         &mut self.logs[usize::from(partition.0)]
     }
 

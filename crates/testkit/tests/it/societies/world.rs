@@ -12,7 +12,7 @@ use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, StoreEr
 use whimbrel_testkit::Random;
 
 use super::network::{SocietyNetwork, SocietyNews};
-use super::node::{NodeJob, SocietyNode};
+use super::node::{NodeJob, PlayedMember};
 use super::store::SocietyStore;
 use super::{MORTALS, NAMES, PARTITIONS, home, is_mortal};
 use crate::durable_actors::Actor;
@@ -25,7 +25,7 @@ pub struct SocietyWorld {
     pub random: Random,
     pub store: SocietyStore,
     pub network: SocietyNetwork,
-    pub nodes: Vec<SocietyNode>,
+    pub nodes: Vec<PlayedMember>,
     /// True while agents send, end and are born.
     pub busy: bool,
     /// Number of agents that ever lived.
@@ -56,7 +56,7 @@ impl SocietyWorld {
             labels: Vec::new(),
             programs: BTreeMap::new(),
         };
-        let mut node = SocietyNode::new(terms, self.now);
+        let mut node = PlayedMember::new(terms, self.now);
         if !self.store.away {
             node.inbox.extend(self.store.all().into_iter().map(|watched| (self.now, watched)));
         }
@@ -73,7 +73,7 @@ impl SocietyWorld {
         }
     }
 
-    pub fn living(&self) -> impl Iterator<Item = &SocietyNode> {
+    pub fn living(&self) -> impl Iterator<Item = &PlayedMember> {
         self.nodes.iter().filter(|node| node.ended.is_none())
     }
 
