@@ -9,7 +9,7 @@ mod plan;
 #[path = "../../crates/bench/src/chaos/schedule.rs"]
 mod schedule;
 
-use plan::{Plan, Wrong};
+use plan::{FaultPlan, Wrong};
 use schedule::{Blow, schedule};
 
 /// Times in one fault that are still tried: more take long.
@@ -19,7 +19,7 @@ const TIMES_MAX: u64 = 2_000;
 /// has too many faults at a time.
 pub fn chaos_plan(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let plan = match Plan::parse(text) {
+    let plan = match FaultPlan::parse(text) {
         Ok(plan) => plan,
         Err(Wrong { place, what }) => return assert!(place.end <= text.len() && !what.is_empty(), "{what}"),
     };
@@ -45,7 +45,7 @@ pub fn chaos_plan(bytes: &[u8]) {
 }
 
 /// Returns the most times that a fault may happen.
-fn most(plan: &Plan, fault: &plan::Fault) -> u64 {
+fn most(plan: &FaultPlan, fault: &plan::Fault) -> u64 {
     match fault.when {
         plan::When::At(_) => 1,
         plan::When::Every { mean, times } => {

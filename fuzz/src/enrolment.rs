@@ -3,10 +3,10 @@
 
 use std::cell::RefCell;
 
-use whimbrel_net::agent_port::Tokens;
-use whimbrel_net::enrolment::{Answer, Question};
+use whimbrel_net::agent_port::AcceptedTokens;
+use whimbrel_net::enrolment::{Answer, EnrolmentQuestion};
 use whimbrel_net::signing::AgentAuthority;
-use whimbrel_net::{Authority, NodeRequest, Token};
+use whimbrel_net::{Authority, EnrolmentToken, NodeRequest};
 
 /// A request for two certificates of the node `n2`, one for the agent `pump`, and a token.
 const REQUEST: &str = include_str!("../fixtures/request.json");
@@ -50,8 +50,8 @@ pub fn enrolment(bytes: &[u8]) {
 
 /// Checks that a parsed token is written as it was, and is no token of this authority.
 fn token(text: &str) {
-    let Ok(token) = text.parse::<Token>() else { return };
-    assert_eq!(token.to_string().parse::<Token>().ok().as_ref(), Some(&token));
+    let Ok(token) = text.parse::<EnrolmentToken>() else { return };
+    assert_eq!(token.to_string().parse::<EnrolmentToken>().ok().as_ref(), Some(&token));
     assert_eq!(token.to_string().to_ascii_lowercase(), text.trim().to_ascii_lowercase());
     let request: NodeRequest = serde_json::from_str(REQUEST).expect("it is one");
     with(|authority, _| assert!(authority.admit(&token, &request).is_err()));
@@ -59,9 +59,9 @@ fn token(text: &str) {
 
 /// Checks that a decoded question or answer of an enrolment is the same after another round.
 fn question(line: &[u8]) {
-    if let Ok(question) = serde_json::from_slice::<Question>(line) {
+    if let Ok(question) = serde_json::from_slice::<EnrolmentQuestion>(line) {
         let written = serde_json::to_vec(&question).expect("it can be written");
-        let again: Question = serde_json::from_slice(&written).expect("what is written can be read");
+        let again: EnrolmentQuestion = serde_json::from_slice(&written).expect("what is written can be read");
         assert_eq!(serde_json::to_vec(&again).ok(), Some(written));
     }
     if let Ok(answer) = serde_json::from_slice::<Answer>(line) {
@@ -83,7 +83,7 @@ fn request(bytes: &[u8]) {
 
 /// Checks that a file of tokens admits only holders of a token.
 fn tokens(text: &str) {
-    let Ok(tokens) = Tokens::parse(text) else { return };
+    let Ok(tokens) = AcceptedTokens::parse(text) else { return };
     assert!(tokens.grant("nobody's token").is_none());
 }
 

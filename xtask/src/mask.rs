@@ -12,8 +12,8 @@ pub fn comments(source: &str) -> Vec<Range<usize>> {
     scan(source).comments
 }
 
-fn scan(source: &str) -> Scan<'_> {
-    let mut scan = Scan { rest: source, out: String::with_capacity(source.len()), comments: Vec::new() };
+fn scan(source: &str) -> SourceScanner<'_> {
+    let mut scan = SourceScanner { rest: source, out: String::with_capacity(source.len()), comments: Vec::new() };
     while let Some(next) = scan.rest.chars().next() {
         let word_before = scan.out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
         match next {
@@ -35,13 +35,13 @@ fn scan(source: &str) -> Scan<'_> {
 }
 
 /// Scanner of Rust source.
-struct Scan<'a> {
+struct SourceScanner<'a> {
     rest: &'a str,
     out: String,
     comments: Vec<Range<usize>>,
 }
 
-impl Scan<'_> {
+impl SourceScanner<'_> {
     fn keep(&mut self, next: char) {
         self.out.push(next);
         self.rest = self.rest.get(next.len_utf8()..).unwrap_or_default();

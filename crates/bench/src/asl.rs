@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use whimbrel::Society;
-use whimbrel::society::OpenError;
+use whimbrel::society::SocietyError;
 use whimbrel_acl::Aid;
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_runtime::{Output, Platform};
 
-use super::progress::{Progress, Watching};
+use super::progress::{ProgressWatch, Watching};
 use super::{FibonacciLatency, Study, StudyResult, resident_bytes};
 
 macro_rules! files {
@@ -27,7 +27,7 @@ const SPAWN: Files = files!["spawn.mas2j", "spawn_driver.asl", "spawn_idle.asl"]
 pub enum AslError {
     /// The benchmark's programs have errors.
     #[error("errors in the benchmark's programs")]
-    Open(#[from] OpenError),
+    Open(#[from] SocietyError),
     /// The benchmark's agents cannot be created.
     #[error("the benchmark's agents cannot be created")]
     Create(#[from] CreateError),
@@ -55,7 +55,7 @@ pub fn run(bench: &Study, threads: usize, watching: Watching) -> Result<StudyRes
     let seen = Arc::new(Mutex::new(ProgramResult::default()));
     let output = ProgramListener(Arc::clone(&seen));
     let platform = Platform::builder().workers(threads).output(output).loader(society.loader()).build();
-    let progress = Progress::new(bench, &platform, watching);
+    let progress = ProgressWatch::new(bench, &platform, watching);
     society.start(&platform)?;
     platform.run_until_stopped();
     let curve = progress.finish();

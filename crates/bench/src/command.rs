@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use crate::arguments::{
-    BenchArguments as Arguments, Benchmark, Devices, Durability, Messaging, Passivation, Rtt, Sessions, State,
+    BenchArguments as Arguments, Benchmark, DevicesArguments, DurabilityArguments, Messaging, Passivation, Rtt,
+    SessionsArguments, StateArguments,
 };
 use crate::{
     AgentLanguage, Study, Watching, codec, devices, durability, json, line, line_of, messaging, object, passivation,
@@ -96,7 +97,7 @@ fn failover(what: &crate::arguments::Failover) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn sessions(what: &Sessions) -> anyhow::Result<ExitCode> {
+fn sessions(what: &SessionsArguments) -> anyhow::Result<ExitCode> {
     if let Some(node) = &what.node {
         sessions::ask(what, node)?;
         return Ok(ExitCode::SUCCESS);
@@ -108,7 +109,7 @@ fn sessions(what: &Sessions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn devices(what: &Devices) -> anyhow::Result<ExitCode> {
+fn devices(what: &DevicesArguments) -> anyhow::Result<ExitCode> {
     if let Some((node, (first, count))) = what.node.as_deref().zip(what.share) {
         devices::act(what, node, first, count)?;
         return Ok(ExitCode::SUCCESS);
@@ -156,7 +157,7 @@ fn rtt(what: &Rtt) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn durability(what: &Durability) -> anyhow::Result<ExitCode> {
+fn durability(what: &DurabilityArguments) -> anyhow::Result<ExitCode> {
     let measured = durability::run(what)?;
     let text = if what.json { durability::json(what, &measured) } else { durability::table(what, &measured) };
     print(&text)?;
@@ -179,7 +180,7 @@ fn passivation(what: &Passivation) -> anyhow::Result<ExitCode> {
 }
 
 #[cfg(feature = "wasm")]
-fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
+fn mobility(what: &crate::arguments::MobilityArguments) -> anyhow::Result<ExitCode> {
     use crate::arguments::MobilityPart;
     use crate::mobility;
     if let Some(first) = &what.first {
@@ -210,7 +211,7 @@ fn mobility(what: &crate::arguments::Mobility) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn state(what: &State) -> anyhow::Result<ExitCode> {
+fn state(what: &StateArguments) -> anyhow::Result<ExitCode> {
     let metrics = state::run(what)?;
     let title = format!("state: {}", what.params().replace('"', ""));
     let text = if what.json { line("state", &what.params(), &metrics) } else { rows(&title, &metrics) };
@@ -224,14 +225,14 @@ enum Chosen<'a> {
     Failover(&'a crate::arguments::Failover),
     Agents(Study, &'a crate::arguments::BenchOptions),
     Messaging(&'a Messaging),
-    State(&'a State),
-    Sessions(&'a Sessions),
-    Devices(&'a Devices),
+    State(&'a StateArguments),
+    Sessions(&'a SessionsArguments),
+    Devices(&'a DevicesArguments),
     Rtt(&'a Rtt),
-    Durability(&'a Durability),
+    Durability(&'a DurabilityArguments),
     Passivation(&'a Passivation),
     #[cfg(feature = "wasm")]
-    Mobility(&'a crate::arguments::Mobility),
+    Mobility(&'a crate::arguments::MobilityArguments),
     Codec {
         object: codec::CodecObject,
         children: u64,

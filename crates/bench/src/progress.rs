@@ -26,9 +26,9 @@ pub struct Watching {
 }
 
 /// A look at a running benchmark from time to time.
-pub struct Progress(Option<(Sender<()>, JoinHandle<Curve>)>);
+pub struct ProgressWatch(Option<(Sender<()>, JoinHandle<Curve>)>);
 
-impl Progress {
+impl ProgressWatch {
     /// Begins to look.
     pub fn new(bench: &Study, platform: &Platform, watching: Watching) -> Self {
         if !watching.bar && !watching.curve {

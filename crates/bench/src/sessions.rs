@@ -19,7 +19,7 @@ use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::messaging::cpu_s;
 use super::{Metrics, percentile};
-use crate::arguments::{Framed, Sessions};
+use crate::arguments::{Framed, SessionsArguments};
 
 const TOKEN: &str = "a token for benchmarks";
 /// Agents and texts that compact messages refer to by number.
@@ -29,7 +29,7 @@ const FRAME_BYTES_MAX: usize = 1 << 20;
 /// An acknowledgement is due after so many frames.
 const ACK_EVERY: u64 = 32;
 
-impl Sessions {
+impl SessionsArguments {
     fn framing(&self) -> Framing {
         match self.frames {
             Framed::Json => Framing::Json,
@@ -71,7 +71,7 @@ struct SessionResult {
 ///
 /// # Errors
 /// The other process cannot be started, or does not hear all answers.
-pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
+pub fn run(what: &SessionsArguments) -> anyhow::Result<Metrics> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
     let platform = Platform::builder().workers(threads).build();
     platform.spawn_population("echo", usize::from(what.sessions), |_| EchoAgent)?;
@@ -117,7 +117,7 @@ pub fn run(what: &Sessions) -> anyhow::Result<Metrics> {
 ///
 /// # Errors
 /// The node does not do what it should.
-pub fn ask(what: &Sessions, node: &str) -> anyhow::Result<()> {
+pub fn ask(what: &SessionsArguments, node: &str) -> anyhow::Result<()> {
     let clients = (1..=what.sessions).map(|number| SessionProgram::begin(what, node, number));
     let clients: Vec<SessionProgram> = clients.collect::<anyhow::Result<_>>()?;
     let begun = Instant::now();
@@ -153,7 +153,7 @@ struct SessionProgram {
 
 impl SessionProgram {
     /// Connects, and has an agent when this returns.
-    fn begin(what: &Sessions, node: &str, number: u16) -> anyhow::Result<Self> {
+    fn begin(what: &SessionsArguments, node: &str, number: u16) -> anyhow::Result<Self> {
         let socket = TcpStream::connect(node).context("cannot connect")?;
         socket.set_nodelay(true)?;
         let framing = what.framing();

@@ -12,7 +12,7 @@ use whimbrel_platform::store::{Append, Epoch, Journal, Lsn, Partition};
 use whimbrel_store::{Embedded, Memory, Options};
 
 use super::{Metrics, percentile};
-use crate::arguments::{State, StoreKind};
+use crate::arguments::{StateArguments, StoreKind};
 
 /// Unmeasured time at the start, until caches are warm and files exist.
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -32,7 +32,7 @@ struct StoreUnderTest {
 }
 
 impl StoreUnderTest {
-    fn open(what: &State, folder: &std::path::Path) -> anyhow::Result<Self> {
+    fn open(what: &StateArguments, folder: &std::path::Path) -> anyhow::Result<Self> {
         let mut subject = Self {
             journal: Arc::new(Memory::default()),
             embedded: None,
@@ -81,7 +81,7 @@ impl StoreUnderTest {
 ///
 /// # Errors
 /// The store cannot be opened, refuses a frame, or has not what it acknowledged.
-pub fn run(what: &State) -> anyhow::Result<Metrics> {
+pub fn run(what: &StateArguments) -> anyhow::Result<Metrics> {
     let folder = StateFolder::new(what.dir.as_deref())?;
     let left = folder.0.clone();
     ctrlc::set_handler(move || {
@@ -192,7 +192,7 @@ fn state(name: u64, writes: u64, bytes: usize) -> Vec<u8> {
 }
 
 impl<'a> Committer<'a> {
-    fn new(what: &State, journal: &'a dyn Journal, index: u64, threads: u64) -> Self {
+    fn new(what: &StateArguments, journal: &'a dyn Journal, index: u64, threads: u64) -> Self {
         let partitions = u64::from(journal.partitions());
         let mine = (0..partitions).filter(|partition| partition % threads == index);
         let parts = mine.map(|partition| StatePartition {
@@ -310,7 +310,7 @@ fn read(journal: &dyn Journal, partition: Partition, lsn: Lsn, expected: &[u8]) 
 }
 
 /// Checks that acknowledged frames are there, even if the store is opened anew.
-fn check(what: &State, folder: &StateFolder, committers: &[ThreadResult]) -> anyhow::Result<()> {
+fn check(what: &StateArguments, folder: &StateFolder, committers: &[ThreadResult]) -> anyhow::Result<()> {
     if what.store == StoreKind::Memory {
         return Ok(());
     }
@@ -337,7 +337,7 @@ fn check(what: &State, folder: &StateFolder, committers: &[ThreadResult]) -> any
 
 type Bytes = (Option<u64>, Option<u64>);
 
-fn metrics(what: &State, committers: Vec<ThreadResult>, before: Bytes, after: Bytes) -> Metrics {
+fn metrics(what: &StateArguments, committers: Vec<ThreadResult>, before: Bytes, after: Bytes) -> Metrics {
     let seconds = what.seconds as f64;
     let reads: u64 = committers.iter().map(|done| done.reads).sum();
     let mut write_ms: Vec<f64> = committers.into_iter().flat_map(|done| done.write_ms).collect();
@@ -355,7 +355,7 @@ fn metrics(what: &State, committers: Vec<ThreadResult>, before: Bytes, after: By
     ]
 }
 
-impl State {
+impl StateArguments {
     /// The parameters as JSON.
     pub fn params(&self) -> String {
         let store = match &self.store {

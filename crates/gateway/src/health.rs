@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Health of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Health {
+#[schemars(rename = "Health")]
+pub struct HealthReport {
     /// Status: `ok`, or `wrong`.
     pub status: &'static str,
     /// Faults, in words.
@@ -29,7 +30,7 @@ pub struct Health {
 }
 
 /// Returns the node's health, from a cache that all requests of a moment share.
-pub(crate) async fn look(shared: &GatewayState) -> Health {
+pub(crate) async fn look(shared: &GatewayState) -> HealthReport {
     let mut kept = shared.health.lock().await;
     if let Some((_, health)) = kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT) {
         return health.clone();
@@ -40,12 +41,12 @@ pub(crate) async fn look(shared: &GatewayState) -> Health {
 }
 
 /// Asks the node for its health.
-async fn ask(shared: &GatewayState) -> Health {
+async fn ask(shared: &GatewayState) -> HealthReport {
     // A node that does not answer in time has that as its fault.
     let facts = tokio::time::timeout(PATIENCE, NodeFacts::ask(shared)).await.unwrap_or_default();
     let wrong = facts.wrong();
     let node = facts.node;
-    Health {
+    HealthReport {
         status: if wrong.is_empty() { "ok" } else { "wrong" },
         wrong,
         up_us: node.as_ref().map_or(0, |node| node.up_us),

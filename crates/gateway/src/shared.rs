@@ -18,7 +18,7 @@ use whimbrel_platform::limits::{
 };
 
 use crate::access::{Access, Joining, Role};
-use crate::health::Health;
+use crate::health::HealthReport;
 use crate::looks::LookCaches;
 use crate::metrics::Counts;
 use crate::pages::Pages;
@@ -49,7 +49,7 @@ pub(crate) struct GatewayState {
     /// Connections that are reading pages.
     pub readers: Arc<ConnectionLimit>,
     /// Last answer of `/health`, and its time.
-    pub health: tokio::sync::Mutex<Option<(Instant, Health)>>,
+    pub health: tokio::sync::Mutex<Option<(Instant, HealthReport)>>,
     pub live: Arc<AtomicUsize>,
     live_admins: Arc<AtomicUsize>,
     began: Instant,

@@ -31,8 +31,8 @@ mod threads;
 pub use audit::AuditLog;
 pub use audit_pages::{AuditLine, AuditPage, AuditReadError, read_back};
 pub use authority::{
-    Authority, AuthorityError, Issued, NODE_DAYS, NodeCertificates, NodeKeys, NodeRequest, SessionCredentials, Token,
-    Trust,
+    Authority, AuthorityError, EnrolmentToken, Issued, NODE_DAYS, NodeCertificates, NodeKeys, NodeRequest,
+    SessionCredentials, Trust,
 };
 pub use certified::{CertificateOf, CertificateSeen, Certified, RevokedSeen};
 pub use hub::{Hub, HubConfig, HubError, HubView, LinkStatus};

@@ -25,7 +25,7 @@ pub struct Call {
 /// The line is no request, or of another version.
 pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
     #[derive(Deserialize)]
-    struct Version {
+    struct RequestVersion {
         version: u32,
     }
     let refuse = |text: String| Refusal { reason: Reason::BadRequest, text, node: None };
@@ -33,8 +33,8 @@ pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
         let text = format!("a request is one line, of {CONTROL_REQUEST_BYTES_MAX} bytes at most");
         return Err(refuse(text));
     }
-    let version =
-        serde_json::from_slice::<Version>(line).map_err(|error| refuse(format!("malformed request: {error}")))?;
+    let version = serde_json::from_slice::<RequestVersion>(line)
+        .map_err(|error| refuse(format!("malformed request: {error}")))?;
     if version.version != VERSION {
         return Err(refuse(format!(
             "this node speaks version {VERSION} of the control protocol, not {}",

@@ -30,7 +30,7 @@ pub use self::events::{
 };
 pub use self::minds::MindInfo;
 pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, WishInfo};
-pub use self::port::{Counted, Feed, Latency, Operator, Pair, Traffic, Waits, Watched};
+pub use self::port::{Counted, Feed, Latency, NodeWatch, Operator, Pair, Traffic, WaitPercentiles};
 pub use self::requests::{Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{

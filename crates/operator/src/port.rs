@@ -14,7 +14,7 @@ pub trait Operator: Send + Sync + 'static {
     fn refusals(&self) -> Vec<(&'static str, u64)>;
 
     /// Watches events from now on, until the returned feed is dropped.
-    fn watch(&self, wanted: Watched) -> Box<dyn Feed>;
+    fn watch(&self, wanted: NodeWatch) -> Box<dyn Feed>;
 
     /// Counts messages by pair of agents from now on, until the returned counter is dropped.
     fn count_traffic(&self) -> Box<dyn Traffic>;
@@ -33,7 +33,7 @@ pub trait Operator: Send + Sync + 'static {
 
 /// Subject of a watch at the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Watched {
+pub enum NodeWatch {
     /// Events as for [`Request::Sniff`].
     Events(SniffWanted),
     /// Agents that arrive from other nodes and leave for them.
@@ -77,7 +77,7 @@ pub struct Counted {
 
 /// Percentiles of the time that messages wait in a mailbox until a turn takes them, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Waits {
+pub struct WaitPercentiles {
     /// Median.
     pub p50: u64,
     /// 90th percentile.
@@ -89,5 +89,5 @@ pub struct Waits {
 /// Meter of the time that messages wait.
 pub trait Latency: Send {
     /// Percentiles of recent messages, if there were any.
-    fn waits(&self) -> Option<Waits>;
+    fn waits(&self) -> Option<WaitPercentiles>;
 }

@@ -50,13 +50,13 @@ pub enum DocumentsError {
 /// The documents of a folder and of those within it, as they were when it was opened. They are in memory: what agents
 /// ask for is never a path. Links and hidden files (those with a dot first) are no documents.
 #[derive(Debug)]
-pub struct Documents {
+pub struct DocumentFolder {
     /// In the order of their names.
-    documents: Vec<Document>,
+    documents: Vec<DocumentFile>,
 }
 
 #[derive(Debug)]
-struct Document {
+struct DocumentFile {
     /// With the folders that it is in, as `poems/ozymandias.txt`.
     name: Text,
     content: DocumentContent,
@@ -68,7 +68,7 @@ enum DocumentContent {
     Bytes(Bytes),
 }
 
-impl Documents {
+impl DocumentFolder {
     /// The documents of that folder.
     ///
     /// # Errors
@@ -101,14 +101,14 @@ impl Documents {
 
     fn list(&self, from: usize, count: usize) -> Value {
         let page = self.documents.iter().skip(from).take(count.min(DOCUMENTS_LISTED_MAX));
-        let entry = |document: &Document| {
+        let entry = |document: &DocumentFile| {
             let bytes = Value::Int(document.content.len() as i64);
             Value::term("document", [Value::Str(document.name.clone()), bytes])
         };
         Value::list(page.map(entry).collect::<Vec<_>>())
     }
 
-    fn named(&self, name: &str) -> Result<&Document, String> {
+    fn named(&self, name: &str) -> Result<&DocumentFile, String> {
         let found = self.documents.binary_search_by(|document| document.name.as_str().cmp(name));
         let document = found.ok().and_then(|at| self.documents.get(at));
         document.ok_or_else(|| format!("there is no document {name}"))
@@ -129,7 +129,7 @@ impl Documents {
     }
 }
 
-impl Environment for Documents {
+impl Environment for DocumentFolder {
     fn act(&self, _agent: Aid, request: &Value) -> Result<Value, String> {
         let functor = request.functor().map(|functor| functor.as_str());
         match (functor, request.args()) {
@@ -201,7 +201,7 @@ impl DocumentContent {
 /// A folder being read.
 struct FolderReading<'a> {
     root: &'a Path,
-    documents: Vec<Document>,
+    documents: Vec<DocumentFile>,
     bytes: u64,
 }
 
@@ -248,7 +248,7 @@ impl FolderReading<'_> {
             return Err(too_much(self.root, what));
         }
         let content = DocumentContent::new(std::fs::read(path).map_err(unreadable)?);
-        self.documents.push(Document { name: name.into(), content });
+        self.documents.push(DocumentFile { name: name.into(), content });
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use whimbrel_platform::limits;
 /// Reasons why a file cannot be read as program text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReadError {
+pub enum SourceReadError {
     /// There is none of that name.
     #[error("there is no file {}{}", .path.display(), hint(.nearest))]
     Missing {
@@ -60,7 +60,7 @@ fn hint(nearest: &Option<String>) -> String {
 ///
 /// # Errors
 /// There is no such file.
-pub fn read_source(path: &Path) -> Result<SourceText, ReadError> {
+pub fn read_source(path: &Path) -> Result<SourceText, SourceReadError> {
     read_bytes(path, limits::SOURCE_BYTES_MAX).map(SourceText::decode)
 }
 
@@ -68,12 +68,12 @@ pub fn read_source(path: &Path) -> Result<SourceText, ReadError> {
 ///
 /// # Errors
 /// There is no such file, or it is no text.
-pub fn read(path: &Path) -> Result<String, ReadError> {
+pub fn read(path: &Path) -> Result<String, SourceReadError> {
     let bytes = read_bytes(path, limits::SOURCE_BYTES_MAX)?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
-        ReadError::NotText { path: path.to_owned(), line }
+        SourceReadError::NotText { path: path.to_owned(), line }
     })
 }
 
@@ -81,24 +81,24 @@ pub fn read(path: &Path) -> Result<String, ReadError> {
 ///
 /// # Errors
 /// There is no such file, or it is longer.
-pub fn read_bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, ReadError> {
+pub fn read_bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, SourceReadError> {
     let failed = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::NotFound => ReadError::Missing { path: path.to_owned(), nearest: nearest(path) },
-        _ => ReadError::Unreadable { path: path.to_owned(), source },
+        std::io::ErrorKind::NotFound => SourceReadError::Missing { path: path.to_owned(), nearest: nearest(path) },
+        _ => SourceReadError::Unreadable { path: path.to_owned(), source },
     };
     let about = std::fs::metadata(path).map_err(failed)?;
     if about.is_dir() {
-        return Err(ReadError::Folder(path.to_owned()));
+        return Err(SourceReadError::Folder(path.to_owned()));
     }
     if about.len() > bytes_max as u64 {
-        return Err(ReadError::TooBig { path: path.to_owned(), bytes: about.len(), bytes_max });
+        return Err(SourceReadError::TooBig { path: path.to_owned(), bytes: about.len(), bytes_max });
     }
     // Some files are longer than they say.
     let mut bytes = Vec::with_capacity(about.len() as usize);
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() > bytes_max {
-        return Err(ReadError::TooBig { path: path.to_owned(), bytes: bytes.len() as u64, bytes_max });
+        return Err(SourceReadError::TooBig { path: path.to_owned(), bytes: bytes.len() as u64, bytes_max });
     }
     Ok(bytes)
 }
@@ -214,14 +214,14 @@ impl Sources {
     ///
     /// # Errors
     /// There is none.
-    pub fn read(&self, file: &Path) -> Result<SourceText, ReadError> {
+    pub fn read(&self, file: &Path) -> Result<SourceText, SourceReadError> {
         match self {
             Self::Folders(_) => read_source(file),
             Self::BuiltIn(files) => files
                 .iter()
                 .find(|(name, _)| Path::new(name) == file)
                 .map(|(_, text)| (*text).to_owned().into())
-                .ok_or_else(|| ReadError::Missing { path: file.to_owned(), nearest: None }),
+                .ok_or_else(|| SourceReadError::Missing { path: file.to_owned(), nearest: None }),
         }
     }
 }
@@ -231,10 +231,10 @@ impl Sources {
     ///
     /// # Errors
     /// There is none.
-    pub fn read_module(&self, file: &Path) -> Result<Vec<u8>, ReadError> {
+    pub fn read_module(&self, file: &Path) -> Result<Vec<u8>, SourceReadError> {
         match self {
             Self::Folders(_) => read_bytes(file, limits::MODULE_BYTES_MAX),
-            Self::BuiltIn(_) => Err(ReadError::Missing { path: file.to_owned(), nearest: None }),
+            Self::BuiltIn(_) => Err(SourceReadError::Missing { path: file.to_owned(), nearest: None }),
         }
     }
 }
@@ -313,7 +313,7 @@ mod tests {
     fn oversized_pseudo_file_is_not_read() {
         let path = Path::new("/proc/self/status");
         assert_eq!(std::fs::metadata(path).unwrap().len(), 0);
-        assert!(matches!(read_bytes(path, 10), Err(ReadError::TooBig { bytes: 11, bytes_max: 10, .. })));
+        assert!(matches!(read_bytes(path, 10), Err(SourceReadError::TooBig { bytes: 11, bytes_max: 10, .. })));
         assert!(!read_bytes(path, 1 << 20).unwrap().is_empty());
     }
 }

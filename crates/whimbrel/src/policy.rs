@@ -9,7 +9,7 @@ use whimbrel_bdi::syntax::Diagnostic;
 use whimbrel_platform::limits::{DIAGNOSTICS_MAX, POLICY_BYTES_MAX};
 use whimbrel_platform::policy::Policy;
 
-use crate::files::{ReadError, read, wrong};
+use crate::files::{SourceReadError, read, wrong};
 
 /// Reasons why a file is no policy.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ use crate::files::{ReadError, read, wrong};
 pub enum PolicyError {
     /// The file cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] SourceReadError),
     /// The file is longer than a policy may be.
     #[error("{} is longer than {POLICY_BYTES_MAX} bytes, the limit of a policy", .0.display())]
     TooLong(PathBuf),
@@ -47,7 +47,7 @@ pub fn open(path: &Path) -> Result<Policy, PolicyError> {
 ///
 /// # Errors
 /// The file is missing.
-pub fn digest(path: &Path) -> Result<String, ReadError> {
+pub fn digest(path: &Path) -> Result<String, SourceReadError> {
     let digest = ring::digest::digest(&ring::digest::SHA256, read(path)?.as_bytes());
     Ok(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -19,7 +19,7 @@ use whimbrel_platform::{AgentBody, Time};
 use whimbrel_runtime::{CodeFound, ProgramLoader};
 
 use crate::code_cache::{CodeCache, Form};
-use crate::files::{ReadError, Sources};
+use crate::files::{SourceReadError, Sources};
 use crate::foreign_programs::{Foreign, Made};
 use crate::guests::{GuestCode, GuestModules, is_module};
 
@@ -29,7 +29,7 @@ use crate::guests::{GuestCode, GuestModules, is_module};
 pub enum CompileError {
     /// The program cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] SourceReadError),
     /// The program has errors; contains all of them, and warnings.
     #[error("{}", first(.0))]
     Errors(Vec<Diagnostic>),

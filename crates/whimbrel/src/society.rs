@@ -21,7 +21,7 @@ use whimbrel_runtime::Platform;
 use crate::code_cache::CodeCache;
 use crate::duration;
 use crate::environment::Environments;
-use crate::files::{ReadError, Sources, read_source};
+use crate::files::{SourceReadError, Sources, read_source};
 use crate::guests::{GuestCode, is_module};
 use crate::programs::{CompileError, Programs, SocietyLoader};
 
@@ -31,10 +31,10 @@ pub const ENVIRONMENT: &str = "environment";
 /// Reasons why a society cannot be made from a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenError {
+pub enum SocietyError {
     /// The file cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] SourceReadError),
     /// There is nothing in it.
     #[error("{} is empty: expected a project or a program", .0.display())]
     Empty(PathBuf),
@@ -157,12 +157,12 @@ pub struct Society {
     warnings: Vec<Diagnostic>,
     left_out: Vec<LeftOut>,
     host_environment: Option<Box<dyn AgentBody>>,
-    offers: Vec<Offer>,
+    offers: Vec<DocumentOffer>,
 }
 
 /// A folder of documents that nodes of a society offer its agents.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
+pub struct DocumentOffer {
     /// The name by which agents act on it.
     pub name: String,
     /// The folder.
@@ -190,7 +190,7 @@ impl Society {
     ///
     /// # Errors
     /// A file cannot be read or has errors; then all errors of all files are told.
-    pub fn open(file: &Path) -> Result<Self, OpenError> {
+    pub fn open(file: &Path) -> Result<Self, SocietyError> {
         Self::open_with(file, &Environments::new())
     }
 
@@ -198,15 +198,15 @@ impl Society {
     ///
     /// # Errors
     /// As [`Society::open`].
-    pub fn check(file: &Path) -> Result<Self, OpenError> {
-        Opening { names_max: 1, ..Opening::new(&Environments::new(), None) }.open(file)
+    pub fn check(file: &Path) -> Result<Self, SocietyError> {
+        SocietyReader { names_max: 1, ..SocietyReader::new(&Environments::new(), None) }.open(file)
     }
 
     /// As [`Society::open`], for projects that name environments written in Rust.
     ///
     /// # Errors
     /// As [`Society::open`].
-    pub fn open_with(file: &Path, environments: &Environments) -> Result<Self, OpenError> {
+    pub fn open_with(file: &Path, environments: &Environments) -> Result<Self, SocietyError> {
         Self::open_cached(file, environments, None)
     }
 
@@ -219,8 +219,8 @@ impl Society {
         file: &Path,
         environments: &Environments,
         cache: Option<Arc<CodeCache>>,
-    ) -> Result<Self, OpenError> {
-        Opening::new(environments, cache).open(file)
+    ) -> Result<Self, SocietyError> {
+        SocietyReader::new(environments, cache).open(file)
     }
 
     /// Opens a society as Jason does: agents that have errors, or whose programs are missing, are [left
@@ -232,8 +232,8 @@ impl Society {
         file: &Path,
         environments: &Environments,
         cache: Option<Arc<CodeCache>>,
-    ) -> Result<Self, OpenError> {
-        Opening { is_strict: false, ..Opening::new(environments, cache) }.open(file)
+    ) -> Result<Self, SocietyError> {
+        SocietyReader { is_strict: false, ..SocietyReader::new(environments, cache) }.open(file)
     }
 
     /// A society without agents or programs of its own, for a node that takes in agents of other nodes.
@@ -245,10 +245,10 @@ impl Society {
     ///
     /// # Errors
     /// The project or its programs have errors.
-    pub fn built_in(project: &str, files: &'static [(&'static str, &'static str)]) -> Result<Self, OpenError> {
+    pub fn built_in(project: &str, files: &'static [(&'static str, &'static str)]) -> Result<Self, SocietyError> {
         let file = Path::new("project.mas2j");
         let environments = Environments::new();
-        let mut opening = Opening::new(&environments, None);
+        let mut opening = SocietyReader::new(&environments, None);
         let society = opening.project(file, &project.to_owned().into(), |_| Sources::BuiltIn(files));
         opening.finish(file, society)
     }
@@ -296,7 +296,7 @@ impl Society {
     }
 
     /// Returns the project's offers to agents on its nodes. Folders are relative to the project's file.
-    pub fn offers(&self) -> &[Offer] {
+    pub fn offers(&self) -> &[DocumentOffer] {
         &self.offers
     }
 
@@ -394,7 +394,7 @@ fn hints_of(agent: &AgentEntry) -> Hints {
 }
 
 /// A society being read: what is wrong is collected, so that all of it can be told at once.
-struct Opening<'a> {
+struct SocietyReader<'a> {
     environments: &'a Environments,
     cache: Option<Arc<CodeCache>>,
     /// The body of the environment, if it is written in Rust.
@@ -409,21 +409,21 @@ struct Opening<'a> {
     names_max: usize,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> SocietyReader<'a> {
     fn new(environments: &'a Environments, cache: Option<Arc<CodeCache>>) -> Self {
         let (diagnostics, left_out) = (Vec::new(), Vec::new());
         let (is_strict, is_hopeless, names_max) = (true, false, usize::MAX);
         Self { environments, cache, host_environment: None, diagnostics, is_strict, is_hopeless, left_out, names_max }
     }
 
-    fn open(mut self, file: &Path) -> Result<Society, OpenError> {
+    fn open(mut self, file: &Path) -> Result<Society, SocietyError> {
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if is_module(&file.to_string_lossy()) {
             return self.module(file);
         }
         let source = read_source(file)?;
         if source.text.trim().is_empty() {
-            return Err(OpenError::Empty(file.to_owned()));
+            return Err(SocietyError::Empty(file.to_owned()));
         }
         let society = match extension {
             "mas2j" => {
@@ -431,7 +431,7 @@ impl<'a> Opening<'a> {
                 self.project(file, &source, |listed| Sources::new(folder, listed.iter().map(Text::as_str)))
             }
             "asl" => self.program(file),
-            _ => return Err(OpenError::UnknownKind(file.to_owned())),
+            _ => return Err(SocietyError::UnknownKind(file.to_owned())),
         };
         self.finish(file, society)
     }
@@ -446,12 +446,12 @@ impl<'a> Opening<'a> {
     }
 
     /// A module as a society of one agent.
-    fn module(&self, file: &Path) -> Result<Society, OpenError> {
+    fn module(&self, file: &Path) -> Result<Society, SocietyError> {
         let programs = self.programs(Sources::new(file.parent().unwrap_or(Path::new("")), []));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let code = programs.module(&name).map_err(|error| match error {
-            CompileError::Read(error) => OpenError::Read(error),
-            other => OpenError::Module(other.to_string()),
+            CompileError::Read(error) => SocietyError::Read(error),
+            other => SocietyError::Module(other.to_string()),
         })?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         Ok(Society::of(programs, vec![Entry::lone(&stem, Code::Module(code, Vec::new()))]))
@@ -468,10 +468,10 @@ impl<'a> Opening<'a> {
         Society::of(programs, vec![entry])
     }
 
-    fn finish(self, file: &Path, society: Society) -> Result<Society, OpenError> {
+    fn finish(self, file: &Path, society: Society) -> Result<Society, SocietyError> {
         let nobody_runs = society.entries.iter().all(|entry| entry.names.is_empty());
         if self.errors() > 0 && (self.is_strict || self.is_hopeless || nobody_runs) {
-            return Err(OpenError::Errors { path: file.to_owned(), diagnostics: self.diagnostics });
+            return Err(SocietyError::Errors { path: file.to_owned(), diagnostics: self.diagnostics });
         }
         let (host_environment, left_out) = (self.host_environment, self.left_out);
         Ok(Society { warnings: self.diagnostics, left_out, host_environment, ..society })
@@ -500,7 +500,7 @@ impl<'a> Opening<'a> {
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);
         let beside = Path::new(name.as_str()).parent().unwrap_or(Path::new(""));
-        let offer = |offer: &project::Offer| Offer {
+        let offer = |offer: &project::Offer| DocumentOffer {
             name: offer.name.to_string(),
             folder: beside.join(offer.folder.as_str()),
             host: offer.host.clone(),
@@ -627,7 +627,8 @@ impl<'a> Opening<'a> {
                 CompileError::Errors(diagnostics) => self.note_once(diagnostics),
                 other => {
                     let error = Diagnostic::error(&place.0, place.1, other.to_string(), "named here");
-                    let unbuilt = is_module(path) && matches!(other, CompileError::Read(ReadError::Missing { .. }));
+                    let unbuilt =
+                        is_module(path) && matches!(other, CompileError::Read(SourceReadError::Missing { .. }));
                     self.note_once(vec![if unbuilt { error.with_help(MODULES_ARE_MADE) } else { error }]);
                 }
             }

@@ -6,7 +6,7 @@ use clap::{Args, value_parser};
 
 /// Measure devices over WebSocket, each with an agent whose state a node keeps.
 #[derive(Clone, Debug, Args)]
-pub struct Devices {
+pub struct DevicesArguments {
     /// Number of devices, each a WebSocket with a session and an agent.
     #[arg(long, default_value_t = 16_000, value_parser = value_parser!(u32).range(1..=200_000))]
     pub devices: u32,

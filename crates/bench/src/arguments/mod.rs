@@ -12,7 +12,7 @@ use whimbrel_terminal::options::SecurityLevel;
 
 #[cfg(feature = "nats")]
 pub use self::chaos::ChaosArguments;
-pub use self::devices::Devices;
+pub use self::devices::DevicesArguments;
 
 /// Measure performance, with the benchmarks of the actor and agent studies.
 #[derive(Debug, Args)]
@@ -108,20 +108,20 @@ pub enum Benchmark {
     /// Measure throughput and latency of messages between two processes.
     Messaging(Messaging),
     /// Measure throughput and latency between external programs at an agent port and agents of its node.
-    Sessions(Sessions),
+    Sessions(SessionsArguments),
     /// Measure devices over WebSocket that write states: throughput, time until a state is durable, losses.
-    Devices(Devices),
+    Devices(DevicesArguments),
     /// Measure round trips of long texts between pairs of agents that compute, as in the Siebog study.
     Rtt(Rtt),
     /// Measure a store of agents' states: throughput, time until a write is durable, bytes.
-    State(State),
+    State(StateArguments),
     /// Measure the cost of durability, with a ring and a contract net.
-    Durability(Durability),
+    Durability(DurabilityArguments),
     /// Measure passivation: memory of idle agents before and after, and time to bring them back.
     Passivation(Passivation),
     /// Measure moving agents and WebAssembly agents: time of a hop, cost of a message, memory of many agents.
     #[cfg(feature = "wasm")]
-    Mobility(Mobility),
+    Mobility(MobilityArguments),
     /// Measure the rate at which agents are created, and the memory of an idle one.
     Spawn {
         /// Number of agents.
@@ -221,7 +221,7 @@ pub struct Rtt {
 
 /// Measure messages between a node and external programs in another process.
 #[derive(Debug, Args)]
-pub struct Sessions {
+pub struct SessionsArguments {
     /// Number of programs, each with a session, a connection and an agent.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub sessions: u16,
@@ -256,7 +256,7 @@ pub enum Framed {
 
 /// Measure writes and reads of durable states.
 #[derive(Debug, Args)]
-pub struct State {
+pub struct StateArguments {
     /// Store of the states: embedded, memory (excludes the cost of the disk), or a cluster engine at
     /// nats://HOST:PORT/NAME. There, a store of that name is created and removed.
     #[arg(long, value_name = "STORE", default_value = "embedded")]
@@ -287,7 +287,7 @@ pub struct State {
 
 /// Measure societies with and without durable agents.
 #[derive(Debug, Args)]
-pub struct Durability {
+pub struct DurabilityArguments {
     /// Society to measure [default: both].
     #[arg(long, value_enum)]
     pub society: Option<DurableSociety>,
@@ -329,7 +329,7 @@ pub struct Durability {
 /// Measure moving agents and WebAssembly agents.
 #[cfg(feature = "wasm")]
 #[derive(Debug, Args)]
-pub struct Mobility {
+pub struct MobilityArguments {
     /// Part to measure.
     #[arg(long, value_enum, default_value_t = MobilityPart::Delivery)]
     pub part: MobilityPart,
@@ -349,8 +349,8 @@ pub struct Mobility {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub slots: Option<u32>,
     /// Kind of the agent that moves (hops).
-    #[arg(long, value_enum, default_value_t = Mover::Weak)]
-    pub mover: Mover,
+    #[arg(long, value_enum, default_value_t = MoverKind::Weak)]
+    pub mover: MoverKind,
     /// Module of the WebAssembly agent that moves (hops).
     #[arg(long, value_name = "FILE", default_value = "guest/examples/shuttle-c.wasm")]
     pub shuttle: PathBuf,
@@ -404,13 +404,13 @@ pub struct Retrieval {
     pub plot: Option<PathBuf>,
     /// Role of this process.
     #[arg(long, value_enum, hide = true)]
-    pub role: Option<Role>,
+    pub role: Option<RetrievalRole>,
 }
 
 /// Roles of processes in the retrieval task.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Role {
+pub enum RetrievalRole {
     /// Owner of the documents.
     Server,
     /// Searcher of documents.
@@ -447,7 +447,7 @@ impl Grid {
 /// Kinds of agents that move.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mover {
+pub enum MoverKind {
     /// An AgentSpeak agent, in the middle of a plan.
     Asl,
     /// A WebAssembly agent, between two calls.
@@ -457,7 +457,7 @@ pub enum Mover {
 }
 
 #[cfg(feature = "wasm")]
-impl Mover {
+impl MoverKind {
     /// Returns the name of the value on the command line.
     pub fn name(self) -> &'static str {
         match self {

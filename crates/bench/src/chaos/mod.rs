@@ -25,13 +25,13 @@ use whimbrel::files::{self, wrong};
 use self::check::{Calm, MessageTotals, RegisterReport};
 use self::clients::{Clients, Histories};
 use self::lookout::Lookout;
-use self::plan::{Check, Plan, Wrong};
+use self::plan::{Check, FaultPlan, Wrong};
 use self::schedule::{Blow, Victim, schedule};
 use self::society::StruckSociety;
 use crate::arguments::ChaosArguments;
 use whimbrel::duration;
 use whimbrel::projects::project_in;
-use whimbrel::society::OpenError;
+use whimbrel::society::SocietyError;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::{INTERRUPTED, Stopping};
 
@@ -94,7 +94,7 @@ pub fn chaos(arguments: &ChaosArguments) -> anyhow::Result<ExitCode> {
 /// Opens the society, so that errors in its programs are shown before any node starts.
 fn check_programs(project: &Path) -> anyhow::Result<()> {
     match whimbrel::Society::open(project) {
-        Err(OpenError::Errors { diagnostics, path }) => {
+        Err(SocietyError::Errors { diagnostics, path }) => {
             terminal::show(&diagnostics);
             bail!("{} has errors", path.display());
         }
@@ -102,9 +102,9 @@ fn check_programs(project: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn read(file: &Path) -> anyhow::Result<Plan> {
+fn read(file: &Path) -> anyhow::Result<FaultPlan> {
     let text = files::read(file)?;
-    Plan::parse(&text).map_err(|Wrong { place, what }| {
+    FaultPlan::parse(&text).map_err(|Wrong { place, what }| {
         terminal::show(&[*wrong(&text, file, place, &what)]);
         anyhow::anyhow!("{} is no valid plan", file.display())
     })
@@ -112,7 +112,7 @@ fn read(file: &Path) -> anyhow::Result<Plan> {
 
 /// Society under test, its observers, and the time.
 struct ChaosTrial<'a> {
-    plan: &'a Plan,
+    plan: &'a FaultPlan,
     seed: u64,
     patience: Duration,
     society: StruckSociety,
@@ -123,7 +123,7 @@ struct ChaosTrial<'a> {
 }
 
 impl<'a> ChaosTrial<'a> {
-    fn begin(plan: &'a Plan, society: StruckSociety, seed: u64, patience: Duration, stopping: Stopping) -> Self {
+    fn begin(plan: &'a FaultPlan, society: StruckSociety, seed: u64, patience: Duration, stopping: Stopping) -> Self {
         let (lookout, looking) = Lookout::begin();
         Self { plan, seed, patience, society, lookout, _looking: looking, stopping, began: Instant::now() }
     }
@@ -320,7 +320,7 @@ impl<'a> ChaosTrial<'a> {
 }
 
 /// Counts faults by kind and target.
-fn count(plan: &Plan, blows: &[Blow]) -> Vec<Count> {
+fn count(plan: &FaultPlan, blows: &[Blow]) -> Vec<Count> {
     let mut counts: Vec<Count> = Vec::new();
     for blow in blows {
         let Some(kind) = plan.faults.get(blow.fault).map(|fault| fault.get_ref().kind) else { continue };
@@ -340,7 +340,7 @@ fn count(plan: &Plan, blows: &[Blow]) -> Vec<Count> {
 }
 
 /// Prints the schedule.
-fn show(plan: &Plan, blows: &[Blow], seed: u64) -> anyhow::Result<ExitCode> {
+fn show(plan: &FaultPlan, blows: &[Blow], seed: u64) -> anyhow::Result<ExitCode> {
     let mut text = format!("seed {seed}: {} faults", blows.len());
     for blow in blows {
         let Some(fault) = plan.faults.get(blow.fault).map(Spanned::get_ref) else { continue };

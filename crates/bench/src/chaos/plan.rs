@@ -24,10 +24,10 @@ const NODES_MAX: u8 = 9;
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct FaultPlan {
     pub society: Spanned<PlannedSociety>,
     #[serde(default)]
-    pub run: Run,
+    pub run: RunConditions,
     #[serde(default, rename = "fault")]
     pub faults: Vec<Spanned<Fault>>,
     #[serde(default)]
@@ -55,13 +55,13 @@ pub struct PlannedSociety {
     #[serde(default)]
     pub nodes: Option<u8>,
     #[serde(default)]
-    pub store: Store,
+    pub store: PlannedStore,
     /// Servers of an engine of its own: s1, s2, ...; three if not given.
     #[serde(default)]
     pub servers: Option<u8>,
     /// As `whimbrel up --takeover`.
     #[serde(default)]
-    pub takeover: Option<Time>,
+    pub takeover: Option<TimeSpan>,
     /// As `whimbrel up --agents`.
     #[serde(default)]
     pub agents: Option<u32>,
@@ -70,7 +70,7 @@ pub struct PlannedSociety {
 /// Stores of a society.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Store {
+pub enum PlannedStore {
     /// On servers that are started for it.
     #[default]
     Engine,
@@ -83,10 +83,10 @@ pub enum Store {
 /// Conditions of the run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub struct RunConditions {
     /// For how long; until all faults that say `times` or `at` have been, if not given.
     #[serde(default, rename = "for")]
-    pub time: Option<Time>,
+    pub time: Option<TimeSpan>,
     /// Seed of random numbers.
     #[serde(default)]
     pub seed: Option<u64>,
@@ -99,7 +99,7 @@ fn one() -> NonZeroUsize {
     NonZeroUsize::MIN
 }
 
-impl Default for Run {
+impl Default for RunConditions {
     fn default() -> Self {
         Self { time: None, seed: None, together: one() }
     }
@@ -209,9 +209,9 @@ pub enum Check {
 /// A length of time, as one types it: `10s`, `200ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Time(pub Duration);
+pub struct TimeSpan(pub Duration);
 
-impl TryFrom<String> for Time {
+impl TryFrom<String> for TimeSpan {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -223,7 +223,7 @@ impl TryFrom<String> for Time {
     }
 }
 
-impl TryFrom<String> for Store {
+impl TryFrom<String> for PlannedStore {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -252,7 +252,7 @@ impl TryFrom<String> for Target {
     }
 }
 
-impl Plan {
+impl FaultPlan {
     /// Reads a plan.
     ///
     /// # Errors
@@ -271,13 +271,13 @@ impl Plan {
     /// Returns the number of nodes.
     pub fn nodes(&self) -> u8 {
         let society = self.society.get_ref();
-        society.nodes.unwrap_or(if society.store == Store::Folder { 1 } else { 3 })
+        society.nodes.unwrap_or(if society.store == PlannedStore::Folder { 1 } else { 3 })
     }
 
     /// Returns the number of servers started for the society.
     pub fn servers(&self) -> u8 {
         let society = self.society.get_ref();
-        if society.store == Store::Engine { society.servers.unwrap_or(3) } else { 0 }
+        if society.store == PlannedStore::Engine { society.servers.unwrap_or(3) } else { 0 }
     }
 
     fn check_society(&self) -> Result<(), String> {
@@ -285,10 +285,10 @@ impl Plan {
         if !(1..=NODES_MAX).contains(&self.nodes()) {
             return Err(format!("`nodes` is from 1 to {NODES_MAX}"));
         }
-        if society.store == Store::Folder && self.nodes() > 1 {
+        if society.store == PlannedStore::Folder && self.nodes() > 1 {
             return Err("one node has a folder for itself: say nodes = 1, or another store".to_owned());
         }
-        if society.store != Store::Engine && society.servers.is_some() {
+        if society.store != PlannedStore::Engine && society.servers.is_some() {
             return Err("`servers` are started for store = \"engine\" only".to_owned());
         }
         if society.servers.is_some_and(|servers| !matches!(servers, 1 | 3 | 5)) {
@@ -332,14 +332,16 @@ impl Plan {
         let of_nodes = all(|target| matches!(target, Target::AnyNode | Target::Node(_)));
         let of_servers = all(|target| matches!(target, Target::AnyServer | Target::Server(_)));
         match (fault.kind, store) {
-            (Kind::Partition | Kind::SlowLink { .. }, Store::Folder | Store::At(_)) => {
+            (Kind::Partition | Kind::SlowLink { .. }, PlannedStore::Folder | PlannedStore::At(_)) => {
                 Err("this is for store = \"engine\": nodes and servers get a network of their own".to_owned())
             }
             (Kind::ClockStep { .. }, _) if !of_nodes => {
                 Err("clock-step is for nodes: the servers' program asks the kernel itself".to_owned())
             }
-            (Kind::DiskFull, Store::At(_)) => Err("disk-full is for store = \"engine\" or \"folder\"".to_owned()),
-            (Kind::DiskFull, Store::Engine) if !of_servers => {
+            (Kind::DiskFull, PlannedStore::At(_)) => {
+                Err("disk-full is for store = \"engine\" or \"folder\"".to_owned())
+            }
+            (Kind::DiskFull, PlannedStore::Engine) if !of_servers => {
                 Err("disk-full is for servers: nodes keep nothing, unless store = \"folder\"".to_owned())
             }
             _ => Ok(()),
@@ -360,15 +362,15 @@ enum KindName {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a target, as \"node\", or several, as [\"n1\", \"s1\"]")]
-enum OneOrMore {
+enum TargetTexts {
     One(String),
     More(Vec<String>),
 }
 
 fn targets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Target>, D::Error> {
-    let names = match OneOrMore::deserialize(deserializer)? {
-        OneOrMore::One(name) => vec![name],
-        OneOrMore::More(names) => names,
+    let names = match TargetTexts::deserialize(deserializer)? {
+        TargetTexts::One(name) => vec![name],
+        TargetTexts::More(names) => names,
     };
     let targets: Result<Vec<Target>, String> = names.into_iter().map(Target::try_from).collect();
     let targets = targets.map_err(serde::de::Error::custom)?;
@@ -384,11 +386,11 @@ struct WrittenFault {
     kind: KindName,
     #[serde(deserialize_with = "targets")]
     target: Vec<Target>,
-    at: Option<Time>,
-    every: Option<Time>,
+    at: Option<TimeSpan>,
+    every: Option<TimeSpan>,
     times: Option<u64>,
     #[serde(rename = "for")]
-    time: Option<Time>,
+    time: Option<TimeSpan>,
     rate: Option<String>,
     by: Option<String>,
 }
@@ -448,7 +450,7 @@ fn bits_per_s(text: &str) -> Result<u64, String> {
 /// Whole seconds, which may be negative.
 fn seconds(text: &str) -> Result<i64, String> {
     let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let time = Time::try_from(rest.to_owned())?.0;
+    let time = TimeSpan::try_from(rest.to_owned())?.0;
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     if seconds == 0 {
         return Err(format!("`{text}`: a clock is wrong by a second at least"));
@@ -475,7 +477,7 @@ mod tests {
 
     #[track_caller]
     fn wrong(text: &str, marked: &str, why: &str) {
-        let Err(Wrong { place, what }) = Plan::parse(text) else { panic!("{text}") };
+        let Err(Wrong { place, what }) = FaultPlan::parse(text) else { panic!("{text}") };
         assert!(what.contains(why), "{what}");
         assert!(text[place].contains(marked), "{what}");
     }
@@ -492,12 +494,12 @@ mod tests {
 
     #[test]
     fn a_plan_is_read() {
-        let plan = Plan::parse(SOCIETY).unwrap();
+        let plan = FaultPlan::parse(SOCIETY).unwrap();
         assert_eq!((plan.nodes(), plan.servers(), plan.run.together.get()), (3, 3, 1));
         let text = fault(
             "kind = \"clock-step\"\ntarget = [\"n2\", \"node\"]\nevery = \"2s\"\ntimes = 7\nfor = \"1m\"\nby = \"-1h\"",
         );
-        let [fault] = Plan::parse(&text).unwrap().faults.try_into().unwrap();
+        let [fault] = FaultPlan::parse(&text).unwrap().faults.try_into().unwrap();
         let expected = Fault {
             kind: Kind::ClockStep { by_s: -3600 },
             targets: vec![Target::Node(2), Target::AnyNode],
@@ -506,7 +508,7 @@ mod tests {
         };
         assert_eq!(fault.into_inner(), expected);
         let text = with("store = \"folder\"\n[[check]]\nlines = \"lost\"\ntimes = 0\n[[check]]\nunique = \"[a\"\n");
-        let plan = Plan::parse(&text).unwrap();
+        let plan = FaultPlan::parse(&text).unwrap();
         assert_eq!((plan.nodes(), plan.servers(), plan.checks.len()), (1, 0, 2));
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::plan::{Fault, Plan, Target, When};
+use super::plan::{Fault, FaultPlan, Target, When};
 
 /// A fault that happens once.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,7 @@ impl FaultRandom {
 }
 
 /// All that happens, in order.
-pub fn schedule(plan: &Plan, seed: u64) -> Vec<Blow> {
+pub fn schedule(plan: &FaultPlan, seed: u64) -> Vec<Blow> {
     let mut random = FaultRandom(seed);
     let last = plan.run.time.map_or(Duration::MAX, |time| time.0);
     let first = |(number, fault): (usize, &Fault), random: &mut FaultRandom| match fault.when {
@@ -88,7 +88,7 @@ pub fn schedule(plan: &Plan, seed: u64) -> Vec<Blow> {
 
 /// Returns the fault, as soon as another is permitted and a target runs. Targets that the plan names run.
 fn place(
-    plan: &Plan,
+    plan: &FaultPlan,
     fault: &Fault,
     number: usize,
     due: Duration,
@@ -111,7 +111,7 @@ fn place(
 
 /// One for each target, none of them struck already; the choosiest targets first.
 pub fn choose(
-    plan: &Plan,
+    plan: &FaultPlan,
     targets: &[Target],
     mut struck: Vec<Victim>,
     random: &mut FaultRandom,
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn seed_determines_faults() {
-        let plan = Plan::parse(PLAN).unwrap();
+        let plan = FaultPlan::parse(PLAN).unwrap();
         let blows = schedule(&plan, 7);
         assert_eq!(blows, schedule(&plan, 7));
         assert_ne!(blows, schedule(&plan, 8));
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn limited_run_ends_in_time() {
         let text = PLAN.replace("together = 2", "for = \"10s\"").replace("times = 50", "");
-        let blows = schedule(&Plan::parse(&text).unwrap(), 1);
+        let blows = schedule(&FaultPlan::parse(&text).unwrap(), 1);
         assert!(blows.len() > 3 && blows.iter().all(|blow| blow.at <= Duration::from_secs(10)), "{blows:?}");
     }
 }

@@ -16,7 +16,7 @@ use whimbrel_store::nats::{Cluster, Host, Setup, find_server};
 use super::clock::Clocks;
 use super::disk::SmallDisk;
 use super::network::ChaosNetwork;
-use super::plan::{Fault, Kind, Plan, Store, Target};
+use super::plan::{Fault, FaultPlan, Kind, PlannedStore, Target};
 use super::schedule::Victim;
 
 /// Pause until an ended node is restarted, as a service manager would.
@@ -28,7 +28,7 @@ const PANICKED: i32 = 101;
 
 /// See the module. All is ended and removed when it is dropped, but the folder.
 pub struct StruckSociety {
-    plan: Plan,
+    plan: FaultPlan,
     project: PathBuf,
     /// Folder of the nodes' output and the servers' files.
     pub folder: PathBuf,
@@ -59,7 +59,7 @@ impl StruckSociety {
     ///
     /// # Errors
     /// Something is missing: nothing is left behind then.
-    pub fn prepare(plan: &Plan, project: &Path, folder: PathBuf) -> anyhow::Result<Self> {
+    pub fn prepare(plan: &FaultPlan, project: &Path, folder: PathBuf) -> anyhow::Result<Self> {
         let node = |k| NodeProcess { name: Victim::Node(k), process: None, start_at: Some(Instant::now()) };
         let mut society = Self {
             plan: plan.clone(),
@@ -89,9 +89,9 @@ impl StruckSociety {
             society.disks.insert(*victim, disk);
         }
         match &plan.society.get_ref().store {
-            Store::Folder => {}
-            Store::At(url) => society.store.clone_from(url),
-            Store::Engine => society.start_servers(&servers)?,
+            PlannedStore::Folder => {}
+            PlannedStore::At(url) => society.store.clone_from(url),
+            PlannedStore::Engine => society.start_servers(&servers)?,
         }
         Ok(society)
     }
@@ -197,7 +197,7 @@ impl StruckSociety {
         let (first, rest) = words.split_first().context("there is a program")?;
         let mut command = Command::new(first);
         command.args(rest).args(["run", "--color", "never", "--store", &self.store]).arg(&self.project);
-        if self.plan.society.get_ref().store != Store::Folder {
+        if self.plan.society.get_ref().store != PlannedStore::Folder {
             command.args(["--name", &name.to_string()]);
         }
         if let Some(takeover) = self.plan.society.get_ref().takeover {
@@ -362,7 +362,7 @@ fn server_name(k: u8) -> String {
 }
 
 /// Returns true if a fault may fill the victim's disk.
-fn may_be_full(plan: &Plan, victim: Victim) -> bool {
+fn may_be_full(plan: &FaultPlan, victim: Victim) -> bool {
     let strikes = |target: &Target| match (target, victim) {
         (Target::Any, _) | (Target::AnyNode, Victim::Node(_)) | (Target::AnyServer, Victim::Server(_)) => true,
         (Target::Node(k), Victim::Node(other)) | (Target::Server(k), Victim::Server(other)) => *k == other,

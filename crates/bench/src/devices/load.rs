@@ -13,7 +13,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::device;
 use super::tally::{StretchTally, TallyLine};
-use crate::arguments::Devices;
+use crate::arguments::DevicesArguments;
 
 /// Interval at which operations are given out.
 const TICK: Duration = Duration::from_millis(1);
@@ -95,7 +95,7 @@ pub struct DeviceSlot {
 
 /// Shared state of all devices of this process.
 pub struct DeviceLoad {
-    pub what: Devices,
+    pub what: DevicesArguments,
     pub node: SocketAddr,
     /// The number of the first device.
     pub first: u32,
@@ -114,7 +114,7 @@ pub struct DeviceLoad {
 }
 
 impl DeviceLoad {
-    fn new(what: Devices, node: SocketAddr, first: u32, count: usize) -> Self {
+    fn new(what: DevicesArguments, node: SocketAddr, first: u32, count: usize) -> Self {
         Self {
             what,
             node,
@@ -228,7 +228,7 @@ fn say(said: &DeviceReport) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// There is no event loop to be had, or nobody listens to what is said.
-pub fn run(what: &Devices, node: &str, first: u32, count: u32) -> anyhow::Result<()> {
+pub fn run(what: &DevicesArguments, node: &str, first: u32, count: u32) -> anyhow::Result<()> {
     let node = node.parse().context("the node has no address")?;
     let load = Rc::new(DeviceLoad::new(what.clone(), node, first, count as usize));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no event loop")?;

@@ -21,7 +21,7 @@ use self::load::DeviceReport;
 use self::node::DeviceNodes;
 use self::tally::StretchTally;
 use super::Metrics;
-use crate::arguments::Devices;
+use crate::arguments::DevicesArguments;
 use whimbrel::node::open_files;
 
 pub use self::load::run as act;
@@ -78,7 +78,7 @@ struct StretchReports {
     trouble: Option<String>,
 }
 
-impl Devices {
+impl DevicesArguments {
     /// The parameters, as JSON.
     pub fn params(&self) -> String {
         let Self { devices, ops, seconds, bytes, gateways, .. } = self;
@@ -96,7 +96,7 @@ impl Devices {
 /// # Errors
 /// The system allows fewer open files than there are devices, a process cannot be started or ends, or some devices do
 /// not connect.
-pub fn run(what: &Devices) -> anyhow::Result<DevicesResult> {
+pub fn run(what: &DevicesArguments) -> anyhow::Result<DevicesResult> {
     let files = open_files::raise();
     let room = files.saturating_sub(FILES_BESIDE).min(SESSIONS_MAX as u64);
     let each = u64::from(what.devices).div_ceil(u64::from(what.gateways));
@@ -128,7 +128,7 @@ pub fn run(what: &Devices) -> anyhow::Result<DevicesResult> {
 }
 
 fn figures(
-    what: &Devices,
+    what: &DevicesArguments,
     heard: &StretchReports,
     connected_s: f64,
     recovered_s: Option<f64>,
@@ -155,7 +155,7 @@ fn figures(
 
 impl DeviceProcesses {
     /// As many processes as there must be: none has more devices than it may have files, or a gateway.
-    fn start(what: &Devices, nodes: &DeviceNodes, room: u64) -> anyhow::Result<Self> {
+    fn start(what: &DevicesArguments, nodes: &DeviceNodes, room: u64) -> anyhow::Result<Self> {
         let processes = u64::from(what.devices).div_ceil(room.max(1)).max(1);
         let each = u64::from(what.devices).div_ceil(processes) as u32;
         let program = std::env::current_exe().context("cannot find the path of this program")?;
@@ -209,7 +209,11 @@ impl DeviceProcesses {
 
     /// Collects the devices' reports until the run is over, and kills the node in the middle if requested. Returns the
     /// time until all devices were back.
-    fn hear_out(&mut self, what: &Devices, nodes: &mut DeviceNodes) -> anyhow::Result<(StretchReports, Option<f64>)> {
+    fn hear_out(
+        &mut self,
+        what: &DevicesArguments,
+        nodes: &mut DeviceNodes,
+    ) -> anyhow::Result<(StretchReports, Option<f64>)> {
         let processes = self.children.len();
         let mut heard =
             StretchReports { told: vec![0; processes], connected: self.shares(what), ..StretchReports::default() };
@@ -238,7 +242,7 @@ impl DeviceProcesses {
         Ok((heard, recovered_s))
     }
 
-    fn shares(&self, what: &Devices) -> Vec<usize> {
+    fn shares(&self, what: &DevicesArguments) -> Vec<usize> {
         let each = (what.devices as usize).div_ceil(self.children.len().max(1));
         (0..self.children.len()).map(|number| each.min(what.devices as usize - number * each)).collect()
     }
@@ -250,7 +254,7 @@ impl StretchReports {
         self.fell_at.is_some_and(|at| at >= *killed)
     }
 
-    fn take(&mut self, number: usize, said: DeviceReport, what: &Devices) {
+    fn take(&mut self, number: usize, said: DeviceReport, what: &DevicesArguments) {
         match said {
             DeviceReport::Connected => {}
             DeviceReport::Devices { connected } => {
@@ -283,7 +287,7 @@ impl StretchReports {
     }
 
     /// Says how the stretch was that all processes have told of.
-    fn note_progress(&self, at: usize, what: &Devices) {
+    fn note_progress(&self, at: usize, what: &DevicesArguments) {
         if what.json || self.told.iter().any(|told| *told < at) {
             return;
         }

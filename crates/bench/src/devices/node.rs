@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use super::{ORACLE, TOKEN};
-use crate::arguments::Devices;
+use crate::arguments::DevicesArguments;
 use crate::messaging::cpu_s;
 use crate::resident_bytes_of;
 
@@ -37,7 +37,7 @@ pub struct DeviceNodes {
     pub address: String,
     /// Address at which the others join the first, if nothing is stored.
     first: String,
-    what: Devices,
+    what: DevicesArguments,
     /// Common store of several nodes.
     store: Option<StateStore>,
 }
@@ -51,7 +51,7 @@ impl Drop for DeviceNodes {
 }
 
 impl DeviceNodes {
-    pub fn start(what: &Devices) -> anyhow::Result<Self> {
+    pub fn start(what: &DevicesArguments) -> anyhow::Result<Self> {
         let folder = what.folder.clone().unwrap_or_else(std::env::temp_dir);
         let folder = folder.join(format!("whimbrel-devices-{}", std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;

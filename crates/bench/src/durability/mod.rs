@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use self::societies::{Ran, SocietyRun};
 use self::stores::{RunStore, Stores};
 use super::{Metrics, percentile, report};
-use crate::arguments::{Durability, DurableLevel, DurableSociety};
+use crate::arguments::{DurabilityArguments, DurableLevel, DurableSociety};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::INTERRUPTED;
 
@@ -44,7 +44,7 @@ impl DurableSociety {
     }
 }
 
-impl Durability {
+impl DurabilityArguments {
     fn societies(&self) -> Vec<DurableSociety> {
         self.society.map_or_else(|| vec![DurableSociety::Ring, DurableSociety::ContractNet], |one| vec![one])
     }
@@ -88,7 +88,7 @@ impl Durability {
 ///
 /// # Errors
 /// A store cannot be made or written, or a society came to no result.
-pub fn run(what: &Durability) -> anyhow::Result<Vec<LevelResult>> {
+pub fn run(what: &DurabilityArguments) -> anyhow::Result<Vec<LevelResult>> {
     let (societies, levels) = (what.societies(), what.levels());
     let stores = Arc::new(Mutex::new(Stores::prepare(what.dir.as_deref(), &levels)?));
     let left = Arc::clone(&stores);
@@ -103,7 +103,7 @@ pub fn run(what: &Durability) -> anyhow::Result<Vec<LevelResult>> {
 }
 
 fn run_rounds(
-    what: &Durability,
+    what: &DurabilityArguments,
     stores: &Mutex<Stores>,
     societies: &[DurableSociety],
     levels: &[DurableLevel],
@@ -141,7 +141,7 @@ fn locked(stores: &Mutex<Stores>) -> MutexGuard<'_, Stores> {
 }
 
 fn measure(
-    what: &Durability,
+    what: &DurabilityArguments,
     stores: &Mutex<Stores>,
     society: DurableSociety,
     level: DurableLevel,
@@ -189,7 +189,7 @@ fn ratio(measured: &LevelResult, all: &[LevelResult]) -> Option<f64> {
 }
 
 /// One line of JSON.
-pub fn json(what: &Durability, all: &[LevelResult]) -> String {
+pub fn json(what: &DurabilityArguments, all: &[LevelResult]) -> String {
     let of_society = |society: DurableSociety| {
         let mine = all.iter().filter(|measured| measured.society == society);
         let levels = mine.map(|measured| {
@@ -204,7 +204,7 @@ pub fn json(what: &Durability, all: &[LevelResult]) -> String {
 }
 
 /// Tables, one for each society.
-pub fn table(what: &Durability, all: &[LevelResult]) -> String {
+pub fn table(what: &DurabilityArguments, all: &[LevelResult]) -> String {
     let mut text = String::new();
     for society in what.societies() {
         let size = match society {

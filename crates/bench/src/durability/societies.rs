@@ -8,7 +8,7 @@ use whimbrel_acl::Aid;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::{Output, Platform, RecoveredJournal};
 
-use crate::arguments::{Durability, DurableSociety};
+use crate::arguments::{DurabilityArguments, DurableSociety};
 
 const RING: &[(&str, &str)] = &[
     ("ring_driver.asl", include_str!("../../../../bench/asl/ring_driver.asl")),
@@ -38,7 +38,7 @@ pub struct Ran {
 
 impl SocietyRun {
     /// Messages that all agents send, but for the few with which it begins and ends.
-    fn messages(&self, what: &Durability) -> u64 {
+    fn messages(&self, what: &DurabilityArguments) -> u64 {
         match self.society {
             DurableSociety::Ring => what.tokens * self.repetitions,
             // A call and an offer of each, the job, what is told to the others, and the result.
@@ -46,8 +46,8 @@ impl SocietyRun {
         }
     }
 
-    fn project(&self, what: &Durability) -> (String, &'static [(&'static str, &'static str)]) {
-        let Durability { workers, tokens, initiators, participants, .. } = what;
+    fn project(&self, what: &DurabilityArguments) -> (String, &'static [(&'static str, &'static str)]) {
+        let DurabilityArguments { workers, tokens, initiators, participants, .. } = what;
         let repetitions = self.repetitions;
         match self.society {
             DurableSociety::Ring => {
@@ -72,7 +72,7 @@ impl SocietyRun {
     }
 
     /// Runs it, kept or not.
-    pub fn run(&self, what: &Durability, kept: Option<RecoveredJournal>) -> anyhow::Result<Ran> {
+    pub fn run(&self, what: &DurabilityArguments, kept: Option<RecoveredJournal>) -> anyhow::Result<Ran> {
         let (project, files) = self.project(what);
         let society = Society::built_in(&project, files)?;
         let heard = Arc::new(Mutex::new(RunLines::default()));

@@ -4,7 +4,7 @@ use whimbrel::runtime::{Agent, Context, Platform};
 use whimbrel::{MessageBody, Performative, Value};
 
 use super::{Metrics, drive, module, spawn};
-use crate::arguments::Mobility;
+use crate::arguments::MobilityArguments;
 
 /// Rounds of each measurement; the median counts.
 const ROUNDS: usize = 5;
@@ -26,7 +26,7 @@ impl Agent for NativeCounter {
     }
 }
 
-pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
+pub fn run(what: &MobilityArguments) -> anyhow::Result<Metrics> {
     let module = module(&what.module, None)?;
     let platform = Platform::builder().workers(1).build();
     let one = spawn(&platform, &module, MANY)?;

@@ -6,10 +6,10 @@ use anyhow::Context as _;
 use whimbrel::runtime::Platform;
 
 use super::{Metrics, drive, module, spawn};
-use crate::arguments::Mobility;
+use crate::arguments::MobilityArguments;
 use crate::resident_bytes;
 
-pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
+pub fn run(what: &MobilityArguments) -> anyhow::Result<Metrics> {
     let told = || resident_bytes().context("this system does not tell how much memory a process has");
     let module = module(&what.module, what.slots)?;
     let platform = Platform::builder().workers(1).build();

@@ -12,7 +12,7 @@ use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::{Authority, LinkSecurity, NODE_DAYS};
 
 use super::Metrics;
-use crate::arguments::{Mobility, Mover};
+use crate::arguments::{MobilityArguments, MoverKind};
 use crate::messaging::{hub_of, start_other};
 use crate::percentile;
 use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
@@ -40,32 +40,32 @@ impl Agent for ReturnWatcher {
     }
 }
 
-fn society(what: &Mobility) -> anyhow::Result<Society> {
+fn society(what: &MobilityArguments) -> anyhow::Result<Society> {
     Ok(match what.mover {
-        Mover::Asl => Society::built_in(PROJECT, &[MOVER])?,
-        Mover::Weak | Mover::Strong => Society::open(Path::new(&what.shuttle))?,
+        MoverKind::Asl => Society::built_in(PROJECT, &[MOVER])?,
+        MoverKind::Weak | MoverKind::Strong => Society::open(Path::new(&what.shuttle))?,
     })
 }
 
 /// Returns the request to the agent.
-fn errand(what: &Mobility, watcher: Aid, mover: Aid) -> AclMessage {
+fn errand(what: &MobilityArguments, watcher: Aid, mover: Aid) -> AclMessage {
     let text = |text: &str| Value::Str(text.into());
     let trips = what.trips + WARM_UP as u64;
     let (act, name, mut parts) = match what.mover {
-        Mover::Asl => {
+        MoverKind::Asl => {
             let go = [Value::Num(trips as f64), Value::atom("n1"), Value::atom("n2")];
             (Performative::Other("achieve".into()), "go", go.to_vec())
         }
         _ => (Performative::Request, "shuttle", vec![text("n1"), text("n2"), Value::Int(trips as i64)]),
     };
-    if what.mover == Mover::Strong {
+    if what.mover == MoverKind::Strong {
         parts.push(Value::Int(DEPTH));
     }
     AclMessage::new(act, watcher, mover, Value::term(name, parts))
 }
 
 /// Runs it: the agent begins here, and goes to the process that this one starts.
-pub fn run(what: &Mobility) -> anyhow::Result<Metrics> {
+pub fn run(what: &MobilityArguments) -> anyhow::Result<Metrics> {
     let society = society(what)?;
     let platform = Platform::builder().workers(1).loader(society.loader()).build();
     let level = LinkSecurity::from(what.security);
@@ -117,7 +117,7 @@ fn measure(backs: &Receiver<Instant>, trips: usize, began: Instant) -> anyhow::R
 }
 
 /// The other process: a node where the agent comes to, until the first one closes the pipe.
-pub fn second(what: &Mobility, first: &str) -> anyhow::Result<()> {
+pub fn second(what: &MobilityArguments, first: &str) -> anyhow::Result<()> {
     let platform = Platform::builder().workers(1).loader(society(what)?.loader()).build();
     let level = LinkSecurity::from(what.security);
     let hub = hub_of("n2", level, read_secrets()?, &platform)?;

@@ -22,13 +22,13 @@ pub use hops::{second, security};
 pub use retrieval::System;
 
 use super::Metrics;
-use crate::arguments::{Mobility, MobilityPart};
+use crate::arguments::{MobilityArguments, MobilityPart};
 
 /// Longest time for anything.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Measures a part; nothing is left to tell of the retrieval task and the advisor, which tell of each of their cells.
-pub fn run(what: &Mobility) -> anyhow::Result<Option<Metrics>> {
+pub fn run(what: &MobilityArguments) -> anyhow::Result<Option<Metrics>> {
     match what.part {
         MobilityPart::Delivery => delivery::run(what).map(Some),
         MobilityPart::Density => density::run(what).map(Some),

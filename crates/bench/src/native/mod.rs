@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use whimbrel_runtime::Platform;
 
-use super::progress::{Progress, Watching};
+use super::progress::{ProgressWatch, Watching};
 use super::{FibonacciLatency, Metrics, Study, StudyResult, deviation, percentile, resident_bytes};
 
 mod chameneos;
@@ -14,7 +14,7 @@ mod ring;
 /// Runs a benchmark on this many threads.
 pub fn run(bench: &Study, threads: usize, watching: Watching) -> StudyResult {
     let platform = Platform::builder().workers(threads).build();
-    let progress = Progress::new(bench, &platform, watching);
+    let progress = ProgressWatch::new(bench, &platform, watching);
     let mut outcome = StudyResult::default();
     outcome.metrics = match *bench {
         Study::Ring { workers, tokens, passes } => {

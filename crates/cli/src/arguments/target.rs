@@ -16,7 +16,7 @@ pub struct TargetArguments {
     pub pid: Option<u32>,
 }
 
-impl From<&TargetArguments> for whimbrel::control::Target {
+impl From<&TargetArguments> for whimbrel::control::PlatformChoice {
     fn from(target: &TargetArguments) -> Self {
         Self { platform: target.platform.clone(), node: target.node.clone(), pid: target.pid }
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use whimbrel::Society;
 use whimbrel::policy::{self, PolicyError};
-use whimbrel::society::OpenError;
+use whimbrel::society::SocietyError;
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
 
 use crate::arguments::CheckArguments;
@@ -52,7 +52,7 @@ impl CheckTotals {
         }
         match Society::check(&file) {
             Ok(society) => self.show(society.warnings()),
-            Err(OpenError::Errors { diagnostics, .. }) => self.show(&diagnostics),
+            Err(SocietyError::Errors { diagnostics, .. }) => self.show(&diagnostics),
             Err(error) => {
                 self.errors += 1;
                 terminal::complain(&error.into());

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use whimbrel_net::{Token, enrolment};
+use whimbrel_net::{EnrolmentToken, enrolment};
 
 use crate::arguments::EnrolArguments;
 use whimbrel::node::credentials;
@@ -12,7 +12,7 @@ use whimbrel_terminal::screen::print;
 /// Enrols.
 pub fn enrol(arguments: &EnrolArguments) -> anyhow::Result<ExitCode> {
     let EnrolArguments { address, token, out } = arguments;
-    let token: Token = token.parse()?;
+    let token: EnrolmentToken = token.parse()?;
     if credentials::are_in(out) {
         bail!("{} already contains credentials: choose another folder", out.display());
     }

@@ -16,7 +16,7 @@ use whimbrel::control::OperatorService;
 use whimbrel::node::Notes;
 use whimbrel::node::agent_port;
 use whimbrel::node::conversation_recorder::ConversationRecorder;
-use whimbrel::node::credentials::Watched;
+use whimbrel::node::credentials::WatchedFolder;
 use whimbrel::node::document_offers;
 use whimbrel::node::ending::Farewell;
 use whimbrel::node::http_port::HttpOptions;
@@ -86,7 +86,7 @@ pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let roll = Roll::default();
     agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
     if let Some(folder) = &arguments.credentials {
-        agent_port::watch(agents_elsewhere.as_ref(), Watched::following(folder), &notes);
+        agent_port::watch(agents_elsewhere.as_ref(), WatchedFolder::following(folder), &notes);
     }
     let log = logging.as_ref().map(ConversationRecorder::log);
     let service = OperatorService::new(&platform, society_name(&file), Some(membership.view())).with_log(log);

@@ -9,7 +9,7 @@ use whimbrel::environment::Environments;
 use whimbrel::node::Notes;
 use whimbrel::node::policy_setup::Guards;
 use whimbrel::policy::PolicyError;
-use whimbrel::society::{LeftOut, OpenError};
+use whimbrel::society::{LeftOut, SocietyError};
 use whimbrel::{CodeCache, Society};
 use whimbrel_gateway::Gateway;
 use whimbrel_net::agent_port::AgentPort;
@@ -123,7 +123,7 @@ pub fn open(
 ) -> anyhow::Result<Society> {
     let open = if is_strict { Society::open_cached } else { Society::open_in_part };
     let mut society = match open(file, &Environments::new(), cache) {
-        Err(OpenError::Errors { diagnostics, path }) => {
+        Err(SocietyError::Errors { diagnostics, path }) => {
             terminal::show(&diagnostics);
             bail!("{} has errors", path.display());
         }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde_json::json;
 use whimbrel_net::Trust;
-use whimbrel_net::signing::{self, Bundle, Said};
+use whimbrel_net::signing::{self, Bundle, ProvenMessage};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::{ProveArguments, VerifyArguments};
@@ -46,7 +46,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn line_of(said: &Said) -> String {
+fn line_of(said: &ProvenMessage) -> String {
     let receivers: Vec<String> = said.message.receivers.iter().map(|to| to.name.to_string()).collect();
     json!({
         "entry": said.entry,

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::bail;
 use whimbrel::Society;
 use whimbrel::agent_storage::StorageFolder;
-use whimbrel::cluster::View;
+use whimbrel::cluster::ClusterView;
 use whimbrel_gateway::Gateway;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_net::{HubView, LinkSecurity};
@@ -25,7 +25,7 @@ use whimbrel::control::OperatorService;
 use whimbrel::node::Notes;
 use whimbrel::node::agent_port;
 use whimbrel::node::conversation_recorder::ConversationRecorder;
-use whimbrel::node::credentials::Watched;
+use whimbrel::node::credentials::WatchedFolder;
 use whimbrel::node::document_offers;
 use whimbrel::node::durability::{Durability, hand_over};
 use whimbrel::node::ending::Farewell;
@@ -196,7 +196,11 @@ fn is_forced(durability: Option<&Durability>, logging: Option<&ConversationRecor
 }
 
 /// Returns what ends this process before the society ends itself. In a cluster, other nodes continue the society.
-fn end_by(platform: &Platform, cluster: &Option<View>, farewell: &Farewell) -> impl Fn(i32) + Send + use<> + 'static {
+fn end_by(
+    platform: &Platform,
+    cluster: &Option<ClusterView>,
+    farewell: &Farewell,
+) -> impl Fn(i32) + Send + use<> + 'static {
     let (platform, cluster, farewell) = (platform.clone(), cluster.clone(), farewell.clone());
     move |code| {
         if let Some(cluster) = cluster.as_ref().filter(|_| !farewell.is_forced()) {
@@ -314,7 +318,7 @@ fn open_ports(
     let port = agent_port::open(&options, security, guards.auditor(), links, token, platform, notes)?;
     if let Some(folder) = folder {
         let is_looked_after = is_member;
-        let watched = if is_looked_after { Watched::following(folder) } else { Watched::new(folder) };
+        let watched = if is_looked_after { WatchedFolder::following(folder) } else { WatchedFolder::new(folder) };
         agent_port::watch(port.as_ref(), watched, notes);
     }
     let doors = agent_port::doors(http.as_ref(), port.as_ref())?;

@@ -1,6 +1,6 @@
 //! Folders of documents that agents act on: `--offer`, `offers:`, and what agents get of them.
 
-use whimbrel::documents::Documents;
+use whimbrel::documents::DocumentFolder;
 use whimbrel::{Aid, Value};
 use whimbrel_platform::environment::Environment;
 use whimbrel_platform::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_FOLDERS_DEEP_MAX, DOCUMENT_READ_BYTES_MAX};
@@ -18,15 +18,15 @@ fn folder(files: &[(&str, &[u8])]) -> Scratch {
     scratch
 }
 
-fn answer(documents: &Documents, request: &Value) -> Result<Value, String> {
+fn answer(documents: &DocumentFolder, request: &Value) -> Result<Value, String> {
     documents.act(Aid::NOBODY, request)
 }
 
-fn read(documents: &Documents, name: &str) -> Result<Value, String> {
+fn read(documents: &DocumentFolder, name: &str) -> Result<Value, String> {
     answer(documents, &Value::term("read", [Value::from(name)]))
 }
 
-fn ask(documents: &Documents, request: &str) -> String {
+fn ask(documents: &DocumentFolder, request: &str) -> String {
     let request = whimbrel::options::value_of(&whimbrel::bdi::syntax::parse_term(request).unwrap());
     answer(documents, &request).map_or_else(|why| format!("no: {why}"), |answer| answer.to_string())
 }
@@ -35,7 +35,7 @@ fn ask(documents: &Documents, request: &str) -> String {
 fn documents_are_listed_and_read() {
     let files: [(&str, &[u8]); 4] = [("b.txt", b"two"), ("a.txt", b"one"), ("c/d", b"\xff\x00"), (".git/x", b"")];
     let folder = folder(&files);
-    let documents = Documents::open(&folder.0).unwrap();
+    let documents = DocumentFolder::open(&folder.0).unwrap();
     assert_eq!(ask(&documents, "count"), "3");
     assert_eq!(ask(&documents, "list(0)"), r#"[document("a.txt",3),document("b.txt",3),document("c/d",2)]"#);
     assert_eq!(ask(&documents, "list(1, 1)"), r#"[document("b.txt",3)]"#);
@@ -48,7 +48,7 @@ fn documents_are_listed_and_read() {
 fn long_documents_are_read_in_parts() {
     let long = "é".repeat(DOCUMENT_READ_BYTES_MAX);
     let folder = folder(&[("long", long.as_bytes()), ("short", "aéz".as_bytes())]);
-    let documents = Documents::open(&folder.0).unwrap();
+    let documents = DocumentFolder::open(&folder.0).unwrap();
     assert!(ask(&documents, r#"read("long")"#).contains("in parts"));
     assert_eq!(ask(&documents, r#"read("short", 0, 2)"#), r#"part("a",1)"#);
     assert_eq!(ask(&documents, r#"read("short", 1, 1)"#), r#"part("é",3)"#);
@@ -70,7 +70,7 @@ fn malicious_document_requests_are_refused() {
     let folder = folder(&[("in/a", b"a"), ("secret", b"s")]);
     std::os::unix::fs::symlink(folder.0.join("secret"), folder.0.join("in/link")).unwrap();
     std::os::unix::fs::symlink(&folder.0, folder.0.join("in/up")).unwrap();
-    let documents = Documents::open(&folder.0.join("in")).unwrap();
+    let documents = DocumentFolder::open(&folder.0.join("in")).unwrap();
     assert_eq!(ask(&documents, "list(0)"), r#"[document("a",1)]"#);
     for name in ["link", "up/secret", "../secret", "./a", "/etc/passwd", "in/a", "", "a\u{0}", "a/../a"] {
         assert_eq!(read(&documents, name), Err(format!("there is no document {name}")));
@@ -84,7 +84,7 @@ fn malicious_document_requests_are_refused() {
 #[test]
 fn unusable_offer_explains_reason() {
     let folder = folder(&[("a", b"")]);
-    let why = |path: &str| Documents::open(&folder.0.join(path)).unwrap_err().to_string();
+    let why = |path: &str| DocumentFolder::open(&folder.0.join(path)).unwrap_err().to_string();
     assert!(why("b").starts_with("there is no folder "), "{}", why("b"));
     assert!(why("a").ends_with("a is no folder"), "{}", why("a"));
     let deep = (0..=DOCUMENT_FOLDERS_DEEP_MAX).map(|_| "d/").collect::<String>();

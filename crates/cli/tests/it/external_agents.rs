@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::LinkSecurity;
-use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Tokens};
+use whimbrel_net::agent_port::{AcceptedTokens, AgentPort, AgentPortConfig};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::audit::{Act, Auditor, RefusalReason, Refused};
 use whimbrel_platform::services::LogLevel;
@@ -28,7 +28,7 @@ fn platform() -> (Platform, AgentPort) {
 
 fn open(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platform, AgentPort) {
     let platform = builder.build();
-    let tokens = Tokens::one(TOKEN).expect("long enough");
+    let tokens = AcceptedTokens::one(TOKEN).expect("long enough");
     let config = AgentPortConfig {
         level: LinkSecurity::Open,
         credentials: None,

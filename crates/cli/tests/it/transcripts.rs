@@ -16,7 +16,7 @@ use whimbrel_gateway::{Access, Gateway, GatewayConfig};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_net::{Authority, LinkSecurity};
 use whimbrel_operator::{
-    Answer, Feed, Latency, LogLine, LogWanted, Operator, Reason, Refusal, Request, Traffic, Watched,
+    Answer, Feed, Latency, LogLine, LogWanted, NodeWatch, Operator, Reason, Refusal, Request, Traffic,
 };
 use whimbrel_platform::session::Framing;
 use whimbrel_runtime::{Agent, Context, Platform};
@@ -217,7 +217,7 @@ impl Operator for Mute {
         Vec::new()
     }
 
-    fn watch(&self, _wanted: Watched) -> Box<dyn Feed> {
+    fn watch(&self, _wanted: NodeWatch) -> Box<dyn Feed> {
         unreachable!("nobody watches")
     }
 

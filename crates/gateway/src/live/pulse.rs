@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::shared::GatewayState;
-use whimbrel_operator::{Answer, Latency, NodeInfo, Waits};
+use whimbrel_operator::{Answer, Latency, NodeInfo, WaitPercentiles};
 
 /// Rates, levels and faults of a node at a moment.
 #[derive(Debug, Serialize)]
@@ -14,7 +14,7 @@ pub struct Pulse {
     pub handled_per_s: f64,
     pub dead_per_s: f64,
     pub queued: u64,
-    pub latency_us: Option<Waits>,
+    pub latency_us: Option<WaitPercentiles>,
     pub memory_bytes: Option<u64>,
     pub mailboxes: Vec<(String, u64)>,
     pub wrong: Vec<String>,

@@ -17,7 +17,7 @@ use super::said::{NodeFrame, WatchSubject, answer_text};
 use crate::health::NodeFacts;
 use crate::shared::{GatewayState, GoneFlag};
 use whimbrel_operator::{
-    AgentsFound, AgentsWanted, Answer, Counted, Happening, LogLine, LogWanted, Reason, Refusal, Request, Watched,
+    AgentsFound, AgentsWanted, Answer, Counted, Happening, LogLine, LogWanted, NodeWatch, Reason, Refusal, Request,
 };
 
 /// A running watch; it ends when this is dropped.
@@ -58,10 +58,10 @@ pub fn begin(
         WatchSubject::Society => tokio::spawn(teller.society(every(500))),
         WatchSubject::Agents { wanted } => tokio::spawn(teller.agents(wanted, every(1000))),
         WatchSubject::Events { wanted } => {
-            tokio::spawn(teller.events(Watched::Events(wanted), every(LIVE_EVERY_MS_MIN)))
+            tokio::spawn(teller.events(NodeWatch::Events(wanted), every(LIVE_EVERY_MS_MIN)))
         }
-        WatchSubject::Mobility => tokio::spawn(teller.events(Watched::Mobility, every(LIVE_EVERY_MS_MIN))),
-        WatchSubject::Security => tokio::spawn(teller.events(Watched::Security, every(LIVE_EVERY_MS_MIN))),
+        WatchSubject::Mobility => tokio::spawn(teller.events(NodeWatch::Mobility, every(LIVE_EVERY_MS_MIN))),
+        WatchSubject::Security => tokio::spawn(teller.events(NodeWatch::Security, every(LIVE_EVERY_MS_MIN))),
         WatchSubject::Traffic => tokio::spawn(teller.traffic(every(1000))),
         WatchSubject::Health => tokio::spawn(teller.health(every(1000))),
         WatchSubject::Mind { agent } => {
@@ -168,7 +168,7 @@ impl UpdateSender {
         }
     }
 
-    async fn events(self, watched: Watched, mut ticks: WatchPace) {
+    async fn events(self, watched: NodeWatch, mut ticks: WatchPace) {
         let mut feed = self.shared.operator.watch(watched);
         loop {
             ticks.tick().await;

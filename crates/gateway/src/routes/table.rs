@@ -6,7 +6,7 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{acts, looks, sockets};
-use crate::health::Health;
+use crate::health::HealthReport;
 use crate::shared::GatewayState;
 use whimbrel_operator::{AgentInfo, ConversationsFound, EntryWanted, Sending, Spawning};
 
@@ -262,7 +262,7 @@ fn beside() -> Vec<HttpRoute> {
             .tells(RouteAnswer::Socket(crate::sessions::SUBPROTOCOL)),
         HttpRoute::of("get", "/health", get(looks::health), "Health of the node; 503 if it has faults.")
             .for_anybody()
-            .tells(RouteAnswer::Judgement(SchemaGenerator::subschema_for::<Health>)),
+            .tells(RouteAnswer::Judgement(SchemaGenerator::subschema_for::<HealthReport>)),
         HttpRoute::of("get", "/metrics", get(looks::metrics), "Metrics in the OpenMetrics format.")
             .tells(RouteAnswer::File(crate::metrics::KIND)),
         HttpRoute::of("get", "/pages", get(looks::to_pages), "Redirects to the node's pages.")

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use whimbrel_gateway::{Access, Gateway, GatewayConfig, Role};
 use whimbrel_operator::{
-    Answer, Feed, Latency, LogLine, LogWanted, Operator, Reason, Refusal, Request, Traffic, Watched,
+    Answer, Feed, Latency, LogLine, LogWanted, NodeWatch, Operator, Reason, Refusal, Request, Traffic,
 };
 use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::limits::HTTP_LONG_ANSWERS_AT_ONCE_MAX;
@@ -43,7 +43,7 @@ impl Operator for ActingNode {
         Vec::new()
     }
 
-    fn watch(&self, _wanted: Watched) -> Box<dyn Feed> {
+    fn watch(&self, _wanted: NodeWatch) -> Box<dyn Feed> {
         unreachable!("nobody watches")
     }
 

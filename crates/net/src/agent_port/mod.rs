@@ -42,7 +42,7 @@ use self::arrival::{ClientArrival, NoHello};
 use self::doors::Doors;
 pub use self::doors::{AskDoors, Carrier, NodeDoors};
 use self::proof::{ClientCertificate, ClientRejection};
-pub use self::tokens::{TokenError, TokenFile, Tokens, new_token};
+pub use self::tokens::{AcceptedTokens, TokenError, TokenFile, new_token};
 pub use self::wire::Messages;
 use crate::authority::hex;
 use crate::hub::HubView;

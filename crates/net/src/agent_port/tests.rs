@@ -151,7 +151,7 @@ fn revocation_ends_session() {
 #[test]
 fn tokens_and_addresses_are_separate_accounts() {
     let [(one, first), (two, second)] = [(); 2].map(|()| new_token(&["*".to_owned()]).unwrap());
-    let tokens = Tokens::parse(&(first + &second)).unwrap();
+    let tokens = AcceptedTokens::parse(&(first + &second)).unwrap();
     let [one, two] = [one, two].map(|token| tokens.grant(&token).unwrap());
     assert_eq!((&one.principal, &two.principal), (&"*".to_owned(), &"*".to_owned()));
     assert_ne!(one.account, two.account);

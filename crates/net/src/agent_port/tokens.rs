@@ -61,12 +61,12 @@ pub enum TokenError {
 
 /// Accepted tokens, with the names of agents for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
+pub struct AcceptedTokens {
     /// Names of agents, by the hash of the token.
     lines: Vec<(String, Vec<String>)>,
 }
 
-impl Tokens {
+impl AcceptedTokens {
     /// Accepts no token.
     pub fn none() -> Self {
         Self::default()
@@ -133,7 +133,7 @@ const SETTLED: Duration = Duration::from_secs(2);
 pub struct TokenFile {
     path: PathBuf,
     /// State of the file when it was read, and its tokens.
-    kept: Mutex<Option<(Look, Tokens)>>,
+    kept: Mutex<Option<(Look, AcceptedTokens)>>,
 }
 
 /// State of a file: its inode, length and modification time.
@@ -145,7 +145,7 @@ impl TokenFile {
     /// # Errors
     /// The file cannot be read, or has a malformed line.
     pub fn open(path: &Path) -> Result<Self, TokenError> {
-        Tokens::read(path)?;
+        AcceptedTokens::read(path)?;
         Ok(Self { path: path.to_owned(), kept: Mutex::default() })
     }
 
@@ -162,7 +162,7 @@ impl TokenFile {
             return Ok(tokens.grant(token));
         }
         *kept = None;
-        let tokens = Tokens::read(&self.path)?;
+        let tokens = AcceptedTokens::read(&self.path)?;
         let grant = tokens.grant(token);
         // The state from before the file was read: a change since then is noticed.
         *kept =

@@ -13,7 +13,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::pbkdf2;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::{Authority, AuthorityError, AuthorityRegister, Token, Trust, hex, unhex};
+use super::{Authority, AuthorityError, AuthorityRegister, EnrolmentToken, Trust, hex, unhex};
 
 const REGISTER: &str = "authority.json";
 const KEY: &str = "authority.key";
@@ -180,7 +180,7 @@ impl Folder {
     ///
     /// # Errors
     /// The token is refused, or the files are missing or malformed.
-    pub fn check(&self, token: &Token) -> Result<(), AuthorityFileError> {
+    pub fn check(&self, token: &EnrolmentToken) -> Result<(), AuthorityFileError> {
         let now_s = time::OffsetDateTime::now_utc().unix_timestamp();
         token.find(&read_register(&self.path)?.permits, now_s).map_err(AuthorityError::from)?;
         Ok(())

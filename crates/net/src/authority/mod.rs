@@ -21,7 +21,7 @@ use whimbrel_platform::limits::{CERTIFICATE_REQUEST_BYTES_MAX, CERTIFIED_NAMES_M
 use crate::security::{Credentials, agents_dns_name, node_dns_name};
 
 pub use session::SessionCredentials;
-pub use token::{Permit, Token, TokenError};
+pub use token::{EnrolmentToken, EnrolmentTokenError, Permit};
 
 /// Validity of an authority's own certificate.
 const AUTHORITY_DAYS: i64 = 3650;
@@ -65,7 +65,7 @@ pub enum AuthorityError {
     },
     /// The token is refused.
     #[error(transparent)]
-    Token(#[from] TokenError),
+    Token(#[from] EnrolmentTokenError),
     /// The step of a key rotation is out of order.
     #[error("{0}")]
     Rotation(String),
@@ -514,14 +514,14 @@ impl Authority {
         addresses: &[String],
         days: u32,
         valid: std::time::Duration,
-    ) -> Result<Token, AuthorityError> {
+    ) -> Result<EnrolmentToken, AuthorityError> {
         if !is_node_name(node) {
             return Err(AuthorityError::BadName(node.to_owned()));
         }
         if let Some(bad) = addresses.iter().find(|address| address.parse::<std::net::IpAddr>().is_err()) {
             return Err(AuthorityError::BadAddress(bad.clone()));
         }
-        let token = Token::new(node, &self.fingerprint()?)?;
+        let token = EnrolmentToken::new(node, &self.fingerprint()?)?;
         let expires_s = OffsetDateTime::now_utc().unix_timestamp() + valid.as_secs() as i64;
         self.permits.retain(|permit| permit.is_of_interest());
         self.permits.push(token.permit(addresses, days, expires_s));
@@ -533,7 +533,7 @@ impl Authority {
     /// # Errors
     /// The token is unknown, was used, or has expired; or the request is for another node, which does not use the token
     /// up.
-    pub fn admit(&mut self, token: &Token, request: &NodeRequest) -> Result<NodeCertificates, AuthorityError> {
+    pub fn admit(&mut self, token: &EnrolmentToken, request: &NodeRequest) -> Result<NodeCertificates, AuthorityError> {
         let now_s = OffsetDateTime::now_utc().unix_timestamp();
         let permit = token.find(&self.permits, now_s)?.clone();
         let certificates = self.certify(&permit.node, &permit.addresses, permit.days, request)?;
@@ -633,7 +633,7 @@ mod tests {
     fn token_enrols_one_node_once() {
         let mut authority = Authority::create("p").unwrap();
         let token = authority.permit("n2", &["127.0.0.1".to_owned()], 5, HOUR).unwrap();
-        let read: Token = token.to_string().parse().unwrap();
+        let read: EnrolmentToken = token.to_string().parse().unwrap();
         assert_eq!((&read, read.node()), (&token, "n2"));
         let other = why(authority.admit(&token, &request("n3")));
         assert_eq!(other, "bad request for a certificate of n2: it names n3.node.whimbrel");
@@ -660,11 +660,11 @@ mod tests {
         );
         let good = authority.permit("n2", &[], 5, HOUR).unwrap().to_string();
         // Token with another name and the same secret.
-        let renamed: Token = good.replace(".n2", ".n1").parse().unwrap();
+        let renamed: EnrolmentToken = good.replace(".n2", ".n1").parse().unwrap();
         assert_eq!(why(authority.admit(&renamed, &request("n1"))), "unknown token: this authority did not make it");
         let at = good.find('.').unwrap() + 20;
         let digit = if good.as_bytes()[at] == b'0' { "1" } else { "0" };
-        let guessed: Token = format!("{}{digit}{}", &good[..at], &good[at + 1..]).parse().unwrap();
+        let guessed: EnrolmentToken = format!("{}{digit}{}", &good[..at], &good[at + 1..]).parse().unwrap();
         assert_eq!(why(authority.admit(&guessed, &request("n2"))), "unknown token: this authority did not make it");
         assert!(matches!(authority.permit("no name", &[], 5, HOUR), Err(AuthorityError::BadName(_))));
         assert!(matches!(authority.permit("n", &["x".into()], 5, HOUR), Err(AuthorityError::BadAddress(_))));

@@ -20,7 +20,7 @@ const SECRET_BYTES: usize = 16;
 
 /// Token for enrolment.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct EnrolmentToken {
     fingerprint: String,
     id: String,
     secret: String,
@@ -49,7 +49,7 @@ pub struct Permit {
 /// Reason for which a token is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TokenError {
+pub enum EnrolmentTokenError {
     /// The text is no token.
     #[error("malformed token: expected the output of `whimbrel ca token`")]
     Unreadable,
@@ -64,7 +64,7 @@ pub enum TokenError {
     Used,
 }
 
-impl Token {
+impl EnrolmentToken {
     pub(super) fn new(node: &str, fingerprint: &str) -> Result<Self, AuthorityError> {
         let (id, secret) = (hex(&random::<ID_BYTES>()?), hex(&random::<SECRET_BYTES>()?));
         Ok(Self { fingerprint: fingerprint.to_owned(), id, secret, node: node.to_owned() })
@@ -91,15 +91,15 @@ impl Token {
     }
 
     /// Returns the record of a valid token.
-    pub(crate) fn find<'a>(&self, permits: &'a [Permit], now_s: i64) -> Result<&'a Permit, TokenError> {
+    pub(crate) fn find<'a>(&self, permits: &'a [Permit], now_s: i64) -> Result<&'a Permit, EnrolmentTokenError> {
         let digest = self.digest();
         let known = permits.iter().find(|permit| permit.id == self.id && permit.digest == digest);
-        let permit = known.ok_or(TokenError::Unknown)?;
+        let permit = known.ok_or(EnrolmentTokenError::Unknown)?;
         if permit.used_s.is_some() {
-            return Err(TokenError::Used);
+            return Err(EnrolmentTokenError::Used);
         }
         if now_s > permit.expires_s {
-            return Err(TokenError::Expired);
+            return Err(EnrolmentTokenError::Expired);
         }
         Ok(permit)
     }
@@ -111,31 +111,31 @@ impl Permit {
     }
 }
 
-impl fmt::Display for Token {
+impl fmt::Display for EnrolmentToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fingerprint, id, secret, node } = self;
         write!(f, "{fingerprint}.{id}.{secret}.{node}")
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for EnrolmentToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The secret stays out of logs.
         f.debug_struct("Token").field("id", &self.id).field("node", &self.node).finish_non_exhaustive()
     }
 }
 
-impl FromStr for Token {
-    type Err = TokenError;
+impl FromStr for EnrolmentToken {
+    type Err = EnrolmentTokenError;
 
-    fn from_str(text: &str) -> Result<Self, TokenError> {
+    fn from_str(text: &str) -> Result<Self, EnrolmentTokenError> {
         let mut parts = text.trim().splitn(4, '.');
         let mut digits = |bytes: usize| {
             let part = parts.next().filter(|part| unhex(part).is_some_and(|read| read.len() == bytes));
-            part.map(str::to_ascii_lowercase).ok_or(TokenError::Unreadable)
+            part.map(str::to_ascii_lowercase).ok_or(EnrolmentTokenError::Unreadable)
         };
         let (fingerprint, id, secret) = (digits(FINGERPRINT_BYTES)?, digits(ID_BYTES)?, digits(SECRET_BYTES)?);
-        let node = parts.next().filter(|node| is_node_name(node)).ok_or(TokenError::Unreadable)?.to_owned();
+        let node = parts.next().filter(|node| is_node_name(node)).ok_or(EnrolmentTokenError::Unreadable)?.to_owned();
         Ok(Self { fingerprint, id, secret, node })
     }
 }
@@ -149,10 +149,10 @@ mod tests {
         for text in
             ["", "a.b.c.d", "00.11.22.n1", &format!("{}.{}.{}.", "0".repeat(64), "1".repeat(12), "2".repeat(32))]
         {
-            assert_eq!(text.parse::<Token>(), Err(TokenError::Unreadable), "{text}");
+            assert_eq!(text.parse::<EnrolmentToken>(), Err(EnrolmentTokenError::Unreadable), "{text}");
         }
         let good = format!("{}.{}.{}.n.1-b_2", "0".repeat(64), "1".repeat(12), "2".repeat(32));
-        let token: Token = good.parse().unwrap();
+        let token: EnrolmentToken = good.parse().unwrap();
         assert_eq!((token.node(), token.to_string()), ("n.1-b_2", good));
         assert!(!format!("{token:?}").contains("2222"), "the secret is not shown");
     }

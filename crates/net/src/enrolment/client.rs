@@ -15,8 +15,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use whimbrel_platform::limits::ENROLMENT_MS;
 
-use super::{Answer, Question, SERVICE_NAME, read_line};
-use crate::authority::{AuthorityError, NodeKeys, Token, TokenError, Trust, fingerprint};
+use super::{Answer, EnrolmentQuestion, SERVICE_NAME, read_line};
+use crate::authority::{AuthorityError, EnrolmentToken, EnrolmentTokenError, NodeKeys, Trust, fingerprint};
 use crate::security::{Credentials, Identity, LinkSecurity, SecurityError, Tls, certificates};
 
 /// Error of a request to the authority's service.
@@ -25,7 +25,7 @@ use crate::security::{Credentials, Identity, LinkSecurity, SecurityError, Tls, c
 pub enum EnrolError {
     /// The token is malformed.
     #[error(transparent)]
-    Token(#[from] TokenError),
+    Token(#[from] EnrolmentTokenError),
     /// The service cannot be reached, or does not belong to the authority that made the token.
     #[error("cannot talk to the authority at {address}")]
     Connection {
@@ -55,7 +55,7 @@ pub enum EnrolError {
 ///
 /// # Errors
 /// See [`EnrolError`].
-pub fn enrol(address: &str, token: &Token) -> Result<Credentials, EnrolError> {
+pub fn enrol(address: &str, token: &EnrolmentToken) -> Result<Credentials, EnrolError> {
     let keys = NodeKeys::generate()?;
     let provider = Arc::new(default_provider());
     let pinned = Pinned { fingerprint: token.fingerprint().to_owned(), provider: Arc::clone(&provider) };
@@ -65,7 +65,7 @@ pub fn enrol(address: &str, token: &Token) -> Result<Credentials, EnrolError> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(pinned))
         .with_no_client_auth();
-    let question = Question::Enrol { token: token.to_string(), request: keys.request(token.node())? };
+    let question = EnrolmentQuestion::Enrol { token: token.to_string(), request: keys.request(token.node())? };
     match ask(address, Arc::new(config), &question)? {
         Answer::Issued(certificates) => Ok(keys.with(certificates)),
         answer => Err(refused(address, answer)),
@@ -79,7 +79,7 @@ pub fn enrol(address: &str, token: &Token) -> Result<Credentials, EnrolError> {
 pub fn renew(address: &str, present: &Credentials) -> Result<Credentials, EnrolError> {
     let keys = NodeKeys::generate()?;
     let node = node_of(present)?;
-    match ask(address, client_of(present)?, &Question::Renew { request: keys.request(&node)? })? {
+    match ask(address, client_of(present)?, &EnrolmentQuestion::Renew { request: keys.request(&node)? })? {
         Answer::Issued(certificates) => Ok(keys.with(certificates)),
         answer => Err(refused(address, answer)),
     }
@@ -90,7 +90,7 @@ pub fn renew(address: &str, present: &Credentials) -> Result<Credentials, EnrolE
 /// # Errors
 /// See [`EnrolError`].
 pub fn look_after(address: &str, present: &Credentials) -> Result<(Trust, bool), EnrolError> {
-    match ask(address, client_of(present)?, &Question::Trust {})? {
+    match ask(address, client_of(present)?, &EnrolmentQuestion::Trust {})? {
         Answer::Trust { trust, outdated } => Ok((trust, outdated)),
         answer => Err(refused(address, answer)),
     }
@@ -115,7 +115,7 @@ fn node_of(credentials: &Credentials) -> Result<String, SecurityError> {
     identity.node().map(str::to_owned).ok_or(SecurityError::Unreadable("the node's certificate"))
 }
 
-fn ask(address: &str, config: Arc<ClientConfig>, question: &Question) -> Result<Answer, EnrolError> {
+fn ask(address: &str, config: Arc<ClientConfig>, question: &EnrolmentQuestion) -> Result<Answer, EnrolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(EnrolError::Threads)?;
     let talk = async {
         let socket = TcpStream::connect(address).await?;

@@ -21,7 +21,7 @@ pub(crate) const SERVICE_NAME: &str = "ca.whimbrel";
 /// Question to the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Question {
+pub enum EnrolmentQuestion {
     /// Enrols a node that has no certificate, with a token.
     Enrol {
         /// Token, as `whimbrel ca token` printed it.

@@ -16,9 +16,9 @@ use whimbrel_platform::audit::{Act, Auditor, Party, RefusalCounts, RefusalReason
 use whimbrel_platform::connection_limit::{ConnectionLimit, Place};
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
 
-use super::{Answer, Question, read_line};
+use super::{Answer, EnrolmentQuestion, read_line};
 use crate::authority::file::{AuthorityFileError, Folder};
-use crate::authority::{AuthorityError, Token};
+use crate::authority::{AuthorityError, EnrolmentToken};
 use crate::hub::HubError;
 use crate::port_guard::PortGuard;
 use crate::refusal;
@@ -169,7 +169,7 @@ impl EnrolmentState {
         let mut stream = TlsAcceptor::from(tls).accept(socket).await?;
         let identity = stream.get_ref().1.peer_certificates().and_then(|chain| Identity::of_chain(chain, &[]));
         let line = read_line(&mut stream).await?.ok_or(io::ErrorKind::InvalidData)?;
-        let question: Question = serde_json::from_slice(&line)?;
+        let question: EnrolmentQuestion = serde_json::from_slice(&line)?;
         let inner = Arc::clone(self);
         let outcome = tokio::task::spawn_blocking(move || inner.answer(question, identity.as_ref(), from)).await?;
         let answer = match outcome {
@@ -193,24 +193,29 @@ impl EnrolmentState {
         closed
     }
 
-    fn answer(&self, question: Question, identity: Option<&Identity>, from: SocketAddr) -> Result<Answer, Refusal> {
+    fn answer(
+        &self,
+        question: EnrolmentQuestion,
+        identity: Option<&Identity>,
+        from: SocketAddr,
+    ) -> Result<Answer, Refusal> {
         let did = |node: &str, action: &str| {
             let (who, from) = (format!("node:{node}"), from.ip().to_string());
             self.guard.allow(&Act { who: Party::named(&who), from: &from, action, object: node, detail: "" });
         };
         match question {
-            Question::Enrol { token, request } => {
+            EnrolmentQuestion::Enrol { token, request } => {
                 let (node, answer) = self.enrol(&token, &request)?;
                 did(&node, "enrol");
                 Ok(answer)
             }
-            Question::Renew { request } => self.of_node(identity, from, |node| {
+            EnrolmentQuestion::Renew { request } => self.of_node(identity, from, |node| {
                 let certificates = self.folder.with(|authority| authority.renew(node, &request))?;
                 self.guard.say(&format!("renewed the certificate of {node}"));
                 did(node, "renew");
                 Ok(Answer::Issued(certificates))
             }),
-            Question::Trust {} => self.of_node(identity, from, |node| {
+            EnrolmentQuestion::Trust {} => self.of_node(identity, from, |node| {
                 let answer = |authority: &mut crate::Authority| {
                     Ok(Answer::Trust { trust: authority.trust()?, outdated: authority.is_outdated(node) })
                 };
@@ -220,7 +225,7 @@ impl EnrolmentState {
     }
 
     fn enrol(&self, token: &str, request: &crate::NodeRequest) -> Result<(String, Answer), Refusal> {
-        let token: Token = token.parse().map_err(|error| refusal_of(&AuthorityError::Token(error).into()))?;
+        let token: EnrolmentToken = token.parse().map_err(|error| refusal_of(&AuthorityError::Token(error).into()))?;
         // Strangers may guess as often as they like without the key being opened for it.
         self.folder.check(&token)?;
         let certificates = self.folder.with(|authority| authority.admit(&token, request))?;

@@ -32,7 +32,7 @@ pub struct Bundle {
 
 /// Message of a verified conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct ProvenMessage {
     /// Number of the entry in the recorded conversation.
     pub entry: u64,
     /// Node of the sender.
@@ -57,7 +57,7 @@ pub struct Verified {
     /// Name of the conversation.
     pub conversation: String,
     /// Messages, in the order in which they were recorded.
-    pub said: Vec<Said>,
+    pub said: Vec<ProvenMessage>,
     /// Numbers of missing messages, whose existence other messages prove. They went to others than the node that kept
     /// the evidence, or were not kept.
     pub missing: Vec<String>,
@@ -188,7 +188,7 @@ impl BundleVerification<'_> {
         }
         self.last.insert(who, (claims.sequence, digest));
         self.at.insert(digest, entry.entry);
-        verified.said.push(Said {
+        verified.said.push(ProvenMessage {
             entry: entry.entry,
             node: believed.name.node,
             platform: believed.name.platform,
@@ -243,7 +243,7 @@ impl BundleVerification<'_> {
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for said in &self.said {
-            let Said { entry, node, message, .. } = said;
+            let ProvenMessage { entry, node, message, .. } = said;
             let to: Vec<String> = message.receivers.iter().map(|to| to.name.to_string()).collect();
             let AclMessage { sender, performative, content, .. } = message;
             let said_so = format!("{} of {node} to {}: {performative} {content}", sender.name, to.join(", "));
@@ -263,7 +263,7 @@ impl fmt::Display for Verified {
     }
 }
 
-impl Said {
+impl ProvenMessage {
     /// Time of the signature, in the format of RFC 3339.
     pub fn time(&self) -> String {
         let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.time_ms) * 1_000_000);

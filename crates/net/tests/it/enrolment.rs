@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_net::authority::file::{Folder, save};
 use whimbrel_net::enrolment::{EnrolError, Enrolment, EnrolmentConfig, enrol, look_after, renew};
-use whimbrel_net::{Authority, Credentials, LinkSecurity, NodeKeys, Token};
+use whimbrel_net::{Authority, Credentials, EnrolmentToken, LinkSecurity, NodeKeys};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::{ENROLMENTS_PER_ADDRESS_MAX, WRONG_SECRETS_FREE};
 
@@ -35,7 +35,7 @@ impl Service {
         self.service.address().to_string()
     }
 
-    fn token(&self, node: &str) -> Token {
+    fn token(&self, node: &str) -> EnrolmentToken {
         self.folder.with(|authority| authority.permit(node, &[], 5, HOUR)).unwrap()
     }
 
@@ -44,7 +44,7 @@ impl Service {
     }
 
     #[track_caller]
-    fn refuses(&self, token: &Token, why: &str, reason: RefusalReason) {
+    fn refuses(&self, token: &EnrolmentToken, why: &str, reason: RefusalReason) {
         let before = self.service.refusals().of(reason);
         let error = enrol(&self.address(), token).unwrap_err();
         assert!(matches!(&error, EnrolError::Refused(said) if said == why), "{error:?}");
@@ -100,13 +100,13 @@ fn used_expired_foreign_tokens_are_refused() {
     std::thread::sleep(Duration::from_millis(1_100));
     service.refuses(&late, "the token has expired: make another with `whimbrel ca token`", RefusalReason::BadToken);
     let (digest, rest) = token.to_string().split_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-    let renamed: Token = service.token("n2").to_string().replace(".n2", ".n1").parse().unwrap();
+    let renamed: EnrolmentToken = service.token("n2").to_string().replace(".n2", ".n1").parse().unwrap();
     service.refuses(&renamed, "unknown token: this authority did not make it", RefusalReason::BadToken);
     // Somebody else who answers at the address does not get to hear the secret.
     let other = Service::start("tokens-other");
     let error = enrol(&other.address(), &service.token("n3")).unwrap_err();
     assert!(matches!(error, EnrolError::Connection { .. }), "{error:?}");
-    let misled: Token = format!("{}.{rest}", "0".repeat(digest.len())).parse().unwrap();
+    let misled: EnrolmentToken = format!("{}.{rest}", "0".repeat(digest.len())).parse().unwrap();
     assert!(matches!(enrol(&service.address(), &misled), Err(EnrolError::Connection { .. })));
 }
 

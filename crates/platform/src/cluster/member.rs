@@ -53,7 +53,7 @@ pub struct Member {
     /// Weight beside other nodes: it gets partitions in proportion. 0 counts as 1.
     pub weight: u32,
     /// State in the cluster.
-    pub state: MemberState,
+    pub state: MemberPhase,
     /// Role of a standby, which serves partitions only if no ordinary node does.
     #[serde(default)]
     pub standby: bool,
@@ -115,7 +115,7 @@ pub enum TroubleKind {
 /// State of a node in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum MemberState {
+pub enum MemberPhase {
     /// Asking to be let in; serving nothing yet.
     Joining,
     /// Serving the partitions that it is given.
@@ -129,7 +129,7 @@ pub enum MemberState {
 impl Member {
     /// Returns true if the node may be given partitions.
     pub fn takes_partitions(&self) -> bool {
-        self.state == MemberState::Running
+        self.state == MemberPhase::Running
     }
 
     /// Returns the partitions that it failed to serve.
@@ -146,6 +146,6 @@ impl Member {
 
     /// Returns true if the node has joined and not left.
     pub fn takes_part(&self) -> bool {
-        matches!(self.state, MemberState::Running | MemberState::Draining)
+        matches!(self.state, MemberPhase::Running | MemberPhase::Draining)
     }
 }

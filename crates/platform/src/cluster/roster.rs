@@ -207,6 +207,6 @@ impl Member {
     }
 
     fn has_left(&self) -> bool {
-        self.state == super::MemberState::Left
+        self.state == super::MemberPhase::Left
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Bearer, Candidate, ChangeKind, Duties, Holdings, LEVEL, Load, Member, MemberState, Nonce, Part, Placement, Roster,
+    Bearer, Candidate, ChangeKind, Duties, Holdings, LEVEL, Load, Member, MemberPhase, Nonce, Part, Placement, Roster,
     SETTLE, Trouble, TroubleKind, choose, is_placer, proposal, relief,
 };
 use whimbrel_platform::durable::{Pin, Rules};
@@ -203,7 +203,7 @@ fn load_move_minimises_busier_node() {
 
 #[test]
 fn load_move_counts_for_home_node() {
-    let members = [(1, member(100, MemberState::Running)), (2, member(100, MemberState::Running))];
+    let members = [(1, member(100, MemberPhase::Running)), (2, member(100, MemberPhase::Running))];
     let settled = |table: &Placement, members: &[(u64, Member)]| {
         let roster = roster(members);
         let now = Time::ZERO + SETTLE;
@@ -226,7 +226,7 @@ fn load_move_counts_for_home_node() {
     // If its owner leaves, it goes home. If its home leaves, it stays.
     let drains = |node: usize| {
         let mut members = members.clone();
-        members[node].1.state = MemberState::Draining;
+        members[node].1.state = MemberPhase::Draining;
         members
     };
     let home = settled(&table, &drains(1)).unwrap();
@@ -234,7 +234,7 @@ fn load_move_counts_for_home_node() {
     let stays = settled(&table, &drains(0)).unwrap();
     assert_eq!((stays.parts[0].owner, stays.parts[0].next, stays.parts[0].home), (Some(Nonce(2)), None, None));
     let mut dead = members.to_vec();
-    dead[1].1.state = MemberState::Left;
+    dead[1].1.state = MemberPhase::Left;
     let taken = settled(&table, &dead).unwrap();
     assert_eq!(taken.parts[0], Part { owner: Some(Nonce(1)), epoch: Epoch(3), ..Part::default() });
 }
@@ -291,7 +291,7 @@ fn largest_table_fits_in_value() {
     assert!(table.encode().len() < STORE_VALUE_BYTES_MAX, "{} bytes", table.encode().len());
 }
 
-fn member(weight: u32, state: MemberState) -> Member {
+fn member(weight: u32, state: MemberPhase) -> Member {
     Member {
         name: "n".into(),
         address: String::new(),
@@ -322,7 +322,7 @@ fn roster(members: &[(u64, Member)]) -> Roster {
 }
 
 fn running() -> Member {
-    member(100, MemberState::Running)
+    member(100, MemberPhase::Running)
 }
 
 /// Looks often until this time.
@@ -332,7 +332,7 @@ fn look_until(roster: &mut Roster, from_ms: u64, to_ms: u64) {
 
 #[test]
 fn silent_node_is_dead_after_patience() {
-    let mut roster = roster(&[(1, running()), (2, running()), (3, member(1, MemberState::Left))]);
+    let mut roster = roster(&[(1, running()), (2, running()), (3, member(1, MemberPhase::Left))]);
     look_until(&mut roster, 0, 2_000);
     roster.written(Nonce(1), Revision(10), running(), Time::from_ms(2_000));
     // A repeated value is no sign of life.
@@ -405,7 +405,7 @@ fn standby_serves_only_without_ordinary_node() {
         roster.candidates(none, &Rules::default(), Time::ZERO).iter().map(|one| one.node.0).collect::<Vec<_>>()
     };
     assert_eq!(nodes(&both), [2, 3]);
-    let waiting = roster(&[(1, standing.clone()), (2, standing.clone()), (3, member(1, MemberState::Draining))]);
+    let waiting = roster(&[(1, standing.clone()), (2, standing.clone()), (3, member(1, MemberPhase::Draining))]);
     assert_eq!(nodes(&waiting), [1], "one of them is enough");
     let serving = waiting.candidates(|node| usize::from(node == Nonce(2)), &Rules::default(), Time::ZERO);
     assert_eq!(serving.iter().map(|one| one.node.0).collect::<Vec<_>>(), [2], "who serves goes on serving");
@@ -467,7 +467,7 @@ fn joining_node_gets_share_gradually() {
 
 #[test]
 fn draining_node_hands_over_at_once() {
-    let draining = member(100, MemberState::Draining);
+    let draining = member(100, MemberPhase::Draining);
     let both = roster(&[(1, draining.clone()), (2, running())]);
     let next = proposal(&table(&[1; 8]), &both, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     assert_eq!(next.parts.iter().filter(|part| part.next == Some(Nonce(2))).count(), 1);
@@ -490,7 +490,7 @@ fn next_owner_may_end_first() {
 
 #[test]
 fn placer_is_first_member() {
-    let joining = member(1, MemberState::Joining);
+    let joining = member(1, MemberPhase::Joining);
     let roster = roster(&[(1, joining), (2, running()), (3, running())]);
     assert_eq!([1, 2, 3].map(|node| is_placer(&roster, Nonce(node), Time::ZERO)), [false, true, false]);
 }

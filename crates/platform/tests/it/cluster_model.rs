@@ -8,7 +8,7 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Cause, Ending, LEVEL, LoadWindow, MemberState, NODE, Nonce, PLACEMENT, Participant,
+    Action, AdoptError, BEAT, Cause, Ending, LEVEL, LoadWindow, MemberPhase, NODE, Nonce, PLACEMENT, Participant,
     Placement, SOCIETY, Society, SocietyState, Terms, TroubleKind, Work, YieldError,
 };
 use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin};
@@ -1429,7 +1429,7 @@ fn storm(seed: u64) {
     let views = world.living().next().unwrap().part.nodes(world.now);
     let takers: Vec<_> = views
         .iter()
-        .filter(|view| !view.dead && !view.member.standby && view.member.state == MemberState::Running)
+        .filter(|view| !view.dead && !view.member.standby && view.member.state == MemberPhase::Running)
         .collect();
     if takers.iter().any(|view| !view.member.troubles.is_empty()) {
         // Partitions that only some nodes can read may exceed their shares.

@@ -42,7 +42,7 @@ pub struct Cluster {
     pub token: String,
     inputs: Sender<ThreadInput>,
     thread: Option<JoinHandle<()>>,
-    view: View,
+    view: ClusterView,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -77,7 +77,7 @@ pub enum JoinError {
 
 /// The nodes, as this one sees them, for others than the cluster's owner.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct ClusterView {
     seen: Arc<Mutex<SeenNodes>>,
     inputs: Sender<ThreadInput>,
     me: Nonce,
@@ -113,7 +113,7 @@ impl Cluster {
         let (inputs, received) = channel();
         let told = inputs.clone();
         let watch = store.watch("", Box::new(move |watched| drop(told.send(ThreadInput::Told(watched)))))?;
-        let view = View { seen: Arc::default(), inputs: inputs.clone(), me: terms.me };
+        let view = ClusterView { seen: Arc::default(), inputs: inputs.clone(), me: terms.me };
         let began = Instant::now();
         let participant = Participant::new(terms, thread::time(began));
         let (answer, answers) = sync_channel(1);
@@ -179,7 +179,7 @@ impl Cluster {
     }
 
     /// The nodes, as this one sees them.
-    pub fn view(&self) -> View {
+    pub fn view(&self) -> ClusterView {
         self.view.clone()
     }
 }
@@ -190,7 +190,7 @@ impl Drop for Cluster {
     }
 }
 
-impl View {
+impl ClusterView {
     /// All nodes that there are keys of.
     pub fn nodes(&self) -> Vec<NodeView> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).nodes.clone()
@@ -237,7 +237,7 @@ impl View {
     }
 }
 
-impl View {
+impl ClusterView {
     /// Ends a wait for a partition to be on that node. If the wish for it was made for this wait, the wish is
     /// cancelled.
     pub fn give_up(&self, partition: Partition, to: &str) {
@@ -246,7 +246,7 @@ impl View {
     }
 }
 
-impl Mover for View {
+impl Mover for ClusterView {
     fn bring(&self, partition: Partition, wish: Wish) {
         if let Err(SendError(ThreadInput::Move(_, wish))) = self.inputs.send(ThreadInput::Move(partition, wish)) {
             wish.over(Err(HopError::Stopping));

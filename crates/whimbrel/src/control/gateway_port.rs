@@ -4,8 +4,8 @@ use std::io;
 use std::ops::ControlFlow;
 
 use whimbrel_operator::{
-    AgentsWanted, Answer, Feed, Latency, LogLine, LogWanted, Operator, Reason, Refusal, Request, Traffic, Waits,
-    Watched,
+    AgentsWanted, Answer, Feed, Latency, LogLine, LogWanted, NodeWatch, Operator, Reason, Refusal, Request, Traffic,
+    WaitPercentiles,
 };
 use whimbrel_runtime::{DEVICES, LatencyWatch};
 
@@ -39,11 +39,11 @@ impl Operator for OperatorService {
         self.refusals.counts()
     }
 
-    fn watch(&self, wanted: Watched) -> Box<dyn Feed> {
+    fn watch(&self, wanted: NodeWatch) -> Box<dyn Feed> {
         match wanted {
-            Watched::Events(wanted) => Box::new(EventFeed::of_events(&self.platform, self.node(), &wanted)),
-            Watched::Mobility => Box::new(EventFeed::of_moves(&self.platform, self.node())),
-            Watched::Security => Box::new(self.refusals.watch(self.node())),
+            NodeWatch::Events(wanted) => Box::new(EventFeed::of_events(&self.platform, self.node(), &wanted)),
+            NodeWatch::Mobility => Box::new(EventFeed::of_moves(&self.platform, self.node())),
+            NodeWatch::Security => Box::new(self.refusals.watch(self.node())),
         }
     }
 
@@ -71,8 +71,8 @@ impl Operator for OperatorService {
 struct WaitGauge(LatencyWatch);
 
 impl Latency for WaitGauge {
-    fn waits(&self) -> Option<Waits> {
+    fn waits(&self) -> Option<WaitPercentiles> {
         let waits = self.0.percentiles()?;
-        Some(Waits { p50: waits.p50_us, p90: waits.p90_us, p99: waits.p99_us })
+        Some(WaitPercentiles { p50: waits.p50_us, p90: waits.p90_us, p99: waits.p99_us })
     }
 }

@@ -39,7 +39,7 @@ pub use self::cursor::Cursor;
 pub use self::merge::Merge;
 pub use self::operator_service::OperatorService;
 pub use self::operator_service::merge;
-pub use self::platform_choice::{Target, choose, platforms};
+pub use self::platform_choice::{PlatformChoice, choose, platforms};
 pub use self::remote_query::listen;
 pub use self::server::Control;
 pub use self::sniffer::{began_us, happening, wall_us};

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::cluster::View;
+use crate::cluster::ClusterView;
 use crate::programs::SocietyLoader;
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Name, Symbol};
@@ -49,7 +49,7 @@ pub struct OperatorService {
     pub(super) platform: Platform,
     society: String,
     hub: Option<HubView>,
-    cluster: Option<View>,
+    cluster: Option<ClusterView>,
     mail: OperatorMail,
     pub(super) log: Option<ConversationLog>,
     pub(super) refusals: Arc<Refusals>,
@@ -96,7 +96,7 @@ impl OperatorService {
 
     /// The same for a node of this cluster, if it is of one.
     #[must_use]
-    pub fn with_cluster(self, cluster: Option<View>) -> Self {
+    pub fn with_cluster(self, cluster: Option<ClusterView>) -> Self {
         Self { cluster, ..self }
     }
 
@@ -251,7 +251,7 @@ impl OperatorService {
     }
 
     fn members(&self) -> Vec<MemberInfo> {
-        self.cluster.iter().flat_map(View::nodes).map(member_info).collect()
+        self.cluster.iter().flat_map(ClusterView::nodes).map(member_info).collect()
     }
 
     /// Returns the wishes of operators, and of moving agents, for partitions on some node.
@@ -269,7 +269,7 @@ impl OperatorService {
     }
 
     fn vacant(&self) -> Vec<String> {
-        self.cluster.iter().flat_map(View::vacant).collect()
+        self.cluster.iter().flat_map(ClusterView::vacant).collect()
     }
 
     fn drain(&self, node: &str, drains: bool) -> Result<(), Refusal> {
@@ -638,11 +638,11 @@ pub fn merge(parts: Vec<AgentsFound>, order: AgentOrder, limit: usize) -> Agents
 
 fn member_info(NodeView { node, member, dead, placer, partitions, leaving, unserved }: NodeView) -> MemberInfo {
     let state = match member.state {
-        cluster::MemberState::Left => MemberState::Left,
+        cluster::MemberPhase::Left => MemberState::Left,
         _ if dead => MemberState::Silent,
-        cluster::MemberState::Joining => MemberState::Joining,
-        cluster::MemberState::Running => MemberState::Running,
-        cluster::MemberState::Draining => MemberState::Draining,
+        cluster::MemberPhase::Joining => MemberState::Joining,
+        cluster::MemberPhase::Running => MemberState::Running,
+        cluster::MemberPhase::Draining => MemberState::Draining,
     };
     MemberInfo {
         node: member.name,

@@ -12,7 +12,7 @@ use super::name_order;
 
 /// Choice of a platform and of its nodes.
 #[derive(Clone, Debug, Default)]
-pub struct Target {
+pub struct PlatformChoice {
     /// Name of the platform, or of its project.
     pub platform: Option<String>,
     /// Name of one node.
@@ -21,7 +21,7 @@ pub struct Target {
     pub pid: Option<u32>,
 }
 
-impl Target {
+impl PlatformChoice {
     fn fits(&self, info: &NodeInfo) -> bool {
         self.platform.as_ref().is_none_or(|name| *name == info.platform || *name == info.society)
             && self.node.as_ref().is_none_or(|name| *name == info.node)
@@ -33,7 +33,7 @@ impl Target {
 ///
 /// # Errors
 /// Nothing runs, nothing that is meant, or several platforms that could be.
-pub fn choose(target: impl Into<Target>) -> anyhow::Result<Vec<Found>> {
+pub fn choose(target: impl Into<PlatformChoice>) -> anyhow::Result<Vec<Found>> {
     let target = target.into();
     let Survey { nodes, problems } = survey();
     let mut platforms = platforms(nodes);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, AskDoors, NodeDoors, TokenFile, Tokens};
+use whimbrel_net::agent_port::{AcceptedTokens, AgentPort, AgentPortConfig, AskDoors, NodeDoors, TokenFile};
 use whimbrel_net::{Credentials, HubView, LinkSecurity};
 use whimbrel_operator::{Answer, DoorsInfo, Request};
 use whimbrel_platform::audit::Auditor;
@@ -14,7 +14,7 @@ use whimbrel_platform::session::{Grant, SessionLimits};
 use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 
 use super::Notes;
-use super::credentials::{Watched, alone};
+use super::credentials::{WatchedFolder, alone};
 use super::ending::Farewell;
 use super::http_port::{HttpPort, door_at};
 
@@ -58,8 +58,8 @@ pub fn open(
         // has the key.
         None => (LinkSecurity::Open, level(ON_THIS_MACHINE)?.1),
     };
-    let operators = http_token.map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
-    let constant = options.token.as_deref().map_or_else(|| Ok(Tokens::none()), Tokens::one)?;
+    let operators = http_token.map_or_else(|| Ok(AcceptedTokens::none()), AcceptedTokens::one)?;
+    let constant = options.token.as_deref().map_or_else(|| Ok(AcceptedTokens::none()), AcceptedTokens::one)?;
     // Errors in it are reported now, not to the first client.
     let file = options.tokens.as_deref().map(TokenFile::open).transpose()?;
     if address.is_some() && file.is_none() && options.token.is_none() && level == LinkSecurity::Open {
@@ -132,7 +132,7 @@ pub fn share_out(port: Option<&Arc<AgentPort>>, roll: &Roll, platform: &Platform
 }
 
 /// Has the port show and trust what is in the folder, whenever that changes.
-pub fn watch(port: Option<&Arc<AgentPort>>, credentials: Watched, notes: &Notes) {
+pub fn watch(port: Option<&Arc<AgentPort>>, credentials: WatchedFolder, notes: &Notes) {
     let Some(port) = port.map(Arc::downgrade) else { return };
     let told = notes.clone();
     credentials.watch(notes.clone(), move |credentials| {

@@ -91,7 +91,7 @@ pub fn read(folder: &Path) -> anyhow::Result<Credentials> {
 }
 
 /// A folder that a running node keeps an eye on.
-pub struct Watched {
+pub struct WatchedFolder {
     folder: PathBuf,
     seen: Vec<Option<SystemTime>>,
     asked: Option<Instant>,
@@ -99,7 +99,7 @@ pub struct Watched {
     only_follows: bool,
 }
 
-impl Watched {
+impl WatchedFolder {
     /// This folder, which was read just now.
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), seen: changes(folder), asked: None, only_follows: false }

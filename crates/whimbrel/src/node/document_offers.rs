@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent_storage::StorageFolder;
-use crate::documents::Documents;
-use crate::society::Offer;
+use crate::documents::DocumentFolder;
+use crate::society::DocumentOffer;
 use anyhow::{Context, bail};
 use whimbrel_platform::environment::Environments;
 use whimbrel_runtime::Platform;
@@ -26,8 +26,12 @@ pub struct OfferOptions {
 ///
 /// # Errors
 /// A folder cannot be offered, or two have one name.
-pub fn environments(options: &OfferOptions, offers: &[Offer], node: Option<&str>) -> anyhow::Result<Environments> {
-    let is_here = |offer: &&Offer| match (&offer.host, node) {
+pub fn environments(
+    options: &OfferOptions,
+    offers: &[DocumentOffer],
+    node: Option<&str>,
+) -> anyhow::Result<Environments> {
+    let is_here = |offer: &&DocumentOffer| match (&offer.host, node) {
         (Some(host), Some(node)) => host.as_str() == node,
         _ => true,
     };
@@ -42,8 +46,8 @@ pub fn environments(options: &OfferOptions, offers: &[Offer], node: Option<&str>
     Ok(environments)
 }
 
-fn documents(name: &str, folder: &Path) -> anyhow::Result<Arc<Documents>> {
-    Ok(Arc::new(Documents::open(folder).with_context(|| format!("cannot offer {name}"))?))
+fn documents(name: &str, folder: &Path) -> anyhow::Result<Arc<DocumentFolder>> {
+    Ok(Arc::new(DocumentFolder::open(folder).with_context(|| format!("cannot offer {name}"))?))
 }
 
 /// Opens the storage of agents on this node, and its folder, if there is one.

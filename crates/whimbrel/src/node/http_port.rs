@@ -14,7 +14,7 @@ use whimbrel_net::{Credentials, LinkSecurity, https};
 use whimbrel_operator::Operator;
 use whimbrel_platform::audit::Auditor;
 
-use super::credentials::{self, Watched, alone};
+use super::credentials::{self, WatchedFolder, alone};
 use super::ending::Farewell;
 use super::{Notes, open_files};
 use crate::WebSessions;
@@ -273,7 +273,7 @@ impl HttpPort {
         own.map(|own| gateway.listen_also(own, sessions.threads())).transpose()?;
         notes.news(&format!("the console is at {console}"));
         if let Some(folder) = credentials {
-            watch(&gateway, Watched::following(&folder), &notes);
+            watch(&gateway, WatchedFolder::following(&folder), &notes);
         }
         Ok(gateway)
     }
@@ -294,7 +294,7 @@ pub fn open(
 }
 
 /// Has connections encrypted with what is in the folder, whenever that changes.
-fn watch(gateway: &Arc<Gateway>, credentials: Watched, notes: &Notes) {
+fn watch(gateway: &Arc<Gateway>, credentials: WatchedFolder, notes: &Notes) {
     let gateway = Arc::downgrade(gateway);
     let told = notes.clone();
     credentials.watch(notes.clone(), move |credentials| {

@@ -11,7 +11,7 @@ use whimbrel_net::{Credentials, Hub, HubConfig, HubView, LinkSecurity};
 use whimbrel_runtime::Platform;
 
 use super::Notes;
-use super::credentials::{self, Watched, alone};
+use super::credentials::{self, WatchedFolder, alone};
 use super::durability::Durability;
 use super::ending::Farewell;
 use super::policy_setup::Guards;
@@ -244,7 +244,7 @@ fn watch(folder: Option<&Path>, hub: &Arc<Hub>, notes: &Notes) {
     let Some(folder) = folder else { return };
     let hub = Arc::downgrade(hub);
     let told = notes.clone();
-    Watched::new(folder).watch(notes.clone(), move |credentials| {
+    WatchedFolder::new(folder).watch(notes.clone(), move |credentials| {
         let Some(hub) = hub.upgrade() else { return false };
         match credentials.map(|credentials| hub.set_credentials(credentials)) {
             Some(Ok(())) => told.warning("the new credentials are in use"),

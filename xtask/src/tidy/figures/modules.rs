@@ -12,11 +12,11 @@ const HOPS_MAX: usize = 8;
 
 /// Modules of one crate, by their paths: `` for the root, `a::b`.
 pub struct Modules<'a> {
-    by_path: BTreeMap<String, Module<'a>>,
+    by_path: BTreeMap<String, CrateModule<'a>>,
 }
 
 /// Module of a crate, in a file of its own or inside another module's.
-pub struct Module<'a> {
+pub struct CrateModule<'a> {
     /// File that the module is in.
     pub file: &'a str,
     /// Names declared in the file.
@@ -69,7 +69,7 @@ impl<'a> Modules<'a> {
     }
 
     /// Returns all modules with their paths.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Module<'a>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &CrateModule<'a>)> {
         self.by_path.iter().map(|(path, module)| (path.as_str(), module))
     }
 
@@ -85,7 +85,7 @@ impl<'a> Modules<'a> {
                 .flat_map(|keyword| declared(code, keyword))
                 .map(|(_, name)| name)
                 .collect();
-        let module = || Module { file, declares: declares.clone(), paths: Vec::new() };
+        let module = || CrateModule { file, declares: declares.clone(), paths: Vec::new() };
         self.by_path.insert(path.to_owned(), module());
         for (_, block) in &inner {
             self.by_path.entry(path_at(block.start)).or_insert_with(module);
@@ -96,7 +96,7 @@ impl<'a> Modules<'a> {
     }
 
     /// Returns the module in which the end of a path is declared, imports followed. `None` if that is in another crate.
-    pub fn resolve(&self, from: &str, segments: &[&str]) -> Option<&Module<'a>> {
+    pub fn resolve(&self, from: &str, segments: &[&str]) -> Option<&CrateModule<'a>> {
         self.by_path.get(&self.walk(from, segments, 0)?.0)
     }
 

@@ -19,7 +19,7 @@ use self::network::RetrievalNetwork;
 use self::nodes::SplitMix;
 pub use self::systems::System;
 use self::systems::{QueryTimes, RunningSystem};
-use crate::arguments::{Retrieval, Role};
+use crate::arguments::{Retrieval, RetrievalRole};
 use crate::{TimesPicture, deviation, line, percentile, times};
 use whimbrel_terminal as terminal;
 
@@ -76,8 +76,8 @@ impl Drop for RetrievalFolder {
 /// This machine allows no such networks, or a process failed to do its part.
 pub fn run(what: &Retrieval, json: bool) -> anyhow::Result<()> {
     match what.role {
-        Some(Role::Server) => nodes::serve(),
-        Some(Role::Client) => nodes::ask(),
+        Some(RetrievalRole::Server) => nodes::serve(),
+        Some(RetrievalRole::Client) => nodes::ask(),
         None => compare(what, json),
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use serde::{Deserialize, Serialize};
-use whimbrel::documents::Documents;
+use whimbrel::documents::DocumentFolder;
 use whimbrel::{AclMessage, Aid, Output, Performative, Platform, Society, Value};
 use whimbrel_net::{Hub, HubConfig, LinkSecurity, LinkStatus};
 use whimbrel_platform::environment::Environments;
@@ -100,7 +100,7 @@ pub fn serve() -> anyhow::Result<()> {
     let society = Society::open(&part.module)?;
     let visits = Visits::default();
     let mut environments = Environments::default();
-    environments.add(LIBRARY, Arc::new(Documents::open(&part.folder)?));
+    environments.add(LIBRARY, Arc::new(DocumentFolder::open(&part.folder)?));
     let policy: Policy =
         serde_json::from_str(&format!(r#"{{"grant": [{{"who": "*", "environments": "{LIBRARY}"}}]}}"#))?;
     let builder = Platform::builder().workers(1).loader(society.loader()).policy(policy);

@@ -1,7 +1,7 @@
 //! End of a node's part, and the duties of the last node.
 
 use super::{Action, Ending, Participant, Phase};
-use crate::cluster::member::MemberState;
+use crate::cluster::member::MemberPhase;
 use crate::cluster::society::{Society, SocietyState};
 use crate::store::StoreError;
 use crate::time::Time;
@@ -35,10 +35,10 @@ impl Participant {
             }
         }
         match self.roster.member(self.terms.me).map(|me| me.state) {
-            None | Some(MemberState::Left) => Some(self.end(Ending::Left)),
-            Some(_) if self.me.state == MemberState::Left => None,
+            None | Some(MemberPhase::Left) => Some(self.end(Ending::Left)),
+            Some(_) if self.me.state == MemberPhase::Left => None,
             Some(_) => {
-                self.me.state = MemberState::Left;
+                self.me.state = MemberPhase::Left;
                 Some(self.beat(now))
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Action, Ending, Participant, Phase};
-use crate::cluster::member::{MemberState, Nonce};
+use crate::cluster::member::{MemberPhase, Nonce};
 use crate::cluster::placement::Placement;
 use crate::cluster::society::{FormerState, Society, SocietyState};
 use crate::store::Epoch;
@@ -221,7 +221,7 @@ impl Participant {
     /// in erases it.
     fn begin_anew(&mut self, term: u64, now: Time) -> Option<Action> {
         let ends_still = self.others(now).any(|(_, member)| member.takes_part() && member.term == term);
-        let first = self.roster.living(now).find(|(_, member)| member.state == MemberState::Joining);
+        let first = self.roster.living(now).find(|(_, member)| member.state == MemberPhase::Joining);
         if ends_still || first.is_none_or(|(first, _)| first != self.terms.me) {
             return None;
         }
@@ -290,7 +290,7 @@ impl Participant {
     pub fn begin(&mut self, address: String) {
         if self.phase == Phase::Accepted {
             self.me.address = address;
-            self.me.state = MemberState::Running;
+            self.me.state = MemberPhase::Running;
             (self.phase, self.is_due, self.beat_at) = (Phase::Serving, true, None);
             self.heed_draining();
         }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::holdings::Holdings;
-use super::member::{Member, MemberState, Nonce};
+use super::member::{Member, MemberPhase, Nonce};
 use super::placement::{Cause, Change, ChangeKind, Placement};
 use super::relief::Pressure;
 use super::roster::Roster;
@@ -250,7 +250,7 @@ impl Participant {
             address: String::new(),
             level: terms.level,
             weight: terms.weight,
-            state: MemberState::Joining,
+            state: MemberPhase::Joining,
             standby: terms.standby,
             number: 0,
             term: 0,
@@ -508,7 +508,7 @@ impl Participant {
 
     fn heed_draining(&mut self) {
         let drains = self.leaving || self.draining.contains_key(&self.terms.me);
-        let state = if drains { MemberState::Draining } else { MemberState::Running };
+        let state = if drains { MemberPhase::Draining } else { MemberPhase::Running };
         if self.me.takes_part() && self.me.state != state {
             self.me.state = state;
             self.beat_at = None;
@@ -564,8 +564,8 @@ impl Participant {
             let why = match self.roster.member(from) {
                 _ if self.terms.alone => continue,
                 _ if cause == Cause::Load => format!("because of load: {}, {}", self.busy(from), self.busy(to)),
-                Some(member) if member.state == MemberState::Left => "which left".to_owned(),
-                Some(member) if member.state == MemberState::Draining => "which drains".to_owned(),
+                Some(member) if member.state == MemberPhase::Left => "which left".to_owned(),
+                Some(member) if member.state == MemberPhase::Draining => "which drains".to_owned(),
                 _ if taken => format!("{} gives no sign of life", self.name_of(from)),
                 _ if cause == Cause::Wish => "where it is wanted".to_owned(),
                 _ => "for balance".to_owned(),

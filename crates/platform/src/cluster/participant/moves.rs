@@ -6,7 +6,7 @@
 
 use super::levels::LEVEL_WISHES;
 use super::{Action, Participant, Phase};
-use crate::cluster::member::{Member, MemberState, Nonce};
+use crate::cluster::member::{Member, MemberPhase, Nonce};
 use crate::durable::Pin;
 use crate::mobility::HopError;
 use crate::store::Partition;
@@ -125,7 +125,7 @@ impl Participant {
         let pin = self.terms.layout.rules().pins.iter().find(bound).map(|(pin, _)| pin);
         match pin {
             Some(pin) => format!("its partition {} can be served by {pin} only", partition.0),
-            None if member.state != MemberState::Running => "it hands over what it has".to_owned(),
+            None if member.state != MemberPhase::Running => "it hands over what it has".to_owned(),
             None if member.unreadable().any(|unreadable| unreadable == partition) => {
                 format!("it cannot read partition {}", partition.0)
             }

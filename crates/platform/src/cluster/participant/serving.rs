@@ -4,7 +4,7 @@ use super::levels::LEVEL_LOAD;
 use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase, list};
 use crate::cluster::holdings::Duties;
 use crate::cluster::load::Load;
-use crate::cluster::member::{Member, MemberState, Nonce};
+use crate::cluster::member::{Member, MemberPhase, Nonce};
 use crate::cluster::placement::{Candidate, Part};
 use crate::cluster::placer::{is_placer, proposal};
 use crate::cluster::society::{Society, SocietyState};
@@ -232,7 +232,7 @@ impl Participant {
             return true;
         }
         let me = self.terms.me;
-        let is_told = self.roster.member(me).is_none_or(|me| me.state != MemberState::Running);
+        let is_told = self.roster.member(me).is_none_or(|me| me.state != MemberPhase::Running);
         let candidates = self.candidates(now);
         let goes = |(partition, part): (Partition, &Part)| {
             let is_mine = part.owner == Some(me) || part.next == Some(me);

@@ -24,7 +24,7 @@ use super::membership::{LinkOptions, Membership};
 use super::{Notes, credentials};
 use crate::Society;
 use crate::cluster::weight::Weighing;
-use crate::cluster::{self, Cluster, Forget, Joined, View};
+use crate::cluster::{self, Cluster, ClusterView, Forget, Joined};
 
 /// The folder beside a project in which its society is kept.
 const FOLDER: &str = ".whimbrel";
@@ -144,7 +144,7 @@ impl Durability {
     }
 
     /// The nodes, as this one sees them.
-    pub fn view(&self) -> View {
+    pub fn view(&self) -> ClusterView {
         self.cluster.view()
     }
 
@@ -155,7 +155,7 @@ impl Durability {
 }
 
 /// Hands over to other nodes, if there are any, what this one serves.
-pub fn hand_over(view: &View) {
+pub fn hand_over(view: &ClusterView) {
     view.hand_over(HAND_OVER_PATIENCE);
 }
 
