@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Action, LEVEL, Member, Nonce, Participant, Placement, Society, Terms};
-use whimbrel_platform::store::{Revision, Watched, WriteError};
+use whimbrel_platform::cluster::{Action, LEVEL, Member, Nonce, Participant, Placement, StoredSociety, Terms};
+use whimbrel_platform::store::{Revision, WatchNotice, WriteError};
 
 const PARTITIONS: u16 = 4;
 const ME: Nonce = Nonce(0xff);
@@ -16,13 +16,13 @@ const ME: Nonce = Nonce(0xff);
 pub fn cluster_keys(bytes: &[u8]) {
     let mut part = Participant::new(terms(), Time::ZERO);
     let mut now = Time::ZERO;
-    part.told(Watched::Complete, now);
+    part.told(WatchNotice::Complete, now);
     for (revision, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         let (key, value) = line.split_at(line.iter().position(|byte| *byte == b' ').unwrap_or(line.len()));
         let (key, value) = (String::from_utf8_lossy(key).into_owned(), value.get(1..).unwrap_or_default());
         comes_back(value);
         now = now + Duration::from_millis(100);
-        part.told(Watched::Written(key, Revision(revision), value.to_vec()), now);
+        part.told(WatchNotice::Written(key, Revision(revision), value.to_vec()), now);
         let _ = part.nodes(now);
         act(&mut part, revision, now);
     }
@@ -36,9 +36,9 @@ fn comes_back(value: &[u8]) {
         let again = serde_json::to_vec(&member).expect("what was read can be written");
         assert_eq!(serde_json::from_slice::<Member>(&again).ok(), Some(member));
     }
-    if let Ok(society) = serde_json::from_slice::<Society>(value) {
+    if let Ok(society) = serde_json::from_slice::<StoredSociety>(value) {
         let again = serde_json::to_vec(&society).expect("what was read can be written");
-        assert_eq!(serde_json::from_slice::<Society>(&again).ok(), Some(society));
+        assert_eq!(serde_json::from_slice::<StoredSociety>(&again).ok(), Some(society));
     }
 }
 
@@ -49,7 +49,7 @@ fn act(part: &mut Participant, revision: u64, now: Time) {
         match action {
             Action::Write(key, _, value) if turn % 2 == 0 => {
                 part.wrote(&key, Ok(Revision(revision)), now);
-                part.told(Watched::Written(key, Revision(revision), value), now);
+                part.told(WatchNotice::Written(key, Revision(revision), value), now);
             }
             Action::Write(key, ..) | Action::Remove(key, _) => {
                 part.wrote(&key, Err(WriteError::Conflict(Revision(revision))), now);

@@ -2,7 +2,7 @@
 //! `platform` replays those that were found.
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Value};
-use whimbrel_platform::conversations::{Logged, Passage, Said, Wanted, What};
+use whimbrel_platform::conversations::{Logged, LoggedMessage, Passage, Wanted, What};
 
 /// Checks a frame. A decoded frame is the same after another round, its head agrees with its content, and a search by
 /// a message's fields finds the message.
@@ -19,7 +19,7 @@ pub fn conversation_log(bytes: &[u8]) {
         assert!(Wanted::default().takes(entry.at_us, &envelope));
         let performatives = vec![envelope.body.performative.as_str().to_owned()];
         assert!(Wanted { performatives, ..Wanted::default() }.takes(entry.at_us, &envelope));
-        assert!(Said::of(&envelope).envelope().is_ok());
+        assert!(LoggedMessage::of(&envelope).envelope().is_ok());
     }
 }
 
@@ -28,7 +28,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let (amy, bob) = (Aid::local("amy"), Aid::new("bob", "home"));
     let message = |content: Value| {
         let message = AclMessage::new(Performative::Cfp, amy, bob, content).in_conversation("deal-7");
-        Said::of(&Envelope { to: bob, body: MessageBody::Owned(Box::new(message)) })
+        LoggedMessage::of(&Envelope { to: bob, body: MessageBody::Owned(Box::new(message)) })
     };
     let whats = [
         vec![What::Begun { cut_short: true }, What::Sent(message(Value::term("tea", [Value::Int(5)])))],

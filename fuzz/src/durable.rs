@@ -8,7 +8,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::df::{DfDescription, NoticeForm};
 use whimbrel_platform::durable::{
-    Born, DfSubscription, JournalReplay, Origin, Record, Registration, Sent, State, Step, Ticket, decode_frame,
+    AgentStep, Born, DfSubscription, JournalReplay, Origin, Record, Registration, Sent, State, Ticket, decode_frame,
     encode_frame,
 };
 
@@ -26,7 +26,7 @@ pub fn journal_frame(bytes: &[u8]) {
     standings.flat_map(|standing| &standing.subscriptions).for_each(can_be_read_again);
     for agent in agents.iter().filter(|agent| matches!(agent.born.origin, Origin::Kept { .. })) {
         // The agent is restored, or refused with a reason. A restored one can be saved.
-        let shelf = std::sync::Arc::<whimbrel_platform::session::Shelf>::default();
+        let shelf = std::sync::Arc::<whimbrel_platform::session::KeptAgents>::default();
         if let Ok(mut body) = shelf.resume(agent.born.agent, &agent.born.origin, &agent.states, Duration::ZERO) {
             assert!(body.save_whole(Time::ZERO, &mut Vec::new()));
         }
@@ -59,7 +59,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let message = AclMessage::new(Performative::Request, Aid::local(ann), Aid::local(bob), Value::atom("go"));
     let sent = Sent::of(Aid::local(bob), &message).expect("it is flat");
     let step = |agent, state, first, sent| {
-        Record::Step(Step { agent, state, handled: vec![Ticket { sender: ann, number: 3 }], first, sent })
+        Record::Step(AgentStep { agent, state, handled: vec![Ticket { sender: ann, number: 3 }], first, sent })
     };
     let tea = DfDescription::offering("tea", "drink");
     let fipa = NoticeForm::Fipa { inform: Box::new(message), action: Value::term("search", [Value::Int(1)]) };

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::compact::view::{Array, Cells, Column, Node, View};
+use whimbrel_acl::compact::view::{Array, Cells, Column, ValueView, View};
 use whimbrel_acl::compact::{self, Decode, Decoder, Encode, EncodedMessage, Encoder, Limits};
 use whimbrel_acl::{AclMessage, Aid, Performative, Text, Value};
 
@@ -197,14 +197,14 @@ fn message(metrics: &mut Metrics) -> Result<(), compact::DecodeError> {
 }
 
 /// Looks at every value; a column that is one value for all rows once.
-fn sum(node: &Node<'_>) -> i64 {
+fn sum(node: &ValueView<'_>) -> i64 {
     match node {
-        Node::Int(n) | Node::NumericText(n) => *n,
-        Node::Text(text) => text.len() as i64,
-        Node::Bool(truth) => i64::from(*truth),
-        Node::List(items) => items.iter().map(sum).fold(0, i64::wrapping_add),
-        Node::Array(array) => sum_array(array),
-        Node::Object(object) => object.fields().map(|(_, field)| sum(field)).fold(0, i64::wrapping_add),
+        ValueView::Int(n) | ValueView::NumericText(n) => *n,
+        ValueView::Text(text) => text.len() as i64,
+        ValueView::Bool(truth) => i64::from(*truth),
+        ValueView::List(items) => items.iter().map(sum).fold(0, i64::wrapping_add),
+        ValueView::Array(array) => sum_array(array),
+        ValueView::Object(object) => object.fields().map(|(_, field)| sum(field)).fold(0, i64::wrapping_add),
         _ => 0,
     }
 }

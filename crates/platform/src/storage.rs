@@ -90,7 +90,7 @@ pub trait Keeper: Send + Sync {
 
 #[derive(Default)]
 struct All {
-    shelves: BTreeMap<Holder, Shelf>,
+    shelves: BTreeMap<Holder, HolderEntries>,
     /// Bytes by owner and node.
     owners: BTreeMap<(String, String), u64>,
     /// Bytes of all storage.
@@ -99,7 +99,7 @@ struct All {
 }
 
 #[derive(Default)]
-struct Shelf {
+struct HolderEntries {
     entries: Entries,
     /// Bytes of keys and values, and the overhead of keys.
     bytes: u64,

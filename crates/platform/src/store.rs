@@ -132,13 +132,13 @@ pub trait Coord: Send + Sync {
     /// [`WriteError::Conflict`] if it was.
     fn remove(&self, key: &str, expected: Revision) -> Result<(), WriteError>;
 
-    /// Watches the keys that begin with `prefix`. `tell` gets the present ones, then [`Watched::Complete`], then each
-    /// change, in order per key. Several changes of one key may be told as the last of them. Ends when the result is
-    /// dropped.
+    /// Watches the keys that begin with `prefix`. `tell` gets the present ones, then [`WatchNotice::Complete`], then
+    /// each change, in order per key. Several changes of one key may be told as the last of them. Ends when the result
+    /// is dropped.
     ///
     /// # Errors
     /// The store cannot be watched.
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(Watched) + Send>) -> Result<Box<dyn Watch>, StoreError>;
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError>;
 }
 
 /// Guard of a [watch](Coord::watch), which lasts as long as the guard.
@@ -146,7 +146,7 @@ pub trait Watch: Send {}
 
 /// Notice of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Watched {
+pub enum WatchNotice {
     /// Value of a key.
     Written(String, Revision, Vec<u8>),
     /// Key that is no longer there.
@@ -155,7 +155,7 @@ pub enum Watched {
     Complete,
     /// Store that cannot be reached: silence means nothing now.
     Away,
-    /// Store that is back. All present keys are told again, then [`Watched::Complete`]; others are gone.
+    /// Store that is back. All present keys are told again, then [`WatchNotice::Complete`]; others are gone.
     Back,
 }
 

@@ -1,7 +1,7 @@
 //! Code transfer: agents that wait until their code is here.
 
 use rustc_hash::FxHashMap;
-use whimbrel_platform::mobility::{Bearer, Fetches, Offer};
+use whimbrel_platform::mobility::{Bearer, Fetches, HopOffer};
 
 use crate::sync::{Condvar, Mutex};
 
@@ -17,7 +17,7 @@ pub(crate) struct Codes {
 #[derive(Default)]
 pub(crate) struct OnOrder {
     pub fetches: Fetches,
-    pub offers: FxHashMap<Bearer, Offer>,
+    pub offers: FxHashMap<Bearer, HopOffer>,
     /// True while a thread waits for late parts.
     pub is_watched: bool,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Envelope, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ties};
-use whimbrel_platform::mobility::{Crossing, HopError, HopId, HopNews, HopRequest, Offer, Transits, Wish};
+use whimbrel_platform::mobility::{Crossing, HopError, HopId, HopNews, HopOffer, HopRequest, Transits, Wish};
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::shard::Incarnation;
@@ -90,7 +90,7 @@ impl Drop for HopJob {
 /// Command to a shard in the course of a hop.
 pub(crate) enum HopOrder {
     /// Make an agent that comes from this node.
-    Make(Offer, NodeId),
+    Make(HopOffer, NodeId),
     /// Let the agent go to this node, if it is still alive.
     LetGo(HopId, NodeId),
     /// Send more of the agent's state, from this byte on.

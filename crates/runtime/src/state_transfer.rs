@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{HOP_COMPRESSED_FROM_BYTES, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
-use whimbrel_platform::mobility::{Bearer, Offer};
+use whimbrel_platform::mobility::{Bearer, HopOffer};
 
 use crate::sync::Mutex;
 
@@ -13,7 +13,7 @@ const LZ4_FACTOR_MAX: usize = 255;
 /// State of an agent that is ready to leave.
 pub(crate) struct PackedState {
     pub bytes: Vec<u8>,
-    /// See [`Offer::unpacked`].
+    /// See [`HopOffer::unpacked`].
     pub unpacked: u64,
 }
 
@@ -41,7 +41,7 @@ impl PackedState {
 }
 
 /// Unpacks the state of an agent that arrives.
-pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
+pub(crate) fn unpack(offer: &HopOffer) -> Result<Vec<u8>, String> {
     let bytes = usize::try_from(offer.unpacked).unwrap_or(usize::MAX);
     if bytes == 0 {
         return Ok(offer.state.clone());
@@ -60,7 +60,7 @@ pub(crate) fn unpack(offer: &Offer) -> Result<Vec<u8>, String> {
 
 /// Agents whose states have arrived in part.
 #[derive(Default)]
-pub(crate) struct StateTransfer(pub Mutex<FxHashMap<Bearer, Offer>>);
+pub(crate) struct StateTransfer(pub Mutex<FxHashMap<Bearer, HopOffer>>);
 
 #[cfg(test)]
 mod tests {

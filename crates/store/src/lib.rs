@@ -24,7 +24,7 @@ pub mod nats;
 mod sizes;
 mod watchers;
 
-pub use conversations::{ConversationKeeper, ConversationLog, LogError, Told};
+pub use conversations::{ConversationKeeper, ConversationLog, LogError, LogItem};
 pub use embedded::{
     ArchiveError, Archived, Compacted, Damage, Embedded, Found, OpenStoreError, Options, PartitionReport, Progress,
     Repaired, Report, check, export, import, repair, store_in,

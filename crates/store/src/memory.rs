@@ -8,7 +8,7 @@ use std::time::Duration;
 use whimbrel_platform::limits::{STORE_BLOB_BYTES_MAX, STORE_FRAME_BYTES_MAX, STORE_PARTITIONS};
 use whimbrel_platform::store::{
     Append, AppendError, BlobHash, Blobs, Coord, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame,
-    Revision, StoreError, Survives, Watch, Watched, WriteError,
+    Revision, StoreError, Survives, Watch, WatchNotice, WriteError,
 };
 
 use crate::fence::{Admission, Ownership};
@@ -280,7 +280,7 @@ impl Coord for Memory {
         })
     }
 
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(Watched) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
         let kept = &mut *self.kept();
         let there = kept.keys.iter().map(|(key, (revision, value))| (key, *revision, value));
         kept.watchers.watch(prefix, there, tell)

@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 
-use whimbrel_platform::store::{Revision, StoreError, Watch, Watched};
+use whimbrel_platform::store::{Revision, StoreError, Watch, WatchNotice};
 
 /// A key's revision and value; `None` if it was removed.
 type Value = Option<(Revision, Vec<u8>)>;
-type Tell = Box<dyn FnMut(Watched) + Send>;
+type Tell = Box<dyn FnMut(WatchNotice) + Send>;
 
 /// Watchers of a store.
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl KeyWatcher {
         }
     }
 
-    fn next(&self) -> Option<Watched> {
+    fn next(&self) -> Option<WatchNotice> {
         let mut untold = self.untold();
         loop {
             if untold.ended {
@@ -95,11 +95,11 @@ impl KeyWatcher {
             }
             match untold.order.pop_front() {
                 None => untold = self.more.wait(untold).unwrap_or_else(PoisonError::into_inner),
-                Some(NextReport::Complete) => return Some(Watched::Complete),
+                Some(NextReport::Complete) => return Some(WatchNotice::Complete),
                 Some(NextReport::Key(key)) => {
                     return Some(match untold.values.remove(&key).flatten() {
-                        Some((revision, value)) => Watched::Written(key, revision, value),
-                        None => Watched::Removed(key),
+                        Some((revision, value)) => WatchNotice::Written(key, revision, value),
+                        None => WatchNotice::Removed(key),
                     });
                 }
             }

@@ -500,7 +500,7 @@ impl<'a> SocietyReader<'a> {
         }
         let workers = project.infrastructure.workers.map(|workers| workers as usize);
         let beside = Path::new(name.as_str()).parent().unwrap_or(Path::new(""));
-        let offer = |offer: &project::Offer| DocumentOffer {
+        let offer = |offer: &project::ProjectOffer| DocumentOffer {
             name: offer.name.to_string(),
             folder: beside.join(offer.folder.as_str()),
             host: offer.host.clone(),

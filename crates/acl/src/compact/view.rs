@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// A value in a document.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Node<'a> {
+pub enum ValueView<'a> {
     /// Nothing.
     Null,
     /// True or false.
@@ -36,11 +36,11 @@ pub enum Node<'a> {
     /// Bytes.
     Bytes(&'a [u8]),
     /// Values of any kinds.
-    List(Vec<Node<'a>>),
+    List(Vec<ValueView<'a>>),
     /// Values of one kind.
     Array(Array<'a>),
     /// An object.
-    Object(Object<'a>),
+    Object(ObjectView<'a>),
     /// A map that is no object: its keys, and its values in their order.
     Map(Box<(Array<'a>, Array<'a>)>),
     /// Any other value, decoded: terms, variables, containers, shared values.
@@ -49,12 +49,12 @@ pub enum Node<'a> {
 
 /// An object: a record, or a map with texts as keys.
 #[derive(Clone, Debug)]
-pub struct Object<'a> {
+pub struct ObjectView<'a> {
     shape: Rc<ObjectShape<'a>>,
-    fields: Vec<Node<'a>>,
+    fields: Vec<ValueView<'a>>,
 }
 
-impl<'a> Object<'a> {
+impl<'a> ObjectView<'a> {
     /// The name of its type; empty for a map.
     pub fn name(&self) -> &'a str {
         self.shape.name
@@ -66,12 +66,12 @@ impl<'a> Object<'a> {
     }
 
     /// The field `name`, if it has it.
-    pub fn field(&self, name: &str) -> Option<&Node<'a>> {
+    pub fn field(&self, name: &str) -> Option<&ValueView<'a>> {
         self.fields.get(self.shape.fields.iter().position(|field| *field == name)?)
     }
 
     /// Returns all fields, by name.
-    pub fn fields(&self) -> impl Iterator<Item = (&'a str, &Node<'a>)> {
+    pub fn fields(&self) -> impl Iterator<Item = (&'a str, &ValueView<'a>)> {
         self.shape.fields.iter().copied().zip(&self.fields)
     }
 }
@@ -112,9 +112,9 @@ pub struct Column<'a> {
 #[non_exhaustive]
 pub enum Cells<'a> {
     /// One value for all rows.
-    Constant(Box<Node<'a>>),
+    Constant(Box<ValueView<'a>>),
     /// A value per row.
-    Any(Vec<Node<'a>>),
+    Any(Vec<ValueView<'a>>),
     /// Whole numbers.
     Ints(Ints<'a>),
     /// Doubles that are whole numbers divided by this power of ten.
@@ -223,7 +223,7 @@ impl Ints<'_> {
 #[derive(Debug)]
 pub struct View<'a> {
     texts: Vec<&'a str>,
-    root: Node<'a>,
+    root: ValueView<'a>,
 }
 
 impl<'a> View<'a> {
@@ -247,7 +247,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the root value.
-    pub fn root(&self) -> &Node<'a> {
+    pub fn root(&self) -> &ValueView<'a> {
         &self.root
     }
 
@@ -257,62 +257,62 @@ impl<'a> View<'a> {
     }
 }
 
-fn node<'a>(r: &mut Reader<'a>) -> Result<Node<'a>> {
+fn node<'a>(r: &mut Reader<'a>) -> Result<ValueView<'a>> {
     let at = r.at();
     let tag = r.byte()?;
     Ok(match tag {
-        0..tags::SHORT_TEXT => Node::Int(i64::from(tag) + tags::SMALL_INT_LEAST),
-        tags::SHORT_TEXT..tags::TEXT_REF => Node::Text(r.text_of(usize::from(tag - tags::SHORT_TEXT))?),
-        tags::TEXT_REF..tags::SHORT_LIST => Node::Text(r.dictionary_text(u64::from(tag - tags::TEXT_REF))?.text),
-        tags::SHORT_LIST..tags::OBJECT => nodes(r, usize::from(tag - tags::SHORT_LIST)).map(Node::List)?,
+        0..tags::SHORT_TEXT => ValueView::Int(i64::from(tag) + tags::SMALL_INT_LEAST),
+        tags::SHORT_TEXT..tags::TEXT_REF => ValueView::Text(r.text_of(usize::from(tag - tags::SHORT_TEXT))?),
+        tags::TEXT_REF..tags::SHORT_LIST => ValueView::Text(r.dictionary_text(u64::from(tag - tags::TEXT_REF))?.text),
+        tags::SHORT_LIST..tags::OBJECT => nodes(r, usize::from(tag - tags::SHORT_LIST)).map(ValueView::List)?,
         tags::OBJECT..tags::ATOM_REF | tags::OBJECT_IN_PLACE | tags::SHORT_MAP..=tags::SHORT_MAP_LAST => {
             object(r, tag)?
         }
-        tags::ATOM_REF..tags::SMALL_NUM => Node::Atom(r.dictionary_text(u64::from(tag - tags::ATOM_REF))?.text),
-        tags::SMALL_NUM..=tags::SMALL_NUM_LAST => Node::Num(f64::from(tag - tags::SMALL_NUM)),
-        MORE..=LESS | tags::INT => Node::Int(r.int(tag)?.unwrap_or_default()),
-        tags::NULL => Node::Null,
-        tags::FALSE => Node::Bool(false),
-        tags::TRUE => Node::Bool(true),
-        tags::F64 | tags::F32 | tags::WHOLE_NUM | tags::DECIMAL_NUM => Node::Num(floats::read_one(r, tag)?),
-        tags::TEXT => Node::Text(r.plain_text()?),
-        tags::ATOM => Node::Atom(r.plain_text()?),
-        tags::NUMERIC_TEXT => Node::NumericText(r.signed()?),
+        tags::ATOM_REF..tags::SMALL_NUM => ValueView::Atom(r.dictionary_text(u64::from(tag - tags::ATOM_REF))?.text),
+        tags::SMALL_NUM..=tags::SMALL_NUM_LAST => ValueView::Num(f64::from(tag - tags::SMALL_NUM)),
+        MORE..=LESS | tags::INT => ValueView::Int(r.int(tag)?.unwrap_or_default()),
+        tags::NULL => ValueView::Null,
+        tags::FALSE => ValueView::Bool(false),
+        tags::TRUE => ValueView::Bool(true),
+        tags::F64 | tags::F32 | tags::WHOLE_NUM | tags::DECIMAL_NUM => ValueView::Num(floats::read_one(r, tag)?),
+        tags::TEXT => ValueView::Text(r.plain_text()?),
+        tags::ATOM => ValueView::Atom(r.plain_text()?),
+        tags::NUMERIC_TEXT => ValueView::NumericText(r.signed()?),
         tags::LONG_TEXT_REF | tags::LONG_ATOM_REF | tags::LONG_OBJECT => numbered(r, tag)?,
         tags::BYTES => {
             let length = r.count_of_bytes(1)?;
-            Node::Bytes(r.take(length)?)
+            ValueView::Bytes(r.take(length)?)
         }
         tags::LIST => {
             let count = r.count_of_bytes(1)?;
-            nodes(r, count).map(Node::List)?
+            nodes(r, count).map(ValueView::List)?
         }
         tags::ARRAY => {
             let count = columns::row_count(r)?;
-            r.nested(|r| array(r, count)).map(Node::Array)?
+            r.nested(|r| array(r, count)).map(ValueView::Array)?
         }
         tags::MAP => {
             let count = columns::row_count(r)?;
-            r.nested(|r| Ok(Node::Map(Box::new((array(r, count)?, array(r, count)?)))))?
+            r.nested(|r| Ok(ValueView::Map(Box::new((array(r, count)?, array(r, count)?)))))?
         }
         _ => {
             r.return_to(at);
-            Node::Value(value_in::value(r)?)
+            ValueView::Value(value_in::value(r)?)
         }
     })
 }
 
-fn numbered<'a>(r: &mut Reader<'a>, tag: u8) -> Result<Node<'a>> {
+fn numbered<'a>(r: &mut Reader<'a>, tag: u8) -> Result<ValueView<'a>> {
     let number = r.number()?;
     match tag {
-        tags::LONG_TEXT_REF => r.dictionary_text(number).map(|entry| Node::Text(entry.text)),
-        tags::LONG_ATOM_REF => r.dictionary_text(number).map(|entry| Node::Atom(entry.text)),
+        tags::LONG_TEXT_REF => r.dictionary_text(number).map(|entry| ValueView::Text(entry.text)),
+        tags::LONG_ATOM_REF => r.dictionary_text(number).map(|entry| ValueView::Atom(entry.text)),
         _ => object_numbered(r, number),
     }
 }
 
-fn nodes<'a>(r: &mut Reader<'a>, count: usize) -> Result<Vec<Node<'a>>> {
-    r.charge(count.saturating_mul(size_of::<Node<'_>>()))?;
+fn nodes<'a>(r: &mut Reader<'a>, count: usize) -> Result<Vec<ValueView<'a>>> {
+    r.charge(count.saturating_mul(size_of::<ValueView<'_>>()))?;
     let mut found = Vec::with_capacity(count);
     r.nested(|r| {
         for _ in 0..count {
@@ -322,19 +322,19 @@ fn nodes<'a>(r: &mut Reader<'a>, count: usize) -> Result<Vec<Node<'a>>> {
     })
 }
 
-fn object<'a>(r: &mut Reader<'a>, tag: u8) -> Result<Node<'a>> {
+fn object<'a>(r: &mut Reader<'a>, tag: u8) -> Result<ValueView<'a>> {
     let number = r.object_shape(tag)?.unwrap_or_default();
     object_numbered(r, number)
 }
 
-fn object_numbered<'a>(r: &mut Reader<'a>, number: u64) -> Result<Node<'a>> {
+fn object_numbered<'a>(r: &mut Reader<'a>, number: u64) -> Result<ValueView<'a>> {
     let shape = r.shape_numbered(number)?;
     let count = shape.len();
     if count > r.remaining() {
         return Err(DecodeError::Truncated { at: r.at() });
     }
     let fields = nodes(r, count)?;
-    Ok(Node::Object(Object { shape, fields }))
+    Ok(ValueView::Object(ObjectView { shape, fields }))
 }
 
 fn array<'a>(r: &mut Reader<'a>, count: usize) -> Result<Array<'a>> {

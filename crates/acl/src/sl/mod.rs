@@ -95,11 +95,11 @@ pub enum Wff {
     /// A proposition without arguments.
     Symbol(Symbol),
     /// A predicate of at least one argument.
-    Predicate(Symbol, Vec<Term>),
+    Predicate(Symbol, Vec<SlTerm>),
     /// `(= a b)`: both are the same object.
-    Equal(Term, Term),
+    Equal(SlTerm, SlTerm),
     /// `(result a b)`: the result of `a` is `b`.
-    Result(Term, Term),
+    Result(SlTerm, SlTerm),
     /// `(not p)`
     Not(Box<Self>),
     /// `(and p q)` and its like.
@@ -107,7 +107,7 @@ pub enum Wff {
     /// `(forall ?x p)` and `(exists ?x p)`.
     Quantified(Quantifier, Symbol, Box<Self>),
     /// Formula that an agent believes, is uncertain of, wants or intends.
-    Modal(ModalOp, Term, Box<Self>),
+    Modal(ModalOp, SlTerm, Box<Self>),
     /// Action that can take place or has taken place. The formula was true just before (or will be after).
     Happens(ActionOp, ActionExpression, Option<Box<Self>>),
 }
@@ -158,7 +158,7 @@ pub enum ActionOp {
 /// An object.
 //= fipa00008 2.1 Term
 #[derive(Clone, Debug, PartialEq)]
-pub enum Term {
+pub enum SlTerm {
     /// `?x`
     Variable(Symbol),
     /// A whole number.
@@ -194,7 +194,7 @@ pub struct Identifying {
     /// Operator that selects among the objects.
     pub operator: ReferentialOp,
     /// Term to return for each match.
-    pub term: Term,
+    pub term: SlTerm,
     /// The description.
     pub description: Wff,
 }
@@ -214,7 +214,7 @@ pub enum ReferentialOp {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ActionExpression {
     /// `(action agent term)`
-    Action(Term, Term),
+    Action(SlTerm, SlTerm),
     /// `(| a b)`: one or the other.
     Either(Box<Self>, Box<Self>),
     /// `(; a b)`: one after the other.

@@ -2,7 +2,7 @@
 
 use super::{
     ActionExpression, ActionOp, BinaryOp, Content, ContentExpression, Identifying, ModalOp, Profile, Quantifier,
-    ReferentialOp, Term, Wff, is_word,
+    ReferentialOp, SlTerm, Wff, is_word,
 };
 use crate::codec::{DecodeError, DecodeErrorKind, date};
 use crate::limits::SL_DEPTH_MAX;
@@ -248,29 +248,29 @@ impl<'a> SlParser<'a> {
     }
 
     //= fipa00008 2.1 TermOrIE
-    fn term(&mut self) -> Result<Term, DecodeError> {
+    fn term(&mut self) -> Result<SlTerm, DecodeError> {
         if self.tokens.peek()?.kind != TokenKind::Open {
             let token = self.tokens.next()?;
             return self.constant(token);
         }
         let operator = self.peek_operator()?;
         if ReferentialOp::of_word(operator).is_some() {
-            return Ok(Term::Identifying(Box::new(self.identifying()?)));
+            return Ok(SlTerm::Identifying(Box::new(self.identifying()?)));
         }
         if is_action(operator) {
-            return Ok(Term::Action(Box::new(self.action()?)));
+            return Ok(SlTerm::Action(Box::new(self.action()?)));
         }
         let head = self.head()?;
         let term = match head.operator {
-            "sequence" => Term::Sequence(self.terms()?),
-            "set" => Term::Set(self.terms()?),
+            "sequence" => SlTerm::Sequence(self.terms()?),
+            "set" => SlTerm::Set(self.terms()?),
             _ => self.functional(&head.name)?,
         };
         self.close()?;
         Ok(term)
     }
 
-    fn terms(&mut self) -> Result<Vec<Term>, DecodeError> {
+    fn terms(&mut self) -> Result<Vec<SlTerm>, DecodeError> {
         let mut terms = Vec::new();
         while !self.at_close()? {
             terms.push(self.term()?);
@@ -279,10 +279,10 @@ impl<'a> SlParser<'a> {
     }
 
     //= fipa00008 2.1 FunctionalTerm
-    fn functional(&mut self, name: &str) -> Result<Term, DecodeError> {
+    fn functional(&mut self, name: &str) -> Result<SlTerm, DecodeError> {
         let name = Symbol::new(name);
         if !matches!(self.tokens.peek()?.kind, TokenKind::Bare(text) if text.starts_with(':')) {
-            return Ok(Term::Function(name, self.terms()?));
+            return Ok(SlTerm::Function(name, self.terms()?));
         }
         let mut parameters = Vec::new();
         while !self.at_close()? {
@@ -296,35 +296,35 @@ impl<'a> SlParser<'a> {
             };
             parameters.push((Symbol::new(parameter), self.term()?));
         }
-        Ok(Term::Frame(name, parameters))
+        Ok(SlTerm::Frame(name, parameters))
     }
 
     //= fipa00008 2.1 Constant
-    fn constant(&mut self, token: FipaToken<'_>) -> Result<Term, DecodeError> {
+    fn constant(&mut self, token: FipaToken<'_>) -> Result<SlTerm, DecodeError> {
         match token.kind {
-            TokenKind::Literal(text) => Ok(Term::Literal(Text::from(text.as_ref()))),
+            TokenKind::Literal(text) => Ok(SlTerm::Literal(Text::from(text.as_ref()))),
             TokenKind::Bytes(bytes) => Ok(match std::str::from_utf8(bytes) {
-                Ok(text) => Term::Literal(Text::from(text)),
-                Err(_) => Term::Bytes(bytes.to_vec()),
+                Ok(text) => SlTerm::Literal(Text::from(text)),
+                Err(_) => SlTerm::Bytes(bytes.to_vec()),
             }),
             TokenKind::Bare(text) => self.bare(text, token.at),
             other => Err(DecodeError::expected(token.at, "a term", other.describe())),
         }
     }
 
-    fn bare(&mut self, text: &str, at: usize) -> Result<Term, DecodeError> {
+    fn bare(&mut self, text: &str, at: usize) -> Result<SlTerm, DecodeError> {
         if let Some(name) = text.strip_prefix('?').filter(|name| !name.is_empty()) {
             self.require(Profile::Sl2, at, "a variable")?;
-            return Ok(Term::Variable(Symbol::new(name)));
+            return Ok(SlTerm::Variable(Symbol::new(name)));
         }
         if let Some(number) = number(text) {
             return Ok(number);
         }
         if date::is_time(text) {
-            return Ok(Term::Time(Text::from(text)));
+            return Ok(SlTerm::Time(Text::from(text)));
         }
         match is_word(text) {
-            true => Ok(Term::Word(Symbol::new(text))),
+            true => Ok(SlTerm::Word(Symbol::new(text))),
             false => Err(DecodeError::expected(at, "a term", TokenKind::Bare(text).describe())),
         }
     }
@@ -335,19 +335,19 @@ fn is_action(operator: &str) -> bool {
 }
 
 //= fipa00008 2.2 NumericalConstant
-fn number(text: &str) -> Option<Term> {
+fn number(text: &str) -> Option<SlTerm> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(unsigned) => (true, unsigned),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     if let Some(digits) = unsigned.strip_prefix("0x").or(unsigned.strip_prefix("0X")) {
         let magnitude = i64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with(['+', '-']))?;
-        return Some(Term::Integer(if negative { -magnitude } else { magnitude }));
+        return Some(SlTerm::Integer(if negative { -magnitude } else { magnitude }));
     }
     if let (true, Ok(n)) = (is_integer(text), text.parse()) {
-        return Some(Term::Integer(n));
+        return Some(SlTerm::Integer(n));
     }
     // A number beyond the range of doubles is refused.
     let nearest = text.parse().ok().filter(|n: &f64| n.is_finite());
-    nearest.filter(|_| is_integer(text) || is_float(text)).map(Term::Float)
+    nearest.filter(|_| is_integer(text) || is_float(text)).map(SlTerm::Float)
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    ActionExpression, Content, ContentExpression, Identifying, Term, Wff, is_operator_of_formulas,
+    ActionExpression, Content, ContentExpression, Identifying, SlTerm, Wff, is_operator_of_formulas,
     is_operator_of_terms, is_word,
 };
 use crate::tokens::write_literal;
@@ -75,7 +75,7 @@ impl Display for Wff {
     }
 }
 
-impl Display for Term {
+impl Display for SlTerm {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => write!(f, "?{name}"),

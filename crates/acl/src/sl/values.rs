@@ -2,7 +2,7 @@
 
 use super::{
     ActionExpression, ActionOp, BinaryOp, Content, ContentExpression, Identifying, ModalOp, Quantifier, ReferentialOp,
-    Term, Wff, is_word,
+    SlTerm, Wff, is_word,
 };
 use crate::codec::EncodeError;
 use crate::codec::date::{self, FipaTime};
@@ -74,30 +74,30 @@ impl SlReader {
         }
     }
 
-    fn terms(&mut self, terms: &[Term]) -> Vec<Value> {
+    fn terms(&mut self, terms: &[SlTerm]) -> Vec<Value> {
         terms.iter().map(|term| self.term(term)).collect()
     }
 
-    fn term(&mut self, term: &Term) -> Value {
+    fn term(&mut self, term: &SlTerm) -> Value {
         match term {
-            Term::Variable(name) => self.variable(*name),
-            Term::Integer(n) => Value::Int(*n),
-            Term::Float(n) => Value::Num(*n),
-            Term::Word(name) => Value::atom(*name),
-            Term::Literal(text) => Value::Str(text.clone()),
-            Term::Bytes(bytes) => Value::from(bytes.clone()),
-            Term::Time(text) => time_value(text),
+            SlTerm::Variable(name) => self.variable(*name),
+            SlTerm::Integer(n) => Value::Int(*n),
+            SlTerm::Float(n) => Value::Num(*n),
+            SlTerm::Word(name) => Value::atom(*name),
+            SlTerm::Literal(text) => Value::Str(text.clone()),
+            SlTerm::Bytes(bytes) => Value::from(bytes.clone()),
+            SlTerm::Time(text) => time_value(text),
             // A record, so that it differs from a word.
-            Term::Function(name, arguments) if arguments.is_empty() => Value::record(*name, []),
-            Term::Function(name, arguments) => Value::term(*name, self.terms(arguments)),
-            Term::Frame(name, parameters) => Value::record(
+            SlTerm::Function(name, arguments) if arguments.is_empty() => Value::record(*name, []),
+            SlTerm::Function(name, arguments) => Value::term(*name, self.terms(arguments)),
+            SlTerm::Frame(name, parameters) => Value::record(
                 *name,
                 parameters.iter().map(|(name, value)| (*name, self.term(value))).collect::<Vec<_>>(),
             ),
-            Term::Action(action) => self.action(action),
-            Term::Sequence(items) => Value::list(self.terms(items)),
-            Term::Set(items) => Value::term("set", self.terms(items)),
-            Term::Identifying(expression) => self.identifying(expression),
+            SlTerm::Action(action) => self.action(action),
+            SlTerm::Sequence(items) => Value::list(self.terms(items)),
+            SlTerm::Set(items) => Value::term("set", self.terms(items)),
+            SlTerm::Identifying(expression) => self.identifying(expression),
         }
     }
 }
@@ -214,7 +214,7 @@ impl SlWriter {
         if let Some(formula) = inner.compound(name, arguments)? {
             return Ok(formula);
         }
-        let terms: Vec<Term> = arguments.iter().map(|argument| inner.term(argument)).collect::<Result<_, _>>()?;
+        let terms: Vec<SlTerm> = arguments.iter().map(|argument| inner.term(argument)).collect::<Result<_, _>>()?;
         match terms.is_empty() {
             true => Ok(Wff::Symbol(Symbol::new(name))),
             false => Ok(Wff::Predicate(Symbol::new(name), terms)),
@@ -249,50 +249,50 @@ impl SlWriter {
         })
     }
 
-    fn terms<'v>(self, values: impl IntoIterator<Item = &'v Value>) -> Result<Vec<Term>, EncodeError> {
+    fn terms<'v>(self, values: impl IntoIterator<Item = &'v Value>) -> Result<Vec<SlTerm>, EncodeError> {
         values.into_iter().map(|value| self.term(value)).collect()
     }
 
-    fn term(self, value: &Value) -> Result<Term, EncodeError> {
+    fn term(self, value: &Value) -> Result<SlTerm, EncodeError> {
         Ok(match value {
-            Value::Bool(truth) => Term::Word(Symbol::new(if *truth { "true" } else { "false" })),
-            Value::Int(n) => Term::Integer(*n),
-            Value::Num(n) if n.is_finite() => Term::Float(*n),
-            Value::Atom(name) if name.as_str() == "set" => Term::Set(Vec::new()),
-            Value::Atom(name) if is_word(name.as_str()) => Term::Word(*name),
-            Value::Atom(name) => Term::Literal(Text::from(name.as_str())),
-            Value::Str(text) => Term::Literal(text.clone()),
-            Value::Nil | Value::List(_) => Term::Sequence(self.down()?.terms(proper_items(value)?)?),
-            Value::Var(var) => Term::Variable(variable_name(*var)?),
-            Value::Record(record) if record.fields.is_empty() => Term::Function(record.name, Vec::new()),
+            Value::Bool(truth) => SlTerm::Word(Symbol::new(if *truth { "true" } else { "false" })),
+            Value::Int(n) => SlTerm::Integer(*n),
+            Value::Num(n) if n.is_finite() => SlTerm::Float(*n),
+            Value::Atom(name) if name.as_str() == "set" => SlTerm::Set(Vec::new()),
+            Value::Atom(name) if is_word(name.as_str()) => SlTerm::Word(*name),
+            Value::Atom(name) => SlTerm::Literal(Text::from(name.as_str())),
+            Value::Str(text) => SlTerm::Literal(text.clone()),
+            Value::Nil | Value::List(_) => SlTerm::Sequence(self.down()?.terms(proper_items(value)?)?),
+            Value::Var(var) => SlTerm::Variable(variable_name(*var)?),
+            Value::Record(record) if record.fields.is_empty() => SlTerm::Function(record.name, Vec::new()),
             Value::Record(record) => {
                 let inner = self.down()?;
                 let field = |(name, value): &(Symbol, Value)| {
                     let writable = is_bare(&format!(":{name}")) && !name.as_str().is_empty();
                     if writable { Ok((*name, inner.term(value)?)) } else { Err(inexpressible(value)) }
                 };
-                Term::Frame(record.name, record.fields.iter().map(field).collect::<Result<_, _>>()?)
+                SlTerm::Frame(record.name, record.fields.iter().map(field).collect::<Result<_, _>>()?)
             }
             Value::Term(_) => self.compound_term(value)?,
             other => return Err(inexpressible(other)),
         })
     }
 
-    fn compound_term(self, value: &Value) -> Result<Term, EncodeError> {
+    fn compound_term(self, value: &Value) -> Result<SlTerm, EncodeError> {
         if let Some(expression) = self.identifying(value)? {
-            return Ok(Term::Identifying(Box::new(expression)));
+            return Ok(SlTerm::Identifying(Box::new(expression)));
         }
         if let Some(action) = self.action(value)? {
-            return Ok(Term::Action(Box::new(action)));
+            return Ok(SlTerm::Action(Box::new(action)));
         }
         let Some((name, arguments)) = self.plain(value) else { return Err(inexpressible(value)) };
         if let ("datetime" | "duration", [Value::Int(ms)]) = (name, arguments)
             && let Some(text) = time_text(name, *ms)
         {
-            return Ok(Term::Time(text));
+            return Ok(SlTerm::Time(text));
         }
         let terms = self.down()?.terms(arguments)?;
-        Ok(if name == "set" { Term::Set(terms) } else { Term::Function(Symbol::new(name), terms) })
+        Ok(if name == "set" { SlTerm::Set(terms) } else { SlTerm::Function(Symbol::new(name), terms) })
     }
 }
 

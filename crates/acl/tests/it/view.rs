@@ -1,30 +1,30 @@
 //! A view of a document agrees with the decoded document.
 
 use proptest::prelude::*;
-use whimbrel_acl::compact::view::{Array, Cells, Column, Node, View};
+use whimbrel_acl::compact::view::{Array, Cells, Column, ValueView, View};
 use whimbrel_acl::compact::{self, DecodeError, Limits};
 use whimbrel_acl::{Structure, Symbol, Value};
 use whimbrel_testkit::generators::value;
 
 /// The value that a node is.
-fn value_of(view: &View<'_>, node: &Node<'_>) -> Value {
+fn value_of(view: &View<'_>, node: &ValueView<'_>) -> Value {
     match node {
-        Node::Null => Value::Null,
-        Node::Bool(b) => Value::Bool(*b),
-        Node::Int(n) => Value::Int(*n),
-        Node::Num(n) => Value::Num(*n),
-        Node::Text(text) => Value::from(*text),
-        Node::NumericText(n) => Value::from(n.to_string()),
-        Node::Atom(name) => Value::atom(*name),
-        Node::Bytes(bytes) => Value::from(bytes.to_vec()),
-        Node::List(items) => Value::list(items.iter().map(|item| value_of(view, item)).collect::<Vec<_>>()),
-        Node::Array(array) => Value::list(values(view, array)),
-        Node::Object(object) => {
+        ValueView::Null => Value::Null,
+        ValueView::Bool(b) => Value::Bool(*b),
+        ValueView::Int(n) => Value::Int(*n),
+        ValueView::Num(n) => Value::Num(*n),
+        ValueView::Text(text) => Value::from(*text),
+        ValueView::NumericText(n) => Value::from(n.to_string()),
+        ValueView::Atom(name) => Value::atom(*name),
+        ValueView::Bytes(bytes) => Value::from(bytes.to_vec()),
+        ValueView::List(items) => Value::list(items.iter().map(|item| value_of(view, item)).collect::<Vec<_>>()),
+        ValueView::Array(array) => Value::list(values(view, array)),
+        ValueView::Object(object) => {
             let fields: Vec<_> = object.fields().map(|(name, field)| (name, value_of(view, field))).collect();
             object_of(object.is_record(), object.name(), fields)
         }
-        Node::Map(both) => Value::map(values(view, &both.0).into_iter().zip(values(view, &both.1))),
-        Node::Value(value) => value.clone(),
+        ValueView::Map(both) => Value::map(values(view, &both.0).into_iter().zip(values(view, &both.1))),
+        ValueView::Value(value) => value.clone(),
         other => panic!("{other:?}"),
     }
 }

@@ -40,7 +40,7 @@ pub enum Action {
 pub type QueryAction = fn(&mut Call<'_, '_>) -> Result<Answer, Failure>;
 
 /// Internal action that changes the agent.
-pub type StepAction = fn(&mut StepCall<'_, '_>) -> Result<Progress, Failure>;
+pub type StepAction = fn(&mut StepCall<'_, '_>) -> Result<StepProgress, Failure>;
 
 /// Step action that a formula requests.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl From<bool> for Answer {
 
 /// State of an intention after a step action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum StepProgress {
     /// The intention continues with the next step.
     Done,
     /// The intention waits; the action has set its wait.
@@ -106,12 +106,12 @@ pub enum Progress {
 
 /// Reason of a failure, in words. It is never empty, so that every reader learns the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason(String);
+pub struct FailureText(String);
 
 /// Reason of a failure for which none was given.
 const UNTOLD: &str = "no reason is known";
 
-impl<T: Into<String>> From<T> for Reason {
+impl<T: Into<String>> From<T> for FailureText {
     fn from(text: T) -> Self {
         let text = text.into();
         Self(if text.trim().is_empty() { UNTOLD.to_owned() } else { text })
@@ -123,7 +123,7 @@ impl<T: Into<String>> From<T> for Reason {
 pub struct Failure {
     /// `error(..)`
     pub error: Symbol,
-    /// `error_msg(..)`: a [`Reason`], empty if the action answered no, or a program's own message.
+    /// `error_msg(..)`: a [`FailureText`], empty if the action answered no, or a program's own message.
     message: Option<Value>,
     /// Further annotations.
     pub annots: Vec<Value>,
@@ -131,8 +131,8 @@ pub struct Failure {
 
 impl Failure {
     /// Creates a failure of this kind.
-    pub fn new(error: &str, reason: impl Into<Reason>) -> Self {
-        let Reason(reason) = reason.into();
+    pub fn new(error: &str, reason: impl Into<FailureText>) -> Self {
+        let FailureText(reason) = reason.into();
         Self { error: Symbol::new(error), message: Some(Value::from(reason)), annots: Vec::new() }
     }
 
@@ -314,8 +314,8 @@ impl StepCall<'_, '_> {
     ///
     /// # Errors
     /// Returns an error if they do not unify.
-    pub fn unify(&mut self, place: usize, value: &Value) -> Result<Progress, Failure> {
+    pub fn unify(&mut self, place: usize, value: &Value) -> Result<StepProgress, Failure> {
         let arg = self.args.get(place).unwrap_or(&Value::Null);
-        if self.cycle.bindings.unify(arg, value) { Ok(Progress::Done) } else { Err(Failure::said_no()) }
+        if self.cycle.bindings.unify(arg, value) { Ok(StepProgress::Done) } else { Err(Failure::said_no()) }
     }
 }

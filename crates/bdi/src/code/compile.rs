@@ -9,8 +9,8 @@ use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::asking::asks;
 use super::{
-    AddMode, ArithExpr, Body, CallExpr, ChainExpr, Expr, Formula, Function, FunctionExpr, Head, Hint, Image, Key, Op,
-    PlainStep, Plan, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
+    AddMode, ArithExpr, Body, CallExpr, ChainExpr, CompiledPlan, Expr, Formula, Function, FunctionExpr, Head, Hint,
+    Image, Key, Op, PlainStep, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
 };
 use crate::actions::{self, Action};
 use crate::logic::{Numbering, map_vars};
@@ -23,12 +23,12 @@ use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
 pub struct Functions<'a> {
     rules: &'a [ast::FunctionRule],
     /// Notes on calls in the program.
-    seen: Option<&'a Seen>,
+    seen: Option<&'a ProgramProperties>,
 }
 
 /// Properties of a program that the engine needs to know wherever it runs.
 #[derive(Default)]
-struct Seen {
+struct ProgramProperties {
     /// True if the program calls functions.
     functions: Cell<bool>,
     /// True if a formula queries the agent's desires.
@@ -117,7 +117,7 @@ pub struct Compiler<'a> {
 pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Image {
     let mut image = Image { name, functions: program.functions.clone(), ..Image::default() };
     let functions = program.functions.clone();
-    let seen = Seen::default();
+    let seen = ProgramProperties::default();
     let functions = Functions { rules: &functions, seen: Some(&seen) };
     for rule in &program.beliefs {
         add_belief(&mut image, rule, functions);
@@ -218,12 +218,12 @@ impl Rule {
 }
 
 /// Compiles a plan under this label.
-pub fn compile_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>) -> Plan {
+pub fn compile_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>) -> CompiledPlan {
     compile_sub_plan(plan, label, functions, &[])
 }
 
 /// Compiles a plan that an agent has acquired.
-pub fn compile_acquired(plan: &ast::Plan, label: Symbol, image: &Image) -> Plan {
+pub fn compile_acquired(plan: &ast::Plan, label: Symbol, image: &Image) -> CompiledPlan {
     compile_plan(plan, label, Functions::of(image))
 }
 
@@ -232,7 +232,7 @@ pub fn compile_acquired_rule(rule: &ast::Rule, image: &Image) -> Rule {
     compile_rule(rule, Functions::of(image))
 }
 
-fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, outer: &[Symbol]) -> Plan {
+fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, outer: &[Symbol]) -> CompiledPlan {
     let mut compiler = Compiler::new(functions, plan.file.clone());
     let head = compiler.head(&plan.trigger.term);
     let context = plan.context.as_ref().map_or(Formula::True, |context| compiler.formula(context));
@@ -254,7 +254,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
         let label = label_of(sub).unwrap_or_else(|| Symbol::new(&format!("{outer}__{}", number + 1)));
         Arc::new(compile_sub_plan(sub, label, functions, &names))
     });
-    Plan {
+    CompiledPlan {
         op: plan.trigger.op,
         kind: plan.trigger.kind,
         head,
@@ -274,7 +274,7 @@ fn compile_sub_plan(plan: &ast::Plan, label: Symbol, functions: Functions<'_>, o
     }
 }
 
-impl Plan {
+impl CompiledPlan {
     /// Returns true for plans that react to the agent falling idle or waking.
     pub fn is_for_idleness(&self) -> bool {
         matches!(&self.head, Head::Literal { key, .. } if matches!(key.functor, sym::JAG_SLEEPING | sym::JAG_AWAKING))
@@ -555,7 +555,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn step(&mut self, step: &ast::Step, into: &mut Body) {
+    fn step(&mut self, step: &ast::BodyStep, into: &mut Body) {
         if step.kind == StepKind::InternalAction
             && let ast::Term::Literal(literal) = &step.term
             && self.control(literal, step, into)
@@ -566,7 +566,7 @@ impl<'a> Compiler<'a> {
         into.push(op, step);
     }
 
-    fn simple_step(&mut self, step: &ast::Step) -> Op {
+    fn simple_step(&mut self, step: &ast::BodyStep) -> Op {
         let term = &step.term;
         let variable = matches!(term, ast::Term::Var(_));
         match step.kind {
@@ -610,7 +610,7 @@ impl<'a> Compiler<'a> {
 
     /// Compiles a control structure. Returns false if the literal is none, or has code that is only known at run
     /// time.
-    fn control(&mut self, literal: &ast::Literal, step: &ast::Step, into: &mut Body) -> bool {
+    fn control(&mut self, literal: &ast::Literal, step: &ast::BodyStep, into: &mut Body) -> bool {
         match (literal.functor.as_str(), literal.args.as_slice()) {
             (".if_then_else", [condition, then]) => self.compile_if(condition, code(then), None, step, into),
             (".if_then_else", [condition, then, other]) => match code(other) {
@@ -630,7 +630,7 @@ impl<'a> Compiler<'a> {
         condition: &ast::Term,
         then: Option<&ast::Body>,
         other: Option<&ast::Body>,
-        step: &ast::Step,
+        step: &ast::BodyStep,
         into: &mut Body,
     ) -> bool {
         let Some(then) = then else { return false };
@@ -650,7 +650,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles an `if` with `elif`.
-    fn compile_branches(&mut self, branches: &[ast::Term], step: &ast::Step, into: &mut Body) -> bool {
+    fn compile_branches(&mut self, branches: &[ast::Term], step: &ast::BodyStep, into: &mut Body) -> bool {
         let shared = Arc::new(step.clone());
         let mut jumps = Vec::new();
         let count = branches.len().div_ceil(2);
@@ -679,7 +679,7 @@ impl<'a> Compiler<'a> {
         op: fn(Formula, u32) -> Op,
         condition: &ast::Term,
         body: Option<&ast::Body>,
-        step: &ast::Step,
+        step: &ast::BodyStep,
         into: &mut Body,
     ) -> bool {
         let Some(body) = body else { return false };
@@ -691,7 +691,13 @@ impl<'a> Compiler<'a> {
         true
     }
 
-    fn compile_fork(&mut self, kind: &ast::Term, branches: &[ast::Term], step: &ast::Step, into: &mut Body) -> bool {
+    fn compile_fork(
+        &mut self,
+        kind: &ast::Term,
+        branches: &[ast::Term],
+        step: &ast::BodyStep,
+        into: &mut Body,
+    ) -> bool {
         let bodies: Option<Vec<&ast::Body>> = branches.iter().map(code).collect();
         let ast::Term::Literal(kind) = kind else { return false };
         let Some(bodies) = bodies else { return false };
@@ -713,11 +719,11 @@ impl<'a> Compiler<'a> {
 }
 
 impl Body {
-    fn push(&mut self, op: Op, step: &ast::Step) -> usize {
+    fn push(&mut self, op: Op, step: &ast::BodyStep) -> usize {
         self.push_shared(op, step.span.line, &Arc::new(step.clone()))
     }
 
-    fn push_shared(&mut self, op: Op, line: u32, step: &Arc<ast::Step>) -> usize {
+    fn push_shared(&mut self, op: Op, line: u32, step: &Arc<ast::BodyStep>) -> usize {
         self.ops.push(op);
         self.sources.push(Source { line, step: Arc::clone(step) });
         self.ops.len() - 1
@@ -883,7 +889,7 @@ pub fn op_of_literal(kind: StepKind, value: &Value, image: &Image, base: u32) ->
     let term = unquote_term(&slots_as_names(value)).ok()?;
     let mut compiler = Compiler::new(Functions::of(image), image.name.clone());
     compiler.scope.base = base;
-    Some(compiler.simple_step(&ast::Step { kind, term, span: ast::Span::default() }))
+    Some(compiler.simple_step(&ast::BodyStep { kind, term, span: ast::Span::default() }))
 }
 
 /// Renames each variable in the value to state its slot, so that variables of the same name stay apart.

@@ -248,7 +248,7 @@ pub struct Rule {
 
 /// Plan.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct CompiledPlan {
     /// Label with annotations.
     pub label: Value,
     /// `+`, `-` or `^`.
@@ -276,7 +276,7 @@ pub struct Plan {
     /// Annotations such as `[breakpoint]`, as written.
     pub annots: Annots,
     /// Sub-plans: relevant only while this plan runs.
-    pub sub_plans: Vec<Arc<Plan>>,
+    pub sub_plans: Vec<Arc<CompiledPlan>>,
     /// Variables that this sub-plan shares with the enclosing plan, as (own slot, enclosing slot).
     pub shared: Vec<(u32, u32)>,
     /// Source of the plan.
@@ -336,7 +336,7 @@ pub struct Source {
     /// Line.
     pub line: u32,
     /// Step as written.
-    pub step: Arc<ast::Step>,
+    pub step: Arc<ast::BodyStep>,
 }
 
 /// Position at which a belief is added.
@@ -447,7 +447,7 @@ pub struct Image {
     /// travel.
     pub code: Option<[u8; 32]>,
     /// Plans in source order, library plans last.
-    pub plans: Vec<Arc<Plan>>,
+    pub plans: Vec<Arc<CompiledPlan>>,
     /// Initial beliefs in source order.
     pub facts: Vec<Value>,
     /// Rules in source order, each with the number of facts before it.

@@ -3,7 +3,7 @@
 use whimbrel_platform::limits::BREAKPOINTS_MAX;
 
 use super::PlanName;
-use crate::code::Plan;
+use crate::code::CompiledPlan;
 
 /// Breakpoints of an operator: those that the program marks, except for some, and others.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Breakpoints {
 
 impl Breakpoints {
     /// Returns true if this plan has a breakpoint.
-    pub fn is_at(&self, plan: &Plan) -> bool {
+    pub fn is_at(&self, plan: &CompiledPlan) -> bool {
         let name = PlanName::of(plan);
         let set = self.set.iter().find(|(other, _)| *other == name).map(|(_, on)| *on);
         set.unwrap_or_else(|| is_marked(plan))
@@ -30,6 +30,6 @@ impl Breakpoints {
 }
 
 /// Returns true if the program marks its plan: `@label[breakpoint]`.
-pub(super) fn is_marked(plan: &Plan) -> bool {
+pub(super) fn is_marked(plan: &CompiledPlan) -> bool {
     plan.annots.iter().any(|annot| annot.to_value().functor().is_some_and(|name| name.as_str() == "breakpoint"))
 }

@@ -7,7 +7,7 @@ use whimbrel_platform::limits::{
 };
 
 use super::{Inspector, event_text, kind_text, source_form, trigger_text, without_self};
-use crate::code::{Plan, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
 use crate::mind::{Event, Frame, Intention, Pending, Place, Wait, WaitFor};
 use crate::reason::current_literal;
@@ -151,7 +151,7 @@ fn is_goal(op: TriggerOp, kind: TriggerKind) -> bool {
 }
 
 /// Returns a frame's bound variables that have a name in the program.
-fn unifier(frame: &Frame, plan: &Plan, bindings: &Bindings, texts: &mut Texts) -> Vec<(String, String)> {
+fn unifier(frame: &Frame, plan: &CompiledPlan, bindings: &Bindings, texts: &mut Texts) -> Vec<(String, String)> {
     let mut known: Vec<(String, String)> = Vec::new();
     for (slot, name) in (frame.base..).zip(plan.names.iter()) {
         if known.len() >= INSPECTION_VARIABLES_MAX || texts.is_full() {

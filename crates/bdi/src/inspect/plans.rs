@@ -7,7 +7,7 @@ use whimbrel_platform::limits::INSPECTION_PLANS_MAX;
 
 use super::breakpoints::is_marked;
 use super::{Inspector, source_form};
-use crate::code::{Image, Plan};
+use crate::code::{CompiledPlan, Image};
 use crate::mind::{Mind, is_source, namespace_of};
 use crate::reason::is_library;
 use crate::syntax::quote;
@@ -20,7 +20,7 @@ pub(crate) struct PlanName {
 }
 
 impl PlanName {
-    pub fn of(plan: &Plan) -> Self {
+    pub fn of(plan: &CompiledPlan) -> Self {
         Self { namespace: namespace_of(&plan.label), label: plan.label.functor().unwrap_or_default() }
     }
 }
@@ -44,7 +44,7 @@ pub(crate) fn plan_names(image: &Image, mind: &Mind) -> Vec<PlanName> {
 }
 
 /// Visits a plan, then its sub-plans.
-fn each(plan: &Plan, see: &mut dyn FnMut(&Plan)) {
+fn each(plan: &CompiledPlan, see: &mut dyn FnMut(&CompiledPlan)) {
     see(plan);
     plan.sub_plans.iter().for_each(|plan| each(plan, see));
 }
@@ -65,7 +65,7 @@ impl Inspector<'_> {
         }
     }
 
-    fn plan(&self, plan: &Plan, texts: &mut Texts) -> PlanSeen {
+    fn plan(&self, plan: &CompiledPlan, texts: &mut Texts) -> PlanSeen {
         let source = &plan.source;
         let mut var = |name: Symbol| Var { slot: 0, name };
         let trigger = quote::quote_trigger(&source.trigger, &mut var);
@@ -85,7 +85,7 @@ impl Inspector<'_> {
 }
 
 /// Returns the source of a plan that is not the program's.
-fn acquired_from(plan: &Plan) -> Option<Value> {
+fn acquired_from(plan: &CompiledPlan) -> Option<Value> {
     let source = plan.annots.iter().find(|annot| is_source(annot))?;
     Some(match source {
         Annot::Source(name) => Value::Atom(*name),

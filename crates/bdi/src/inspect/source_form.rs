@@ -3,7 +3,7 @@
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Var};
 
-use crate::syntax::ast::{Body, Code, ELIF, Literal, Step, Term};
+use crate::syntax::ast::{Body, BodyStep, Code, ELIF, Literal, Term};
 use crate::syntax::quote;
 
 fn var(name: Symbol) -> Var {
@@ -17,12 +17,12 @@ pub(crate) fn body(body: &Body) -> String {
 }
 
 /// Writes a step; of a control structure only its head.
-pub(crate) fn head(step: &Step) -> String {
+pub(crate) fn head(step: &BodyStep) -> String {
     control(step).map_or_else(|| plain(step), |(word, control)| format!("{word} {}", condition(control)))
 }
 
 /// Writes a step with everything in it.
-fn step(step: &Step) -> String {
+fn step(step: &BodyStep) -> String {
     if let Term::Literal(literal) = &step.term
         && literal.functor.as_str() == ELIF
     {
@@ -55,7 +55,7 @@ fn branches(args: &[Term]) -> String {
 }
 
 /// Returns the keyword of a control structure, and its internal action.
-fn control(step: &Step) -> Option<(&'static str, &Literal)> {
+fn control(step: &BodyStep) -> Option<(&'static str, &Literal)> {
     let Term::Literal(control) = &step.term else { return None };
     let word = match control.functor.as_str() {
         ".if_then_else" | ELIF => "if",
@@ -76,6 +76,6 @@ fn in_parentheses(condition: &Term) -> String {
     if condition.starts_with('(') { condition } else { format!("({condition})") }
 }
 
-fn plain(step: &Step) -> String {
+fn plain(step: &BodyStep) -> String {
     Bare(&quote::quote_body(&Body { steps: vec![step.clone()] }, &mut var)).to_string()
 }

@@ -19,7 +19,7 @@ use crate::logic::constant_hash;
 pub struct EventQueue {
     events: PlacedQueue<Event>,
     /// Requests, all younger than `events`.
-    requests: VecDeque<Request>,
+    requests: VecDeque<GoalRequest>,
     /// Number of events taken since the last save.
     taken: u32,
     /// True if the queue was changed since the last save other than by taking the oldest and adding behind the
@@ -38,7 +38,7 @@ pub struct QueueChange<I> {
 
 /// Message that requests a goal, which is a ground literal without annotations.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct GoalRequest {
     /// Requesting agent, as the program knows it.
     pub sender: Symbol,
     /// Requested goal.
@@ -47,7 +47,7 @@ pub struct Request {
     pub message: Box<AclMessage>,
 }
 
-impl Request {
+impl GoalRequest {
     /// Returns the request as an event.
     pub fn event(&self) -> Event {
         let literal = self.goal.with_annots(Annots::from_buf([Annot::Source(self.sender)]));
@@ -67,7 +67,7 @@ pub enum Pending<'a> {
     /// An event that is written out.
     Written(&'a Event),
     /// A request.
-    Asked(&'a Request),
+    Asked(&'a GoalRequest),
 }
 
 impl<'a> Pending<'a> {
@@ -121,7 +121,7 @@ impl EventQueue {
     ///
     /// # Errors
     /// Returns the request if an event waits.
-    pub fn push_request(&mut self, request: Request) -> Result<(), Request> {
+    pub fn push_request(&mut self, request: GoalRequest) -> Result<(), GoalRequest> {
         if !self.events.is_empty() {
             return Err(request);
         }
@@ -138,7 +138,7 @@ impl EventQueue {
 
     /// Takes the oldest request; `None` if an event is the oldest.
     #[inline]
-    pub fn pop_request(&mut self) -> Option<Request> {
+    pub fn pop_request(&mut self) -> Option<GoalRequest> {
         if !self.events.is_empty() || self.requests.is_empty() {
             return None;
         }
@@ -333,10 +333,10 @@ mod tests {
         Event::external(TriggerOp::Add, TriggerKind::Achieve, goal(name))
     }
 
-    fn request(name: &str) -> Request {
+    fn request(name: &str) -> GoalRequest {
         let aid = Aid::local("queue-test");
         let message = Box::new(AclMessage::new(Performative::Request, aid, aid, Value::Null));
-        Request { sender: sym::SELF, goal: Arc::new(goal(name)), message }
+        GoalRequest { sender: sym::SELF, goal: Arc::new(goal(name)), message }
     }
 
     fn names(queue: &EventQueue) -> Vec<String> {

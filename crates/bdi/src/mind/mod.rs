@@ -23,7 +23,7 @@ use whimbrel_platform::Time;
 use crate::code::{Key, TriggerKind, TriggerOp};
 pub(crate) use beliefs::TableChange;
 pub use beliefs::{BeliefBase, Candidates, Change, Entry, RuleRef, Table, is_source, matches_fact};
-pub use event_queue::{EventQueue, Pending, QueueChange, Request};
+pub use event_queue::{EventQueue, GoalRequest, Pending, QueueChange};
 pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
     WaitFor,

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use whimbrel_acl::Value;
 
 use super::{PlanRef, TriggerKey};
-use crate::code::{Expr, Head, Plan, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Expr, Head, TriggerKind, TriggerOp};
 use crate::logic::constant_hash;
 
 /// Number of plans for one trigger from which an argument tells them apart: the first one, or another one if that
@@ -40,7 +40,7 @@ pub struct PlanList {
     /// Constants among the arguments of each plan's trigger.
     constants: Vec<Constants>,
     indexes: Vec<ByConstant>,
-    /// True if all plans that were ever in the list are ordinary ([`Plan::is_ordinary`]).
+    /// True if all plans that were ever in the list are ordinary ([`CompiledPlan::is_ordinary`]).
     ordinary: bool,
 }
 
@@ -68,7 +68,7 @@ type Constant = u64;
 type Constants = SmallVec<[Option<Constant>; 1]>;
 
 /// Returns the constants among the arguments of a plan's trigger.
-fn constants_of(plan: &Plan) -> Constants {
+fn constants_of(plan: &CompiledPlan) -> Constants {
     let Head::Literal { args, .. } = &plan.head else { return Constants::new() };
     let constant = |arg: &Option<Expr>| match arg {
         Some(Expr::Const(value)) => constant_hash(value),
@@ -229,7 +229,7 @@ impl PlanIndex {
     }
 
     /// Adds a plan, before the others or after them.
-    pub fn add(&mut self, plan: &Plan, place: PlanRef, before: bool) {
+    pub fn add(&mut self, plan: &CompiledPlan, place: PlanRef, before: bool) {
         let kind = (plan.op, plan.kind);
         if matches!(plan.head, Head::Any(_)) {
             Arc::make_mut(self.any.entry(kind).or_default()).put(place, Constants::new(), before);
@@ -252,7 +252,7 @@ impl PlanIndex {
     }
 
     /// Replaces a plan by one with the same trigger.
-    pub fn replace(&mut self, plan: &Plan, old: PlanRef, new: PlanRef) {
+    pub fn replace(&mut self, plan: &CompiledPlan, old: PlanRef, new: PlanRef) {
         self.each_list(plan, |list| list.replace(old, new));
         if let Some(list) = self.any_list(plan) {
             list.replace(old, new);
@@ -260,7 +260,7 @@ impl PlanIndex {
     }
 
     /// Removes a plan.
-    pub fn remove(&mut self, plan: &Plan, place: PlanRef) {
+    pub fn remove(&mut self, plan: &CompiledPlan, place: PlanRef) {
         self.each_list(plan, |list| list.remove(place));
         if let Some(list) = self.any_list(plan) {
             list.remove(place);
@@ -279,7 +279,7 @@ impl PlanIndex {
     }
 
     /// Changes the list of each trigger that a plan is for.
-    fn each_list(&mut self, plan: &Plan, mut change: impl FnMut(&mut PlanList)) {
+    fn each_list(&mut self, plan: &CompiledPlan, mut change: impl FnMut(&mut PlanList)) {
         match plan.trigger() {
             Some(trigger) => {
                 if let Some(list) = self.by_trigger.get_mut(&trigger) {
@@ -295,13 +295,13 @@ impl PlanIndex {
     }
 
     /// Returns the list of plans for any trigger, if a plan is among them.
-    fn any_list(&mut self, plan: &Plan) -> Option<&mut PlanList> {
+    fn any_list(&mut self, plan: &CompiledPlan) -> Option<&mut PlanList> {
         let list = matches!(plan.head, Head::Any(_)).then(|| self.any.get_mut(&(plan.op, plan.kind)))?;
         list.map(Arc::make_mut)
     }
 }
 
-impl Plan {
+impl CompiledPlan {
     /// Returns the trigger of the plan; `None` if it is a variable.
     fn trigger(&self) -> Option<TriggerKey> {
         match &self.head {

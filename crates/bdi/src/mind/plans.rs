@@ -10,7 +10,7 @@ use whimbrel_acl::{Symbol, Value, sym};
 
 use super::{PlanIndex, PlanList};
 use crate::code::compile::next_label;
-use crate::code::{Image, Key, Plan, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Image, Key, TriggerKind, TriggerOp};
 use crate::syntax::{ast, quote};
 
 /// Key of a plan's trigger.
@@ -49,9 +49,9 @@ pub struct PlanLibrary {
 #[derive(Clone, Debug)]
 pub(crate) enum PlanChange {
     /// [`PlanLibrary::add`], with the place of the plan.
-    Add(Arc<Plan>, bool),
+    Add(Arc<CompiledPlan>, bool),
     /// [`PlanLibrary::replace`]
-    Replace(PlanRef, Arc<Plan>),
+    Replace(PlanRef, Arc<CompiledPlan>),
     /// [`PlanLibrary::remove`]
     Remove(PlanRef, bool),
     /// Number of generated labels.
@@ -63,7 +63,7 @@ struct Changed {
     index: PlanIndex,
     /// All plans in order.
     order: Vec<PlanRef>,
-    own: Vec<Option<Arc<Plan>>>,
+    own: Vec<Option<Arc<CompiledPlan>>>,
     /// Free places among the agent's own plans.
     free: BTreeSet<u32>,
     /// The agent's own plans by label and by code.
@@ -88,7 +88,7 @@ pub struct PlanNames {
 pub struct ImageNames(OnceLock<PlanNames>);
 
 impl ImageNames {
-    fn of(&self, plans: &[Arc<Plan>]) -> &PlanNames {
+    fn of(&self, plans: &[Arc<CompiledPlan>]) -> &PlanNames {
         self.0.get_or_init(|| {
             let mut names = PlanNames::default();
             (0..).zip(plans).for_each(|(number, plan)| names.add(plan, PlanRef(number)));
@@ -98,14 +98,14 @@ impl ImageNames {
 }
 
 impl PlanNames {
-    fn add(&mut self, plan: &Plan, place: PlanRef) {
+    fn add(&mut self, plan: &CompiledPlan, place: PlanRef) {
         if let Some(label) = label_key(&plan.label) {
             self.by_label.entry(label).or_default().push(place);
         }
         self.by_code.entry(quote::plan_hash(&plan.source)).or_default().push(place);
     }
 
-    fn remove(&mut self, plan: &Plan, place: PlanRef) {
+    fn remove(&mut self, plan: &CompiledPlan, place: PlanRef) {
         if let Some(label) = label_key(&plan.label) {
             drop_place(&mut self.by_label, &label, place);
         }
@@ -149,16 +149,16 @@ impl Deref for PlansHeld<'_> {
 #[derive(Clone, Debug)]
 pub enum PlanHold<'m> {
     /// A plan of the program.
-    Shared(&'m Plan),
+    Shared(&'m CompiledPlan),
     /// A plan that the agent acquired.
-    Own(Arc<Plan>),
+    Own(Arc<CompiledPlan>),
 }
 
 impl Deref for PlanHold<'_> {
-    type Target = Plan;
+    type Target = CompiledPlan;
 
     #[inline]
-    fn deref(&self) -> &Plan {
+    fn deref(&self) -> &CompiledPlan {
         match self {
             Self::Shared(plan) => plan,
             Self::Own(plan) => plan,
@@ -255,7 +255,7 @@ impl PlanLibrary {
     }
 
     /// Acquires a plan, before all others or after them.
-    pub fn add(&mut self, image: &Image, plan: Arc<Plan>, before: bool) -> PlanRef {
+    pub fn add(&mut self, image: &Image, plan: Arc<CompiledPlan>, before: bool) -> PlanRef {
         self.note(|| PlanChange::Add(Arc::clone(&plan), before));
         let changed = self.change(image);
         let free = changed.free.pop_first().unwrap_or(changed.own.len() as u32);
@@ -272,7 +272,7 @@ impl PlanLibrary {
     }
 
     /// Replaces a plan by another, in the same order.
-    pub fn replace(&mut self, image: &Image, place: PlanRef, plan: Arc<Plan>) -> PlanRef {
+    pub fn replace(&mut self, image: &Image, place: PlanRef, plan: Arc<CompiledPlan>) -> PlanRef {
         self.note(|| PlanChange::Replace(place, Arc::clone(&plan)));
         let known = self.plan(image, place);
         let changed = self.change(image);
@@ -346,12 +346,12 @@ impl PlanLibrary {
     /// Returns the state for a snapshot, if the agent acquired or removed plans: the order of all, the agent's own by
     /// place, and the number of generated labels.
     #[allow(clippy::type_complexity, reason = "three things with one reader")]
-    pub fn acquired(&self) -> Option<(Vec<PlanRef>, &[Option<Arc<Plan>>], u32)> {
+    pub fn acquired(&self) -> Option<(Vec<PlanRef>, &[Option<Arc<CompiledPlan>>], u32)> {
         self.changed.as_ref().map(|changed| (changed.order.clone(), changed.own.as_slice(), changed.labels))
     }
 
     /// Restores the state that [`Self::acquired`] returned.
-    pub fn restore(&mut self, image: &Image, order: Vec<PlanRef>, own: Vec<Option<Arc<Plan>>>, labels: u32) {
+    pub fn restore(&mut self, image: &Image, order: Vec<PlanRef>, own: Vec<Option<Arc<CompiledPlan>>>, labels: u32) {
         let free = (0..).zip(&own).filter(|(_, plan)| plan.is_none()).map(|(place, _)| place).collect();
         let gone = (0..image.plans.len() as u32).map(PlanRef).collect();
         let mut changed = Changed { order, own, labels, free, gone, ..Changed::default() };
@@ -374,7 +374,7 @@ impl PlanLibrary {
 
 impl Changed {
     /// Drops a plan from the names.
-    fn forget(&mut self, plan: &Plan, place: PlanRef) {
+    fn forget(&mut self, plan: &CompiledPlan, place: PlanRef) {
         if place.0 & OWN == 0 {
             self.gone.insert(place);
         } else {

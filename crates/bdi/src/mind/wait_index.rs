@@ -37,12 +37,12 @@ pub struct WaitIndex {
     /// Intentions whose condition may become true without a change of beliefs.
     volatile: BTreeSet<Waiting>,
     /// Dependencies of conditions; `None` while there are few.
-    watched: Option<Box<Watched>>,
+    watched: Option<Box<ConditionDependencies>>,
 }
 
 /// Dependencies of conditions.
 #[derive(Debug, Default)]
-struct Watched {
+struct ConditionDependencies {
     by_subject: BTreeSet<(Subject, Waiting)>,
     subjects: FxHashMap<Waiting, Subjects>,
     /// Intentions whose conditions' dependencies are not noted yet.
@@ -200,7 +200,7 @@ impl WaitIndex {
         }
         if self.watched.is_none() && self.conditions.len() >= CONDITIONS_INDEXED_FROM {
             let fresh = self.conditions.clone();
-            self.watched = Some(Box::new(Watched { fresh, rules, ..Watched::default() }));
+            self.watched = Some(Box::new(ConditionDependencies { fresh, rules, ..ConditionDependencies::default() }));
         }
         let Some(watched) = &mut self.watched else { return Vec::new() };
         std::mem::take(&mut watched.fresh).into_iter().map(intention).collect()
@@ -214,7 +214,7 @@ impl WaitIndex {
     }
 }
 
-impl Watched {
+impl ConditionDependencies {
     fn forget(&mut self, waiting: Waiting) {
         self.fresh.remove(&waiting);
         for subject in self.subjects.remove(&waiting).into_iter().flatten() {

@@ -24,7 +24,7 @@ pub struct Project {
     /// Environment, if one is declared.
     pub environment: Option<Environment>,
     /// Environments that nodes offer to agents, in order.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<ProjectOffer>,
     /// Execution control, if declared; accepted and not used.
     pub execution_control: Option<Class>,
     /// Agents, in order.
@@ -108,7 +108,7 @@ pub enum Environment {
 
 /// Offer of a node: `library = "documents" at "n2"`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
+pub struct ProjectOffer {
     /// Name by which agents act on the offer.
     pub name: Text,
     /// Folder of the offered documents.

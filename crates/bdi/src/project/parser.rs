@@ -6,7 +6,9 @@ use whimbrel_platform::limits;
 
 use super::classes::{Place, Verdict, verdict};
 use super::lexer::{ProjectToken, ProjectTokenKind, tokens};
-use super::{AgentNames, Class, ClassArg, Environment, Infrastructure, Offer, ParsedProject, Project, Scheduling};
+use super::{
+    AgentNames, Class, ClassArg, Environment, Infrastructure, ParsedProject, Project, ProjectOffer, Scheduling,
+};
 use crate::syntax::ast::Span;
 use crate::syntax::{Diagnostic, Diagnostics, nearest};
 
@@ -357,7 +359,7 @@ impl ProjectParser<'_> {
             let folder = forward(&unquoted(self.text_of(token.span)));
             let host = self.host()?;
             self.expect(b';', &["`;`"], help)?;
-            self.project.offers.push(Offer { name, folder, host, span: self.span_from(start) });
+            self.project.offers.push(ProjectOffer { name, folder, host, span: self.span_from(start) });
         }
         if self.project.offers.is_empty() {
             return Err(self.unexpected(&["an offer"], help));

@@ -10,9 +10,9 @@ use super::Cycle;
 use super::cycle::{Handled, NOTHING_SENT};
 use super::messages::{is_internal_goal, kqml_name};
 use super::step::{At, Done, NOBODY};
-use crate::code::{Key, Plan, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Key, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
-use crate::mind::{Event, Frame, Place, PlanList, PlanRef, Request, TriggerKey};
+use crate::mind::{Event, Frame, GoalRequest, Place, PlanList, PlanRef, TriggerKey};
 
 /// Progress of a plan without an intention.
 enum Ahead {
@@ -48,18 +48,18 @@ impl<'m> Cycle<'m> {
                 return Err(message);
             }
         };
-        let request = Request { sender, goal, message };
+        let request = GoalRequest { sender, goal, message };
         let mind = &*self.mind;
         // Equivalent to `Self::is_at_rest`, without the parts checked above.
         let taken = match mind.events.is_empty() && mind.ready.is_empty() && mind.atomic.is_none() {
             true => self.achieve_directly(request),
             false => self.mind.events.push_request(request),
         };
-        taken.map_err(Request::into_message)
+        taken.map_err(GoalRequest::into_message)
     }
 
     /// Handles a request that is due.
-    pub(super) fn handle_request(&mut self, request: Request) -> Handled {
+    pub(super) fn handle_request(&mut self, request: GoalRequest) -> Handled {
         let handled = if self.is_free() { self.achieve_directly(request) } else { Err(request) };
         match handled {
             Ok(()) => Handled::Yes,
@@ -75,11 +75,11 @@ impl<'m> Cycle<'m> {
     ///
     /// # Errors
     /// Returns the request if it needs the regular path.
-    fn achieve_directly(&mut self, request: Request) -> Result<(), Request> {
+    fn achieve_directly(&mut self, request: GoalRequest) -> Result<(), GoalRequest> {
         let image = self.image;
         let trigger = TriggerKey { op: TriggerOp::Add, kind: TriggerKind::Achieve, key: Key::of(&request.goal) };
         let Some(candidates) = self.ordinary_candidates(&trigger) else { return Err(request) };
-        let Request { sender, goal: literal, message } = request;
+        let GoalRequest { sender, goal: literal, message } = request;
         self.spares.keep_message(message);
         let source = [Annot::Source(sender)];
         self.begin_slots(&literal.args);
@@ -159,7 +159,7 @@ impl<'m> Cycle<'m> {
     }
 
     /// Executes the plan whose slots are the bindings, as long as nothing else is to be done.
-    fn begin_directly(&mut self, plan: &Plan, place: PlanRef, trigger: TriggerKey, sender: Symbol) {
+    fn begin_directly(&mut self, plan: &CompiledPlan, place: PlanRef, trigger: TriggerKey, sender: Symbol) {
         self.top = self.bindings.len();
         self.done = !self.bindings.has_effects();
         // Mostly the mind is only read.
@@ -189,7 +189,7 @@ impl<'m> Cycle<'m> {
 
     /// Makes an intention that continues where a plan came without one.
     #[inline(never)]
-    fn intend_from(&mut self, ahead: Ahead, plan: &Plan, frame: Frame) {
+    fn intend_from(&mut self, ahead: Ahead, plan: &CompiledPlan, frame: Frame) {
         let (Ahead::Here(pc) | Ahead::Later(pc) | Ahead::Interrupted(pc, _)) = ahead else { return };
         let id = self.begin_intention();
         self.mind.atomic = plan.atomic.then_some(id);
@@ -215,7 +215,7 @@ impl<'m> Cycle<'m> {
 
     /// Executes the steps of the plan whose slots are the bindings, one a cycle. Stops when there is other work, or
     /// at a step that needs an intention. Most plans for messages end that way.
-    fn run_ahead(&mut self, plan: &Plan) -> Ahead {
+    fn run_ahead(&mut self, plan: &CompiledPlan) -> Ahead {
         let (body, at) = (&*plan.body, At { id: NOBODY, base: 0, names: &plan.names });
         let mut pc = body.skip_jumps(0);
         // No intention is ready, and work ahead does not change that.

@@ -102,7 +102,7 @@ impl Cycle<'_> {
     }
 
     /// Logs a step's error, if its message says more than the error's name.
-    fn tell_failure(&self, error: &str, message: &str, step: &ast::Step, line: u32, file: &str) {
+    fn tell_failure(&self, error: &str, message: &str, step: &ast::BodyStep, line: u32, file: &str) {
         if error.starts_with("body_var")
             || [TERM_TOO_DEEP, "rule_too_deep", "proof_too_long", "too_many_effects"].contains(&error)
         {
@@ -131,7 +131,7 @@ impl Cycle<'_> {
 
     /// Reports that a plan is not applicable because a term in its context nests too deep.
     #[cold]
-    pub(super) fn tell_no_plan_for_depth(&mut self, plan: &crate::code::Plan) {
+    pub(super) fn tell_no_plan_for_depth(&mut self, plan: &crate::code::CompiledPlan) {
         // Many plans whose contexts need too many steps would keep the agent from its messages for long.
         self.context_steps = limits::PROOF_STEPS_AFTER_RUNAWAY;
         let label = plan.label.functor().unwrap_or_default();

@@ -10,7 +10,7 @@ use super::cycle::NOTHING_SENT;
 use super::select::{matches_head, settle};
 use super::step::At;
 use super::{Cycle, solver};
-use crate::code::{Formula, Plan, Site, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Formula, Site, TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
 
@@ -243,8 +243,8 @@ impl Cycle<'_> {
 
     /// Returns true if a plan is relevant and applicable for a goal whose arguments are on top of the bindings from
     /// `base` on. The plan's other slots and the goal's variables follow them then; otherwise nothing is changed. The
-    /// plan is known not to [reject](Plan::rejects) the arguments.
-    pub(super) fn applies(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)], annots: &[Annot]) -> bool {
+    /// plan is known not to [reject](CompiledPlan::rejects) the arguments.
+    pub(super) fn applies(&mut self, plan: &CompiledPlan, base: u32, results: &[(u32, u32)], annots: &[Annot]) -> bool {
         let (mark, top) = (self.bindings.mark(), base + plan.slots + results.len() as u32);
         self.bindings.extend(top - self.bindings.len());
         if !results.is_empty() {
@@ -270,7 +270,7 @@ impl Cycle<'_> {
     }
 
     /// Turns arguments that are variables of the caller into variables of the goal, which follow the plan's.
-    fn own_variables(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)]) {
+    fn own_variables(&mut self, plan: &CompiledPlan, base: u32, results: &[(u32, u32)]) {
         let first = base + plan.slots;
         for place in base..base + u32::from(plan.arity()) {
             let Value::Var(var) = self.bindings.slot(place) else { continue };
@@ -280,7 +280,7 @@ impl Cycle<'_> {
         }
     }
 
-    fn callers_variables(&mut self, plan: &Plan, base: u32, results: &[(u32, u32)]) {
+    fn callers_variables(&mut self, plan: &CompiledPlan, base: u32, results: &[(u32, u32)]) {
         for place in base..base + u32::from(plan.arity()) {
             let Value::Var(var) = self.bindings.slot(place) else { continue };
             let number = var.slot.wrapping_sub(base + plan.slots);
@@ -294,7 +294,7 @@ impl Cycle<'_> {
     fn enter(
         &mut self,
         id: IntentionId,
-        plan: &Plan,
+        plan: &CompiledPlan,
         place: PlanRef,
         trigger: TriggerKey,
         results: Results,

@@ -19,7 +19,7 @@ const WAITED_FOR: &str = "samid";
 
 /// Kind of a message by the answer that it expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum ExpectedAnswer {
     /// No answer is expected.
     No,
     /// The answer is an ordinary message.
@@ -242,11 +242,11 @@ impl Cycle<'_> {
     }
 
     /// Returns an identifier for a question.
-    pub fn question_id(&mut self, question: Question) -> Option<Text> {
+    pub fn question_id(&mut self, question: ExpectedAnswer) -> Option<Text> {
         match question {
-            Question::No => None,
-            Question::Open => Some(self.message_id()),
-            Question::WaitedFor => {
+            ExpectedAnswer::No => None,
+            ExpectedAnswer::Open => Some(self.message_id()),
+            ExpectedAnswer::WaitedFor => {
                 self.mind.messages += 1;
                 Some(Text::from(format!("{WAITED_FOR}{}", self.mind.messages)))
             }

@@ -30,7 +30,7 @@ pub(crate) use cycle::with_own_source as own_source;
 pub(crate) use failure::current_literal;
 pub use goals::{Doomed, unify_apart};
 pub(crate) use hops::{JOURNEYS, minions_of};
-pub use messages::{Question, nest_sources, sourced};
+pub use messages::{ExpectedAnswer, nest_sources, sourced};
 pub(crate) use select::structure;
 
 use whimbrel_acl::Structure;

@@ -8,7 +8,7 @@ use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
 use crate::actions::Failure;
-use crate::code::Plan;
+use crate::code::CompiledPlan;
 use crate::code::compile::{compile_acquired, compile_acquired_rule, is_made_label, label_of};
 use crate::mind::{PlanHold, PlanRef, RuleRef, namespace_of};
 use crate::syntax::{ast, quote};
@@ -115,7 +115,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn replace_plan(&mut self, place: PlanRef, plan: crate::code::Plan) -> PlanRef {
+    fn replace_plan(&mut self, place: PlanRef, plan: crate::code::CompiledPlan) -> PlanRef {
         self.mind.plans.replace(self.image, place, Arc::new(plan))
     }
 
@@ -170,7 +170,7 @@ impl<'m> Cycle<'m> {
         let own = *source == Annot::Source(whimbrel_acl::sym::SELF);
         let made = label.functor().filter(|name| is_made_label(*name));
         if let Some(name) = made.filter(|_| !own && label.annots().is_empty()) {
-            let came_so = |plan: &Plan| {
+            let came_so = |plan: &CompiledPlan| {
                 label_of(&plan.source) == Some(name) && plan.label.annots().iter().any(|annot| annot == source)
             };
             let known = self.mind.plans.all(self.image).into_iter().find(|(_, plan)| came_so(plan));

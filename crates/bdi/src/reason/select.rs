@@ -9,7 +9,7 @@ use whimbrel_platform::services::LogLevel;
 use super::cycle::{Handled, is_scoped};
 use super::step::{At, NOBODY};
 use super::{Cycle, solver};
-use crate::code::{Expr, Formula, Head, Plan, TriggerKind, TriggerOp, build_annots, match_expr};
+use crate::code::{CompiledPlan, Expr, Formula, Head, TriggerKind, TriggerOp, build_annots, match_expr};
 use crate::logic::{Bindings, Solver, close_gap, levels, match_annots, shift};
 use crate::mind::{BeliefBase, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef, Selected};
 
@@ -171,7 +171,7 @@ impl<'m> Cycle<'m> {
 
     /// Tests a plan for relevance and applicability. Returns the first of its slots on top of the bindings; `None`,
     /// with the bindings as before, if it does not apply.
-    pub(super) fn try_plan(&mut self, plan: &Plan, event: &Event, outer: Option<&[Value]>) -> Option<u32> {
+    pub(super) fn try_plan(&mut self, plan: &CompiledPlan, event: &Event, outer: Option<&[Value]>) -> Option<u32> {
         let mark = self.bindings.mark();
         let base = self.bindings.extend(plan.slots);
         self.bindings.extend(event.open);
@@ -365,7 +365,7 @@ impl<'m> Cycle<'m> {
     }
 }
 
-impl Plan {
+impl CompiledPlan {
     /// Returns true if an argument is another constant than the trigger's, without binding anything.
     #[inline]
     pub(super) fn rejects(&self, args: &[Value]) -> bool {
@@ -449,7 +449,7 @@ fn is_other(expr: &Expr, value: &Value) -> bool {
 fn is_relevant(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
-    plan: &Plan,
+    plan: &CompiledPlan,
     event: &Event,
     base: u32,
     inherits: bool,
@@ -496,11 +496,11 @@ fn is_relevant(
 }
 
 /// Matches the trigger of a plan with a goal and its annotations. The plan's slots begin at `base`, with the goal's
-/// arguments in the first ones. Arguments that [`Plan::rejects`] checks are known to match.
+/// arguments in the first ones. Arguments that [`CompiledPlan::rejects`] checks are known to match.
 pub(super) fn matches_head(
     solver: &Solver<'_>,
     bindings: &mut Bindings,
-    plan: &Plan,
+    plan: &CompiledPlan,
     theirs: &[Annot],
     base: u32,
 ) -> bool {
@@ -531,7 +531,7 @@ pub(super) fn matches_head(
 
 /// Matches `[source(V)]` without building it; `None` if the plan has other annotations.
 #[inline]
-fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u32) -> Option<bool> {
+fn match_source(bindings: &mut Bindings, plan: &CompiledPlan, theirs: &[Annot], base: u32) -> Option<bool> {
     let Head::Literal { source: Some(slot), .. } = &plan.head else { return None };
     let [Annot::Source(name)] = theirs else { return None };
     match bindings.slot(base + slot) {
@@ -545,14 +545,14 @@ fn match_source(bindings: &mut Bindings, plan: &Plan, theirs: &[Annot], base: u3
 }
 
 /// Builds the annotations of a plan's trigger.
-fn head_pattern(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, base: u32) -> whimbrel_acl::Annots {
+fn head_pattern(solver: &Solver<'_>, bindings: &mut Bindings, plan: &CompiledPlan, base: u32) -> whimbrel_acl::Annots {
     let Head::Literal { key, annots, annots_tail, .. } = &plan.head else { return whimbrel_acl::Annots::new() };
     let (annots, annots_tail) = (annots.clone(), annots_tail.clone());
     let pattern = crate::code::TermExpr { key: *key, args: Vec::new(), annots, annots_tail, hint: Default::default() };
     build_annots(solver, bindings, base, &plan.names, &pattern)
 }
 
-fn head_annots(solver: &Solver<'_>, bindings: &mut Bindings, plan: &Plan, event: &Event, base: u32) -> bool {
+fn head_annots(solver: &Solver<'_>, bindings: &mut Bindings, plan: &CompiledPlan, event: &Event, base: u32) -> bool {
     if event.open == 0
         && let Some(fits) = match_source(bindings, plan, &event.literal.annots, base)
     {

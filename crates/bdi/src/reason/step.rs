@@ -8,7 +8,7 @@ use whimbrel_acl::{Annot, Args, Structure, Symbol, Value, sym};
 use super::hand::Called;
 use super::select::structure;
 use super::{Cycle, solver};
-use crate::actions::{Action, Answer, Call, Effect, Failure, Progress, StepCall};
+use crate::actions::{Action, Answer, Call, Effect, Failure, StepCall, StepProgress};
 use crate::code::{
     AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, Site, TriggerKind, TriggerOp, build, build_args,
     calls_nothing,
@@ -328,11 +328,11 @@ impl<'m> Cycle<'m> {
     }
 
     /// Pursues a goal; the current step is done when it is achieved.
-    pub(crate) fn pursue(&mut self, id: IntentionId, mut goal: Structure) -> Progress {
+    pub(crate) fn pursue(&mut self, id: IntentionId, mut goal: Structure) -> StepProgress {
         super::cycle::with_own_source(&mut goal);
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal);
         self.suspend_with(event, id);
-        Progress::Moved
+        StepProgress::Moved
     }
 
     /// Stores the variables; those in the event's literal may get other places by that.
@@ -689,7 +689,7 @@ impl<'m> Cycle<'m> {
         let result = action(&mut StepCall { cycle: self, intention: id, args, call });
         self.mind_memory();
         let progress = result?;
-        let in_hand = progress == Progress::Done;
+        let in_hand = progress == StepProgress::Done;
         let left_behind = self.mind.intentions.find(id).is_some_and(|i| i.slots.is_empty());
         if !in_hand && left_behind && !self.bindings.is_empty() {
             self.put_down(Some(id));
@@ -872,7 +872,7 @@ impl<'m> Cycle<'m> {
     pub(super) fn current_source(
         &self,
         id: IntentionId,
-    ) -> Option<(Arc<crate::syntax::ast::Step>, u32, whimbrel_acl::Text)> {
+    ) -> Option<(Arc<crate::syntax::ast::BodyStep>, u32, whimbrel_acl::Text)> {
         let code = self.code_of(id)?;
         let frame = self.mind.intentions.find(id)?.frames.last()?;
         let sources = &code.body().sources;

@@ -122,7 +122,7 @@ impl Cycle<'_> {
     }
 }
 
-impl crate::code::Plan {
+impl crate::code::CompiledPlan {
     fn has_trigger(&self, trigger: &TriggerKey, event: &Event) -> bool {
         match &self.head {
             crate::code::Head::Literal { key, .. } => {

@@ -12,7 +12,7 @@ use whimbrel_platform::{Next, Time};
 
 use super::Cycle;
 use super::cycle::Handled;
-use crate::code::Plan;
+use crate::code::CompiledPlan;
 use crate::inspect::{Breakpoints, PlanName, event_text, step_text};
 use crate::mind::{Event, IntentionId, Place, TriggerKey};
 
@@ -110,7 +110,7 @@ impl Watch {
     }
 
     /// Returns true if the agent has to pause before the first step of the chosen plan.
-    fn breaks_at(&mut self, plan: &Plan) -> bool {
+    fn breaks_at(&mut self, plan: &CompiledPlan) -> bool {
         let Some(debugged) = &mut self.debugged else { return false };
         let breaks = debugged.breakpoints.is_at(plan);
         if breaks {

@@ -9,7 +9,7 @@ use super::record::{
     Acquired, EntryData, PlanData, Record, SavedPlans, SavedProgram, SavedQueue, SavedRareParts, TableData, move_times,
 };
 use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rule};
-use crate::code::{Image, Plan};
+use crate::code::{CompiledPlan, Image};
 use crate::mind::{Entry, Intention, Mind, PlanChange, PlanRef, RuleRef, TableChange};
 use crate::reason::first_library_plans;
 use crate::syntax::quote;
@@ -110,7 +110,7 @@ pub(super) fn own_rule(code: &Value, image: &Image) -> Result<Arc<crate::code::R
     Ok(Arc::new(compile_acquired_rule(&rule, image)))
 }
 
-fn own_plan(label: Value, code: &Value, image: &Image) -> Result<Arc<Plan>, SnapshotError> {
+fn own_plan(label: Value, code: &Value, image: &Image) -> Result<Arc<CompiledPlan>, SnapshotError> {
     let plan = quote::unquote_plan(code).map_err(|e| SnapshotError::BadCode(e.to_string()))?;
     let mut plan = compile_acquired(&plan, label.functor().unwrap_or_default(), image);
     plan.label = label;

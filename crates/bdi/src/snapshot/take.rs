@@ -11,7 +11,7 @@ use super::record::{
     SavedRareParts, TableData,
 };
 use super::{Begin, LAYOUT};
-use crate::code::{Image, Plan};
+use crate::code::{CompiledPlan, Image};
 use crate::logic::Numbering;
 use crate::mind::{Entry, IntentionId, Mind, PlanChange, RuleRef, TableChange};
 use crate::syntax::{ast, quote};
@@ -259,7 +259,7 @@ fn quoted(term: &ast::Term) -> Value {
     quote::quote(term, &mut |name| quote::numbered(&mut names, name))
 }
 
-fn plan_code(plan: &Plan) -> Value {
+fn plan_code(plan: &CompiledPlan) -> Value {
     quoted(&ast::Term::Code(ast::Code::Plan(Box::new((*plan.source).clone()))))
 }
 

@@ -123,12 +123,12 @@ pub enum TriggerKind {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
     /// Steps in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<BodyStep>,
 }
 
 /// Step of a body.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct BodyStep {
     /// Kind of the step.
     pub kind: StepKind,
     /// Operand.

@@ -5,7 +5,7 @@
 use whimbrel_acl::{Symbol, Text};
 
 use super::ast::{
-    Body, Code, Literal, Op, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
+    Body, BodyStep, Code, Literal, Op, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
 };
 use super::parser::literals::is_dotted;
 
@@ -165,15 +165,15 @@ impl Builder {
         Term::Var(Variable { name, namespace: None, negated: false, annots: None, span: self.span })
     }
 
-    fn step(&self, kind: StepKind, literal: &Literal) -> Step {
-        Step { kind, term: Term::Literal(literal.clone()), span: self.span }
+    fn step(&self, kind: StepKind, literal: &Literal) -> BodyStep {
+        BodyStep { kind, term: Term::Literal(literal.clone()), span: self.span }
     }
 
-    fn achieve(&self, goal: &Literal) -> Step {
+    fn achieve(&self, goal: &Literal) -> BodyStep {
         self.step(StepKind::Achieve, goal)
     }
 
-    fn action(&self, name: &str, args: Vec<Term>) -> Step {
+    fn action(&self, name: &str, args: Vec<Term>) -> BodyStep {
         self.step(StepKind::InternalAction, &self.literal(name, args))
     }
 
@@ -189,7 +189,7 @@ impl Builder {
         self.trigger(op, TriggerKind::Achieve, literal)
     }
 
-    fn plan(&self, trigger: Trigger, context: Option<Term>, steps: Vec<Step>) -> Plan {
+    fn plan(&self, trigger: Trigger, context: Option<Term>, steps: Vec<BodyStep>) -> Plan {
         Plan {
             label: None,
             label_variable: None,

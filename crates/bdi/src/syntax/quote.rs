@@ -26,7 +26,7 @@ use rustc_hash::FxBuildHasher;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::ast::{
-    Annotations, Body, Code, ELIF, Literal, Namespace, Op, Plan, Rule, Step, StepKind, Term, Trigger, TriggerKind,
+    Annotations, Body, BodyStep, Code, ELIF, Literal, Namespace, Op, Plan, Rule, StepKind, Term, Trigger, TriggerKind,
     TriggerOp, Variable,
 };
 pub use super::unquote::{
@@ -253,7 +253,7 @@ pub fn quote_body(body: &Body, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     steps.into_iter().rev().fold(rest, |rest, step| structure(reserved::BODY, [step, rest]))
 }
 
-fn quote_step(step: &Step, var: Slots<'_>) -> Value {
+fn quote_step(step: &BodyStep, var: Slots<'_>) -> Value {
     if let Some(action) = plan_action(step) {
         return structure(reserved::STEP, [Value::Atom(step_symbol(StepKind::InternalAction)), quote(&action, var)]);
     }
@@ -265,7 +265,7 @@ fn quote_step(step: &Step, var: Slots<'_>) -> Value {
 }
 
 /// Turns steps such as `+{plan}` into internal actions, which they are as data.
-fn plan_action(step: &Step) -> Option<Term> {
+fn plan_action(step: &BodyStep) -> Option<Term> {
     let Term::Code(Code::Plan(_)) = &step.term else { return None };
     let atom = |name: &str| Term::Literal(Literal::bare(Symbol::new(name), step.span));
     let (name, position) = match step.kind {

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::ast::{
-    Annotations, Body, Code, Literal, Namespace, Op, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind,
+    Annotations, Body, BodyStep, Code, Literal, Namespace, Op, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind,
     TriggerOp, Variable,
 };
 use super::parse_trigger;
@@ -439,7 +439,7 @@ fn body(value: &Value, names: &mut Names) -> Result<Body, QuoteError> {
 }
 
 /// Adds one step, or the steps of a body in a step's place.
-fn push_step(value: &Value, steps: &mut Vec<Step>, names: &mut Names) -> Result<(), QuoteError> {
+fn push_step(value: &Value, steps: &mut Vec<BodyStep>, names: &mut Names) -> Result<(), QuoteError> {
     let (kind, term) = match (value.functor(), value.args()) {
         (Some(reserved::BODY), _) => {
             steps.extend(body(value, names)?.steps);
@@ -459,7 +459,7 @@ fn push_step(value: &Value, steps: &mut Vec<Step>, names: &mut Names) -> Result<
             (kind, term)
         }
     };
-    steps.push(Step { kind, term, span: Span::default() });
+    steps.push(BodyStep { kind, term, span: Span::default() });
     Ok(())
 }
 

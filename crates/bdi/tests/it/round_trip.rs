@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_bdi::syntax::ast::{
-    Annotations, Body, Code, Literal, Namespace, Op, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind,
+    Annotations, Body, BodyStep, Code, Literal, Namespace, Op, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind,
     TriggerOp, Variable,
 };
 use whimbrel_bdi::syntax::quote::{unquote_plan, unquote_term};
@@ -201,7 +201,7 @@ impl Maker<'_> {
         Body { steps: self.many(3, Self::step) }
     }
 
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> BodyStep {
         let kinds = if self.depth < 4 { 7 } else { 5 };
         let kind = self.byte() % kinds;
         let (kind, term) = self.deeper(|maker| match kind {
@@ -212,7 +212,7 @@ impl Maker<'_> {
             5 => (StepKind::InternalAction, maker.control()),
             _ => (maker.choice(&STEPS), Term::Literal(maker.literal())),
         });
-        Step { kind, term, span: Span::default() }
+        BodyStep { kind, term, span: Span::default() }
     }
 
     /// Makes `if`, `for`, `while` and forks, whose code is printed without braces. Around a single variable braces

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use whimbrel_operator::{Answer, Reason, Refusal, Request};
-use whimbrel_platform::advice::{Advice, Explanation, Situation, Way};
+use whimbrel_platform::advice::{Advice, Explanation, LinkCost, Situation};
 use whimbrel_platform::limits::ADVICE_PATIENCE_MS;
 
 use crate::arguments::AdviseArguments;
@@ -32,7 +32,7 @@ fn told(arguments: &AdviseArguments) -> anyhow::Result<Advice> {
     let mbit = arguments.mbit.unwrap_or_default();
     ensure!(mbit > 0.0 && mbit.is_finite(), "--mbit: more than 0 is wanted");
     let rate = Some(mbit * 1e6 / 8.0);
-    let way = Way { round_trip: arguments.rtt, out_bytes_per_s: rate, back_bytes_per_s: rate };
+    let way = LinkCost { round_trip: arguments.rtt, out_bytes_per_s: rate, back_bytes_per_s: rate };
     let situation = Situation { way, way_is_told: true, ..Situation::default() };
     Ok(Advice::of(&arguments.job().checked()?, &situation))
 }

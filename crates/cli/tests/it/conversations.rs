@@ -13,7 +13,9 @@ use whimbrel::platform::limits::{
 };
 use whimbrel::platform::store::{Epoch, Journal};
 use whimbrel::platform::{Event, Observer, Time};
-use whimbrel::store::{ConversationKeeper, ConversationLog, Embedded, Fault, LogError, Memory, Options, Point, Told};
+use whimbrel::store::{
+    ConversationKeeper, ConversationLog, Embedded, Fault, LogError, LogItem, Memory, Options, Point,
+};
 
 use super::Scratch;
 
@@ -55,12 +57,12 @@ fn read_some(log: &ConversationLog, after: u64, most: usize) -> (Vec<String>, u6
     let mut expected = after;
     let cursor = log.read(after, &mut |one| {
         match one {
-            Told::Entry(number, entry) => {
+            LogItem::Entry(number, entry) => {
                 expected += 1;
                 assert_eq!(number, expected, "no number is left out");
                 told.push(short(&entry));
             }
-            Told::Dropped { count, upto } => {
+            LogItem::Dropped { count, upto } => {
                 expected += count;
                 assert_eq!(upto, expected);
                 told.push(format!("{count} dropped"));
@@ -121,7 +123,7 @@ fn continued_reading_misses_nothing() {
     assert_eq!(read(&log, 1_999), expected[1_999..]);
     let mut times = Vec::new();
     let _ = log.read(2, &mut |told| {
-        if let Told::Entry(_, entry) = told {
+        if let LogItem::Entry(_, entry) = told {
             times.push(entry.at_us);
         }
         ControlFlow::Break(())
@@ -256,7 +258,7 @@ fn overlong_message_is_cut() {
     keeper.end();
     let mut messages = Vec::new();
     let tell = &mut |told| {
-        if let Told::Entry(_, Logged { what: What::Sent(said), .. }) = told {
+        if let LogItem::Entry(_, Logged { what: What::Sent(said), .. }) = told {
             messages.push(AclMessage::clone(&said.envelope().unwrap().body));
         }
         ControlFlow::Continue(())

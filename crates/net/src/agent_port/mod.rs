@@ -34,7 +34,7 @@ use whimbrel_platform::limits::{
 };
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, Grant, Hello, Host, Opening, Session, SessionLimits, SharedSession, Shelf, check_version,
+    Code, Fault, Frame, Grant, Hello, Host, KeptAgents, Opening, Session, SessionLimits, SharedSession, check_version,
 };
 use whimbrel_platform::{EndReason, Time};
 
@@ -239,7 +239,7 @@ struct AgentPortState {
     /// True once sessions end and none begins.
     closing: AtomicBool,
     /// Agents that outlive their sessions.
-    shelf: Arc<Shelf>,
+    shelf: Arc<KeptAgents>,
     /// Permits for clients whose code is being searched or stored.
     admissions: Semaphore,
     /// Doors of other nodes.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Advice, Choice, Estimate, Facts, Known, Term};
+use super::{Advice, Choice, Estimate, EstimateTerm, Facts, Known};
 
 /// Margin below which either choice will do.
 const CLOSE: f64 = 1.2;
@@ -12,7 +12,7 @@ const FASTEST: f64 = 1.25e11;
 
 /// Returns the reasons, the weightiest first.
 pub(super) fn reasons(facts: &Facts, go: &Estimate, ask: &Estimate) -> Vec<String> {
-    let mut reasons: Vec<(f64, String)> = Term::ALL
+    let mut reasons: Vec<(f64, String)> = EstimateTerm::ALL
         .into_iter()
         .map(|term| (go.of(term) - ask.of(term), term))
         .filter(|(more, _)| more.abs() * 100.0 >= go.seconds().max(ask.seconds()))
@@ -28,17 +28,17 @@ pub(super) fn reasons(facts: &Facts, go: &Estimate, ask: &Estimate) -> Vec<Strin
     told
 }
 
-fn reason(term: Term, more: f64, go: &Estimate, ask: &Estimate) -> String {
+fn reason(term: EstimateTerm, more: f64, go: &Estimate, ask: &Estimate) -> String {
     let (more_for, time) = (if more > 0.0 { "Going" } else { "Asking" }, seconds(more.abs()));
     match term {
-        Term::Latency => format!("{more_for} waits {time} more for the other end."),
-        Term::Transfer => {
+        EstimateTerm::Latency => format!("{more_for} waits {time} more for the other end."),
+        EstimateTerm::Transfer => {
             let all = |estimate: &Estimate| bytes(estimate.bytes_out + estimate.bytes_back);
             let (one, other) = if more > 0.0 { (go, ask) } else { (ask, go) };
             format!("{more_for} has {} on the way, the other {}: {time} more.", all(one), all(other))
         }
-        Term::Packing => format!("{more_for} takes {time} more to write, pack and read what travels."),
-        Term::Work => format!("{more_for} takes {time} more for the work itself."),
+        EstimateTerm::Packing => format!("{more_for} takes {time} more to write, pack and read what travels."),
+        EstimateTerm::Work => format!("{more_for} takes {time} more for the work itself."),
     }
 }
 
@@ -98,7 +98,7 @@ impl Explanation<'_> {
             go: shown(of(go)),
             ask: shown(of(ask)),
         };
-        let terms = Term::ALL.into_iter().map(|term| line(term.name(), seconds, &|estimate| estimate.of(term)));
+        let terms = EstimateTerm::ALL.into_iter().map(|term| line(term.name(), seconds, &|estimate| estimate.of(term)));
         let sums: [Line; 3] = [
             line("together", seconds, &Estimate::seconds),
             line("bytes there", bytes, &|estimate| estimate.bytes_out),

@@ -37,9 +37,9 @@ mod situation;
 
 pub use explain::{Explanation, Line};
 pub use job::{Job, JobError};
-pub use model::{Estimate, Facts, Term};
+pub use model::{Estimate, EstimateTerm, Facts};
 pub use news::{AdviceCall, AdviceNews, AdviseError};
-pub use situation::{Condition, Situation, Way, Weight};
+pub use situation::{Condition, LinkCost, Situation, Weight};
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::Value;

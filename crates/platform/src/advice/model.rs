@@ -58,7 +58,7 @@ pub struct Facts {
 
 /// Parts of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Term {
+pub enum EstimateTerm {
     /// Waiting for the other end.
     Latency,
     /// Bytes on the way.
@@ -69,7 +69,7 @@ pub enum Term {
     Work,
 }
 
-impl Term {
+impl EstimateTerm {
     /// All parts.
     pub const ALL: [Self; 4] = [Self::Latency, Self::Transfer, Self::Packing, Self::Work];
 
@@ -109,12 +109,12 @@ impl Estimate {
     }
 
     /// Returns one part.
-    pub fn of(&self, term: Term) -> f64 {
+    pub fn of(&self, term: EstimateTerm) -> f64 {
         match term {
-            Term::Latency => self.latency_s,
-            Term::Transfer => self.transfer_s,
-            Term::Packing => self.packing_s,
-            Term::Work => self.work_s,
+            EstimateTerm::Latency => self.latency_s,
+            EstimateTerm::Transfer => self.transfer_s,
+            EstimateTerm::Packing => self.packing_s,
+            EstimateTerm::Work => self.work_s,
         }
     }
 }

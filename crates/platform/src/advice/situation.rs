@@ -12,7 +12,7 @@ use super::{Basis, Facts, Job, Known};
 /// Measurements of the link to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Way {
+pub struct LinkCost {
     /// Round trip.
     pub round_trip: Option<Duration>,
     /// Bytes a second to that node.
@@ -64,7 +64,7 @@ pub struct Weight {
 #[serde(default)]
 pub struct Situation {
     /// Link to the other node.
-    pub way: Way,
+    pub way: LinkCost,
     /// True if the link's values were told, not measured.
     pub way_is_told: bool,
     /// True if the link's values were measured earlier, and not just now.

@@ -3,9 +3,9 @@
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 
 use super::advice;
-use super::conversation::{Answers, Asked, Outcome, content_of, is_answer};
+use super::conversation::{ActionResult, Answers, Asked, content_of, is_answer};
 use super::df_agent::is_same;
-use super::exceptions::{FailureReason, Misunderstanding, Refusal};
+use super::exceptions::{FailureReason, Misunderstanding, RequestRefusal};
 use super::frames;
 use super::read::{self, AmsDescription};
 use crate::ams::{AgentModification, AgentQuery, Ams, LifecycleError};
@@ -34,40 +34,41 @@ enum AmsRequest {
 
 /// Request of an agent to join or leave a topic or group. It does not concern the AMS itself, and must not be carried
 /// out while the AMS is borrowed. The functions are not FIPA's: see docs/guide/topics-and-groups.md.
-struct Membership {
+struct MembershipRequest {
     asked: Asked,
     joins: bool,
     of: Aid,
 }
 
-impl Membership {
+impl MembershipRequest {
     /// Reads a request to join or leave, if it is one.
-    fn read(asked: &Asked) -> Option<Result<(bool, Aid), Refusal>> {
+    fn read(asked: &Asked) -> Option<Result<(bool, Aid), RequestRefusal>> {
         let joins = match asked.function_name().as_str() {
             "join" => true,
             "leave" => false,
             _ => return None,
         };
         Some(match asked.args.as_slice() {
-            [of] => read::agent(of).map(|of| (joins, of)).ok_or(Refusal::MissingArgument("agent-identifier")),
-            [] => Err(Refusal::MissingArgument("agent-identifier")),
-            _ => Err(Refusal::UnexpectedArgumentCount),
+            [of] => read::agent(of).map(|of| (joins, of)).ok_or(RequestRefusal::MissingArgument("agent-identifier")),
+            [] => Err(RequestRefusal::MissingArgument("agent-identifier")),
+            _ => Err(RequestRefusal::UnexpectedArgumentCount),
         })
     }
 
     fn settle(self, services: &dyn Services, mut answers: Answers<'_>) {
-        let (agent, unreadable) = (answers.message.sender, Refusal::UnexpectedArgument("agent-identifier".into()));
+        let (agent, unreadable) =
+            (answers.message.sender, RequestRefusal::UnexpectedArgument("agent-identifier".into()));
         let outcome = match self.joins {
             true => services.join(agent, self.of),
             false if services.leave(agent, self.of) => Ok(()),
             false => Err(TopicError::NoSuchAgent(agent)),
         };
         let outcome = match outcome {
-            Err(TopicError::Forbidden { .. }) => return answers.refuse(&self.asked, &Refusal::Unauthorised),
+            Err(TopicError::Forbidden { .. }) => return answers.refuse(&self.asked, &RequestRefusal::Unauthorised),
             Err(TopicError::NotJoinable(_)) => return answers.refuse(&self.asked, &unreadable),
             Err(TopicError::NoSuchAgent(_)) => Err(FailureReason::NotRegistered),
             Err(other) => Err(FailureReason::InternalError(other.to_string())),
-            Ok(()) => Ok(Outcome::Done),
+            Ok(()) => Ok(ActionResult::Done),
         };
         answers.agree(&self.asked);
         answers.report(&self.asked, outcome);
@@ -114,7 +115,13 @@ struct Asker<'a> {
     services: &'a dyn Services,
 }
 
-fn answer(ams: &mut Ams, asker: &Asker<'_>, message: &AclMessage, me: Aid, outbox: &mut Outbox) -> Option<Membership> {
+fn answer(
+    ams: &mut Ams,
+    asker: &Asker<'_>,
+    message: &AclMessage,
+    me: Aid,
+    outbox: &mut Outbox,
+) -> Option<MembershipRequest> {
     if is_answer(message) {
         return None;
     }
@@ -134,11 +141,11 @@ fn request(
     ams: &mut Ams,
     asker: &Asker<'_>,
     answers: &mut Answers<'_>,
-) -> Result<Option<Membership>, Misunderstanding> {
+) -> Result<Option<MembershipRequest>, Misunderstanding> {
     let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
-    match Membership::read(&asked) {
+    match MembershipRequest::read(&asked) {
         None => {}
-        Some(Ok((joins, of))) => return Ok(Some(Membership { asked, joins, of })),
+        Some(Ok((joins, of))) => return Ok(Some(MembershipRequest { asked, joins, of })),
         Some(Err(reason)) => {
             answers.refuse(&asked, &reason);
             return Ok(None);
@@ -165,7 +172,7 @@ fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<
             let outcome = carry_out(ams, request);
             answers.report(&asked, outcome);
         }
-        Ok(_) => answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function)),
+        Ok(_) => answers.refuse(&asked, &RequestRefusal::UnsupportedFunction(asked.function)),
         Err(reason) => answers.refuse(&asked, &reason),
     }
     Ok(())
@@ -174,10 +181,10 @@ fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<
 /// Reads a request that `sender` may make. An agent and its owner may change or end the agent, unless a rule of the
 /// policy forbids it. Others may if a rule permits it.
 //= fipa00023 4.2.1
-fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Result<AmsRequest, Refusal> {
+fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Result<AmsRequest, RequestRefusal> {
     let may = |agent: Aid| {
         match asker.services.verdict(asker.who, Action::Kill, agent.name.as_str()) {
-            Verdict::Denied => return Err(Refusal::Unauthorised),
+            Verdict::Denied => return Err(RequestRefusal::Unauthorised),
             Verdict::Allowed => {
                 asker.services.note_allowed(asker.who, Action::Kill, agent.name.as_str());
                 return Ok(());
@@ -190,18 +197,18 @@ fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Res
         if owned && !is_itself {
             asker.services.note_allowed(asker.who, Action::Kill, agent.name.as_str());
         }
-        if owner.is_none() || owned || is_itself { Ok(()) } else { Err(Refusal::Unauthorised) }
+        if owner.is_none() || owned || is_itself { Ok(()) } else { Err(RequestRefusal::Unauthorised) }
     };
     let the_description = || match asked.args.as_slice() {
-        [] => Err(Refusal::MissingArgument("ams-agent-description")),
+        [] => Err(RequestRefusal::MissingArgument("ams-agent-description")),
         [description] => AmsDescription::read(description),
-        _ => Err(Refusal::UnexpectedArgumentCount),
+        _ => Err(RequestRefusal::UnexpectedArgumentCount),
     };
     match asked.function_name().as_str() {
         "register" => {
             let agent = the_description()?.named()?;
             // Agents come to a platform by being created there, or through the gateway.
-            if ams.exists(agent) { Ok(AmsRequest::Register) } else { Err(Refusal::Unauthorised) }
+            if ams.exists(agent) { Ok(AmsRequest::Register) } else { Err(RequestRefusal::Unauthorised) }
         }
         "deregister" => {
             let agent = the_description()?.named()?;
@@ -214,8 +221,8 @@ fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Res
         }
         "search" => Ok(AmsRequest::Search(read::ams_query(&asked.args, ams.platform())?)),
         "get-description" if asked.args.is_empty() => Ok(AmsRequest::Describe),
-        "get-description" => Err(Refusal::UnexpectedArgumentCount),
-        _ => Err(Refusal::UnsupportedFunction(asked.function)),
+        "get-description" => Err(RequestRefusal::UnexpectedArgumentCount),
+        _ => Err(RequestRefusal::UnsupportedFunction(asked.function)),
     }
 }
 
@@ -228,19 +235,19 @@ fn search(ams: &Ams, query: AgentQuery) -> Vec<Value> {
     here.chain(elsewhere.into_iter().map(|agent| frames::ams_agent_named(agent, ams.platform()))).collect()
 }
 
-fn carry_out(ams: &mut Ams, request: AmsRequest) -> Result<Outcome, FailureReason> {
+fn carry_out(ams: &mut Ams, request: AmsRequest) -> Result<ActionResult, FailureReason> {
     let failure = |error: LifecycleError| match error {
         LifecycleError::NoSuchAgent(_) => FailureReason::NotRegistered,
         other => FailureReason::InternalError(other.to_string()),
     };
     match request {
         AmsRequest::Register => Err(FailureReason::AlreadyRegistered),
-        AmsRequest::Deregister(agent) => ams.kill(agent).map(|()| Outcome::Done).map_err(failure),
-        AmsRequest::Modify(agent, change) => ams.modify(agent, change).map(|()| Outcome::Done).map_err(failure),
+        AmsRequest::Deregister(agent) => ams.kill(agent).map(|()| ActionResult::Done).map_err(failure),
+        AmsRequest::Modify(agent, change) => ams.modify(agent, change).map(|()| ActionResult::Done).map_err(failure),
         AmsRequest::Search(query) => {
             let found = query.map(|query| search(ams, query)).unwrap_or_default();
-            Ok(Outcome::Result(frames::set(found)))
+            Ok(ActionResult::Result(frames::set(found)))
         }
-        AmsRequest::Describe => Ok(Outcome::Result(frames::ap_description(ams.platform()))),
+        AmsRequest::Describe => Ok(ActionResult::Result(frames::ap_description(ams.platform()))),
     }
 }

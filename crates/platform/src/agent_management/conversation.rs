@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sl};
 
 use super::ONTOLOGY;
-use super::exceptions::{FailureReason, Misunderstanding, Refusal};
+use super::exceptions::{FailureReason, Misunderstanding, RequestRefusal};
 use crate::Outbox;
 use crate::dead_letters::sending;
 
@@ -23,7 +23,7 @@ pub(super) struct Asked {
 }
 
 /// Outcome of a request.
-pub(super) enum Outcome {
+pub(super) enum ActionResult {
     /// Action that is done.
     Done,
     /// Result of a search.
@@ -196,7 +196,7 @@ impl Answers<'_> {
         self.send(Performative::Agree, [asked.action.clone(), Value::Bool(true)]);
     }
 
-    pub fn refuse(&mut self, asked: &Asked, reason: &Refusal) {
+    pub fn refuse(&mut self, asked: &Asked, reason: &RequestRefusal) {
         self.send(Performative::Refuse, [asked.action.clone(), reason.to_value()]);
     }
 
@@ -209,11 +209,11 @@ impl Answers<'_> {
         self.send(Performative::NotUnderstood, [act, reason.to_value()]);
     }
 
-    pub fn report(&mut self, asked: &Asked, outcome: Result<Outcome, FailureReason>) {
+    pub fn report(&mut self, asked: &Asked, outcome: Result<ActionResult, FailureReason>) {
         let action = asked.action.clone();
         match outcome {
-            Ok(Outcome::Done) => self.send(Performative::Inform, [Value::term("done", [action])]),
-            Ok(Outcome::Result(value)) => {
+            Ok(ActionResult::Done) => self.send(Performative::Inform, [Value::term("done", [action])]),
+            Ok(ActionResult::Result(value)) => {
                 let asked = asked.question.as_ref().unwrap_or(&action);
                 self.send(Performative::Inform, [proposition(asked, value)]);
             }

@@ -2,8 +2,8 @@
 
 use whimbrel_acl::{Aid, MessageBody, Performative, Symbol, sym};
 
-use super::conversation::{Answers, Asked, Outcome, content_of, is_answer};
-use super::exceptions::{FailureReason, Misunderstanding, Refusal};
+use super::conversation::{ActionResult, Answers, Asked, content_of, is_answer};
+use super::exceptions::{FailureReason, Misunderstanding, RequestRefusal};
 use super::{frames, read};
 use crate::df::{Df, DfDescription, DfQuery, ModifyError, NoticeForm, RegisterError};
 use crate::policy::{Action, Principal};
@@ -48,15 +48,15 @@ impl AgentBody for DfAgent {
 }
 
 /// Message to the DF, its sender, and the policy that the sender is checked against.
-struct Question<'a> {
+struct DfMessage<'a> {
     message: MessageBody,
     who: Principal,
     services: &'a dyn Services,
 }
 
 /// Takes the next messages. Their senders are looked up before the DF is borrowed.
-fn questions<'a>(mailbox: &mut Mailbox, budget: u32, services: &'a dyn Services) -> Vec<Question<'a>> {
-    let question = |message: MessageBody| Question { who: services.principal(message.sender), message, services };
+fn questions<'a>(mailbox: &mut Mailbox, budget: u32, services: &'a dyn Services) -> Vec<DfMessage<'a>> {
+    let question = |message: MessageBody| DfMessage { who: services.principal(message.sender), message, services };
     std::iter::from_fn(|| mailbox.take()).take(budget as usize).map(question).collect()
 }
 
@@ -66,7 +66,7 @@ fn send_notices(df: &mut Df, outbox: &mut Outbox) {
     }
 }
 
-fn answer(df: &mut Df, question: &Question<'_>, turn: &mut Turn<'_>, wall_ms: u64) {
+fn answer(df: &mut Df, question: &DfMessage<'_>, turn: &mut Turn<'_>, wall_ms: u64) {
     let (message, now) = (&*question.message, turn.now);
     if is_answer(message) {
         return;
@@ -88,7 +88,7 @@ fn answer(df: &mut Df, question: &Question<'_>, turn: &mut Turn<'_>, wall_ms: u6
 
 fn request(
     df: &mut Df,
-    question: &Question<'_>,
+    question: &DfMessage<'_>,
     answers: &mut Answers<'_>,
     now: Time,
     wall_ms: u64,
@@ -110,30 +110,36 @@ fn request(
 }
 
 /// Reads a request that `sender` may make: each agent registers, changes and removes its own entry only.
-fn read_request(asked: &Asked, question: &Question<'_>, platform: Symbol, wall_ms: u64) -> Result<DfRequest, Refusal> {
+fn read_request(
+    asked: &Asked,
+    question: &DfMessage<'_>,
+    platform: Symbol,
+    wall_ms: u64,
+) -> Result<DfRequest, RequestRefusal> {
     let sender = question.message.sender;
     let permitted = |description: DfDescription| {
         let may = |service: &str| question.services.permits(question.who, Action::Register, service);
         let all = description.services.iter().all(|service| may(service.name.as_str()));
         let may = all && (!description.services.is_empty() || may(""));
-        if may { Ok(description) } else { Err(Refusal::Unauthorised) }
+        if may { Ok(description) } else { Err(RequestRefusal::Unauthorised) }
     };
     let own = |description: DfDescription| {
         let agent = description.agent;
-        let agent = agent.ok_or(Refusal::MissingParameter { object: "df-agent-description", parameter: "name" })?;
-        if is_same(agent, sender, platform) { Ok((agent, description)) } else { Err(Refusal::Unauthorised) }
+        let agent =
+            agent.ok_or(RequestRefusal::MissingParameter { object: "df-agent-description", parameter: "name" })?;
+        if is_same(agent, sender, platform) { Ok((agent, description)) } else { Err(RequestRefusal::Unauthorised) }
     };
     let the_description = || match asked.args.as_slice() {
-        [] => Err(Refusal::MissingArgument("df-agent-description")),
+        [] => Err(RequestRefusal::MissingArgument("df-agent-description")),
         [description] => read::df_agent_description(description, wall_ms),
-        _ => Err(Refusal::UnexpectedArgumentCount),
+        _ => Err(RequestRefusal::UnexpectedArgumentCount),
     };
     match asked.function_name().as_str() {
         "register" => Ok(DfRequest::Register(permitted(own(the_description()?)?.1)?)),
         "deregister" => Ok(DfRequest::Deregister(own(the_description()?)?.0)),
         "modify" => Ok(DfRequest::Modify(permitted(own(the_description()?)?.1)?)),
         "search" => Ok(DfRequest::Search(read::df_query(&asked.args, wall_ms)?)),
-        _ => Err(Refusal::UnsupportedFunction(asked.function)),
+        _ => Err(RequestRefusal::UnsupportedFunction(asked.function)),
     }
 }
 
@@ -143,7 +149,7 @@ pub(super) fn is_same(one: Aid, other: Aid, platform: Symbol) -> bool {
     one.name == other.name && home(one) == home(other)
 }
 
-fn carry_out(df: &mut Df, request: DfRequest, now: Time) -> Result<Outcome, FailureReason> {
+fn carry_out(df: &mut Df, request: DfRequest, now: Time) -> Result<ActionResult, FailureReason> {
     match request {
         DfRequest::Register(description) => df.register(description, now).map_err(register_failure)?,
         DfRequest::Deregister(agent) => df.deregister(agent, now).map_err(|_| FailureReason::NotRegistered)?,
@@ -153,10 +159,10 @@ fn carry_out(df: &mut Df, request: DfRequest, now: Time) -> Result<Outcome, Fail
         })?,
         DfRequest::Search(query) => {
             let found = df.search(&query, now).into_iter().map(|description| df.frame_of(description)).collect();
-            return Ok(Outcome::Result(frames::set(found)));
+            return Ok(ActionResult::Result(frames::set(found)));
         }
     }
-    Ok(Outcome::Done)
+    Ok(ActionResult::Done)
 }
 
 fn register_failure(error: RegisterError) -> FailureReason {
@@ -170,7 +176,7 @@ fn register_failure(error: RegisterError) -> FailureReason {
 //= fipa00037 3.15
 fn query(
     df: &mut Df,
-    question: &Question<'_>,
+    question: &DfMessage<'_>,
     answers: &mut Answers<'_>,
     now: Time,
     wall_ms: u64,
@@ -182,7 +188,7 @@ fn query(
             let outcome = carry_out(df, request, now);
             answers.report(&asked, outcome);
         }
-        Ok(_) => answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function)),
+        Ok(_) => answers.refuse(&asked, &RequestRefusal::UnsupportedFunction(asked.function)),
         Err(reason) => answers.refuse(&asked, &reason),
     }
     Ok(())
@@ -191,7 +197,7 @@ fn query(
 //= fipa00023 4.1.4
 fn subscribe(
     df: &mut Df,
-    question: &Question<'_>,
+    question: &DfMessage<'_>,
     answers: &mut Answers<'_>,
     now: Time,
     wall_ms: u64,
@@ -199,7 +205,7 @@ fn subscribe(
     let me = frames::agent_identifier(answers.me, df.platform());
     let asked = Asked::read_question(&*content_of(answers.message)?, &me)?;
     if asked.function_name() != "search" {
-        answers.refuse(&asked, &Refusal::UnsupportedFunction(asked.function));
+        answers.refuse(&asked, &RequestRefusal::UnsupportedFunction(asked.function));
         return Ok(());
     }
     match read::df_query(&asked.args, wall_ms) {
@@ -221,7 +227,7 @@ fn subscribe(
 
 /// Ends the subscription made in the message's conversation.
 //= fipa00035 1.2
-fn cancel(df: &mut Df, question: &Question<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
+fn cancel(df: &mut Df, question: &DfMessage<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
     let message = answers.message;
     let sender = crate::dead_letters::agent_atom(message.sender);
     let action = crate::dead_letters::sending(message, answers.me);
@@ -233,7 +239,7 @@ fn cancel(df: &mut Df, question: &Question<'_>, answers: &mut Answers<'_>) -> Re
     };
     let ended = df.unsubscribe(message.sender, message.extras().conversation_id.as_ref());
     question.services.note_standing(message.sender);
-    let outcome = if ended { Ok(Outcome::Done) } else { Err(FailureReason::NotRegistered) };
+    let outcome = if ended { Ok(ActionResult::Done) } else { Err(FailureReason::NotRegistered) };
     answers.report(&asked, outcome);
     Ok(())
 }

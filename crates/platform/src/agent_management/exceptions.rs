@@ -33,7 +33,7 @@ impl Misunderstanding {
 //= fipa00023 6.3.4
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum RequestRefusal {
     /// Sender that may not ask for this.
     Unauthorised,
     /// Unknown function.
@@ -67,7 +67,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// Returns the proposition, as content.
     pub fn to_value(&self) -> Value {
         match self {

@@ -14,7 +14,7 @@ mod read;
 pub use ams_agent::AmsAgent;
 pub(crate) use conversation::{finding, too_many_results};
 pub use df_agent::DfAgent;
-pub use exceptions::{FailureReason, Misunderstanding, Refusal};
+pub use exceptions::{FailureReason, Misunderstanding, RequestRefusal};
 
 /// Name of the ontology (FIPA00023 6.1).
 pub const ONTOLOGY: &str = "fipa-agent-management";

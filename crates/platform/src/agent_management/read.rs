@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{Aid, Contact, Symbol, Value};
 
-use super::exceptions::Refusal;
+use super::exceptions::RequestRefusal;
 use crate::ams::{AgentModification, AgentQuery, AgentState};
 use crate::df::{DfDescription, DfQuery, ServiceDescription};
 use crate::limits::SEARCH_RESULTS_MAX;
@@ -36,7 +36,7 @@ struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Reads `value` as an object of type `object` with these parameters only; `X-` parameters are ignored.
-    fn read(value: &'a Value, object: &'static str, allowed: &[&str]) -> Result<Self, Refusal> {
+    fn read(value: &'a Value, object: &'static str, allowed: &[&str]) -> Result<Self, RequestRefusal> {
         let parameters: Vec<(Symbol, &Value)> = match value {
             Value::Record(record) if is_same_word(record.name, object) => {
                 record.fields.iter().map(|(name, value)| (in_present_words(*name), value)).collect()
@@ -46,13 +46,13 @@ impl<'a> Frame<'a> {
                 pairs.iter().filter_map(|(name, value)| Some((present(name)?, value))).collect()
             }
             Value::Atom(name) if is_same_word(*name, object) => Vec::new(),
-            Value::Record(record) => return Err(Refusal::UnexpectedArgument(record.name)),
-            _ => return Err(Refusal::MissingArgument(object)),
+            Value::Record(record) => return Err(RequestRefusal::UnexpectedArgument(record.name)),
+            _ => return Err(RequestRefusal::MissingArgument(object)),
         };
         let private = |name: Symbol| name.as_str().starts_with("X-") || name.as_str().starts_with("x-");
         let unexpected = |(name, _): &&(Symbol, &Value)| !allowed.contains(&name.as_str()) && !private(*name);
         match parameters.iter().find(unexpected) {
-            Some((parameter, _)) => Err(Refusal::UnexpectedParameter { object, parameter: *parameter }),
+            Some((parameter, _)) => Err(RequestRefusal::UnexpectedParameter { object, parameter: *parameter }),
             None => Ok(Self { object, parameters }),
         }
     }
@@ -67,16 +67,16 @@ impl<'a> Frame<'a> {
         &self,
         parameter: &'static str,
         read: impl FnOnce(&'a Value) -> Option<T>,
-    ) -> Result<Option<T>, Refusal> {
-        let unrecognised = Refusal::UnrecognisedParameterValue { object: self.object, parameter };
+    ) -> Result<Option<T>, RequestRefusal> {
+        let unrecognised = RequestRefusal::UnrecognisedParameterValue { object: self.object, parameter };
         self.find(parameter).map(|value| read(value).ok_or(unrecognised)).transpose()
     }
 
-    fn symbol(&self, parameter: &'static str) -> Result<Symbol, Refusal> {
+    fn symbol(&self, parameter: &'static str) -> Result<Symbol, RequestRefusal> {
         Ok(self.optional(parameter, symbol)?.unwrap_or_default())
     }
 
-    fn symbols(&self, parameter: &'static str) -> Result<Vec<Symbol>, Refusal> {
+    fn symbols(&self, parameter: &'static str) -> Result<Vec<Symbol>, RequestRefusal> {
         let all = |value: &Value| elements(value).into_iter().map(symbol).collect();
         Ok(self.optional(parameter, all)?.unwrap_or_default())
     }
@@ -122,7 +122,7 @@ pub(super) fn agent(value: &Value) -> Option<Aid> {
 
 /// Reads a DF entry or template. A lease that ends at a moment counts from `wall_ms`, the present one.
 //= fipa00023 6.1.2
-pub(super) fn df_agent_description(value: &Value, wall_ms: u64) -> Result<DfDescription, Refusal> {
+pub(super) fn df_agent_description(value: &Value, wall_ms: u64) -> Result<DfDescription, RequestRefusal> {
     let allowed = ["name", "services", "protocols", "ontologies", "languages", "lease-time", "scope"];
     let frame = Frame::read(value, "df-agent-description", &allowed)?;
     let services = frame.find("services").map(elements).unwrap_or_default();
@@ -137,7 +137,7 @@ pub(super) fn df_agent_description(value: &Value, wall_ms: u64) -> Result<DfDesc
 }
 
 //= fipa00023 6.1.3
-fn service_description(value: &Value) -> Result<ServiceDescription, Refusal> {
+fn service_description(value: &Value) -> Result<ServiceDescription, RequestRefusal> {
     let allowed = ["name", "type", "protocols", "ontologies", "languages", "ownership", "properties"];
     let frame = Frame::read(value, "service-description", &allowed)?;
     let properties = frame.find("properties").map(elements).unwrap_or_default();
@@ -153,10 +153,10 @@ fn service_description(value: &Value) -> Result<ServiceDescription, Refusal> {
 }
 
 //= fipa00023 6.1.8
-fn property(value: &Value) -> Result<(Symbol, Value), Refusal> {
+fn property(value: &Value) -> Result<(Symbol, Value), RequestRefusal> {
     let frame = Frame::read(value, "property", &["name", "value"])?;
     let name = frame.optional("name", symbol)?;
-    let missing = Refusal::MissingParameter { object: "property", parameter: "name" };
+    let missing = RequestRefusal::MissingParameter { object: "property", parameter: "name" };
     Ok((name.ok_or(missing)?, frame.find("value").cloned().unwrap_or_default()))
 }
 
@@ -174,12 +174,12 @@ fn lease_ms(value: &Value, wall_ms: u64) -> Option<u64> {
 
 /// Reads a DF search: a template, and constraints if there is a second argument.
 //= fipa00023 6.2.4
-pub(super) fn df_query(args: &[Value], wall_ms: u64) -> Result<DfQuery, Refusal> {
+pub(super) fn df_query(args: &[Value], wall_ms: u64) -> Result<DfQuery, RequestRefusal> {
     let (template, results_max) = match args {
-        [] => return Err(Refusal::MissingArgument("df-agent-description")),
+        [] => return Err(RequestRefusal::MissingArgument("df-agent-description")),
         [template] => (template, SEARCH_RESULTS_MAX),
         [template, constraints] => (template, results_max(constraints)?),
-        _ => return Err(Refusal::UnexpectedArgumentCount),
+        _ => return Err(RequestRefusal::UnexpectedArgumentCount),
     };
     Ok(DfQuery { template: df_agent_description(template, wall_ms)?, results_max })
 }
@@ -187,7 +187,7 @@ pub(super) fn df_query(args: &[Value], wall_ms: u64) -> Result<DfQuery, Refusal>
 /// Returns the number of results that search constraints allow. The search's depth is ignored until directories are
 /// federated.
 //= fipa00023 6.1.4
-fn results_max(constraints: &Value) -> Result<usize, Refusal> {
+fn results_max(constraints: &Value) -> Result<usize, RequestRefusal> {
     let frame = Frame::read(constraints, "search-constraints", &["max-depth", "max-results", "search-id", "timeout"])?;
     let wanted = frame.optional("max-results", Value::as_f64)?;
     Ok(wanted.filter(|wanted| *wanted >= 0.0).map_or(SEARCH_RESULTS_MAX, |wanted| wanted as usize))
@@ -202,7 +202,7 @@ pub(super) struct AmsDescription {
 }
 
 impl AmsDescription {
-    pub fn read(value: &Value) -> Result<Self, Refusal> {
+    pub fn read(value: &Value) -> Result<Self, RequestRefusal> {
         let frame = Frame::read(value, "ams-agent-description", &["name", "ownership", "state"])?;
         Ok(Self {
             agent: frame.optional("name", agent)?,
@@ -212,8 +212,8 @@ impl AmsDescription {
     }
 
     /// Returns the agent, which it must name.
-    pub fn named(&self) -> Result<Aid, Refusal> {
-        self.agent.ok_or(Refusal::MissingParameter { object: "ams-agent-description", parameter: "name" })
+    pub fn named(&self) -> Result<Aid, RequestRefusal> {
+        self.agent.ok_or(RequestRefusal::MissingParameter { object: "ams-agent-description", parameter: "name" })
     }
 
     pub fn modification(&self) -> AgentModification {
@@ -225,12 +225,12 @@ impl AmsDescription {
 /// Reads an AMS search: a template, and constraints if there is a second argument. `None` if it asks for an agent of
 /// another platform than `platform`.
 //= fipa00023 6.2.4
-pub(super) fn ams_query(args: &[Value], platform: Symbol) -> Result<Option<AgentQuery>, Refusal> {
+pub(super) fn ams_query(args: &[Value], platform: Symbol) -> Result<Option<AgentQuery>, RequestRefusal> {
     let (template, results_max) = match args {
-        [] => return Err(Refusal::MissingArgument("ams-agent-description")),
+        [] => return Err(RequestRefusal::MissingArgument("ams-agent-description")),
         [template] => (template, SEARCH_RESULTS_MAX),
         [template, constraints] => (template, results_max(constraints)?),
-        _ => return Err(Refusal::UnexpectedArgumentCount),
+        _ => return Err(RequestRefusal::UnexpectedArgumentCount),
     };
     let AmsDescription { agent, owner, state } = AmsDescription::read(template)?;
     if agent.is_some_and(|agent| agent.platform != Symbol::default() && agent.platform != platform) {

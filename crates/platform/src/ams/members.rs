@@ -15,7 +15,7 @@ const PAGE_PLACES: usize = 1 << PAGE_BITS;
 type Place = (Symbol, FamilyNumber);
 
 #[derive(Clone, Debug)]
-struct Page {
+struct MemberPage {
     places: [Place; PAGE_PLACES],
     members: usize,
 }
@@ -23,7 +23,7 @@ struct Page {
 /// Table of members; see the [module](self). A page without members takes no memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members {
-    pages: Vec<Option<Box<Page>>>,
+    pages: Vec<Option<Box<MemberPage>>>,
 }
 
 /// Returns the page of a name, and its place there.
@@ -48,7 +48,8 @@ impl Members {
             self.pages.resize_with(page + 1, || None);
         }
         let Some(page) = self.pages.get_mut(page) else { return };
-        let page = page.get_or_insert_with(|| Box::new(Page { places: [Place::default(); PAGE_PLACES], members: 0 }));
+        let page =
+            page.get_or_insert_with(|| Box::new(MemberPage { places: [Place::default(); PAGE_PLACES], members: 0 }));
         if let Some(place) = page.places.get_mut(place) {
             page.members += usize::from(place.0 == Symbol::default());
             *place = (name, family);

@@ -40,7 +40,7 @@ use self::families::Families;
 pub use self::kind::AgentKind;
 use self::names::is_reserved;
 pub use self::names::{NameFault, name_fault};
-use self::records::{Record, Records};
+use self::records::{AgentRecord, Records};
 pub use self::search::{AgentDescription, AgentQuery, name_fits};
 pub use self::state::{AgentState, LifecycleStep, UnknownAgentState};
 use self::ties::AllTies;
@@ -533,7 +533,7 @@ impl Ams {
     /// Returns the agents that fit, in order of creation, those that are ending included.
     //= fipa00023 6.2.4
     pub fn search(&self, query: &AgentQuery) -> Vec<AgentDescription> {
-        let candidates: Box<dyn Iterator<Item = &Record>> = if query.is_exact() {
+        let candidates: Box<dyn Iterator<Item = &AgentRecord>> = if query.is_exact() {
             // A name that is searched in vain must not be kept.
             Box::new(Symbol::known(&query.name).and_then(|name| self.records.find(name)).into_iter())
         } else {
@@ -570,7 +570,7 @@ impl Ams {
 
     /// Returns the society's agents in order of creation, without the platform's own and those that are ending.
     pub fn agents(&self) -> impl Iterator<Item = Aid> + '_ {
-        let counts = |record: &&Record| record.kind != AgentKind::Service && !record.ending;
+        let counts = |record: &&AgentRecord| record.kind != AgentKind::Service && !record.ending;
         self.records.iter().filter(counts).map(|record| record.aid)
     }
 
@@ -620,7 +620,7 @@ impl Ams {
         self.elsewhere.remove(&new.name.into(), from);
         if !self.records.contains(new.name) {
             let NewAgent { name, kind, owner, .. } = new;
-            self.records.add(Record { aid: Aid::local(name), owner, created: now, kind, state, ending: false });
+            self.records.add(AgentRecord { aid: Aid::local(name), owner, created: now, kind, state, ending: false });
             self.before.insert(name, lived);
             self.count_for_family(new);
         }
@@ -760,23 +760,23 @@ impl Ams {
         (aid.platform == sym::EMPTY || aid.platform == self.platform).then_some(aid.name)
     }
 
-    fn record(&self, agent: Aid) -> Option<&Record> {
+    fn record(&self, agent: Aid) -> Option<&AgentRecord> {
         self.records.find(self.local_name(agent)?)
     }
 
-    fn record_mut(&mut self, agent: Aid) -> Option<&mut Record> {
+    fn record_mut(&mut self, agent: Aid) -> Option<&mut AgentRecord> {
         let name = self.local_name(agent)?;
         self.records.find_mut(name)
     }
 
-    fn living(&mut self, agent: Aid) -> Result<&mut Record, LifecycleError> {
+    fn living(&mut self, agent: Aid) -> Result<&mut AgentRecord, LifecycleError> {
         let record = self.record_mut(agent).ok_or(LifecycleError::NoSuchAgent(agent))?;
         if record.ending { Err(LifecycleError::Ending(agent)) } else { Ok(record) }
     }
 
-    fn description(&self, record: &Record) -> AgentDescription {
+    fn description(&self, record: &AgentRecord) -> AgentDescription {
         let aid = record.aid.at(self.platform);
-        let Record { owner, state, kind, created, ending, .. } = *record;
+        let AgentRecord { owner, state, kind, created, ending, .. } = *record;
         let before = self.before.get(&aid.name).copied().unwrap_or_default();
         AgentDescription { aid, owner, state, kind, created, before, ending }
     }
@@ -818,7 +818,7 @@ impl Ams {
     fn add(&mut self, name: Symbol, new: NewAgent, now: Time) -> Aid {
         let state = if new.started { AgentState::Active } else { AgentState::Initiated };
         let aid = Aid::local(name);
-        self.records.add(Record { aid, owner: new.owner, created: now, kind: new.kind, state, ending: false });
+        self.records.add(AgentRecord { aid, owner: new.owner, created: now, kind: new.kind, state, ending: false });
         self.note(aid, None, Some(state), None);
         aid
     }
@@ -834,7 +834,7 @@ impl Ams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AmsSnapshot {
     platform: Symbol,
-    records: Vec<Record>,
+    records: Vec<AgentRecord>,
 }
 
 /// Returns true if every node has its own agent of this name.

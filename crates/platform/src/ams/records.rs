@@ -9,7 +9,7 @@ use crate::Time;
 
 /// Record of one agent in the AMS. A million of them are in memory at once: keep it small.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct AgentRecord {
     /// Name and addresses, without the name of this platform.
     pub aid: Aid,
     /// Owner; empty if there is none.
@@ -30,7 +30,7 @@ pub(super) struct Record {
 pub(super) struct Records {
     /// Index of each agent's record, by its local name.
     places: FxHashMap<Symbol, u32>,
-    in_order: Vec<Option<Record>>,
+    in_order: Vec<Option<AgentRecord>>,
     /// Records of the platform's own agents.
     services: usize,
 }
@@ -49,12 +49,12 @@ impl Records {
         self.places.contains_key(&name)
     }
 
-    pub fn find(&self, name: Symbol) -> Option<&Record> {
+    pub fn find(&self, name: Symbol) -> Option<&AgentRecord> {
         let place = *self.places.get(&name)?;
         self.in_order.get(place as usize)?.as_ref()
     }
 
-    pub fn find_mut(&mut self, name: Symbol) -> Option<&mut Record> {
+    pub fn find_mut(&mut self, name: Symbol) -> Option<&mut AgentRecord> {
         let place = *self.places.get(&name)?;
         self.in_order.get_mut(place as usize)?.as_mut()
     }
@@ -66,14 +66,14 @@ impl Records {
     }
 
     /// Adds a record whose name is free.
-    pub fn add(&mut self, record: Record) {
+    pub fn add(&mut self, record: AgentRecord) {
         let taken = self.places.insert(record.aid.name, self.in_order.len() as u32);
         debug_assert!(taken.is_none(), "{} has a record already", record.aid);
         self.services += usize::from(record.kind == AgentKind::Service);
         self.in_order.push(Some(record));
     }
 
-    pub fn remove(&mut self, name: Symbol) -> Option<Record> {
+    pub fn remove(&mut self, name: Symbol) -> Option<AgentRecord> {
         let place = self.places.remove(&name)?;
         let record = self.in_order.get_mut(place as usize)?.take();
         let is_service = record.is_some_and(|record| record.kind == AgentKind::Service);
@@ -85,7 +85,7 @@ impl Records {
     }
 
     /// Returns all records, in order of creation.
-    pub fn iter(&self) -> impl Iterator<Item = &Record> {
+    pub fn iter(&self) -> impl Iterator<Item = &AgentRecord> {
         self.in_order.iter().flatten()
     }
 
@@ -94,7 +94,7 @@ impl Records {
         let entry = size_of::<(Symbol, u32)>() + 1;
         // The index keeps one entry in eight free and has a power of two of them.
         let entries = (self.places.capacity() * 8 / 7).next_power_of_two();
-        self.in_order.capacity() * size_of::<Option<Record>>() + entries * entry
+        self.in_order.capacity() * size_of::<Option<AgentRecord>>() + entries * entry
     }
 
     fn close_holes(&mut self) {
@@ -107,8 +107,8 @@ impl Records {
     }
 }
 
-impl FromIterator<Record> for Records {
-    fn from_iter<I: IntoIterator<Item = Record>>(records: I) -> Self {
+impl FromIterator<AgentRecord> for Records {
+    fn from_iter<I: IntoIterator<Item = AgentRecord>>(records: I) -> Self {
         let mut table = Self::default();
         records.into_iter().for_each(|record| table.add(record));
         table
@@ -119,8 +119,8 @@ impl FromIterator<Record> for Records {
 mod tests {
     use super::*;
 
-    fn record(name: &str) -> Record {
-        Record {
+    fn record(name: &str) -> AgentRecord {
+        AgentRecord {
             aid: Aid::local(name),
             owner: Symbol::default(),
             created: Time::ZERO,

@@ -19,7 +19,7 @@ pub trait LocalNode: Send + Sync {
     /// Stops serving these partitions. Returns when all their agents have stopped between two turns and everything is
     /// written, or when [`YIELD_PATIENCE`] is over. The result lists the partitions that are still served, and why; the
     /// call is repeated for them.
-    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldError)>;
+    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldFailure)>;
 
     /// Sets the nodes to link with: name and address of each. Repeated from time to time.
     fn link_with(&self, members: &[(String, String)]);
@@ -73,4 +73,4 @@ pub enum AdoptError {
 /// Reason why a partition is still served.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct YieldError(pub String);
+pub struct YieldFailure(pub String);

@@ -24,7 +24,7 @@ pub struct Roster {
     patience: Duration,
     /// Number of this node, if it has the store for itself: no other node can be alive.
     alone: Option<Nonce>,
-    seen: BTreeMap<Nonce, Seen>,
+    seen: BTreeMap<Nonce, NodeSighting>,
     /// Outage of the store: it cannot be reached.
     away: bool,
     /// Nodes reported since the watch began to report all keys; the others are gone once that is complete.
@@ -38,7 +38,7 @@ pub struct Roster {
 }
 
 #[derive(Debug)]
-struct Seen {
+struct NodeSighting {
     revision: Revision,
     /// Entry of the node; `None` if it has no key: it is gone, or was only mentioned.
     member: Option<Member>,
@@ -76,7 +76,7 @@ impl Roster {
             // Repeated or late values are no sign of life.
             Some(seen) if seen.revision >= revision => {}
             _ => {
-                let seen = Seen { revision, member: Some(member), gone: false, since: now };
+                let seen = NodeSighting { revision, member: Some(member), gone: false, since: now };
                 self.seen.insert(node, seen);
             }
         }
@@ -98,8 +98,8 @@ impl Roster {
         self.heard_of(node, now);
     }
 
-    fn heard_of(&mut self, node: Nonce, now: Time) -> &mut Seen {
-        self.seen.entry(node).or_insert(Seen { revision: Revision(0), member: None, gone: false, since: now })
+    fn heard_of(&mut self, node: Nonce, now: Time) -> &mut NodeSighting {
+        self.seen.entry(node).or_insert(NodeSighting { revision: Revision(0), member: None, gone: false, since: now })
     }
 
     /// Notes that all keys have been told.

@@ -8,7 +8,7 @@ use super::member::first_level;
 
 /// Entry of the society in a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Society {
+pub struct StoredSociety {
     /// State of the society.
     pub state: SocietyState,
     /// Project of the society: nodes with another one are not let in.

@@ -39,11 +39,11 @@ pub struct Logged {
 #[non_exhaustive]
 pub enum What {
     /// Message that was sent.
-    Sent(Said),
+    Sent(LoggedMessage),
     /// Message that cannot reach its receiver.
     Died {
         /// Message.
-        said: Said,
+        said: LoggedMessage,
         /// Reason.
         why: String,
     },
@@ -63,14 +63,15 @@ pub enum What {
 
 /// Message to one receiver.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub struct Said {
+#[compact(name = "Said")]
+pub struct LoggedMessage {
     /// Receiver of this copy.
     pub to: Aid,
     /// Message, as a document of the compact codec.
     pub message: Vec<u8>,
 }
 
-impl Said {
+impl LoggedMessage {
     /// Returns the record of a message. The content of one that is too long, or nested too deeply, is cut and becomes
     /// text.
     pub fn of(envelope: &Envelope) -> Self {
@@ -153,7 +154,7 @@ impl Passage {
     /// Appends the passage as a frame.
     ///
     /// # Errors
-    /// An entry cannot be encoded; those of [`Said::of`] always can.
+    /// An entry cannot be encoded; those of [`LoggedMessage::of`] always can.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         out.push(LAYOUT);
         out.extend(self.first.to_le_bytes());

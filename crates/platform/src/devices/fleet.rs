@@ -47,31 +47,31 @@ struct Place {
     /// Number of places that are taken.
     taken: u32,
     /// Record of the device's past work.
-    record: Record,
-    shown: Shown,
+    record: WorkRecord,
+    shown: Slowness,
 }
 
 /// Record of a device's past work.
 #[derive(Clone, Copy, Debug, Default)]
-struct Record {
+struct WorkRecord {
     wrong: u32,
     overdue_in_a_row: u32,
 }
 
 /// Observed slowness of a device: the factor by which it takes longer than others for the same units, recently.
 #[derive(Clone, Copy, Debug)]
-struct Shown {
+struct Slowness {
     times: f64,
     answers: u32,
 }
 
-impl Default for Shown {
+impl Default for Slowness {
     fn default() -> Self {
         Self { times: 1.0, answers: 0 }
     }
 }
 
-impl Shown {
+impl Slowness {
     fn note(&mut self, times: f64) {
         self.answers = self.answers.saturating_add(1);
         // The newest answers count most; the first ones replace the assumption.
@@ -88,7 +88,7 @@ impl Shown {
     }
 }
 
-impl Record {
+impl WorkRecord {
     /// Returns true if the device gets no work any more.
     fn is_shunned(&self) -> bool {
         self.wrong >= DEVICE_WRONG_MAX || self.overdue_in_a_row >= DEVICE_OVERDUE_MAX
@@ -122,7 +122,7 @@ pub struct Fleet {
     by_agent: FxHashMap<Symbol, usize>,
     empty: Vec<usize>,
     /// Records of absent devices that were wrong: they do not return with a clean record.
-    remembered: FxHashMap<Symbol, Record>,
+    remembered: FxHashMap<Symbol, WorkRecord>,
 }
 
 impl Fleet {
@@ -169,7 +169,7 @@ impl Fleet {
         });
         if let Some(place) = self.places.get_mut(at) {
             let record = self.remembered.remove(&device.agent).unwrap_or_default();
-            *place = Some(Place { device, taken: 0, record, shown: Shown::default() });
+            *place = Some(Place { device, taken: 0, record, shown: Slowness::default() });
         }
         self.by_agent.insert(device.agent, at);
         self.claims.add(device.units);
@@ -217,7 +217,7 @@ impl Fleet {
             if self.remembered.len() >= DEVICES_REMEMBERED_MAX {
                 self.remembered.clear();
             }
-            self.remembered.insert(agent, Record { overdue_in_a_row: 0, ..record });
+            self.remembered.insert(agent, WorkRecord { overdue_in_a_row: 0, ..record });
         }
         self.weights.set(at, 0);
         self.empty.push(at);

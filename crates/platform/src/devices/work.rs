@@ -46,7 +46,7 @@ impl Terms {
 
 /// Part lent to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lease {
+pub struct PartLease {
     /// Part.
     pub part: Part,
     /// Device that is to do it.
@@ -286,7 +286,7 @@ impl<A: PartialEq> Work<A> {
         fleet: &mut Fleet,
         random: &mut dyn FnMut() -> u64,
         suits: &dyn Fn(Symbol) -> bool,
-    ) -> Option<Lease> {
+    ) -> Option<PartLease> {
         let mut at = 0;
         while at < self.waiting.len().min(WORK_LOOKAHEAD) && fleet.units_free() > 0 {
             let Some(part) = self.waiting.get(at).copied() else { break };
@@ -315,7 +315,7 @@ impl<A: PartialEq> Work<A> {
         fleet: &mut Fleet,
         random: &mut dyn FnMut() -> u64,
         suits: &dyn Fn(Symbol) -> bool,
-    ) -> Option<Lease> {
+    ) -> Option<PartLease> {
         let median = self.median()?;
         if fleet.units_free() == 0 {
             return None;
@@ -340,7 +340,7 @@ impl<A: PartialEq> Work<A> {
         times.get(times.len() / 2).copied()
     }
 
-    fn lend(&mut self, now: Time, part: Part, device: Symbol) -> Lease {
+    fn lend(&mut self, now: Time, part: Part, device: Symbol) -> PartLease {
         let mut until = now;
         if let Some(open) = self.open.get_mut(&part) {
             until = now + open.terms.lease;
@@ -351,7 +351,7 @@ impl<A: PartialEq> Work<A> {
         self.ends.insert((until, part, device));
         self.begun.insert((now, part, device));
         self.queue(part);
-        Lease { part, device, until }
+        PartLease { part, device, until }
     }
 
     /// Queues the part if more devices are needed for it; gives the part up if it was lent too often.

@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Symbol};
 use super::Layout;
 use super::account::Account;
 use super::ledger::Ledger;
-use super::record::{Born, Record, Sent, State, Step, Ticket};
+use super::record::{AgentStep, Born, Record, Sent, State, Ticket};
 use super::registration::Registration;
 use crate::store::Partition;
 
@@ -168,7 +168,7 @@ impl JournalReplay {
         u64::try_from(self.served(agent).saturating_sub(written.at_ms)).unwrap_or_default()
     }
 
-    fn read_step(&mut self, step: Step) {
+    fn read_step(&mut self, step: AgentStep) {
         let account = self.ledger.accounts.entry(step.agent).or_default();
         for (number, sent) in (step.first..).zip(step.sent) {
             account.last = account.last.max(number);
@@ -261,7 +261,7 @@ impl JournalReplay {
             for first in numbers {
                 let Some(sent) = self.letters.remove(&Ticket { sender: agent, number: first }) else { continue };
                 let (state, handled) = (State::Same, Vec::new());
-                pieces.push(vec![Record::Step(Step { agent, state, handled, first, sent: vec![sent] })]);
+                pieces.push(vec![Record::Step(AgentStep { agent, state, handled, first, sent: vec![sent] })]);
             }
         }
         pieces
@@ -276,9 +276,9 @@ impl JournalReplay {
         let mut handled: Vec<Ticket> = account.tickets.iter().copied().collect();
         handled.sort_unstable();
         let state = states.next().unwrap_or(State::Same);
-        records.push(Record::Step(Step { agent, state, handled, first: account.last + 1, sent: Vec::new() }));
+        records.push(Record::Step(AgentStep { agent, state, handled, first: account.last + 1, sent: Vec::new() }));
         records.extend(states.map(|state| {
-            Record::Step(Step { agent, state, handled: Vec::new(), first: account.last + 1, sent: Vec::new() })
+            Record::Step(AgentStep { agent, state, handled: Vec::new(), first: account.last + 1, sent: Vec::new() })
         }));
         if age_ms > 0 {
             records.push(Record::Aged { agent, ms: age_ms });

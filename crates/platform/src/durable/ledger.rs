@@ -9,8 +9,8 @@ use whimbrel_acl::Symbol;
 use super::account::Account;
 use super::facts::{Facts, Receipt};
 use super::journal_replay::Letter;
-use super::record::{Record, Sent, Step, Ticket};
-use super::refusals::Refusals;
+use super::record::{AgentStep, Record, Sent, Ticket};
+use super::refusals::RefusedTickets;
 use super::{Layout, numbers_of_life};
 use crate::store::Partition;
 
@@ -35,7 +35,7 @@ pub struct Ledger {
     settled: FxHashMap<Partition, Vec<Ticket>>,
     /// Receivers of the messages whose settlement is to be written, or is being written.
     pub(super) confirming: FxHashMap<Ticket, Symbol>,
-    refusals: Refusals,
+    refusals: RefusedTickets,
     /// Messages that senders served here answer for, if they are kept.
     letters: Option<FxHashMap<Ticket, Unsettled>>,
     /// Facts to tell to the nodes that serve other partitions.
@@ -69,7 +69,7 @@ impl Ledger {
             accounts: FxHashMap::default(),
             settled: FxHashMap::default(),
             confirming: FxHashMap::default(),
-            refusals: Refusals::default(),
+            refusals: RefusedTickets::default(),
             letters: None,
             facts: BTreeMap::new(),
             known: Vec::new(),
@@ -193,7 +193,7 @@ impl Ledger {
         }
     }
 
-    fn note_step(&mut self, step: Step) {
+    fn note_step(&mut self, step: AgentStep) {
         let account = self.accounts.entry(step.agent).or_default();
         for (number, sent) in (step.first..).zip(step.sent) {
             account.last = account.last.max(number);

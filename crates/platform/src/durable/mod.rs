@@ -21,7 +21,7 @@
 //!
 //! ```
 //! use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
-//! use whimbrel_platform::durable::{JournalReplay, Ledger, Record, Sent, State, Step, Ticket};
+//! use whimbrel_platform::durable::{AgentStep, JournalReplay, Ledger, Record, Sent, State, Ticket};
 //!
 //! // Two nodes, each of which serves the partition of one agent; their journals are empty.
 //! let node = |agent| {
@@ -33,7 +33,7 @@
 //! };
 //! let (ann, bob) = (Symbol::new("ann"), Symbol::new("bob"));
 //! let (mut here, mut there) = (node(ann), node(bob));
-//! let step = |agent, handled, sent| Record::Step(Step { agent, state: State::Same, handled, first: 1, sent });
+//! let step = |agent, handled, sent| Record::Step(AgentStep { agent, state: State::Same, handled, first: 1, sent });
 //!
 //! // ann's node writes that ann sent it; then the message leaves. Until it is settled, it can be sent again.
 //! let message = AclMessage::new(Performative::Cfp, Aid::local(ann), Aid::local(bob), Value::Null);
@@ -72,7 +72,7 @@ pub use facts::{Facts, Receipt};
 pub use journal_replay::{JournalReplay, Letter, Resumed};
 pub use layout::{Hinted, Hints, LABEL_SHARE, Layout, PINNED_SHARE, Pin, Rules, TooFewPartitions};
 pub use ledger::Ledger;
-pub use record::{Born, FrameError, Origin, Record, Sent, State, Step, Ticket, decode_frame, encode_frame};
+pub use record::{AgentStep, Born, FrameError, Origin, Record, Sent, State, Ticket, decode_frame, encode_frame};
 pub use registration::{DfSubscription, Registration};
 pub use servers::{Heard, Servers};
 

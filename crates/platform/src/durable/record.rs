@@ -24,7 +24,7 @@ pub enum Record {
     /// Creation of an agent.
     Born(Born),
     /// Step: some turns of an agent.
-    Step(Step),
+    Step(AgentStep),
     /// Settlement of messages: their receivers wrote that they handled them, so their sender need not keep them.
     Settled {
         /// Sender of the messages.
@@ -135,7 +135,8 @@ pub enum Origin {
 
 /// Result of some turns of an agent.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub struct Step {
+#[compact(name = "Step")]
+pub struct AgentStep {
     /// Agent that took the turns.
     pub agent: Symbol,
     /// State of the agent after them.

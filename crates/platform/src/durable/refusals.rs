@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 
-use super::record::{Record, State, Step, Ticket};
+use super::record::{AgentStep, Record, State, Ticket};
 use crate::store::Partition;
 
 /// Refused messages of a node.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(super) struct RefusedTickets {
     /// Refusals for receivers whose end is not written yet.
     held: FxHashMap<Symbol, Vec<Ticket>>,
     /// Refusals to write, by the receivers' partitions.
     due: FxHashMap<Partition, BTreeMap<Symbol, Vec<Ticket>>>,
 }
 
-impl Refusals {
+impl RefusedTickets {
     /// Holds a refusal until the receiver's end is written.
     pub fn hold(&mut self, receiver: Symbol, ticket: Ticket) {
         self.held.entry(receiver).or_default().push(ticket);
@@ -50,7 +50,7 @@ impl Refusals {
             handled.sort_unstable();
             handled.dedup();
             // The step sends nothing, so it says nothing about the agent's last message.
-            Record::Step(Step { agent, state: State::Same, handled, first: 0, sent: Vec::new() })
+            Record::Step(AgentStep { agent, state: State::Same, handled, first: 0, sent: Vec::new() })
         })
     }
 

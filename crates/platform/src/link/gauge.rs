@@ -41,22 +41,22 @@ pub struct Measured {
 #[derive(Debug, Default)]
 pub(super) struct Gauge {
     /// Measurement that is under way.
-    run: Option<Run>,
+    run: Option<TrainRun>,
     found: Measured,
     /// Pending findings, not taken yet.
     news: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+enum TrainDirection {
     Empty,
     Out,
     Back,
 }
 
 #[derive(Debug)]
-struct Run {
-    way: Way,
+struct TrainRun {
+    way: TrainDirection,
     bytes: u64,
     /// Number of trains of this length, and the time of the fastest beyond an empty one.
     trains: u32,
@@ -75,8 +75,8 @@ impl Gauge {
     pub fn begin(&mut self, now: Time) {
         let stuck = Duration::from_millis(LINK_TRAIN_LONG_MS);
         if self.run.as_ref().is_none_or(|run| run.asked.is_some() && now - run.sent_at > stuck * 20) {
-            self.run = Some(Run {
-                way: Way::Empty,
+            self.run = Some(TrainRun {
+                way: TrainDirection::Empty,
                 bytes: 0,
                 trains: 0,
                 fastest: Duration::MAX,
@@ -94,9 +94,9 @@ impl Gauge {
         let now = Time(now.0.max(1));
         (run.asked, run.sent_at) = (Some(now), now);
         let (wanted, bytes) = match run.way {
-            Way::Empty => (0, 0),
-            Way::Out => (0, run.bytes),
-            Way::Back => (run.bytes, 0),
+            TrainDirection::Empty => (0, 0),
+            TrainDirection::Out => (0, run.bytes),
+            TrainDirection::Back => (run.bytes, 0),
         };
         Some(Train { question: now.0, answer: 0, wanted, bytes })
     }
@@ -107,13 +107,13 @@ impl Gauge {
         let took = now - Time(asked);
         run.asked = None;
         run.trains += 1;
-        if run.way == Way::Empty {
+        if run.way == TrainDirection::Empty {
             run.empty += took;
             run.shortest = run.shortest.min(took);
             let is_far = run.is_far();
             if run.trains == if is_far { EMPTY_TRAINS_FAR } else { EMPTY_TRAINS } {
                 self.found.round_trip = Some(run.empty / run.trains);
-                (run.way, run.bytes, run.trains) = (Way::Out, LINK_TRAIN_BYTES, 0);
+                (run.way, run.bytes, run.trains) = (TrainDirection::Out, LINK_TRAIN_BYTES, 0);
             }
             return;
         }
@@ -132,9 +132,9 @@ impl Gauge {
         let Some(run) = &mut self.run else { return };
         let rate = Some(run.bytes as f64 / run.fastest.as_secs_f64().max(1e-6));
         (run.trains, run.fastest) = (0, Duration::MAX);
-        if run.way == Way::Out {
+        if run.way == TrainDirection::Out {
             (self.found.out_bytes_per_s, self.found.out_at) = (rate, Some(now));
-            run.way = Way::Back;
+            run.way = TrainDirection::Back;
         } else {
             self.found.back_bytes_per_s = rate;
             self.found.at = Some(now);
@@ -156,7 +156,7 @@ impl Gauge {
     }
 }
 
-impl Run {
+impl TrainRun {
     /// Returns true if a round trip takes long, so that the number of trains matters.
     fn is_far(&self) -> bool {
         self.shortest >= Duration::from_millis(LINK_TRAIN_FAR_MS)

@@ -81,13 +81,14 @@ impl Deref for Whence {
 
 /// Form of [`Whence`] on a link.
 #[derive(PartialEq, Encode, Decode)]
-enum Said {
+#[compact(name = "Said")]
+enum WhenceForm {
     Program { path: String, fingerprint: u64, code: Option<String> },
     Type(String),
     Module { path: String, hash: String },
 }
 
-impl Said {
+impl WhenceForm {
     fn of(origin: &Origin) -> Self {
         match origin.clone() {
             Origin::Program { path, fingerprint, code } => {
@@ -115,7 +116,7 @@ impl Said {
 
 impl Encode for Whence {
     fn encode(&self, w: &mut Writer<'_>) {
-        Said::of(self).encode(w);
+        WhenceForm::of(self).encode(w);
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -125,7 +126,7 @@ impl Encode for Whence {
 
 impl Decode for Whence {
     fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let origin = Said::decode(r)?.origin();
+        let origin = WhenceForm::decode(r)?.origin();
         origin.map(Self).ok_or(DecodeError::Malformed { at: 0, what: "a hash that is none" })
     }
 }
@@ -156,7 +157,7 @@ mod tests {
             ["", "af", &digits[1..], &digits.replace('f', "g"), &format!("{digits}af"), &digits.replacen("af", "é", 1)]
         {
             assert_eq!(CodeHash::read(bad), None, "{bad}");
-            let said = Said::Module { path: "a".to_owned(), hash: (*bad).to_owned() };
+            let said = WhenceForm::Module { path: "a".to_owned(), hash: (*bad).to_owned() };
             let mut bytes = Vec::new();
             compact::encode_body_of(&said, &mut bytes).unwrap();
             assert!(compact::decode_body_as::<Whence>(&bytes, Limits::MESSAGE).is_err(), "{bad}");

@@ -107,13 +107,13 @@ pub struct Fetches {
 #[derive(Clone, Debug)]
 struct Fetch {
     code: CodeHash,
-    stage: Stage,
+    stage: FetchStage,
     /// Agents that wait for the code. The node of the first one is asked.
     bearers: VecDeque<Bearer>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Stage {
+enum FetchStage {
     /// Waiting, because another code is coming from the same node.
     Queued,
     Looking,
@@ -135,15 +135,15 @@ impl Fetch {
     /// Returns the node that is at work for it.
     fn source(&self) -> Option<NodeId> {
         match self.stage {
-            Stage::Queued => None,
-            Stage::Admitting(node) => Some(node),
-            Stage::Looking | Stage::Coming(_) => self.bearers.front().map(|bearer| bearer.node),
+            FetchStage::Queued => None,
+            FetchStage::Admitting(node) => Some(node),
+            FetchStage::Looking | FetchStage::Coming(_) => self.bearers.front().map(|bearer| bearer.node),
         }
     }
 
     fn deadline(&self) -> Time {
         match &self.stage {
-            Stage::Coming(coming) => coming.part_until.min(coming.until),
+            FetchStage::Coming(coming) => coming.part_until.min(coming.until),
             _ => Time::NEVER,
         }
     }
@@ -193,13 +193,13 @@ impl Fetches {
         if self.fetches.len() >= CODE_FETCHES_MAX {
             return self.steps.push_back(FetchStep::Refuse(bearer, FetchError::TooMany));
         }
-        self.fetches.push(Fetch { code, stage: Stage::Queued, bearers: [bearer].into() });
+        self.fetches.push(Fetch { code, stage: FetchStage::Queued, bearers: [bearer].into() });
         self.begin_queued();
     }
 
     /// Takes in the outcome of a look: the code was found and is in use now, or it has to be fetched.
     pub fn handle_looked(&mut self, code: CodeHash, is_found: bool, now: Time) {
-        let Some(at) = self.place(code, |stage| *stage == Stage::Looking) else { return };
+        let Some(at) = self.place(code, |stage| *stage == FetchStage::Looking) else { return };
         if is_found {
             return self.finish(at, FetchStep::Go);
         }
@@ -209,14 +209,15 @@ impl Fetches {
     /// Takes in a part from a node, for the agent that arrives by this hop.
     pub fn handle_part(&mut self, bearer: Bearer, part: &Part, now: Time) {
         // Parts from nodes that are not asked, or not any more, are ignored.
-        let asked = |fetch: &Fetch| fetch.bearers.front() == Some(&bearer) && matches!(fetch.stage, Stage::Coming(_));
+        let asked =
+            |fetch: &Fetch| fetch.bearers.front() == Some(&bearer) && matches!(fetch.stage, FetchStage::Coming(_));
         let Some(at) = self.fetches.iter().position(asked) else { return };
         let Some(Fetch { stage, code, .. }) = self.fetches.get_mut(at) else { return };
-        let Stage::Coming(coming) = stage else { return };
+        let FetchStage::Coming(coming) = stage else { return };
         match coming.take(part) {
             Ok(true) => {
                 let bytes = std::mem::take(&mut coming.bytes);
-                *stage = Stage::Admitting(bearer.node);
+                *stage = FetchStage::Admitting(bearer.node);
                 self.steps.push_back(FetchStep::Admit(*code, bearer, bytes));
             }
             Ok(false) => {
@@ -229,7 +230,7 @@ impl Fetches {
 
     /// Takes in the outcome of a check.
     pub fn handle_admitted(&mut self, code: CodeHash, outcome: Result<(), FetchError>) {
-        let Some(at) = self.place(code, |stage| matches!(stage, Stage::Admitting(_))) else { return };
+        let Some(at) = self.place(code, |stage| matches!(stage, FetchStage::Admitting(_))) else { return };
         match (outcome, self.fetches.get(at).and_then(Fetch::source)) {
             (Ok(()), _) => self.finish(at, FetchStep::Go),
             (Err(FetchError::WrongHash), Some(liar)) => self.blame(at, liar, &FetchError::WrongHash),
@@ -261,17 +262,17 @@ impl Fetches {
         }
     }
 
-    fn place(&self, code: CodeHash, is_due: impl Fn(&Stage) -> bool) -> Option<usize> {
+    fn place(&self, code: CodeHash, is_due: impl Fn(&FetchStage) -> bool) -> Option<usize> {
         self.fetches.iter().position(|fetch| fetch.code == code && is_due(&fetch.stage))
     }
 
     /// Begins waiting fetches, one for each node, so that no node's code takes more memory than that.
     fn begin_queued(&mut self) {
         let mut busy: Vec<NodeId> = self.fetches.iter().filter_map(Fetch::source).collect();
-        for fetch in self.fetches.iter_mut().filter(|fetch| fetch.stage == Stage::Queued) {
+        for fetch in self.fetches.iter_mut().filter(|fetch| fetch.stage == FetchStage::Queued) {
             let Some(free) = fetch.bearers.iter().position(|bearer| !busy.contains(&bearer.node)) else { continue };
             fetch.bearers.swap(0, free);
-            fetch.stage = Stage::Looking;
+            fetch.stage = FetchStage::Looking;
             if let Some(bearer) = fetch.bearers.front() {
                 busy.push(bearer.node);
                 self.steps.push_back(FetchStep::Look(fetch.code, *bearer));
@@ -288,7 +289,7 @@ impl Fetches {
         };
         let part_until = now + Duration::from_millis(CODE_PART_MS);
         let until = now + Duration::from_millis(CODE_FETCH_MS);
-        fetch.stage = Stage::Coming(Coming { bytes: Vec::new(), of: None, part_until, until });
+        fetch.stage = FetchStage::Coming(Coming { bytes: Vec::new(), of: None, part_until, until });
         self.steps.push_back(FetchStep::Ask(*bearer, 0));
     }
 
@@ -304,7 +305,7 @@ impl Fetches {
         let Some(fetch) = self.fetches.get_mut(at) else { return };
         let (its, others) = fetch.bearers.drain(..).partition(|bearer: &Bearer| bearer.node == node);
         fetch.bearers = others;
-        fetch.stage = Stage::Queued;
+        fetch.stage = FetchStage::Queued;
         let its: VecDeque<Bearer> = its;
         self.steps.extend(its.into_iter().map(|bearer| FetchStep::Refuse(bearer, why.clone())));
         if fetch.bearers.is_empty() {
@@ -320,12 +321,12 @@ impl Fetches {
         fetch.bearers.retain(|bearer| !is_gone(bearer));
         let next = fetch.bearers.front().copied();
         match (&mut fetch.stage, next) {
-            (Stage::Queued | Stage::Coming(_), None) => drop(self.fetches.remove(at)),
-            (Stage::Coming(coming), Some(next)) if Some(next) != asked => {
+            (FetchStage::Queued | FetchStage::Coming(_), None) => drop(self.fetches.remove(at)),
+            (FetchStage::Coming(coming), Some(next)) if Some(next) != asked => {
                 // The same node continues, for another agent.
                 let same = fetch.bearers.iter().position(|other| asked.is_some_and(|it| it.node == other.node));
                 let Some(same) = same else {
-                    fetch.stage = Stage::Queued;
+                    fetch.stage = FetchStage::Queued;
                     return;
                 };
                 fetch.bearers.swap(0, same);

@@ -9,5 +9,5 @@ mod transits;
 pub use code::{CodeHash, Whence};
 pub use fetches::{Bearer, FetchError, FetchStep, Fetches, Part};
 pub use hop::{Hop, HopError, HopMode, HopRequest, Wish, WishCall};
-pub use news::{HopId, HopNews, Offer};
-pub use transits::{Crossing, Step, Transits};
+pub use news::{HopId, HopNews, HopOffer};
+pub use transits::{Crossing, HopStep, Transits};

@@ -38,7 +38,7 @@ impl Decode for HopId {
 #[non_exhaustive]
 pub enum HopNews {
     /// Source to destination: offer of an agent that would continue there.
-    Offer(Box<Offer>),
+    Offer(Box<HopOffer>),
     /// Destination to source: the agent is made, and waits for the commit.
     Ready(HopId),
     /// Destination to source: the clone lives here, and has this name.
@@ -98,7 +98,8 @@ pub enum HopNews {
 
 /// Offer of an agent as it leaves, between two turns. Its messages follow when it is committed.
 #[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub struct Offer {
+#[compact(name = "Offer")]
+pub struct HopOffer {
     /// Hop.
     pub hop: HopId,
     /// Kind of body.
@@ -132,7 +133,7 @@ pub struct Offer {
     pub onward: Symbol,
 }
 
-impl Offer {
+impl HopOffer {
     /// Returns the bytes of memory that the offer takes while it waits for anything but its state.
     pub fn footprint(&self) -> usize {
         let path = match &*self.origin {

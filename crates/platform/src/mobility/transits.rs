@@ -20,7 +20,7 @@ use crate::route::{NodeId, ShardIndex};
 /// [`Transits::handle_made`] or [`Transits::refuse`]. In any role, [`Transits::handle_news`] for news from other nodes,
 /// [`Transits::handle_crossed`] when a [`Crossing`] is done, and [`Transits::handle_lost`] for lost nodes.
 ///
-/// Outputs: [`Step`]s from [`Transits::poll_step`]. After each input, take all steps and carry them out in order; a
+/// Outputs: [`HopStep`]s from [`Transits::poll_step`]. After each input, take all steps and carry them out in order; a
 /// step that needs an answer names the function that takes it.
 #[derive(Clone, Debug, Default)]
 pub struct Transits {
@@ -29,7 +29,7 @@ pub struct Transits {
     coming: FxHashMap<Symbol, Coming>,
     /// Clones that these nodes offer, and that are still to be made.
     clones: FxHashSet<(NodeId, HopId)>,
-    steps: VecDeque<Step>,
+    steps: VecDeque<HopStep>,
 }
 
 /// Agent that is offered to another node, and has no turns.
@@ -115,7 +115,7 @@ pub enum Crossing {
 
 /// Step of a hop for its driver.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum HopStep {
     /// Send news to a node.
     Tell(NodeId, HopNews),
     /// Pass this barrier through all shards, then call [`Transits::handle_crossed`].
@@ -155,7 +155,7 @@ pub enum Step {
 
 impl Transits {
     /// Returns the next step.
-    pub fn poll_step(&mut self) -> Option<Step> {
+    pub fn poll_step(&mut self) -> Option<HopStep> {
         self.steps.pop_front()
     }
 
@@ -165,11 +165,11 @@ impl Transits {
     }
 
     fn tell(&mut self, to: NodeId, news: HopNews) {
-        self.steps.push_back(Step::Tell(to, news));
+        self.steps.push_back(HopStep::Tell(to, news));
     }
 
     fn cross(&mut self, crossing: Crossing) {
-        self.steps.push_back(Step::Cross(crossing));
+        self.steps.push_back(HopStep::Cross(crossing));
     }
 }
 
@@ -255,7 +255,7 @@ impl Transits {
         let (door, to) = (departed.door, departed.to);
         let followed: Vec<NodeId> =
             departed.others.iter().filter(|(_, other)| *other == Other::Followed).map(|(node, _)| *node).collect();
-        self.steps.push_back(Step::TellBehind(door, to, HopNews::Followed(hop, me)));
+        self.steps.push_back(HopStep::TellBehind(door, to, HopNews::Followed(hop, me)));
         followed.into_iter().for_each(|node| self.pass(hop, node, name_of(node)));
         self.forget_departed(hop);
     }
@@ -287,7 +287,7 @@ impl Transits {
         let Some(departed) = self.departed_of(hop) else { return };
         departed.others.retain(|(other, _)| *other != node);
         let (door, to) = (departed.door, departed.to);
-        self.steps.push_back(Step::TellBehind(door, to, HopNews::Followed(hop, name)));
+        self.steps.push_back(HopStep::TellBehind(door, to, HopNews::Followed(hop, name)));
     }
 
     fn forget_departed(&mut self, hop: HopId) {
@@ -301,7 +301,7 @@ impl Transits {
         if leaving.stage == Leave::Offered {
             leaving.stage = Leave::Granted;
             let door = leaving.door;
-            self.steps.push_back(Step::LetGo(hop, door, from));
+            self.steps.push_back(HopStep::LetGo(hop, door, from));
         }
     }
 
@@ -311,7 +311,7 @@ impl Transits {
 
     fn stay(&mut self, agent: Symbol, why: HopError) {
         if let Some(Leaving { hop, door, .. }) = self.leaving.remove(&agent) {
-            self.steps.push_back(Step::Stay(hop, door, why));
+            self.steps.push_back(HopStep::Stay(hop, door, why));
         }
     }
 }
@@ -384,7 +384,7 @@ impl Transits {
         let awaited: Vec<Symbol> = told.into_iter().chain([me]).collect();
         coming.stage = Stage::Committed(awaited.clone());
         let has_places = !standing.places.is_empty();
-        self.steps.push_back(Step::Own(hop, from, standing, awaited));
+        self.steps.push_back(HopStep::Own(hop, from, standing, awaited));
         if has_places {
             self.cross(Crossing::Follow(hop, from));
         }
@@ -406,12 +406,12 @@ impl Transits {
 
     fn begin(&mut self, hop: HopId, from: NodeId) {
         self.coming.remove(&hop.agent);
-        self.steps.push_back(Step::Begin(hop, from));
+        self.steps.push_back(HopStep::Begin(hop, from));
     }
 
     fn drop_coming(&mut self, hop: HopId, from: NodeId, lost: bool) {
         self.coming.remove(&hop.agent);
-        self.steps.push_back(Step::Drop { hop, from, lost });
+        self.steps.push_back(HopStep::Drop { hop, from, lost });
     }
 }
 
@@ -427,7 +427,7 @@ impl Transits {
                 let original = self.leaving_to(from, hop).filter(|leaving| leaving.stage == Leave::Clone);
                 if let Some(door) = original.map(|leaving| leaving.door) {
                     self.leaving.remove(&hop.agent);
-                    self.steps.push_back(Step::Cloned { hop, door, clone });
+                    self.steps.push_back(HopStep::Cloned { hop, door, clone });
                 }
             }
             HopNews::Cancel(hop) => {
@@ -464,7 +464,7 @@ impl Transits {
             Crossing::Depart(hop) => {
                 if let Some(Departed { door, to, .. }) = self.departed_of(hop) {
                     let (door, to) = (*door, *to);
-                    self.steps.push_back(Step::Empty(hop, door, to));
+                    self.steps.push_back(HopStep::Empty(hop, door, to));
                 }
             }
             Crossing::Pass(hop, node) => self.handle_followed(hop, node, name_of(node)),

@@ -10,7 +10,7 @@ use super::code_name::CodeName;
 use super::durability::{AgentDurability, SavedState, Unsaved};
 use super::frames::{Code, Fault, PASSED};
 use super::invitation::Invitation;
-use super::kept_agents::{Kept, Shelf};
+use super::kept_agents::{Kept, KeptAgents};
 use super::kept_body::KeptBody;
 use super::memory_quota::Backlog;
 use super::persisted::{self, Change};
@@ -76,7 +76,7 @@ impl SharedSession {
 
     /// Takes up an agent of this name that is offered to the session, or to another session of its account, if there is
     /// one.
-    fn take_up(self: &Arc<Self>, agent: u32, name: Symbol, shelf: &Shelf, account: &str) -> bool {
+    fn take_up(self: &Arc<Self>, agent: u32, name: Symbol, shelf: &KeptAgents, account: &str) -> bool {
         let Some(offered) = shelf.offered_to(name, account) else { return false };
         let Some(offer) = offered.lock().take_offer(name.as_str()) else { return false };
         let taken = offer.take(|| {

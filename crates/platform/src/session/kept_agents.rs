@@ -41,7 +41,7 @@ pub struct Kept {
 }
 
 /// Kept agents of a node, with a session and without. Shared by all its sessions.
-pub struct Shelf {
+pub struct KeptAgents {
     books: Mutex<Books>,
     /// Sessions of clients by the names of their agents, and whether other agents can move there.
     clients: Mutex<FxHashMap<Symbol, (Weak<SharedSession>, bool)>>,
@@ -59,7 +59,7 @@ pub struct Shelf {
     burdens: Mutex<Burdens>,
 }
 
-impl Default for Shelf {
+impl Default for KeptAgents {
     fn default() -> Self {
         let uploads = Allowances::new(SESSION_CODE_BYTES_PER_S, SESSION_CODE_BYTES_AT_ONCE);
         let lookups = Allowances::new(SESSION_CODE_LOOKUPS_PER_S, SESSION_CODE_LOOKUPS_AT_ONCE);
@@ -76,9 +76,9 @@ impl Default for Shelf {
     }
 }
 
-impl fmt::Debug for Shelf {
+impl fmt::Debug for KeptAgents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shelf").field("books", &self.books).finish_non_exhaustive()
+        f.debug_struct("KeptAgents").field("books", &self.books).finish_non_exhaustive()
     }
 }
 
@@ -118,7 +118,7 @@ enum Place {
     /// Passage from a waiting body to a session.
     Passing(Arc<Cell>),
     /// Node that runs the agent, in this life of the name; with the kept state but for the state proper. The life is
-    /// unknown while an agent from before a restart [is not there yet](Shelf::note_life).
+    /// unknown while an agent from before a restart [is not there yet](KeptAgents::note_life).
     GoneOn(Option<u32>, Kept),
 }
 
@@ -206,7 +206,7 @@ impl Books {
     }
 }
 
-impl Shelf {
+impl KeptAgents {
     /// Sets the host on which agents continue, if they can.
     pub fn attach(&self, host: &Arc<dyn Host>) {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(host));
@@ -638,9 +638,9 @@ mod tests {
     }
 
     /// Returns kept agents of which bob, an agent of ann's account, continued at the node.
-    fn gone_on() -> (Arc<RestoringHost>, Arc<Shelf>) {
+    fn gone_on() -> (Arc<RestoringHost>, Arc<KeptAgents>) {
         let node = Arc::new(RestoringHost::default());
-        let shelf = Arc::<Shelf>::default();
+        let shelf = Arc::<KeptAgents>::default();
         shelf.attach(&(Arc::<RestoringHost>::clone(&node) as Arc<dyn Host>));
         shelf.admit("bob".into(), "ann").unwrap();
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
@@ -650,7 +650,7 @@ mod tests {
     }
 
     /// Returns a session of this account that asked for bob and does not have him yet.
-    fn asking(shelf: &Arc<Shelf>, account: &str) -> Arc<SharedSession> {
+    fn asking(shelf: &Arc<KeptAgents>, account: &str) -> Arc<SharedSession> {
         let grant = Grant { account: account.to_owned(), ..Grant::new("*", vec!["*".into()]) };
         let (session, secret, platform) = ("s".to_owned(), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
@@ -723,7 +723,7 @@ mod tests {
 
     #[test]
     fn partition_move_ends_returned_agent() {
-        let shelf = Arc::<Shelf>::default();
+        let shelf = Arc::<KeptAgents>::default();
         shelf.attach(&(Arc::new(RestoringHost::default()) as Arc<dyn Host>));
         shelf.admit("bob".into(), "ann").unwrap();
         let kept = Kept { on_leave: OnLeave::Wait, holds: true, saved: None, is_given: false };
@@ -742,7 +742,7 @@ mod tests {
     #[test]
     fn partition_move_ends_taken_agent() {
         let node: Arc<dyn Host> = Arc::new(RestoringHost::default());
-        let shelf = Arc::<Shelf>::default();
+        let shelf = Arc::<KeptAgents>::default();
         shelf.attach(&node);
         let session = asking(&shelf, "ann");
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };

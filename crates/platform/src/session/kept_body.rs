@@ -9,7 +9,7 @@ use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
 use super::frames::OnLeave;
-use super::kept_agents::{Kept, Shelf};
+use super::kept_agents::{Kept, KeptAgents};
 use super::memory_quota::Backlog;
 use super::persisted::{self, Change};
 use crate::durable::Origin;
@@ -67,7 +67,7 @@ impl fmt::Debug for Cell {
 pub(super) struct KeptBody {
     name: Symbol,
     cell: Arc<Cell>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<KeptAgents>,
     /// End of the agent's wait, known from the first turn on, and the time that the agent had waited before.
     until: Time,
     waited: Duration,
@@ -87,7 +87,7 @@ pub(super) struct KeptBody {
 
 impl KeptBody {
     /// Returns the body of an agent whose session is over, written to the journal under this origin.
-    pub fn new(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Option<Origin>) -> Self {
+    pub fn new(name: Symbol, kept: Kept, shelf: Arc<KeptAgents>, written: Option<Origin>) -> Self {
         let goes_on = kept.on_leave == OnLeave::GoOn;
         let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open), stranded: OnceLock::new() });
         shelf.put(name, &cell);
@@ -97,7 +97,7 @@ impl KeptBody {
     }
 
     /// Returns the body of an agent that its node cannot run, although it should: its client hears why when it is back.
-    pub fn stranded(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Option<Origin>, why: String) -> Self {
+    pub fn stranded(name: Symbol, kept: Kept, shelf: Arc<KeptAgents>, written: Option<Origin>, why: String) -> Self {
         let mut body = Self::new(name, kept, shelf, written);
         body.goes_on = false;
         let _ = body.cell.stranded.set(why);
@@ -106,7 +106,13 @@ impl KeptBody {
 
     /// Returns the body of an agent that was in the journal when its node ended. `waited` is the time for which it had
     /// waited, if it had.
-    pub fn resumed(name: Symbol, kept: Kept, shelf: Arc<Shelf>, written: Origin, waited: Option<Duration>) -> Self {
+    pub fn resumed(
+        name: Symbol,
+        kept: Kept,
+        shelf: Arc<KeptAgents>,
+        written: Origin,
+        waited: Option<Duration>,
+    ) -> Self {
         let mut body = Self::new(name, kept, shelf, Some(written));
         // From now on the journal says that the agent waits.
         body.change = if waited.is_some() { Change::None } else { Change::Waits };

@@ -39,6 +39,6 @@ pub use frames::{
 };
 pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
 pub use grant::{Grant, SessionLimits};
-pub use kept_agents::Shelf;
+pub use kept_agents::KeptAgents;
 pub use port::{Exchange, Host, Whereabouts};
 pub use state::{Opening, Session, SessionEvent, check_version};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Aid, Symbol};
 
-use super::kept_agents::Shelf;
+use super::kept_agents::KeptAgents;
 use crate::durable::Origin;
 use crate::mobility::HopError;
 use crate::services::CreateError;
@@ -60,7 +60,7 @@ pub trait Host: Send + Sync {
     fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>, is_home: bool) -> Result<Aid, CreateError>;
 
     /// Returns the node's kept agents: those of its sessions, and those kept before, if they outlive it.
-    fn shelf(&self) -> Arc<Shelf> {
+    fn shelf(&self) -> Arc<KeptAgents> {
         Arc::default()
     }
 

@@ -6,7 +6,7 @@ use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
 use super::durability::{SavedState, Unsaved};
-use super::kept_agents::{Kept, Shelf, Tenure};
+use super::kept_agents::{Kept, KeptAgents, Tenure};
 use super::kept_body::KeptBody;
 use super::port::Host;
 use crate::durable::Origin;
@@ -30,7 +30,7 @@ pub(super) struct Rollback {
 
 impl Rollback {
     /// Returns the agent as the node had it, if its client has not saved another state since.
-    fn remade(&self, name: Symbol, kept: &Kept, shelf: &Shelf) -> Option<Result<Box<dyn AgentBody>, String>> {
+    fn remade(&self, name: Symbol, kept: &Kept, shelf: &KeptAgents) -> Option<Result<Box<dyn AgentBody>, String>> {
         let (host, origin) = self.node.as_ref()?;
         let is_same = |saved: &SavedState| Arc::ptr_eq(&saved.state, &self.saved.state);
         let saved = kept.saved.as_ref().filter(|saved| is_same(saved))?;

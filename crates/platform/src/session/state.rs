@@ -10,7 +10,7 @@ use whimbrel_acl::{Aid, Symbol};
 use super::code_name::CodeName;
 use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
 use super::grant::Grant;
-use super::kept_agents::Shelf;
+use super::kept_agents::KeptAgents;
 use super::memory_quota::{MemoryQuota, Weight};
 use super::moves::Moves;
 use super::open_messages::OpenMessages;
@@ -36,7 +36,7 @@ pub struct Opening {
     /// Rights and limits of the session.
     pub grant: Grant,
     /// Kept agents of its node.
-    pub shelf: Arc<Shelf>,
+    pub shelf: Arc<KeptAgents>,
 }
 
 /// Event of a session: an action for its driver, or information.

@@ -13,7 +13,7 @@ pub struct Audience {
     /// Subscribers or members of this node, in the order in which they joined.
     pub local: Box<[Symbol]>,
     /// Other nodes with subscribers or members.
-    pub nodes: Box<[Listener]>,
+    pub nodes: Box<[ListeningNode]>,
     /// Members on other nodes. Empty for topics: only their own node knows subscribers one by one.
     pub elsewhere: Box<[Symbol]>,
     /// True if some of the subscribers are on their way to another node. The audience of a message depends on the
@@ -25,7 +25,7 @@ pub struct Audience {
 
 /// Other node with subscribers or members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listener {
+pub struct ListeningNode {
     /// Number of the node.
     pub node: NodeId,
     /// Overload: true if one of the node's receivers has too much to do.

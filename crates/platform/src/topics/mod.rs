@@ -37,7 +37,7 @@ use whimbrel_acl::Symbol;
 
 use self::address::group_of;
 pub use self::address::{Cast, TopicError, any_member, group, topic};
-pub use self::audience::{Audience, Listener};
+pub use self::audience::{Audience, ListeningNode};
 use self::elsewhere::Remote;
 use self::moving_subscribers::MovingSubscribers;
 use crate::limits::{TOPIC_NEWS_NAMES_MAX, TOPIC_SUBSCRIBERS_MAX, TOPICS_MAX, TOPICS_PER_AGENT_MAX};
@@ -99,7 +99,7 @@ impl Entry {
     fn audience(&mut self) -> Arc<Audience> {
         let Self { local, remote, turn, audience, .. } = self;
         let made = audience.get_or_insert_with(|| {
-            let listener = |(node, remote): (&NodeId, &Remote)| Listener { node: *node, crowded: remote.crowded };
+            let listener = |(node, remote): (&NodeId, &Remote)| ListeningNode { node: *node, crowded: remote.crowded };
             Arc::new(Audience {
                 local: local.values().copied().collect(),
                 nodes: remote.iter().map(listener).collect(),
@@ -272,7 +272,7 @@ impl Topics {
         let mut heard = known.map_or(&[][..], |known| &*known.nodes).to_vec();
         for node in self.roaming.nodes(name) {
             if heard.iter().all(|listener| listener.node != node) {
-                heard.push(Listener { node, crowded: false });
+                heard.push(ListeningNode { node, crowded: false });
             }
         }
         let members = known.map_or(&[][..], |known| &*known.elsewhere).iter().copied();

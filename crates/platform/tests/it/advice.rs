@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use whimbrel_platform::advice::{Advice, Basis, Choice, Condition, Explanation, Job, Situation, Way, Weight};
+use whimbrel_platform::advice::{Advice, Basis, Choice, Condition, Explanation, Job, LinkCost, Situation, Weight};
 
 /// Returns the study's task.
 fn study(pass: f64) -> Job {
@@ -12,8 +12,11 @@ fn study(pass: f64) -> Job {
 
 fn link(mbit: f64, round_trip_us: u64) -> Situation {
     let rate = Some(mbit * 125_000.0);
-    let way =
-        Way { round_trip: Some(Duration::from_micros(round_trip_us)), out_bytes_per_s: rate, back_bytes_per_s: rate };
+    let way = LinkCost {
+        round_trip: Some(Duration::from_micros(round_trip_us)),
+        out_bytes_per_s: rate,
+        back_bytes_per_s: rate,
+    };
     Situation { way, ..Situation::default() }
 }
 
@@ -169,7 +172,7 @@ proptest! {
         cores in proptest::option::of(any::<u32>()),
     ) {
         let condition = Condition { speed, load, cores, sent_bytes_per_s: rate, ..Condition::default() };
-        let way = Way { out_bytes_per_s: rate, ..Way::default() };
+        let way = LinkCost { out_bytes_per_s: rate, ..LinkCost::default() };
         let situation = Situation { way, here: condition, there: condition, hop_s: rate, ..Situation::default() };
         let advice = Advice::of(&job, &situation);
         prop_assert!(advice.go.seconds() >= 0.0 && advice.ask.seconds() >= 0.0 && advice.margin >= 1.0, "{advice:?}");

@@ -9,12 +9,12 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
     Action, AdoptError, BEAT, Cause, Ending, LEVEL, LoadWindow, MemberPhase, NODE, Nonce, PLACEMENT, Participant,
-    Placement, SOCIETY, Society, SocietyState, Terms, TroubleKind, Work, YieldError,
+    Placement, SOCIETY, SocietyState, StoredSociety, Terms, TroubleKind, Work, YieldFailure,
 };
 use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin};
 use whimbrel_platform::limits::{LOAD_BUSY, LOAD_REST_MS, LOAD_STAY_MS};
 use whimbrel_platform::mobility::HopError;
-use whimbrel_platform::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
+use whimbrel_platform::store::{Epoch, Partition, Revision, StoreError, WatchNotice, WriteError};
 use whimbrel_testkit::Random;
 
 const PARTITIONS: u16 = 16;
@@ -35,7 +35,7 @@ struct MemberNode {
     me: Nonce,
     name: String,
     /// Notices that it was told and has not heard yet, and when it will.
-    inbox: VecDeque<(Time, Watched)>,
+    inbox: VecDeque<(Time, WatchNotice)>,
     jobs: VecDeque<(Time, Job)>,
     served: BTreeMap<Partition, Epoch>,
     weight: u32,
@@ -158,13 +158,15 @@ impl World {
         self.nodes.iter().position(|node| node.name == name).unwrap()
     }
 
-    fn all_told(&self) -> impl Iterator<Item = Watched> {
-        let there =
-            self.keys.iter().map(|(key, (revision, value))| Watched::Written(key.clone(), *revision, value.clone()));
-        there.chain([Watched::Complete])
+    fn all_told(&self) -> impl Iterator<Item = WatchNotice> {
+        let there = self
+            .keys
+            .iter()
+            .map(|(key, (revision, value))| WatchNotice::Written(key.clone(), *revision, value.clone()));
+        there.chain([WatchNotice::Complete])
     }
 
-    fn tell_all(&mut self, watched: &Watched) {
+    fn tell_all(&mut self, watched: &WatchNotice) {
         let delay = self.random.between(0..=120);
         for node in self.nodes.iter_mut().filter(|node| node.deaf_until.is_none()) {
             let after = node.inbox.back().map_or(Time::ZERO, |(at, _)| *at);
@@ -195,11 +197,11 @@ impl World {
         let watched = match value {
             Some(value) => {
                 self.keys.insert(key.to_owned(), (revision, value.to_vec()));
-                Watched::Written(key.to_owned(), revision, value.to_vec())
+                WatchNotice::Written(key.to_owned(), revision, value.to_vec())
             }
             None => {
                 self.keys.remove(key);
-                Watched::Removed(key.to_owned())
+                WatchNotice::Removed(key.to_owned())
             }
         };
         self.tell_all(&watched);
@@ -208,12 +210,12 @@ impl World {
 
     fn store_goes(&mut self) {
         self.away = true;
-        self.tell_all(&Watched::Away);
+        self.tell_all(&WatchNotice::Away);
     }
 
     fn store_comes_back(&mut self) {
         self.away = false;
-        self.tell_all(&Watched::Back);
+        self.tell_all(&WatchNotice::Back);
         for watched in self.all_told().collect::<Vec<_>>() {
             self.tell_all(&watched);
         }
@@ -228,7 +230,7 @@ impl World {
         if self.away || self.nodes[index].deaf_until.is_none_or(|until| self.now < until) {
             return;
         }
-        let all: Vec<Watched> = [Watched::Away, Watched::Back].into_iter().chain(self.all_told()).collect();
+        let all: Vec<WatchNotice> = [WatchNotice::Away, WatchNotice::Back].into_iter().chain(self.all_told()).collect();
         let node = &mut self.nodes[index];
         node.deaf_until = None;
         let after = node.inbox.back().map_or(self.now, |(at, _)| (*at).max(self.now));
@@ -385,7 +387,7 @@ impl World {
                 // One agent that does not stop keeps one partition.
                 let stuck = partitions.first().filter(|_| now < node.busy_until).copied();
                 node.served.retain(|partition, _| !partitions.contains(partition) || stuck == Some(*partition));
-                let stuck = stuck.map(|partition| (partition, YieldError("busy".into())));
+                let stuck = stuck.map(|partition| (partition, YieldFailure("busy".into())));
                 node.part.yielded(&partitions, stuck.into_iter().collect(), now);
             }
             Job::Forget(epoch) => {
@@ -641,7 +643,7 @@ impl World {
         }
     }
 
-    fn society(&self) -> Society {
+    fn society(&self) -> StoredSociety {
         serde_json::from_slice(&self.keys[SOCIETY].1).unwrap()
     }
 
@@ -949,7 +951,7 @@ fn fresh_restarts_idle_society() {
     world.start(|terms| (terms.fresh, terms.project) = (true, "desert".into()));
     world.run(PATIENCE + seconds(3));
     world.assert_all_served();
-    let society: Society = serde_json::from_slice(&world.keys[SOCIETY].1).unwrap();
+    let society: StoredSociety = serde_json::from_slice(&world.keys[SOCIETY].1).unwrap();
     assert_eq!((society.project.as_str(), society.term, world.forgotten), ("desert", 2, 1));
 }
 
@@ -974,7 +976,7 @@ fn ended_society_is_erased() {
         world.start(|_| {});
         world.run(PATIENCE + seconds(3));
         world.assert_all_served();
-        let society: Society = serde_json::from_slice(&world.keys[SOCIETY].1).unwrap();
+        let society: StoredSociety = serde_json::from_slice(&world.keys[SOCIETY].1).unwrap();
         assert_eq!((society.state, society.term), (SocietyState::Running, 2));
         assert_eq!(world.forgotten, 1 + u32::from(!dies), "to forget nothing does no harm");
     }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::devices::{
-    Answered, Condition, Device, Fleet, FleetError, Lease, Terms, Unfinished, Verdict, Work,
+    Answered, Condition, Device, Fleet, FleetError, PartLease, Terms, Unfinished, Verdict, Work,
 };
 use whimbrel_platform::limits::{DEVICE_OVERDUE_MAX, DEVICE_UNITS_OVER_MEDIAN_MAX, DEVICE_WRONG_MAX};
 
@@ -89,7 +89,7 @@ fn suitable_device_is_found_among_many() {
 const AT_ONCE: Duration = Duration::from_secs(1);
 const TERMS: Terms = Terms { lease: Duration::from_secs(10), agreeing: 1, attempts_max: 4, dawdling: 3, within: None };
 
-fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec<Lease> {
+fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec<PartLease> {
     let mut random = numbers(5);
     std::iter::from_fn(|| work.poll_lease(now, fleet, &mut random, &|_| true)).collect()
 }
@@ -99,7 +99,7 @@ fn overdue_part_is_lent_again() {
     let (mut fleet, mut work) = (fleet(&[("slow", 1)]), Work::default());
     let part = work.add(Time::ZERO, TERMS);
     let first = leases(&mut work, Time::ZERO, &mut fleet);
-    assert_eq!(first, [Lease { part, device: Symbol::new("slow"), until: Time::from_ms(10_000) }]);
+    assert_eq!(first, [PartLease { part, device: Symbol::new("slow"), until: Time::from_ms(10_000) }]);
     fleet.join(device("quick", 1)).expect("it may");
     assert_eq!(leases(&mut work, Time::from_ms(9_000), &mut fleet), [], "its time is not over");
     assert_eq!(work.poll_timeout(), Time::from_ms(10_000));
@@ -277,7 +277,7 @@ fn blocked_parts_delay_no_others() {
     assert_eq!(parts.len(), 100);
     // The other one has all its places taken.
     let first = leases(&mut work, Time::ZERO, &mut fleet);
-    let (held, mut mine): (Vec<Lease>, Vec<Lease>) = first.into_iter().partition(|lease| lease.device == away);
+    let (held, mut mine): (Vec<PartLease>, Vec<PartLease>) = first.into_iter().partition(|lease| lease.device == away);
     assert_eq!((held.len(), mine.len()), (2, 2));
     let (mut done, mut now) = (BTreeSet::new(), Time::ZERO);
     for _ in 0..10_000 {
@@ -332,7 +332,7 @@ struct Model {
     work: Work<u64>,
     now: Time,
     /// Every lease that there ever was.
-    lent: Vec<Lease>,
+    lent: Vec<PartLease>,
     answered: BTreeSet<(u64, Symbol)>,
     done: BTreeSet<u64>,
 }
@@ -353,7 +353,7 @@ impl Model {
                 }
             }
             Input::Answer(at, right) if !self.lent.is_empty() => {
-                let Lease { part, device, .. } = self.lent[at % self.lent.len()];
+                let PartLease { part, device, .. } = self.lent[at % self.lent.len()];
                 let answer = if right { part } else { u64::MAX - part };
                 let verdict = self.work.handle_answer(self.now, device, part, answer, &mut self.fleet);
                 if matches!(verdict, Verdict::Taken | Verdict::Done) {
@@ -361,7 +361,7 @@ impl Model {
                 }
             }
             Input::Fail(at) if !self.lent.is_empty() => {
-                let Lease { part, device, .. } = self.lent[at % self.lent.len()];
+                let PartLease { part, device, .. } = self.lent[at % self.lent.len()];
                 self.work.handle_failure(device, part, &mut self.fleet);
             }
             Input::Withdraw(part) => self.work.withdraw(part, &mut self.fleet),
@@ -398,7 +398,8 @@ proptest! {
             let Some(name) = (model.work.unfinished() > 0).then(|| format!("new{round}")) else { break };
             model.fleet.join(device(&name, 10)).expect("it may");
             model.take(Input::Pass(10_000));
-            let newest: Vec<Lease> = model.lent.iter().filter(|lease| lease.device.as_str() == name).copied().collect();
+            let is_own = |lease: &&PartLease| lease.device.as_str() == name;
+            let newest: Vec<PartLease> = model.lent.iter().filter(is_own).copied().collect();
             for lease in newest {
                 let at = model.lent.iter().position(|other| *other == lease).unwrap_or_default();
                 model.take(Input::Answer(at, true));
@@ -437,7 +438,7 @@ fn claim_is_bounded_by_results() {
             work.add(now, Terms::default());
         }
         let mut out = leases(&mut work, now, &mut fleet);
-        let took = |lease: &Lease| if lease.device.as_str() == "fast" { 1_000 } else { 4_000 };
+        let took = |lease: &PartLease| if lease.device.as_str() == "fast" { 1_000 } else { 4_000 };
         out.sort_by_key(took);
         for lease in out {
             let at = now + Duration::from_millis(took(&lease));

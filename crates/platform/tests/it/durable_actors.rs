@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::{AgentKind, AgentState};
 use whimbrel_platform::durable::{
-    Born, Origin, Record, Registration, Resumed, Sent, State, Step, Ticket, encode_frame, numbers_of_life,
+    AgentStep, Born, Origin, Record, Registration, Resumed, Sent, State, Ticket, encode_frame, numbers_of_life,
 };
 
 /// Agent that the society begins with: after its end it is remembered by name.
@@ -101,7 +101,7 @@ impl Actor {
         self.last += sent.len() as u64;
         let written = sent.iter().map(|(to, message)| Sent::of(Aid::local(*to), message).unwrap()).collect();
         let handled = std::mem::take(&mut self.handled);
-        let step = Record::Step(Step { agent: self.name, state, handled, first, sent: written });
+        let step = Record::Step(AgentStep { agent: self.name, state, handled, first, sent: written });
         let ticket = |number| Ticket { sender: self.name, number };
         let leaves = (first..).zip(sent).map(|(number, (to, message))| (ticket(number), to, message)).collect();
         let standing = Record::Registration(self.standing());

@@ -3,7 +3,7 @@
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{
-    Born, Facts, JournalReplay, Ledger, Origin, Receipt, Record, Sent, State, Step, Ticket, numbers_of_life,
+    AgentStep, Born, Facts, JournalReplay, Ledger, Origin, Receipt, Record, Sent, State, Ticket, numbers_of_life,
 };
 use whimbrel_platform::store::Partition;
 
@@ -37,7 +37,7 @@ fn born(agent: Symbol, life: u64) -> Record {
 fn asks_bob(agent: Symbol) -> Record {
     let message = AclMessage::new(Performative::Request, Aid::local(agent), Aid::local(bob()), Value::Null);
     let sent = vec![Sent::of(Aid::local(bob()), &message).unwrap()];
-    Record::Step(Step { agent, state: State::Same, handled: Vec::new(), first: 1, sent })
+    Record::Step(AgentStep { agent, state: State::Same, handled: Vec::new(), first: 1, sent })
 }
 
 fn ticket() -> Ticket {
@@ -53,7 +53,7 @@ fn handled() -> Facts {
 }
 
 fn refusal() -> Record {
-    Record::Step(Step { agent: bob(), state: State::Same, handled: vec![ticket()], first: 0, sent: Vec::new() })
+    Record::Step(AgentStep { agent: bob(), state: State::Same, handled: vec![ticket()], first: 0, sent: Vec::new() })
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn message_names_its_unsettled_predecessor() {
     let sent = |first| {
         let message = AclMessage::new(Performative::Inform, Aid::local(ann()), Aid::local(bob()), Value::Null);
         let sent = vec![Sent::of(Aid::local(bob()), &message).unwrap()];
-        Record::Step(Step { agent: ann(), state: State::Same, handled: Vec::new(), first, sent })
+        Record::Step(AgentStep { agent: ann(), state: State::Same, handled: Vec::new(), first, sent })
     };
     let after = |ledger: &Ledger, number| ledger.comes_after(Ticket { sender: ann(), number });
     (1..=3).for_each(|first| ledger.note(sent(first)));
@@ -207,7 +207,7 @@ fn condensed_journal_knows_lives() {
 
 /// Returns a record of a change of the agent's state.
 fn changes(agent: Symbol, state: State) -> Record {
-    Record::Step(Step { agent, state, handled: Vec::new(), first: numbers_of_life(1) + 1, sent: Vec::new() })
+    Record::Step(AgentStep { agent, state, handled: Vec::new(), first: numbers_of_life(1) + 1, sent: Vec::new() })
 }
 
 #[test]

@@ -7,7 +7,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::durable::Registration;
 use whimbrel_platform::mobility::{
-    Bearer, CodeHash, Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, Part, Step, Transits,
+    Bearer, CodeHash, Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, HopStep, Part, Transits,
 };
 use whimbrel_platform::route::NodeId;
 
@@ -126,7 +126,7 @@ impl World {
     fn ask<T>(&mut self, node: usize, ask: impl FnOnce(&mut Transits) -> T) -> Option<T> {
         let transits = self.nodes[node].as_mut()?;
         let answer = ask(transits);
-        let steps: Vec<Step> = std::iter::from_fn(|| transits.poll_step()).collect();
+        let steps: Vec<HopStep> = std::iter::from_fn(|| transits.poll_step()).collect();
         steps.into_iter().for_each(|step| self.take(node, step));
         Some(answer)
     }
@@ -171,20 +171,20 @@ impl World {
         self.wires[SOURCE][asks].push_back(Item::News(HopNews::Code(hop, part)));
     }
 
-    fn take(&mut self, node: usize, step: Step) {
+    fn take(&mut self, node: usize, step: HopStep) {
         let task = match step {
-            Step::Tell(to, news) | Step::TellBehind(_, to, news) => {
+            HopStep::Tell(to, news) | HopStep::TellBehind(_, to, news) => {
                 if self.nodes[to.0 as usize].is_some() {
                     self.wires[node][to.0 as usize].push_back(Item::News(news));
                 }
                 return;
             }
-            Step::Cross(crossing) => SchedulerTask::Cross(crossing),
-            Step::LetGo(..) => SchedulerTask::LetGo,
-            Step::Empty(..) => SchedulerTask::Empty,
-            Step::Stay(..) => return self.run(node),
-            Step::Begin { .. } => return self.run(node),
-            Step::Own(..) | Step::Drop { .. } | Step::Cloned { .. } => return,
+            HopStep::Cross(crossing) => SchedulerTask::Cross(crossing),
+            HopStep::LetGo(..) => SchedulerTask::LetGo,
+            HopStep::Empty(..) => SchedulerTask::Empty,
+            HopStep::Stay(..) => return self.run(node),
+            HopStep::Begin { .. } => return self.run(node),
+            HopStep::Own(..) | HopStep::Drop { .. } | HopStep::Cloned { .. } => return,
         };
         self.tasks[node].push(task);
     }
@@ -370,7 +370,7 @@ fn unmade_agent_is_not_committed() {
     let commit = || HopNews::Commit { hop: hop(), standing: Some(standing()), told: Vec::new() };
     let owns = |transits: &mut Transits| {
         transits.handle_news(source, name(SOURCE), commit());
-        std::iter::from_fn(|| transits.poll_step()).any(|step| matches!(step, Step::Own(..)))
+        std::iter::from_fn(|| transits.poll_step()).any(|step| matches!(step, HopStep::Own(..)))
     };
     assert!(transits.handle_offer(source, hop()));
     assert!(!owns(&mut transits));

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::Links;
-use whimbrel_platform::advice::{Advice, AdviceNews, AdviseError, Condition, Job, JobError, Situation, Way, Weight};
+use whimbrel_platform::advice::{
+    Advice, AdviceNews, AdviseError, Condition, Job, JobError, LinkCost, Situation, Weight,
+};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{
     ADVICE_FRESH_MS, ADVICE_PATIENCE_MS, ADVICE_QUESTIONS_MAX, ADVICE_RECENT_MS, ADVICE_SPEED_FRESH_MS, ADVICE_SPEED_MS,
@@ -69,7 +71,7 @@ impl Node {
         let hops = locked(&self.advisor.hops).get(&node).cloned().unwrap_or_default();
         let lately = links.round_trip(node);
         Situation {
-            way: Way {
+            way: LinkCost {
                 round_trip: if is_late { lately.or(measured.round_trip) } else { measured.round_trip.or(lately) },
                 out_bytes_per_s: measured.out_bytes_per_s,
                 back_bytes_per_s: measured.back_bytes_per_s,

@@ -3,7 +3,7 @@
 use whimbrel_platform::Time;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{CODE_PART_BYTES, CODE_WAITING_BYTES_MAX};
-use whimbrel_platform::mobility::{Bearer, FetchError, FetchStep, HopError, HopId, HopNews, Offer, Part};
+use whimbrel_platform::mobility::{Bearer, FetchError, FetchStep, HopError, HopId, HopNews, HopOffer, Part};
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 
@@ -17,7 +17,7 @@ use crate::turn::caught;
 impl Node {
     /// Looks for the code of an agent that arrives, and checks that another node's agent may bring it. Missing code
     /// may still be found among this node's own files.
-    pub fn find_code(&self, from: NodeId, offer: &Offer) -> Result<CodeFound, HopError> {
+    pub fn find_code(&self, from: NodeId, offer: &HopOffer) -> Result<CodeFound, HopError> {
         let found = caught(|| self.loader.find_code(&offer.origin)).map_err(|panic| self.no(&panic))?;
         match found {
             CodeFound::Foreign => self.permit_code(from, offer).map(|()| found),
@@ -26,7 +26,7 @@ impl Node {
         }
     }
 
-    fn permit_code(&self, from: NodeId, offer: &Offer) -> Result<(), HopError> {
+    fn permit_code(&self, from: NodeId, offer: &HopOffer) -> Result<(), HopError> {
         let Some(object) = offer.origin.code_object() else { return Ok(()) };
         if self.permits(self.traveller(from, offer), Action::Code, &object) {
             return Ok(());
@@ -37,7 +37,7 @@ impl Node {
     }
 
     /// Fetches the code of an agent that arrives without it.
-    pub fn order_code(self: &Arc<Self>, from: NodeId, offer: Offer) {
+    pub fn order_code(self: &Arc<Self>, from: NodeId, offer: HopOffer) {
         let (bearer, Some(code)) = (Bearer { node: from, hop: offer.hop }, offer.origin.code()) else { return };
         let waits = self.with_fetches(|it| {
             // The hop may have been cancelled, or its node lost, before this entry was made.

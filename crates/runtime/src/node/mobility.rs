@@ -9,7 +9,9 @@ use whimbrel_platform::ams::{AgentKind, AgentState, NewAgent, Ties, name_fault};
 use whimbrel_platform::durable::{Registration, State};
 use whimbrel_platform::limits::{HOP_LIVED_MAX, HOP_MADE_AT_ONCE_BYTES};
 use whimbrel_platform::link::News;
-use whimbrel_platform::mobility::{Crossing, Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Step, Wish};
+use whimbrel_platform::mobility::{
+    Crossing, Hop, HopError, HopId, HopMode, HopNews, HopOffer, HopRequest, HopStep, Wish,
+};
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::services::CreateError;
@@ -46,23 +48,23 @@ impl Node {
         self.mobility.busy.load(Ordering::Acquire)
     }
 
-    fn take_step(&self, on_the_way: &mut OnTheWay, step: Step) {
+    fn take_step(&self, on_the_way: &mut OnTheWay, step: HopStep) {
         let order = |door, order| self.put(door, ShardCommand::Hop(Box::new(order)));
         match step {
-            Step::Tell(to, HopNews::Follow(hop)) => self.follow(hop, to),
-            Step::Tell(to, news) => self.tell_hop(to, news),
-            Step::Cross(crossing) => self.cross(on_the_way, crossing),
-            Step::LetGo(hop, door, to) => order(door, HopOrder::LetGo(hop, to)),
-            Step::Stay(hop, door, why) => order(door, HopOrder::Stay(hop, why)),
-            Step::Cloned { hop, door, clone } => order(door, HopOrder::Cloned(hop, clone)),
-            Step::Empty(hop, door, to) => {
+            HopStep::Tell(to, HopNews::Follow(hop)) => self.follow(hop, to),
+            HopStep::Tell(to, news) => self.tell_hop(to, news),
+            HopStep::Cross(crossing) => self.cross(on_the_way, crossing),
+            HopStep::LetGo(hop, door, to) => order(door, HopOrder::LetGo(hop, to)),
+            HopStep::Stay(hop, door, why) => order(door, HopOrder::Stay(hop, why)),
+            HopStep::Cloned { hop, door, clone } => order(door, HopOrder::Cloned(hop, clone)),
+            HopStep::Empty(hop, door, to) => {
                 self.follow_own(hop, to);
                 order(door, HopOrder::Empty(hop, to));
             }
-            Step::TellBehind(door, to, news) => order(door, HopOrder::TellBehind(to, news)),
-            Step::Own(hop, from, standing, told) => self.own(on_the_way, hop, from, *standing, &told),
-            Step::Begin(hop, from) => self.begin(on_the_way, hop, from),
-            Step::Drop { hop, from, lost } => self.drop_prepared(on_the_way, hop, from, lost),
+            HopStep::TellBehind(door, to, news) => order(door, HopOrder::TellBehind(to, news)),
+            HopStep::Own(hop, from, standing, told) => self.own(on_the_way, hop, from, *standing, &told),
+            HopStep::Begin(hop, from) => self.begin(on_the_way, hop, from),
+            HopStep::Drop { hop, from, lost } => self.drop_prepared(on_the_way, hop, from, lost),
         }
     }
 
@@ -163,7 +165,7 @@ impl Node {
         }
     }
 
-    fn hear_offer(self: &Arc<Self>, idle: Option<ShardIndex>, from: NodeId, offer: Offer) {
+    fn hear_offer(self: &Arc<Self>, idle: Option<ShardIndex>, from: NodeId, offer: HopOffer) {
         let hop = offer.hop;
         let is_new = self.with_transits(|it| match offer.clone {
             None => it.transits.handle_offer(from, hop),
@@ -184,7 +186,7 @@ impl Node {
 
     /// Requests an arriving agent from a shard; its code may be here. The calling thread is the worker of the `idle`
     /// shard, if there is one.
-    pub fn have_made(&self, idle: Option<ShardIndex>, from: NodeId, offer: Offer) {
+    pub fn have_made(&self, idle: Option<ShardIndex>, from: NodeId, offer: HopOffer) {
         self.put(self.quiet_shard(idle), ShardCommand::Hop(Box::new(HopOrder::Make(offer, from))));
     }
 
@@ -203,7 +205,7 @@ impl Node {
     }
 
     /// Makes an arriving agent, or reports the reason for refusing it.
-    pub fn make_coming(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer) {
+    pub fn make_coming(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: HopOffer) {
         let permitted = self.permit_coming(from, &offer).and_then(|()| self.permit_onward(&offer));
         match permitted.and_then(|()| self.find_code(from, &offer)) {
             Ok(CodeFound::Missing) => return self.order_code(from, offer),
@@ -232,7 +234,7 @@ impl Node {
     }
 
     /// Refuses an arriving agent, with the reason.
-    pub fn refuse_coming(&self, from: NodeId, offer: &Offer, why: HopError) {
+    pub fn refuse_coming(&self, from: NodeId, offer: &HopOffer, why: HopError) {
         match offer.clone {
             None => self.with_transits(|it| it.transits.refuse(from, offer.hop, why)),
             Some(_) => {
@@ -243,7 +245,7 @@ impl Node {
         }
     }
 
-    fn permit_coming(&self, from: NodeId, offer: &Offer) -> Result<(), HopError> {
+    fn permit_coming(&self, from: NodeId, offer: &HopOffer) -> Result<(), HopError> {
         let name = offer.hop.agent;
         if self.stopping.load(Ordering::Acquire) {
             return Err(HopError::Stopping);
@@ -272,18 +274,18 @@ impl Node {
 
     /// Checks that a client of this node would be offered an agent on its way there. Otherwise the agent had better
     /// stay.
-    fn permit_onward(&self, offer: &Offer) -> Result<(), HopError> {
+    fn permit_onward(&self, offer: &HopOffer) -> Result<(), HopError> {
         if offer.onward == Symbol::default() { Ok(()) } else { self.shelf.may_invite(offer.onward) }
     }
 
     /// Returns the policy's principal for an agent that arrives from that node. An agent that was with a client
     /// counts as an agent of a session, wherever it goes.
-    pub fn traveller(&self, from: NodeId, offer: &Offer) -> Principal {
+    pub fn traveller(&self, from: NodeId, offer: &HopOffer) -> Principal {
         let (name, node) = (offer.hop.agent, self.name_of(from));
         if offer.kind == AgentKind::Session { Principal::Session { name, node } } else { self.bearer(name, node) }
     }
 
-    fn body_of(&self, offer: &Offer) -> Result<Box<dyn AgentBody>, HopError> {
+    fn body_of(&self, offer: &HopOffer) -> Result<Box<dyn AgentBody>, HopError> {
         let states = [State::Whole(unpack(offer).map_err(|reason| self.no(&reason))?)];
         let made = caught(|| self.restore(offer.hop.agent, &offer.origin, &states, self.now()));
         made.unwrap_or_else(Err).map_err(|reason| self.no(&reason))
@@ -294,7 +296,7 @@ impl Node {
         self: &Arc<Self>,
         shard: ShardIndex,
         from: NodeId,
-        offer: &Offer,
+        offer: &HopOffer,
         name: Symbol,
         body: &mut dyn AgentBody,
     ) -> Result<(), String> {
@@ -313,11 +315,11 @@ impl Node {
     }
 
     /// Enters a restored agent that waits for the commit: from now on messages to it wait here.
-    fn prepare(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: Offer, body: Box<dyn AgentBody>) {
+    fn prepare(self: &Arc<Self>, shard: ShardIndex, from: NodeId, offer: HopOffer, body: Box<dyn AgentBody>) {
         let ties = self.ties_of(&offer);
         let lived = Duration::from_millis(offer.age_ms.min(HOP_LIVED_MAX));
         let handled = offer.handled.min(HOP_LIVED_MAX);
-        let Offer { hop, kind, owner, root, recalled, onward, .. } = offer;
+        let HopOffer { hop, kind, owner, root, recalled, onward, .. } = offer;
         // The agent is not told that it begins here, because this node is not its destination.
         let goes_on = onward != Symbol::default();
         let body = if goes_on { self.sent_on(from, hop, onward, body) } else { body };
@@ -396,7 +398,7 @@ impl Node {
         self: &Arc<Self>,
         shard: ShardIndex,
         from: NodeId,
-        offer: &Offer,
+        offer: &HopOffer,
         name: Symbol,
         mut body: Box<dyn AgentBody>,
     ) -> Result<Symbol, HopError> {
@@ -418,7 +420,7 @@ impl Node {
     }
 
     /// Returns the home node and lifetime of an agent that arrives now.
-    fn ties_of(&self, offer: &Offer) -> Ties {
+    fn ties_of(&self, offer: &HopOffer) -> Ties {
         let home = if offer.home == self.my_name() { Symbol::default() } else { offer.home };
         let until = offer.lifetime_ms.map_or(Time::NEVER, |ms| self.now() + Duration::from_millis(ms));
         Ties { home, until }

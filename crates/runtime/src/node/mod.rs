@@ -40,7 +40,7 @@ use whimbrel_platform::limits::{
 };
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
-use whimbrel_platform::session::Shelf;
+use whimbrel_platform::session::KeptAgents;
 use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::{EndReason, Event, Links, Mailbox, Observer, Time};
 
@@ -117,7 +117,7 @@ pub(crate) struct Node {
     /// Partition servers, if this node shares its journal with others.
     pub cluster: Option<PartitionTable>,
     /// Sessions of this node, and their retained agents.
-    pub shelf: Arc<Shelf>,
+    pub shelf: Arc<KeptAgents>,
     ams: Mutex<Ams>,
     /// Families that are being ended.
     pub families: Mutex<Condemned>,

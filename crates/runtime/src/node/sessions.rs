@@ -11,7 +11,7 @@ use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::policy::{Action, Principal, Verdict};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{Exchange, Host, Shelf, Whereabouts};
+use whimbrel_platform::session::{Exchange, Host, KeptAgents, Whereabouts};
 use whimbrel_platform::{AgentBody, Arrival, Time};
 
 use super::Node;
@@ -96,7 +96,7 @@ impl Host for NodeHost {
         Ok(agent)
     }
 
-    fn shelf(&self) -> Arc<Shelf> {
+    fn shelf(&self) -> Arc<KeptAgents> {
         Arc::clone(&self.0.shelf)
     }
 
@@ -214,7 +214,7 @@ impl Node {
     }
 
     /// Returns the node's sessions, if one of them has an agent of this name.
-    pub fn shelf_with(&self, client: Symbol) -> Option<Arc<Shelf>> {
+    pub fn shelf_with(&self, client: Symbol) -> Option<Arc<KeptAgents>> {
         self.shelf.has_client(client).then(|| Arc::clone(&self.shelf))
     }
 

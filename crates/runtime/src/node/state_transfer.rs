@@ -1,7 +1,7 @@
 //! State transfer of moving agents: collects the pieces of a large state, so that other messages can use the link.
 
 use whimbrel_platform::limits::{HOP_ARRIVING_BYTES_MAX, HOP_STATE_BYTES_MAX};
-use whimbrel_platform::mobility::{Bearer, HopError, HopId, HopNews, Offer, Part};
+use whimbrel_platform::mobility::{Bearer, HopError, HopId, HopNews, HopOffer, Part};
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use super::Node;
@@ -9,7 +9,7 @@ use crate::sync::locked;
 
 impl Node {
     /// Prepares for the rest of an agent's state.
-    pub fn order_rest(&self, from: NodeId, offer: Offer) {
+    pub fn order_rest(&self, from: NodeId, offer: HopOffer) {
         let bearer = Bearer { node: from, hop: offer.hop };
         if offer.of > HOP_STATE_BYTES_MAX as u64 || offer.state.is_empty() || offer.state.len() as u64 > offer.of {
             return self.refuse_coming(from, &offer, self.no("its state is none that could come"));
@@ -17,7 +17,7 @@ impl Node {
         let at = offer.state.len() as u64;
         let mut arriving = locked(&self.luggage.0);
         let its = arriving.iter().filter(|(other, _)| other.node == from);
-        let takes = |offer: &Offer| offer.of.saturating_add((offer.footprint() - offer.state.len()) as u64);
+        let takes = |offer: &HopOffer| offer.of.saturating_add((offer.footprint() - offer.state.len()) as u64);
         let bytes = its.fold(0, |bytes: u64, (_, other)| bytes.saturating_add(takes(other)));
         if bytes > 0 && bytes.saturating_add(takes(&offer)) > HOP_ARRIVING_BYTES_MAX as u64 {
             drop(arriving);

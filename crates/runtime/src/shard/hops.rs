@@ -7,7 +7,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{HOP_NUMBER_BITS, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
-use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopRequest, Offer, Part, Whence};
+use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopOffer, HopRequest, Part, Whence};
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route};
 use whimbrel_platform::{EndReason, Event, Time};
@@ -203,7 +203,7 @@ impl Shard {
         let (of, unpacked) = (packed.bytes.len() as u64, packed.unpacked);
         let (state, rest) = packed.split();
         let origin = Whence(origin);
-        let offer = Offer {
+        let offer = HopOffer {
             hop,
             kind,
             owner,

@@ -3,7 +3,7 @@
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::creation::name_taken;
-use whimbrel_platform::durable::{Record, State, Step, Ticket};
+use whimbrel_platform::durable::{AgentStep, Record, State, Ticket};
 use whimbrel_platform::limits::UNWRITTEN_MESSAGES_MAX;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Outbox, Time};
@@ -273,7 +273,7 @@ pub(crate) fn entry(node: &Node, agent: Symbol, unwritten: Unwritten, state: Sta
     let first = last + 1;
     let mut records: Vec<Record> = born.map(|born| Record::Born(*born)).into_iter().collect();
     let written = node.scribe.as_ref().map(|scribe| scribe.written(node, agent, &sent)).unwrap_or_default();
-    records.push(Record::Step(Step { agent, state, handled, first, sent: written }));
+    records.push(Record::Step(AgentStep { agent, state, handled, first, sent: written }));
     let stops =
         |effect: &WithheldEffect| if let WithheldEffect::Stop { code, .. } = effect { Some(*code) } else { None };
     records.extend(effects.iter().find_map(stops).map(|code| Record::Stopped { agent, code }));

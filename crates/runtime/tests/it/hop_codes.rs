@@ -9,7 +9,7 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{Origin, State};
 use whimbrel_platform::limits::{CODE_PART_BYTES, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::link::News;
-use whimbrel_platform::mobility::{CodeHash, FetchError, HopError, HopNews, Offer, Part};
+use whimbrel_platform::mobility::{CodeHash, FetchError, HopError, HopNews, HopOffer, Part};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_runtime::{CodeFound, ProgramLoader};
@@ -256,7 +256,7 @@ fn code_goes_only_to_destination() {
     let hop = {
         let queues = nodes.wires[0].queues.lock().unwrap();
         let Some(Item::News(News::Hop(HopNews::Offer(offer)))) = queues[1].as_ref().unwrap().front() else { panic!() };
-        let Offer { hop, .. } = **offer;
+        let HopOffer { hop, .. } = **offer;
         hop
     };
     // Another node asks; and this one, for another hop.

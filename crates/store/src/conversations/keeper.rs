@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use whimbrel_platform::conversations::{Logged, Passage, Said, What};
+use whimbrel_platform::conversations::{Logged, LoggedMessage, Passage, What};
 use whimbrel_platform::limits::{
     CONVERSATION_PASSAGE_BYTES_MAX, CONVERSATION_PASSAGE_ENTRIES_MAX, CONVERSATION_WAITING_BYTES_MAX,
 };
@@ -108,7 +108,7 @@ impl Observer for Ear {
             self.waiting().left_out += 1;
             return;
         }
-        let said = Said::of(envelope);
+        let said = LoggedMessage::of(envelope);
         let what = match why {
             None => What::Sent(said),
             Some(why) => What::Died { said, why: why.to_string() },

@@ -50,7 +50,7 @@ pub enum LogError {
 
 /// Item of a log, as a reader gets it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum LogItem {
     /// An entry and its number.
     Entry(u64, Logged),
     /// Entries up to this number were dropped, because the log has a limit of bytes.
@@ -134,7 +134,7 @@ impl ConversationLog {
     ///
     /// # Errors
     /// The journal cannot be read, or no entry has had that number yet.
-    pub fn read(&self, after: u64, tell: &mut dyn FnMut(Told) -> ControlFlow<()>) -> Result<u64, LogError> {
+    pub fn read(&self, after: u64, tell: &mut dyn FnMut(LogItem) -> ControlFlow<()>) -> Result<u64, LogError> {
         let (from, last) = {
             let index = self.shared.index();
             (index.find(after), index.last())
@@ -175,13 +175,13 @@ fn tell_passage(
     passage: Passage,
     told: &mut u64,
     last: u64,
-    tell: &mut dyn FnMut(Told) -> ControlFlow<()>,
+    tell: &mut dyn FnMut(LogItem) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let Passage { first, entries } = passage;
     if first > *told + 1 {
         let upto = first - 1;
         let count = upto - std::mem::replace(told, upto);
-        tell(Told::Dropped { count, upto })?;
+        tell(LogItem::Dropped { count, upto })?;
     }
     for (number, entry) in (first..).zip(entries) {
         if number > last {
@@ -189,7 +189,7 @@ fn tell_passage(
         }
         if number > *told {
             *told = number;
-            tell(Told::Entry(number, entry))?;
+            tell(LogItem::Entry(number, entry))?;
         }
     }
     ControlFlow::Continue(())

@@ -8,7 +8,7 @@ use std::time::Duration;
 use whimbrel_platform::limits::{STORE_COORD_BYTES_MAX, STORE_FRAME_BYTES_MAX};
 use whimbrel_platform::store::{
     Append, AppendError, BlobHash, Blobs, Coord, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame,
-    Revision, StoreError, Survives, Watch, Watched, WriteError,
+    Revision, StoreError, Survives, Watch, WatchNotice, WriteError,
 };
 
 mod archive;
@@ -473,7 +473,7 @@ impl Coord for Embedded {
         Ok(self.settle(queue, &outcome).1?)
     }
 
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(Watched) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
         let queue = &mut *self.queue();
         let there = queue.keys.iter().map(|(key, (revision, value))| (key, *revision, value));
         queue.watchers.watch(prefix, there, tell)

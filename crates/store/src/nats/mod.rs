@@ -28,7 +28,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use whimbrel_platform::limits;
 use whimbrel_platform::store::{
     Append, AppendError, BlobHash, Blobs, Coord, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame,
-    Revision, StoreError, Survives, Watch, Watched, WriteError,
+    Revision, StoreError, Survives, Watch, WatchNotice, WriteError,
 };
 
 use self::address::Address;
@@ -290,7 +290,7 @@ impl Coord for Nats {
         self.runtime.block_on(self.keys.remove(&self.engine, key, expected))
     }
 
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(Watched) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
         watch::watch(&self.runtime.handle, self.engine.clone(), self.keys.clone(), prefix, tell)
     }
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
-use whimbrel_platform::store::{Revision, StoreError, Watch, Watched};
+use whimbrel_platform::store::{Revision, StoreError, Watch, WatchNotice};
 
 use super::consumer::{ConsumerDelivery, StreamConsumer};
 use super::coord::{Keys, says_removed};
@@ -22,7 +22,7 @@ use super::engine::{NatsEngine, NatsMessage, Pause, RequestError};
 use super::journal::{away, persist};
 use super::{keys, patience};
 
-type Tell = Box<dyn FnMut(Watched) + Send>;
+type Tell = Box<dyn FnMut(WatchNotice) + Send>;
 
 /// Starts a watch; returns when the existing keys are about to be reported.
 pub(crate) fn watch(
@@ -44,7 +44,7 @@ pub(crate) fn watch(
 
 /// Reports changes on a thread of its own: the callback may call the store, which a task of the client must not do.
 fn tell_on_thread(
-    told: Receiver<Watched>,
+    told: Receiver<WatchNotice>,
     mut tell: Tell,
     ended: Arc<AtomicBool>,
 ) -> Result<JoinHandle<()>, StoreError> {
@@ -83,7 +83,7 @@ struct Round {
     engine: Arc<NatsEngine>,
     keys: Arc<Keys>,
     prefix: String,
-    events: Sender<Watched>,
+    events: Sender<WatchNotice>,
 }
 
 /// A consumer, and the mark that it comes to.
@@ -117,7 +117,7 @@ impl Round {
         let mut looking = first;
         loop {
             self.follow(&mut looking).await;
-            if self.events.send(Watched::Away).is_err() {
+            if self.events.send(WatchNotice::Away).is_err() {
                 return;
             }
             let mut pause = Pause::default();
@@ -148,9 +148,9 @@ impl Round {
             }
         }
         let there = std::mem::take(&mut looking.pending);
-        let start = back.then_some(Watched::Back);
-        let keys = there.into_iter().filter_map(|(key, value)| value.map(|(r, v)| Watched::Written(key, r, v)));
-        for event in start.into_iter().chain(keys).chain([Watched::Complete]) {
+        let start = back.then_some(WatchNotice::Back);
+        let keys = there.into_iter().filter_map(|(key, value)| value.map(|(r, v)| WatchNotice::Written(key, r, v)));
+        for event in start.into_iter().chain(keys).chain([WatchNotice::Complete]) {
             if self.events.send(event).is_err() {
                 return false;
             }
@@ -166,8 +166,8 @@ impl Round {
         }
         while let Some(heard) = self.hear(looking).await {
             let event = match heard {
-                WatchDelivery::Change(key, Some((revision, value))) => Watched::Written(key, revision, value),
-                WatchDelivery::Change(key, None) => Watched::Removed(key),
+                WatchDelivery::Change(key, Some((revision, value))) => WatchNotice::Written(key, revision, value),
+                WatchDelivery::Change(key, None) => WatchNotice::Removed(key),
                 WatchDelivery::Mark(_) | WatchDelivery::Nothing => continue,
             };
             if self.events.send(event).is_err() {

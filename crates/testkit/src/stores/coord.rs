@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use whimbrel_platform::store::{BlobHash, Blobs, Coord, Revision, Watched, WriteError};
+use whimbrel_platform::store::{BlobHash, Blobs, Coord, Revision, WatchNotice, WriteError};
 
 use super::{Candidate, Case, Outcome, Store, must, same, text};
 
@@ -72,10 +72,10 @@ fn key_limits(candidate: &dyn Candidate) -> Outcome {
     same("after all that", Coord::read(&*store, "k").map_err(text)?, None)
 }
 
-struct EventReceiver(Receiver<Watched>);
+struct EventReceiver(Receiver<WatchNotice>);
 
 impl EventReceiver {
-    fn next(&self) -> Result<Watched, String> {
+    fn next(&self) -> Result<WatchNotice, String> {
         self.0.recv_timeout(PATIENCE).map_err(|_| "a watcher heard nothing".to_owned())
     }
 }
@@ -87,13 +87,13 @@ fn watched(candidate: &dyn Candidate) -> Outcome {
     let (tell, heard) = channel();
     let heard = EventReceiver(heard);
     let watch = store.watch("node/", Box::new(move |watched| drop(tell.send(watched)))).map_err(text)?;
-    same("what is there", heard.next()?, Watched::Written("node/1".into(), one, b"here".to_vec()))?;
-    same("the end of that", heard.next()?, Watched::Complete)?;
+    same("what is there", heard.next()?, WatchNotice::Written("node/1".into(), one, b"here".to_vec()))?;
+    same("the end of that", heard.next()?, WatchNotice::Complete)?;
     let two = store.write("node/2", Revision(0), b"there").map_err(text)?;
-    same("a new key", heard.next()?, Watched::Written("node/2".into(), two, b"there".to_vec()))?;
+    same("a new key", heard.next()?, WatchNotice::Written("node/2".into(), two, b"there".to_vec()))?;
     store.write("nodes", Revision(0), b"another prefix").map_err(text)?;
     Coord::remove(&*store, "node/1", one).map_err(text)?;
-    same("a key that is gone", heard.next()?, Watched::Removed("node/1".into()))?;
+    same("a key that is gone", heard.next()?, WatchNotice::Removed("node/1".into()))?;
     let mut revision = two;
     for round in 0..200_u8 {
         revision = store.write("node/2", revision, &[round]).map_err(text)?;
@@ -101,7 +101,7 @@ fn watched(candidate: &dyn Candidate) -> Outcome {
     let mut seen = Revision(0);
     while seen < revision {
         match heard.next()? {
-            Watched::Written(key, now, _) if key == "node/2" && now > seen => seen = now,
+            WatchNotice::Written(key, now, _) if key == "node/2" && now > seen => seen = now,
             other => return Err(format!("after {seen:?} of node/2: {other:?}")),
         }
     }

@@ -6,18 +6,18 @@
 
 /// Operation of a client. Times are numbers that only rise, and are the same for all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct ClientOperation {
     /// Time of the request.
     pub began: u64,
     /// Time at which the outcome was known.
     pub ended: u64,
     /// Kind and outcome.
-    pub seen: Seen,
+    pub seen: OperationOutcome,
 }
 
 /// Kind and outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum OperationOutcome {
     /// Read that returned this revision (0: none).
     Read(u64),
     /// Write that expected the first revision and made the second.
@@ -28,7 +28,7 @@ pub enum Seen {
     Perhaps(u64),
 }
 
-impl Seen {
+impl OperationOutcome {
     /// Returns the revision of the key after the operation; `None` if unknown.
     fn after(self) -> Option<u64> {
         match self {
@@ -44,7 +44,7 @@ struct RevisionOrder<'a> {
     known: Vec<u64>,
     /// Revisions that writes with an unknown outcome expected.
     perhaps: Vec<u64>,
-    history: &'a [Operation],
+    history: &'a [ClientOperation],
 }
 
 impl RevisionOrder<'_> {
@@ -75,7 +75,7 @@ impl RevisionOrder<'_> {
             if operation.seen.after().is_some_and(|revision| !self.holds(revision)) {
                 return Err(format!("{operation:?} saw a revision that nobody wrote"));
             }
-            if let Seen::Refused(expected, found) = operation.seen
+            if let OperationOutcome::Refused(expected, found) = operation.seen
                 && expected == found
             {
                 return Err(format!("{operation:?} was refused for nothing"));
@@ -89,17 +89,17 @@ impl RevisionOrder<'_> {
 ///
 /// # Errors
 /// The two operations that contradict each other, or the one that contradicts itself.
-pub fn check(history: &[Operation]) -> Result<(), String> {
-    let mut writes: Vec<(u64, u64, &Operation)> = history
+pub fn check(history: &[ClientOperation]) -> Result<(), String> {
+    let mut writes: Vec<(u64, u64, &ClientOperation)> = history
         .iter()
         .filter_map(|operation| match operation.seen {
-            Seen::Wrote(before, after) => Some((after, before, operation)),
+            OperationOutcome::Wrote(before, after) => Some((after, before, operation)),
             _ => None,
         })
         .collect();
     writes.sort_by_key(|(after, ..)| *after);
     let perhaps = history.iter().filter_map(|operation| match operation.seen {
-        Seen::Perhaps(before) => Some(before),
+        OperationOutcome::Perhaps(before) => Some(before),
         _ => None,
     });
     let mut order = RevisionOrder { known: Vec::new(), perhaps: perhaps.collect(), history };
@@ -114,13 +114,13 @@ pub fn check(history: &[Operation]) -> Result<(), String> {
 }
 
 /// Checks that no operation saw an older revision than another that ended before it began.
-fn in_time(history: &[Operation]) -> Result<(), String> {
-    let mut by_end: Vec<&Operation> = history.iter().collect();
+fn in_time(history: &[ClientOperation]) -> Result<(), String> {
+    let mut by_end: Vec<&ClientOperation> = history.iter().collect();
     by_end.sort_by_key(|operation| operation.ended);
-    let mut by_begin: Vec<&Operation> = history.iter().collect();
+    let mut by_begin: Vec<&ClientOperation> = history.iter().collect();
     by_begin.sort_by_key(|operation| operation.began);
     let mut over = by_end.into_iter().peekable();
-    let mut newest: Option<&Operation> = None;
+    let mut newest: Option<&ClientOperation> = None;
     for operation in by_begin {
         while let Some(done) = over.next_if(|done| done.ended < operation.began) {
             if newest.is_none_or(|newest| newest.seen.after() < done.seen.after()) {
@@ -129,7 +129,7 @@ fn in_time(history: &[Operation]) -> Result<(), String> {
         }
         // A successful write sees the revision before its own.
         let saw = match operation.seen {
-            Seen::Wrote(before, _) => Some(before),
+            OperationOutcome::Wrote(before, _) => Some(before),
             seen => seen.after(),
         };
         if let Some(newest) = newest.filter(|newest| saw.is_some() && newest.seen.after() > saw) {
@@ -143,50 +143,55 @@ fn in_time(history: &[Operation]) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn operation(began: u64, ended: u64, seen: Seen) -> Operation {
-        Operation { began, ended, seen }
+    fn operation(began: u64, ended: u64, seen: OperationOutcome) -> ClientOperation {
+        ClientOperation { began, ended, seen }
     }
 
     #[test]
     fn possible_histories_are_accepted() {
         let history = [
-            operation(0, 9, Seen::Wrote(0, 4)),
-            operation(1, 2, Seen::Read(0)),
-            operation(3, 4, Seen::Read(4)),
-            operation(5, 8, Seen::Refused(0, 4)),
-            operation(10, 12, Seen::Wrote(4, 7)),
-            operation(11, 13, Seen::Read(4)),
+            operation(0, 9, OperationOutcome::Wrote(0, 4)),
+            operation(1, 2, OperationOutcome::Read(0)),
+            operation(3, 4, OperationOutcome::Read(4)),
+            operation(5, 8, OperationOutcome::Refused(0, 4)),
+            operation(10, 12, OperationOutcome::Wrote(4, 7)),
+            operation(11, 13, OperationOutcome::Read(4)),
         ];
         assert_eq!(check(&history), Ok(()));
     }
 
     #[test]
     fn impossible_histories_are_rejected() {
-        let wrote = operation(0, 1, Seen::Wrote(0, 4));
-        let stale = check(&[wrote, operation(2, 3, Seen::Read(0))]);
+        let wrote = operation(0, 1, OperationOutcome::Wrote(0, 4));
+        let stale = check(&[wrote, operation(2, 3, OperationOutcome::Read(0))]);
         assert!(stale.is_err_and(|why| why.contains("saw less")));
         let back = check(&[
-            operation(0, 9, Seen::Wrote(0, 4)),
-            operation(1, 2, Seen::Read(4)),
-            operation(3, 4, Seen::Read(0)),
+            operation(0, 9, OperationOutcome::Wrote(0, 4)),
+            operation(1, 2, OperationOutcome::Read(4)),
+            operation(3, 4, OperationOutcome::Read(0)),
         ]);
         assert!(back.is_err_and(|why| why.contains("saw less")));
-        let twice = check(&[wrote, operation(0, 1, Seen::Wrote(0, 5))]);
+        let twice = check(&[wrote, operation(0, 1, OperationOutcome::Wrote(0, 5))]);
         assert!(twice.is_err_and(|why| why.contains("over revision 4")));
-        let nobody = check(&[wrote, operation(0, 1, Seen::Read(3))]);
+        let nobody = check(&[wrote, operation(0, 1, OperationOutcome::Read(3))]);
         assert!(nobody.is_err_and(|why| why.contains("nobody wrote")));
-        let nothing = check(&[wrote, operation(2, 3, Seen::Refused(4, 4))]);
+        let nothing = check(&[wrote, operation(2, 3, OperationOutcome::Refused(4, 4))]);
         assert!(nothing.is_err_and(|why| why.contains("for nothing")));
     }
 
     #[test]
     fn unknown_writes_explain_revisions() {
-        let wrote = operation(0, 1, Seen::Wrote(0, 4));
-        let perhaps = operation(2, u64::MAX, Seen::Perhaps(4));
-        assert_eq!(check(&[wrote, perhaps, operation(5, 6, Seen::Wrote(9, 10))]), Ok(()));
-        assert_eq!(check(&[wrote, perhaps, operation(5, 6, Seen::Read(9))]), Ok(()));
-        assert!(check(&[wrote, operation(5, 6, Seen::Wrote(9, 10))]).is_err());
-        let gone = check(&[wrote, perhaps, operation(5, 6, Seen::Read(9)), operation(7, 8, Seen::Read(4))]);
+        let wrote = operation(0, 1, OperationOutcome::Wrote(0, 4));
+        let perhaps = operation(2, u64::MAX, OperationOutcome::Perhaps(4));
+        assert_eq!(check(&[wrote, perhaps, operation(5, 6, OperationOutcome::Wrote(9, 10))]), Ok(()));
+        assert_eq!(check(&[wrote, perhaps, operation(5, 6, OperationOutcome::Read(9))]), Ok(()));
+        assert!(check(&[wrote, operation(5, 6, OperationOutcome::Wrote(9, 10))]).is_err());
+        let gone = check(&[
+            wrote,
+            perhaps,
+            operation(5, 6, OperationOutcome::Read(9)),
+            operation(7, 8, OperationOutcome::Read(4)),
+        ]);
         assert!(gone.is_err_and(|why| why.contains("saw less")));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use whimbrel_platform::store::{Append, AppendError, Coord, Epoch, Partition, Revision, WriteError};
 
-use super::history::{Operation, Seen, check};
+use super::history::{ClientOperation, OperationOutcome, check};
 use super::{ATTEMPTS, Candidate, Case, Outcome, Store, append, frames, must, open, pause, same, text};
 
 pub const CASES: &[Case] = &[
@@ -156,10 +156,10 @@ fn linearizable(candidate: &dyn Candidate) -> Outcome {
 }
 
 /// Reads a key, and writes it if nobody else did meanwhile.
-fn contend(store: &Arc<dyn Store>, key: &str, clock: &AtomicU64, history: &Mutex<Vec<Operation>>) -> Outcome {
+fn contend(store: &Arc<dyn Store>, key: &str, clock: &AtomicU64, history: &Mutex<Vec<ClientOperation>>) -> Outcome {
     let now = || clock.fetch_add(1, Ordering::SeqCst);
     let note = |began, seen| {
-        let operation = Operation { began, ended: now(), seen };
+        let operation = ClientOperation { began, ended: now(), seen };
         history.lock().unwrap_or_else(PoisonError::into_inner).push(operation);
     };
     for attempt in 0..ATTEMPTS {
@@ -167,17 +167,17 @@ fn contend(store: &Arc<dyn Store>, key: &str, clock: &AtomicU64, history: &Mutex
         let began = now();
         let Ok(found) = Coord::read(&**store, key) else { continue };
         let revision = found.map_or(Revision(0), |(revision, _)| revision);
-        note(began, Seen::Read(revision.0));
+        note(began, OperationOutcome::Read(revision.0));
         let began = now();
         match store.write(key, revision, &began.to_le_bytes()) {
             Ok(made) => {
-                note(began, Seen::Wrote(revision.0, made.0));
+                note(began, OperationOutcome::Wrote(revision.0, made.0));
                 return Ok(());
             }
-            Err(WriteError::Conflict(found)) => note(began, Seen::Refused(revision.0, found.0)),
+            Err(WriteError::Conflict(found)) => note(began, OperationOutcome::Refused(revision.0, found.0)),
             Err(WriteError::Unknown(_)) => {
                 // The write may still be made, at any time.
-                let operation = Operation { began, ended: u64::MAX, seen: Seen::Perhaps(revision.0) };
+                let operation = ClientOperation { began, ended: u64::MAX, seen: OperationOutcome::Perhaps(revision.0) };
                 history.lock().unwrap_or_else(PoisonError::into_inner).push(operation);
                 return Ok(());
             }

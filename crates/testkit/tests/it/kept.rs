@@ -14,8 +14,8 @@ use whimbrel_platform::limits::{
     CODE_BYTES_MAX, KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_CODE_BYTES_AT_ONCE, SESSION_WINDOW_BYTES_MAX,
 };
 use whimbrel_platform::session::{
-    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, Lacks, MessageFrame, OnLeave, Opening,
-    Resume, Save, Session, SessionBody, SessionEvent, SharedSession, Shelf,
+    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, KeptAgents, Lacks, MessageFrame, OnLeave,
+    Opening, Resume, Save, Session, SessionBody, SessionEvent, SharedSession,
 };
 use whimbrel_testkit::{Simulation, answering};
 
@@ -95,7 +95,7 @@ fn number_of(frame: &Frame) -> u64 {
 
 struct KeptWorld {
     sim: Simulation,
-    shelf: Arc<Shelf>,
+    shelf: Arc<KeptAgents>,
     heard: Arc<Mutex<Vec<i64>>>,
     client: KeptClient,
     holds: bool,
@@ -107,7 +107,7 @@ struct KeptWorld {
 impl KeptWorld {
     fn new(seed: u64, holds: bool) -> Self {
         let (mut sim, shelf, heard) =
-            (Simulation::new(seed), Arc::<Shelf>::default(), Arc::<Mutex<Vec<i64>>>::default());
+            (Simulation::new(seed), Arc::<KeptAgents>::default(), Arc::<Mutex<Vec<i64>>>::default());
         let hears = Arc::clone(&heard);
         sim.spawn("amy", answering(move |message, _| hears.lock().unwrap().extend(message.content.as_i64())));
         let client = Self::connect(&mut sim, &shelf, 0, holds);
@@ -116,7 +116,7 @@ impl KeptWorld {
         world
     }
 
-    fn connect(sim: &mut Simulation, shelf: &Arc<Shelf>, count: u32, holds: bool) -> KeptClient {
+    fn connect(sim: &mut Simulation, shelf: &Arc<KeptAgents>, count: u32, holds: bool) -> KeptClient {
         let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new("tester", vec!["bob".into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
@@ -558,7 +558,7 @@ fn waiting_agent_survives_node_restart() {
         (vec![whole.clone(), State::Delta(vec![3])], KEPT_MS_MAX - 1_000, 1_000),
         (vec![whole, State::Delta(vec![3])], 2 * KEPT_MS_MAX, 0),
     ] {
-        let (mut sim, shelf) = (Simulation::new(1), Arc::<Shelf>::default());
+        let (mut sim, shelf) = (Simulation::new(1), Arc::<KeptAgents>::default());
         let origin = Origin::Kept { account: "tester".to_owned() };
         let body = shelf.resume("bob".into(), &origin, &states, Duration::from_millis(had)).unwrap();
         sim.spawn("bob", body);

@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{CodeName, Host, Shelf};
+use whimbrel_platform::session::{CodeName, Host, KeptAgents};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, answering};
 
@@ -17,7 +17,7 @@ const CODE: &str = "asl:00000000000000000000000000000000000000000000000000000000
 /// Host on which the scout can continue, once its code has come.
 #[derive(Default)]
 pub struct Movers {
-    shelf: Mutex<Weak<Shelf>>,
+    shelf: Mutex<Weak<KeptAgents>>,
     has_code: AtomicBool,
     /// Agents that the warden wants.
     wanted: Mutex<Vec<String>>,
@@ -25,9 +25,9 @@ pub struct Movers {
 
 impl Movers {
     /// Starts the host with its agents.
-    pub fn begin(sim: &mut Simulation) -> (Arc<Self>, Arc<Shelf>) {
+    pub fn begin(sim: &mut Simulation) -> (Arc<Self>, Arc<KeptAgents>) {
         let movers = Arc::<Self>::default();
-        let shelf = Arc::<Shelf>::default();
+        let shelf = Arc::<KeptAgents>::default();
         shelf.attach(&(Arc::<Self>::clone(&movers) as Arc<dyn Host>));
         *movers.shelf.lock().unwrap() = Arc::downgrade(&shelf);
         sim.spawn("scout", Box::new(Scout { state: vec![7, 8, 9], shelf: Arc::clone(&shelf), next: None }));
@@ -96,7 +96,7 @@ impl Host for Movers {
 
 struct Scout {
     state: Vec<u8>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<KeptAgents>,
     next: Option<Box<dyn AgentBody>>,
 }
 

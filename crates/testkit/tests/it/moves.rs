@@ -14,8 +14,8 @@ use whimbrel_platform::limits::SESSION_OFFERS_MAX;
 use whimbrel_platform::mobility::{Hop, HopError, Wish};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
-    Ack, Code, CodeName, CodePart, Create, Frame, Grant, Hello, Host, Keep, Lacks, MessageFrame, OnLeave, Opening,
-    Resume, Save, Session, SessionBody, SessionEvent, SharedSession, Shelf, Stays,
+    Ack, Code, CodeName, CodePart, Create, Frame, Grant, Hello, Host, Keep, KeptAgents, Lacks, MessageFrame, OnLeave,
+    Opening, Resume, Save, Session, SessionBody, SessionEvent, SharedSession, Stays,
 };
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, answering};
@@ -65,7 +65,7 @@ type Meanwhile = Box<dyn FnOnce() + Send>;
 /// Node on which bob can continue.
 struct MovesNode {
     seen: Arc<SharedScene>,
-    shelf: Mutex<std::sync::Weak<Shelf>>,
+    shelf: Mutex<std::sync::Weak<KeptAgents>>,
 }
 
 impl Host for MovesNode {
@@ -107,7 +107,7 @@ impl Host for MovesNode {
 struct Bob {
     state: Vec<i64>,
     seen: Arc<SharedScene>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<KeptAgents>,
     next: Option<Box<dyn AgentBody>>,
 }
 
@@ -206,7 +206,7 @@ fn number_of(frame: &Frame) -> u64 {
 }
 
 impl MovingTab {
-    fn open(now: Time, shelf: &Arc<Shelf>, which: usize, count: u32) -> Self {
+    fn open(now: Time, shelf: &Arc<KeptAgents>, which: usize, count: u32) -> Self {
         let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new(TABS[which], vec![TABS[which].into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
@@ -416,7 +416,7 @@ fn ops() -> impl Strategy<Value = Vec<MovesOp>> {
 struct MovesWorld {
     sim: Simulation,
     seen: Arc<SharedScene>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<KeptAgents>,
     /// Host for continuing agents; it must live as long as the world.
     _host: Arc<dyn Host>,
     heard: Arc<Mutex<Vec<i64>>>,
@@ -431,7 +431,7 @@ impl MovesWorld {
     fn new(seed: u64) -> Self {
         let (mut sim, seen) = (Simulation::new(seed), Arc::<SharedScene>::default());
         let node = Arc::new(MovesNode { seen: Arc::clone(&seen), shelf: Mutex::default() });
-        let (shelf, host) = (Arc::<Shelf>::default(), Arc::<MovesNode>::clone(&node) as Arc<dyn Host>);
+        let (shelf, host) = (Arc::<KeptAgents>::default(), Arc::<MovesNode>::clone(&node) as Arc<dyn Host>);
         shelf.attach(&host);
         *node.shelf.lock().unwrap() = Arc::downgrade(&shelf);
         let heard = Arc::<Mutex<Vec<i64>>>::default();

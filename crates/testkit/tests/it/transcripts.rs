@@ -9,8 +9,8 @@ use serde::Deserialize;
 use whimbrel_acl::Performative;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::session::{
-    Code, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, Opening, Session, SessionBody, SessionEvent,
-    SharedSession, Shelf, check_version,
+    Code, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, KeptAgents, Opening, Session, SessionBody,
+    SessionEvent, SharedSession, check_version,
 };
 use whimbrel_testkit::{Simulation, Transcript, TranscriptNode, answering};
 
@@ -26,7 +26,7 @@ struct SimulatedNode {
     grant: Grant,
     framing: Framing,
     sessions: Vec<Arc<SharedSession>>,
-    shelf: Arc<Shelf>,
+    shelf: Arc<KeptAgents>,
     movers: Option<Arc<Movers>>,
     /// Session of the connection, once it was welcomed.
     current: Option<Arc<SharedSession>>,

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel_platform::cluster::{
-    AdoptError, LEVEL, LocalNode, Mover, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldError,
+    AdoptError, LEVEL, LocalNode, Mover, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldFailure,
 };
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::store::{
-    Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, Watch, Watched, WriteError,
+    Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, Watch, WatchNotice, WriteError,
 };
 use whimbrel_store::{Fault, Memory, Point};
 
@@ -53,7 +53,7 @@ impl Coord for Gate {
         Coord::remove(&*self.store, key, expected)
     }
 
-    fn watch(&self, prefix: &str, mut tell: Box<dyn FnMut(Watched) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(&self, prefix: &str, mut tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
         let closed = Arc::clone(&self.closed);
         // What is told while it is closed comes late.
         let told = move |watched| {
@@ -106,7 +106,7 @@ impl LocalNode for Fake {
         failed
     }
 
-    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldError)> {
+    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldFailure)> {
         let stuck = || self.seen.busy.lock().unwrap().filter(|busy| partitions.contains(busy));
         let until = Instant::now() + YIELD_PATIENCE;
         while stuck().is_some() && Instant::now() < until {
@@ -115,7 +115,7 @@ impl LocalNode for Fake {
         let stuck = stuck();
         let stays = |partition: &Partition| !partitions.contains(partition) || stuck == Some(*partition);
         self.seen.served.lock().unwrap().retain(|partition, _| stays(partition));
-        stuck.map(|partition| (partition, YieldError("it does not stop".to_owned()))).into_iter().collect()
+        stuck.map(|partition| (partition, YieldFailure("it does not stop".to_owned()))).into_iter().collect()
     }
 
     fn link_with(&self, members: &[(String, String)]) {

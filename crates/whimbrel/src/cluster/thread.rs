@@ -6,20 +6,20 @@ use std::time::Instant;
 
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Ending, Load, LoadWindow, LocalNode, NodeView, Nonce, PAUSE, Participant, YieldError,
+    Action, AdoptError, BEAT, Ending, Load, LoadWindow, LocalNode, NodeView, Nonce, PAUSE, Participant, YieldFailure,
 };
 use whimbrel_platform::mobility::Wish;
-use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, Watched};
+use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, WatchNotice};
 
 use super::Forget;
 use super::weight::Weighing;
 
 /// Input of the thread.
 pub(super) enum ThreadInput {
-    Told(Watched),
+    Told(WatchNotice),
     Begin(String, Arc<dyn LocalNode>),
     Adopted(Vec<(Partition, Epoch)>, Vec<(Partition, AdoptError)>),
-    Yielded(Vec<Partition>, Vec<(Partition, YieldError)>),
+    Yielded(Vec<Partition>, Vec<(Partition, YieldFailure)>),
     Forgot(Result<(), StoreError>),
     /// New measurement of this machine's capacity.
     Weighed(f64),

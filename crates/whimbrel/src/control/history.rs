@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use whimbrel_operator::{ConversationsFound, Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal};
-use whimbrel_platform::conversations::{Logged, Said, What};
-use whimbrel_store::{ConversationLog, LogError, Told};
+use whimbrel_platform::conversations::{Logged, LoggedMessage, What};
+use whimbrel_store::{ConversationLog, LogError, LogItem};
 
 use super::sniffer::{message_info, wall_us};
 
@@ -106,15 +106,15 @@ impl EntryTeller<'_> {
         Ok(after)
     }
 
-    fn tell(&mut self, told: Told) -> io::Result<()> {
+    fn tell(&mut self, told: LogItem) -> io::Result<()> {
         match told {
             // A listener that begins at the oldest entry does not ask for earlier ones.
-            Told::Dropped { count, upto } if self.wanted.since == 0 && count == upto => Ok(()),
-            Told::Dropped { count, .. } => {
+            LogItem::Dropped { count, upto } if self.wanted.since == 0 && count == upto => Ok(()),
+            LogItem::Dropped { count, .. } => {
                 self.dropped += count;
                 Ok(())
             }
-            Told::Entry(number, Logged { at_us, what }) => {
+            LogItem::Entry(number, Logged { at_us, what }) => {
                 let count = std::mem::take(&mut self.dropped);
                 if count > 0 {
                     self.say(number - 1, at_us, Happening::Dropped { count })?;
@@ -141,7 +141,7 @@ impl EntryTeller<'_> {
         }
     }
 
-    fn message(&self, at_us: u64, said: &Said) -> Option<MessageInfo> {
+    fn message(&self, at_us: u64, said: &LoggedMessage) -> Option<MessageInfo> {
         let envelope = said.envelope().ok()?;
         self.wanted.wanted.takes(at_us, &envelope).then(|| message_info(&envelope, usize::MAX))
     }

@@ -6,7 +6,7 @@ use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, plans};
 use crate::actions::{Answer, Call, Failure};
-use crate::code::{Body, Plan, TriggerKind, TriggerOp, reserved};
+use crate::code::{Body, CompiledPlan, TriggerKind, TriggerOp, reserved};
 use crate::logic::{Bindings, Numbering};
 use crate::mind::{Event, Frame, Intention, Pending, Place, WaitFor, namespace_of};
 use crate::reason::current_literal;
@@ -208,7 +208,7 @@ fn stack(call: &Call<'_, '_>, intention: &Intention) -> Value {
 /// First slot for variables of a displayed body: no intention has as many.
 const BODY_VARIABLES: u32 = 1 << 30;
 
-fn frame_term(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
+fn frame_term(frame: &Frame, plan: &CompiledPlan, bindings: &Bindings) -> Value {
     let literal = closed(&current_literal(frame, bindings.from(0)).into_value());
     // The literal has variables of its own, which are moved away from the intention's.
     let literal = Bindings::rename(&literal, bindings.len());
@@ -245,7 +245,7 @@ fn located(label: &Value, plan: &ast::Plan) -> Value {
 }
 
 /// Returns `[map(Variable, Value), ..]` of a frame's bound variables.
-fn unifier(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
+fn unifier(frame: &Frame, plan: &CompiledPlan, bindings: &Bindings) -> Value {
     let pairs = (frame.base..).zip(plan.names.iter()).filter_map(|(slot, name)| {
         let value = bindings.resolve(&Value::Var(Var { slot, name: *name }));
         // The variable itself is bound here: another one represents it.
@@ -256,13 +256,13 @@ fn unifier(frame: &Frame, plan: &Plan, bindings: &Bindings) -> Value {
 }
 
 /// Returns the steps left at `pc`. With `whole`, the code's source, those of enclosing control structures follow.
-fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::Step> {
+fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::BodyStep> {
     let at = code.skip_jumps(pc) as usize;
     let Some(source) = code.sources.get(at) else { return Vec::new() };
     if let Some(steps) = whole.and_then(|whole| steps_from(whole, &source.step)) {
         return steps;
     }
-    let mut steps: Vec<ast::Step> = Vec::new();
+    let mut steps: Vec<ast::BodyStep> = Vec::new();
     for source in code.sources.iter().skip(at) {
         if steps.last() != Some(&*source.step) {
             steps.push((*source.step).clone());
@@ -272,8 +272,8 @@ fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::Step> 
 }
 
 /// Returns the steps from `step` on, then those after the control structures around it. A loop is repeated.
-fn steps_from(body: &ast::Body, step: &ast::Step) -> Option<Vec<ast::Step>> {
-    let inside = |outer: &ast::Step| outer.span.start <= step.span.start && step.span.start < outer.span.end;
+fn steps_from(body: &ast::Body, step: &ast::BodyStep) -> Option<Vec<ast::BodyStep>> {
+    let inside = |outer: &ast::BodyStep| outer.span.start <= step.span.start && step.span.start < outer.span.end;
     let place = body.steps.iter().position(inside)?;
     let (found, after) = (body.steps.get(place)?, body.steps.get(place + 1..)?);
     if found.span == step.span {

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 
 use whimbrel_acl::Value;
 
-use super::{Answer, Call, Failure, NativeFunction, QueryAction, Reason};
+use super::{Answer, Call, Failure, FailureText, NativeFunction, QueryAction};
 use crate::code::{Formula, reserved};
 use crate::logic::{Bindings, arith, open_value};
 
@@ -177,7 +177,7 @@ pub const FUNCTIONS: &[(&str, &[usize], NativeFunction)] = &[
 type Outcome = Result<Answer, Failure>;
 
 /// Makes the failure of a senseless call for which Jason has no words of its own.
-fn nonsense(what: impl Into<Reason>) -> Failure {
+fn nonsense(what: impl Into<FailureText>) -> Failure {
     Failure::new("unknown", what)
 }
 

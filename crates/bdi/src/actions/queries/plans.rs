@@ -4,7 +4,7 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
 use crate::actions::{Answer, Call, Failure};
-use crate::code::{Key, Plan, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, Numbering};
 use crate::mind::{PlanHold, TriggerKey, is_source};
 use crate::reason::is_library;
@@ -20,7 +20,7 @@ fn url(file: &str) -> Option<Value> {
 }
 
 /// Returns a plan's label with its sources and its place.
-pub fn label(plan: &Plan) -> Value {
+pub fn label(plan: &CompiledPlan) -> Value {
     let mut annots: Annots = plan.label.annots().iter().cloned().collect();
     if !annots.iter().any(is_source) {
         annots.push(Annot::Source(sym::SELF));
@@ -41,7 +41,7 @@ fn annotated(literal: &Value, annots: Annots) -> Value {
 }
 
 /// Builds a plan as a term, its variables numbered from 0, with their own names or without.
-fn plan_term(plan: &Plan, named: bool) -> Value {
+fn plan_term(plan: &CompiledPlan, named: bool) -> Value {
     let mut numbered = Numbering::default();
     let mut var = |name: Symbol| Var { slot: numbered.number(name), name: if named { name } else { sym::ANY } };
     let code = quote::quote_plan(&plan.source, &mut var);
@@ -51,7 +51,7 @@ fn plan_term(plan: &Plan, named: bool) -> Value {
 }
 
 /// Writes a plan as the library shows it.
-fn plan_text(plan: &Plan) -> String {
+fn plan_text(plan: &CompiledPlan) -> String {
     let term = plan_term(plan, true).to_string();
     let bare = term.strip_prefix("{ ").and_then(|term| term.strip_suffix(" }")).unwrap_or(&term);
     format!("{bare}.")

@@ -37,7 +37,7 @@ pub fn random(call: &mut Call<'_, '_>) -> Outcome {
         return Err(call.wrong("first argument must be a variable."));
     }
     let count = how_many(call, 1, "second")?;
-    let mut state = Random::seeded(call);
+    let mut state = RandomSeries::seeded(call);
     Ok(Answer::Each(first.clone(), times(count, move || Value::Num(state.next()))))
 }
 
@@ -54,7 +54,7 @@ fn random_elements(call: &Call<'_, '_>, list: &Value) -> Outcome {
     if items.is_empty() {
         return Ok(Answer::No);
     }
-    let mut state = Random::seeded(call);
+    let mut state = RandomSeries::seeded(call);
     let pick = move || items.get((state.next() * items.len() as f64) as usize).cloned().unwrap_or_default();
     Ok(super::each_part(element, times(count, pick)))
 }
@@ -74,12 +74,12 @@ fn times(count: usize, make: impl FnMut() -> Value + 'static) -> Box<dyn Iterato
 }
 
 /// Series of random numbers: the first is the agent's next one, the others follow from it (xorshift).
-struct Random {
+struct RandomSeries {
     first: Option<f64>,
     state: u64,
 }
 
-impl Random {
+impl RandomSeries {
     fn seeded(call: &Call<'_, '_>) -> Self {
         let first = call.solver.known.mind.random();
         Self { first: Some(first), state: first.to_bits() | 1 }

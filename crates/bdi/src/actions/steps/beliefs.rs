@@ -4,29 +4,29 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Annots, Structure, Value};
 
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, StepCall, StepProgress};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::mind::{Event, matches_fact};
 use crate::reason::{own_source, step_event_of, structure};
 use crate::syntax::quote;
 
 /// `.asserta(Belief)`: like `+`, with an event of its own; for rules, too.
-pub fn assert_first(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn assert_first(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     assert(call, false)
 }
 
 /// `.assertz(Belief)`: adds at the end, without a source unless it names one.
-pub fn assert_last(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn assert_last(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     assert(call, true)
 }
 
-fn assert(call: &mut StepCall<'_, '_>, at_end: bool) -> Result<Progress, Failure> {
+fn assert(call: &mut StepCall<'_, '_>, at_end: bool) -> Result<StepProgress, Failure> {
     let wrong = || Failure::wrong_argument(call.call, "first argument must be a ground literal (or rule).");
     let value = call.arg(0).clone();
     if quote::is_rule(&value) {
         let rule = quote::unquote_rule(&value).map_err(|e| Failure::new("internal_action", e.to_string()))?;
         call.cycle.add_rule(&rule, at_end);
-        return Ok(Progress::Done);
+        return Ok(StepProgress::Done);
     }
     if quote::is_code(&value) {
         return Err(wrong());
@@ -39,11 +39,11 @@ fn assert(call: &mut StepCall<'_, '_>, at_end: bool) -> Result<Progress, Failure
     if let Some(changed) = call.cycle.mind.beliefs.add(event.literal.clone(), at_end) {
         call.cycle.add_event(Event { literal: changed, ..event });
     }
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.abolish(Pattern)`: removes all beliefs that match, whatever their sources.
-pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let pattern = call.arg(0).clone();
     let plain = matches!(&pattern, Value::Term(term) if term.functor != quote::reserved::DECORATED)
         || matches!(pattern, Value::Atom(_) | Value::Bool(_));
@@ -58,7 +58,7 @@ pub fn abolish(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
             call.cycle.add_event(step_event_of(TriggerOp::Delete, literal, TriggerKind::Belief));
         }
     }
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// Returns the beliefs that unify with a variable, which may have annotations.
@@ -75,12 +75,12 @@ fn all_like(call: &mut StepCall<'_, '_>, pattern: &Value) -> Vec<Structure> {
 }
 
 /// `.perceive`: percepts are taken in as they come, so that nothing is left to do.
-pub fn perceive(_call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
-    Ok(Progress::Done)
+pub fn perceive(_call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
+    Ok(StepProgress::Done)
 }
 
 /// `.namespace_set_prop(Namespace, Key, Value)`.
-pub fn set_namespace_property(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn set_namespace_property(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let Value::Atom(namespace) = *call.arg(0) else {
         return Err(Failure::wrong_argument(call.call, "first argument must be an atom (the namespace id)."));
     };
@@ -92,5 +92,5 @@ pub fn set_namespace_property(call: &mut StepCall<'_, '_>) -> Result<Progress, F
     let properties = &mut call.cycle.mind.namespace_properties;
     properties.retain(|(of, known, _)| (*of, *known) != (namespace, key));
     properties.push((namespace, key, value));
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use whimbrel_acl::{Annot, Structure, Symbol, Value, sym};
 
 use super::event_of;
-use crate::actions::{Failure, Progress, StepCall, is_open_arithmetic};
+use crate::actions::{Failure, StepCall, StepProgress, is_open_arithmetic};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{TimerWhat, WaitFor};
@@ -13,7 +13,7 @@ use crate::reason::{own_source, step_event_of, structure};
 use crate::syntax::quote;
 
 /// `.wait(ms)`, `.wait({event} [, timeout [, Elapsed]])`, `.wait(formula [, timeout [, Elapsed]])`.
-pub fn wait(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn wait(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let first = call.arg(0).clone();
     if let Some(ms) = first.as_f64() {
         let deadline = call.after(ms.trunc());
@@ -42,7 +42,7 @@ pub fn wait(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if holds {
         call.cycle.put_down(Some(call.intention));
         call.cycle.finish_step_quietly(call.intention);
-        return Ok(Progress::Moved);
+        return Ok(StepProgress::Moved);
     }
     Ok(wait_until(call, WaitFor::Condition(first), deadline, elapsed))
 }
@@ -52,10 +52,10 @@ fn wait_until(
     until: WaitFor,
     deadline: Option<whimbrel_platform::Time>,
     elapsed: Option<Value>,
-) -> Progress {
+) -> StepProgress {
     call.cycle.put_down(Some(call.intention));
     call.cycle.wait_for(call.intention, until, deadline, elapsed);
-    Progress::Waiting
+    StepProgress::Waiting
 }
 
 type EventPattern = (TriggerOp, TriggerKind, Value);
@@ -70,7 +70,7 @@ fn event_to_wait_for(call: &mut StepCall<'_, '_>, value: &Value) -> Result<Optio
 }
 
 /// `.fail`, `.fail(annotations..)`.
-pub fn fail(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn fail(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     if call.args.is_empty() {
         return Err(Failure::said_no());
     }
@@ -85,7 +85,7 @@ pub fn fail(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 /// `.signal({event} [, type_signal])`: raises the event without a change of beliefs.
-pub fn signal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn signal(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let (op, kind, mut literal) = event_argument(call, 0)?;
     if call.args.get(1) == Some(&Value::atom("type_signal")) {
         let mut annots = std::mem::take(&mut literal.annots);
@@ -94,11 +94,11 @@ pub fn signal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }
     own_source(&mut literal);
     call.cycle.add_event(step_event_of(op, literal, kind));
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.at("now +N unit", {event})`: raises the event later.
-pub fn at(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn at(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let Value::Str(text) = call.arg(0) else {
         let what = format!("the time must be a text such as \"now +3 s\", not {}", call.arg(0));
         return Err(Failure::new("unknown", what));
@@ -107,7 +107,7 @@ pub fn at(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let (op, kind, literal) = event_argument(call, 1)?;
     let due = call.cycle.now + delay;
     call.cycle.mind.set_timer(due, TimerWhat::Event(step_event_of(op, literal, kind)));
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// Returns the event that an argument describes.
@@ -153,7 +153,7 @@ fn delay_of(text: &str) -> Result<Duration, Failure> {
 }
 
 /// `.if_then_else(Test, Then [, Else])` with code in variables.
-pub fn if_then_else(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn if_then_else(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     needs_body(call, 1, "second argument (then) must be a plan body term.")?;
     if call.args.len() > 2 {
         needs_body(call, 2, "third argument (else) must be a plan body term.")?;
@@ -162,13 +162,13 @@ pub fn if_then_else(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 /// `.loop(Test, Body)` and `.foreach(Query, Body)` with code in variables.
-pub fn repeat(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn repeat(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     needs_body(call, 1, "second argument must be a plan body term.")?;
     run_with_code(call)
 }
 
 /// `.fork(and | or, Body, ..)` with code in variables.
-pub fn fork(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn fork(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     if ![Some(Symbol::new("and")), Some(Symbol::new("or"))].contains(&call.arg(0).functor()) {
         return Err(Failure::wrong_argument(call.call, "first argument must be 'and' or 'or'."));
     }
@@ -183,17 +183,17 @@ fn needs_body(call: &StepCall<'_, '_>, place: usize, what: &str) -> Result<(), F
 }
 
 /// Continues with the call itself as code: with its variables replaced it can be compiled.
-fn run_with_code(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+fn run_with_code(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let gone = || Failure::new("unknown", "the plan whose step this is was removed meanwhile");
     let term = call.cycle.step_value(call.intention).ok_or_else(gone)?;
     let term = call.cycle.bindings.resolve(&term);
     call.cycle.run_code(call.intention, term)?;
-    Ok(Progress::Moved)
+    Ok(StepProgress::Moved)
 }
 
 /// `.join`: ends a branch of a fork.
-pub fn join(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn join(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     call.cycle.put_down(Some(call.intention));
     call.cycle.join(call.intention);
-    Ok(Progress::Moved)
+    Ok(StepProgress::Moved)
 }

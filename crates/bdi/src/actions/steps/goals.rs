@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{Structure, Value};
 
-use crate::actions::{Failure, Progress, StepCall, is_open_arithmetic};
+use crate::actions::{Failure, StepCall, StepProgress, is_open_arithmetic};
 use crate::logic::Numbering;
 use crate::mind::{Event, IntentionId, Place, PlacedQueue, TimerWhat, WaitFor};
 use crate::reason::{Cycle, Doomed, unify_apart};
@@ -37,17 +37,20 @@ fn goal_or_any(call: &StepCall<'_, '_>) -> Result<Value, Failure> {
 
 /// Runs `work` on all intentions, including the current one. That one continues if it is still there and was not
 /// moved.
-fn among_all(call: &mut StepCall<'_, '_>, work: impl FnOnce(&mut Cycle<'_>, IntentionId) -> Progress) -> Progress {
+fn among_all(
+    call: &mut StepCall<'_, '_>,
+    work: impl FnOnce(&mut Cycle<'_>, IntentionId) -> StepProgress,
+) -> StepProgress {
     call.cycle.put_down(Some(call.intention));
     let progress = work(call.cycle, call.intention);
-    if progress == Progress::Done {
+    if progress == StepProgress::Done {
         call.cycle.take_up(Some(call.intention));
     }
     progress
 }
 
 /// `.drop_intention(Goal)`: ends intentions with the goal; without an argument the current one.
-pub fn drop_intention(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn drop_intention(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     if call.args.is_empty() {
         return Ok(among_all(call, drop_current));
     }
@@ -55,18 +58,18 @@ pub fn drop_intention(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> 
     Ok(among_all(call, |cycle, current| drop_intentions(cycle, current, &goal)))
 }
 
-fn drop_current(cycle: &mut Cycle<'_>, current: IntentionId) -> Progress {
+fn drop_current(cycle: &mut Cycle<'_>, current: IntentionId) -> StepProgress {
     cycle.finish_goal(current, 0, Doomed::Dropped, Vec::new());
-    Progress::Moved
+    StepProgress::Moved
 }
 
-fn drop_intentions(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value) -> Progress {
-    let mut progress = Progress::Done;
+fn drop_intentions(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value) -> StepProgress {
+    let mut progress = StepProgress::Done;
     for id in cycle.mind.intentions.pursuing(goal, |_| false) {
         if let Some(place) = cycle.find_goal(id, goal) {
             cycle.finish_goal(id, place, Doomed::Dropped, Vec::new());
             if id == current {
-                progress = Progress::Moved;
+                progress = StepProgress::Moved;
             }
         }
     }
@@ -74,7 +77,7 @@ fn drop_intentions(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value) ->
 }
 
 /// `.drop_desire(Goal)`: like `.drop_intention`, and drops events for the goal.
-pub fn drop_desire(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn drop_desire(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     if call.args.is_empty() {
         return Ok(among_all(call, drop_current));
     }
@@ -87,10 +90,10 @@ pub fn drop_desire(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 /// `.drop_event(Goal)`: drops events for the goal, with the intentions that wait in them.
-pub fn drop_event(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn drop_event(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let goal = goal_or_any(call)?;
     drop_goal_events(call.cycle, &goal);
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// Drops all events for a goal, and ends the intentions that wait in them.
@@ -160,15 +163,15 @@ fn take_all_events(cycle: &mut Cycle<'_>, only_goals: bool) -> Vec<Event> {
 }
 
 /// `.drop_all_events`: drops all events, with the intentions that wait in them.
-pub fn drop_all_events(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn drop_all_events(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     drop_events(call.cycle, |cycle| take_all_events(cycle, false));
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.drop_all_intentions`: ends all intentions but the current one, and drops what `.at` has planned.
-pub fn drop_all_intentions(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn drop_all_intentions(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     drop_other_intentions(call.cycle, call.intention);
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 fn drop_other_intentions(cycle: &mut Cycle<'_>, current: IntentionId) {
@@ -182,16 +185,16 @@ fn drop_other_intentions(cycle: &mut Cycle<'_>, current: IntentionId) {
 }
 
 /// `.drop_all_desires`: like `.drop_all_intentions`, and drops events for goals.
-pub fn drop_all_desires(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn drop_all_desires(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     drop_other_intentions(call.cycle, call.intention);
     drop_events(call.cycle, |cycle| take_all_events(cycle, true));
     call.cycle.mind.suspended_events = PlacedQueue::default();
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.drop_future_intention(Goal)`: ends intentions whose innermost plan has `!Goal` or `!!Goal` in its body, and
 /// drops events for the goal.
-pub fn drop_future_intention(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn drop_future_intention(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let literal = call.arg(0);
     if !literal.is_literal() || is_open_arithmetic(literal) {
         let what = format!("first argument '{literal}' must be a literal");
@@ -199,12 +202,12 @@ pub fn drop_future_intention(call: &mut StepCall<'_, '_>) -> Result<Progress, Fa
     }
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
-        let mut progress = Progress::Done;
+        let mut progress = StepProgress::Done;
         for id in cycle.mind.intentions.ids() {
             if will_achieve(cycle, id, &goal) {
                 cycle.finish_goal(id, 0, Doomed::Dropped, Vec::new());
                 if id == current {
-                    progress = Progress::Moved;
+                    progress = StepProgress::Moved;
                 }
             }
         }
@@ -224,7 +227,7 @@ fn will_achieve(cycle: &Cycle<'_>, id: IntentionId, goal: &Value) -> bool {
 }
 
 /// `.succeed_goal(Goal)`: makes the goal count as achieved in all intentions.
-pub fn succeed_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn succeed_goal(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
         let progress = finish_goals(cycle, current, &goal, Doomed::Succeeds);
@@ -236,7 +239,7 @@ pub fn succeed_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 /// `.fail_goal(Goal)`: makes the goal fail in all intentions.
-pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
         let progress = finish_goals(cycle, current, &goal, Doomed::Fails);
@@ -247,18 +250,18 @@ pub fn fail_goal(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 
 /// Ends a goal in all intentions: first those that wait in an event, then the ready ones, the current one, and those
 /// that wait for something else.
-fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: Doomed) -> Progress {
+fn finish_goals(cycle: &mut Cycle<'_>, current: IntentionId, goal: &Value, how: Doomed) -> StepProgress {
     let mut ids = cycle.mind.intentions.pursuing(goal, |_| false);
     ids.retain(|id| cycle.find_goal(*id, goal).is_some());
     if ids.len() > 1 {
         ids = in_order_of_ends(cycle, current, ids);
     }
-    let mut progress = Progress::Done;
+    let mut progress = StepProgress::Done;
     for id in ids {
         if let Some(place) = cycle.find_goal(id, goal) {
             cycle.finish_goal(id, place, how, Vec::new());
             if id == current {
-                progress = Progress::Moved;
+                progress = StepProgress::Moved;
             }
         }
     }
@@ -298,25 +301,25 @@ fn fail_events(cycle: &mut Cycle<'_>, goal: &Value) {
 }
 
 /// `.suspend(Goal)`: stops intentions with the goal until `.resume`; without an argument the current one.
-pub fn suspend(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn suspend(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     if call.args.is_empty() {
         return Ok(among_all(call, |cycle, current| {
             suspend_current(cycle, current);
             let top = cycle.mind.intentions.find(current).map_or(0, |i| i.frames.len().saturating_sub(1));
             cycle.tell_state(current, top, "suspended", SUSPENDED);
-            Progress::Waiting
+            StepProgress::Waiting
         }));
     }
     let goal = goal(call)?;
     Ok(among_all(call, |cycle, current| {
-        let mut progress = Progress::Done;
+        let mut progress = StepProgress::Done;
         let mut stopped = FxHashSet::default();
         for id in cycle.mind.intentions.pursuing(&goal, |_| false) {
             let Some(place) = cycle.find_goal(id, &goal) else { continue };
             stopped.insert(id);
             if id == current {
                 suspend_current(cycle, id);
-                progress = Progress::Waiting;
+                progress = StepProgress::Waiting;
             } else {
                 suspend_other(cycle, id);
             }
@@ -357,7 +360,7 @@ fn suspend_other(cycle: &mut Cycle<'_>, id: IntentionId) {
 }
 
 /// `.resume(Goal)`: continues what `.suspend` has stopped.
-pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn resume(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let mut goal = goal(call)?;
     Ok(among_all(call, |cycle, _| {
         let mut resumed = FxHashSet::default();
@@ -370,7 +373,7 @@ pub fn resume(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
             }
         }
         resume_events(cycle, &goal, &resumed);
-        Progress::Done
+        StepProgress::Done
     }))
 }
 
@@ -436,10 +439,10 @@ fn resume_intention(cycle: &mut Cycle<'_>, id: IntentionId) {
 
 /// `.done`, `.done(Goal)`: achieves the goal of the enclosing plan in a sub-plan, otherwise the goal of the current
 /// plan, or the named one.
-pub fn done(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn done(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let named = if call.args.is_empty() { None } else { Some(goal(call)?) };
     Ok(among_all(call, |cycle, current| {
-        let Some(intention) = cycle.mind.intentions.find(current) else { return Progress::Moved };
+        let Some(intention) = cycle.mind.intentions.find(current) else { return StepProgress::Moved };
         match (intention.copied_from, intention.copied_frames) {
             (Some(original), Some(frames)) => {
                 let place = match &named {
@@ -450,7 +453,7 @@ pub fn done(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
                 if let Some(place) = place {
                     cycle.finish_goal(original, place, Doomed::Succeeds, Vec::new());
                 }
-                Progress::Moved
+                StepProgress::Moved
             }
             _ => {
                 let top = intention.frames.len().saturating_sub(1);
@@ -458,10 +461,10 @@ pub fn done(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
                     Some(goal) => cycle.find_goal(current, goal),
                     None => lowest_like(cycle, current, top),
                 };
-                let Some(place) = place else { return Progress::Done };
+                let Some(place) = place else { return StepProgress::Done };
                 cycle.finish_goal(current, place, Doomed::Succeeds, Vec::new());
                 drop_copies(cycle, current);
-                Progress::Moved
+                StepProgress::Moved
             }
         }
     }))

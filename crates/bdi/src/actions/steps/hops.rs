@@ -4,21 +4,21 @@ use whimbrel_acl::{Symbol, sym};
 use whimbrel_platform::mobility::{HopMode, HopRequest};
 
 use super::{name_of, node_named};
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, StepCall, StepProgress};
 
 /// `.move_to(Node)`: continues the agent there, with the step after this one.
-pub fn move_to(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn move_to(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     hop(call, HopMode::Move)
 }
 
 /// `.clone_to(Node [, Name])`: continues a second agent there with the step after this one, and this one here.
-pub fn clone_to(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn clone_to(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let name = call.args.get(1).map_or(sym::EMPTY, |name| Symbol::new(&name_of(name)));
     hop(call, HopMode::Clone(name))
 }
 
-fn hop(call: &mut StepCall<'_, '_>, mode: HopMode) -> Result<Progress, Failure> {
+fn hop(call: &mut StepCall<'_, '_>, mode: HopMode) -> Result<StepProgress, Failure> {
     let to = node_named(call)?;
     call.cycle.hop(call.intention, HopRequest { to, mode });
-    Ok(Progress::Waiting)
+    Ok(StepProgress::Waiting)
 }

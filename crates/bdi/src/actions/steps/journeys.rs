@@ -7,11 +7,11 @@ use whimbrel_platform::limits::DISPATCH_MS;
 use whimbrel_platform::mobility::{HopMode, HopRequest};
 
 use super::{name_of, node_named};
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, StepCall, StepProgress};
 use crate::reason::{JOURNEYS, minions_of};
 
 /// `.tour(Stops [, Options [, Missed]])`: visits each stop, and performs its task there.
-pub fn tour(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn tour(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let wrong = |what: &str| Failure::wrong_argument(call.call, what);
     let is_stop = |stop: &Value| {
         let goal = stop.args().get(1);
@@ -57,7 +57,7 @@ fn is(value: &Value, functor: &str, count: std::ops::RangeInclusive<usize>) -> b
 
 /// `.dispatch(Node, Goal [, Timeout])`: a second agent with the same beliefs and plans pursues the goal on that node
 /// and ends. Of several nodes the first reachable one is taken.
-pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let goal = call.arg(1).clone();
     if !goal.is_literal() {
         return Err(Failure::wrong_argument(call.call, &format!("second argument '{goal}' must be a goal")));
@@ -75,7 +75,7 @@ pub fn dispatch(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 /// Pursues a goal of the library; the step is done when the goal is achieved.
-fn pursue(call: &mut StepCall<'_, '_>, goal: &str, args: impl IntoIterator<Item = Value>) -> Progress {
+fn pursue(call: &mut StepCall<'_, '_>, goal: &str, args: impl IntoIterator<Item = Value>) -> StepProgress {
     let args = args.into_iter().collect();
     let goal = Structure::full(Symbol::new(JOURNEYS), false, Symbol::new(goal), args, Annots::default());
     call.cycle.pursue(call.intention, goal)
@@ -83,21 +83,21 @@ fn pursue(call: &mut StepCall<'_, '_>, goal: &str, args: impl IntoIterator<Item 
 
 /// `.minion(Node, Name, Lifetime_ms)`: a second agent with the same beliefs and plans that does nothing by itself and
 /// ends after its lifetime.
-pub fn minion(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn minion(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let ms = call.arg(2).as_f64().filter(|ms| *ms >= 0.0);
     let ms = ms.ok_or_else(|| Failure::wrong_argument(call.call, "third argument must be a number of milliseconds"))?;
     let (to, name) = (Symbol::new(&name_of(call.arg(0))), Symbol::new(&name_of(call.arg(1))));
     let mode = HopMode::Minion(name, Duration::from_millis(ms as u64));
     call.cycle.hop(call.intention, HopRequest { to, mode });
-    Ok(Progress::Waiting)
+    Ok(StepProgress::Waiting)
 }
 
 /// `.recall(Agent)`: recalls the agent to its home node. The AMS reports the outcome.
-pub fn recall(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn recall(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let name = call.arg(0).as_str().ok_or_else(|| Failure::wrong_argument(call.call, "expected an agent's name"))?;
     let agent: Aid = call.cycle.agent_named(Symbol::new(name));
     match call.cycle.services.recall(call.cycle.aid, agent) {
-        true => Ok(Progress::Done),
+        true => Ok(StepProgress::Done),
         false if call.cycle.services.exists(agent) => {
             Err(Failure::new("forbidden", format!("{} may not call {agent} home", call.cycle.aid)))
         }
@@ -106,7 +106,7 @@ pub fn recall(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 /// `.advise(Node, Job, Choice [, Advice])`: whether to go there for this job, or to ask.
-pub fn advise(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn advise(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     if !call.arg(1).is_list() {
         let what = "second argument must be a list such as [documents(60), bytes(4096), pass(0.05)]";
         return Err(Failure::wrong_argument(call.call, what));
@@ -117,7 +117,7 @@ pub fn advise(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
 }
 
 /// `.fail_with(Error, Message)`: fails with this error.
-pub fn fail_with(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn fail_with(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let error = call.arg(0).clone();
     let message = Some(call.arg(1).clone());
     match &error {

@@ -3,12 +3,12 @@
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{Aid, Symbol, Text, Value, sym};
 
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, StepCall, StepProgress};
 use crate::mind::WaitFor;
-use crate::reason::Question;
+use crate::reason::ExpectedAnswer;
 
 /// `.send(To, Performative, Content [, Answer | MessageId [, Timeout]])`.
-pub fn send(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn send(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let receivers = receivers(call)?;
     let performative = performative(call)?;
     let asks = is_question(performative);
@@ -24,17 +24,17 @@ pub fn send(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         }
     };
     let content = call.arg(2).clone();
-    let question = if asks { Question::Open } else { Question::No };
+    let question = if asks { ExpectedAnswer::Open } else { ExpectedAnswer::No };
     for receiver in receivers {
         check_exists(call, receiver, performative, &content)?;
         let id = call.cycle.question_id(question);
         call.cycle.send(receiver, performative, content.clone(), id, answers.clone());
     }
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// Asks a question, and waits for the answer.
-fn ask(call: &mut StepCall<'_, '_>, receivers: Vec<Aid>, performative: Symbol) -> Result<Progress, Failure> {
+fn ask(call: &mut StepCall<'_, '_>, receivers: Vec<Aid>, performative: Symbol) -> Result<StepProgress, Failure> {
     let deadline = match call.args.get(4) {
         None => None,
         Some(timeout) => Some(timeout.as_f64().map(|ms| call.after(ms.trunc())).ok_or_else(|| {
@@ -50,7 +50,7 @@ fn ask(call: &mut StepCall<'_, '_>, receivers: Vec<Aid>, performative: Symbol) -
     if receivers.is_empty() {
         return call.unify(3, &Value::Nil);
     }
-    let Some(id) = call.cycle.question_id(Question::WaitedFor) else { return Err(Failure::said_no()) };
+    let Some(id) = call.cycle.question_id(ExpectedAnswer::WaitedFor) else { return Err(Failure::said_no()) };
     for receiver in &receivers {
         call.cycle.send(*receiver, performative, content.clone(), Some(id.clone()), None);
         call.cycle.watch_minion(*receiver);
@@ -65,7 +65,7 @@ fn ask(call: &mut StepCall<'_, '_>, receivers: Vec<Aid>, performative: Symbol) -
     };
     call.cycle.put_down(Some(call.intention));
     call.cycle.wait_for(call.intention, until, deadline, None);
-    Ok(Progress::Waiting)
+    Ok(StepProgress::Waiting)
 }
 
 fn receivers(call: &StepCall<'_, '_>) -> Result<Vec<Aid>, Failure> {
@@ -147,17 +147,17 @@ fn no_receiver(call: &mut StepCall<'_, '_>, receiver: Aid, performative: Symbol,
 }
 
 /// `.broadcast(Performative, Content)`: sends to all agents but this one.
-pub fn broadcast(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn broadcast(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let Value::Atom(performative) = *call.arg(0) else {
         return Err(Failure::wrong_argument(call.call, "illocutionary force argument must be an atom"));
     };
     let performative = known_spelling(performative);
     let content = call.arg(1).clone();
-    let question = if is_question(performative) { Question::Open } else { Question::No };
+    let question = if is_question(performative) { ExpectedAnswer::Open } else { ExpectedAnswer::No };
     let me = call.cycle.aid;
     for receiver in call.cycle.services.agents().into_iter().filter(|receiver| *receiver != me) {
         let id = call.cycle.question_id(question);
         call.cycle.send(receiver, performative, content.clone(), id, None);
     }
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }

@@ -6,7 +6,7 @@ use whimbrel_platform::services::LogLevel;
 
 use super::{bad_code, name_of};
 use crate::actions::queries::without_sources;
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, StepCall, StepProgress};
 use crate::syntax::{self, LoadError, Loader, Severity, SourceText, ast, quote};
 
 fn source(agent: &Value) -> Value {
@@ -14,7 +14,7 @@ fn source(agent: &Value) -> Value {
 }
 
 /// `.add_plan(Plans [, Source [, begin | end]])`.
-pub fn add(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn add(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let source = source(call.args.get(1).unwrap_or(&Value::Atom(sym::SELF)));
     let before = call.args.get(2).is_some_and(|position| name_of(position) == "begin");
     let plans = call.arg(0).clone();
@@ -25,7 +25,7 @@ pub fn add(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     } else {
         add_one(call, &plans, &source, before)?;
     }
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 fn add_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value, before: bool) -> Result<(), Failure> {
@@ -83,7 +83,7 @@ fn kind_of(value: &Value) -> &'static str {
 
 /// `.remove_plan(Plans [, Source])`: removes the source from plans, given by their labels or as terms. A plan without
 /// a source is removed.
-pub fn remove(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn remove(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let source = source(call.args.get(1).unwrap_or(&Value::Atom(sym::SELF)));
     let plans = call.arg(0).clone();
     if plans.is_list() {
@@ -93,7 +93,7 @@ pub fn remove(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     } else {
         remove_one(call, &plans, &source)?;
     }
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// Returns the label in a plan's term or text; any other value is one itself.
@@ -127,9 +127,9 @@ fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Resu
 }
 
 /// Loader of files that a program names while it runs.
-struct Sources<'s>(&'s dyn Services);
+struct SourceLoader<'s>(&'s dyn Services);
 
-impl Loader for Sources<'_> {
+impl Loader for SourceLoader<'_> {
     fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
         Ok((Text::from(path), self.0.read_source(path)?.into()))
     }
@@ -137,7 +137,7 @@ impl Loader for Sources<'_> {
 
 /// `.include(File [, Namespace])`: adds the beliefs, goals and plans of a file. A variable as namespace gets a new
 /// one.
-pub fn include(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn include(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let Value::Str(file) = call.arg(0).clone() else {
         return Err(Failure::wrong_argument(call.call, "first argument must be a string."));
     };
@@ -154,7 +154,7 @@ pub fn include(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     if let Err(reason) = services.read_source(&file) {
         let text = format!("The included file '{file}' was not found! {reason}");
         call.cycle.log(LogLevel::Severe, &text);
-        return Ok(Progress::Done);
+        return Ok(StepProgress::Done);
     }
     let quoted = file.replace('"', "\\\"");
     let directive = match &namespace {
@@ -162,7 +162,7 @@ pub fn include(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         None => format!("{{ include(\"{quoted}\") }}"),
     };
     let name = call.cycle.mind.source.clone();
-    let parsed = syntax::parse_program(&directive, &name, &mut Sources(services));
+    let parsed = syntax::parse_program(&directive, &name, &mut SourceLoader(services));
     for wrong in &parsed.diagnostics {
         let level = if wrong.severity == Severity::Error { LogLevel::Severe } else { LogLevel::Warning };
         call.cycle.log(level, &wrong.to_string());
@@ -170,6 +170,6 @@ pub fn include(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     call.cycle.import(parsed.program);
     match namespace {
         Some(namespace) => call.unify(1, &Value::atom(&*namespace)),
-        None => Ok(Progress::Done),
+        None => Ok(StepProgress::Done),
     }
 }

@@ -11,14 +11,14 @@ use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent};
 
 use super::name_of;
-use crate::actions::{Failure, Progress, StepCall};
+use crate::actions::{Failure, StepCall, StepProgress};
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::mind::{Entry, TimerWhat, is_source};
 use crate::reason::{Agent, AgentConfig, Cycle, is_library, own_source, step_event_of};
 use crate::syntax::{ast, quote};
 
 /// `.create_agent(Name [, Source [, Options]])`: a variable as name proposes its own name, and gets the agent's.
-pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let name = match call.arg(0) {
         Value::Var(var) => lower_first(var.name.as_str()),
         other => name_of(other),
@@ -46,7 +46,7 @@ pub fn create_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     }
     match call.arg(0) {
         Value::Var(_) => call.unify(0, &Value::from(created.name.as_str())),
-        _ => Ok(Progress::Done),
+        _ => Ok(StepProgress::Done),
     }
 }
 
@@ -56,14 +56,14 @@ fn lower_first(name: &str) -> String {
 }
 
 /// `.act(Environment, Request [, Answer])`: acts on an environment of the node.
-pub fn act(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn act(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let environment = name_of(call.arg(0));
     let answer = call.cycle.services.act(call.cycle.aid, &environment, call.arg(1)).map_err(|error| {
         let kind = if matches!(error, ActError::Denied(_)) { "forbidden" } else { "action_failed" };
         Failure::new(kind, error.to_string())
     })?;
     let answer = call.cycle.admit(answer, &environment);
-    if call.args.len() > 2 { call.unify(2, &answer) } else { Ok(Progress::Done) }
+    if call.args.len() > 2 { call.unify(2, &answer) } else { Ok(StepProgress::Done) }
 }
 
 /// Returns options such as `beliefs("b(1)")`, by name.
@@ -85,16 +85,16 @@ fn lifetime(call: &StepCall<'_, '_>, options: &mut Vec<(Symbol, Value)>) -> Resu
 }
 
 /// `.kill_agent(Name [, ms])`: with a delay the agent is warned first.
-pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let agent = call.cycle.agent_named(Symbol::new(&name_of(call.arg(0))));
     let delay = call.args.get(1).and_then(Value::as_f64).unwrap_or(0.0);
     match may_end(call, agent.name.as_str()) {
-        None => return Ok(Progress::Done),
+        None => return Ok(StepProgress::Done),
         Some(false) => return Err(Failure::new("forbidden", format!("the policy forbids to end {agent}"))),
         Some(true) => {}
     }
     if delay < 1.0 {
-        return if call.cycle.services.kill(agent) { Ok(Progress::Done) } else { Err(Failure::said_no()) };
+        return if call.cycle.services.kill(agent) { Ok(StepProgress::Done) } else { Err(Failure::said_no()) };
     }
     if !call.cycle.services.exists(agent) {
         return Err(Failure::said_no());
@@ -102,7 +102,7 @@ pub fn kill_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     tell_shut_down(call.cycle, agent, delay);
     let due = call.cycle.now + Duration::from_millis(delay as u64);
     call.cycle.mind.set_timer(due, TimerWhat::Kill(agent));
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// Returns the permission to end an agent, or the platform under the AMS's name. Returns `None` if the asking agent
@@ -127,7 +127,7 @@ fn tell_shut_down(cycle: &mut Cycle<'_>, agent: Aid, ms: f64) {
 }
 
 /// `.clone(Name)`: creates an agent with the same beliefs, plans, events and intentions except the current one.
-pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let nameless = || Failure::new("unknown", "the first argument must be the new agent's name");
     let unsaved = || Failure::new("unknown", "the agent's mind cannot be copied");
     let name = call.args.first().map(name_of).ok_or_else(nameless)?;
@@ -136,13 +136,13 @@ pub fn clone_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
     let source = AgentSource::Body(Box::new(copy.ok_or_else(unsaved)?));
     let request = CreateAgent { name: Symbol::new(&name), unique: false, owner: Some(cycle.aid), source };
     cycle.services.create(request).map_err(|e| Failure::new("internal_action", e.to_string()))?;
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.stopMAS([ms [, exit code]])`: with a delay all agents are warned first.
-pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn stop(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     match may_end(call, sym::AMS.as_str()) {
-        None => return Ok(Progress::Done),
+        None => return Ok(StepProgress::Done),
         Some(false) => return Err(Failure::new("forbidden", "the policy forbids to stop the platform")),
         Some(true) => {}
     }
@@ -154,7 +154,7 @@ pub fn stop(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
         }
     }
     call.cycle.services.stop(delay as u64, code as i32);
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// Type of services that are registered without one.
@@ -170,44 +170,44 @@ fn service(call: &StepCall<'_, '_>, default: &str) -> (String, String) {
 }
 
 /// `.df_register(Service [, Type])`.
-pub fn df_register(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn df_register(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let (service, kind) = service(call, DEFAULT_SERVICE_TYPE);
     // A refusal is in the node's log. Jason refuses no agent, so plans do not expect it.
     let _ = call.cycle.services.df_register(call.cycle.aid, &service, &kind);
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.df_deregister(Service [, Type])`.
-pub fn df_deregister(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn df_deregister(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let (service, kind) = service(call, DEFAULT_SERVICE_TYPE);
     call.cycle.services.df_deregister(call.cycle.aid, &service, &kind);
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.df_subscribe(Service [, Type])`: adds a belief `provider(Agent, Service)` for each provider, present and future.
-pub fn df_subscribe(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn df_subscribe(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let (service, kind) = service(call, "");
     call.cycle.services.df_subscribe(call.cycle.aid, &service, &kind);
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.verbose(Level)`: 0, 1 or 2.
-pub fn verbose(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn verbose(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let level = call.arg(0).as_f64().ok_or_else(|| {
         let what = format!("the level must be 0, 1 or 2, not {}", call.arg(0));
         Failure::new("unknown", what)
     })?;
     call.cycle.mind.options.verbose = level.clamp(0.0, 2.0) as u8;
-    Ok(Progress::Done)
+    Ok(StepProgress::Done)
 }
 
 /// `.save_agent(File [, Goals])`: writes the agent's beliefs, rules and plans as a program, with these initial goals.
-pub fn save_agent(call: &mut StepCall<'_, '_>) -> Result<Progress, Failure> {
+pub fn save_agent(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let file = name_of(call.arg(0));
     let goals: Vec<Value> = call.arg(1).items().cloned().collect();
     let text = program_text(call.cycle, &goals);
     let written = call.cycle.services.write_file(&file, &text);
-    written.map(|()| Progress::Done).map_err(|reason| Failure::new("unknown", reason))
+    written.map(|()| StepProgress::Done).map_err(|reason| Failure::new("unknown", reason))
 }
 
 fn program_text(cycle: &Cycle<'_>, goals: &[Value]) -> String {
@@ -251,7 +251,7 @@ fn rule_text(rule: &ast::Rule) -> String {
     without_braces(&quote::quote_rule(rule, &mut by_name))
 }
 
-fn plan_text(plan: &crate::code::Plan) -> String {
+fn plan_text(plan: &crate::code::CompiledPlan) -> String {
     without_braces(&quote::quote_plan(&plan.source, &mut by_name))
 }
 

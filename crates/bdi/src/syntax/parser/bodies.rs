@@ -6,7 +6,7 @@ use whimbrel_platform::limits;
 use super::literals::is_dotted;
 use super::terms::{begins_term, is_arithmetic};
 use super::{Failed, Height, Parse, Parser};
-use crate::syntax::ast::{Body, Code, ELIF, Literal, Op, Span, Step, StepKind, Term};
+use crate::syntax::ast::{Body, BodyStep, Code, ELIF, Literal, Op, Span, StepKind, Term};
 use crate::syntax::lexer::Tok;
 use crate::syntax::signatures;
 
@@ -19,12 +19,12 @@ fn is_control(kind: Tok) -> bool {
 }
 
 /// Makes the step `.name(args)`, as written at `span`.
-fn action_step(name: &str, args: Vec<Term>, span: Span) -> Step {
+fn action_step(name: &str, args: Vec<Term>, span: Span) -> BodyStep {
     let literal = Literal { args, ..Literal::bare(Symbol::new(name), span) };
-    Step { kind: StepKind::InternalAction, term: Term::Literal(literal), span }
+    BodyStep { kind: StepKind::InternalAction, term: Term::Literal(literal), span }
 }
 
-fn code(steps: Vec<Step>) -> Term {
+fn code(steps: Vec<BodyStep>) -> Term {
     Term::Code(Code::Body(Body { steps }))
 }
 
@@ -82,15 +82,15 @@ impl Parser<'_, '_> {
     }
 
     /// Parses `a ||| b`, whose branches may be `|&|`.
-    fn fork_or(&mut self, steps: &mut Vec<Step>) -> Parse<()> {
+    fn fork_or(&mut self, steps: &mut Vec<BodyStep>) -> Parse<()> {
         self.fork(FORK_OR, steps, |parser, steps| parser.fork(FORK_AND, steps, Self::step))
     }
 
     fn fork(
         &mut self,
         fork: ForkKind,
-        steps: &mut Vec<Step>,
-        branch: impl Fn(&mut Self, &mut Vec<Step>) -> Parse<()>,
+        steps: &mut Vec<BodyStep>,
+        branch: impl Fn(&mut Self, &mut Vec<BodyStep>) -> Parse<()>,
     ) -> Parse<()> {
         let first = steps.len();
         branch(self, steps)?;
@@ -113,7 +113,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses one step, or a group in parentheses, whose steps are added one by one.
-    fn step(&mut self, steps: &mut Vec<Step>) -> Parse<()> {
+    fn step(&mut self, steps: &mut Vec<BodyStep>) -> Parse<()> {
         let start = self.token().span;
         let kind = self.step_kind()?;
         if self.is_group() {
@@ -142,7 +142,7 @@ impl Parser<'_, '_> {
             return Ok(());
         }
         let kind = self.classified(kind, &term, span)?;
-        steps.push(Step { kind, term, span });
+        steps.push(BodyStep { kind, term, span });
         Ok(())
     }
 
@@ -339,7 +339,7 @@ impl Parser<'_, '_> {
         Err(self.error_with_help(span, message, "expected a belief", help))
     }
 
-    fn control(&mut self) -> Parse<Step> {
+    fn control(&mut self) -> Parse<BodyStep> {
         match self.peek() {
             Tok::If => self.conditional(),
             Tok::For => self.repeated(".foreach"),
@@ -348,7 +348,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses `for (c) { .. }` and `while (c) { .. }`.
-    fn repeated(&mut self, action: &str) -> Parse<Step> {
+    fn repeated(&mut self, action: &str) -> Parse<BodyStep> {
         let start = self.advance().span;
         let condition = self.control_condition()?;
         let height = self.height;
@@ -358,7 +358,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses `if (c) { .. } elif (c) { .. } else { .. }`.
-    fn conditional(&mut self) -> Parse<Step> {
+    fn conditional(&mut self) -> Parse<BodyStep> {
         let start = self.token().span;
         let mut branches = Vec::new();
         let mut otherwise = None;
@@ -408,7 +408,7 @@ impl Parser<'_, '_> {
         Ok(condition)
     }
 
-    fn block(&mut self) -> Parse<Vec<Step>> {
+    fn block(&mut self) -> Parse<Vec<BodyStep>> {
         if self.peek() != Tok::LeftBrace {
             return Err(self.unexpected_with_help(&["`{`"], "the steps stand in braces: `if (c) { a; b }`"));
         }
@@ -421,7 +421,7 @@ impl Parser<'_, '_> {
 }
 
 /// Returns the branches that `steps` add to a fork: those of a fork of the same kind are merged.
-fn branches(fork: ForkKind, mut steps: Vec<Step>) -> Vec<Term> {
+fn branches(fork: ForkKind, mut steps: Vec<BodyStep>) -> Vec<Term> {
     if let [step] = steps.as_mut_slice()
         && let Term::Literal(literal) = &mut step.term
         && literal.functor.as_str() == ".fork"

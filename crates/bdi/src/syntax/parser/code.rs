@@ -4,7 +4,7 @@ use super::literals::is_truth;
 use super::terms::begins_literal;
 use super::{Failed, Height, Parse, Parser};
 use crate::syntax::ast::{
-    Body, Code, Literal, Plan, Rule, Span, Step, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
+    Body, BodyStep, Code, Literal, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
 };
 use crate::syntax::lexer::Tok;
 
@@ -120,7 +120,7 @@ impl Parser<'_, '_> {
             }
         };
         let span = self.span_from(start);
-        Ok(Body { steps: vec![Step { kind, term: trigger.term, span }] })
+        Ok(Body { steps: vec![BodyStep { kind, term: trigger.term, span }] })
     }
 
     #[inline(never)]
@@ -132,7 +132,7 @@ impl Parser<'_, '_> {
         }
         let sign = self.advance().span;
         let head = match (body.steps.pop(), body.steps.is_empty()) {
-            (Some(Step { kind, term: Term::Literal(head), .. }), true)
+            (Some(BodyStep { kind, term: Term::Literal(head), .. }), true)
                 if matches!(kind, StepKind::Action | StepKind::InternalAction)
                     && !head.functor.as_str().starts_with('.') =>
             {

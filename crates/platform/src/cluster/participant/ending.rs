@@ -2,7 +2,7 @@
 
 use super::{Action, Ending, Participant, Phase};
 use crate::cluster::member::MemberPhase;
-use crate::cluster::society::{Society, SocietyState};
+use crate::cluster::society::{SocietyState, StoredSociety};
 use crate::store::StoreError;
 use crate::time::Time;
 
@@ -26,7 +26,7 @@ impl Participant {
             let society = self.society.as_ref().map(|society| society.value.clone());
             match society.filter(|society| society.term == self.me.term) {
                 Some(society) if society.state == SocietyState::Running => {
-                    return Some(self.write_society(Society { state: SocietyState::Concluded, ..society }));
+                    return Some(self.write_society(StoredSociety { state: SocietyState::Concluded, ..society }));
                 }
                 Some(_) if self.others_still_end(now) => return None,
                 Some(_) if self.forgotten.is_none() => return self.forget(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Action, Ending, Participant, Phase};
 use crate::cluster::member::{MemberPhase, Nonce};
 use crate::cluster::placement::Placement;
-use crate::cluster::society::{FormerState, Society, SocietyState};
+use crate::cluster::society::{FormerState, SocietyState, StoredSociety};
 use crate::store::Epoch;
 use crate::time::Time;
 
@@ -90,7 +90,7 @@ impl Participant {
 
     /// Returns the society's programs from now on. A node that is alone brings those of its project. Agents in the
     /// store continue with the program they were written with, so that one stays.
-    fn programs_of(&self, society: &Society, now: Time) -> BTreeMap<String, String> {
+    fn programs_of(&self, society: &StoredSociety, now: Time) -> BTreeMap<String, String> {
         if self.terms.programs.is_empty() || self.others(now).next().is_some() {
             return society.programs.clone();
         }
@@ -160,15 +160,15 @@ impl Participant {
                 let number = society.named.saturating_add(1);
                 self.numbering = Some(number);
                 let programs = self.programs_of(&society, now);
-                Some(self.write_society(Society { named: number, programs, ..society }))
+                Some(self.write_society(StoredSociety { named: number, programs, ..society }))
             }
             Some(society) => Some(self.accept(&society, now)),
             None => None,
         }
     }
 
-    fn society_of_its_own(&self, state: SocietyState, term: u64) -> Society {
-        Society {
+    fn society_of_its_own(&self, state: SocietyState, term: u64) -> StoredSociety {
+        StoredSociety {
             state,
             project: self.terms.project.clone(),
             token: self.terms.token.clone(),
@@ -266,7 +266,7 @@ impl Participant {
         self.table.as_ref().map_or_else(first, |table| table.value.clone())
     }
 
-    fn accept(&mut self, society: &Society, now: Time) -> Action {
+    fn accept(&mut self, society: &StoredSociety, now: Time) -> Action {
         self.phase = Phase::Accepted;
         self.me.term = society.term;
         (self.forgotten, self.taken) = (None, None);

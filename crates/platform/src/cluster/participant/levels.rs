@@ -6,7 +6,7 @@
 //! so nodes are replaced one by one.
 
 use super::{Action, Participant};
-use crate::cluster::society::{Society, SocietyState};
+use crate::cluster::society::{SocietyState, StoredSociety};
 use crate::time::Time;
 
 /// Level that this release knows.
@@ -30,7 +30,7 @@ impl Participant {
     }
 
     /// Returns the reason why this node cannot be let in, if its release is too old or too new.
-    pub(super) fn objection_to_level(&self, society: &Society) -> Option<String> {
+    pub(super) fn objection_to_level(&self, society: &StoredSociety) -> Option<String> {
         let (theirs, ours) = (society.level, self.terms.level);
         if theirs > ours {
             return Some(format!(
@@ -59,7 +59,7 @@ impl Participant {
         let society = self.society.as_ref().map(|society| &society.value)?;
         let all_know = self.roster.living(now).map(|(_, member)| member.level).min()?.min(self.terms.level);
         let rises = society.state == SocietyState::Running && all_know > society.level;
-        let risen = rises.then(|| Society { level: all_know, ..society.clone() })?;
+        let risen = rises.then(|| StoredSociety { level: all_know, ..society.clone() })?;
         Some(self.write_society(risen))
     }
 }

@@ -19,15 +19,15 @@ use super::member::{Member, MemberPhase, Nonce};
 use super::placement::{Cause, Change, ChangeKind, Placement};
 use super::relief::Pressure;
 use super::roster::Roster;
-use super::society::{FormerOwner, Society};
+use super::society::{FormerOwner, StoredSociety};
 use crate::durable::Layout;
 use crate::mobility::HopError;
-use crate::store::{Epoch, Partition, Revision, StoreError, Watched, WriteError};
+use crate::store::{Epoch, Partition, Revision, StoreError, WatchNotice, WriteError};
 use crate::time::Time;
 
 /// Key of the placement table.
 pub const PLACEMENT: &str = "placement";
-/// Key of the [`Society`].
+/// Key of the [`StoredSociety`].
 pub const SOCIETY: &str = "society";
 /// Prefix of the nodes' keys, before their numbers.
 pub const NODE: &str = "node/";
@@ -144,7 +144,7 @@ struct Version<T> {
 enum Writing {
     Beat(Member),
     Table(Placement),
-    Society(Society),
+    Society(StoredSociety),
     Other,
 }
 
@@ -185,7 +185,7 @@ pub struct Participant {
     roster: Roster,
     holdings: Holdings,
     table: Option<Version<Placement>>,
-    society: Option<Version<Society>>,
+    society: Option<Version<StoredSociety>>,
     former: Option<Version<FormerOwner>>,
     former_since: Time,
     former_erasing: bool,
@@ -365,7 +365,7 @@ impl Participant {
         Action::Write(PLACEMENT.to_owned(), revision, bytes)
     }
 
-    fn write_society(&mut self, society: Society) -> Action {
+    fn write_society(&mut self, society: StoredSociety) -> Action {
         let revision = self.society.as_ref().map_or(Revision(0), |society| society.revision);
         let bytes = serde_json::to_vec(&society).unwrap_or_default();
         self.writing = Some(Writing::Society(society));
@@ -445,15 +445,15 @@ impl Participant {
     }
 
     /// Takes in a notice of the watch of all keys.
-    pub fn told(&mut self, watched: Watched, now: Time) {
+    pub fn told(&mut self, watched: WatchNotice, now: Time) {
         match watched {
-            Watched::Written(key, revision, bytes) => {
+            WatchNotice::Written(key, revision, bytes) => {
                 if key == self.my_key() {
                     self.roster.heard_self(now);
                 }
                 self.key_is(&key, revision, &bytes, now);
             }
-            Watched::Removed(key) => {
+            WatchNotice::Removed(key) => {
                 if let Some(node) = key.strip_prefix(NODE).and_then(Nonce::parse) {
                     self.roster.removed(node, now);
                     self.lost |= node == self.terms.me && self.phase != Phase::Leaving;
@@ -462,9 +462,9 @@ impl Participant {
                     self.heed_draining();
                 }
             }
-            Watched::Complete => self.roster.complete(now),
-            Watched::Away => self.roster.away(),
-            Watched::Back => self.roster.back(now),
+            WatchNotice::Complete => self.roster.complete(now),
+            WatchNotice::Away => self.roster.away(),
+            WatchNotice::Back => self.roster.back(now),
         }
         self.is_due = true;
     }
@@ -515,7 +515,7 @@ impl Participant {
         }
     }
 
-    fn society_is(&mut self, revision: Revision, society: Society) {
+    fn society_is(&mut self, revision: Revision, society: StoredSociety) {
         if self.society.as_ref().is_none_or(|known| known.revision < revision) {
             let before = self.society.as_ref().map(|known| known.value.level).filter(|_| self.phase == Phase::Serving);
             if before.is_some_and(|before| before < society.level) {

@@ -1,7 +1,7 @@
 //! Outcomes of beginning and ceasing to serve partitions.
 
 use super::{Action, PAUSE, Participant, list};
-use crate::cluster::local::{AdoptError, YIELD_PATIENCE, YieldError};
+use crate::cluster::local::{AdoptError, YIELD_PATIENCE, YieldFailure};
 use crate::cluster::member::{Trouble, TroubleKind};
 use crate::limits::{TROUBLE_REASON_CHARS_MAX, TROUBLE_REASONS_MAX};
 use crate::store::{Epoch, Partition};
@@ -58,7 +58,7 @@ impl Participant {
     }
 
     /// Takes in the outcome of [`Action::Yield`]: these partitions are still served, all others are not.
-    pub fn yielded(&mut self, partitions: &[Partition], stuck: Vec<(Partition, YieldError)>, now: Time) {
+    pub fn yielded(&mut self, partitions: &[Partition], stuck: Vec<(Partition, YieldFailure)>, now: Time) {
         self.is_due = true;
         let is_stuck = |partition: &Partition| stuck.iter().any(|(other, _)| other == partition);
         let free: Vec<Partition> = partitions.iter().filter(|partition| !is_stuck(partition)).copied().collect();
@@ -70,7 +70,7 @@ impl Participant {
             self.me.troubles.retain(|trouble| !was_stuck(trouble));
             self.beat_at = None;
         }
-        for (partition, YieldError(why)) in stuck {
+        for (partition, YieldFailure(why)) in stuck {
             self.holdings.not_yielded(partition);
             self.not_before = now + PAUSE;
             if self.trouble(partition, TroubleKind::Stuck, why.clone()) {

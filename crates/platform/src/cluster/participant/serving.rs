@@ -7,7 +7,7 @@ use crate::cluster::load::Load;
 use crate::cluster::member::{Member, MemberPhase, Nonce};
 use crate::cluster::placement::{Candidate, Part};
 use crate::cluster::placer::{is_placer, proposal};
-use crate::cluster::society::{Society, SocietyState};
+use crate::cluster::society::{SocietyState, StoredSociety};
 use crate::durable::Pin;
 use crate::store::{Epoch, Partition, Revision};
 use crate::time::Time;
@@ -66,7 +66,7 @@ impl Participant {
     fn end_of_society(&mut self) -> Option<Option<Action>> {
         let society = self.society.as_ref().map(|society| society.value.clone())?;
         if society.state == SocietyState::Running && society.term == self.me.term {
-            let ended = Society { state: SocietyState::Concluded, ..society };
+            let ended = StoredSociety { state: SocietyState::Concluded, ..society };
             return self.concluding.then(|| Some(self.write_society(ended)));
         }
         let tell = !self.concluding && !self.told_concluded;

@@ -19,7 +19,7 @@ use crate::ams::{AgentKind, AgentState};
 use crate::df::ServiceDescription;
 use crate::durable::{Facts, Origin, Receipt, Registration};
 use crate::limits::{HOP_NUMBER_BITS, LINK_MESSAGE_BYTES_MAX, LINK_RECEIVERS_MAX};
-use crate::mobility::{HopError, HopId, HopNews, Offer, Part, Whence};
+use crate::mobility::{HopError, HopId, HopNews, HopOffer, Part, Whence};
 
 fn message(receivers: &[&str]) -> Box<AclMessage> {
     let mut message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::from("hello"));
@@ -139,7 +139,7 @@ fn repeated_news_are_short() {
 /// Returns the news of an agent's move to another node and back, with an empty state, in the form of later moves.
 #[test]
 fn hop_news_are_short() {
-    let offer = Offer {
+    let offer = HopOffer {
         hop: HopId { agent: "retriever".into(), number: 0 },
         kind: AgentKind::Wasm,
         owner: Symbol::default(),
@@ -159,7 +159,7 @@ fn hop_news_are_short() {
     let said = |round: u64| {
         let hop = HopId { agent: "retriever".into(), number: (1 << (HOP_NUMBER_BITS - 1)) + round };
         let commit = HopNews::Commit { hop, standing: None, told: Vec::new() };
-        let offer = HopNews::Offer(Box::new(Offer { hop, ..offer.clone() }));
+        let offer = HopNews::Offer(Box::new(HopOffer { hop, ..offer.clone() }));
         [offer, commit, HopNews::Followed(hop, "c1".into()), HopNews::Ready(hop)]
     };
     let (mut batches, mut sizes) = (BatchWriter::new(writer(Encoding::Compact)), Vec::new());
@@ -270,7 +270,7 @@ fn all_news() -> Vec<News> {
 fn hop_news() -> Vec<HopNews> {
     let hop = HopId { agent: "bob".into(), number: 7 };
     let (kind, origin) = (AgentKind::Wasm, Origin::Module { path: "a.wasm".to_owned(), hash: [7; 32] });
-    let offer = Offer {
+    let offer = HopOffer {
         hop,
         kind,
         owner: "boss".into(),

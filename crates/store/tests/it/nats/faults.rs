@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use whimbrel_platform::store::{
-    Append, AppendError, Coord, Epoch, Journal, Lsn, Partition, Revision, Watched, WriteError,
+    Append, AppendError, Coord, Epoch, Journal, Lsn, Partition, Revision, WatchNotice, WriteError,
 };
 use whimbrel_store::nats::{Nats, Options, status};
 
@@ -131,19 +131,19 @@ struct WatchedKeys {
 }
 
 impl WatchedKeys {
-    fn hear(&mut self, watched: Watched) {
+    fn hear(&mut self, watched: WatchNotice) {
         match watched {
-            Watched::Written(key, revision, value) => {
+            WatchNotice::Written(key, revision, value) => {
                 let before = self.keys.insert(key, (revision, value));
                 assert!(before.is_none_or(|(before, _)| before < revision), "a key went back");
             }
-            Watched::Removed(key) => drop(self.keys.remove(&key)),
-            Watched::Complete => self.complete = true,
-            Watched::Away => {
+            WatchNotice::Removed(key) => drop(self.keys.remove(&key)),
+            WatchNotice::Complete => self.complete = true,
+            WatchNotice::Away => {
                 self.times_away += u32::from(!self.away);
                 self.away = true;
             }
-            Watched::Back => {
+            WatchNotice::Back => {
                 self.keys.clear();
                 (self.away, self.complete) = (false, false);
             }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::cluster::Ending;
 use whimbrel_platform::durable::partition_of;
-use whimbrel_platform::store::{Partition, Watched};
+use whimbrel_platform::store::{Partition, WatchNotice};
 use whimbrel_testkit::with_seeds;
 
 use self::world::SocietyWorld;
@@ -67,7 +67,7 @@ impl SocietyWorld {
             }
             (7, _) if !self.store.away && self.random.one_in(2) => {
                 self.store.away = true;
-                self.tell_all(&Watched::Away);
+                self.tell_all(&WatchNotice::Away);
             }
             (7..=10, _) if self.store.away => self.store_comes_back(),
             (8..=11, Some(index)) => {
@@ -80,7 +80,7 @@ impl SocietyWorld {
 
     fn store_comes_back(&mut self) {
         self.store.away = false;
-        self.tell_all(&Watched::Back);
+        self.tell_all(&WatchNotice::Back);
         for watched in self.store.all() {
             self.tell_all(&watched);
         }

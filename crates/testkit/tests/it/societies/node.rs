@@ -6,7 +6,7 @@ use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{Ending, Participant, Terms};
 use whimbrel_platform::durable::{Ledger, Record, Sent, Servers, Ticket};
-use whimbrel_platform::store::{Epoch, Partition, Watched};
+use whimbrel_platform::store::{Epoch, Partition, WatchNotice};
 use whimbrel_testkit::Random;
 
 use super::{PARTITIONS, home};
@@ -34,7 +34,7 @@ pub struct PlayedMember {
     pub part: Participant,
     pub name: String,
     /// Events that the store has sent, each with the time at which the node hears it.
-    pub inbox: VecDeque<(Time, Watched)>,
+    pub inbox: VecDeque<(Time, WatchNotice)>,
     pub jobs: VecDeque<(Time, NodeJob)>,
     /// Names of the nodes that it links with.
     pub peers: BTreeSet<String>,

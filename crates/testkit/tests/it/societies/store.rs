@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::{Record, Sent, Ticket};
-use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, Revision, StoreError, Watched, WriteError};
+use whimbrel_platform::store::{
+    AppendError, Epoch, OpenError, Partition, Revision, StoreError, WatchNotice, WriteError,
+};
 use whimbrel_testkit::Random;
 
 use crate::durable_actors::frame;
@@ -43,10 +45,12 @@ impl SocietyStore {
         &mut self.logs[usize::from(partition.0)]
     }
 
-    pub fn all(&self) -> Vec<Watched> {
-        let there =
-            self.keys.iter().map(|(key, (revision, value))| Watched::Written(key.clone(), *revision, value.clone()));
-        there.chain([Watched::Complete]).collect()
+    pub fn all(&self) -> Vec<WatchNotice> {
+        let there = self
+            .keys
+            .iter()
+            .map(|(key, (revision, value))| WatchNotice::Written(key.clone(), *revision, value.clone()));
+        there.chain([WatchNotice::Complete]).collect()
     }
 
     pub fn key(&self, key: &str) -> Result<Option<(Revision, Vec<u8>)>, StoreError> {
@@ -60,7 +64,7 @@ impl SocietyStore {
         expected: Revision,
         value: Option<&[u8]>,
         random: &mut Random,
-    ) -> (Result<Revision, WriteError>, Option<Watched>) {
+    ) -> (Result<Revision, WriteError>, Option<WatchNotice>) {
         if self.away {
             return (Err(WriteError::Retry("away".into())), None);
         }
@@ -77,11 +81,11 @@ impl SocietyStore {
         let (watched, now) = match value {
             Some(value) => {
                 self.keys.insert(key.to_owned(), (revision, value.to_vec()));
-                (Watched::Written(key.to_owned(), revision, value.to_vec()), revision)
+                (WatchNotice::Written(key.to_owned(), revision, value.to_vec()), revision)
             }
             None => {
                 self.keys.remove(key);
-                (Watched::Removed(key.to_owned()), Revision(0))
+                (WatchNotice::Removed(key.to_owned()), Revision(0))
             }
         };
         (if unknown { Err(WriteError::Unknown("done".into())) } else { Ok(now) }, Some(watched))

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Action, AdoptError, Ending, LEVEL, Nonce, Terms, YieldError};
+use whimbrel_platform::cluster::{Action, AdoptError, Ending, LEVEL, Nonce, Terms, YieldFailure};
 use whimbrel_platform::durable::{Heard, JournalReplay, Letter, Ticket, decode_frame};
 use whimbrel_platform::durable::{Resumed, Sent};
-use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, StoreError, Watched};
+use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, StoreError, WatchNotice};
 use whimbrel_testkit::Random;
 
 use super::network::{SocietyNetwork, SocietyNews};
@@ -77,7 +77,7 @@ impl SocietyWorld {
         self.nodes.iter().filter(|node| node.ended.is_none())
     }
 
-    pub fn tell_all(&mut self, watched: &Watched) {
+    pub fn tell_all(&mut self, watched: &WatchNotice) {
         let delay = Duration::from_millis(self.random.between(0..=120));
         for node in self.nodes.iter_mut().filter(|node| node.ended.is_none()) {
             let after = node.inbox.back().map_or(Time::ZERO, |(at, _)| *at);
@@ -228,7 +228,7 @@ impl SocietyWorld {
                 let node = &mut self.nodes[index];
                 node.yielding.retain(|partition| !partitions.contains(partition));
                 if given_up {
-                    let stuck = partitions.iter().map(|partition| (*partition, YieldError("not now".into())));
+                    let stuck = partitions.iter().map(|partition| (*partition, YieldFailure("not now".into())));
                     return node.part.yielded(&partitions, stuck.collect(), now);
                 }
                 node.give_up(&partitions);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use whimbrel_platform::cluster::{AdoptError, LocalNode, Work, YIELD_PATIENCE, YieldError};
+use whimbrel_platform::cluster::{AdoptError, LocalNode, Work, YIELD_PATIENCE, YieldFailure};
 use whimbrel_platform::store::{Epoch, OpenError, Partition, StoreError};
 use whimbrel_runtime::{Adopted, NotAdopted, Platform, RecoverError};
 
@@ -93,9 +93,9 @@ impl LocalNode for SocietyNode {
         partitions.iter().map(again).collect()
     }
 
-    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldError)> {
+    fn yield_up(&self, partitions: &[Partition]) -> Vec<(Partition, YieldFailure)> {
         let stuck = self.platform.yield_up(partitions, YIELD_PATIENCE);
-        stuck.into_iter().map(|(partition, why)| (partition, YieldError(why.to_string()))).collect()
+        stuck.into_iter().map(|(partition, why)| (partition, YieldFailure(why.to_string()))).collect()
     }
 
     fn link_with(&self, members: &[(String, String)]) {
