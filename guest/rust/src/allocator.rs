@@ -14,13 +14,13 @@ unsafe impl Sync for FirstPage {}
 
 static FIRST: FirstPage = FirstPage(UnsafeCell::new([0; PAGE]));
 
-struct Memory(UnsafeCell<Heap>);
+struct AgentHeap(UnsafeCell<Heap>);
 
 // SAFETY: agents have one thread.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for AgentHeap {}
 
 #[global_allocator]
-static MEMORY: Memory = Memory(UnsafeCell::new(Heap::new(0, grow)));
+static MEMORY: AgentHeap = AgentHeap(UnsafeCell::new(Heap::new(0, grow)));
 
 fn grow(pages: usize) -> Option<usize> {
     match core::arch::wasm32::memory_grow(0, pages) {
@@ -29,7 +29,7 @@ fn grow(pages: usize) -> Option<usize> {
     }
 }
 
-impl Memory {
+impl AgentHeap {
     fn heap(&self) -> &mut Heap {
         // SAFETY: agents have one thread, and no call of the heap's leads back here.
         let heap = unsafe { &mut *self.0.get() };
@@ -41,7 +41,7 @@ impl Memory {
 }
 
 // SAFETY: a block is its owner's alone from `take` to `give_back`, and as long and aligned as is wanted.
-unsafe impl GlobalAlloc for Memory {
+unsafe impl GlobalAlloc for AgentHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.heap().take(layout.size(), layout.align())
     }

@@ -346,9 +346,9 @@ mod tests {
         })
     }
 
-    struct Memory(*mut u8);
+    struct TestMemory(*mut u8);
 
-    impl Memory {
+    impl TestMemory {
         const LAYOUT: Layout = match Layout::from_size_align(PAGES * PAGE, PAGE) {
             Ok(layout) => layout,
             Err(_) => panic!("no such layout"),
@@ -366,7 +366,7 @@ mod tests {
         }
     }
 
-    impl Drop for Memory {
+    impl Drop for TestMemory {
         fn drop(&mut self) {
             // SAFETY: it is from there.
             unsafe { dealloc(self.0, Self::LAYOUT) };
@@ -408,7 +408,7 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_are_separate_and_zeroed(acts in prop::collection::vec(act(), 1..120)) {
-            let memory = Memory::new();
+            let memory = TestMemory::new();
             let mut heap = Heap::new(memory.0.expose_provenance(), grow);
             let mut blocks: Vec<Block> = Vec::new();
             for (index, act) in acts.into_iter().enumerate() {
@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn page_takes_blocks_until_full() {
-        let memory = Memory::new();
+        let memory = TestMemory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         let blocks: Vec<*mut u8> = (0..GRANULES - HEADER).map(|_| heap.take(GRANULE, 1)).collect();
         assert_eq!(blocks.iter().map(|block| heap.place(*block).0).max(), Some(0));
@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn large_blocks_resize_in_place() {
-        let memory = Memory::new();
+        let memory = TestMemory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         let block = heap.take(PAGE, 1);
         fill((block, PAGE, 7));
@@ -482,7 +482,7 @@ mod tests {
 
     #[test]
     fn full_pages_are_skipped() {
-        let memory = Memory::new();
+        let memory = TestMemory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         let blocks: Vec<*mut u8> = (0..GRANULES - HEADER).map(|_| heap.take(GRANULE, 1)).collect();
         for block in blocks.iter().step_by(2) {
@@ -500,7 +500,7 @@ mod tests {
 
     #[test]
     fn oversized_block_is_refused() {
-        let memory = Memory::new();
+        let memory = TestMemory::new();
         let mut heap = Heap::new(memory.0.expose_provenance(), grow);
         assert!(heap.take((PAGES + 1) * PAGE, 1).is_null());
         assert!(heap.take(usize::MAX - GRANULE, 1).is_null());

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 /// 0, 1 or 2: the three add up to 3, so two different ones leave the third.
 type Colour = u8;
 
-struct Visitor {
+struct Creature {
     colour: Colour,
     door: UnboundedSender<Answer>,
 }
@@ -38,7 +38,7 @@ async fn society(creatures: u64, meetings: u64) -> Vec<f64> {
     counts
 }
 
-async fn broker(mut visitors: UnboundedReceiver<Visitor>, meetings: u64) {
+async fn broker(mut visitors: UnboundedReceiver<Creature>, meetings: u64) {
     for _ in 0..meetings {
         let (Some(first), Some(second)) = (visitors.recv().await, visitors.recv().await) else { return };
         let _ = first.door.send(Answer::Met(second.colour));
@@ -49,11 +49,11 @@ async fn broker(mut visitors: UnboundedReceiver<Visitor>, meetings: u64) {
     }
 }
 
-async fn creature(mut colour: Colour, broker: UnboundedSender<Visitor>, report: UnboundedSender<f64>) {
+async fn creature(mut colour: Colour, broker: UnboundedSender<Creature>, report: UnboundedSender<f64>) {
     let (door, mut inbox) = unbounded_channel();
     let mut met = 0.0;
     loop {
-        let _ = broker.send(Visitor { colour, door: door.clone() });
+        let _ = broker.send(Creature { colour, door: door.clone() });
         match inbox.recv().await {
             Some(Answer::Met(other)) => (colour, met) = (complement(colour, other), met + 1.0),
             _ => break,

@@ -4,7 +4,7 @@ use crate::{param, percentile, Metrics, Params};
 use std::time::Instant;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
-struct Request {
+struct FibRequest {
     n: u64,
     answer: UnboundedSender<u64>,
 }
@@ -43,20 +43,20 @@ async fn collect(params: &Params) -> Vec<Sample> {
     samples
 }
 
-async fn server(mut inbox: UnboundedReceiver<Request>) {
-    while let Some(Request { n, answer }) = inbox.recv().await {
+async fn server(mut inbox: UnboundedReceiver<FibRequest>) {
+    while let Some(FibRequest { n, answer }) = inbox.recv().await {
         tokio::spawn(async move { answer.send(fib(n)) });
     }
 }
 
-async fn client(server: UnboundedSender<Request>, client: u64, requests: u64, max_n: u64) -> Vec<Sample> {
+async fn client(server: UnboundedSender<FibRequest>, client: u64, requests: u64, max_n: u64) -> Vec<Sample> {
     let (answer, mut inbox) = unbounded_channel();
     // The same small generator in every peer, so that all compute the same requests.
     let mut x = step(client * 48271 % MODULUS);
     let mut samples = Vec::new();
     for _ in 0..requests {
         let (n, start) = (1 + x % max_n, Instant::now());
-        let _ = server.send(Request { n, answer: answer.clone() });
+        let _ = server.send(FibRequest { n, answer: answer.clone() });
         std::hint::black_box(inbox.recv().await);
         samples.push(Sample { n, us: start.elapsed().as_nanos() as f64 / 1000.0 });
         x = step(x);

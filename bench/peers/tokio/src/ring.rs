@@ -4,7 +4,7 @@ use crate::{param, Metrics, Params};
 use std::time::Instant;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
-struct Token {
+struct RingToken {
     left: u64,
 }
 
@@ -14,7 +14,7 @@ pub async fn run(params: &Params) -> Metrics {
     let doors = build(workers as usize, &spent);
     let start = Instant::now();
     for i in 0..tokens {
-        let _ = doors[(i * workers / tokens % workers) as usize].send(Token { left: passes });
+        let _ = doors[(i * workers / tokens % workers) as usize].send(RingToken { left: passes });
     }
     for _ in 0..tokens {
         done.recv().await;
@@ -23,7 +23,7 @@ pub async fn run(params: &Params) -> Metrics {
     vec![("seconds", Some(seconds)), ("messages_per_s", Some((tokens * passes) as f64 / seconds))]
 }
 
-fn build(workers: usize, spent: &UnboundedSender<()>) -> Vec<UnboundedSender<Token>> {
+fn build(workers: usize, spent: &UnboundedSender<()>) -> Vec<UnboundedSender<RingToken>> {
     let (doors, inboxes): (Vec<_>, Vec<_>) = (0..workers).map(|_| unbounded_channel()).unzip();
     for (i, inbox) in inboxes.into_iter().enumerate() {
         tokio::spawn(pass(inbox, doors[(i + 1) % workers].clone(), spent.clone()));
@@ -31,11 +31,11 @@ fn build(workers: usize, spent: &UnboundedSender<()>) -> Vec<UnboundedSender<Tok
     doors
 }
 
-async fn pass(mut inbox: UnboundedReceiver<Token>, next: UnboundedSender<Token>, spent: UnboundedSender<()>) {
+async fn pass(mut inbox: UnboundedReceiver<RingToken>, next: UnboundedSender<RingToken>, spent: UnboundedSender<()>) {
     while let Some(token) = inbox.recv().await {
         let _ = match token.left {
             0 => spent.send(()).is_ok(),
-            left => next.send(Token { left: left - 1 }).is_ok(),
+            left => next.send(RingToken { left: left - 1 }).is_ok(),
         };
     }
 }

@@ -20,7 +20,7 @@ const PAGE: i64 = 50;
 async fn searcher(ctx: Context) -> Result<(), Error> {
     loop {
         let asked = ctx.receive(Template::performative(Performative::Request)).await;
-        let answer = match Task::of(&asked.content) {
+        let answer = match SearchTask::of(&asked.content) {
             Some(task) => match task.run(ctx).await {
                 Ok(found) => asked.reply(Performative::Inform, found),
                 Err(why) => asked.reply(Performative::Failure, why),
@@ -33,7 +33,7 @@ async fn searcher(ctx: Context) -> Result<(), Error> {
 }
 
 /// Search task.
-struct Task {
+struct SearchTask {
     words: String,
     count: usize,
     /// Nodes to visit, or agents to ask.
@@ -41,7 +41,7 @@ struct Task {
     goes: bool,
 }
 
-impl Task {
+impl SearchTask {
     fn of(request: &Value) -> Option<Self> {
         let (name @ ("search" | "fetch"), [words, count, places]) = request.as_term()? else { return None };
         let places = places.items().iter().map(|place| place.as_str().map(str::to_owned)).collect::<Option<_>>()?;

@@ -8,9 +8,9 @@ use proc_macro::{Delimiter, TokenStream, TokenTree};
 pub fn agent(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let made = if arguments.is_empty() { subject(item.clone()) } else { Err("#[agent] takes no arguments".to_owned()) };
     let code = match made {
-        Ok(Subject::Handlers(name)) => format!("::whimbrel_guest::export!(handlers {name});"),
-        Ok(Subject::Task(name)) => format!("::whimbrel_guest::export!(task {name});"),
-        Ok(Subject::Body(name)) => format!("::whimbrel_guest::export!(body {name});"),
+        Ok(AgentItem::Handlers(name)) => format!("::whimbrel_guest::export!(handlers {name});"),
+        Ok(AgentItem::Task(name)) => format!("::whimbrel_guest::export!(task {name});"),
+        Ok(AgentItem::Body(name)) => format!("::whimbrel_guest::export!(body {name});"),
         Err(error) => format!("::core::compile_error!({error:?});"),
     };
     let exports: TokenStream = code.parse().unwrap_or_default();
@@ -18,7 +18,7 @@ pub fn agent(arguments: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Item under the attribute.
-enum Subject {
+enum AgentItem {
     /// `impl Agent for TYPE`.
     Handlers(String),
     /// `async fn NAME(ctx: Context)`.
@@ -27,7 +27,7 @@ enum Subject {
     Body(String),
 }
 
-fn subject(item: TokenStream) -> Result<Subject, String> {
+fn subject(item: TokenStream) -> Result<AgentItem, String> {
     let tokens: Vec<TokenTree> = item.into_iter().collect();
     let place = |word: &str| tokens.iter().position(|token| is(token, word));
     let parameters = |at: usize| tokens.iter().skip(at).any(|token| is_group(token, Delimiter::Parenthesis));
@@ -35,7 +35,7 @@ fn subject(item: TokenStream) -> Result<Subject, String> {
         let name = tokens.get(at + 1).map(TokenTree::to_string).filter(|_| parameters(at));
         let name = name.ok_or("#[agent] needs a function with a name")?;
         let is_async = tokens.iter().take(at).any(|token| is(token, "async"));
-        return Ok(if is_async { Subject::Task(name) } else { Subject::Body(name) });
+        return Ok(if is_async { AgentItem::Task(name) } else { AgentItem::Body(name) });
     }
     let (Some(_), Some(at)) = (place("impl"), place("for")) else {
         return Err("#[agent] stands above `async fn run(ctx: Context)`, `fn run(ctx: Context)` or `impl Agent for \
@@ -44,7 +44,7 @@ fn subject(item: TokenStream) -> Result<Subject, String> {
     };
     let named = tokens.iter().skip(at + 1).take_while(|token| !is_group(token, Delimiter::Brace));
     let name: TokenStream = named.cloned().collect();
-    Ok(Subject::Handlers(name.to_string()))
+    Ok(AgentItem::Handlers(name.to_string()))
 }
 
 fn is(token: &TokenTree, word: &str) -> bool {

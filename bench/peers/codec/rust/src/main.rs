@@ -15,18 +15,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[rkyv(serialize_bounds(__S: rkyv::ser::Writer + rkyv::ser::Allocator, __S::Error: rkyv::rancor::Source))]
 #[rkyv(deserialize_bounds(__D::Error: rkyv::rancor::Source))]
 #[rkyv(bytecheck(bounds(__C: rkyv::validation::ArchiveContext, __C::Error: rkyv::rancor::Source)))]
-struct Object {
+struct TestObject {
     text: String,
     random: String,
     number: i32,
     numbers: Vec<i32>,
     truths: Vec<bool>,
     #[rkyv(omit_bounds)]
-    children: Vec<Object>,
+    children: Vec<TestObject>,
 }
 
 #[derive(bitcode::Encode, bitcode::Decode, PartialEq)]
-struct Child {
+struct ChildObject {
     text: String,
     random: String,
     number: i32,
@@ -36,8 +36,8 @@ struct Child {
 
 #[derive(bitcode::Encode, bitcode::Decode, PartialEq)]
 struct Parent {
-    own: Child,
-    children: Vec<Child>,
+    own: ChildObject,
+    children: Vec<ChildObject>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -57,9 +57,9 @@ struct Proto {
 }
 
 /// xorshift64*: the same data in every run.
-struct Random(u64);
+struct XorShift(u64);
 
-impl Random {
+impl XorShift {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -72,8 +72,8 @@ impl Random {
     }
 }
 
-fn object(varied: bool, children: u64, text: &str, random: &mut Random) -> Object {
-    Object {
+fn object(varied: bool, children: u64, text: &str, random: &mut XorShift) -> TestObject {
+    TestObject {
         text: text.to_owned(),
         random: (random.next() as i64).to_string(),
         number: if varied { random.below(100_000) } else { 42_000 },
@@ -83,13 +83,13 @@ fn object(varied: bool, children: u64, text: &str, random: &mut Random) -> Objec
     }
 }
 
-fn child(object: &Object) -> Child {
-    let Object { text, random, number, numbers, truths, .. } = object.clone();
-    Child { text, random, number, numbers, truths }
+fn child(object: &TestObject) -> ChildObject {
+    let TestObject { text, random, number, numbers, truths, .. } = object.clone();
+    ChildObject { text, random, number, numbers, truths }
 }
 
-fn proto(object: &Object) -> Proto {
-    let Object { text, random, number, numbers, truths, children } = object.clone();
+fn proto(object: &TestObject) -> Proto {
+    let TestObject { text, random, number, numbers, truths, children } = object.clone();
     Proto { text, random, number, numbers, truths, children: children.iter().map(proto).collect() }
 }
 
@@ -130,13 +130,13 @@ fn main() {
     let [_, name, kind, children] = arguments.as_slice() else { panic!("codec-peer NAME same|varied CHILDREN") };
     let words = "Lorem ipsum dolor sit amet, consectetur adipisici elit, sed eiusmod tempor. ".repeat(7);
     let count = children.parse().expect("a number of children");
-    let object = object(kind == "varied", count, &words[..514], &mut Random(0x9E37_79B9_7F4A_7C15));
+    let object = object(kind == "varied", count, &words[..514], &mut XorShift(0x9E37_79B9_7F4A_7C15));
     match name.as_str() {
         "messagepack" => report(
             name,
             &object,
             |object| rmp_serde::to_vec_named(object).expect("encodes"),
-            |bytes| rmp_serde::from_slice::<Object>(bytes).expect("decodes"),
+            |bytes| rmp_serde::from_slice::<TestObject>(bytes).expect("decodes"),
         ),
         "cbor" => report(
             name,
@@ -146,7 +146,7 @@ fn main() {
                 ciborium::into_writer(object, &mut out).expect("encodes");
                 out
             },
-            |bytes| ciborium::from_reader::<Object, _>(bytes).expect("decodes"),
+            |bytes| ciborium::from_reader::<TestObject, _>(bytes).expect("decodes"),
         ),
         "protobuf" => report(
             name,
@@ -164,7 +164,7 @@ fn main() {
             name,
             &object,
             |object| rkyv::to_bytes::<rkyv::rancor::Error>(object).expect("encodes"),
-            |bytes| rkyv::from_bytes::<Object, rkyv::rancor::Error>(bytes).expect("decodes"),
+            |bytes| rkyv::from_bytes::<TestObject, rkyv::rancor::Error>(bytes).expect("decodes"),
         ),
         other => panic!("no codec {other}"),
     }

@@ -18,7 +18,7 @@ pub const AT_ONCE: u64 = 64;
 
 /// Measured case, and the end of this process.
 #[derive(Clone)]
-pub struct Case {
+pub struct MeasuredCase {
     pub consumes: bool,
     pub scenario: String,
     pub producers: usize,
@@ -33,7 +33,7 @@ pub struct Case {
     pub address: String,
 }
 
-impl Case {
+impl MeasuredCase {
     /// Reads the case from the command line.
     pub fn read() -> Result<Self> {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -95,7 +95,7 @@ pub fn wait_for_end() {
 
 /// Calls `send` with each producer's number when one of its messages is due. Producers are spread over the interval.
 /// The thread sleeps, since the timers of tokio have steps of a millisecond.
-pub fn pace(case: &Case, mut send: impl FnMut(usize)) {
+pub fn pace(case: &MeasuredCase, mut send: impl FnMut(usize)) {
     let begun = Instant::now() + Duration::from_millis(100);
     for message in 0..case.messages as u32 {
         for producer in 0..case.producers {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 
-use crate::Case;
+use crate::MeasuredCase;
 
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Number of messages of which one is timed, if they come as fast as possible.
@@ -24,7 +24,7 @@ pub fn fill(content: &mut Vec<u8>, bytes: usize, now_ns: u64) {
 }
 
 /// Results of one consumer.
-struct Consumed {
+struct ConsumerResult {
     begun_ns: u64,
     ended_ns: u64,
     us: Vec<f64>,
@@ -38,7 +38,7 @@ pub struct Consumer {
     until_timed: u64,
     begun_ns: u64,
     us: Vec<f64>,
-    done: Sender<Consumed>,
+    done: Sender<ConsumerResult>,
 }
 
 impl Consumer {
@@ -57,7 +57,7 @@ impl Consumer {
         }
         if self.left == 0 {
             let us = std::mem::take(&mut self.us);
-            let _ = self.done.send(Consumed { begun_ns: self.begun_ns, ended_ns: now_ns, us });
+            let _ = self.done.send(ConsumerResult { begun_ns: self.begun_ns, ended_ns: now_ns, us });
         }
     }
 
@@ -69,8 +69,8 @@ impl Consumer {
 
 /// Results of all consumers.
 pub struct Tally {
-    sender: Sender<Consumed>,
-    receiver: Receiver<Consumed>,
+    sender: Sender<ConsumerResult>,
+    receiver: Receiver<ConsumerResult>,
 }
 
 impl Default for Tally {
@@ -81,7 +81,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    pub fn consumer(&self, case: &Case) -> Consumer {
+    pub fn consumer(&self, case: &MeasuredCase) -> Consumer {
         let every = if case.paced { 1 } else { TIMED_OF };
         Consumer {
             bytes: case.bytes,
@@ -95,9 +95,9 @@ impl Tally {
     }
 
     /// Waits for all consumers, and prints the metrics.
-    pub fn report(&self, case: &Case) -> Result<()> {
+    pub fn report(&self, case: &MeasuredCase) -> Result<()> {
         let all = (0..case.consumers).map(|_| self.receiver.recv_timeout(PATIENCE));
-        let all: Vec<Consumed> = all.collect::<Result<_, _>>().context("not all messages came")?;
+        let all: Vec<ConsumerResult> = all.collect::<Result<_, _>>().context("not all messages came")?;
         let begun_ns = all.iter().map(|one| one.begun_ns).min().unwrap_or_default();
         let ended_ns = all.iter().map(|one| one.ended_ns).max().unwrap_or_default();
         let seconds = ended_ns.saturating_sub(begun_ns) as f64 / 1e9;

@@ -3,13 +3,13 @@
 use whimbrel_guest::{Agent, Context, Failure, Message, Performative, Value, agent};
 
 #[derive(Default)]
-struct Worker {
+struct SumWorker {
     /// Number of sums so far.
     done: i64,
 }
 
 #[agent]
-impl Agent for Worker {
+impl Agent for SumWorker {
     fn on_start(&mut self, ctx: Context, _options: Value) -> Result<(), Failure> {
         Ok(ctx.register("sums", "arithmetic")?)
     }
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn sums_are_counted() {
-        let mut trial = Trial::of_agent::<Worker>();
+        let mut trial = Trial::of_agent::<SumWorker>();
         trial.start(Value::Null).expect("starts");
         for done in 1..3 {
             let job = Value::term("sum", [Value::list([1, 2, 3])]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use messaging_peer::tally::{Consumer, Tally, fill, wall_ns};
-use messaging_peer::{AT_ONCE, Case, certificates, pace, ready, threads, wait_for_end, wait_for_go};
+use messaging_peer::{AT_ONCE, MeasuredCase, certificates, pace, ready, threads, wait_for_end, wait_for_go};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -32,19 +32,19 @@ impl Content for Box<[u8]> {}
 impl Content for Arc<[u8]> {}
 
 /// Contents that wait for an agent.
-struct Mailbox<C> {
+struct ContentQueue<C> {
     contents: Mutex<Vec<C>>,
     filled: Notify,
 }
 
-impl<C> Default for Mailbox<C> {
+impl<C> Default for ContentQueue<C> {
     fn default() -> Self {
         Self { contents: Mutex::default(), filled: Notify::default() }
     }
 }
 
 fn main() -> Result<()> {
-    let case = Case::read()?;
+    let case = MeasuredCase::read()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads()).enable_all().build()?;
     if !case.consumes {
         runtime.block_on(produce(&case))?;
@@ -63,9 +63,9 @@ fn main() -> Result<()> {
 }
 
 /// Listens, and starts the consumers.
-async fn consume<C: Content>(case: &Case, tally: &Tally) -> Result<()> {
+async fn consume<C: Content>(case: &MeasuredCase, tally: &Tally) -> Result<()> {
     let listener = TcpListener::bind(&case.address).await?;
-    let mailboxes: Arc<Vec<Mailbox<C>>> = Arc::new((0..case.consumers).map(|_| Mailbox::default()).collect());
+    let mailboxes: Arc<Vec<ContentQueue<C>>> = Arc::new((0..case.consumers).map(|_| ContentQueue::default()).collect());
     for index in 0..case.consumers {
         tokio::spawn(handle(Arc::clone(&mailboxes), index, tally.consumer(case)));
     }
@@ -82,7 +82,7 @@ async fn consume<C: Content>(case: &Case, tally: &Tally) -> Result<()> {
     Ok(())
 }
 
-async fn handle<C: Content>(mailboxes: Arc<Vec<Mailbox<C>>>, index: usize, mut consumer: Consumer) {
+async fn handle<C: Content>(mailboxes: Arc<Vec<ContentQueue<C>>>, index: usize, mut consumer: Consumer) {
     let Some(mailbox) = mailboxes.get(index) else { return };
     let mut contents = Vec::new();
     while !consumer.is_done() {
@@ -94,7 +94,7 @@ async fn handle<C: Content>(mailboxes: Arc<Vec<Mailbox<C>>>, index: usize, mut c
 }
 
 /// Reads messages, and puts all that arrived at once into the mailboxes.
-async fn read<C: Content>(mut reading: Reading, mailboxes: &[Mailbox<C>]) -> Result<()> {
+async fn read<C: Content>(mut reading: Reading, mailboxes: &[ContentQueue<C>]) -> Result<()> {
     let mut bytes = vec![0; READ_BYTES];
     let mut filled = 0;
     let mut sorted: Vec<Vec<C>> = mailboxes.iter().map(|_| Vec::new()).collect();
@@ -132,15 +132,15 @@ async fn read<C: Content>(mut reading: Reading, mailboxes: &[Mailbox<C>]) -> Res
 
 /// Bytes that wait to be written.
 #[derive(Default)]
-struct Outbox {
+struct WriteQueue {
     bytes: Mutex<Vec<u8>>,
     filled: Notify,
     emptied: Notify,
 }
 
-impl Outbox {
+impl WriteQueue {
     /// Adds `count` messages. Returns true if there are too many bytes then.
-    fn add(&self, case: &Case, producer: usize, count: u64) -> bool {
+    fn add(&self, case: &MeasuredCase, producer: usize, count: u64) -> bool {
         let to = if case.is_broadcast() { ALL } else { case.receiver(producer) as u32 };
         let is_full = {
             let mut bytes = self.bytes.lock().unwrap();
@@ -158,7 +158,7 @@ impl Outbox {
 }
 
 /// Connects, then starts the producers.
-async fn produce(case: &Case) -> Result<()> {
+async fn produce(case: &MeasuredCase) -> Result<()> {
     let socket = TcpStream::connect(&case.address).await?;
     socket.set_nodelay(true)?;
     let writing: Writing = if case.secure {
@@ -167,7 +167,7 @@ async fn produce(case: &Case) -> Result<()> {
     } else {
         Box::pin(socket)
     };
-    let outbox: Arc<Outbox> = Arc::default();
+    let outbox: Arc<WriteQueue> = Arc::default();
     wait_for_go()?;
     tokio::spawn(write(writing, Arc::clone(&outbox)));
     if case.paced {
@@ -185,7 +185,7 @@ async fn produce(case: &Case) -> Result<()> {
     Ok(())
 }
 
-async fn send(case: Case, producer: usize, outbox: Arc<Outbox>) {
+async fn send(case: MeasuredCase, producer: usize, outbox: Arc<WriteQueue>) {
     let mut left = case.messages;
     while left > 0 {
         // Made before it is known to be needed: no notification in between is missed.
@@ -201,7 +201,7 @@ async fn send(case: Case, producer: usize, outbox: Arc<Outbox>) {
 }
 
 /// Takes all waiting bytes and writes them at once.
-async fn write(mut writing: Writing, outbox: Arc<Outbox>) -> Result<()> {
+async fn write(mut writing: Writing, outbox: Arc<WriteQueue>) -> Result<()> {
     let mut bytes = Vec::new();
     loop {
         outbox.filled.notified().await;

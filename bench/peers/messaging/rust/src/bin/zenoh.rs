@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use anyhow::{Result, anyhow};
 use messaging_peer::tally::{Tally, fill, wall_ns};
-use messaging_peer::{AT_ONCE, Case, pace, ready, threads, wait_for_end, wait_for_go};
+use messaging_peer::{AT_ONCE, MeasuredCase, pace, ready, threads, wait_for_end, wait_for_go};
 use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 use zenoh::{Config, Session, Wait};
@@ -13,7 +13,7 @@ use zenoh::{Config, Session, Wait};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<()> {
-    let case = Case::read()?;
+    let case = MeasuredCase::read()?;
     let session = zenoh::open(config(&case)?).wait().map_err(|error| anyhow!(error))?;
     if case.consumes { consume(&case, &session)? } else { produce(&case, &session)? }
     wait_for_end();
@@ -21,7 +21,7 @@ fn main() -> Result<()> {
 }
 
 /// Two peers that know each other's address, with certificates on both ends.
-fn config(case: &Case) -> Result<Config> {
+fn config(case: &MeasuredCase) -> Result<Config> {
     let protocol = if case.secure { "tls" } else { "tcp" };
     let role = if case.consumes { "listen/endpoints" } else { "connect/endpoints" };
     let folder = case.folder.display();
@@ -52,11 +52,11 @@ fn config(case: &Case) -> Result<Config> {
     Ok(config)
 }
 
-fn key(case: &Case, agent: usize) -> String {
+fn key(case: &MeasuredCase, agent: usize) -> String {
     if case.is_broadcast() { "news".to_owned() } else { format!("agent/{agent}") }
 }
 
-fn consume(case: &Case, session: &Session) -> Result<()> {
+fn consume(case: &MeasuredCase, session: &Session) -> Result<()> {
     let tally = Tally::default();
     let mut subscribers = Vec::new();
     for agent in 0..case.consumers {
@@ -70,7 +70,7 @@ fn consume(case: &Case, session: &Session) -> Result<()> {
     tally.report(case)
 }
 
-fn produce(case: &Case, session: &Session) -> Result<()> {
+fn produce(case: &MeasuredCase, session: &Session) -> Result<()> {
     let mut publishers = Vec::new();
     for producer in 0..case.producers {
         // Blocks rather than drops. Express, since messages otherwise wait for others: only where latency is measured.
@@ -99,7 +99,7 @@ fn produce(case: &Case, session: &Session) -> Result<()> {
 }
 
 /// Sends all messages of some producers, in turns.
-fn send(case: &Case, publishers: &[Publisher<'_>]) {
+fn send(case: &MeasuredCase, publishers: &[Publisher<'_>]) {
     let mut left = case.messages;
     while left > 0 {
         let count = left.min(AT_ONCE);
@@ -108,7 +108,7 @@ fn send(case: &Case, publishers: &[Publisher<'_>]) {
     }
 }
 
-fn put(case: &Case, publisher: &Publisher<'_>, count: u64) {
+fn put(case: &MeasuredCase, publisher: &Publisher<'_>, count: u64) {
     for _ in 0..count {
         let mut content = Vec::with_capacity(case.bytes);
         fill(&mut content, case.bytes, wall_ns());
