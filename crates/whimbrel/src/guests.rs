@@ -1,34 +1,54 @@
 //! The WebAssembly modules of a society: compiled once, shared by all agents that run them.
 
+#[cfg(not(feature = "wasm"))]
+use std::convert::Infallible;
 use std::path::Path;
+use std::sync::Arc;
+#[cfg(feature = "wasm")]
+use std::sync::OnceLock;
 
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::durable::State;
 use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::{AgentBody, Time};
+#[cfg(feature = "wasm")]
+use whimbrel_wasm::{Host, Module};
+
+use crate::code_cache::CodeCache;
 
 /// Returns true if a program of this name is a WebAssembly module, not an AgentSpeak program.
 pub fn is_module(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wasm"))
 }
 
+/// Compiled module of WebAssembly agents. Without the feature `wasm`, there is none.
+#[derive(Clone)]
+pub struct GuestCode {
+    #[cfg(feature = "wasm")]
+    module: Arc<Module>,
+    #[cfg(feature = "wasm")]
+    path: Symbol,
+    #[cfg(not(feature = "wasm"))]
+    never: Infallible,
+}
+
+/// Compiled modules of a society, and their host, which is made for the first of them.
+#[derive(Default)]
+pub struct GuestModules {
+    #[cfg(feature = "wasm")]
+    host: OnceLock<Result<Arc<Host>, String>>,
+    #[cfg(feature = "wasm")]
+    cache: Option<Arc<CodeCache>>,
+}
+
 #[cfg(feature = "wasm")]
 mod hosted {
-    use std::sync::{Arc, OnceLock};
-
     use whimbrel_platform::mobility::CodeHash;
-    use whimbrel_wasm::{CompiledForms, Host, HostOptions, KeptForms, Module, ModuleHash, WasmAgent};
+    use whimbrel_wasm::{CompiledForms, HostOptions, KeptForms, ModuleHash, WasmAgent};
 
-    use crate::code_cache::{CodeCache, Form};
+    use crate::code_cache::Form;
 
     use super::*;
-
-    /// Compiled module of WebAssembly agents.
-    #[derive(Clone)]
-    pub struct GuestCode {
-        module: Arc<Module>,
-        path: Symbol,
-    }
 
     impl GuestCode {
         /// A new agent.
@@ -79,13 +99,6 @@ mod hosted {
             }
             Ok(Box::new(WasmAgent::restore(Arc::clone(&self.module), self.path, states, now)?))
         }
-    }
-
-    /// Runs them; nothing, until there is the first.
-    #[derive(Default)]
-    pub struct GuestModules {
-        host: OnceLock<Result<Arc<Host>, String>>,
-        cache: Option<Arc<CodeCache>>,
     }
 
     /// Compiled modules among the code that is kept.
@@ -143,53 +156,43 @@ mod hosted {
 }
 
 #[cfg(not(feature = "wasm"))]
-mod hosted {
-    use std::sync::Arc;
-
+mod absent {
     use super::*;
-    use crate::code_cache::CodeCache;
-
-    /// There is none.
-    #[derive(Clone)]
-    pub struct GuestCode(Never);
-
-    #[derive(Clone)]
-    enum Never {}
 
     impl GuestCode {
         /// A new agent.
         pub fn agent(&self, _options: Vec<(Symbol, Value)>) -> Box<dyn AgentBody> {
-            match self.0 {}
+            match self.never {}
         }
 
         /// The module's file.
         pub fn path(&self) -> Symbol {
-            match self.0 {}
+            match self.never {}
         }
 
         /// Returns the SHA-256 of the module, in hexadecimal.
         pub fn hash(&self) -> String {
-            match self.0 {}
+            match self.never {}
         }
 
         /// Returns the SHA-256 of the module.
         pub fn sha256(&self) -> [u8; 32] {
-            match self.0 {}
+            match self.never {}
         }
 
         /// Returns true if this is the SHA-256 of the module.
         pub fn is(&self, _hash: [u8; 32]) -> bool {
-            match self.0 {}
+            match self.never {}
         }
 
         /// The module as it came.
         pub fn bytes(&self) -> Arc<[u8]> {
-            match self.0 {}
+            match self.never {}
         }
 
         /// Returns true if an agent uses the module.
         pub fn is_used(&self) -> bool {
-            match self.0 {}
+            match self.never {}
         }
 
         /// An agent as it was kept.
@@ -197,18 +200,14 @@ mod hosted {
         /// # Errors
         /// None: there is no such agent.
         pub fn restore(&self, _hash: [u8; 32], _states: &[State], _now: Time) -> Result<Box<dyn AgentBody>, String> {
-            match self.0 {}
+            match self.never {}
         }
     }
-
-    /// Nothing runs them.
-    #[derive(Default)]
-    pub struct GuestModules;
 
     impl GuestModules {
         /// Nothing is compiled for them.
         pub fn new(_cache: Option<Arc<CodeCache>>) -> Self {
-            Self
+            Self {}
         }
 
         /// There are none.
@@ -226,8 +225,6 @@ mod hosted {
         }
     }
 }
-
-pub use hosted::{GuestCode, GuestModules};
 
 impl std::fmt::Debug for GuestModules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -189,11 +189,15 @@ fn heard(mut lines: impl BufRead + Send + 'static) -> anyhow::Result<NodeAddress
     bail!("it ended: {}", said.trim())
 }
 
-/// Common store of several processes.
-#[cfg(feature = "nats")]
+/// Common store of several processes: a server of NATS.
 struct StateStore {
+    #[cfg(feature = "nats")]
     url: String,
+    #[cfg(feature = "nats")]
     _server: whimbrel_store::nats::Cluster,
+    /// There is no store without the feature `nats`.
+    #[cfg(not(feature = "nats"))]
+    never: std::convert::Infallible,
 }
 
 #[cfg(feature = "nats")]
@@ -213,15 +217,12 @@ impl StateStore {
 }
 
 #[cfg(not(feature = "nats"))]
-struct StateStore(std::convert::Infallible);
-
-#[cfg(not(feature = "nats"))]
 impl StateStore {
     fn open(_folder: &Path) -> anyhow::Result<Self> {
         bail!("several processes keep states in NATS, which this program was built without: give --volatile")
     }
 
     fn url(&self) -> &str {
-        match self.0 {}
+        match self.never {}
     }
 }
