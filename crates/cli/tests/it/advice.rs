@@ -1,11 +1,11 @@
 //! The advisor, asked by people and by agents, of links that are none yet and of societies that run.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{CommandOutput, Scratch, whimbrel};
+use super::{CommandFolder, CommandOutput, RunningProcess, Scratch, whimbrel};
 
 const STUDY: [&str; 6] = ["--documents", "60", "--bytes", "4096", "--pass", "5"];
 
@@ -46,7 +46,7 @@ fn what_cannot_be_advised_is_said() {
     ];
     for (arguments, why) in cases {
         let scratch = Scratch::new();
-        let run = scratch.0.join("run");
+        let run = scratch.path().join("run");
         let mut command = whimbrel();
         command.arg("advise").args(STUDY).args(arguments).env("WHIMBREL_RUN_DIR", run);
         let CommandOutput { out, err, code } = command.output().expect("the binary runs").into();
@@ -87,26 +87,17 @@ fn agents_are_advised() {
     assert_eq!(lines, expected);
 }
 
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_society_that_runs_is_measured() {
     let project = "MAS x { agents: sitter at \"n1\"; other sitter.asl at \"n2\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("sitter.asl", "alive.\n")]);
     let command = |arguments: &[&str]| -> Command {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+        command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_RUN_DIR", scratch.path().join("run"));
         command
     };
     let mut run = command(&["run", "x.mas2j", "--nodes", "2"]);
-    let _running = Running(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
+    let _running = RunningProcess(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
     let ask = |node: &str, more: &[&str]| -> CommandOutput {
         command(&[&["advise", node], &STUDY[..], more].concat()).output().expect("the binary runs").into()
     };

@@ -1,7 +1,7 @@
 //! `whimbrel agent build`.
 
-use super::Scratch;
 use super::examples::repository;
+use super::{CommandFolder, Scratch};
 
 /// Set where tests must not be skipped because compilers are missing.
 pub const REQUIRED: &str = "WHIMBREL_GUESTS_REQUIRED";
@@ -19,7 +19,7 @@ pub fn tools_are_missing(seen: &super::CommandOutput) -> bool {
 #[test]
 fn what_is_no_program_is_refused() {
     let scratch = Scratch::with(&[("a.py", ""), ("b.rs", ""), ("c.wasm", "")]);
-    std::fs::create_dir(scratch.0.join("folder")).expect("can be made");
+    std::fs::create_dir(scratch.path().join("folder")).expect("can be made");
     for (path, error) in [
         ("none.ts", "there is no file none.ts"),
         ("a.py", "a.py cannot be built to an agent: expected .ts, .c, .wasm, .wat, or a Cargo package"),
@@ -57,18 +57,18 @@ fn an_interrupt_leaves_nothing_behind() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let scratch = Scratch::with(&[("x.c", "")]);
-    std::fs::create_dir(scratch.0.join("bin")).expect("can be made");
-    let begun = scratch.0.join("begun");
-    let compiler = scratch.0.join("bin/clang");
+    std::fs::create_dir(scratch.path().join("bin")).expect("can be made");
+    let begun = scratch.path().join("begun");
+    let compiler = scratch.path().join("bin/clang");
     std::fs::write(&compiler, format!("#!/bin/sh\n: > {}\nexec sleep 60\n", begun.display())).expect("can be written");
     std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-    std::fs::copy(&compiler, scratch.0.join("bin/wasm-ld")).expect("can be copied");
-    let between = scratch.0.join("between");
+    std::fs::copy(&compiler, scratch.path().join("bin/wasm-ld")).expect("can be copied");
+    let between = scratch.path().join("between");
     std::fs::create_dir(&between).expect("can be made");
-    let path = format!("{}:{}", scratch.0.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let path = format!("{}:{}", scratch.path().join("bin").display(), std::env::var("PATH").unwrap_or_default());
     let mut child = super::whimbrel()
         .args(["agent", "build", "x.c"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .env("PATH", path)
         .env("TMPDIR", &between)
         .stderr(std::process::Stdio::piped())
@@ -88,7 +88,7 @@ fn an_interrupt_leaves_nothing_behind() {
     child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
     assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(130), ""));
     assert_eq!(std::fs::read_dir(&between).expect("it is there").count(), 0);
-    assert!(!scratch.0.join("x.wasm").exists());
+    assert!(!scratch.path().join("x.wasm").exists());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn c_program_becomes_agent() {
     }
     assert_eq!((seen.err.as_str(), seen.code), ("", Some(0)));
     let lines: Vec<&str> = seen.out.lines().collect();
-    let bytes = std::fs::read(scratch.0.join("greeter.wasm")).expect("it is written");
+    let bytes = std::fs::read(scratch.path().join("greeter.wasm")).expect("it is written");
     assert_eq!(lines[0], format!("greeter.wasm: {} bytes", bytes.len()));
     assert!(lines[1].starts_with("  sha256  ") && lines[1].len() == 10 + 64, "{lines:?}");
     assert_eq!(lines[2..], ["  wants   send", "  moves   when it is told to, between two calls"]);
@@ -118,7 +118,7 @@ fn waiting_assemblyscript_program_is_instrumented() {
     assert!(seen.out.contains("  wants   discard, log, send, sleep\n"), "{}", seen.out);
     assert!(seen.out.ends_with("when it is told to, also while it waits in the middle of a call\n"), "{}", seen.out);
     // What is prepared already stays as it is.
-    std::fs::rename(scratch.0.join("g"), scratch.0.join("g.wasm")).expect("can be renamed");
+    std::fs::rename(scratch.path().join("g"), scratch.path().join("g.wasm")).expect("can be renamed");
     let again = scratch.run(&["agent", "build", "g.wasm", "-o", "h.wasm"]);
     assert_eq!((again.err.as_str(), again.code), ("", Some(0)));
     assert!(again.out.contains("also while it waits"), "{}", again.out);
@@ -136,7 +136,7 @@ fn a_cargo_package_becomes_an_agent() {
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     assert!(seen.out.starts_with("worker.wasm: "), "{}", seen.out);
     assert!(seen.out.ends_with("  moves   when it is told to, between two calls\n"), "{}", seen.out);
-    let module = std::fs::read(scratch.0.join("worker.wasm")).expect("it is written");
+    let module = std::fs::read(scratch.path().join("worker.wasm")).expect("it is written");
     let exported = |name: &str| module.windows(name.len()).any(|bytes| bytes == name.as_bytes());
     assert!(exported("__stack_pointer") && exported("whim_handle"));
 
@@ -160,5 +160,5 @@ fn unrunnable_module_is_refused() {
     assert!(seen.err.starts_with("error: nothing.wat: it does not export `whim_abi`"), "{}", seen.err);
     let seen = scratch.run(&["agent", "build", "broken.wat"]);
     assert_eq!(seen.code, Some(1), "{}", seen.err);
-    assert!(!scratch.0.join("broken.wasm").exists());
+    assert!(!scratch.path().join("broken.wasm").exists());
 }

@@ -7,11 +7,11 @@ use crate::{Scratch, run_in};
 #[test]
 fn picture_is_drawn_into_new_folder() {
     let scratch = Scratch::new();
-    let seen = run_in(&scratch.0, &["bench", "chameneos", "--meetings", "50", "--json", "--plot", "out/pictures"]);
+    let seen = run_in(scratch.path(), &["bench", "chameneos", "--meetings", "50", "--json", "--plot", "out/pictures"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     assert!(seen.out.starts_with("{\"bench\": \"chameneos\"") && seen.out.lines().count() == 1, "{}", seen.out);
     assert!(seen.err.contains("out/pictures/chameneos-native.svg"), "{}", seen.err);
-    let svg = std::fs::read_to_string(scratch.0.join("out/pictures/chameneos-native.svg")).expect("it was drawn");
+    let svg = std::fs::read_to_string(scratch.path().join("out/pictures/chameneos-native.svg")).expect("it was drawn");
     assert!(svg.contains("creatures 50, meetings 50"), "{svg}");
 }
 
@@ -19,7 +19,7 @@ fn picture_is_drawn_into_new_folder() {
 fn unusable_folder_is_reported_first() {
     let scratch = Scratch::with(&[("taken", "a file")]);
     // As it stands this would take an hour.
-    let seen = run_in(&scratch.0, &["bench", "ring", "--passes", "100000000000", "--plot", "taken"]);
+    let seen = run_in(scratch.path(), &["bench", "ring", "--passes", "100000000000", "--plot", "taken"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.err.contains("cannot make the folder taken"), "{}", seen.err);
 }
@@ -27,7 +27,7 @@ fn unusable_folder_is_reported_first() {
 #[test]
 fn pipes_see_no_progress() {
     let scratch = Scratch::new();
-    let seen = run_in(&scratch.0, &["bench", "ring", "--passes", "300000", "--tokens", "20", "--workers", "20"]);
+    let seen = run_in(scratch.path(), &["bench", "ring", "--passes", "300000", "--tokens", "20", "--workers", "20"]);
     assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
     assert!(seen.out.contains("messages per second"), "{}", seen.out);
 }
@@ -43,7 +43,7 @@ fn messages_cross_processes_in_every_scenario() {
         let arguments =
             ["bench", "messaging", "--producers", "3", "--consumers", "4", "--messages", messages, "--json"];
         let more = ["--scenario", scenario, "--mode", mode, "--security", level];
-        let seen = run_in(&scratch.0, &[arguments.as_slice(), more.as_slice()].concat());
+        let seen = run_in(scratch.path(), &[arguments.as_slice(), more.as_slice()].concat());
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{scenario}");
         let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
         assert_eq!(line["params"]["scenario"], scenario);
@@ -59,7 +59,7 @@ fn agent_port_programs_get_answers() {
     for (frames, in_flight) in [("json", "1"), ("compact", "200")] {
         let arguments = ["bench", "sessions", "--sessions", "3", "--messages", "500", "--json"];
         let more = ["--frames", frames, "--in-flight", in_flight];
-        let seen = run_in(&scratch.0, &[arguments.as_slice(), more.as_slice()].concat());
+        let seen = run_in(scratch.path(), &[arguments.as_slice(), more.as_slice()].concat());
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{frames}");
         let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
         assert_eq!(line["params"]["frames"], frames);
@@ -75,7 +75,7 @@ fn pairs_get_all_answers_across_nodes() {
     for (nodes, level) in [("1", "open"), ("3", "authenticated")] {
         let arguments = ["bench", "rtt", "--pairs", "7", "--limit", "300", "--messages", "4", "--json"];
         let more = ["--nodes", nodes, "--security", level];
-        let seen = run_in(&scratch.0, &[arguments.as_slice(), more.as_slice()].concat());
+        let seen = run_in(scratch.path(), &[arguments.as_slice(), more.as_slice()].concat());
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""), "{nodes}");
         let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
         let (params, metrics) = (&line["params"], &line["metrics"]);
@@ -87,7 +87,7 @@ fn pairs_get_all_answers_across_nodes() {
         let trips = metrics["round_trips_per_s"].as_f64().zip(metrics["seconds"].as_f64());
         assert_eq!(trips.map(|(per_s, seconds)| (per_s * seconds).round()), Some(28.0), "{}", seen.out);
     }
-    let seen = run_in(&scratch.0, &["bench", "rtt", "--pairs", "2", "--nodes", "3"]);
+    let seen = run_in(scratch.path(), &["bench", "rtt", "--pairs", "2", "--nodes", "3"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.err.contains("fewer pairs than nodes"), "{}", seen.err);
 }
@@ -98,7 +98,7 @@ fn durable_societies_are_compared_with_volatile() {
     let arguments = ["bench", "durability", "--rounds", "1", "--levels", "volatile,local", "--json"];
     let ring = ["--workers", "5", "--tokens", "3", "--passes", "4"];
     let net = ["--initiators", "2", "--participants", "3", "--conversations", "4"];
-    let seen = run_in(&scratch.0, &[arguments.as_slice(), &ring, &net].concat());
+    let seen = run_in(scratch.path(), &[arguments.as_slice(), &ring, &net].concat());
     assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
     let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
     assert_eq!(line["bench"], "durability");
@@ -110,7 +110,7 @@ fn durable_societies_are_compared_with_volatile() {
         assert!(of("local", "journal_bytes_per_message").is_some_and(|bytes| bytes > 10.0), "{}", seen.out);
         assert_eq!(of("local", "conversation_p99_ms").is_some(), society == "contract-net", "{}", seen.out);
     }
-    assert_eq!(std::fs::read_dir(&scratch.0).expect("it is there").count(), 0, "something is left");
+    assert_eq!(std::fs::read_dir(scratch.path()).expect("it is there").count(), 0, "something is left");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn benchmark_starts_and_stops_three_servers() {
     let seen: crate::CommandOutput = crate::whimbrel()
         .args(["bench", "durability", "--rounds", "1", "--society", "ring", "--levels", "replicated"])
         .args(["--workers", "5", "--tokens", "3", "--passes", "4"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .env("WHIMBREL_NATS_SERVER", program)
         .output()
         .expect("the binary runs")
@@ -129,7 +129,7 @@ fn benchmark_starts_and_stops_three_servers() {
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     assert!(seen.err.contains("round 1 of 1: ring, replicated"), "{}", seen.err);
     assert!(seen.out.contains("  replicated ") && seen.out.contains("messages a flush"), "{}", seen.out);
-    assert_eq!(std::fs::read_dir(&scratch.0).expect("it is there").count(), 0, "something is left");
+    assert_eq!(std::fs::read_dir(scratch.path()).expect("it is there").count(), 0, "something is left");
 }
 
 #[cfg(target_os = "linux")]
@@ -137,7 +137,8 @@ fn benchmark_starts_and_stops_three_servers() {
 fn devices_find_acknowledged_states() {
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "40", "--ops", "100", "--seconds", "3", "--every", "1"];
-    let seen = run_in(&scratch.0, &[arguments.as_slice(), &["--folder", ".", "--json", "--plot", "pictures"]].concat());
+    let seen =
+        run_in(scratch.path(), &[arguments.as_slice(), &["--folder", ".", "--json", "--plot", "pictures"]].concat());
     assert_eq!(seen.code, Some(0), "{} {}", seen.out, seen.err);
     let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
     let (params, metrics) = (&line["params"], &line["metrics"]);
@@ -147,10 +148,10 @@ fn devices_find_acknowledged_states() {
         assert!(metrics[metric].as_f64().is_some_and(|figure| figure > 0.0), "{metric}: {}", seen.out);
     }
     assert!(metrics["stretches"].as_array().is_some_and(|stretches| !stretches.is_empty()), "{}", seen.out);
-    let svg = std::fs::read_to_string(scratch.0.join("pictures/devices.svg")).expect("it was drawn");
+    let svg = std::fs::read_to_string(scratch.path().join("pictures/devices.svg")).expect("it was drawn");
     assert!(svg.contains("devices: 40"), "{svg}");
     let left: Vec<_> =
-        std::fs::read_dir(&scratch.0).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+        std::fs::read_dir(scratch.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["pictures"], "nothing else is left");
 }
 
@@ -162,7 +163,7 @@ fn killed_gateway_losses_are_counted() {
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "20", "--ops", "50", "--seconds", "6", "--every", "2"];
     let seen = run_in(
-        &scratch.0,
+        scratch.path(),
         &[arguments.as_slice(), &["--volatile", "--kill-after", "3", "--folder", ".", "--json"]].concat(),
     );
     assert_eq!(seen.code, Some(1), "{} {}", seen.out, seen.err);
@@ -176,7 +177,7 @@ fn killed_gateway_losses_are_counted() {
 fn shared_port_gateways_refuse_excess_devices() {
     let scratch = Scratch::new();
     let run = |more: &[&str]| {
-        run_in(&scratch.0, &[&["bench", "devices", "--volatile", "--json", "--folder", "."], more].concat())
+        run_in(scratch.path(), &[&["bench", "devices", "--volatile", "--json", "--folder", "."], more].concat())
     };
     let seen = run(&["--devices", "30", "--gateways", "2", "--seconds", "0"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
@@ -192,7 +193,7 @@ fn shared_port_gateways_refuse_excess_devices() {
 fn several_gateways_keep_acknowledged_states() {
     let scratch = Scratch::new();
     let arguments = ["bench", "devices", "--devices", "60", "--ops", "60", "--seconds", "2", "--gateways", "3"];
-    let seen = run_in(&scratch.0, &[arguments.as_slice(), &["--volatile", "--folder", ".", "--json"]].concat());
+    let seen = run_in(scratch.path(), &[arguments.as_slice(), &["--volatile", "--folder", ".", "--json"]].concat());
     assert_eq!(seen.code, Some(0), "{} {}", seen.out, seen.err);
     let line: serde_json::Value = serde_json::from_str(&seen.out).expect("it is JSON");
     let metrics = &line["metrics"];
@@ -209,7 +210,7 @@ fn killed_gateway_states_survive_elsewhere() {
     let seen: CommandOutput = super::whimbrel()
         .args(arguments)
         .args(["--kill-after", "3", "--folder", ".", "--json"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .env("WHIMBREL_NATS_SERVER", server)
         .output()
         .expect("it runs")

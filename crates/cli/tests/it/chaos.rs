@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 fn chaos(plan: &Path, scratch: &Scratch, arguments: &[&str]) -> Command {
     let mut command = whimbrel();
     command.arg("chaos").arg(plan).args(arguments);
-    command.env("WHIMBREL_RUN_DIR", scratch.0.join("run")).env("TMPDIR", &scratch.0);
+    command.env("WHIMBREL_RUN_DIR", scratch.path().join("run")).env("TMPDIR", scratch.path());
     if let Some(program) = program() {
         command.env("WHIMBREL_NATS_SERVER", program);
     }
@@ -28,14 +28,14 @@ fn chaos(plan: &Path, scratch: &Scratch, arguments: &[&str]) -> Command {
 fn left(scratch: &Scratch, pid: u32) -> Vec<String> {
     let name = format!("whimbrel-chaos-{pid}");
     // Not those of another test whose folder begins as this one does.
-    let folder = format!("{}/", scratch.0.to_string_lossy());
+    let folder = format!("{}/", scratch.path().to_string_lossy());
     let mut left: Vec<String> = std::fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| std::fs::read(entry.ok()?.path().join("environ")).ok())
         .map(|words| String::from_utf8_lossy(&words).into_owned())
         .filter(|words| words.contains(&folder))
         .collect();
-    left.extend(scratch.0.join(&name).exists().then_some(name));
+    left.extend(scratch.path().join(&name).exists().then_some(name));
     let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
     let ours = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
     left.extend(ours.filter(|name| name.starts_with(&format!("whimbrel-{pid}-"))));
@@ -77,7 +77,7 @@ fn what_is_violated_is_said() {
         ),
     ]);
     let arguments = ["--patience", "8s", "--json"];
-    let seen = CommandOutput::from(chaos(&scratch.0.join("plan.toml"), &scratch, &arguments).output().unwrap());
+    let seen = CommandOutput::from(chaos(&scratch.path().join("plan.toml"), &scratch, &arguments).output().unwrap());
     let report: Value = serde_json::from_str(&seen.out).unwrap_or_else(|error| panic!("{error}: {}", seen.err));
     assert_eq!(seen.code, Some(1), "{report}");
     let violations: Vec<&str> =
@@ -100,7 +100,7 @@ fn interrupted_chaos_leaves_nothing() {
     let mut child = chaos(&plan, &scratch, &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let pid = child.id();
     let until = Instant::now() + PATIENCE;
-    while !scratch.0.join(format!("whimbrel-chaos-{pid}/n3.out")).exists() {
+    while !scratch.path().join(format!("whimbrel-chaos-{pid}/n3.out")).exists() {
         assert!(Instant::now() < until && child.try_wait().unwrap().is_none(), "it does not begin");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -121,7 +121,7 @@ fn impossible_plan_is_refused_before_start() {
         ),
     ]);
     let try_it = |plan: &str, arguments: &[&str]| {
-        CommandOutput::from(chaos(&scratch.0.join(plan), &scratch, arguments).output().unwrap())
+        CommandOutput::from(chaos(&scratch.path().join(plan), &scratch, arguments).output().unwrap())
     };
     let seen = try_it("wrong.toml", &[]);
     assert_eq!(seen.code, Some(1));
@@ -203,7 +203,7 @@ fn network_clock_disk_faults_lose_nothing() {
     let project = repository().join("examples/bank").display().to_string();
     let scratch = Scratch::with(&[("plan.toml", &MEANS.replace("PROJECT", &project))]);
     let child =
-        chaos(&scratch.0.join("plan.toml"), &scratch, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        chaos(&scratch.path().join("plan.toml"), &scratch, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.expect("the binary runs");
     let pid = child.id();
     let seen = CommandOutput::from(child.wait_with_output().unwrap());
@@ -225,10 +225,12 @@ fn wrong_clock_leaves_waits_right() {
     let agent = "!look. +!look : enough. +!look <- .date(_, _, Day); .print(Day); .wait(100); !look.";
     let scratch = Scratch::with(&[("c.asl", agent), ("plan.toml", plan)]);
     let began = Instant::now();
-    let child =
-        chaos(&scratch.0.join("plan.toml"), &scratch, &["--keep"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = chaos(&scratch.path().join("plan.toml"), &scratch, &["--keep"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
     let child = child.expect("the binary runs");
-    let folder = scratch.0.join(format!("whimbrel-chaos-{}", child.id()));
+    let folder = scratch.path().join(format!("whimbrel-chaos-{}", child.id()));
     let seen = CommandOutput::from(child.wait_with_output().unwrap());
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     let printed = std::fs::read_to_string(folder.join("n1.out")).unwrap();

@@ -1,6 +1,6 @@
 //! `whimbrel check`.
 
-use super::Scratch;
+use super::{CommandFolder, Scratch};
 
 #[test]
 fn check_shows_all_errors() {

@@ -60,7 +60,7 @@ impl ClusterNodes {
 
     /// Another node, linked with those that live.
     pub(super) fn join(&mut self) {
-        let society = Society::open(&self.scratch.0.join("sums.mas2j")).expect("it is right");
+        let society = Society::open(&self.scratch.path().join("sums.mas2j")).expect("it is right");
         let journal = Arc::clone(&self.memory) as _;
         let idle = if self.passive { Duration::ZERO } else { Duration::MAX };
         let platform = durable_rust::knowing(Platform::builder())
@@ -516,7 +516,7 @@ impl Links for OrderRecorder {
 fn closing_link_messages_are_resent() {
     let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
     let memory = Arc::new(Memory::new(PARTITIONS));
-    let mut society = Society::open(&scratch.0.join("sender.asl")).expect("it is right");
+    let mut society = Society::open(&scratch.path().join("sender.asl")).expect("it is right");
     let platform = Platform::builder().workers(1).loader(society.loader()).clustered(memory as _).build();
     let wire = Arc::new(OrderRecorder { is_closing: AtomicBool::new(true), ..OrderRecorder::default() });
     platform.link_with(Arc::<OrderRecorder>::clone(&wire));
@@ -544,7 +544,7 @@ fn partition_owner_is_announced_before_messages() {
     let scratch = Scratch::with(&[("sender.asl", "!go. +!go <- .send(receiver, tell, hello).")]);
     let memory = Arc::new(Memory::new(PARTITIONS));
     let start = |wire: &Arc<OrderRecorder>, epoch: u64| {
-        let mut society = Society::open(&scratch.0.join("sender.asl")).expect("it is right");
+        let mut society = Society::open(&scratch.path().join("sender.asl")).expect("it is right");
         let journal = Arc::clone(&memory) as _;
         let platform = Platform::builder().workers(1).loader(society.loader()).clustered(journal).build();
         platform.link_with(Arc::<OrderRecorder>::clone(wire));
@@ -635,7 +635,7 @@ fn remote_creation_failure_reaches_creator() {
     let theirs = apart(&nodes, &["child", "mother"]);
     nodes.serve(0, [theirs[1]]);
     nodes.wait_for_line("created");
-    std::fs::remove_file(nodes.scratch.0.join("child.asl")).expect("it is there");
+    std::fs::remove_file(nodes.scratch.path().join("child.asl")).expect("it is there");
     nodes.serve(1, (0..PARTITIONS).filter(|index| *index != theirs[1]));
     nodes.wait_for_line("[mother] ams has not created child: there is no file");
     assert!(nodes.nodes.iter().all(|node| !node.platform.services().exists(Aid::local("child"))));

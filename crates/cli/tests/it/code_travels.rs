@@ -13,7 +13,7 @@ impl Host {
     fn run(scratch: &Scratch, file: &str) -> Self {
         let mut command = whimbrel();
         command.args(["run", file, "--listen", "127.0.0.1:0", "--token", "t", "--code-cache", "off"]);
-        command.current_dir(scratch.0.join("home")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(scratch.path().join("home")).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it begins");
         let mut noted = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
         let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
@@ -26,7 +26,7 @@ impl Host {
     fn joined(self, scratch: &Scratch, more: &[&str]) -> (CommandOutput, String) {
         let mut command = whimbrel();
         command.args(["join", &self.1, "--name", "n2", "--token", "t", "--quiet"]).args(more);
-        let visited = CommandOutput::from(command.current_dir(scratch.0.join("away")).output().expect("it runs"));
+        let visited = CommandOutput::from(command.current_dir(scratch.path().join("away")).output().expect("it runs"));
         let home = self.0.wait_with_output().expect("it ends");
         (visited, String::from_utf8(home.stdout).expect("it is text"))
     }
@@ -36,17 +36,17 @@ impl Host {
 fn scratch(files: &[(&str, &str)]) -> Scratch {
     let scratch = Scratch::new();
     for folder in ["home/parts", "away"] {
-        std::fs::create_dir_all(scratch.0.join(folder)).expect("it can be made");
+        std::fs::create_dir_all(scratch.path().join(folder)).expect("it can be made");
     }
     for (name, text) in files {
-        std::fs::write(scratch.0.join("home").join(name), text).expect("it can be written");
+        std::fs::write(scratch.path().join("home").join(name), text).expect("it can be written");
     }
     scratch
 }
 
 /// Returns the stored file of the second node with this extension.
 fn kept(scratch: &Scratch, ending: &str) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(scratch.0.join("away/cache")).into_iter().flatten();
+    let entries = std::fs::read_dir(scratch.path().join("away/cache")).into_iter().flatten();
     let mut files = entries.map(|entry| entry.expect("it can be read").path());
     files.find(|file| file.extension().is_some_and(|found| found == ending))
 }
@@ -86,7 +86,8 @@ fn program_travels_with_its_includes() {
 #[test]
 fn policy_admits_permitted_code() {
     let scratch = scratch(&[("trip.asl", TRIP), GREETING]);
-    let policy = |rules: &str| std::fs::write(scratch.0.join("away/policy.toml"), rules).expect("it can be written");
+    let policy =
+        |rules: &str| std::fs::write(scratch.path().join("away/policy.toml"), rules).expect("it can be written");
     let guarded = ["--policy", "policy.toml", "--audit", "audit.jsonl", "--code-cache", "off"];
     policy("[[deny]]\nwho = \"stranger\"\nsend = \"*\"\n");
     let (away, home) = Host::run(&scratch, "trip.asl").joined(&scratch, &guarded);
@@ -94,7 +95,7 @@ fn policy_admits_permitted_code() {
     let why = "[trip] refused: node n2 cannot take it: its program is not there, and the policy there takes none from \
                elsewhere (code = \"asl:";
     assert!(home.starts_with(why), "{home}");
-    let audit = std::fs::read_to_string(scratch.0.join("away/audit.jsonl")).expect("it is written");
+    let audit = std::fs::read_to_string(scratch.path().join("away/audit.jsonl")).expect("it is written");
     assert!(audit.contains("\"who\":\"agent:trip of node:n1\",\"action\":\"code\",\"object\":\"asl:"), "{audit}");
     // As the message says.
     let (_, rest) = home.split_once("(code = \"").expect("it says how");
@@ -124,7 +125,7 @@ const GUIDE: &str = "
 fn travelling_module_is_compiled_once() {
     let scratch = scratch(&[("tour.mas2j", TOUR), ("guide.asl", GUIDE)]);
     let module = super::examples::repository().join("guest/examples/traveller-rust.wasm");
-    if std::fs::copy(&module, scratch.0.join("home/traveller.wasm")).is_err() {
+    if std::fs::copy(&module, scratch.path().join("home/traveller.wasm")).is_err() {
         assert!(std::env::var_os(super::agent_build::REQUIRED).is_none(), "it is not built: make guests");
         eprintln!("skipped: {} is not built: make guests", module.display());
         return;

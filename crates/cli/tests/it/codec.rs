@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use super::{CommandOutput, Scratch, whimbrel};
+use super::{CommandFolder, CommandOutput, Scratch, whimbrel};
 
 const MESSAGE: &str = "(request
  :sender (agent-identifier :name amy@home :addresses (sequence http://home:7778/acc))
@@ -29,7 +29,7 @@ fn message_survives_all_encodings() {
         assert_eq!((seen.code, seen.out.as_str(), seen.err.as_str()), (Some(0), "", ""), "{encoding}");
         from = to;
     }
-    let back = std::fs::read_to_string(scratch.0.join("message.string")).expect("it was written");
+    let back = std::fs::read_to_string(scratch.path().join("message.string")).expect("it was written");
     assert_eq!(back, MESSAGE.trim_end());
 }
 

@@ -3,12 +3,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{CommandOutput, Scratch, whimbrel};
+use super::{CommandOutput, RunningProcess, Scratch, whimbrel};
 
 /// Longest time for a platform to start.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,22 +28,12 @@ price(cake, 3).
 +!kqml_received(A, request, gold, M) <- .send(A, refuse, \"too dear\", M).
 ";
 
-/// A folder with programs, and one for sockets that nobody else knows.
-pub struct Site {
+/// Folder with the programs of a society, and with one for sockets that nobody else knows.
+pub struct SocietyFolder {
     pub scratch: Scratch,
 }
 
-/// A platform that runs; ended with the test.
-pub struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Site {
+impl SocietyFolder {
     /// With these programs.
     pub fn with(files: &[(&str, &str)]) -> Self {
         Self { scratch: Scratch::with(files) }
@@ -62,7 +52,10 @@ impl Site {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&self.scratch.0).env("WHIMBREL_RUN_DIR", self.scratch.0.join("run"));
+        command
+            .args(arguments)
+            .current_dir(self.scratch.path())
+            .env("WHIMBREL_RUN_DIR", self.scratch.path().join("run"));
         command
     }
 
@@ -87,9 +80,9 @@ impl Site {
 
     /// Starts a platform, and waits until so many nodes can be seen.
     #[track_caller]
-    pub fn start(&self, arguments: &[&str], nodes: usize) -> Running {
+    pub fn start(&self, arguments: &[&str], nodes: usize) -> RunningProcess {
         let mut command = self.command(arguments);
-        let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
+        let running = RunningProcess(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
         self.until(|| self.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(nodes));
         running
     }
@@ -104,7 +97,7 @@ impl Site {
     }
 
     fn sockets(&self) -> Vec<std::path::PathBuf> {
-        let entries = std::fs::read_dir(self.scratch.0.join("run")).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(self.scratch.path().join("run")).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect()
     }
 
@@ -127,7 +120,7 @@ impl Site {
 
 #[test]
 fn nothing_runs() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     assert_eq!(site.out(&["ps"]), "no society runs here\n");
     assert_eq!(site.out(&["ps", "--json"]), "{\"nodes\":[]}\n");
     for command in [&["agents"][..], &["df"], &["links"], &["sniff"], &["send", "a", "b"], &["kill", "a"], &["stop"]] {
@@ -142,11 +135,11 @@ fn nothing_runs() {
 
 #[test]
 fn node_describes_itself_and_agents() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let running = site.start(&["run", "market.mas2j"], 1);
     let sockets = site.sockets();
     let mode = |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-    assert_eq!((sockets.len(), mode(&sockets[0]), mode(&site.scratch.0.join("run"))), (1, 0o600, 0o700));
+    assert_eq!((sockets.len(), mode(&sockets[0]), mode(&site.scratch.path().join("run"))), (1, 0o600, 0o700));
     site.until(|| site.json(&["ps", "--json"])["nodes"][0]["handled"].as_u64() > Some(20));
     let node = site.json(&["ps", "--json"])["nodes"][0].clone();
     let text = |name: &str| node[name].as_str().unwrap_or_default().to_owned();
@@ -164,7 +157,7 @@ fn node_describes_itself_and_agents() {
 
 #[test]
 fn agents_filter_by_name_and_state() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     assert_eq!(site.names(&["bank*"])[..4], ["bank1", "bank2", "bank3", "bank4"], "numbers in names are numbers");
     assert_eq!(site.names(&["bank1?"]), ["bank10", "bank11", "bank12"]);
@@ -190,7 +183,7 @@ fn agents_filter_by_name_and_state() {
 
 #[test]
 fn services_filter_by_properties() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     site.until(|| site.out(&["df"]).contains("tea"));
     let entry = site.json(&["df", "--type", "sh?p", "--json"])["entries"][0].clone();
@@ -206,7 +199,7 @@ fn services_filter_by_properties() {
 
 #[test]
 fn three_processes_are_one_platform() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "net.mas2j", "--nodes", "3"], 3);
     let agents = site.json(&["agents", "--json"]);
     let places: Vec<(&str, &str)> = agents["agents"]
@@ -241,7 +234,7 @@ fn three_processes_are_one_platform() {
 
 #[test]
 fn move_explains_staying_agents() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "net.mas2j", "--nodes", "3"], 3);
     let node = || {
         site.json(&["agents", "--json"])["agents"].as_array().and_then(|agents| {
@@ -272,7 +265,7 @@ fn move_explains_staying_agents() {
 
 #[test]
 fn several_platforms_are_told_apart() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _one = site.start(&["run", "market.mas2j"], 1);
     let two = site.start(&["run", "market.mas2j"], 2);
     let seen = site.see(&["agents"]);
@@ -295,7 +288,7 @@ fn several_platforms_are_told_apart() {
 
 #[test]
 fn a_killed_process_leaves_nothing_behind() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     drop(site.start(&["run", "market.mas2j"], 1));
     assert_eq!(site.sockets().len(), 1, "it could not remove it");
     assert_eq!(site.out(&["ps"]), "no society runs here\n");
@@ -307,7 +300,7 @@ fn a_node_runs_without_a_socket() {
     let scratch = Scratch::with(&[("x.asl", "!go.\n+!go <- .print(hello); .stopMAS.\n"), ("file", "no folder")]);
     let run = |folder: &str| {
         let mut command = whimbrel();
-        command.args(["run", "x.asl"]).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join(folder));
+        command.args(["run", "x.asl"]).current_dir(scratch.path()).env("WHIMBREL_RUN_DIR", scratch.path().join(folder));
         CommandOutput::from(command.output().expect("it runs"))
     };
     let deep = "a-long-name/".repeat(20);
@@ -320,8 +313,8 @@ fn a_node_runs_without_a_socket() {
 
 #[test]
 fn folders_of_others_are_not_used() {
-    let site = Site::new();
-    let folder = site.scratch.0.join("run");
+    let site = SocietyFolder::new();
+    let folder = site.scratch.path().join("run");
     std::fs::create_dir(&folder).expect("made");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("set");
     let seen = site.see(&["agents"]);
@@ -329,7 +322,7 @@ fn folders_of_others_are_not_used() {
     // Another user: only root can be one.
     if std::fs::metadata(&folder).expect("it is there").uid() == 0 {
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).expect("set");
-        std::fs::set_permissions(&site.scratch.0, std::fs::Permissions::from_mode(0o755)).expect("set");
+        std::fs::set_permissions(site.scratch.path(), std::fs::Permissions::from_mode(0o755)).expect("set");
         let mut command = site.command(&["agents"]);
         std::os::unix::process::CommandExt::uid(&mut command, 65_534);
         // The binary may lie where others cannot go.
@@ -342,7 +335,7 @@ fn folders_of_others_are_not_used() {
 
 #[test]
 fn messages_are_sniffed() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let lines = site.out(&["sniff", "--limit", "4"]);
     assert_eq!(lines.lines().count(), 4, "{lines}");
@@ -362,7 +355,7 @@ fn messages_are_sniffed() {
 
 #[test]
 fn sniffer_end_leaves_platform_running() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let sniff = || {
         let mut child = site.command(&["sniff"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
@@ -390,9 +383,9 @@ fn sniffer_end_leaves_platform_running() {
 
 #[test]
 fn slow_sniffer_delays_no_agent() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     std::fs::write(
-        site.scratch.0.join("fast.asl"),
+        site.scratch.path().join("fast.asl"),
         "!go.\n+!go <- .send(fast, tell, x(\"some text to fill a buffer\")); !go.\n+x(T) <- -x(T)[source(_)].\n",
     )
     .expect("written");
@@ -409,7 +402,7 @@ fn slow_sniffer_delays_no_agent() {
 
 #[test]
 fn messages_are_sent_and_answered() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let send = |arguments: &[&str]| site.see(&[&["send"], arguments].concat());
     #[track_caller]
@@ -448,7 +441,7 @@ fn messages_are_sent_and_answered() {
 
 #[test]
 fn messages_are_read_from_standard_input() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let send = |arguments: &[&str], text: &str| {
         let mut command = site.command(&[&["send"], arguments].concat());
@@ -468,7 +461,7 @@ fn messages_are_read_from_standard_input() {
 
 #[test]
 fn socket_garbage_is_refused() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let say = |bytes: &[u8]| {
         let mut stream = UnixStream::connect(&site.sockets()[0]).expect("it listens");
@@ -499,8 +492,8 @@ fn socket_garbage_is_refused() {
 
 #[test]
 fn topics_and_publications_are_shown() {
-    let site = Site::new();
-    let write = |name: &str, text: &str| std::fs::write(site.scratch.0.join(name), text).expect("written");
+    let site = SocietyFolder::new();
+    let write = |name: &str, text: &str| std::fs::write(site.scratch.path().join(name), text).expect("written");
     write("news.mas2j", "MAS news { agents: reader #2; writer; }");
     write("reader.asl", "!read.\n+!read <- .subscribe(news).\n+n(X) <- -n(X)[source(_)].\n");
     write("writer.asl", "!write.\n+!write <- .publish(news, tell, n(1)); .wait(30); !write.\n");
@@ -519,7 +512,7 @@ fn topics_and_publications_are_shown() {
 
 #[test]
 fn hanging_node_delays_no_other() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _one = site.start(&["run", "market.mas2j"], 1);
     let two = site.start(&["run", "net.mas2j"], 2);
     let signal = |name: &str| {
@@ -538,11 +531,11 @@ fn hanging_node_delays_no_other() {
 
 #[test]
 fn joined_nodes_show_with_platform() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let run = ["run", "market.mas2j", "--listen", "127.0.0.1:0", "--token", "t"];
     let _host = site.start(&run, 1);
     let address = site.json(&["ps", "--json"])["nodes"][0]["address"].as_str().unwrap_or_default().to_owned();
-    std::fs::write(site.scratch.0.join("guest.asl"), "!rest.\n+!rest.\n").expect("written");
+    std::fs::write(site.scratch.path().join("guest.asl"), "!rest.\n+!rest.\n").expect("written");
     let _guest = site.start(&["join", &address, "guest.asl", "--token", "t", "--name", "far"], 2);
     site.until(|| site.names(&[]).len() == 15);
     let guest = site.json(&["agents", "guest", "--json"])["agents"][0].clone();
@@ -553,7 +546,7 @@ fn joined_nodes_show_with_platform() {
 
 #[test]
 fn dead_letters_show_reasons() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     assert_eq!(site.out(&["dead-letters"]), "0 messages died so far\n");
     site.out(&["suspend", "seller"]);
@@ -573,7 +566,7 @@ fn dead_letters_show_reasons() {
 
 #[test]
 fn watch_repeats_until_output_closes() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     for arguments in [&["ps", "--watch=60ms", "--json"][..], &["agents", "seller", "--watch=60ms", "--json"]] {
         let mut child = site.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
@@ -588,7 +581,7 @@ fn watch_repeats_until_output_closes() {
 /// A client that disconnects before its answer leaves the node to other clients.
 #[test]
 fn abandoned_questions_make_nobody_wait() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let _running = site.start(&["run", "market.mas2j"], 1);
     let socket = site.sockets().into_iter().find(|path| path.extension().is_some_and(|end| end == "sock"));
     let socket = socket.expect("it is there");
@@ -603,9 +596,9 @@ fn abandoned_questions_make_nobody_wait() {
 
 #[test]
 fn agents_are_called_home() {
-    let site = Site::new();
+    let site = SocietyFolder::new();
     let scout = "!go. +!go <- .tour([stop(n2, work)]). -!go[error(E)] <- +failed(E). +!work <- .wait(100000).\n";
-    std::fs::write(site.scratch.0.join("buyer.asl"), scout).expect("it can be written");
+    std::fs::write(site.scratch.path().join("buyer.asl"), scout).expect("it can be written");
     let _running = site.start(&["run", "net.mas2j", "--nodes", "3"], 3);
     let place = || site.json(&["agents", "buyer", "--json"])["agents"][0]["node"].clone();
     site.until(|| place() == "n2");

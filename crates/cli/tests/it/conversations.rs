@@ -145,7 +145,7 @@ fn unknown_number_differs_from_last() {
 fn reopened_log_reports_truncation() {
     let folder = Scratch::new();
     let options = Options { partitions: Some(1), ..Options::default() };
-    let open = || ConversationLog::open(Arc::new(Embedded::open(&folder.0, &options).unwrap())).unwrap();
+    let open = || ConversationLog::open(Arc::new(Embedded::open(folder.path(), &options).unwrap())).unwrap();
     let log = open();
     let keeper = keep(&log, 1);
     say(&*keeper.observer(), 0..3);
@@ -157,9 +157,9 @@ fn reopened_log_reports_truncation() {
     wait_for(|| log.last() == 8);
     // It ends without a word, as after kill -9.
     let copy = Scratch::new();
-    copy_all(&folder.0, &copy.0);
+    copy_all(folder.path(), copy.path());
     drop(keeper);
-    let log = ConversationLog::open(Arc::new(Embedded::open(&copy.0, &options).unwrap())).unwrap();
+    let log = ConversationLog::open(Arc::new(Embedded::open(copy.path(), &options).unwrap())).unwrap();
     keep(&log, 3).end();
     let all = ["begun", "0", "1", "2", "ended", "begun", "3", "4", "cut short", "ended"];
     assert_eq!(read(&log, 0), all);

@@ -5,13 +5,13 @@ use whimbrel::{Aid, Value};
 use whimbrel_platform::environment::Environment;
 use whimbrel_platform::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_FOLDERS_DEEP_MAX, DOCUMENT_READ_BYTES_MAX};
 
-use super::Scratch;
+use super::{CommandFolder, Scratch};
 
 /// A folder of these files.
 fn folder(files: &[(&str, &[u8])]) -> Scratch {
     let scratch = Scratch::new();
     for (name, content) in files {
-        let path = scratch.0.join(name);
+        let path = scratch.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
@@ -35,7 +35,7 @@ fn ask(documents: &DocumentFolder, request: &str) -> String {
 fn documents_are_listed_and_read() {
     let files: [(&str, &[u8]); 4] = [("b.txt", b"two"), ("a.txt", b"one"), ("c/d", b"\xff\x00"), (".git/x", b"")];
     let folder = folder(&files);
-    let documents = DocumentFolder::open(&folder.0).unwrap();
+    let documents = DocumentFolder::open(folder.path()).unwrap();
     assert_eq!(ask(&documents, "count"), "3");
     assert_eq!(ask(&documents, "list(0)"), r#"[document("a.txt",3),document("b.txt",3),document("c/d",2)]"#);
     assert_eq!(ask(&documents, "list(1, 1)"), r#"[document("b.txt",3)]"#);
@@ -48,7 +48,7 @@ fn documents_are_listed_and_read() {
 fn long_documents_are_read_in_parts() {
     let long = "é".repeat(DOCUMENT_READ_BYTES_MAX);
     let folder = folder(&[("long", long.as_bytes()), ("short", "aéz".as_bytes())]);
-    let documents = DocumentFolder::open(&folder.0).unwrap();
+    let documents = DocumentFolder::open(folder.path()).unwrap();
     assert!(ask(&documents, r#"read("long")"#).contains("in parts"));
     assert_eq!(ask(&documents, r#"read("short", 0, 2)"#), r#"part("a",1)"#);
     assert_eq!(ask(&documents, r#"read("short", 1, 1)"#), r#"part("é",3)"#);
@@ -68,9 +68,9 @@ fn long_documents_are_read_in_parts() {
 #[test]
 fn malicious_document_requests_are_refused() {
     let folder = folder(&[("in/a", b"a"), ("secret", b"s")]);
-    std::os::unix::fs::symlink(folder.0.join("secret"), folder.0.join("in/link")).unwrap();
-    std::os::unix::fs::symlink(&folder.0, folder.0.join("in/up")).unwrap();
-    let documents = DocumentFolder::open(&folder.0.join("in")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("secret"), folder.path().join("in/link")).unwrap();
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("in/up")).unwrap();
+    let documents = DocumentFolder::open(&folder.path().join("in")).unwrap();
     assert_eq!(ask(&documents, "list(0)"), r#"[document("a",1)]"#);
     for name in ["link", "up/secret", "../secret", "./a", "/etc/passwd", "in/a", "", "a\u{0}", "a/../a"] {
         assert_eq!(read(&documents, name), Err(format!("there is no document {name}")));
@@ -84,15 +84,15 @@ fn malicious_document_requests_are_refused() {
 #[test]
 fn unusable_offer_explains_reason() {
     let folder = folder(&[("a", b"")]);
-    let why = |path: &str| DocumentFolder::open(&folder.0.join(path)).unwrap_err().to_string();
+    let why = |path: &str| DocumentFolder::open(&folder.path().join(path)).unwrap_err().to_string();
     assert!(why("b").starts_with("there is no folder "), "{}", why("b"));
     assert!(why("a").ends_with("a is no folder"), "{}", why("a"));
     let deep = (0..=DOCUMENT_FOLDERS_DEEP_MAX).map(|_| "d/").collect::<String>();
-    std::fs::create_dir_all(folder.0.join(deep)).unwrap();
+    std::fs::create_dir_all(folder.path().join(deep)).unwrap();
     assert!(why("").contains("is deeper than"), "{}", why(""));
-    let file = std::fs::File::create(folder.0.join("d/big")).unwrap();
+    let file = std::fs::File::create(folder.path().join("d/big")).unwrap();
     file.set_len(DOCUMENT_BYTES_MAX + 1).unwrap();
-    std::fs::remove_dir_all(folder.0.join("d/d")).unwrap();
+    std::fs::remove_dir_all(folder.path().join("d/d")).unwrap();
     assert!(why("").contains("are the most for a document"), "{}", why(""));
 }
 
@@ -110,8 +110,8 @@ const GRANT: &str = "[[grant]]\nwho = \"agent:reader\"\nenvironments = \"library
 
 fn reader(project: &str, arguments: &[&str]) -> super::CommandOutput {
     let folder = folder(&[("texts/a.txt", b"one"), ("texts/b.txt", b"three"), ("policy.toml", GRANT.as_bytes())]);
-    std::fs::write(folder.0.join("reader.asl"), READER).unwrap();
-    std::fs::write(folder.0.join("t.mas2j"), project).unwrap();
+    std::fs::write(folder.path().join("reader.asl"), READER).unwrap();
+    std::fs::write(folder.path().join("t.mas2j"), project).unwrap();
     folder.run(&[&["run", "."], arguments].concat())
 }
 
@@ -138,7 +138,7 @@ fn agents_move_to_documents() {
                  +!look <- .node(N); .act(library, count, C); .print(C, \" on \", N).
                  -!look[error_msg(M)] <- .node(N); .print(M, \", \", N).";
     let folder = folder(&[("texts/a.txt", b"one"), ("policy.toml", GRANT.as_bytes()), ("guide.asl", guide.as_bytes())]);
-    std::fs::write(folder.0.join("t.mas2j"), project).unwrap();
+    std::fs::write(folder.path().join("t.mas2j"), project).unwrap();
     let seen = folder.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml"]);
     let none = "this node has no environment library, n1";
     assert_eq!(seen.out, format!("[reader] {none}\n[reader] 1 on n2\n[reader] {none}\n"), "{}", seen.err);

@@ -18,7 +18,7 @@ use whimbrel::{AclMessage, Aid, Output, Performative, Platform, PlatformBuilder,
 
 use super::conversations::copy_all;
 use super::examples::repository;
-use super::{Scratch, whimbrel};
+use super::{CommandFolder, Scratch, whimbrel};
 
 #[derive(Clone, Default)]
 pub struct PrintedLines(pub Arc<Mutex<Vec<String>>>);
@@ -59,7 +59,7 @@ type Start<'a> = &'a dyn Fn(PlatformBuilder) -> Platform;
 
 /// Begins, or goes on with, the society of a project.
 fn start(scratch: &Scratch, project: &str, builder: PlatformBuilder) -> Platform {
-    let society = Society::open(&scratch.0.join(project)).expect("it is right");
+    let society = Society::open(&scratch.path().join(project)).expect("it is right");
     let platform = builder.loader(society.loader()).build();
     society.start(&platform).expect("they go on");
     platform
@@ -277,7 +277,7 @@ fn agent_records_survive_kill_nine() {
     // Twice: what is restored is kept, too.
     for number in 1..3 {
         let (program, found) = trying(number);
-        std::fs::write(scratch.0.join("probe.asl"), program).expect("it can be written");
+        std::fs::write(scratch.path().join("probe.asl"), program).expect("it can be written");
         run_until(&scratch, "s.mas2j", &found.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
@@ -296,7 +296,7 @@ fn suspension_survives_restart() {
     platform.stop_with(0);
     platform.run_until_stopped();
     let (program, found) = trying(1);
-    std::fs::write(scratch.0.join("probe.asl"), program).expect("it can be written");
+    std::fs::write(scratch.path().join("probe.asl"), program).expect("it can be written");
     let lines = PrintedLines::default();
     let platform = begin(&scratch, &memory, 2, &lines);
     found.iter().for_each(|line| wait_for(&lines, line));
@@ -394,7 +394,7 @@ fn waits_across_kill_nine_end_in_time() {
     let scratch = Scratch::with(&[("s.asl", program)]);
     let start = || {
         let mut society = whimbrel();
-        society.args(["run", "s.asl", "--durable", "--quiet"]).current_dir(&scratch.0);
+        society.args(["run", "s.asl", "--durable", "--quiet"]).current_dir(scratch.path());
         society.stdout(std::process::Stdio::piped()).spawn().expect("the binary runs")
     };
     let mut first = start();
@@ -406,8 +406,8 @@ fn waits_across_kill_nine_end_in_time() {
     let is_said = |record: &Record| matches!(record, Record::Served { ms: 4_000.., .. });
     wait_until(|| {
         let copy = Scratch::new();
-        copy_all(&scratch.0.join(".whimbrel/s"), &copy.0);
-        let store = Embedded::open(&copy.0, &Options::default());
+        copy_all(&scratch.path().join(".whimbrel/s"), copy.path());
+        let store = Embedded::open(copy.path(), &Options::default());
         std::thread::sleep(Duration::from_millis(200));
         store.is_ok_and(|store| is_written(&store, is_said))
     });
@@ -423,7 +423,7 @@ fn waits_across_kill_nine_end_in_time() {
 fn plan_resumes_after_kill_nine() {
     const LAST_LIFE: Duration = Duration::from_secs(60);
     let scratch = Scratch::new();
-    let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));
+    let (store, out) = (scratch.path().join("store"), scratch.path().join("out"));
     let printed = || std::fs::read_to_string(&out).expect("it is text");
     std::fs::write(&out, "").expect("it can be written");
     // The first lives are too short to come far. The last one is not cut short: a kill may lose a line, and the last
@@ -454,7 +454,7 @@ fn plan_resumes_after_kill_nine() {
 fn run_until(scratch: &Scratch, project: &str, wanted: &[&str]) -> Vec<String> {
     let mut child = whimbrel()
         .args(["run", project, "--durable", "--quiet"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("the binary runs");
@@ -486,7 +486,7 @@ fn volatile_agent_restarts_beside_durable_ones() {
     assert_eq!(second, ["[lost] life 1", "[lost] still there"]);
     let changed =
         project.replace(" kept.asl [durability=volatile]", " kept.asl").replace("kept;", "kept [durability=volatile];");
-    std::fs::write(scratch.0.join("m.mas2j"), changed).expect("it can be written");
+    std::fs::write(scratch.path().join("m.mas2j"), changed).expect("it can be written");
     let refused = scratch.run(&["run", "m.mas2j", "--durable"]);
     assert_eq!(refused.code, Some(1), "{}", refused.err);
     assert!(refused.err.contains("kept") && refused.err.contains("it is volatile now"), "{}", refused.err);
@@ -497,7 +497,7 @@ fn store_admits_one_process_and_program() {
     let scratch = Scratch::with(&[("a.asl", "!wait. +!wait <- .print(here); .wait(60000).")]);
     let mut first = whimbrel()
         .args(["run", "a.asl", "--durable"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("the binary runs");
@@ -510,7 +510,8 @@ fn store_admits_one_process_and_program() {
     assert!(second.err.contains(&first.id().to_string()), "{}", second.err);
     first.kill().expect("it is ours");
     first.wait().expect("it is ours");
-    std::fs::write(scratch.0.join("a.asl"), "!wait. +!wait <- .print(changed); .stopMAS.").expect("it can be written");
+    std::fs::write(scratch.path().join("a.asl"), "!wait. +!wait <- .print(changed); .stopMAS.")
+        .expect("it can be written");
     let changed = scratch.run(&["run", "a.asl", "--durable"]);
     assert_eq!(changed.code, Some(1), "{}", changed.err);
     assert!(changed.err.contains("is not the program any more"), "{}", changed.err);

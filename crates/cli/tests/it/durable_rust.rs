@@ -327,7 +327,7 @@ impl whimbrel::Agent for Idle {
 fn savings_survive_kill_nine() {
     const LAST_LINE: &str = "[bank] deposit 12: 120\n";
     let scratch = Scratch::new();
-    let (store, out) = (scratch.0.join("store"), scratch.0.join("out"));
+    let (store, out) = (scratch.path().join("store"), scratch.path().join("out"));
     let mut lives = 0;
     let mut savings = rust_example("savings");
     savings.arg(&store);

@@ -86,7 +86,7 @@ impl RunningSociety {
 #[track_caller]
 pub(super) fn all_end_in_time(scratch: &Scratch, arguments: &[&str]) {
     for cause in CAUSES {
-        cause.start(&scratch.0, arguments).ends_in_time(&arguments.join(" "));
+        cause.start(scratch.path(), arguments).ends_in_time(&arguments.join(" "));
     }
 }
 
@@ -104,7 +104,7 @@ fn endless_durable_programs_end_in_time() {
     for (file, program) in ENDLESS {
         for cause in CAUSES {
             let scratch = Scratch::with(&[(file, program)]);
-            cause.start(&scratch.0, &["run", file, "--store", "kept"]).ends_in_time(file);
+            cause.start(scratch.path(), &["run", file, "--store", "kept"]).ends_in_time(file);
         }
     }
 }
@@ -124,7 +124,7 @@ fn many_agents_end_in_time() {
     };
     all_end_in_time(&society(50_000), &["run", "."]);
     let kept = society(10_000);
-    Cause::Signal("-TERM").start(&kept.0, &["run", ".", "--store", "kept"]).ends_in_time("10,000 durable agents");
+    Cause::Signal("-TERM").start(kept.path(), &["run", ".", "--store", "kept"]).ends_in_time("10,000 durable agents");
 }
 
 /// Nobody reads what the agents print, so the end is forced.
@@ -134,7 +134,7 @@ fn forced_partial_end_fails() {
     let project = ("part.mas2j", "MAS part { agents: chatter; ann; }");
     let scratch = Scratch::with(&[project, ("chatter.asl", chatter), ("ann.asl", "!go")]);
     let mut command = whimbrel();
-    command.args(["run", ".", "--for", "300ms", "--summary"]).current_dir(&scratch.0);
+    command.args(["run", ".", "--for", "300ms", "--summary"]).current_dir(scratch.path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     let noted = BufReader::new(child.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
     let last = noted.last();
@@ -152,7 +152,7 @@ fn agents_being_created_end_in_time() {
         ("silent.asl", "k."),
     ]);
     let cause = Cause::Signal("-INT");
-    cause.start(&scratch.0, &["run", "."]).ends_in_time("300,000 agents");
+    cause.start(scratch.path(), &["run", "."]).ends_in_time("300,000 agents");
 }
 
 #[test]
@@ -163,14 +163,14 @@ fn joined_nodes_end_in_time() {
         let mut command = whimbrel();
         command
             .args(["run", file, "--name", "home", "--listen", "127.0.0.1:0", "--token", "t"])
-            .current_dir(&scratch.0);
+            .current_dir(scratch.path());
         let mut host = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
         let mut noted = BufReader::new(host.stderr.take().expect("it is piped")).lines().map_while(Result::ok);
         let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
         let mut out = BufReader::new(host.stdout.take().expect("it is piped"));
         assert!(out.read_line(&mut String::new()).expect("it can be read") > 0, "the society began");
-        std::fs::copy(scratch.0.join(file), scratch.0.join("guest.asl")).expect("it can be copied");
-        let joined = signal.start(&scratch.0, &["join", &address, "guest.asl", "--name", "away", "--token", "t"]);
+        std::fs::copy(scratch.path().join(file), scratch.path().join("guest.asl")).expect("it can be copied");
+        let joined = signal.start(scratch.path(), &["join", &address, "guest.asl", "--name", "away", "--token", "t"]);
         let host = RunningSociety { child: host, _out: out, began: Instant::now(), cause: signal };
         joined.ends_in_time(&format!("join {file}"));
         host.ends_in_time(&format!("host of {file}"));

@@ -61,7 +61,7 @@ fn status_saying(url: &str, text: &str) -> CommandOutput {
 fn engine_starts_and_ends_in_order() {
     let Some(program) = program() else { return };
     let scratch = Scratch::new();
-    let dir = scratch.0.join("kept here");
+    let dir = scratch.path().join("kept here");
     let port = whimbrel_store::nats::free_ports(6).unwrap().to_string();
     let mut child = whimbrel()
         .args(["engine", "up", "--port", &port, "--dir"])
@@ -100,7 +100,7 @@ fn failed_engine_start_gives_advice() {
     let scratch = Scratch::new();
     let up = |variables: &[(&str, &str)], arguments: &[&str]| -> CommandOutput {
         let mut command = whimbrel();
-        command.args(["engine", "up", "--dir"]).arg(&scratch.0).args(arguments).envs(variables.iter().copied());
+        command.args(["engine", "up", "--dir"]).arg(scratch.path()).args(arguments).envs(variables.iter().copied());
         command.output().unwrap().into()
     };
     let seen = up(&[("WHIMBREL_NATS_SERVER", "/nowhere/nats-server")], &[]);
@@ -135,7 +135,7 @@ fn adapted(text: &str, server: usize, folder: &Path, ports: &[u16]) -> String {
 fn sample_configurations_form_usable_cluster() {
     let Some(program) = program() else { return };
     let scratch = Scratch::new();
-    let (folder, samples) = (scratch.0.as_path(), root().join("deploy/nats"));
+    let (folder, samples) = (scratch.path(), root().join("deploy/nats"));
     let made = Command::new(samples.join("certificates.sh")).arg(folder.join("tls")).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let first = whimbrel_store::nats::free_ports(6).unwrap();

@@ -16,7 +16,7 @@ use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::{Agent, Context, Output, Platform, PlatformBuilder};
 
 use super::examples::{by_agent, repository};
-use super::whimbrel;
+use super::{CommandFolder, whimbrel};
 
 const TOKEN: &str = "a token for tests";
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -104,10 +104,10 @@ fn the_example_runs_encrypted_too() {
     let scratch = super::Scratch::new();
     for arguments in [&["ca", "init", "authority"][..], &["ca", "issue", "authority", "n1", "--out", "n1"]] {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
         assert!(command.output().expect("it runs").status.success(), "{arguments:?}");
     }
-    let credentials = scratch.0.join("n1");
+    let credentials = scratch.path().join("n1");
     let authority = credentials.join("authority.pem");
     run_the_example(&["--credentials", &credentials.to_string_lossy()], &[&authority.to_string_lossy()]);
 }
@@ -117,7 +117,7 @@ fn certificate_admits_its_named_agent() {
     let scratch = super::Scratch::with(&[("host.asl", "!go.\n+!go <- .print(\"here\").\n")]);
     let ca = |arguments: &[&str]| {
         let mut command = whimbrel();
-        command.arg("ca").args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.arg("ca").args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
         let done = command.output().expect("it runs");
         assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
     };
@@ -128,16 +128,17 @@ fn certificate_admits_its_named_agent() {
         ca(&["issue", authority, agent, "--session", "--out", agent]);
     }
     ca(&["revoke", "authority", "session:ann"]);
-    std::fs::copy(scratch.0.join("authority/revoked.pem"), scratch.0.join("n1/revoked.pem")).expect("it is there");
+    std::fs::copy(scratch.path().join("authority/revoked.pem"), scratch.path().join("n1/revoked.pem"))
+        .expect("it is there");
     let mut host = whimbrel();
-    host.args(["run", "host.asl", "--agent-port", "0", "--credentials", "n1"]).current_dir(&scratch.0);
+    host.args(["run", "host.asl", "--agent-port", "0", "--credentials", "n1"]).current_dir(scratch.path());
     let mut host = host.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
     // The host's notes must be read.
     std::thread::spawn(move || noted.count());
     let outcome = |folder: &str, name: &str| {
-        let file = |file: &str| scratch.0.join(file).to_string_lossy().into_owned();
+        let file = |file: &str| scratch.path().join(file).to_string_lossy().into_owned();
         let (authority, pem, key) =
             (file("n1/authority.pem"), file(&format!("{folder}/session.pem")), file(&format!("{folder}/session.key")));
         let program = format!(
@@ -382,10 +383,10 @@ fn tokens_admit_only_their_names() {
     let made = scratch.run(&["session", "token", "ada", "sensor*", "--file", "agents.tokens"]);
     let token = made.out.trim();
     assert_eq!((token.len(), made.code), (64, Some(0)), "{}", made.err);
-    let file = std::fs::read_to_string(scratch.0.join("agents.tokens")).expect("it was made");
+    let file = std::fs::read_to_string(scratch.path().join("agents.tokens")).expect("it was made");
     assert!(file.trim_end().ends_with(" ada sensor*") && !file.contains(token), "{file}");
     let mut host = whimbrel();
-    host.args(["run", "host.asl", "--agent-port", "0", "--agent-tokens", "agents.tokens"]).current_dir(&scratch.0);
+    host.args(["run", "host.asl", "--agent-port", "0", "--agent-tokens", "agents.tokens"]).current_dir(scratch.path());
     let mut host = host.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
     let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
@@ -405,7 +406,7 @@ fn tokens_admit_only_their_names() {
     let refused = ending("bob", token);
     assert_eq!(refused, "RuntimeError: not-allowed: ada sensor* may have no agent called bob");
     assert!(ending("sensor7", token).starts_with("created"));
-    std::fs::write(scratch.0.join("agents.tokens"), "").expect("it can be written");
+    std::fs::write(scratch.path().join("agents.tokens"), "").expect("it can be written");
     assert!(ending("ada", token).starts_with("RuntimeError: unauthorised"), "the token was taken back");
     host.kill().expect("it lived");
     let _ = host.wait();

@@ -87,7 +87,7 @@ fn command(scratch: &Scratch, options: &[&str]) -> Command {
         "--http-viewer-token",
         VIEWER,
     ]);
-    command.args(options).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+    command.args(options).current_dir(scratch.path()).env("WHIMBREL_RUN_DIR", scratch.path().join("run"));
     command
 }
 

@@ -159,7 +159,7 @@ impl Drop for Process {
 fn start(folder: &Scratch, arguments: &[&str]) -> Process {
     let mut command = whimbrel();
     command.args(arguments).args(["--token", "t", "--code-cache", "off", "--link-timeout", "1s"]);
-    command.current_dir(&folder.0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Process(command.spawn().expect("it begins"))
 }
 

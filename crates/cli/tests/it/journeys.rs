@@ -1,6 +1,6 @@
 //! Agents that go round, send minions, are called home, and live no longer than they may, in processes.
 
-use super::{CommandOutput, Scratch};
+use super::{CommandFolder, CommandOutput, Scratch};
 
 const SCOUT: &str = "
 !go.

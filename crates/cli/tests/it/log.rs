@@ -1,12 +1,13 @@
 //! `run --log` and `log`: what agents said to each other, kept, queried, and gone on with from where one was.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{CommandOutput, Scratch, whimbrel};
+use super::control::SocietyFolder;
+use super::{CommandOutput, RunningProcess};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -19,41 +20,29 @@ const COUNTS: &str = "!count(1).
 const HEARS: &str = "+n(N) <- -n(N)[source(_)].";
 const HEARS_CALLS: &str = "+!kqml_received(A, cfp, X, M).";
 
-/// A folder with a society, and one for sockets that nobody else knows.
-struct Site(Scratch);
+/// Folder with a society whose agents count.
+struct CountingSociety(SocietyFolder);
 
-/// A society that runs; killed with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Site {
+impl CountingSociety {
     fn new() -> Self {
         let files = [("m.mas2j", PROJECT), ("a.asl", COUNTS), ("b.asl", HEARS), ("c.asl", HEARS_CALLS)];
-        Self(Scratch::with(&files))
+        Self(SocietyFolder::with(&files))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = whimbrel();
-        command.args(arguments).current_dir(&self.0.0).env("WHIMBREL_RUN_DIR", self.0.0.join("run"));
-        command
+        self.0.command(arguments)
     }
 
     fn see(&self, arguments: &[&str]) -> CommandOutput {
-        self.command(arguments).output().expect("the binary runs").into()
+        self.0.see(arguments)
     }
 
     /// Runs the society, and waits until so many messages were said in all.
     #[track_caller]
-    fn start(&self, arguments: &[&str], messages: u64) -> Running {
+    fn start(&self, arguments: &[&str], messages: u64) -> RunningProcess {
         let arguments = [&["run", "m.mas2j"], arguments].concat();
         let running = self.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let running = Running(running.expect("it runs"));
+        let running = RunningProcess(running.expect("it runs"));
         let began = Instant::now();
         while last_of(&self.see(&["log", "--json"]).out) < messages {
             assert!(began.elapsed() < PATIENCE, "it takes too long: {}", self.see(&["log"]).err);
@@ -101,7 +90,7 @@ fn check_gapless(lines: &[Value]) {
 
 #[test]
 fn cursor_continues_after_kill_nine() {
-    let site = Site::new();
+    let site = CountingSociety::new();
     let mut running = site.start(&["--log"], 50);
     let (first, cursor) = site.lines(&[]);
     let (second, cursor) = site.lines(&["--since", &cursor]);
@@ -125,12 +114,13 @@ fn cursor_continues_after_kill_nine() {
 
 #[test]
 fn killed_follower_continues_at_any_line() {
-    let site = Site::new();
+    let site = CountingSociety::new();
     let running = site.start(&["--log"], 10);
     let (mut all, mut cursor) = (Vec::new(), "n1:0".to_owned());
     for lines in [3, 40, 1, 25] {
         let arguments = ["log", "--follow", "--json", "--since", &cursor];
-        let mut follower = Running(site.command(&arguments).stdout(Stdio::piped()).spawn().expect("the binary runs"));
+        let mut follower =
+            RunningProcess(site.command(&arguments).stdout(Stdio::piped()).spawn().expect("the binary runs"));
         let output = BufReader::new(follower.0.stdout.take().expect("it is piped"));
         for line in output.lines().take(lines) {
             let line: Value = serde_json::from_str(&line.expect("it is text")).expect("it is JSON");
@@ -146,7 +136,7 @@ fn killed_follower_continues_at_any_line() {
 
 #[test]
 fn queries_find_what_fits() {
-    let site = Site::new();
+    let site = CountingSociety::new();
     let running = site.start(&["--log=kept"], 60);
     let contents = |arguments: &[&str]| -> Vec<String> {
         let (lines, _) = site.lines(arguments);
@@ -191,7 +181,7 @@ fn queries_find_what_fits() {
 
 #[test]
 fn one_cursor_covers_several_nodes() {
-    let site = Site::new();
+    let site = CountingSociety::new();
     let running = site.start(&["--log", "--nodes", "2"], 40);
     let began = Instant::now();
     while !site.see(&["log", "--json"]).out.contains(",n2:") {
@@ -223,8 +213,8 @@ fn one_cursor_covers_several_nodes() {
 
 #[test]
 fn node_without_log_says_so() {
-    let site = Site::new();
-    let running = Running(site.command(&["run", "m.mas2j"]).stdout(Stdio::null()).spawn().expect("it runs"));
+    let site = CountingSociety::new();
+    let running = RunningProcess(site.command(&["run", "m.mas2j"]).stdout(Stdio::null()).spawn().expect("it runs"));
     let began = Instant::now();
     while site.see(&["agents"]).code != Some(0) {
         assert!(began.elapsed() < PATIENCE, "it takes too long");

@@ -55,9 +55,10 @@ mod wasm_agents;
 #[cfg(feature = "wasm")]
 mod wasm_tours;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use whimbrel_testkit::Scratch;
 
 /// The binary, ready to be given arguments; plain output, whatever the terminal.
 fn whimbrel() -> Command {
@@ -107,34 +108,24 @@ fn run_in(folder: &Path, arguments: &[&str]) -> CommandOutput {
     command.args(arguments).current_dir(folder).output().expect("the binary runs").into()
 }
 
-/// A folder of its own for one test, removed at its end.
-struct Scratch(PathBuf);
+/// Folder of a test in which commands run.
+trait CommandFolder {
+    /// Runs `whimbrel` with these arguments in the folder.
+    fn run(&self, arguments: &[&str]) -> CommandOutput;
+}
 
-impl Scratch {
-    fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("whimbrel-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("the folder can be made");
-        Self(folder)
-    }
-
-    /// With files in it.
-    fn with(files: &[(&str, &str)]) -> Self {
-        let scratch = Self::new();
-        for (name, text) in files {
-            std::fs::write(scratch.0.join(name), text).expect("the file can be written");
-        }
-        scratch
-    }
-
+impl CommandFolder for Scratch {
     fn run(&self, arguments: &[&str]) -> CommandOutput {
-        run_in(&self.0, arguments)
+        run_in(self.path(), arguments)
     }
 }
 
-impl Drop for Scratch {
+/// Process of a test, killed when the test ends.
+struct RunningProcess(Child);
+
+impl Drop for RunningProcess {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::control::Site;
+use super::control::SocietyFolder;
 
 const BOB: &str = "
 count(0).
@@ -14,9 +14,9 @@ likes(beer)[source(amy)].
 +order(X)[source(A)] <- +ordered(X).
 ";
 
-fn site() -> Site {
+fn site() -> SocietyFolder {
     let bob = format!("{BOB}\n@idle[breakpoint] +!rest <- .wait(1000000).\n");
-    Site::with(&[
+    SocietyFolder::with(&[
         ("bar.mas2j", "MAS bar { agents: bob; amy; }"),
         ("bob.asl", &bob),
         ("amy.asl", "!rest.\n+!rest.\n"),
@@ -25,7 +25,7 @@ fn site() -> Site {
     ])
 }
 
-fn mind(site: &Site) -> Value {
+fn mind(site: &SocietyFolder) -> Value {
     site.json(&["mind", "bob", "--json"])
 }
 

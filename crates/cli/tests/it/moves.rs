@@ -11,7 +11,7 @@ use whimbrel_platform::session::{
 };
 
 use super::agent_port::Client;
-use super::control::Site;
+use super::control::SocietyFolder;
 
 const TOKEN: &str = "a token for tests";
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,7 +38,7 @@ code = \"asl:*\"
 
 /// A platform of two nodes, the first of which has an agent port.
 struct TwoNodes {
-    site: Site,
+    site: SocietyFolder,
     child: Child,
     said: Receiver<String>,
     address: String,
@@ -63,7 +63,7 @@ impl TwoNodes {
 
     fn run(project: &str, policy: &str, nodes: usize) -> Self {
         let files = [("x.mas2j", project), ("scout.asl", SCOUT_ASL), ("p.toml", policy)];
-        let site = Site::with(&files);
+        let site = SocietyFolder::with(&files);
         let count = nodes.to_string();
         let several: &[&str] = if nodes > 1 { &["--nodes", &count] } else { &[] };
         let run = ["run", "x.mas2j", "--agent-port", "0", "--policy", "p.toml"];

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::control::Site;
-use super::{CommandOutput, Scratch};
+use super::control::SocietyFolder;
+use super::{CommandFolder, CommandOutput, Scratch};
 
 const TRIP: &str = "
 !go.
@@ -104,7 +104,7 @@ const SENDER: &str = "
 fn moving_agent_gets_all_messages() {
     let project = "MAS x { agents: target at \"n1\"; s1 sender.asl at \"n1\"; s2 sender.asl at \"n2\"; \
                    s3 sender.asl at \"n3\"; s4 sender.asl at \"n2\"; }";
-    let site = Site::with(&[("x.mas2j", project), ("target.asl", TARGET), ("sender.asl", SENDER)]);
+    let site = SocietyFolder::with(&[("x.mas2j", project), ("target.asl", TARGET), ("sender.asl", SENDER)]);
     let mut command = site.command(&["run", "x.mas2j", "--nodes", "3", "--for", "5m"]);
     let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let mut connections: BTreeMap<(String, String), u64> = BTreeMap::new();

@@ -114,7 +114,7 @@ impl HostNodes {
         for host in 1..=nodes.network.hosts {
             let (name, address) = (format!("n{host}"), address(host));
             nodes.see(&["ca", "issue", "authority", &name, "--out", &name, "--address", &address]);
-            std::fs::write(nodes.scratch.0.join(format!("a{host}.asl")), TALKER).expect("written");
+            std::fs::write(nodes.scratch.path().join(format!("a{host}.asl")), TALKER).expect("written");
             nodes.start_one(host);
             // Before the first of them is there, there is nobody to ask.
             nodes.until("all nodes are linked", || {
@@ -140,13 +140,13 @@ impl HostNodes {
     }
 
     fn surround<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        let folder = &self.scratch.0;
+        let folder = self.scratch.path();
         command.current_dir(folder).env("WHIMBREL_RUN_DIR", folder.join("run")).stdin(Stdio::null());
         command.env("WHIMBREL_CA_PASSPHRASE", "open sesame").env("WHIMBREL_TOKEN", "the token")
     }
 
     fn path(&self, what: &str, host: usize) -> PathBuf {
-        self.scratch.0.join(format!("n{host}.{what}"))
+        self.scratch.path().join(format!("n{host}.{what}"))
     }
 
     fn file(&self, what: &str, host: usize) -> File {

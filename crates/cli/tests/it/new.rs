@@ -1,6 +1,6 @@
 //! `whimbrel new`.
 
-use super::Scratch;
+use super::{CommandFolder, Scratch};
 
 #[test]
 fn a_new_society_runs() {
@@ -22,7 +22,7 @@ fn what_is_there_is_not_touched() {
     let seen = scratch.run(&["new", "garden"]);
     assert_eq!(seen.err, "error: garden exists already; choose another name\n");
     assert_eq!(seen.code, Some(1));
-    assert_eq!(std::fs::read_to_string(scratch.0.join("garden")).expect("still there"), "mine");
+    assert_eq!(std::fs::read_to_string(scratch.path().join("garden")).expect("still there"), "mine");
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn unwritable_scaffold_leaves_nothing() {
     let scratch = Scratch::new();
     let seen = scratch.run(&["new", &name]);
     assert!(seen.err.contains("cannot write"), "{}", seen.err);
-    assert_eq!((seen.code, scratch.0.join(&name).exists()), (Some(1), false));
+    assert_eq!((seen.code, scratch.path().join(&name).exists()), (Some(1), false));
 }
 
 #[test]

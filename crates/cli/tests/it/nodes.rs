@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{Scratch, whimbrel};
+use super::{CommandFolder, Scratch, whimbrel};
 
 const PING: &str = "
 !go.
@@ -48,7 +48,7 @@ fn remote_agents_join_with_certificates() {
     let scratch = Scratch::with(&[("host.asl", host), ("guest.asl", guest)]);
     let make = |arguments: &[&str]| {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
         command.env("WHIMBREL_TOKEN", "the token");
         command
     };
@@ -93,7 +93,7 @@ fn an_authority_issues_and_takes_back() {
     let scratch = Scratch::new();
     let ca = |arguments: &[&str], passphrase: &str| {
         let mut command = whimbrel();
-        command.arg("ca").args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", passphrase);
+        command.arg("ca").args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", passphrase);
         super::CommandOutput::from(command.output().expect("the binary runs"))
     };
     assert_eq!(ca(&["init", "authority"], "open sesame").out, "made the authority of whimbrel in authority\n");
@@ -104,7 +104,7 @@ fn an_authority_issues_and_takes_back() {
     let issued = ca(&["issue", "authority", "n1", "--out", "n1", "--days", "5"], "open sesame");
     assert_eq!(issued.out, "n1 is good for 5 days; its key is in n1/node.pem\n", "{}", issued.err);
     for file in ["node.pem", "agents.pem", "authority.pem", "revoked.pem"] {
-        let text = std::fs::read_to_string(scratch.0.join("n1").join(file)).expect("it is there");
+        let text = std::fs::read_to_string(scratch.path().join("n1").join(file)).expect("it is there");
         assert!(text.starts_with("-----BEGIN "), "{file}");
     }
     let wrong = ca(&["list", "authority"], "open barley");
@@ -141,7 +141,7 @@ fn killed_first_process_ends_others() {
     ]);
     let mut child = whimbrel()
         .args(["run", "x.mas2j", "--nodes", "2"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -202,7 +202,7 @@ fn policy_refusal_is_answered_and_recorded() {
     let run = ["run", "x.mas2j", "--nodes", "2", "--policy", "policy.toml", "--audit", "audit.jsonl", "--summary"];
     let seen = scratch.run(&run);
     assert_eq!(seen.code, Some(4), "{}{}", seen.out, seen.err);
-    let record = |file: &str| std::fs::read_to_string(scratch.0.join(file)).expect("it is there");
+    let record = |file: &str| std::fs::read_to_string(scratch.path().join(file)).expect("it is there");
     // The spy's own node has the same policy: it refuses first.
     let policy = record("audit.jsonl.n2.operators");
     let line = record("audit.jsonl.n2");
@@ -228,7 +228,7 @@ fn nodes_enrol_with_tokens() {
     ]);
     let make = |arguments: &[&str]| {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
         command.env("WHIMBREL_TOKEN", "the token").stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
@@ -282,9 +282,9 @@ fn signed_conversation_verifies_offline() {
     let run = ["run", "x.mas2j", "--nodes", "2", "--security", "signed", "--evidence", "kept"];
     let seen = scratch.run(&run);
     assert_eq!((seen.out.as_str(), seen.err.as_str(), seen.code), ("[ping] sold for 10\n", "", Some(7)));
-    std::fs::create_dir(scratch.0.join("earlier")).expect("it can be made");
-    for file in std::fs::read_dir(scratch.0.join("kept")).expect("it is there").map_while(Result::ok) {
-        std::fs::copy(file.path(), scratch.0.join("earlier").join(file.file_name())).expect("it can be copied");
+    std::fs::create_dir(scratch.path().join("earlier")).expect("it can be made");
+    for file in std::fs::read_dir(scratch.path().join("kept")).expect("it is there").map_while(Result::ok) {
+        std::fs::copy(file.path(), scratch.path().join("earlier").join(file.file_name())).expect("it can be copied");
     }
     // Each such run has an authority of its own; what was signed in an earlier one is believed as before.
     assert_eq!(scratch.run(&run).code, Some(7));
@@ -303,7 +303,7 @@ fn signed_conversation_verifies_offline() {
         assert!(lines[1].contains("ping of n1 to pong: tell price(10)"), "{}", verified.out);
         assert!(lines[2].ends_with("pong of n2 to ping: tell taken(10)  (after 1)"), "{}", verified.out);
     }
-    let file = scratch.0.join("deal.json");
+    let file = scratch.path().join("deal.json");
     let text = std::fs::read_to_string(&file).expect("it is there");
     std::fs::write(&file, text.replacen("\"sequence\": 1", "\"sequence\": 2", 1)).expect("it can be written");
     let tampered = scratch.run(&["verify", "deal.json", "--authority", "kept/authority.pem"]);
@@ -323,7 +323,7 @@ fn idle_receiver_costs_sender_little() {
     ]);
     let make = |arguments: &[&str]| {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+        command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_RUN_DIR", scratch.path().join("run"));
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         command
     };
@@ -410,7 +410,7 @@ fn joining_at_another_level_says_so() {
     let scratch = Scratch::with(&[("hi.asl", "!s. +!s <- .wait(60000).")]);
     let make = |arguments: &[&str]| {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
         command.env("WHIMBREL_TOKEN", "the token").stdout(Stdio::null()).stderr(Stdio::piped());
         command
     };
@@ -449,7 +449,7 @@ fn join_reports_taken_names() {
     ]);
     let start = |arguments: &[&str]| {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(arguments).current_dir(scratch.path()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().expect("it runs")
     };
     let listen = ["--listen", "127.0.0.1:0", "--token", "t"];
@@ -491,7 +491,7 @@ fn interrupted_join_ends_at_once() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = silent.local_addr().expect("bound").to_string();
     let mut command = whimbrel();
-    command.args(["join", &address, "hi.asl", "--token", "t"]).current_dir(&scratch.0).stderr(Stdio::piped());
+    command.args(["join", &address, "hi.asl", "--token", "t"]).current_dir(scratch.path()).stderr(Stdio::piped());
     let joining = command.stdout(Stdio::null()).spawn().expect("it runs");
     let _connection = silent.accept().expect("it connects");
     let killed = std::process::Command::new("kill").args(["-TERM", &joining.id().to_string()]).status().expect("kill");

@@ -111,7 +111,7 @@ fn python_program_gets_key_certified() {
     let scratch = Scratch::with(&[("idle.asl", "!s. +!s <- .wait(600000).")]);
     let make = |arguments: &[&str]| {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
         command
     };
     for arguments in [&["ca", "init", "authority"][..], &["ca", "issue", "authority", "n1", "--out", "n1"]] {
@@ -123,7 +123,7 @@ fn python_program_gets_key_certified() {
     let address = noted.find_map(|line| Some(line.split_once("connect at ")?.1.to_owned())).expect("it listens");
     let out = Command::new("python3")
         .args(["certified_agent.py", &address])
-        .args([scratch.0.join("n1/authority.pem"), scratch.0.clone()])
+        .args([scratch.path().join("n1/authority.pem"), scratch.path().to_path_buf()])
         .current_dir(repository().join("examples/external-agent"))
         .envs([("WHIMBREL_AGENT_TOKEN", "open-sesame"), ("PYTHONDONTWRITEBYTECODE", "1")])
         .output()

@@ -164,7 +164,7 @@ fn printed(lines: &PrintedLines) -> Vec<String> {
 #[test]
 fn missing_message_is_said_again() {
     let scratch = Scratch::with(&[("receiver.asl", "+!heard(N) <- .print(N).")]);
-    let mut society = Society::open(&scratch.0.join("receiver.asl")).expect("it is right");
+    let mut society = Society::open(&scratch.path().join("receiver.asl")).expect("it is right");
     let lines = PrintedLines::default();
     let builder = Platform::builder().loader(society.loader()).output(lines.clone());
     let stage = ReceiverNode::new(builder, society.some(|_| true));

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{CommandOutput, Scratch, whimbrel};
+use super::{CommandFolder, CommandOutput, Scratch, whimbrel};
 
 const HELLO: &str = "!greet.\n+!greet <- .my_name(Me); .print(\"I am \", Me); .stopMAS.\n";
 /// Prints for ever.
@@ -57,7 +57,7 @@ fn unrunnable_file_is_explained() {
 #[test]
 fn wrong_encoding_names_its_line() {
     let scratch = Scratch::new();
-    std::fs::write(scratch.0.join("x.asl"), b"p(1).\n\xff\xfe").expect("written");
+    std::fs::write(scratch.path().join("x.asl"), b"p(1).\n\xff\xfe").expect("written");
     let seen = scratch.run(&["run", "x.asl"]);
     assert!(seen.err.contains("x.asl is not UTF-8 from line 2 on: it is read as Windows-1252"), "{}", seen.err);
 }
@@ -123,7 +123,7 @@ fn closed_output_ends_society_quietly() {
     let scratch = Scratch::with(&[("x.asl", CHATTER)]);
     let mut child = whimbrel()
         .args(["run", "x.asl"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -142,7 +142,7 @@ fn closed_output_ends_society_quietly() {
 fn unwritable_output_is_reported_once() {
     let scratch = Scratch::with(&[("x.asl", "!go. +!go <- .print(a); .print(b); .stopMAS.")]);
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
-    let ran = whimbrel().args(["run", "x.asl"]).current_dir(&scratch.0).stdout(full).output();
+    let ran = whimbrel().args(["run", "x.asl"]).current_dir(scratch.path()).stdout(full).output();
     let seen = CommandOutput::from(ran.expect("the binary runs"));
     let said = "whimbrel: cannot print the output of agents, which is lost: No space left on device (os error 28)\n";
     assert_eq!((seen.err.as_str(), seen.code), (said, Some(0)));
@@ -158,7 +158,7 @@ fn interrupt_of_processes_is_reported_once() {
     ]);
     let mut child = whimbrel()
         .args(["run", "x.mas2j", "--nodes", "3"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
@@ -183,7 +183,7 @@ fn interrupt_ends_society_in_order() {
     let scratch = Scratch::with(&[("x.asl", CHATTER)]);
     let mut child = whimbrel()
         .args(["run", "x.asl", "--summary"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -291,7 +291,7 @@ fn includes_that_fail_are_left_out() {
 #[test]
 fn sources_in_other_encodings_are_read() {
     let scratch = Scratch::with(&[]);
-    let write = |name: &str, bytes: &[u8]| std::fs::write(scratch.0.join(name), bytes).expect("it is written");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(scratch.path().join(name), bytes).expect("it is written");
     write("m.mas2j", b"// avalia\xe7\xe3o\nMAS m { agents: a; }\n");
     write("a.asl", b"{ include(\"b.asl\") }\n!go.\n// sa\xedda\n+!go <- ?word(W); .print(\"ol\xe1 \", W); .stopMAS.\n");
     write("b.asl", b"word(\"caf\xe9\").\n");

@@ -26,7 +26,7 @@ fn society(release: &Path, name: &str, store: &Path) -> Command {
 /// Goes on with what a release exported, to the end.
 fn go_on(release: &Path, name: &str) -> String {
     let scratch = Scratch::new();
-    let (store, export) = (scratch.0.join("store"), release.join(format!("{name}.export")));
+    let (store, export) = (scratch.path().join("store"), release.join(format!("{name}.export")));
     let imported = whimbrel().args(["store", "import"]).args([&store, &export]).status();
     assert!(imported.expect("the binary runs").success());
     let seen: CommandOutput = society(release, name, &store).output().expect("it runs").into();
@@ -64,8 +64,8 @@ fn write_the_fixtures() {
     }
     for (name, until) in [("long_plan", "[traveller] descend"), ("savings", "[bank] deposit 5")] {
         let scratch = Scratch::new();
-        let store = scratch.0.join("store");
-        let out = scratch.0.join("out");
+        let store = scratch.path().join("store");
+        let out = scratch.path().join("out");
         let file = std::fs::File::create(&out).expect("it can be made");
         let mut child = society(&release, name, &store).stdout(Stdio::from(file)).spawn().expect("it runs");
         let began = Instant::now();

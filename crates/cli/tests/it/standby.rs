@@ -34,7 +34,7 @@ impl Engine {
         // Another test may have taken one of the ports in between.
         let start = |_| {
             let scratch = Scratch::new();
-            let (program, dir) = (program.clone(), scratch.0.clone());
+            let (program, dir) = (program.clone(), scratch.path().to_path_buf());
             let setup = Setup { program, servers: 3, dir, port: 0, sync_always: true };
             Cluster::start(setup).map(|cluster| Self(cluster, scratch)).ok()
         };
@@ -77,14 +77,14 @@ fn enough(scratch: &Scratch) {
 
 fn command(scratch: &Scratch, arguments: &[&str]) -> Command {
     let mut command = whimbrel();
-    command.args(arguments).current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+    command.args(arguments).current_dir(scratch.path()).env("WHIMBREL_RUN_DIR", scratch.path().join("run"));
     command
 }
 
 fn start(scratch: &Scratch, store: &str, out: &str) -> Started {
-    let err = File::create(scratch.0.join(format!("{out}.err"))).expect("it can be written");
+    let err = File::create(scratch.path().join(format!("{out}.err"))).expect("it can be written");
     let child = command(scratch, &["run", "count.mas2j", "--standby", "--takeover", "1s", "--store", store])
-        .stdout(File::create(scratch.0.join(out)).expect("it can be written"))
+        .stdout(File::create(scratch.path().join(out)).expect("it can be written"))
         .stderr(err)
         .spawn();
     Started(child.expect("the binary runs"))
@@ -118,11 +118,11 @@ fn all_of(told: &str) -> u32 {
 
 /// Checks the output of both nodes: each number once.
 fn assert_all_told_once(scratch: &Scratch) {
-    let told = text(&scratch.0.join("first")) + &text(&scratch.0.join("second"));
+    let told = text(&scratch.path().join("first")) + &text(&scratch.path().join("second"));
     let all = all_of(&told);
     let expected = (1..=all).map(|n| format!("[teller] {n}")).chain([format!("[teller] all {all} of {all}")]);
     let expected: Vec<String> = expected.collect();
-    assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{}", text(&scratch.0.join("second.err")));
+    assert_eq!(told.lines().collect::<Vec<_>>(), expected, "{}", text(&scratch.path().join("second.err")));
 }
 
 fn scratch() -> Scratch {
@@ -135,16 +135,16 @@ fn deposed_node_falls_silent() {
     let engine = Engine::start(program);
     let (scratch, store) = (scratch(), engine.store("stopped"));
     let mut first = start(&scratch, &store, "first");
-    wait_for("the first begins", || text(&scratch.0.join("first")).lines().count() >= 5);
+    wait_for("the first begins", || text(&scratch.path().join("first")).lines().count() >= 5);
     let mut second = start(&scratch, &store, "second");
-    wait_for("the second waits", || text(&scratch.0.join("second.err")).contains("waiting to take over"));
+    wait_for("the second waits", || text(&scratch.path().join("second.err")).contains("waiting to take over"));
     first.signal(Signal::STOP);
-    let told = text(&scratch.0.join("first")).lines().count();
-    wait_for("the second takes over", || text(&scratch.0.join("second")).lines().count() >= 2);
+    let told = text(&scratch.path().join("first")).lines().count();
+    wait_for("the second takes over", || text(&scratch.path().join("second")).lines().count() >= 2);
     first.signal(Signal::CONT);
-    assert_eq!(end_of(&mut first).code(), Some(75), "{}", text(&scratch.0.join("first.err")));
+    assert_eq!(end_of(&mut first).code(), Some(75), "{}", text(&scratch.path().join("first.err")));
     // It may say what was written just before it was stopped; nobody else says that.
-    let more = text(&scratch.0.join("first")).lines().count() - told;
+    let more = text(&scratch.path().join("first")).lines().count() - told;
     assert!(more <= 1, "it said {more} lines when it was none any more");
     enough(&scratch);
     assert!(end_of(&mut second).success());
@@ -158,18 +158,18 @@ fn standby_takes_over_society() {
     for (name, signal) in [("killed", Signal::KILL), ("left", Signal::INT)] {
         let (scratch, store) = (scratch(), engine.store(name));
         let mut first = start(&scratch, &store, "first");
-        wait_for("the first begins", || text(&scratch.0.join("first")).lines().count() >= 5);
+        wait_for("the first begins", || text(&scratch.path().join("first")).lines().count() >= 5);
         let mut second = start(&scratch, &store, "second");
-        wait_for("the second waits", || text(&scratch.0.join("second.err")).contains("waiting to take over"));
+        wait_for("the second waits", || text(&scratch.path().join("second.err")).contains("waiting to take over"));
         first.signal(signal);
         assert!(!end_of(&mut first).success());
         enough(&scratch);
-        assert!(end_of(&mut second).success(), "{}", text(&scratch.0.join("second.err")));
+        assert!(end_of(&mut second).success(), "{}", text(&scratch.path().join("second.err")));
         // One line may be written down and not printed when a process is killed.
         if name == "left" {
             assert_all_told_once(&scratch);
         }
-        all_of(&text(&scratch.0.join("second")));
+        all_of(&text(&scratch.path().join("second")));
     }
 }
 

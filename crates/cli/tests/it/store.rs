@@ -11,7 +11,7 @@ const FRAMES: u64 = 3_000;
 /// A store of some small segments in `society.store`, of which the older frames are forgotten.
 fn make(scratch: &Scratch) {
     let options = Options { segment_bytes: 256 << 10, ..Options::default() };
-    let store = Embedded::open(scratch.0.join("society.store"), &options).unwrap();
+    let store = Embedded::open(scratch.path().join("society.store"), &options).unwrap();
     for partition in [3, 4] {
         store.open(Partition(partition), Epoch(2)).unwrap();
         for number in 1..=FRAMES {
@@ -34,39 +34,39 @@ fn store_commands_work_in_turn() {
     let scratch = Scratch::new();
     make(&scratch);
     let checked = |name: &str| {
-        let seen = run_in(&scratch.0, &["store", "check", name, "--json"]);
+        let seen = run_in(scratch.path(), &["store", "check", name, "--json"]);
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
         json(&seen.out)
     };
     let before = checked("society.store");
     assert_eq!((&before["frames"], &before["keys"], &before["blobs"]), (&(FRAMES + 10).into(), &1.into(), &1.into()));
     assert_eq!(before["opened"][0]["first"], FRAMES - 9);
-    let seen = run_in(&scratch.0, &["store", "compact", "society.store", "--json"]);
+    let seen = run_in(scratch.path(), &["store", "compact", "society.store", "--json"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     let compacted = json(&seen.out);
     assert!(compacted["after_bytes"].as_u64() < compacted["before_bytes"].as_u64(), "{compacted}");
     let after = checked("society.store");
     assert_eq!(before["opened"], after["opened"]);
     assert_eq!(after["journal_bytes"], compacted["after_bytes"]);
-    let seen = run_in(&scratch.0, &["store", "export", "society.store", "file"]);
+    let seen = run_in(scratch.path(), &["store", "export", "society.store", "file"]);
     let said =
         format!("exported into file: {} frames of {} bytes, 1 keys, 1 blobs\n", FRAMES + 10, (FRAMES + 10) * 100);
     assert_eq!((seen.code, seen.out), (Some(0), said));
-    let seen = run_in(&scratch.0, &["store", "import", "other.store", "file"]);
+    let seen = run_in(scratch.path(), &["store", "import", "other.store", "file"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     assert_eq!(checked("other.store")["opened"], before["opened"]);
-    let seen = run_in(&scratch.0, &["store", "import", "other.store", "file"]);
+    let seen = run_in(scratch.path(), &["store", "import", "other.store", "file"]);
     assert_eq!(seen.code, Some(1));
     assert_eq!(seen.err, "error: other.store is not empty: an export is only restored into an empty store\n");
     // As a society is kept in `.whimbrel/NAME`.
-    let kept = scratch.0.join("kept");
+    let kept = scratch.path().join("kept");
     std::fs::create_dir(&kept).unwrap();
-    std::fs::rename(scratch.0.join("other.store"), kept.join("one")).unwrap();
+    std::fs::rename(scratch.path().join("other.store"), kept.join("one")).unwrap();
     assert_eq!(checked("kept")["opened"], before["opened"]);
-    std::fs::rename(scratch.0.join("society.store"), kept.join("two")).unwrap();
-    let seen = run_in(&scratch.0, &["store", "check", "kept"]);
+    std::fs::rename(scratch.path().join("society.store"), kept.join("two")).unwrap();
+    let seen = run_in(scratch.path(), &["store", "check", "kept"]);
     assert_eq!(seen.err, "error: there are several stores in kept: kept/one, kept/two\n");
-    let seen = run_in(&scratch.0, &["store", "check", "no.store"]);
+    let seen = run_in(scratch.path(), &["store", "check", "no.store"]);
     assert_eq!((seen.code, seen.err.as_str()), (Some(1), "error: there is no store in no.store\n"));
 }
 
@@ -74,20 +74,20 @@ fn store_commands_work_in_turn() {
 fn check_detects_damaged_store() {
     let scratch = Scratch::new();
     make(&scratch);
-    let seen = run_in(&scratch.0, &["store", "check", "society.store"]);
+    let seen = run_in(scratch.path(), &["store", "check", "society.store"]);
     assert!(seen.out.ends_with("all of it is as it was written\n"), "{}", seen.out);
-    let journal = scratch.0.join("society.store/journal");
+    let journal = scratch.path().join("society.store/journal");
     let first = std::fs::read_dir(&journal).unwrap().map(|file| file.unwrap().path()).min().unwrap();
     let mut bytes = std::fs::read(&first).unwrap();
     let frame = bytes.windows(100).rposition(|window| window == [7; 100]).unwrap();
     bytes[frame + 50] = 8;
     std::fs::write(&first, bytes).unwrap();
-    let seen = run_in(&scratch.0, &["store", "check", "society.store"]);
+    let seen = run_in(scratch.path(), &["store", "check", "society.store"]);
     assert_eq!(seen.code, Some(1));
     assert!(seen.err.contains("damaged: partition 4, frame "), "{}", seen.err);
-    let seen = run_in(&scratch.0, &["store", "export", "society.store", "file"]);
+    let seen = run_in(scratch.path(), &["store", "export", "society.store", "file"]);
     assert!(seen.code == Some(1) && seen.err.contains("is damaged: partition 4, frame "), "{}", seen.err);
-    let seen = run_in(&scratch.0, &["store", "export", "society.store", "file", "--salvage", "--json"]);
+    let seen = run_in(scratch.path(), &["store", "export", "society.store", "file", "--salvage", "--json"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     assert_eq!(json(&seen.out)["damage"][0]["partition"], 4);
 }
@@ -97,24 +97,25 @@ const COUNTER: &str = "n(0). !go. +!go : n(N) & N < 3 <- -+n(N+1); .print(N+1); 
 #[test]
 fn missing_store_file_is_repaired() {
     let scratch = Scratch::new();
-    std::fs::write(scratch.0.join("c.asl"), COUNTER).unwrap();
-    let run = |more: &[&str]| run_in(&scratch.0, &[&["run", "c.asl", "--store", "st", "--for", "2s"], more].concat());
+    std::fs::write(scratch.path().join("c.asl"), COUNTER).unwrap();
+    let run =
+        |more: &[&str]| run_in(scratch.path(), &[&["run", "c.asl", "--store", "st", "--for", "2s"], more].concat());
     let seen = run(&["--log=said"]);
     assert!(seen.out.contains("[c] 3"), "{}{}", seen.out, seen.err);
-    let logged = std::fs::read_dir(scratch.0.join("said")).unwrap().next().unwrap().unwrap().path();
-    let segment = scratch.0.join("st/journal/0000000001.log");
+    let logged = std::fs::read_dir(scratch.path().join("said")).unwrap().next().unwrap().unwrap().path();
+    let segment = scratch.path().join("st/journal/0000000001.log");
     let before = std::fs::read(&segment).unwrap();
-    for store in [&scratch.0.join("st"), &logged] {
+    for store in [&scratch.path().join("st"), &logged] {
         std::fs::remove_file(store.join("store")).unwrap();
         let seen = run(&["--log=said"]);
         assert_eq!((seen.code, seen.out.as_str()), (Some(1), ""), "{}", seen.err);
         assert!(seen.err.contains("the file `store` is missing") && seen.err.contains("store repair"), "{}", seen.err);
         let name = store.to_string_lossy();
-        let seen = run_in(&scratch.0, &["store", "check", &name]);
+        let seen = run_in(scratch.path(), &["store", "check", &name]);
         assert!(seen.code == Some(1) && seen.err.contains("store repair"), "{}", seen.err);
-        let seen = run_in(&scratch.0, &["store", "repair", &name]);
+        let seen = run_in(scratch.path(), &["store", "repair", &name]);
         assert!(seen.code == Some(0) && seen.out.contains("it is whole again: "), "{}{}", seen.out, seen.err);
-        let seen = run_in(&scratch.0, &["store", "repair", &name]);
+        let seen = run_in(scratch.path(), &["store", "repair", &name]);
         assert!(seen.out.starts_with("nothing to repair"), "{}{}", seen.out, seen.err);
     }
     assert!(std::fs::read(&segment).unwrap().starts_with(&before[..64]));
@@ -127,10 +128,10 @@ fn missing_store_file_is_repaired() {
 fn store_files_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
-    std::fs::write(scratch.0.join("c.asl"), COUNTER).unwrap();
-    let seen = run_in(&scratch.0, &["run", "c.asl", "--durable", "--log", "--for", "2s"]);
+    std::fs::write(scratch.path().join("c.asl"), COUNTER).unwrap();
+    let seen = run_in(scratch.path(), &["run", "c.asl", "--durable", "--log", "--for", "2s"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
-    let mut folders = vec![scratch.0.join(".whimbrel")];
+    let mut folders = vec![scratch.path().join(".whimbrel")];
     let mut files = 0;
     while let Some(folder) = folders.pop() {
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
@@ -153,7 +154,7 @@ fn the_state_of_agents_is_measured() {
     for store in ["embedded", "memory"] {
         let arguments =
             ["bench", "state", "--store", store, "--writers", "50", "--bytes", "64", "--seconds", "1", "--json"];
-        let seen = run_in(&scratch.0, &arguments);
+        let seen = run_in(scratch.path(), &arguments);
         assert_eq!(seen.code, Some(0), "{}", seen.err);
         let line = json(&seen.out);
         assert_eq!((&line["bench"], &line["params"]["writers"]), (&"state".into(), &50.into()));
@@ -161,5 +162,5 @@ fn the_state_of_agents_is_measured() {
         let share = line["metrics"]["write_amplification"].as_f64();
         assert_eq!(store == "embedded", share.is_some_and(|share| share > 1.0 && share < 10.0), "{line}");
     }
-    assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 0, "something is left");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "something is left");
 }

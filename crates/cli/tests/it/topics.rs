@@ -10,7 +10,7 @@ use whimbrel_platform::Counters;
 use whimbrel_platform::topics::topic;
 use whimbrel_runtime::{Agent, Context, Platform};
 
-use super::Scratch;
+use super::{CommandFolder, Scratch};
 
 const BOSS: &str = r#"
 !go.

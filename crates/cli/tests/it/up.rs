@@ -77,7 +77,7 @@ impl NodeProcesses {
     }
 
     fn path(&self, node: usize, kind: &str) -> PathBuf {
-        self.scratch.0.join(format!("n{}.{kind}", node + 1))
+        self.scratch.path().join(format!("n{}.{kind}", node + 1))
     }
 
     /// One more node: n1, n2, ...
@@ -95,7 +95,7 @@ impl NodeProcesses {
         if self.certified {
             command.args(["--security", "authenticated", "--credentials", credentials, "--listen", "127.0.0.1:0"]);
         }
-        command.current_dir(&self.scratch.0).env("WHIMBREL_RUN_DIR", &self.scratch.0);
+        command.current_dir(self.scratch.path()).env("WHIMBREL_RUN_DIR", self.scratch.path());
         let child = command.stdout(file("out")).stderr(file("err")).spawn().expect("the binary runs");
         self.children.push(child);
     }
@@ -131,8 +131,8 @@ impl NodeProcesses {
     pub(super) fn command(&self, arguments: &[&str]) -> (String, bool) {
         let seen = whimbrel()
             .args(arguments)
-            .current_dir(&self.scratch.0)
-            .env("WHIMBREL_RUN_DIR", &self.scratch.0)
+            .current_dir(self.scratch.path())
+            .env("WHIMBREL_RUN_DIR", self.scratch.path())
             .env("WHIMBREL_CA_PASSPHRASE", "open sesame")
             .output()
             .expect("the binary runs");
@@ -329,7 +329,7 @@ fn a_store_is_for_one_project() {
     let mut nodes = NodeProcesses::new(engine.store("other"));
     nodes.start();
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
-    std::fs::write(nodes.scratch.0.join("other.asl"), "!wait. +!wait <- .wait(1000).").expect("it can be written");
+    std::fs::write(nodes.scratch.path().join("other.asl"), "!wait. +!wait <- .wait(1000).").expect("it can be written");
     let (said, done) = nodes.command(&["up", "other.asl", "--store", &nodes.store]);
     assert!(!done && said.contains("the society count is kept there, not other"), "{said}");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--fresh", "--store", &nodes.store]);
@@ -369,16 +369,17 @@ fn edited_program_is_refused() {
     let mut nodes = NodeProcesses::new(engine.store("edited"));
     nodes.start();
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
-    let write =
-        |nodes: &NodeProcesses, text: &str| std::fs::write(nodes.scratch.0.join("teller.asl"), text).expect("a file");
+    let write = |nodes: &NodeProcesses, text: &str| {
+        std::fs::write(nodes.scratch.path().join("teller.asl"), text).expect("a file")
+    };
     write(&nodes, &TELLER.replace("all ", "sum "));
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", &nodes.store]);
     assert!(!done && said.contains("teller.asl is another program here than the society's, which n1 runs"), "{said}");
     assert!(said.contains("Give this node the project that the society was begun with"), "{said}");
     // The same, elsewhere, is the same.
-    std::fs::create_dir(nodes.scratch.0.join("copy")).expect("a folder");
+    std::fs::create_dir(nodes.scratch.path().join("copy")).expect("a folder");
     for (file, text) in [("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)] {
-        std::fs::write(nodes.scratch.0.join("copy").join(file), text).expect("a file");
+        std::fs::write(nodes.scratch.path().join("copy").join(file), text).expect("a file");
     }
     let (said, done) =
         nodes.command(&["up", "copy/count.mas2j", "--weight", "10", "--for", "3s", "--store", &nodes.store]);
@@ -437,7 +438,7 @@ fn unreadable_partition_waits_for_other_node() {
     nodes.signal(0, Signal::KILL);
     nodes.wait_for_end(0);
     let change = |nodes: &NodeProcesses, text: &str| {
-        std::fs::write(nodes.scratch.0.join("odd.asl"), text).expect("it can be written")
+        std::fs::write(nodes.scratch.path().join("odd.asl"), text).expect("it can be written")
     };
     change(&nodes, &ODD.replace("200", "201"));
     nodes.start();
@@ -505,7 +506,8 @@ fn agents_live_where_project_wants() {
     });
     let (said, _) = nodes.command(&["nodes"]);
     assert!(said.contains("n2 [gpu]") && !said.contains("there is none"), "{said}");
-    std::fs::write(nodes.scratch.0.join("count.mas2j"), PROJECT.replace("[label=gpu]", "")).expect("it can be written");
+    std::fs::write(nodes.scratch.path().join("count.mas2j"), PROJECT.replace("[label=gpu]", ""))
+        .expect("it can be written");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", &nodes.store]);
     assert!(!done && said.contains("the project says otherwise of where agents live"), "{said}");
 }

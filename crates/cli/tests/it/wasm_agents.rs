@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::agent_build::{REQUIRED, tools_are_missing};
 use super::examples::repository;
-use super::{Scratch, whimbrel};
+use super::{CommandFolder, Scratch, whimbrel};
 
 pub(super) const LANGUAGES: [&str; 3] = ["rust", "assemblyscript", "c"];
 
@@ -21,7 +21,7 @@ pub(super) fn scratch(files: &[(&str, &str)], modules: &[&str]) -> Option<Scratc
             eprintln!("skipped: {name} is not built: make guests");
             return None;
         };
-        std::fs::copy(place, scratch.0.join(&name)).expect("it can be copied");
+        std::fs::copy(place, scratch.path().join(&name)).expect("it can be copied");
     }
     Some(scratch)
 }
@@ -143,7 +143,7 @@ fn keepers(requests: &str, answers: usize, scratch: &Scratch) -> Vec<String> {
          +answers({}) <- .stopMAS.",
         3 * answers
     );
-    std::fs::write(scratch.0.join("asker.asl"), asker).expect("it can be written");
+    std::fs::write(scratch.path().join("asker.asl"), asker).expect("it can be written");
     let seen =
         scratch.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml", "--storage", "kept", "--for", "60s"]);
     assert_eq!(seen.code, Some(0), "{}{}", seen.out, seen.err);
@@ -235,7 +235,7 @@ fn storage_of_creator_survives_kill() {
     let arguments = ["run", ".", "--durable", "--policy", "policy.toml", "--storage", "kept"];
     let begin = || {
         let mut command = whimbrel();
-        command.args(arguments).current_dir(&scratch.0).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(arguments).current_dir(scratch.path()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().expect("it begins")
     };
     let mut node = begin();
@@ -244,13 +244,14 @@ fn storage_of_creator_survives_kill() {
     // It is on the disk before long.
     let is_kept =
         |file: std::io::Result<std::fs::DirEntry>| file.is_ok_and(|it| it.path().extension() == Some("kept".as_ref()));
-    while !std::fs::read_dir(scratch.0.join("kept")).expect("it is there").any(is_kept) {
+    while !std::fs::read_dir(scratch.path().join("kept")).expect("it is there").any(is_kept) {
         std::thread::sleep(Duration::from_millis(20));
     }
     node.kill().expect("it is killed");
     node.wait().expect("it is gone");
     // From now on there is somebody who has the boss ask.
-    std::fs::write(scratch.0.join("keeping.mas2j"), "MAS keeping { agents: boss; alarm; }").expect("it can be written");
+    std::fs::write(scratch.path().join("keeping.mas2j"), "MAS keeping { agents: boss; alarm; }")
+        .expect("it can be written");
     let mut node = begin();
     let mut lines = BufReader::new(node.stdout.take().expect("it is piped")).lines();
     let said: Vec<String> = lines.by_ref().take(2).map_while(Result::ok).collect();
@@ -283,7 +284,11 @@ fn killed_counters_count_messages_once() {
     let Some(scratch) = scratch(&files, &modules) else { return };
     for life in 0..4 {
         let mut command = whimbrel();
-        command.args(["run", ".", "--durable"]).current_dir(&scratch.0).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .args(["run", ".", "--durable"])
+            .current_dir(scratch.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut node = command.spawn().expect("it begins");
         // When it is under way, at one moment or another.
         let mut lines = BufReader::new(node.stdout.take().expect("it is piped")).lines();
@@ -395,13 +400,13 @@ fn searchers_agree_across_languages() {
     let files = [("search.mas2j", project), ("reader.asl", reader), ("policy.toml", policy)];
     let modules = ["searcher-rust", "searcher-assemblyscript", "searcher-c"];
     let Some(scratch) = scratch(&files, &modules) else { return };
-    std::fs::create_dir(scratch.0.join("texts")).unwrap();
+    std::fs::create_dir(scratch.path().join("texts")).unwrap();
     let long = format!("{}é, a wader", "x".repeat((128 << 10) - 8));
     for (name, text) in [("a", "the wader flies"), ("b", "a gull"), ("c", long.as_str())] {
-        std::fs::write(scratch.0.join("texts").join(name), text).unwrap();
+        std::fs::write(scratch.path().join("texts").join(name), text).unwrap();
     }
     let told = |project: &str, what: &str| {
-        std::fs::write(scratch.0.join("search.mas2j"), project).unwrap();
+        std::fs::write(scratch.path().join("search.mas2j"), project).unwrap();
         let seen = scratch.run(&["run", ".", "--nodes", "2", "--policy", "policy.toml"]);
         let mut lines: Vec<&str> = seen.out.lines().filter(|line| line.contains(": ")).collect();
         lines.sort_unstable();
@@ -424,9 +429,9 @@ fn documents_give_villains_nothing() {
     let policy = "[[grant]]\nwho = \"*\"\nenvironments = [\"library\", \"nothing\"]\n";
     let files = [("court.mas2j", project), ("judge.asl", judge), ("policy.toml", policy)];
     let Some(scratch) = scratch(&files, &["villain-c"]) else { return };
-    std::fs::create_dir(scratch.0.join("texts")).unwrap();
-    std::fs::write(scratch.0.join("texts/a"), "a").unwrap();
-    std::os::unix::fs::symlink(scratch.0.join("policy.toml"), scratch.0.join("texts/link")).unwrap();
+    std::fs::create_dir(scratch.path().join("texts")).unwrap();
+    std::fs::write(scratch.path().join("texts/a"), "a").unwrap();
+    std::os::unix::fs::symlink(scratch.path().join("policy.toml"), scratch.path().join("texts/link")).unwrap();
     let seen = scratch.run(&["run", ".", "--policy", "policy.toml", "--for", "20s"]);
     assert_eq!(seen.out, "[judge] villain got nothing\n", "{}", seen.err);
 }
@@ -452,7 +457,7 @@ fn agents_retrieve_documents_over_slow_links() {
     }
     // What 12 documents are packed to does not fit through 1 Mbit/s in less.
     assert!(cells[1]["metrics"]["total_p50_ms"].as_f64().expect("a number") > 100.0, "{}", seen.out);
-    assert!(scratch.0.join("pictures/retrieval-1.svg").exists());
+    assert!(scratch.path().join("pictures/retrieval-1.svg").exists());
 }
 
 const TELLER: &str = "#include <whimbrel.h>

@@ -1,5 +1,6 @@
 //! Tours of WebAssembly agents in each language on real nodes: rounds, recalls, minions, and lifetimes.
 
+use super::CommandFolder;
 use super::wasm_agents::{LANGUAGES, scratch};
 
 /// Returns the output of a clerk that queries the scout of each language; `None` if the modules are not built.

@@ -35,7 +35,7 @@ fn console_steers_agents_of_all_nodes() {
 #[test]
 fn remote_registration_obeys_policy() {
     let scratch = market();
-    std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nregister = \"secrets\"\n")
+    std::fs::write(scratch.path().join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nregister = \"secrets\"\n")
         .expect("a file");
     let node = HttpNode::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
     node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
@@ -123,7 +123,7 @@ fn remote_log_reading_obeys_policy() {
     for (kills, status) in [("bank*", 200), ("*", 403), ("ams", 403)] {
         let scratch = market();
         let policy = format!("[[deny]]\nwho = \"node:n1\"\nkill = \"{kills}\"\n");
-        std::fs::write(scratch.0.join("policy.toml"), policy).expect("a file");
+        std::fs::write(scratch.path().join("policy.toml"), policy).expect("a file");
         let node = HttpNode::of(scratch, &["--nodes", "2", "--policy", "policy.toml"]);
         node.until(|node| node.ask("GET", "/codes?node=n2", ADMIN, "").status == 200);
         let letters = node.ask("GET", "/dead-letters?node=n2", ADMIN, "");
@@ -234,7 +234,8 @@ fn remote_messages_are_found_in_logs() {
 fn pattern_kills_what_policy_lets() {
     let scratch = market();
     // What is refused is so at the other node: this one's operator may do all there.
-    std::fs::write(scratch.0.join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nkill = \"bank1*\"\n").expect("a file");
+    std::fs::write(scratch.path().join("policy.toml"), "[[deny]]\nwho = \"node:n1\"\nkill = \"bank1*\"\n")
+        .expect("a file");
     let node = HttpNode::of(scratch, &["--nodes", "2", "--policy", "policy.toml", "--audit", "audit.jsonl"]);
     // The other node is known before it answers.
     let found = |node: &HttpNode| node.get("/agents?name=bank*&elsewhere=true");
@@ -263,10 +264,10 @@ fn pattern_kills_what_policy_lets() {
 #[test]
 fn node_reports_its_faults() {
     let scratch = market();
-    std::fs::write(scratch.0.join("policy.toml"), "[[quota]]\nwho = \"*\"\nmind_memory_bytes = 1000000\n")
+    std::fs::write(scratch.path().join("policy.toml"), "[[quota]]\nwho = \"*\"\nmind_memory_bytes = 1000000\n")
         .expect("a file");
     let grower = "!go(0). +!go(N) <- +b(N, \"some text that takes place\"); !go(N + 1).";
-    std::fs::write(scratch.0.join("grower.asl"), grower).expect("a file");
+    std::fs::write(scratch.path().join("grower.asl"), grower).expect("a file");
     let node = HttpNode::of(scratch, &["--policy", "policy.toml"]);
     assert_eq!(node.get("/node")["wrong"], serde_json::Value::Null, "it is busy and well");
     assert!(node.get("/node")["memory_limit_bytes"].as_u64() > node.get("/node")["memory_bytes"].as_u64());
@@ -277,7 +278,7 @@ fn node_reports_its_faults() {
     node.until(|node| node.send("GET", "/health", &[], "").status == 503);
     let health = node.send("GET", "/health", &[], "").json();
     assert!(health["wrong"][0].as_str().is_some_and(|what| what.contains("a quota ended agent:grower")), "{health}");
-    let run_dir = node.scratch.0.join("run");
+    let run_dir = node.scratch.path().join("run");
     let seen = whimbrel().arg("ps").env("WHIMBREL_RUN_DIR", run_dir).output().expect("it runs");
     let seen = String::from_utf8_lossy(&seen.stdout).into_owned();
     assert!(seen.contains("n1: a quota ended agent:grower"), "{seen}");
@@ -286,8 +287,8 @@ fn node_reports_its_faults() {
 #[test]
 fn full_node_refuses_new_agents() {
     let scratch = market();
-    std::fs::write(scratch.0.join("policy.toml"), "[[quota]]\nwho = \"*\"\nnode_agents = 3\n").expect("a file");
-    std::fs::write(scratch.0.join("more.asl"), "").expect("a file");
+    std::fs::write(scratch.path().join("policy.toml"), "[[quota]]\nwho = \"*\"\nnode_agents = 3\n").expect("a file");
+    std::fs::write(scratch.path().join("more.asl"), "").expect("a file");
     // The project's own agents begin all the same.
     let node = HttpNode::of(scratch, &["--policy", "policy.toml"]);
     node.until(|node| node.get("/node")["agents"].as_u64() > Some(3));

@@ -153,8 +153,11 @@ fn strangers_block_others_only_briefly() {
 fn slow_page_reader_takes_little_memory() {
     const LONG: u64 = 48 << 20;
     let pages = Scratch::with(&[("index.html", "home")]);
-    std::fs::File::create(pages.0.join("long.bin")).expect("it can be made").set_len(LONG).expect("it can be long");
-    let node = HttpNode::with(&["--pages", &pages.0.to_string_lossy()]);
+    std::fs::File::create(pages.path().join("long.bin"))
+        .expect("it can be made")
+        .set_len(LONG)
+        .expect("it can be long");
+    let node = HttpNode::with(&["--pages", &pages.path().to_string_lossy()]);
     let memory = || node.get("/node")["memory_bytes"].as_u64().expect("the system tells");
     let before = memory();
     let request = format!("GET /pages/long.bin HTTP/1.1\r\nhost: {}\r\n\r\n", node.address);

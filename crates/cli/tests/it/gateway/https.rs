@@ -20,7 +20,7 @@ fn authorities() -> Scratch {
         &["issue", "another", "n1", "--out", "theirs"],
     ] {
         let mut command = whimbrel();
-        command.arg("ca").args(arguments).current_dir(&scratch.0).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
+        command.arg("ca").args(arguments).current_dir(scratch.path()).env("WHIMBREL_CA_PASSPHRASE", "open sesame");
         assert!(command.output().expect("it runs").status.success(), "{arguments:?}");
     }
     scratch
@@ -46,10 +46,10 @@ fn connect(node: &HttpNode, authority: &std::path::Path) -> Encrypted {
 #[test]
 fn given_certificate_encrypts_requests_and_sessions() {
     let scratch = authorities();
-    let pair = scratch.0.join("n1/node.pem");
+    let pair = scratch.path().join("n1/node.pem");
     let pair = pair.to_string_lossy();
     let node = HttpNode::with(&["--http-certificate", &pair, "--http-key", &pair]);
-    let authority = scratch.0.join("n1/authority.pem");
+    let authority = scratch.path().join("n1/authority.pem");
     let ask = |authority: &std::path::Path| -> std::io::Result<String> {
         let mut stream = connect(&node, authority);
         let head = format!("host: node.whimbrel\r\nauthorization: Bearer {ADMIN}\r\nconnection: close\r\n\r\n");
@@ -60,7 +60,8 @@ fn given_certificate_encrypts_requests_and_sessions() {
     };
     let answer = ask(&authority).expect("it answers");
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains(r#""society":"market""#), "{answer}");
-    let error = ask(&scratch.0.join("theirs/authority.pem")).expect_err("who trusts another authority does not go on");
+    let error =
+        ask(&scratch.path().join("theirs/authority.pem")).expect_err("who trusts another authority does not go on");
     assert!(error.to_string().contains("invalid peer certificate"), "{error}");
     assert_eq!(node.send("GET", "/health", &[], "").status, 0, "nothing is said that is not encrypted");
 

@@ -166,7 +166,7 @@ fn stopping_node_tells_watchers() {
     let node = HttpNode::start();
     let mut live = node.live(VIEWER);
     let mut stop = whimbrel();
-    stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.0.join("run"));
+    stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.path().join("run"));
     assert!(stop.output().expect("it runs").status.success());
     let closed = loop {
         match live.0.read() {

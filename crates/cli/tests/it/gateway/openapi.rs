@@ -107,7 +107,7 @@ fn body(path: &str) -> &'static str {
 #[test]
 fn routes_answer_as_documented() {
     let pages = Scratch::with(&[("index.html", "home"), ("bees.js", "hum();")]);
-    let node = HttpNode::with(&["--log", "--audit", "audit.jsonl", "--pages", &pages.0.to_string_lossy()]);
+    let node = HttpNode::with(&["--log", "--audit", "audit.jsonl", "--pages", &pages.path().to_string_lossy()]);
     node.until(|node| node.get("/node")["sent"].as_u64() >= Some(20));
     let document = node.send("GET", "/api/v1/openapi.json", &[], "");
     assert_eq!((document.status, document.header("content-type")), (200, Some("application/json")));

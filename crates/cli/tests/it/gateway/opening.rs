@@ -28,12 +28,12 @@ impl Drop for OpenedConsole {
 impl OpenedConsole {
     fn start(options: &[&str], browser: Option<&str>) -> Self {
         let scratch = Scratch::with(&[("short.mas2j", SHORT), ("one.asl", ONE), ("browser", "")]);
-        let script = scratch.0.join("browser");
+        let script = scratch.path().join("browser");
         fs::write(&script, browser.unwrap_or_default()).expect("a script");
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it can be run");
         let mut command = whimbrel();
         command.args(["run", "short.mas2j", "--open", "--http-token", ADMIN, "--log"]).args(options);
-        command.current_dir(&scratch.0).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+        command.current_dir(scratch.path()).env("WHIMBREL_RUN_DIR", scratch.path().join("run"));
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("BROWSER");
         if browser.is_some() {
             command.env("BROWSER", &script);
@@ -59,7 +59,7 @@ impl OpenedConsole {
     /// Returns the URL for the browser, once it has been started.
     #[track_caller]
     fn shown(&self) -> String {
-        let shown = self.scratch.0.join("shown");
+        let shown = self.scratch.path().join("shown");
         let begin = Instant::now();
         while !shown.exists() {
             assert!(begin.elapsed() < PATIENCE, "no browser is started");

@@ -92,7 +92,7 @@ fn a_node_is_steered() {
 fn an_agent_is_registered_by_hand() {
     let scratch = market();
     let watcher = "!watch.\n+!watch <- .df_subscribe(\"savings\", \"bank\").\n+provider(bank1, _) <- .df_register(\"seen\", \"news\").\n";
-    std::fs::write(scratch.0.join("buyer.asl"), watcher).expect("a file");
+    std::fs::write(scratch.path().join("buyer.asl"), watcher).expect("a file");
     let node = HttpNode::of(scratch, &[]);
     let act = |method: &str, path: &str, body: &str, status: u16| {
         let response = node.ask(method, path, ADMIN, body);
@@ -170,8 +170,8 @@ fn a_node_can_do_without() {
     let scratch = market();
     let run = |options: &[&str]| {
         let mut command = whimbrel();
-        command.args(["run", "market.mas2j", "--for", "100ms"]).args(options).current_dir(&scratch.0);
-        command.env("WHIMBREL_RUN_DIR", scratch.0.join("run")).env_remove("WHIMBREL_HTTP");
+        command.args(["run", "market.mas2j", "--for", "100ms"]).args(options).current_dir(scratch.path());
+        command.env("WHIMBREL_RUN_DIR", scratch.path().join("run")).env_remove("WHIMBREL_HTTP");
         super::super::CommandOutput::from(command.output().expect("it runs"))
     };
     assert!(run(&[]).err.contains("the console is at http://127.0.0.1:"), "without being asked");

@@ -127,7 +127,7 @@ fn node_with_sessions_ends_in_time() {
     let (mut socket, _) = begin(&node, &hello());
     let mut live = node.live(VIEWER);
     let mut stop = whimbrel();
-    stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.0.join("run"));
+    stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.path().join("run"));
     assert!(stop.output().expect("it runs").status.success());
     let error = socket.next();
     assert_eq!((&error["type"], &error["code"]), (&"error".into(), &"stopping".into()), "{error}");

@@ -49,7 +49,7 @@ impl Processes {
             let at = if options.contains(&"--http-reuse-port") { &address } else { "127.0.0.1:0" };
             let mut command = whimbrel();
             command.args(["join", &joined, "--http", at, "--http-token", ADMIN, "--listen", "127.0.0.1:0"]);
-            command.args(*options).args(TOKEN).env("WHIMBREL_RUN_DIR", scratch.0.join("run"));
+            command.args(*options).args(TOKEN).env("WHIMBREL_RUN_DIR", scratch.path().join("run"));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
             let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
             last = told(&mut lines, "the console is at http://").split('/').next().expect("an address").to_owned();

@@ -64,13 +64,13 @@ fn clone_keeps_beliefs() {
 fn symbolic_links_are_no_programs() {
     let (scratch, outside) = (market(), Scratch::with(&[("secret.asl", "password(\"hunter2\")")]));
     let link = |target: std::path::PathBuf, name: &str| {
-        std::os::unix::fs::symlink(target, scratch.0.join(name)).expect("it is made");
+        std::os::unix::fs::symlink(target, scratch.path().join(name)).expect("it is made");
     };
-    link(outside.0.join("secret.asl"), "linked.asl");
-    link(outside.0.clone(), "folder");
-    link(scratch.0.join("bank.asl"), "again.asl");
-    std::fs::create_dir(scratch.0.join("below")).expect("it is made");
-    std::fs::copy(scratch.0.join("bank.asl"), scratch.0.join("below/clerk.asl")).expect("it is copied");
+    link(outside.path().join("secret.asl"), "linked.asl");
+    link(outside.path().to_path_buf(), "folder");
+    link(scratch.path().join("bank.asl"), "again.asl");
+    std::fs::create_dir(scratch.path().join("below")).expect("it is made");
+    std::fs::copy(scratch.path().join("bank.asl"), scratch.path().join("below/clerk.asl")).expect("it is copied");
     let node = HttpNode::of(scratch, &[]);
     let spawn = |program: &str| {
         let body = serde_json::json!({ "name": "new", "program": program });
