@@ -1,50 +1,23 @@
 //! Deltas of minds since the last save: their size, correctness and cost.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 use whimbrel_platform::capabilities::Durable;
 
 use whimbrel_acl::Text;
+use whimbrel_bdi::Agent;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::NoFiles;
-use whimbrel_bdi::{Agent, AgentConfig};
-use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::Simulation;
 
-/// Agent that the test inspects between its turns.
-#[derive(Clone)]
-struct Watched(Arc<Mutex<Agent>>);
-
-impl Watched {
-    fn with<R>(&self, work: impl FnOnce(&mut Agent) -> R) -> R {
-        work(&mut self.0.lock().expect("no turn panicked"))
-    }
-
-    fn whole(&self, now: Time) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        assert!(self.with(|agent| agent.save_whole(now, &mut bytes)));
-        bytes
-    }
-
-    fn delta(&self, now: Time) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        assert!(self.with(|agent| agent.save_delta(now, &mut bytes)));
-        bytes
-    }
-}
-
-impl AgentBody for Watched {
-    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        self.with(|agent| agent.turn(turn))
-    }
-}
+use super::SharedAgent;
 
 fn image(text: &str) -> Arc<Image> {
     whimbrel_bdi::load(text, &Text::from("p.asl"), &mut NoFiles).expect("it compiles").0
 }
 
-fn begun(image: &Arc<Image>) -> (Simulation, Watched) {
-    let agent = Watched(Arc::new(Mutex::new(Agent::new(AgentConfig::new(Arc::clone(image))))));
+fn begun(image: &Arc<Image>) -> (Simulation, SharedAgent) {
+    let agent = SharedAgent::of(Arc::clone(image));
     let mut simulation = Simulation::new(3);
     simulation.spawn("prog", Box::new(agent.clone()));
     simulation.run_for(20);

@@ -1,30 +1,22 @@
 //! Snapshots of other releases: one fixture per layout, which every later release reads.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use whimbrel_platform::capabilities::Durable;
 
 use whimbrel_acl::Text;
+use whimbrel_bdi::Agent;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::NoFiles;
-use whimbrel_bdi::{Agent, AgentConfig};
-use whimbrel_platform::{AgentBody, Next, Time, Turn};
+use whimbrel_platform::{AgentBody, Time};
 use whimbrel_testkit::Simulation;
+
+use super::SharedAgent;
 
 /// Time at which the agent was written, in milliseconds after its start.
 const WRITTEN_MS: u64 = 200;
 /// Time for which it continues then.
 const REST_MS: u64 = 3_000;
-
-/// Agent that the test inspects between its turns.
-#[derive(Clone)]
-struct Watched(Arc<Mutex<Agent>>);
-
-impl AgentBody for Watched {
-    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        self.0.lock().expect("no turn panicked").turn(turn)
-    }
-}
 
 fn folder(layout: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/snapshots").join(layout)
@@ -81,17 +73,17 @@ fn applies(layout: &str) {
 #[ignore = "writes files; to be run once for each new layout"]
 fn write_a_fixture() {
     let folder = folder(&std::env::var("LAYOUT_FOLDER").expect("LAYOUT_FOLDER names the folder"));
-    let agent = Watched(Arc::new(Mutex::new(Agent::new(AgentConfig::new(program(&folder))))));
+    let agent = SharedAgent::of(program(&folder));
     let mut simulation = Simulation::new(7);
     simulation.spawn("prog", Box::new(agent.clone()));
     simulation.run_for(WRITTEN_MS);
     let before = simulation.output().len();
-    let bytes = agent.0.lock().expect("no turn panicked").snapshot(simulation.now()).expect("it is written out");
-    assert!(agent.0.lock().expect("no turn panicked").go_on_saving());
+    let bytes = agent.with(|agent| agent.snapshot(simulation.now())).expect("it is written out");
+    assert!(agent.with(Agent::go_on_saving));
     simulation.run_for(WRITTEN_MS);
     let until_delta = simulation.output().len();
     let mut delta = Vec::new();
-    assert!(agent.0.lock().expect("no turn panicked").save_delta(simulation.now(), &mut delta));
+    assert!(agent.with(|agent| agent.save_delta(simulation.now(), &mut delta)));
     simulation.run_for(REST_MS);
     let after = |lines: usize| simulation.output().get(lines..).unwrap_or_default().join("\n") + "\n";
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).expect("it can be written");
