@@ -111,6 +111,7 @@ pub enum HubError {
     BadName(String),
 }
 
+/// State of a hub, shared by its owner, its links and the scheduler.
 pub(crate) struct HubState {
     pub me: Speaker,
     pub station: Arc<dyn Station>,
