@@ -133,7 +133,7 @@ impl Agent for NameAsker {
 
 #[test]
 fn prelude_suffices_for_two_agents() {
-    let lines = Lines::default();
+    let lines = SocietyLines::default();
     let platform = Platform::builder().output(lines.clone()).build();
     let host = platform.spawn("host", NameGiver).expect("the name is free");
     platform.spawn("guest", NameAsker { host, answers: None }).expect("the name is free");
