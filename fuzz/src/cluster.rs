@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Action, LEVEL, Member, Nonce, Participant, Placement, StoredSociety, Terms};
+use whimbrel_platform::cluster::{
+    ClusterAction, ClusterTerms, LEVEL, Member, Nonce, Participant, Placement, StoredSociety,
+};
 use whimbrel_platform::store::{Revision, WatchNotice, WriteError};
 
 const PARTITIONS: u16 = 4;
@@ -47,28 +49,28 @@ fn act(part: &mut Participant, revision: u64, now: Time) {
     for turn in 0..1_000 {
         let Some(action) = part.act(now) else { return };
         match action {
-            Action::Write(key, _, value) if turn % 2 == 0 => {
+            ClusterAction::Write(key, _, value) if turn % 2 == 0 => {
                 part.wrote(&key, Ok(Revision(revision)), now);
                 part.told(WatchNotice::Written(key, Revision(revision), value), now);
             }
-            Action::Write(key, ..) | Action::Remove(key, _) => {
+            ClusterAction::Write(key, ..) | ClusterAction::Remove(key, _) => {
                 part.wrote(&key, Err(WriteError::Conflict(Revision(revision))), now);
             }
-            Action::Read(key) => part.read(&key, Ok(None), now),
-            Action::Accepted { .. } => part.begin("here".to_owned()),
-            Action::Adopt(partitions) => part.adopted(&partitions, Vec::new(), now),
-            Action::Yield(partitions) => part.yielded(&partitions, Vec::new(), now),
-            Action::Forget(_) => part.forgot(Ok(()), now),
-            Action::Conclude => part.leave(),
-            Action::LinkWith(_) | Action::Note(_) | Action::Moved { .. } => {}
-            Action::End(_) => return,
+            ClusterAction::Read(key) => part.read(&key, Ok(None), now),
+            ClusterAction::Accepted { .. } => part.begin("here".to_owned()),
+            ClusterAction::Adopt(partitions) => part.adopted(&partitions, Vec::new(), now),
+            ClusterAction::Yield(partitions) => part.yielded(&partitions, Vec::new(), now),
+            ClusterAction::Forget(_) => part.forgot(Ok(()), now),
+            ClusterAction::Conclude => part.leave(),
+            ClusterAction::LinkWith(_) | ClusterAction::Note(_) | ClusterAction::Moved { .. } => {}
+            ClusterAction::End(_) => return,
         }
     }
     panic!("it never has enough");
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> ClusterTerms {
+    ClusterTerms {
         me: ME,
         name: None,
         level: LEVEL,

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use whimbrel_operator::{Answer, Call, Event, Request, VERSION, read_call};
+use whimbrel_operator::{Answer, NodeEvent, OperatorCall, Request, VERSION, read_call};
 
 /// Decodes the bytes after the first, which selects the type: a client's request, or a node's answer or event.
 pub fn control_frames(bytes: &[u8]) {
@@ -11,7 +11,7 @@ pub fn control_frames(bytes: &[u8]) {
     match what % 3 {
         0 => {
             let Ok(request) = read_call(line) else { return };
-            let call = Call { version: VERSION, request };
+            let call = OperatorCall { version: VERSION, request };
             let mut written = serde_json::to_vec(&call).expect("what was read can be written");
             written.push(b'\n');
             let again = read_call(&written).expect("what is written can be read");
@@ -19,7 +19,7 @@ pub fn control_frames(bytes: &[u8]) {
             assert!(matches!(again, Request::Send(_)) || again == call.request);
         }
         1 => comes_back::<Answer>(line),
-        _ => comes_back::<Event>(line),
+        _ => comes_back::<NodeEvent>(line),
     }
 }
 

@@ -2,8 +2,8 @@
 //! `whimbrel-acl` replays those that were found.
 #![allow(dead_code, reason = "each target uses one of these")]
 
-use whimbrel_acl::codec::bits::{Decoder, Encoder, TableSize};
-use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
+use whimbrel_acl::codec::bits::{BitsDecoder, BitsEncoder, TableSize};
+use whimbrel_acl::sl::{Profile, SlContent, text_to_value, value_to_text};
 use whimbrel_acl::{AclMessage, Aid, Encoding};
 
 /// Arrival time of the messages.
@@ -29,7 +29,7 @@ pub fn acl_json(bytes: &[u8]) {
 pub fn acl_bits(bytes: &[u8]) {
     message(Encoding::BitEfficient, bytes);
     let Some(size) = bytes.first().and_then(|bits| TableSize::from_bits(bits & 15)) else { return };
-    let (mut decoder, mut encoder, mut echo) = (Decoder::new(size), Encoder::new(size), Decoder::new(size));
+    let (mut decoder, mut encoder, mut echo) = (BitsDecoder::new(size), BitsEncoder::new(size), BitsDecoder::new(size));
     let mut rest = &bytes[1..];
     while let Some((length, more)) = rest.split_first() {
         let (one, more) = more.split_at(usize::from(*length).min(more.len()));
@@ -80,7 +80,7 @@ fn contacts_of(agent: Aid) -> String {
 pub fn sl_content(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for profile in [Profile::Sl0, Profile::Sl1, Profile::Sl2, Profile::Sl] {
-        let tree = match Content::parse(&text, profile) {
+        let tree = match SlContent::parse(&text, profile) {
             Ok(tree) => tree,
             Err(error) => {
                 assert!(error.offset <= text.len(), "{error}");
@@ -88,7 +88,7 @@ pub fn sl_content(bytes: &[u8]) {
             }
         };
         let printed = tree.to_string();
-        let again = Content::parse(&printed, profile).unwrap_or_else(|error| panic!("{printed}: {error}"));
+        let again = SlContent::parse(&printed, profile).unwrap_or_else(|error| panic!("{printed}: {error}"));
         assert_eq!(again.to_string(), printed);
         let value = text_to_value(&text, profile).expect("the same text was read");
         if let Ok(written) = value_to_text(&value, profile) {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use whimbrel_net::agent_port::AcceptedTokens;
-use whimbrel_net::enrolment::{Answer, EnrolmentQuestion};
+use whimbrel_net::enrolment::{EnrolmentAnswer, EnrolmentQuestion};
 use whimbrel_net::signing::AgentAuthority;
 use whimbrel_net::{Authority, EnrolmentToken, NodeRequest};
 
@@ -64,9 +64,9 @@ fn question(line: &[u8]) {
         let again: EnrolmentQuestion = serde_json::from_slice(&written).expect("what is written can be read");
         assert_eq!(serde_json::to_vec(&again).ok(), Some(written));
     }
-    if let Ok(answer) = serde_json::from_slice::<Answer>(line) {
+    if let Ok(answer) = serde_json::from_slice::<EnrolmentAnswer>(line) {
         let written = serde_json::to_vec(&answer).expect("it can be written");
-        let again: Answer = serde_json::from_slice(&written).expect("what is written can be read");
+        let again: EnrolmentAnswer = serde_json::from_slice(&written).expect("what is written can be read");
         assert_eq!(serde_json::to_vec(&again).ok(), Some(written));
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use whimbrel_net::Trust;
-use whimbrel_net::signing::Bundle;
+use whimbrel_net::signing::EvidenceBundle;
 
 /// Three messages of one conversation, as `whimbrel prove` wrote them.
 const BUNDLE: &str = include_str!("../fixtures/bundle.json");
@@ -21,10 +21,11 @@ fn trust() -> &'static Trust {
 /// Checks that a bundle is refused, or proves only the facts of the signed one.
 pub fn evidence_bundle(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(bundle) = Bundle::from_json(text) else { return };
-    assert_eq!(Bundle::from_json(&bundle.to_json()).ok().as_ref(), Some(&bundle));
+    let Ok(bundle) = EvidenceBundle::from_json(text) else { return };
+    assert_eq!(EvidenceBundle::from_json(&bundle.to_json()).ok().as_ref(), Some(&bundle));
     let Ok(verified) = bundle.verify(trust()) else { return };
-    let genuine = Bundle::from_json(BUNDLE).and_then(|bundle| bundle.verify(trust())).expect("this one is good");
+    let genuine =
+        EvidenceBundle::from_json(BUNDLE).and_then(|bundle| bundle.verify(trust())).expect("this one is good");
     assert_eq!(verified.said.len(), bundle.len());
     for said in &verified.said {
         assert!(genuine.said.iter().any(|other| other.message == said.message && other.time_ms == said.time_ms));

@@ -5,7 +5,7 @@
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Text, Value, Var};
 use whimbrel_bdi::project::{AgentNames, parse_project};
-use whimbrel_bdi::syntax::ast::{Code, Plan, Rule, Term};
+use whimbrel_bdi::syntax::ast::{CodeTerm, Plan, Rule, Term};
 use whimbrel_bdi::syntax::quote::{quote, unquote_term};
 use whimbrel_bdi::syntax::{
     Diagnostic, NoFiles, parse_body, parse_formula, parse_literal, parse_plan, parse_program, parse_term,
@@ -94,12 +94,12 @@ fn term_comes_back(term: &Term, parse: fn(&str) -> Result<Term, Vec<Diagnostic>>
 }
 
 fn plan_comes_back(plan: &Plan, strict: bool) {
-    let print = |plan: &Plan| format!("{}.", Bare(&quoted(&Term::Code(Code::Plan(Box::new(plan.clone()))))));
+    let print = |plan: &Plan| format!("{}.", Bare(&quoted(&Term::Code(CodeTerm::Plan(Box::new(plan.clone()))))));
     let printed = print(plan);
     comes_back(&printed, parse_plan(&printed), print, strict);
 }
 
 fn rule_comes_back(rule: &Rule, strict: bool) {
-    let printed = quoted(&Term::Code(Code::Rule(Box::new(rule.clone())))).to_string();
+    let printed = quoted(&Term::Code(CodeTerm::Rule(Box::new(rule.clone())))).to_string();
     comes_back(&printed, parse_term(&printed), |again| quoted(again).to_string(), strict);
 }

@@ -9,8 +9,8 @@ use whimbrel_platform::Time;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::df::DfDescription;
 use whimbrel_platform::link::{
-    Ack, Bye, Content, Frame, FrameKind, Hello, Item, LINK_VERSION, Link, LinkError, LinkEvent, Member, News, Ping,
-    Refuse, Speaker, Train, read_items, reader, write_frame,
+    Ack, Bye, FrameContent, FrameKind, Hello, LINK_VERSION, Link, LinkError, LinkEvent, LinkFrame, LinkItem, News,
+    PeerAddress, Ping, Refuse, Speaker, Train, read_items, reader, write_frame,
 };
 
 /// First bytes of a piece, which give its kind: a frame of the peer, a batch with the number that is due in its first
@@ -25,7 +25,7 @@ const RAW: u8 = 0x84;
 pub fn link_frames(bytes: &[u8]) {
     let Some((&encoding, mut rest)) = bytes.split_first() else { return };
     let encoding = Encoding::ALL[usize::from(encoding) % Encoding::ALL.len()];
-    let mut end = End::new(encoding);
+    let mut end = FuzzedEnd::new(encoding);
     while let Some((length, more)) = rest.split_first_chunk::<2>() {
         let (piece, more) = more.split_at(usize::from(u16::from_be_bytes(*length)).min(more.len()));
         rest = more;
@@ -44,7 +44,7 @@ pub fn link_frames(bytes: &[u8]) {
 }
 
 /// Node's end of a link, and the accounts of the items that were put on it.
-struct End {
+struct FuzzedEnd {
     link: Link,
     now: Time,
     connected: bool,
@@ -52,10 +52,10 @@ struct End {
     came: u16,
     offered: usize,
     accounted: usize,
-    items: Vec<Item>,
+    items: Vec<LinkItem>,
 }
 
-impl End {
+impl FuzzedEnd {
     fn new(encoding: Encoding) -> Self {
         let me = Speaker { platform: "p".into(), node: "n1".into(), incarnation: 7, address: None, token: None };
         let mut link = Link::new(me, encoding, false, 1, Time::ZERO);
@@ -83,7 +83,7 @@ impl End {
 
     /// Takes all frames in these bytes.
     fn take_raw(&mut self, mut bytes: &[u8]) {
-        while let Ok(Some(frame)) = Frame::first(bytes) {
+        while let Ok(Some(frame)) = LinkFrame::first(bytes) {
             assert!(frame.bytes <= bytes.len() && frame.content.len() < frame.bytes);
             read_and_written(&frame);
             if !self.connected {
@@ -105,7 +105,7 @@ impl End {
         let text = String::from_utf8_lossy(content);
         let message = AclMessage::new(Performative::Inform, Aid::local("b"), Aid::local("a"), Value::from(&*text));
         let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
-        self.link.offer(&mut vec![Item::Message(envelope)]);
+        self.link.offer(&mut vec![LinkItem::Message(envelope)]);
         self.offered += 1;
     }
 
@@ -131,7 +131,7 @@ impl End {
         let mut out = Vec::new();
         while self.connected && self.link.poll_transmit(self.now, &mut out) {}
         let mut rest = out.as_slice();
-        while let Some(frame) = Frame::first(rest).expect("what is written are frames") {
+        while let Some(frame) = LinkFrame::first(rest).expect("what is written are frames") {
             rest = &rest[frame.bytes..];
         }
         assert!(rest.is_empty(), "whole frames");
@@ -200,18 +200,18 @@ impl End {
     }
 }
 
-fn feed(link: &mut Link, bytes: &mut Vec<u8>, items: &mut Vec<Item>) {
+fn feed(link: &mut Link, bytes: &mut Vec<u8>, items: &mut Vec<LinkItem>) {
     let all = std::mem::take(bytes);
     let mut rest = all.as_slice();
-    while let Some(frame) = Frame::first(rest).expect("what is written are frames") {
+    while let Some(frame) = LinkFrame::first(rest).expect("what is written are frames") {
         link.handle_frame(Time::ZERO, &frame, items).expect("what is written can be read");
         rest = &rest[frame.bytes..];
     }
 }
 
-fn say(item: &Item) -> String {
+fn say(item: &LinkItem) -> String {
     match item {
-        Item::Message(envelope) => format!("{} {:?}", envelope.to, *envelope.body),
+        LinkItem::Message(envelope) => format!("{} {:?}", envelope.to, *envelope.body),
         other => format!("{other:?}"),
     }
 }
@@ -222,7 +222,7 @@ fn told(error: &LinkError) {
 }
 
 /// Checks that a decoded frame is the same after another round. The items of a batch may be invalid.
-fn read_and_written(frame: &Frame<'_>) {
+fn read_and_written(frame: &LinkFrame<'_>) {
     match frame.kind {
         FrameKind::Hello => comes_back::<Hello>(frame),
         FrameKind::Ack => comes_back::<Ack>(frame),
@@ -242,11 +242,11 @@ fn read_and_written(frame: &Frame<'_>) {
     }
 }
 
-fn comes_back<T: Content + PartialEq + std::fmt::Debug>(frame: &Frame<'_>) {
+fn comes_back<T: FrameContent + PartialEq + std::fmt::Debug>(frame: &LinkFrame<'_>) {
     let Ok(content) = frame.parse::<T>() else { return };
     let mut written = Vec::new();
     write_frame(&content, &mut written);
-    let again = Frame::first(&written).expect("a frame").expect("all of it");
+    let again = LinkFrame::first(&written).expect("a frame").expect("all of it");
     assert_eq!(again.parse::<T>().expect("what is written can be read"), content);
 }
 
@@ -288,13 +288,13 @@ fn conversation(encoding: Encoding, news: bool) -> Vec<u8> {
     };
     let mut hello = Vec::new();
     write_frame(&answer, &mut hello);
-    let hello = Frame::first(&hello).expect("a frame").expect("all of it");
+    let hello = LinkFrame::first(&hello).expect("a frame").expect("all of it");
     peer.handle_frame(Time::ZERO, &hello, &mut Vec::new()).expect("a hello");
     peer.offer(&mut if news { all_news() } else { messages() });
     peer.poll_transmit(Time::ZERO, &mut out);
     write_frame(&Ack { received: 0, credit: 1 << 21 }, &mut out);
     let mut rest = out.as_slice();
-    while let Ok(Some(frame)) = Frame::first(rest) {
+    while let Ok(Some(frame)) = LinkFrame::first(rest) {
         if frame.kind == FrameKind::Batch {
             piece(BATCH_IN_TURN, frame.content.get(2..).unwrap_or_default(), &mut seed);
         } else {
@@ -321,7 +321,7 @@ fn piece(kind: u8, content: &[u8], seed: &mut Vec<u8>) {
     seed.extend(content);
 }
 
-fn messages() -> Vec<Item> {
+fn messages() -> Vec<LinkItem> {
     let content =
         Value::term("at", [Value::Int(7), Value::from("a text"), Value::list([Value::Num(0.5), Value::Null])]);
     let mut message = AclMessage::new(Performative::Inform, Aid::local("bob"), Aid::new("amy", "home"), content)
@@ -329,14 +329,14 @@ fn messages() -> Vec<Item> {
         .with_protocol("fipa-request");
     let one = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(message.clone())) };
     let other = Envelope { to: Aid::new("eve", "there"), body: MessageBody::Owned(Box::new(message.clone())) };
-    let mut items = vec![Item::Message(one), Item::Message(other), Item::Tombstone];
+    let mut items = vec![LinkItem::Message(one), LinkItem::Message(other), LinkItem::Tombstone];
     message.receivers = ["a", "b", "c"].map(Aid::local).into_iter().collect();
-    Envelope::for_each_receiver(Box::new(message), |envelope| items.push(Item::Message(envelope)));
+    Envelope::for_each_receiver(Box::new(message), |envelope| items.push(LinkItem::Message(envelope)));
     items.remove(4);
     items
 }
 
-fn all_news() -> Vec<Item> {
+fn all_news() -> Vec<LinkItem> {
     let mut description = DfDescription::offering("s", "t");
     description.agent = Some(Aid::local("bob"));
     [
@@ -346,12 +346,12 @@ fn all_news() -> Vec<Item> {
         News::Crowded("bob".into(), true),
         News::Kill("bob".into()),
         News::Stop { delay_ms: 7, code: -3 },
-        News::Members(vec![Member { node: "n3".into(), address: "127.0.0.1:2".into() }]),
+        News::Members(vec![PeerAddress { node: "n3".into(), address: "127.0.0.1:2".into() }]),
         News::Topics(vec!["topic:weather".into()]),
         News::Joined("group:workers".into(), vec!["bob".into()]),
         News::Left("group:workers".into(), "bob".into()),
         News::AgentEnded("bob".into(), whimbrel_platform::EndReason::Failed("why not".into())),
     ]
-    .map(|news| Item::News(Box::new(news)))
+    .map(|news| LinkItem::News(Box::new(news)))
     .into()
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::Time;
 use whimbrel_platform::session::{
-    Ack, Create, End, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, Keep, Lacks, MessageFrame, OfferFrame,
-    OnLeave, Opening, Resume, Save, Session, SessionEvent, Stays, Yield,
+    AckFrame, Create, EndFrame, FrameReader, FrameWriter, Framing, HelloFrame, Keep, Lacks, MessageFrame, OfferFrame,
+    OnLeave, Opening, Resume, Save, Session, SessionEvent, SessionFrame, SessionGrant, Stays, Yield,
 };
 
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -25,7 +25,7 @@ pub fn session_frames(bytes: &[u8]) {
     }
     let Some((first, frames)) = frames.split_first() else { return };
     let Ok((framing, hello)) = FrameReader::read_hello(first) else { return };
-    comes_back(framing, 0, &Frame::Hello(hello.clone()));
+    comes_back(framing, 0, &SessionFrame::Hello(hello.clone()));
     let remember = u32::from(remember);
     read_and_written(framing, remember, frames);
     conversation(framing, remember, u32::from(window), &hello, frames);
@@ -45,12 +45,12 @@ fn read_and_written(framing: Framing, remember: u32, frames: &[&[u8]]) {
             let read = echo.read(&written).expect("what is written can be read");
             assert_eq!(alone(&read), alone(&frame));
         } else {
-            assert!(written.is_empty() && matches!(frame, Frame::Message(_) | Frame::Unreadable { .. }));
+            assert!(written.is_empty() && matches!(frame, SessionFrame::Message(_) | SessionFrame::Unreadable { .. }));
         }
     }
 }
 
-fn comes_back(framing: Framing, remember: u32, frame: &Frame) {
+fn comes_back(framing: Framing, remember: u32, frame: &SessionFrame) {
     let mut written = Vec::new();
     if FrameWriter::new(framing, remember, MESSAGE_BYTES_MAX).write(frame, &mut written).is_ok() {
         let read = FrameReader::new(framing, remember).read(&written).expect("what is written can be read");
@@ -59,7 +59,7 @@ fn comes_back(framing: Framing, remember: u32, frame: &Frame) {
 }
 
 /// A frame as text: equal if they say the same, to the last digit and address.
-fn alone(frame: &Frame) -> String {
+fn alone(frame: &SessionFrame) -> String {
     let mut json = Vec::new();
     match FrameWriter::new(Framing::Json, 0, usize::MAX).write(frame, &mut json) {
         Ok(()) => String::from_utf8(json).expect("JSON is text"),
@@ -68,12 +68,12 @@ fn alone(frame: &Frame) -> String {
 }
 
 /// A node's end takes anything: it answers, or ends the connection; its agents end at last.
-fn conversation(framing: Framing, remember: u32, window: u32, hello: &Hello, frames: &[&[u8]]) {
-    let grant = Grant { window: window.max(1), agents: 4, ..Grant::new("fuzz", vec!["*".into()]) };
+fn conversation(framing: Framing, remember: u32, window: u32, hello: &HelloFrame, frames: &[&[u8]]) {
+    let grant = SessionGrant { window: window.max(1), agents: 4, ..SessionGrant::new("fuzz", vec!["*".into()]) };
     let (session, secret, platform) = ("s".into(), "x".into(), "home".into());
     let opening = Opening { session, secret, platform, grant: grant.narrowed(hello), shelf: Arc::default() };
     let mut session = Session::new(opening, Time::ZERO);
-    let hello = Hello { resume: None, ..hello.clone() };
+    let hello = HelloFrame { resume: None, ..hello.clone() };
     if session.handle_hello(Time::ZERO, &hello).is_err() {
         return;
     }
@@ -98,7 +98,11 @@ fn conversation(framing: Framing, remember: u32, window: u32, hello: &Hello, fra
         let mut written = Vec::new();
         while let Some(frame) = session.poll_frame(now) {
             written.clear();
-            if let Frame::Created(_) | Frame::Ended(_) | Frame::Refused(_) | Frame::Message(_) = frame {
+            if let SessionFrame::Created(_)
+            | SessionFrame::Ended(_)
+            | SessionFrame::Refused(_)
+            | SessionFrame::Message(_) = frame
+            {
                 unacknowledged += 1;
             }
             writer.write(&frame, &mut written).expect("there are no messages");
@@ -120,34 +124,41 @@ pub fn seeds() -> Vec<Vec<u8>> {
         .with_protocol("fipa-request");
     let message = |number| {
         let message = MessageBody::Owned(Box::new(message.clone()));
-        Frame::Message(MessageFrame { number, agent: 0, message })
+        SessionFrame::Message(MessageFrame { number, agent: 0, message })
     };
     let resume = Resume { session: "s".into(), secret: "x".into(), received: 3 };
-    let hello = Hello {
+    let hello = HelloFrame {
         versions: vec![1],
         token: Some("a token".into()),
         lease_ms: Some(5_000),
         window: Some(9),
         message_bytes: Some(1_000),
         remember: 16,
-        ..Hello::default()
+        ..HelloFrame::default()
     };
-    let resuming = Hello { resume: Some(resume), ..hello.clone() };
+    let resuming = HelloFrame { resume: Some(resume), ..hello.clone() };
     let sequences = [
-        vec![Frame::Hello(resuming)],
+        vec![SessionFrame::Hello(resuming)],
         moving(&hello),
         vec![
-            Frame::Hello(hello.clone()),
-            Frame::Offer(OfferFrame { number: 1, name: "bob".into(), code: CODE.into() }),
+            SessionFrame::Hello(hello.clone()),
+            SessionFrame::Offer(OfferFrame { number: 1, name: "bob".into(), code: CODE.into() }),
         ],
-        vec![Frame::Hello(hello.clone()), create(1, 0, "bob"), message(2), message(3), ack(1), Frame::Bye],
         vec![
-            Frame::Hello(hello),
+            SessionFrame::Hello(hello.clone()),
+            create(1, 0, "bob"),
+            message(2),
+            message(3),
+            ack(1),
+            SessionFrame::Bye,
+        ],
+        vec![
+            SessionFrame::Hello(hello),
             create(1, 0, "bob"),
             create(2, 0, "ann"),
             create(3, 1, "a@b"),
             message(4),
-            Frame::End(End { number: 5, agent: 0 }),
+            SessionFrame::End(EndFrame { number: 5, agent: 0 }),
             message(6),
             ack(4),
             ack(40),
@@ -175,27 +186,27 @@ pub fn seeds() -> Vec<Vec<u8>> {
 const CODE: &str = "asl:0000000000000000000000000000000000000000000000000000000000000000/bob.asl";
 
 /// An agent that is to leave its client.
-fn moving(hello: &Hello) -> Vec<Frame> {
+fn moving(hello: &HelloFrame) -> Vec<SessionFrame> {
     let save = |number, to: Option<&str>| {
         let (code, state, to) = (CODE.to_owned(), vec![1, 2, 3], to.map(str::to_owned));
-        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![], from: None })
+        SessionFrame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![], from: None })
     };
     vec![
-        Frame::Hello(Hello { moves: true, ..hello.clone() }),
+        SessionFrame::Hello(HelloFrame { moves: true, ..hello.clone() }),
         create(1, 0, "bob"),
-        Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::GoOn, holds: true }),
+        SessionFrame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::GoOn, holds: true }),
         save(3, None),
         save(4, Some("n2")),
-        Frame::Lacks(Lacks { number: 5, agent: 0, code: CODE.into() }),
-        Frame::Stays(Stays { number: 6, name: "bob".into(), text: "not now".into() }),
-        Frame::Yield(Yield { number: 7, agent: 0, to: "n2".into() }),
+        SessionFrame::Lacks(Lacks { number: 5, agent: 0, code: CODE.into() }),
+        SessionFrame::Stays(Stays { number: 6, name: "bob".into(), text: "not now".into() }),
+        SessionFrame::Yield(Yield { number: 7, agent: 0, to: "n2".into() }),
     ]
 }
 
-fn create(number: u64, agent: u32, name: &str) -> Frame {
-    Frame::Create(Create { number, agent, name: name.into() })
+fn create(number: u64, agent: u32, name: &str) -> SessionFrame {
+    SessionFrame::Create(Create { number, agent, name: name.into() })
 }
 
-fn ack(received: u64) -> Frame {
-    Frame::Ack(Ack { received, credit: Some(received + 5) })
+fn ack(received: u64) -> SessionFrame {
+    SessionFrame::Ack(AckFrame { received, credit: Some(received + 5) })
 }

@@ -106,9 +106,9 @@ mod tests {
     use crate::reason::{load, load_bundled};
 
     /// Files by name.
-    struct Files(&'static [(&'static str, &'static str)]);
+    struct BundledFiles(&'static [(&'static str, &'static str)]);
 
-    impl Loader for Files {
+    impl Loader for BundledFiles {
         fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
             let name = format!("{}{path}", folder_of(from_file));
             let file = self.0.iter().find(|(known, _)| *known == name || *known == path);
@@ -123,8 +123,8 @@ mod tests {
     fn program_is_same_in_other_folder() {
         let here = &[("/x/a.asl", "{ include(\"b.asl\") } +!a <- !b."), ("/x/b.asl", "+!b."), ("/lib/c.asl", "c(1).")];
         let there = &[("y/a.asl", "{ include(\"b.asl\") } +!a <- !b."), ("y/b.asl", "+!b."), ("/lib/c.asl", "c(1).")];
-        let made = load_bundled(PROGRAM, &Text::from("/x/p.asl"), &mut Files(here)).unwrap();
-        let other = load_bundled(PROGRAM, &Text::from("y/p.asl"), &mut Files(there)).unwrap();
+        let made = load_bundled(PROGRAM, &Text::from("/x/p.asl"), &mut BundledFiles(here)).unwrap();
+        let other = load_bundled(PROGRAM, &Text::from("y/p.asl"), &mut BundledFiles(there)).unwrap();
         let bytes = made.bundle.encode().unwrap();
         assert_eq!(bytes, other.bundle.encode().unwrap());
         let bundle = Bundle::decode(&bytes).unwrap();
@@ -138,7 +138,7 @@ mod tests {
         let files = &[("a.asl", "+!a."), ("bad.asl", "+!b <- ."), ("c.asl", "{ include(\"a.asl\") } +!c.")];
         let text =
             "{ include(\"a.asl\") } { include(\"none.asl\") } { include(\"bad.asl\") } { include(\"c.asl\") } !a.";
-        let made = load_bundled(text, &Text::from("p.asl"), &mut Files(files)).unwrap();
+        let made = load_bundled(text, &Text::from("p.asl"), &mut BundledFiles(files)).unwrap();
         let bundle = Bundle::decode(&made.bundle.encode().unwrap()).unwrap();
         let (image, warnings) = load(&bundle.text, &Text::from("x/p.asl"), &mut bundle.loader("x/p.asl")).unwrap();
         assert_eq!((image.fingerprint, image.plans.len()), (made.image.fingerprint, made.image.plans.len()));

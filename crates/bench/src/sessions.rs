@@ -13,7 +13,8 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::LinkSecurity;
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_platform::session::{
-    Ack, Create, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, SESSION_VERSION,
+    AckFrame, Create, FrameReader, FrameWriter, Framing, HelloFrame, MessageFrame, SESSION_VERSION, SessionFrame,
+    SessionGrant,
 };
 use whimbrel_runtime::{Agent, Context, Platform};
 
@@ -75,7 +76,7 @@ pub fn run(what: &SessionsArguments) -> anyhow::Result<Metrics> {
     let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
     let platform = Platform::builder().workers(threads).build();
     platform.spawn_population("echo", usize::from(what.sessions), |_| EchoAgent)?;
-    let grant = Grant { messages_per_s: u32::MAX, ..Grant::new("bench", vec!["*".into()]) };
+    let grant = SessionGrant { messages_per_s: u32::MAX, ..SessionGrant::new("bench", vec!["*".into()]) };
     let config = AgentPortConfig {
         level: LinkSecurity::Open,
         credentials: None,
@@ -175,8 +176,13 @@ impl SessionProgram {
             asked: VecDeque::new(),
         };
         let token = Some(TOKEN.to_owned());
-        client.write(&Frame::Hello(Hello { versions: vec![SESSION_VERSION], token, remember, ..Hello::default() }))?;
-        client.write(&Frame::Create(Create { number: 1, agent: 0, name: format!("client{number}") }))?;
+        client.write(&SessionFrame::Hello(HelloFrame {
+            versions: vec![SESSION_VERSION],
+            token,
+            remember,
+            ..HelloFrame::default()
+        }))?;
+        client.write(&SessionFrame::Create(Create { number: 1, agent: 0, name: format!("client{number}") }))?;
         client.writing.flush()?;
         while client.received == 0 {
             client.read()?;
@@ -184,7 +190,7 @@ impl SessionProgram {
         Ok(client)
     }
 
-    fn write(&mut self, frame: &Frame) -> anyhow::Result<()> {
+    fn write(&mut self, frame: &SessionFrame) -> anyhow::Result<()> {
         let mut bytes = vec![0; 4];
         self.writer.write(frame, &mut bytes)?;
         let length = u32::try_from(bytes.len() - 4)?.to_be_bytes();
@@ -199,15 +205,15 @@ impl SessionProgram {
         let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
         self.reading.read_exact(&mut bytes)?;
         match self.reader.read(&bytes)? {
-            Frame::Welcome(welcome) => self.credit = welcome.credit,
-            Frame::Ack(ack) => self.credit = ack.credit.unwrap_or(self.credit),
-            Frame::Created(created) => self.received = created.number,
-            Frame::Message(message) => {
+            SessionFrame::Welcome(welcome) => self.credit = welcome.credit,
+            SessionFrame::Ack(ack) => self.credit = ack.credit.unwrap_or(self.credit),
+            SessionFrame::Created(created) => self.received = created.number,
+            SessionFrame::Message(message) => {
                 self.received = message.number;
                 return Ok(true);
             }
-            Frame::Refused(refused) => bail!("refused: {}", refused.text),
-            Frame::Error(fault) => bail!("closed: {}", fault.text),
+            SessionFrame::Refused(refused) => bail!("refused: {}", refused.text),
+            SessionFrame::Error(fault) => bail!("closed: {}", fault.text),
             _ => {}
         }
         Ok(false)
@@ -221,12 +227,12 @@ impl SessionProgram {
                 self.number += 1;
                 let message = MessageBody::Owned(Box::new(self.question.clone()));
                 self.asked.push_back(Instant::now());
-                self.write(&Frame::Message(MessageFrame { number: self.number, agent: 0, message }))?;
+                self.write(&SessionFrame::Message(MessageFrame { number: self.number, agent: 0, message }))?;
                 self.left -= 1;
             }
             if self.received >= self.acknowledged + ACK_EVERY {
                 self.acknowledged = self.received;
-                self.write(&Frame::Ack(Ack { received: self.received, credit: None }))?;
+                self.write(&SessionFrame::Ack(AckFrame { received: self.received, credit: None }))?;
             }
             self.writing.flush()?;
             // One at least; then what came with it.
@@ -241,7 +247,7 @@ impl SessionProgram {
                 }
             }
         }
-        self.write(&Frame::Bye)?;
+        self.write(&SessionFrame::Bye)?;
         self.writing.flush()?;
         Ok(us)
     }

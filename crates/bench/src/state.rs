@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use whimbrel_platform::store::{Append, Epoch, Journal, Lsn, Partition};
-use whimbrel_store::{Embedded, Memory, Options};
+use whimbrel_store::{Embedded, Memory, OpenOptions};
 
 use super::{Metrics, percentile};
 use crate::arguments::{StateArguments, StoreKind};
@@ -42,14 +42,14 @@ impl StoreUnderTest {
         match &what.store {
             StoreKind::Memory => {}
             StoreKind::Embedded => {
-                let embedded = Arc::new(Embedded::open(folder, &Options::default())?);
+                let embedded = Arc::new(Embedded::open(folder, &OpenOptions::default())?);
                 subject.journal = embedded.clone();
                 subject.embedded = Some(embedded);
             }
             #[cfg(feature = "nats")]
             StoreKind::Nats(address) => {
                 let name = format!("bench-{}", std::process::id());
-                let options = whimbrel_store::nats::Options { name, ..Default::default() };
+                let options = whimbrel_store::nats::EngineOptions { name, ..Default::default() };
                 let nats = Arc::new(whimbrel_store::nats::Nats::connect(address, options)?);
                 subject.journal = nats.clone();
                 subject.nats = Some(nats);

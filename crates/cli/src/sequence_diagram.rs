@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 use whimbrel_acl::codec::civil;
-use whimbrel_operator::{Event, Happening, MessageInfo};
+use whimbrel_operator::{Happening, MessageInfo, NodeEvent};
 use whimbrel_platform::plain_text::harmless;
 
 use whimbrel_terminal::style_of;
@@ -79,7 +79,7 @@ pub struct EventLines {
 
 impl EventLines {
     /// One line, without its end; nothing for what is not to be shown.
-    pub fn line(&self, event: &Event) -> Option<String> {
+    pub fn line(&self, event: &NodeEvent) -> Option<String> {
         let mut line = styled(&self.clock.show(event.at_us), DIM);
         let mut used = self.clock.width();
         if self.nodes {
@@ -206,7 +206,7 @@ impl Diagram {
     }
 
     /// Makes a life line for the others if this event needs it: then the names are to be written again.
-    pub fn widen(&mut self, event: &Event) -> bool {
+    pub fn widen(&mut self, event: &NodeEvent) -> bool {
         let strange = match &event.what {
             Happening::Sent(message) | Happening::Died { message, .. } => {
                 [&message.from, &message.to].into_iter().any(|agent| self.lane_of(agent) == self.agents.len())
@@ -254,7 +254,7 @@ impl Diagram {
     }
 
     /// An event, on one line without its end; nothing for what is not to be shown.
-    pub fn line(&self, event: &Event) -> Option<String> {
+    pub fn line(&self, event: &NodeEvent) -> Option<String> {
         let mut row = self.life_lines(event.at_us);
         let (text, style) = match &event.what {
             Happening::Sent(message) => {
@@ -344,7 +344,7 @@ mod tests {
         }
     }
 
-    fn events() -> Vec<Event> {
+    fn events() -> Vec<NodeEvent> {
         let sent = |from, to, performative, content| Happening::Sent(message(from, to, performative, content));
         let dealt =
             MessageInfo { conversation: Some("deal-7".to_owned()), ..message("seller", "buyer", "propose", "5") };
@@ -365,7 +365,7 @@ mod tests {
             Happening::Tick,
         ];
         let at = |index: u64| 1_700_000_000_000_000 + index * 1_500;
-        let event = |(index, what)| Event { at_us: at(index), node: "n1".to_owned(), what };
+        let event = |(index, what)| NodeEvent { at_us: at(index), node: "n1".to_owned(), what };
         (0..).zip(all).map(event).collect()
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use whimbrel_acl::{Performative, Symbol};
-use whimbrel_operator::Event as Happened;
-use whimbrel_platform::{Counters, Event, Observer, Time};
+use whimbrel_operator::NodeEvent as Happened;
+use whimbrel_platform::{Counters, Observer, PlatformEvent, Time};
 use whimbrel_runtime::DEVICES;
 
 use crate::sequence_diagram::{EventClock, EventLines};
@@ -53,12 +53,12 @@ impl TraceObserver {
 }
 
 impl Observer for TraceObserver {
-    fn observe(&self, at: Time, event: Event<'_>) {
+    fn observe(&self, at: Time, event: PlatformEvent<'_>) {
         if let Some(tally) = &self.tally {
             tally.lock().unwrap_or_else(PoisonError::into_inner).note(&event);
         }
         if self.trace
-            && !matches!(event, Event::Delivered(_))
+            && !matches!(event, PlatformEvent::Delivered(_))
             && let Some(what) = happening(&event)
             && let Some(line) = TRACE.line(&Happened { at_us: at.0, node: String::new(), what })
         {
@@ -68,9 +68,9 @@ impl Observer for TraceObserver {
 }
 
 impl SummaryCounts {
-    fn note(&mut self, event: &Event<'_>) {
+    fn note(&mut self, event: &PlatformEvent<'_>) {
         match event {
-            Event::Sent(envelope) => {
+            PlatformEvent::Sent(envelope) => {
                 let performative = envelope.body.performative;
                 let name = performative.as_str().replace('_', "-");
                 if name == Performative::AcceptProposal.as_str() {
@@ -78,7 +78,7 @@ impl SummaryCounts {
                 }
                 *self.messages.entry(name).or_default() += 1;
             }
-            Event::Agent(change) if change.from.is_none() && change.to.is_some() => {
+            PlatformEvent::Agent(change) if change.from.is_none() && change.to.is_some() => {
                 let name = change.agent.name;
                 if !SERVICES.contains(&name.as_str()) {
                     self.agents.push(name);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol, Text};
 use whimbrel_bdi::project::options::{apply, value_of};
-use whimbrel_bdi::project::{AgentEntry, AgentNames, Environment, parse_project};
+use whimbrel_bdi::project::{AgentEntry, AgentNames, ProjectEnvironment, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
 use whimbrel_bdi::{Agent, AgentConfig};
@@ -125,17 +125,17 @@ impl<'a> ProjectReader<'a> {
         }
     }
 
-    fn environment(&mut self, environment: Option<&Environment>) {
+    fn environment(&mut self, environment: Option<&ProjectEnvironment>) {
         *locked(&self.society.world().environment) = None;
         match environment {
             None => {}
-            Some(Environment::Program { file, class }) => {
+            Some(ProjectEnvironment::Program { file, class }) => {
                 if let Some(config) = self.compile(file, class.span) {
                     self.seats.push(ProjectAgent { name: ENVIRONMENT.to_owned(), config, lifetime: None });
                     *locked(&self.society.world().environment) = Some(Aid::local(ENVIRONMENT));
                 }
             }
-            Some(Environment::Host(class)) => {
+            Some(ProjectEnvironment::Host(class)) => {
                 let message = format!("there is no environment called {} on a device", class.name);
                 let help = "write it as an agent, `environment: asl(\"env.asl\")`";
                 self.diagnostics.push(problem(&self.file, class.span, message).with_help(help));

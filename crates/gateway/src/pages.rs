@@ -11,7 +11,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, Head
 use axum::http::{HeaderMap, Response, StatusCode};
 use futures_util::Stream;
 use futures_util::stream;
-use whimbrel_platform::connection_limit::Place;
+use whimbrel_platform::connection_limit::ConnectionPlace;
 use whimbrel_platform::limits::{HTTP_PAGE_BYTES_MAX, HTTP_PAGE_PIECE_BYTES};
 
 include!("kinds.rs");
@@ -33,7 +33,7 @@ impl Pages {
     /// Returns the file at this path below the folder; for a folder, its `index.html`. `None` if there is no such file,
     /// or it is hidden. The body is read piece by piece as the client takes it, and holds the place of `reader` until
     /// its end. A client whose headers name this version gets `304 Not Modified`.
-    pub fn read(&self, path: &str, asked: &HeaderMap, reader: Place) -> Option<Response<Body>> {
+    pub fn read(&self, path: &str, asked: &HeaderMap, reader: ConnectionPlace) -> Option<Response<Body>> {
         let path = self.find(path)?;
         let file = File::open(&path).ok()?;
         let data = file.metadata().ok().filter(Metadata::is_file)?;
@@ -87,7 +87,7 @@ fn names(known: &HeaderValue, tag: &HeaderValue) -> bool {
 }
 
 /// Streams so many bytes of a file, with one piece at a time in memory.
-fn pieces(file: File, bytes: u64, reader: Place) -> impl Stream<Item = io::Result<Bytes>> + Send {
+fn pieces(file: File, bytes: u64, reader: ConnectionPlace) -> impl Stream<Item = io::Result<Bytes>> + Send {
     stream::try_unfold((file, bytes, reader), |(mut file, left, reader)| async move {
         if left == 0 {
             return Ok(None);

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::shared::CounterEntry;
 use crate::sockets::WebSocket;
-use whimbrel_platform::connection_limit::Place;
+use whimbrel_platform::connection_limit::ConnectionPlace;
 use whimbrel_platform::limits::SESSION_FRAME_BYTES_MAX;
 
 /// Subprotocol name of sessions.
@@ -31,12 +31,12 @@ pub trait Sessions: Send + Sync + 'static {
 
     /// Takes a socket on which nothing was said yet. The future ends when the socket is identified or closed; until
     /// then it holds `place` among newcomers.
-    fn receive(&self, socket: SessionSocket, place: Place) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    fn receive(&self, socket: SessionSocket, place: ConnectionPlace) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 /// A frame of the session protocol: a WebSocket's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SessionFrame {
+pub enum SocketFrame {
     /// In JSON.
     Text(Bytes),
     /// Compact.
@@ -83,14 +83,14 @@ impl SessionSocket {
     /// # Errors
     /// The connection broke; or the message is no WebSocket message ([`io::ErrorKind::InvalidData`]) or too long
     /// ([`io::ErrorKind::FileTooLarge`]).
-    pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<SessionFrame>>> {
+    pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<SocketFrame>>> {
         loop {
             let came = std::task::ready!(Pin::new(&mut self.socket).poll_next(cx));
             let frame = match came {
                 None | Some(Ok(Message::Close(_))) => return Poll::Ready(None),
                 Some(Err(error)) => return Poll::Ready(Some(Err(failure(error)))),
-                Some(Ok(Message::Text(text))) => SessionFrame::Text(text.into()),
-                Some(Ok(Message::Binary(bytes))) => SessionFrame::Binary(bytes),
+                Some(Ok(Message::Text(text))) => SocketFrame::Text(text.into()),
+                Some(Ok(Message::Binary(bytes))) => SocketFrame::Binary(bytes),
                 // Reading a control frame answers it.
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
             };
@@ -110,10 +110,10 @@ impl SessionSocket {
     ///
     /// # Errors
     /// The connection broke, or a frame of JSON is no text.
-    pub fn send(&mut self, frame: SessionFrame) -> io::Result<()> {
+    pub fn send(&mut self, frame: SocketFrame) -> io::Result<()> {
         let message = match frame {
-            SessionFrame::Binary(bytes) => Message::Binary(bytes),
-            SessionFrame::Text(bytes) => Message::Text(bytes.try_into().map_err(io::Error::other)?),
+            SocketFrame::Binary(bytes) => Message::Binary(bytes),
+            SocketFrame::Text(bytes) => Message::Text(bytes.try_into().map_err(io::Error::other)?),
         };
         Pin::new(&mut self.socket).start_send(message).map_err(failure)
     }

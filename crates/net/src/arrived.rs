@@ -1,7 +1,7 @@
 //! Items that arrived over a link, on their way to the scheduler. Like messages in a row are one element.
 
 use whimbrel_acl::{Aid, Envelope, MessageBody};
-use whimbrel_platform::link::{Item, ItemSink};
+use whimbrel_platform::link::{ItemSink, LinkItem};
 
 /// Maximal number of messages in a row: room for more is asked for each.
 const ROW_MAX: usize = 1_024;
@@ -16,7 +16,7 @@ pub(crate) struct Arrived {
 
 /// An item, or a row of messages.
 pub(crate) enum ArrivedElement {
-    Item(Item),
+    Item(LinkItem),
     Row(MessageRow),
 }
 
@@ -53,7 +53,7 @@ impl Arrived {
     #[cold]
     fn begin_row(&mut self, Envelope { to, body }: Envelope) {
         let bodies = match self.all.pop() {
-            Some(ArrivedElement::Item(Item::Message(first))) if first.body.is_plain() => vec![first.body, body],
+            Some(ArrivedElement::Item(LinkItem::Message(first))) if first.body.is_plain() => vec![first.body, body],
             last => {
                 self.all.extend(last);
                 vec![body]
@@ -64,14 +64,14 @@ impl Arrived {
 }
 
 impl ItemSink for Arrived {
-    fn put(&mut self, item: Item) {
+    fn put(&mut self, item: LinkItem) {
         self.count += 1;
         self.all.push(ArrivedElement::Item(item));
     }
 
     fn put_alike(&mut self, envelope: Envelope) {
         if !envelope.body.is_plain() {
-            return self.put(Item::Message(envelope));
+            return self.put(LinkItem::Message(envelope));
         }
         self.count += 1;
         match self.all.last_mut() {
@@ -84,7 +84,7 @@ impl ItemSink for Arrived {
         self.count
     }
 
-    fn last(&self) -> Option<&Item> {
+    fn last(&self) -> Option<&LinkItem> {
         match self.all.last()? {
             ArrivedElement::Item(item) => Some(item),
             ArrivedElement::Row(_) => None,
@@ -111,9 +111,9 @@ mod tests {
     #[test]
     fn alike_messages_form_a_row() {
         let mut arrived = Arrived::default();
-        arrived.put(Item::Tombstone);
+        arrived.put(LinkItem::Tombstone);
         for row in [1, 4, ROW_MAX + 2] {
-            arrived.put(Item::Message(message(0)));
+            arrived.put(LinkItem::Message(message(0)));
             (1..row).for_each(|number| arrived.put_alike(message(number as i64)));
         }
         assert_eq!(arrived.count(), 1 + 1 + 4 + ROW_MAX + 2);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn bulky_messages_form_no_row() {
         let (mut arrived, bulky) = (Arrived::default(), || message(vec![7_u8; 10_000]));
-        arrived.put(Item::Message(bulky()));
+        arrived.put(LinkItem::Message(bulky()));
         [message(1), message(2), bulky(), message(3)].into_iter().for_each(|envelope| arrived.put_alike(envelope));
         assert_eq!(lengths(&arrived.take().1), [0, 2, 0, 1]);
     }

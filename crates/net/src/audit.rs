@@ -21,7 +21,7 @@ use serde::Serialize;
 use time::OffsetDateTime;
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{
-    Act, Auditor, Entry, Folded, Folding, Outcome, PerStanding, RefusalCounts, RefusalReason, Refused, Standing,
+    Act, AuditEntry, Auditor, Folded, Folding, Outcome, PerStanding, RefusalCounts, RefusalReason, Refused, Standing,
 };
 use whimbrel_platform::limits::{AUDIT_FILE_BYTES_MAX, AUDIT_FILES_MAX, AUDIT_QUEUE_MAX};
 
@@ -142,7 +142,7 @@ impl AuditLog {
         &self.counts
     }
 
-    fn enter(&self, entry: &Entry<'_>) {
+    fn enter(&self, entry: &AuditEntry<'_>) {
         let first = self.shared.folding().note(entry, self.shared.now());
         if let Some(first) = first {
             self.hand_over(&first);
@@ -167,11 +167,11 @@ impl AuditLog {
 impl Auditor for AuditLog {
     fn refused(&self, what: &Refused<'_>) {
         self.counts.count(what.reason);
-        self.enter(&Entry::from(what));
+        self.enter(&AuditEntry::from(what));
     }
 
     fn allowed(&self, what: &Act<'_>) {
-        self.enter(&Entry::from(what));
+        self.enter(&AuditEntry::from(what));
     }
 }
 

@@ -10,9 +10,9 @@ use crate::stream::Stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use whimbrel_platform::audit::RefusalReason;
-use whimbrel_platform::connection_limit::Place;
+use whimbrel_platform::connection_limit::ConnectionPlace;
 use whimbrel_platform::limits::LINK_HELLO_BYTES_MAX;
-use whimbrel_platform::link::{Frame, FrameError, FrameKind, Hello};
+use whimbrel_platform::link::{FrameError, FrameKind, Hello, LinkFrame};
 
 /// Time limit for connecting, and for the hello of the other end.
 pub(crate) const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ pub(crate) struct Accepted {
     pub connection: LinkConnection,
     pub hello: Hello,
     /// Place among strangers, held until the connection belongs to a link or is closed.
-    pub place: Place,
+    pub place: ConnectionPlace,
 }
 
 impl Accepted {
@@ -84,8 +84,8 @@ impl FrameBuffer {
     }
 
     /// Returns the next frame; `None` if it has not arrived whole.
-    pub fn frame(&self) -> Result<Option<Frame<'_>>, FrameError> {
-        Frame::first(self.unused())
+    pub fn frame(&self) -> Result<Option<LinkFrame<'_>>, FrameError> {
+        LinkFrame::first(self.unused())
     }
 
     /// Drops a frame of so many bytes.

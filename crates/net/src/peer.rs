@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, mpsc};
 use whimbrel_acl::Envelope;
 use whimbrel_platform::limits::{LINK_HARD_MESSAGES, LINK_SOFT_BYTES, LINK_SOFT_MESSAGES, LINK_SOFT_MESSAGES_MIN};
-use whimbrel_platform::link::{Item, Measured, News};
+use whimbrel_platform::link::{LinkItem, Measured, News};
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use crate::connection::Accepted;
@@ -73,7 +73,7 @@ pub(crate) struct LinkFigures {
 /// Messages that were handed to the link, and are not in its window yet.
 #[derive(Default)]
 struct PeerOutbox {
-    items: Vec<Item>,
+    items: Vec<LinkItem>,
     /// Number of items that were taken from here and are not written yet.
     unsent: usize,
     /// Shards to wake when most of the items are written.
@@ -176,7 +176,7 @@ impl Peer {
             return false;
         }
         taken(room);
-        outbox.items.extend(batch.drain(..room).map(Item::Message));
+        outbox.items.extend(batch.drain(..room).map(LinkItem::Message));
         self.waiting.fetch_add(room, Ordering::Relaxed);
         true
     }
@@ -202,7 +202,7 @@ impl Peer {
         let room = LINK_HARD_MESSAGES.saturating_sub(self.waiting.load(Ordering::Relaxed)).min(batch.len());
         let mut outbox = self.outbox();
         if !outbox.closed {
-            outbox.items.extend(batch.drain(..room).map(Item::Forwarded));
+            outbox.items.extend(batch.drain(..room).map(LinkItem::Forwarded));
             self.waiting.fetch_add(room, Ordering::Relaxed);
         }
     }
@@ -228,7 +228,7 @@ impl Peer {
         let waits = matches!(news, News::Hop(_)) && !outbox.lost;
         let takes = (outbox.introduced || waits) && !outbox.closed;
         if takes {
-            outbox.items.push(Item::News(Box::new(news)));
+            outbox.items.push(LinkItem::News(Box::new(news)));
         }
         takes
     }
@@ -238,12 +238,12 @@ impl Peer {
         let mut outbox = self.outbox();
         outbox.introduced = true;
         outbox.lost = false;
-        let is_hop = |item: &Item| matches!(item, Item::News(news) if matches!(**news, News::Hop(_)));
+        let is_hop = |item: &LinkItem| matches!(item, LinkItem::News(news) if matches!(**news, News::Hop(_)));
         outbox.items.retain(|item| item.is_message() || is_hop(item));
     }
 
     /// Moves all items into `into`, which is empty and gives its memory in exchange.
-    pub fn take(&self, into: &mut Vec<Item>) {
+    pub fn take(&self, into: &mut Vec<LinkItem>) {
         let mut outbox = self.outbox();
         std::mem::swap(&mut outbox.items, into);
         outbox.unsent += into.len();
@@ -274,7 +274,7 @@ impl Peer {
         outbox.introduced = false;
         outbox.lost = true;
         outbox.closed |= closed;
-        std::mem::take(&mut outbox.items).into_iter().filter_map(Item::into_message).collect()
+        std::mem::take(&mut outbox.items).into_iter().filter_map(LinkItem::into_message).collect()
     }
 
     /// Notes that so many messages wait no longer.

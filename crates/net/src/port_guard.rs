@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use whimbrel_platform::Time;
-use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, RefusalCounts, RefusalReason, Refused};
+use whimbrel_platform::audit::{Act, AuditEntry, Auditor, Folded, Folding, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::backoff::Backoff;
-use whimbrel_platform::connection_limit::{ConnectionLimit, Place};
+use whimbrel_platform::connection_limit::{ConnectionLimit, ConnectionPlace};
 use whimbrel_platform::limits::{AUDIT_FOLD_MS, WRONG_SECRETS_WAITING_EACH_MAX, WRONG_SECRETS_WAITING_MAX};
 
 /// Taker of lines for an operator.
@@ -92,7 +92,7 @@ impl PortGuard {
 
     fn say_folded(&self, logged: &Mutex<Folding>, what: &Refused<'_>, line: impl FnOnce() -> String) {
         self.say_counts_at(self.now());
-        if lock(logged).note(&Entry::from(what), self.now()).is_some() {
+        if lock(logged).note(&AuditEntry::from(what), self.now()).is_some() {
             (self.log)(&line());
         }
     }
@@ -117,7 +117,7 @@ impl PortGuard {
     /// Waits as long as the answer to a wrong secret of this address is delayed. Meanwhile the connection has a place
     /// among those that wait, and `place`, which it had among newcomers, is free for the holder of the right secret.
     /// Returns its place until it is answered; `None` if too many wait, so that it is closed without an answer.
-    pub async fn slow_down(&self, from: IpAddr, place: Place) -> Option<Place> {
+    pub async fn slow_down(&self, from: IpAddr, place: ConnectionPlace) -> Option<ConnectionPlace> {
         let now = self.now();
         let wait = lock(&self.backoff).wrong(from, now);
         if wait.is_zero() {

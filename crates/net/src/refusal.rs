@@ -5,7 +5,7 @@ use std::io;
 use rustls::{AlertDescription, CertificateError, Error};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::LinkError;
-use whimbrel_platform::session::{Code, Fault};
+use whimbrel_platform::session::{ErrorCode, ErrorFrame};
 
 /// Reason for which this node closed a connection before it became a link; `None` if the other end or the network
 /// closed it.
@@ -118,11 +118,13 @@ pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
 }
 
 /// Reason for which this node closed a connection of a session; `None` if that was no refusal.
-pub(crate) fn of_fault(fault: &Fault) -> Option<RefusalReason> {
+pub(crate) fn of_fault(fault: &ErrorFrame) -> Option<RefusalReason> {
     match fault.code {
-        Code::Unauthorised | Code::SessionGone => Some(RefusalReason::BadToken),
-        Code::Protocol | Code::Version | Code::TooLong | Code::OverCredit => Some(RefusalReason::Malformed),
-        Code::Busy | Code::TooManyNames => Some(RefusalReason::TooMany),
+        ErrorCode::Unauthorised | ErrorCode::SessionGone => Some(RefusalReason::BadToken),
+        ErrorCode::Protocol | ErrorCode::Version | ErrorCode::TooLong | ErrorCode::OverCredit => {
+            Some(RefusalReason::Malformed)
+        }
+        ErrorCode::Busy | ErrorCode::TooManyNames => Some(RefusalReason::TooMany),
         _ => None,
     }
 }

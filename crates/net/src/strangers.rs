@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use whimbrel_platform::connection_limit::{ConnectionLimit, Place};
+use whimbrel_platform::connection_limit::{ConnectionLimit, ConnectionPlace};
 use whimbrel_platform::limits::{LINK_KNOWN_EACH_MAX, LINK_KNOWN_MAX, LINK_STRANGERS_EACH_MAX, LINK_STRANGERS_MAX};
 
 /// Places of strangers. Strangers take no places of known nodes, unless they connect from an address of one.
@@ -24,7 +24,7 @@ impl Default for Strangers {
 
 impl Strangers {
     /// Takes a place for a connection from this address, if there is one.
-    pub fn enter(&self, from: IpAddr, is_known: bool) -> Option<Place> {
+    pub fn enter(&self, from: IpAddr, is_known: bool) -> Option<ConnectionPlace> {
         let own = is_known.then(|| self.known.enter(from)).flatten();
         own.or_else(|| self.anywhere.enter(from))
     }

@@ -16,7 +16,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Party, RefusalReason};
 use whimbrel_platform::limits::LINK_FORGET_FACTOR;
-use whimbrel_platform::link::{Claim, Frame, FrameKind, Hello, Item, Link, LinkError, LinkEvent};
+use whimbrel_platform::link::{ClaimOutcome, FrameKind, Hello, Link, LinkError, LinkEvent, LinkFrame, LinkItem};
 
 use crate::arrived::{Arrived, ArrivedElement, MessageRow};
 use crate::connection::{Accepted, LinkConnection};
@@ -53,7 +53,7 @@ struct LinkTask {
     /// Address of the present connection's other end.
     host: Option<IpAddr>,
     /// Items from the outbox, on their way to the link.
-    fresh: Vec<Item>,
+    fresh: Vec<LinkItem>,
     /// Items from the wire, on their way to the scheduler.
     arrived: Arrived,
     messages: Vec<Envelope>,
@@ -271,9 +271,9 @@ impl LinkTask {
     /// Decides about a connection that was made by the peer's name. Returns the connection if it is the link's.
     fn consider(&mut self, accepted: Box<Accepted>) -> Option<LinkConnection> {
         match self.link.handle_claim(self.now(), &accepted.hello) {
-            Claim::Granted => return self.begin_accepted(*accepted),
-            Claim::Waits => self.claimant = Some(accepted),
-            Claim::Crossed => {}
+            ClaimOutcome::Granted => return self.begin_accepted(*accepted),
+            ClaimOutcome::Waits => self.claimant = Some(accepted),
+            ClaimOutcome::Crossed => {}
         }
         None
     }
@@ -447,7 +447,7 @@ impl LinkTask {
     }
 
     /// Checks at a hello that the peer is the same node as before, or a new one.
-    fn check_hello(&self, connection: &LinkConnection, frame: &Frame<'_>) -> Result<(), LinkError> {
+    fn check_hello(&self, connection: &LinkConnection, frame: &LinkFrame<'_>) -> Result<(), LinkError> {
         if frame.kind != FrameKind::Hello {
             return Ok(());
         }
@@ -477,14 +477,14 @@ impl LinkTask {
         for came in all.drain(..) {
             match came {
                 ArrivedElement::Row(row) => self.hand_on_row(row, &mut known),
-                ArrivedElement::Item(Item::Message(envelope)) => self.sort_out(envelope, &mut known),
-                ArrivedElement::Item(Item::Forwarded(envelope)) => {
+                ArrivedElement::Item(LinkItem::Message(envelope)) => self.sort_out(envelope, &mut known),
+                ArrivedElement::Item(LinkItem::Forwarded(envelope)) => {
                     known.speaks = None;
                     self.let_arrive();
                     self.hub.station.arrive_forwarded(self.peer.id, envelope);
                 }
-                ArrivedElement::Item(Item::Tombstone) => {}
-                ArrivedElement::Item(Item::News(news)) => {
+                ArrivedElement::Item(LinkItem::Tombstone) => {}
+                ArrivedElement::Item(LinkItem::News(news)) => {
                     known.speaks = None;
                     self.let_arrive();
                     self.hub.hear(self.peer.id, *news);

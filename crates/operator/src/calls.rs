@@ -11,7 +11,7 @@ pub const VERSION: u32 = 1;
 
 /// Only line that a client writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Call {
+pub struct OperatorCall {
     /// Version of the client: [`VERSION`].
     pub version: u32,
     /// The request.
@@ -41,6 +41,7 @@ pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
             version.version
         )));
     }
-    let call = serde_json::from_slice::<Call>(line).map_err(|error| refuse(format!("malformed request: {error}")))?;
+    let call =
+        serde_json::from_slice::<OperatorCall>(line).map_err(|error| refuse(format!("malformed request: {error}")))?;
     Ok(call.request)
 }

@@ -42,7 +42,7 @@ pub struct LogLine {
     pub number: u64,
     /// Event of the entry.
     #[serde(flatten)]
-    pub event: Event,
+    pub event: NodeEvent,
 }
 
 /// Entries of the log of conversations.
@@ -108,7 +108,8 @@ impl LogLine {
 
 /// Event on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Event {
+#[schemars(rename = "Event")]
+pub struct NodeEvent {
     /// Time in microseconds since 1970-01-01 UTC.
     pub at_us: u64,
     /// Name of the node.
@@ -280,7 +281,7 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadLettersFound {
     /// Newest matching dead letters that are kept, the oldest of them first.
-    pub letters: Vec<Event>,
+    pub letters: Vec<NodeEvent>,
     /// Number of dead letters since the node started.
     pub total: u64,
 }

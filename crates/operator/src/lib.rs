@@ -23,10 +23,10 @@ mod upkeep;
 
 pub use self::agents::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted};
 pub use self::answers::{Answer, BulkOutcome, Reason, Refusal};
-pub use self::calls::{Call, VERSION, read_call};
+pub use self::calls::{OperatorCall, VERSION, read_call};
 pub use self::devices::{BatteryInfo, DeviceInfo, DevicesFound};
 pub use self::events::{
-    ConversationsFound, DeadLettersFound, Event, Happening, LogLine, LogWanted, MessageInfo, MoreInfo, SniffWanted,
+    ConversationsFound, DeadLettersFound, Happening, LogLine, LogWanted, MessageInfo, MoreInfo, NodeEvent, SniffWanted,
 };
 pub use self::minds::MindInfo;
 pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, WishInfo};

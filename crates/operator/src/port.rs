@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::{Answer, Event, LogLine, LogWanted, Refusal, Request, SniffWanted};
+use crate::{Answer, LogLine, LogWanted, NodeEvent, Refusal, Request, SniffWanted};
 
 /// A node, as its operators see it through the gateway.
 pub trait Operator: Send + Sync + 'static {
@@ -46,7 +46,7 @@ pub enum NodeWatch {
 pub trait Feed: Send {
     /// Takes the queued events, the oldest first, with a [`Skipped`](crate::Happening::Skipped) if some
     /// found no room.
-    fn take(&mut self) -> Vec<Event>;
+    fn take(&mut self) -> Vec<NodeEvent>;
 }
 
 /// Messages from one agent to another.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use whimbrel_platform::advice::Job;
+use whimbrel_platform::advice::DocumentJob;
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::inspection::DebugOrder;
 
@@ -157,7 +157,7 @@ pub enum Request {
         #[serde(default)]
         agent: Option<String>,
         /// The job.
-        job: Box<Job>,
+        job: Box<DocumentJob>,
     },
     /// Inspection of an agent of this node. Answered by [`Answer::Mind`](super::Answer::Mind).
     Mind {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::events::Event;
+use super::events::NodeEvent;
 
 /// Security of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,7 +62,7 @@ pub struct RefusalCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditFound {
     /// Entries, the newest first.
-    pub refusals: Vec<Event>,
+    pub refusals: Vec<NodeEvent>,
     /// Value of `before` for the next request, if there is more.
     pub next: Option<String>,
 }
@@ -71,7 +71,7 @@ pub struct AuditFound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusalsFound {
     /// Newest refusals that are kept, the oldest of them first.
-    pub refusals: Vec<Event>,
+    pub refusals: Vec<NodeEvent>,
     /// Number of refusals since the node started.
     pub total: u64,
 }

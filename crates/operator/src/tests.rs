@@ -6,9 +6,9 @@ use super::*;
 
 #[track_caller]
 fn check(request: Request, json: &str) {
-    let call = Call { version: VERSION, request };
+    let call = OperatorCall { version: VERSION, request };
     assert_eq!(serde_json::to_string(&call).ok().as_deref(), Some(json));
-    assert_eq!(serde_json::from_str::<Call>(json).ok(), Some(call));
+    assert_eq!(serde_json::from_str::<OperatorCall>(json).ok(), Some(call));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn request_encoding_is_stable() {
 
 #[test]
 fn missing_members_match_any() {
-    let read = |json: &str| serde_json::from_str::<Call>(json).map(|call| call.request).ok();
+    let read = |json: &str| serde_json::from_str::<OperatorCall>(json).map(|call| call.request).ok();
     let sniff = read(r#"{"version":1,"request":"sniff"}"#);
     assert_eq!(sniff, Some(Request::Sniff(SniffWanted::default())));
     assert_eq!(read(r#"{"version":1,"request":"log"}"#), Some(Request::Log(LogWanted::default())));
@@ -66,7 +66,7 @@ fn missing_members_match_any() {
 #[test]
 fn log_line_encoding_is_stable() {
     let what = Happening::Dropped { count: 3 };
-    let line = LogLine { number: 9, event: Event { at_us: 7, node: "n1".to_owned(), what } };
+    let line = LogLine { number: 9, event: NodeEvent { at_us: 7, node: "n1".to_owned(), what } };
     let json = r#"{"number":9,"at_us":7,"node":"n1","event":"dropped","count":3}"#;
     assert_eq!(serde_json::to_string(&line).ok().as_deref(), Some(json));
     assert_eq!(serde_json::from_str::<LogLine>(json).ok(), Some(line));
@@ -90,9 +90,9 @@ fn event_encoding_is_stable() {
     };
     let died = Happening::Died { message, why: "no such agent".to_owned() };
     let json = r#"{"at_us":7,"node":"n1","event":"died","from":"a","to":"b","performative":"cfp","conversation":null,"protocol":null,"reply_with":null,"in_reply_to":null,"content":"tea","why":"no such agent"}"#;
-    let event = Event { at_us: 7, node: "n1".to_owned(), what: died };
+    let event = NodeEvent { at_us: 7, node: "n1".to_owned(), what: died };
     assert_eq!(serde_json::to_string(&event).ok().as_deref(), Some(json));
-    assert_eq!(serde_json::from_str::<Event>(json).ok(), Some(event));
+    assert_eq!(serde_json::from_str::<NodeEvent>(json).ok(), Some(event));
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub trait AgentBody: Send {
 }
 
 /// Agent that another node offers.
-pub struct Arrival<'a> {
+pub struct OfferedAgent<'a> {
     /// Name of the agent here.
     pub name: Symbol,
     /// Owner of the agent; empty if it has none.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep};
 use crate::mobility::{Hop, HopRequest, Wish};
-use crate::{AgentBody, Arrival, Time};
+use crate::{AgentBody, OfferedAgent, Time};
 
 /// Capability of a body whose state is saved after its turns.
 pub trait Durable {
@@ -106,7 +106,7 @@ pub trait Owned {
     ///
     /// # Errors
     /// The agent cannot run here: why, for the node that offers it.
-    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String>;
+    fn admit(&mut self, arrival: &OfferedAgent<'_>) -> Result<(), String>;
 
     /// Discards ownership claims in a state that a client returned: it may have written anything into it.
     /// [`Owned::admit`] follows.
@@ -221,7 +221,7 @@ impl dyn AgentBody + '_ {
     ///
     /// # Errors
     /// The agent cannot run here: why, for the node that offers it.
-    pub fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+    pub fn admit(&mut self, arrival: &OfferedAgent<'_>) -> Result<(), String> {
         self.owned().map_or(Ok(()), |body| body.admit(arrival))
     }
 

@@ -23,7 +23,7 @@ struct There {
 
 /// Place of one connection, released on drop.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConnectionPlace {
     crowd: Arc<ConnectionLimit>,
     address: IpAddr,
 }
@@ -35,7 +35,7 @@ impl ConnectionLimit {
     }
 
     /// Takes a place for a connection from this address, if there is room.
-    pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Place> {
+    pub fn enter(self: &Arc<Self>, from: IpAddr) -> Option<ConnectionPlace> {
         let address = household(from);
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
         let here = there.by_address.get(&address).copied().unwrap_or_default();
@@ -44,11 +44,11 @@ impl ConnectionLimit {
         }
         there.all += 1;
         there.by_address.insert(address, here + 1);
-        Some(Place { crowd: Arc::clone(self), address })
+        Some(ConnectionPlace { crowd: Arc::clone(self), address })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut there = self.crowd.there.lock().unwrap_or_else(PoisonError::into_inner);
         there.all = there.all.saturating_sub(1);
@@ -79,7 +79,7 @@ mod tests {
     fn one_address_leaves_room_for_others() {
         let crowd = ConnectionLimit::of(5, 3);
         let (one, other): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
-        let mut there: Vec<Place> = (0..3).map(|_| crowd.enter(one).expect("there is room")).collect();
+        let mut there: Vec<ConnectionPlace> = (0..3).map(|_| crowd.enter(one).expect("there is room")).collect();
         assert!(crowd.enter(one).is_none());
         there.extend(crowd.enter(other));
         there.extend(crowd.enter(other));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use whimbrel_acl::{Aid, Value};
 
 /// Environment of a node that agents act on: a collection of documents, a device, a database.
-pub trait Environment: Send + Sync {
+pub trait NodeEnvironment: Send + Sync {
     /// Carries out `request` for `agent` at once; others wait meanwhile. Returns a value.
     ///
     /// # Errors
@@ -16,13 +16,13 @@ pub trait Environment: Send + Sync {
 
 /// Environments of a node, by name.
 #[derive(Clone, Default)]
-pub struct Environments {
-    by_name: BTreeMap<String, Arc<dyn Environment>>,
+pub struct NodeEnvironments {
+    by_name: BTreeMap<String, Arc<dyn NodeEnvironment>>,
 }
 
-impl Environments {
+impl NodeEnvironments {
     /// Adds an environment. Returns false if there is one of this name, which stays.
-    pub fn add(&mut self, name: impl Into<String>, environment: Arc<dyn Environment>) -> bool {
+    pub fn add(&mut self, name: impl Into<String>, environment: Arc<dyn NodeEnvironment>) -> bool {
         let name = name.into();
         let is_new = !self.by_name.contains_key(&name);
         if is_new {
@@ -32,7 +32,7 @@ impl Environments {
     }
 
     /// Returns the environment of this name.
-    pub fn named(&self, name: &str) -> Option<Arc<dyn Environment>> {
+    pub fn named(&self, name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         self.by_name.get(name).cloned()
     }
 

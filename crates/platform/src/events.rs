@@ -13,7 +13,7 @@ use crate::route::{NodeId, Place};
 /// Event on a platform.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub enum PlatformEvent<'a> {
     /// Message that an agent sent in a turn, accepted when the turn ended.
     Sent(&'a Envelope),
     /// Message for which the router chose a place.
@@ -39,7 +39,7 @@ pub enum Event<'a> {
 /// Observer of a platform. Called on the threads that do the work: be quick, and never block.
 pub trait Observer: Send + Sync {
     /// Takes in an event as it happens; those of one agent come in their order.
-    fn observe(&self, at: Time, event: Event<'_>);
+    fn observe(&self, at: Time, event: PlatformEvent<'_>);
 
     /// Returns true if the observer has seen enough messages for now. It is asked before each of the short rounds in
     /// which agents have their turns, on the thread that gives them. While all observers have enough, messages are not
@@ -53,7 +53,7 @@ pub trait Observer: Send + Sync {
 }
 
 /// One line per event, as `--trace` prints it.
-impl fmt::Display for Event<'_> {
+impl fmt::Display for PlatformEvent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sent(envelope) => write_message(f, "sent", envelope),

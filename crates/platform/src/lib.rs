@@ -41,11 +41,11 @@ pub mod store;
 mod time;
 pub mod topics;
 
-pub use body::{AgentBody, Arrival, BadDelta, Next, Turn};
+pub use body::{AgentBody, BadDelta, Next, OfferedAgent, Turn};
 pub use counters::{Counters, CountersError};
 pub use directory::Directory;
 pub use end_reason::EndReason;
-pub use events::{Event, Observer};
+pub use events::{Observer, PlatformEvent};
 pub use links::{Links, Station};
 pub use mailbox::Mailbox;
 pub use outbox::Outbox;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Symbol, Text, Value, sym};
 
-use crate::advice::{AdviceCall, AdviseError, Job, JobError};
+use crate::advice::{AdviceCall, AdviseError, DocumentJob, JobError};
 use crate::ams::NameFault;
 use crate::audit::{Act, Party, Refused};
 use crate::df::RegisterError;
-use crate::environment::{ActError, Environment};
+use crate::environment::{ActError, NodeEnvironment};
 use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use crate::policy::{Action, Policy, Principal, Verdict};
 use crate::storage::Shelves;
@@ -85,7 +85,13 @@ pub trait Services: Send + Sync {
 
     /// Finds out if `agent` should go to that node for this job, or ask there. Sends the message that `tell` makes of
     /// the advice, or returns it, if it is known at once. A malformed job is an outcome, too.
-    fn advise(&self, _agent: Aid, _node: Symbol, job: Result<Job, JobError>, tell: AdviceCall) -> Option<AclMessage> {
+    fn advise(
+        &self,
+        _agent: Aid,
+        _node: Symbol,
+        job: Result<DocumentJob, JobError>,
+        tell: AdviceCall,
+    ) -> Option<AclMessage> {
         Some(tell(job.map_err(AdviseError::from).and(Err(AdviseError::OneNode))))
     }
 
@@ -155,7 +161,7 @@ pub trait Services: Send + Sync {
     }
 
     /// Returns the environment of this name, on which agents can act if the policy grants it.
-    fn environment(&self, _name: &str) -> Option<Arc<dyn Environment>> {
+    fn environment(&self, _name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         None
     }
 

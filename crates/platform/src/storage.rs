@@ -1,7 +1,7 @@
 //! Storage of WebAssembly agents on a node, beside their memory: values by keys. They stay there when the agent moves
 //! on, and are there when it returns.
 //!
-//! [`Shelves`] is all the storage of a node, in memory, without I/O. Code with a disk (a [`Keeper`]) takes the
+//! [`Shelves`] is all the storage of a node, in memory, without I/O. Code with a disk (a [`StorageKeeper`]) takes the
 //! [changes](Shelves::take_changed) and writes them, and restores them when the node starts again.
 //!
 //! Keys and values count, and so does an overhead for each key and for each agent with storage.
@@ -78,11 +78,11 @@ pub enum StorageError {
 #[derive(Default)]
 pub struct Shelves {
     all: Mutex<All>,
-    keeper: OnceLock<Weak<dyn Keeper>>,
+    keeper: OnceLock<Weak<dyn StorageKeeper>>,
 }
 
 /// Keeper: writes storage to where it outlives the node.
-pub trait Keeper: Send + Sync {
+pub trait StorageKeeper: Send + Sync {
     /// Writes all changes. They outlive the process when this returns, unless they could not be written, which the
     /// keeper tells the operator.
     fn write_changed(&self);
@@ -159,7 +159,7 @@ impl Shelves {
     }
 
     /// Sets the keeper that writes changes. Returns false if there is one already.
-    pub fn set_keeper(&self, keeper: Weak<dyn Keeper>) -> bool {
+    pub fn set_keeper(&self, keeper: Weak<dyn StorageKeeper>) -> bool {
         self.keeper.set(keeper).is_ok()
     }
 
@@ -432,14 +432,14 @@ mod tests {
 
     #[test]
     fn keeper_is_called_after_changes() {
-        struct Counts(std::sync::atomic::AtomicU32);
-        impl Keeper for Counts {
+        struct WriteCount(std::sync::atomic::AtomicU32);
+        impl StorageKeeper for WriteCount {
             fn write_changed(&self) {
                 self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
         }
-        let (shelves, keeper) = (Shelves::default(), Arc::new(Counts(0.into())));
-        let weak: Weak<dyn Keeper> = Arc::downgrade(&keeper) as _;
+        let (shelves, keeper) = (Shelves::default(), Arc::new(WriteCount(0.into())));
+        let weak: Weak<dyn StorageKeeper> = Arc::downgrade(&keeper) as _;
         assert!(shelves.set_keeper(weak.clone()) && !shelves.set_keeper(weak));
         shelves.write_changed();
         shelves.put(&holder("amy"), "k", b"v", ROOM).unwrap();

@@ -138,11 +138,11 @@ pub trait Coord: Send + Sync {
     ///
     /// # Errors
     /// The store cannot be watched.
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError>;
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn WatchGuard>, StoreError>;
 }
 
 /// Guard of a [watch](Coord::watch), which lasts as long as the guard.
-pub trait Watch: Send {}
+pub trait WatchGuard: Send {}
 
 /// Notice of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
-use whimbrel_platform::advice::Condition;
+use whimbrel_platform::advice::NodeCondition;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::ADVICE_THREADS;
 use whimbrel_platform::route::NodeId;
@@ -19,7 +19,7 @@ pub(crate) struct Advisor {
     /// Threads that work out advice and wait for other nodes.
     pub pool: Arc<Pool>,
     /// Questions to other nodes without an answer yet, by number.
-    pub asked: Mutex<FxHashMap<u64, (NodeId, Sender<Condition>)>>,
+    pub asked: Mutex<FxHashMap<u64, (NodeId, Sender<NodeCondition>)>>,
     /// Pieces of work that a core did in a second, with the time of the measurement.
     pub speed: Mutex<Option<(Instant, f64)>>,
     /// Seconds of hops to each node beyond latency and transfer, with the time of the hop.

@@ -1,7 +1,7 @@
 //! Code transfer: agents that wait until their code is here.
 
 use rustc_hash::FxHashMap;
-use whimbrel_platform::mobility::{Bearer, Fetches, HopOffer};
+use whimbrel_platform::mobility::{Fetches, HopOffer, InboundHop};
 
 use crate::sync::{Condvar, Mutex};
 
@@ -17,7 +17,7 @@ pub(crate) struct Codes {
 #[derive(Default)]
 pub(crate) struct OnOrder {
     pub fetches: Fetches,
-    pub offers: FxHashMap<Bearer, HopOffer>,
+    pub offers: FxHashMap<InboundHop, HopOffer>,
     /// True while a thread waits for late parts.
     pub is_watched: bool,
 }

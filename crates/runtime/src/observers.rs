@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
-use whimbrel_platform::{Event, Observer, Time};
+use whimbrel_platform::{Observer, PlatformEvent, Time};
 
 use crate::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Observers {
     }
 
     #[cold]
-    pub fn tell(&self, at: Time, event: Event<'_>) {
+    pub fn tell(&self, at: Time, event: PlatformEvent<'_>) {
         let watching = self.watching.read().unwrap_or_else(PoisonError::into_inner);
         watching.iter().for_each(|(_, observer)| observer.observe(at, event));
     }

@@ -5,20 +5,20 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Name, Performative, Symbol, Value, sym};
-use whimbrel_platform::advice::{Advice, AdviseError, Job};
+use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::audit::Auditor;
-use whimbrel_platform::cluster::{Mover, Work};
+use whimbrel_platform::cluster::{Mover, WorkTotals};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Layout;
-use whimbrel_platform::environment::Environments;
+use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_platform::inspection::{Inspection, Instruction, Look, Upkeep};
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
-use whimbrel_platform::session::Host;
+use whimbrel_platform::session::SessionHost;
 use whimbrel_platform::storage::Shelves;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station, Time};
@@ -80,7 +80,7 @@ pub struct PlatformBuilder {
     output: Box<dyn Output>,
     loader: Box<dyn ProgramLoader>,
     kinds: Kinds,
-    environments: Environments,
+    environments: NodeEnvironments,
     storage: Arc<Shelves>,
     passivate_after: Option<Duration>,
     observer: Option<Arc<dyn Observer>>,
@@ -186,7 +186,7 @@ impl PlatformBuilder {
 
     /// Sets the environments on which agents can act at this node, if the policy allows them to.
     #[must_use]
-    pub fn environments(mut self, environments: Environments) -> Self {
+    pub fn environments(mut self, environments: NodeEnvironments) -> Self {
         self.environments = environments;
         self
     }
@@ -297,7 +297,7 @@ impl Platform {
             output: Box::new(Console),
             loader: Box::new(NoPrograms),
             kinds: Kinds::default(),
-            environments: Environments::default(),
+            environments: NodeEnvironments::default(),
             storage: Arc::default(),
             passivate_after: None,
             observer: None,
@@ -459,7 +459,7 @@ impl Platform {
 
     /// Returns the work of this node's workers since it began, by partition if this node shares its journal with
     /// others. The figures come from samples, ten a second.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> WorkTotals {
         self.node().work()
     }
 
@@ -605,7 +605,12 @@ impl Platform {
     ///
     /// # Errors
     /// Returns an error if the job is invalid, if there is no such node, or if it is this one.
-    pub fn advise(&self, agent: Option<Aid>, node: impl Into<Symbol>, job: &Job) -> Result<Advice, AdviseError> {
+    pub fn advise(
+        &self,
+        agent: Option<Aid>,
+        node: impl Into<Symbol>,
+        job: &DocumentJob,
+    ) -> Result<Advice, AdviseError> {
         self.inner.services.node.advise(agent, node.into(), Ok(job.clone()))
     }
 
@@ -763,7 +768,7 @@ impl Platform {
     }
 
     /// Returns this platform as the sessions of external agents see it.
-    pub fn host(&self) -> Arc<dyn Host> {
+    pub fn host(&self) -> Arc<dyn SessionHost> {
         Arc::new(NodeHost(Arc::clone(&self.inner.services.node)))
     }
 

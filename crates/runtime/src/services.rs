@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value, sym};
-use whimbrel_platform::advice::{AdviceCall, Job, JobError};
+use whimbrel_platform::advice::{AdviceCall, DocumentJob, JobError};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::{Act, RefusalReason, Refused};
 use whimbrel_platform::df::Df;
-use whimbrel_platform::environment::Environment;
+use whimbrel_platform::environment::NodeEnvironment;
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError, OffloadedWork};
@@ -229,7 +229,13 @@ impl Services for NodeServices {
         Ok(())
     }
 
-    fn advise(&self, agent: Aid, node: Symbol, job: Result<Job, JobError>, tell: AdviceCall) -> Option<AclMessage> {
+    fn advise(
+        &self,
+        agent: Aid,
+        node: Symbol,
+        job: Result<DocumentJob, JobError>,
+        tell: AdviceCall,
+    ) -> Option<AclMessage> {
         let asked = Arc::clone(&self.node);
         // Advice waits for other nodes, so it runs on threads of its own: other work must not wait for them.
         self.offload_to(&self.node.advisor.pool, Box::new(move || tell(asked.advise(Some(agent), node, job))));
@@ -244,7 +250,7 @@ impl Services for NodeServices {
         &self.node.guard.policy
     }
 
-    fn environment(&self, name: &str) -> Option<Arc<dyn Environment>> {
+    fn environment(&self, name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         self.node.environments.named(name)
     }
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{HOP_COMPRESSED_FROM_BYTES, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
-use whimbrel_platform::mobility::{Bearer, HopOffer};
+use whimbrel_platform::mobility::{HopOffer, InboundHop};
 
 use crate::sync::Mutex;
 
@@ -60,7 +60,7 @@ pub(crate) fn unpack(offer: &HopOffer) -> Result<Vec<u8>, String> {
 
 /// Agents whose states have arrived in part.
 #[derive(Default)]
-pub(crate) struct StateTransfer(pub Mutex<FxHashMap<Bearer, HopOffer>>);
+pub(crate) struct StateTransfer(pub Mutex<FxHashMap<InboundHop, HopOffer>>);
 
 #[cfg(test)]
 mod tests {

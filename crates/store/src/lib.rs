@@ -26,7 +26,7 @@ mod watchers;
 
 pub use conversations::{ConversationKeeper, ConversationLog, LogError, LogItem};
 pub use embedded::{
-    ArchiveError, Archived, Compacted, Damage, Embedded, Found, OpenStoreError, Options, PartitionReport, Progress,
-    Repaired, Report, check, export, import, repair, store_in,
+    ArchiveError, Archived, Compacted, Damage, Embedded, OpenOptions, OpenReport, OpenStoreError, PartitionReport,
+    Progress, Repaired, Report, check, export, import, repair, store_in,
 };
-pub use memory::{Fault, Memory, Point};
+pub use memory::{Memory, Point, StoreFault};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use whimbrel_platform::limits::{STORE_BLOB_BYTES_MAX, STORE_FRAME_BYTES_MAX, STORE_PARTITIONS};
 use whimbrel_platform::store::{
     Append, AppendError, BlobHash, Blobs, Coord, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame,
-    Revision, StoreError, Survives, Watch, WatchNotice, WriteError,
+    Revision, StoreError, Survives, WatchGuard, WatchNotice, WriteError,
 };
 
 use crate::fence::{Admission, Ownership};
@@ -36,7 +36,7 @@ pub enum Point<'a> {
 
 /// Fault of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum StoreFault {
     /// No fault.
     None,
     /// The call fails without effect, and says so.
@@ -44,12 +44,12 @@ pub enum Fault {
     /// The call has a partial effect, and reports an unknown outcome. This number of frames is appended; any other
     /// call is done unless the number is 0.
     Unknown(usize),
-    /// As [`Fault::Unknown`]; from then on the store is away until [`Memory::recover`].
+    /// As [`StoreFault::Unknown`]; from then on the store is away until [`Memory::recover`].
     Crash(usize),
 }
 
 /// Source of faults. It is asked before each call, and may take its time: it delays no other call.
-pub type Faults = Box<dyn FnMut(Point<'_>) -> Fault + Send>;
+pub type Faults = Box<dyn FnMut(Point<'_>) -> StoreFault + Send>;
 
 /// Store in memory.
 pub struct Memory {
@@ -93,7 +93,7 @@ impl Memory {
     }
 
     /// Sets the source of faults.
-    pub fn set_faults(&self, faults: impl FnMut(Point<'_>) -> Fault + Send + 'static) {
+    pub fn set_faults(&self, faults: impl FnMut(Point<'_>) -> StoreFault + Send + 'static) {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(faults));
     }
 
@@ -102,7 +102,7 @@ impl Memory {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The store is back after [`Fault::Crash`], with all that was done.
+    /// The store is back after [`StoreFault::Crash`], with all that was done.
     pub fn recover(&self) {
         self.kept().away = false;
     }
@@ -115,17 +115,17 @@ impl Memory {
     fn course(&self, point: Point<'_>) -> Option<FaultOutcome> {
         let fault = match &mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(faults) => faults(point),
-            None => Fault::None,
+            None => StoreFault::None,
         };
         let mut kept = self.kept();
         if kept.away {
             return None;
         }
         match fault {
-            Fault::None => Some(FaultOutcome { done: usize::MAX, unknown: false }),
-            Fault::Fails => None,
-            Fault::Unknown(done) => Some(FaultOutcome { done, unknown: true }),
-            Fault::Crash(done) => {
+            StoreFault::None => Some(FaultOutcome { done: usize::MAX, unknown: false }),
+            StoreFault::Fails => None,
+            StoreFault::Unknown(done) => Some(FaultOutcome { done, unknown: true }),
+            StoreFault::Crash(done) => {
                 // The effect of this call precedes the crash, as far as any caller can tell.
                 kept.away = true;
                 Some(FaultOutcome { done, unknown: true })
@@ -280,7 +280,7 @@ impl Coord for Memory {
         })
     }
 
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn WatchGuard>, StoreError> {
         let kept = &mut *self.kept();
         let there = kept.keys.iter().map(|(key, (revision, value))| (key, *revision, value));
         kept.watchers.watch(prefix, there, tell)

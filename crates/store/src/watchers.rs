@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 
-use whimbrel_platform::store::{Revision, StoreError, Watch, WatchNotice};
+use whimbrel_platform::store::{Revision, StoreError, WatchGuard, WatchNotice};
 
 /// A key's revision and value; `None` if it was removed.
 type Value = Option<(Revision, Vec<u8>)>;
@@ -44,7 +44,7 @@ impl Watchers {
         prefix: &str,
         there: impl Iterator<Item = (&'a String, Revision, &'a Vec<u8>)>,
         tell: Tell,
-    ) -> Result<Box<dyn Watch>, StoreError> {
+    ) -> Result<Box<dyn WatchGuard>, StoreError> {
         let mut untold = Untold::default();
         for (key, revision, value) in there.filter(|(key, ..)| key.starts_with(prefix)) {
             untold.order.push_back(NextReport::Key(key.clone()));
@@ -113,7 +113,7 @@ struct WatchHandle {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch for WatchHandle {}
+impl WatchGuard for WatchHandle {}
 
 impl Drop for WatchHandle {
     fn drop(&mut self) {

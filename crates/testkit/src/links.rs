@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
 use whimbrel_platform::Time;
-use whimbrel_platform::link::{Frame, Item, Link, LinkError, LinkEvent, Speaker};
+use whimbrel_platform::link::{Link, LinkError, LinkEvent, LinkFrame, LinkItem, Speaker};
 
 use crate::Random;
 
@@ -21,7 +21,7 @@ pub struct LinkEnd {
     /// State machine of the link.
     pub link: Link,
     /// Items that arrived, in order.
-    pub arrived: Vec<Item>,
+    pub arrived: Vec<LinkItem>,
     /// Messages that the link reported as lost.
     pub lost: Vec<Envelope>,
     /// Messages that the link could not send.
@@ -60,7 +60,7 @@ impl LinkEnd {
         let message =
             AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), Value::Int(number as i64));
         let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
-        self.link.offer(&mut vec![Item::Message(envelope)]);
+        self.link.offer(&mut vec![LinkItem::Message(envelope)]);
     }
 
     /// Reads the bytes that have arrived. A fault is noted.
@@ -73,7 +73,7 @@ impl LinkEnd {
 
     /// Takes all frames of the buffer.
     fn take_frames(&mut self, now: Time) -> Result<(), LinkError> {
-        while let Some(frame) = Frame::first(&self.buffer)? {
+        while let Some(frame) = LinkFrame::first(&self.buffer)? {
             let taken = frame.bytes;
             self.link.handle_frame(now, &frame, &mut self.arrived)?;
             self.buffer.drain(..taken);
@@ -104,7 +104,7 @@ impl LinkEnd {
     /// Numbers in the messages that arrived.
     pub fn numbers(&self) -> Vec<u64> {
         numbers(self.arrived.iter().filter_map(|item| match item {
-            Item::Message(envelope) => Some(envelope),
+            LinkItem::Message(envelope) => Some(envelope),
             _ => None,
         }))
     }

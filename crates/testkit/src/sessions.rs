@@ -8,8 +8,8 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::session::{
-    Ack, Code, Create, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, Opening, Resume,
-    Session, SessionBody, SessionEvent, SharedSession, Welcome,
+    AckFrame, Create, ErrorCode, ErrorFrame, FrameReader, FrameWriter, Framing, HelloFrame, MessageFrame, Opening,
+    Resume, Session, SessionBody, SessionEvent, SessionFrame, SessionGrant, SharedSession, Welcome,
 };
 
 use crate::{Faults, Random, Simulation};
@@ -20,7 +20,7 @@ pub struct SessionClient {
     welcome: Option<Welcome>,
     /// Number of the last sent frame; and the frames that the node has not acknowledged.
     number: u64,
-    unacknowledged: VecDeque<Frame>,
+    unacknowledged: VecDeque<SessionFrame>,
     /// Number of these frames that were written on this connection, and the number up to which frames may be.
     written: usize,
     credit: u64,
@@ -28,9 +28,9 @@ pub struct SessionClient {
     /// Numbers in the messages that arrived, in order.
     pub arrived: Vec<i64>,
     /// Faults that the node reported.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ErrorFrame>,
     /// Codes of refused frames.
-    pub refused: Vec<Code>,
+    pub refused: Vec<ErrorCode>,
     /// Reason why the agent ended, if it did.
     pub ended: Option<String>,
     /// True for a client that reads, and acknowledges nothing.
@@ -58,11 +58,11 @@ impl SessionClient {
             is_dead: false,
             spoke_at: Time::ZERO,
         };
-        client.keep(|number| Frame::Create(Create { number, agent: 0, name: "bob".into() }));
+        client.keep(|number| SessionFrame::Create(Create { number, agent: 0, name: "bob".into() }));
         client
     }
 
-    fn keep(&mut self, frame: impl FnOnce(u64) -> Frame) {
+    fn keep(&mut self, frame: impl FnOnce(u64) -> SessionFrame) {
         self.number += 1;
         let frame = frame(self.number);
         self.unacknowledged.push_back(frame);
@@ -72,7 +72,7 @@ impl SessionClient {
     pub fn send(&mut self, number: i64) {
         let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(number));
         let message = MessageBody::Owned(Box::new(message));
-        self.keep(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+        self.keep(|number| SessionFrame::Message(MessageFrame { number, agent: 0, message }));
     }
 
     /// Number of messages that the node has not acknowledged.
@@ -88,14 +88,14 @@ impl SessionClient {
     }
 
     /// Handles a frame of the node. False if the connection must end.
-    fn take(&mut self, frame: Frame) -> bool {
+    fn take(&mut self, frame: SessionFrame) -> bool {
         match &frame {
-            Frame::Created(_) | Frame::Ended(_) | Frame::Refused(_) | Frame::Message(_) => {
+            SessionFrame::Created(_) | SessionFrame::Ended(_) | SessionFrame::Refused(_) | SessionFrame::Message(_) => {
                 let number = match &frame {
-                    Frame::Created(frame) => frame.number,
-                    Frame::Ended(frame) => frame.number,
-                    Frame::Refused(frame) => frame.number,
-                    Frame::Message(frame) => frame.number,
+                    SessionFrame::Created(frame) => frame.number,
+                    SessionFrame::Ended(frame) => frame.number,
+                    SessionFrame::Refused(frame) => frame.number,
+                    SessionFrame::Message(frame) => frame.number,
                     _ => 0,
                 };
                 if number != self.received + 1 {
@@ -106,43 +106,43 @@ impl SessionClient {
             _ => {}
         }
         match frame {
-            Frame::Welcome(welcome) => {
+            SessionFrame::Welcome(welcome) => {
                 self.acknowledged(welcome.received);
                 self.written = 0;
                 self.credit = welcome.credit;
                 self.welcome = Some(welcome);
             }
-            Frame::Ack(Ack { received, credit }) => {
+            SessionFrame::Ack(AckFrame { received, credit }) => {
                 self.acknowledged(received);
                 self.credit = credit.unwrap_or(self.credit);
             }
-            Frame::Message(frame) => {
+            SessionFrame::Message(frame) => {
                 if let Value::Int(number) = frame.message.content {
                     self.arrived.push(number);
                 }
             }
-            Frame::Refused(refused) => self.refused.push(refused.code),
-            Frame::Ended(ended) => self.ended = Some(ended.reason),
-            Frame::Error(fault) => {
+            SessionFrame::Refused(refused) => self.refused.push(refused.code),
+            SessionFrame::Ended(ended) => self.ended = Some(ended.reason),
+            SessionFrame::Error(fault) => {
                 self.faults.push(fault);
                 return false;
             }
-            Frame::Bye => return false,
+            SessionFrame::Bye => return false,
             _ => {}
         }
         true
     }
 
-    fn hello(&mut self) -> Hello {
+    fn hello(&mut self) -> HelloFrame {
         let resume = self.welcome.as_ref().map(|welcome| Resume {
             session: welcome.session.clone(),
             secret: welcome.secret.clone(),
             received: self.received,
         });
-        Hello { versions: vec![1], resume, ..Hello::default() }
+        HelloFrame { versions: vec![1], resume, ..HelloFrame::default() }
     }
 
-    fn next(&mut self, now: Time, lease: Duration, told: &mut u64) -> Option<Frame> {
+    fn next(&mut self, now: Time, lease: Duration, told: &mut u64) -> Option<SessionFrame> {
         let next = self.unacknowledged.get(self.written);
         let first = self.number - self.unacknowledged.len() as u64;
         if let Some(frame) = next.filter(|_| first + (self.written as u64) < self.credit) {
@@ -158,7 +158,7 @@ impl SessionClient {
             *told = self.received;
         }
         self.spoke_at = now;
-        Some(Frame::Ack(Ack { received: *told, credit: None }))
+        Some(SessionFrame::Ack(AckFrame { received: *told, credit: None }))
     }
 }
 
@@ -196,7 +196,7 @@ pub struct SessionWorld {
 
 impl SessionWorld {
     /// Makes a client that connects at once to a platform with an agent `amy`, which prints the numbers it gets.
-    pub fn new(seed: u64, framing: Framing, grant: Grant) -> Self {
+    pub fn new(seed: u64, framing: Framing, grant: SessionGrant) -> Self {
         let mut sim = Simulation::new(seed);
         sim.spawn(
             "amy",
@@ -334,13 +334,13 @@ impl SessionWorld {
             let Some(ends) = self.ends.as_mut().filter(|ends| !ends.closed) else { break };
             let fault = match ends.reader.read(&bytes) {
                 Ok(frame) => self.session.lock().handle_frame(now, frame, bytes.len()).err(),
-                Err(error) => Some(Fault::new(Code::Protocol, error.to_string())),
+                Err(error) => Some(ErrorFrame::new(ErrorCode::Protocol, error.to_string())),
             };
             if let Some(fault) = fault {
                 self.session.lock().handle_disconnected();
                 ends.closed = true;
                 let mut last = Vec::new();
-                let _ = ends.writer.write(&Frame::Error(fault), &mut last);
+                let _ = ends.writer.write(&SessionFrame::Error(fault), &mut last);
                 self.to_client.push_back((now, last));
             }
         }

@@ -8,13 +8,13 @@ use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentKind, Ams, AmsCommand, LifecycleStep, NewAgent};
 use whimbrel_platform::dead_letters::{DeadLetter, DeadLetters, DeadReason};
 use whimbrel_platform::df::Df;
-use whimbrel_platform::environment::Environments;
+use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_platform::limits::{MAILBOX_HARD_MESSAGES, TURN_STEPS};
 use whimbrel_platform::mobility::{Hop, HopError};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::topics::Cast;
-use whimbrel_platform::{AgentBody, Counters, EndReason, Event, Next, Observer, Outbox, Services, Time, Turn};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Next, Observer, Outbox, PlatformEvent, Services, Time, Turn};
 
 use crate::slots::SimulatedSlots;
 use crate::world::{SimulatedWorld, locked};
@@ -102,7 +102,7 @@ impl Simulation {
     }
 
     /// Sets the environments for agents to act on, once.
-    pub fn set_environments(&mut self, environments: Environments) {
+    pub fn set_environments(&mut self, environments: NodeEnvironments) {
         assert!(self.world.environments.set(environments).is_ok(), "the environments were set already");
     }
 
@@ -407,7 +407,7 @@ impl Simulation {
         let handled = before as i64 - (slot.mailbox.len() + aside.len()) as i64;
         self.counters.handled = self.counters.handled.wrapping_add_signed(handled);
         if handled > 0 {
-            self.note(Event::Handled(aid, handled as usize));
+            self.note(PlatformEvent::Handled(aid, handled as usize));
         }
         outbox.drain().for_each(|envelope| self.put_on_its_way(envelope));
         aside.into_iter().for_each(|body| self.bury(Envelope { to: aid, body }, DeadReason::MailboxFull));
@@ -433,7 +433,7 @@ impl Simulation {
 
     fn put_on_its_way(&mut self, envelope: Envelope) {
         self.counters.sent += 1;
-        self.note(Event::Sent(&envelope));
+        self.note(PlatformEvent::Sent(&envelope));
         match Cast::of(envelope.to.name) {
             None => self.travel(envelope),
             Some(cast) => self.cast(cast, envelope),
@@ -478,7 +478,7 @@ impl Simulation {
             None => self.bury(envelope, DeadReason::UnknownAgent),
             Some(slot) if slot.mailbox.len() >= self.mailbox_max => self.bury(envelope, DeadReason::MailboxFull),
             Some(_) => {
-                self.note(Event::Delivered(&envelope));
+                self.note(PlatformEvent::Delivered(&envelope));
                 if let Some(slot) = self.slots.find(envelope.to.name) {
                     slot.mailbox.push(envelope.body);
                 }
@@ -489,13 +489,13 @@ impl Simulation {
 
     fn bury(&mut self, envelope: Envelope, reason: DeadReason) {
         self.counters.dead += 1;
-        self.note(Event::Died(&envelope, reason));
+        self.note(PlatformEvent::Died(&envelope, reason));
         if let Some(failure) = self.dead_letters.bury(self.now, envelope, reason) {
             self.post(failure);
         }
     }
 
-    fn note(&self, event: Event<'_>) {
+    fn note(&self, event: PlatformEvent<'_>) {
         self.observers.iter().for_each(|observer| observer.observe(self.now, event));
     }
 
@@ -504,10 +504,10 @@ impl Simulation {
             return;
         }
         while let Some(change) = locked(&self.world.ams).poll_change() {
-            self.note(Event::Agent(&change));
+            self.note(PlatformEvent::Agent(&change));
         }
         while let Some(change) = locked(&self.world.df).poll_change() {
-            self.note(Event::Directory(&change));
+            self.note(PlatformEvent::Directory(&change));
         }
     }
 }
@@ -519,7 +519,7 @@ struct EventTrace {
 }
 
 impl Observer for EventTrace {
-    fn observe(&self, at: Time, event: Event<'_>) {
+    fn observe(&self, at: Time, event: PlatformEvent<'_>) {
         locked(&self.lines).push(format!("{} ms {event}", at.as_ms()));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use whimbrel_platform::session::{Frame, FrameReader, FrameWriter, Framing, Grant};
+use whimbrel_platform::session::{FrameReader, FrameWriter, Framing, SessionFrame, SessionGrant};
 
 /// Token in transcripts.
 pub const TOKEN: &str = "open sesame";
@@ -84,9 +84,9 @@ impl Transcript {
     }
 
     /// Grant of the client's token.
-    pub fn grant(&self) -> Grant {
-        let grant = Grant::new("tester", self.grant.names.clone());
-        Grant { window: self.grant.window, agents: self.grant.agents.unwrap_or(grant.agents), ..grant }
+    pub fn grant(&self) -> SessionGrant {
+        let grant = SessionGrant::new("tester", self.grant.names.clone());
+        SessionGrant { window: self.grant.window, agents: self.grant.agents.unwrap_or(grant.agents), ..grant }
     }
 
     /// Returns true if the transcript can be replayed in this framing.
@@ -199,7 +199,7 @@ fn is_ack(frame: &Json) -> bool {
     frame.get("type").is_some_and(|kind| kind == "ack")
 }
 
-fn written(frame: &Frame, framing: Framing) -> Result<Vec<u8>, String> {
+fn written(frame: &SessionFrame, framing: Framing) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     FrameWriter::new(framing, 0, usize::MAX).write(frame, &mut bytes).map_err(|error| error.to_string())?;
     Ok(bytes)

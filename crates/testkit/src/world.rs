@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::ams::{AgentKind, Ams, LifecycleStep, NewAgent};
 use whimbrel_platform::df::Df;
-use whimbrel_platform::environment::{Environment, Environments};
+use whimbrel_platform::environment::{NodeEnvironment, NodeEnvironments};
 use whimbrel_platform::policy::{Action, Policy};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
 use whimbrel_platform::storage::Shelves;
@@ -34,7 +34,7 @@ pub(crate) struct SimulatedWorld {
     pub stop: Mutex<Option<(Time, i32)>>,
     pub loader: Mutex<Box<ProgramLoader>>,
     pub policy: OnceLock<Policy>,
-    pub environments: OnceLock<Environments>,
+    pub environments: OnceLock<NodeEnvironments>,
     pub storage: Shelves,
     /// Agent that sees in its turns that it is being ended.
     pub doomed: Mutex<Option<Symbol>>,
@@ -108,7 +108,7 @@ impl Services for SimulatedWorld {
         locked(&self.ams).platform()
     }
 
-    fn environment(&self, name: &str) -> Option<Arc<dyn Environment>> {
+    fn environment(&self, name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         self.environments.get()?.named(name)
     }
 

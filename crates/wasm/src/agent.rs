@@ -12,7 +12,7 @@ use whimbrel_platform::inspection::{Detail, Inspection, Look, QuotaSeen, Upkeep}
 use whimbrel_platform::mobility::{Hop, HopMode, HopRequest};
 use whimbrel_platform::policy::{OwnerTerms, Principal, Terms};
 use whimbrel_platform::topics::Cast;
-use whimbrel_platform::{AgentBody, Arrival, EndReason, Next, Services, Time, Turn};
+use whimbrel_platform::{AgentBody, EndReason, Next, OfferedAgent, Services, Time, Turn};
 
 use crate::abi::code;
 use crate::call_state::{SuspendableCall, Suspended, WaitCondition};
@@ -132,8 +132,8 @@ impl WasmAgent {
     }
 
     /// Accepts the agent, or its clone, from another node: its stay begins, unless the policy or a quota forbids it.
-    fn take_in(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
-        let Arrival { name, owner, from, clone_of, services } = *arrival;
+    fn take_in(&mut self, arrival: &OfferedAgent<'_>) -> Result<(), String> {
+        let OfferedAgent { name, owner, from, clone_of, services } = *arrival;
         let provenance = self.provenance.take().unwrap_or_else(|| Provenance::of(owner, from));
         let provenance = clone_of.map_or_else(|| Arc::clone(&provenance), |original| provenance.of_clone(original));
         let first_name = provenance.first_name(name);
@@ -451,7 +451,7 @@ impl Inspectable for WasmAgent {
 }
 
 impl Owned for WasmAgent {
-    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+    fn admit(&mut self, arrival: &OfferedAgent<'_>) -> Result<(), String> {
         self.take_in(arrival).inspect_err(|reason| {
             let who = Principal::Agent { name: arrival.name, node: arrival.from }.to_string();
             arrival.services.audit(&Refused::somebody(RefusalReason::Quota, &who, reason));

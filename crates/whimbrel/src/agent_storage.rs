@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 use whimbrel_platform::limits::STORAGE_BYTES_MAX;
-use whimbrel_platform::storage::{Holder, Keeper, RestoreError, Shelves};
+use whimbrel_platform::storage::{Holder, RestoreError, Shelves, StorageKeeper};
 
 use crate::code_cache::is_private;
 
@@ -104,7 +104,7 @@ impl StorageFolder {
         let (folder, report) = (folder.to_owned(), Box::new(report));
         let failed = Mutex::new(false);
         let writer = Arc::new(StorageWriter { folder, shelves: Arc::clone(&shelves), report, failed, _lock: lock });
-        let keeper: Weak<dyn Keeper> = Arc::downgrade(&writer) as _;
+        let keeper: Weak<dyn StorageKeeper> = Arc::downgrade(&writer) as _;
         shelves.set_keeper(keeper);
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new().name("storage".into()).spawn(move || {
@@ -148,7 +148,7 @@ fn read(file: &Path, shelves: &Shelves) -> Result<(), String> {
     shelves.restore(kept).map(drop).map_err(|error: RestoreError| error.to_string())
 }
 
-impl Keeper for StorageWriter {
+impl StorageKeeper for StorageWriter {
     fn write_changed(&self) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let (changed, mut wrong) = (self.shelves.take_changed(), None);

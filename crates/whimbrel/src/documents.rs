@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use whimbrel_acl::{Aid, Bytes, Text, Value};
-use whimbrel_platform::environment::Environment;
+use whimbrel_platform::environment::NodeEnvironment;
 use whimbrel_platform::limits::{
     DOCUMENT_BYTES_MAX, DOCUMENT_FOLDERS_DEEP_MAX, DOCUMENT_NAME_BYTES_MAX, DOCUMENT_READ_BYTES_MAX,
     DOCUMENTS_BYTES_MAX, DOCUMENTS_LISTED_MAX, DOCUMENTS_MAX,
@@ -129,7 +129,7 @@ impl DocumentFolder {
     }
 }
 
-impl Environment for DocumentFolder {
+impl NodeEnvironment for DocumentFolder {
     fn act(&self, _agent: Aid, request: &Value) -> Result<Value, String> {
         let functor = request.functor().map(|functor| functor.as_str());
         match (functor, request.args()) {

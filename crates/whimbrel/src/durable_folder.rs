@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use whimbrel_platform::store::{Epoch, Journal, OpenError, Partition};
 use whimbrel_runtime::{RecoverError, RecoveredJournal, erase, recover};
-use whimbrel_store::{Embedded, OpenStoreError, Options};
+use whimbrel_store::{Embedded, OpenOptions, OpenStoreError};
 
 /// Reasons why a platform's agents cannot be kept in a folder.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum KeepError {
 /// # Errors
 /// Another process has the folder, or it cannot be read or written.
 pub fn kept_in(folder: impl AsRef<Path>) -> Result<RecoveredJournal, KeepError> {
-    let journal: Arc<dyn Journal> = Arc::new(Embedded::open(folder, &Options::default())?);
+    let journal: Arc<dyn Journal> = Arc::new(Embedded::open(folder, &OpenOptions::default())?);
     let epoch = next_epoch(&*journal)?;
     let kept = recover(Arc::clone(&journal), epoch)?;
     if kept.stopped().is_none() {

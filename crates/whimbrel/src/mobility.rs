@@ -32,7 +32,7 @@
 //! ```
 
 #[doc(inline)]
-pub use whimbrel_platform::advice::{Advice, AdviseError, Choice, Job, JobError};
+pub use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob, JobError, MoveChoice};
 #[doc(inline)]
 pub use whimbrel_platform::mobility::{Hop, HopError};
 #[doc(inline)]

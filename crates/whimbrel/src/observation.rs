@@ -37,7 +37,7 @@ pub use whimbrel_platform::dead_letters::{DeadLetter, DeadReason};
 #[doc(inline)]
 pub use whimbrel_platform::inspection::{Inspection, Instruction, Look};
 #[doc(inline)]
-pub use whimbrel_platform::{Counters, Event, Observer};
+pub use whimbrel_platform::{Counters, Observer, PlatformEvent};
 #[doc(inline)]
 pub use whimbrel_runtime::{
     AgentFigures, FullMailbox, LatencyWatch, NodeHealth, Observation, OperateError, Percentiles, QuotaEnd,

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use whimbrel_operator::{Event, Feed, Happening};
+use whimbrel_operator::{Feed, Happening, NodeEvent};
 use whimbrel_platform::Time;
-use whimbrel_platform::audit::{Act, Auditor, Entry, Folded, Folding, Outcome, PerStanding, RefusalCounts, Refused};
+use whimbrel_platform::audit::{
+    Act, AuditEntry, Auditor, Folded, Folding, Outcome, PerStanding, RefusalCounts, Refused,
+};
 use whimbrel_platform::limits::{REFUSALS_KEPT_MAX, SNIFFED_NAME_CHARS_MAX};
 
 use crate::control::wall_us;
@@ -39,7 +41,7 @@ struct KeptRefusal {
 }
 
 impl RecentRefusals {
-    fn note(&mut self, entry: &Entry<'_>, now: Time) {
+    fn note(&mut self, entry: &AuditEntry<'_>, now: Time) {
         self.fold(now);
         if let Some(first) = self.folding.note(entry, now) {
             self.keep(first);
@@ -105,11 +107,12 @@ impl Refusals {
     }
 
     /// The newest so many of those that are kept, the oldest of them first.
-    pub fn newest(&self, node: &str, most: usize) -> Vec<Event> {
+    pub fn newest(&self, node: &str, most: usize) -> Vec<NodeEvent> {
         let mut recent = self.recent();
         recent.fold(self.now());
         let kept = recent.since(0);
-        let event = |kept: &&KeptRefusal| Event { at_us: kept.at_us, node: node.to_owned(), what: kept.what.clone() };
+        let event =
+            |kept: &&KeptRefusal| NodeEvent { at_us: kept.at_us, node: node.to_owned(), what: kept.what.clone() };
         kept.iter().skip(kept.len().saturating_sub(most)).map(event).collect()
     }
 
@@ -141,14 +144,14 @@ impl Auditor for Refusals {
         if let Some(record) = &self.record {
             record.refused(what);
         }
-        self.recent().note(&Entry::from(what), self.now());
+        self.recent().note(&AuditEntry::from(what), self.now());
     }
 
     fn allowed(&self, what: &Act<'_>) {
         if let Some(record) = &self.record {
             record.allowed(what);
         }
-        self.recent().note(&Entry::from(what), self.now());
+        self.recent().note(&AuditEntry::from(what), self.now());
     }
 }
 
@@ -161,7 +164,7 @@ pub struct RefusalFeed {
 }
 
 impl Feed for RefusalFeed {
-    fn take(&mut self) -> Vec<Event> {
+    fn take(&mut self) -> Vec<NodeEvent> {
         let mut recent = self.refusals.recent();
         recent.fold(self.refusals.now());
         let new: Vec<(u64, Happening)> =
@@ -169,7 +172,7 @@ impl Feed for RefusalFeed {
         let missed = recent.next - self.read - new.len() as u64;
         self.read = recent.next;
         let skipped = (missed > 0).then(|| (wall_us(), Happening::Skipped { count: missed }));
-        let event = |(at_us, what): (u64, Happening)| Event { at_us, node: self.node.clone(), what };
+        let event = |(at_us, what): (u64, Happening)| NodeEvent { at_us, node: self.node.clone(), what };
         skipped.into_iter().chain(new).map(event).collect()
     }
 }

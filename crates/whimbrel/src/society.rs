@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol, Text, Value};
 use whimbrel_bdi::project::options::{apply, value_of};
-use whimbrel_bdi::project::{self, AgentEntry, AgentNames, Environment, Project, parse_project};
+use whimbrel_bdi::project::{self, AgentEntry, AgentNames, Project, ProjectEnvironment, parse_project};
 use whimbrel_bdi::syntax::ast::{Span, Term};
 use whimbrel_bdi::syntax::{Diagnostic, Severity, SourceText};
 use whimbrel_bdi::{Agent, AgentConfig};
@@ -59,7 +59,7 @@ const LIFETIME: &str = "lifetime";
 
 /// Agents to be: one, or a population.
 #[derive(Clone, Debug)]
-struct Entry {
+struct SocietyEntry {
     name: Symbol,
     /// `#n`, if n is not 1.
     count: Option<usize>,
@@ -71,12 +71,12 @@ struct Entry {
     hints: Hints,
     /// `lifetime`: how long each lives.
     lifetime: Option<Duration>,
-    code: Code,
+    code: AgentCode,
 }
 
 /// Code of agents.
 #[derive(Clone, Debug)]
-enum Code {
+enum AgentCode {
     AgentSpeak(Box<AgentConfig>),
     /// A WebAssembly module, with what its agents are told in their first call.
     Module(GuestCode, Vec<(Symbol, Value)>),
@@ -84,7 +84,7 @@ enum Code {
     Unknown(String),
 }
 
-impl Code {
+impl AgentCode {
     fn kind(&self) -> AgentKind {
         match self {
             Self::AgentSpeak(_) | Self::Unknown(_) => AgentKind::AgentSpeak,
@@ -101,9 +101,9 @@ impl Code {
     }
 }
 
-impl Entry {
+impl SocietyEntry {
     /// One agent of this code.
-    fn lone(name: &str, code: Code) -> Self {
+    fn lone(name: &str, code: AgentCode) -> Self {
         let (name, hints) = (Symbol::new(name), Hints::default());
         Self { name, count: None, names: vec![name], host: None, hints, lifetime: None, code }
     }
@@ -151,7 +151,7 @@ const MODULES_ARE_MADE: &str =
 /// A society to be; see [`Society::open`].
 pub struct Society {
     programs: Arc<Programs>,
-    entries: Vec<Entry>,
+    entries: Vec<SocietyEntry>,
     environment: Option<Aid>,
     workers: Option<usize>,
     warnings: Vec<Diagnostic>,
@@ -172,7 +172,7 @@ pub struct DocumentOffer {
 }
 
 impl Society {
-    fn of(programs: Programs, entries: Vec<Entry>) -> Self {
+    fn of(programs: Programs, entries: Vec<SocietyEntry>) -> Self {
         Self {
             programs: Arc::new(programs),
             entries,
@@ -310,25 +310,25 @@ impl Society {
     /// # Errors
     /// They want more than there are.
     pub fn layout(&self, partitions: u16) -> Result<Layout, TooFewPartitions> {
-        let hinted = |entry: &Entry| Hinted {
+        let hinted = |entry: &SocietyEntry| Hinted {
             what: entry.count.map_or(entry.name.to_string(), |count| format!("{} #{count}", entry.name)),
             names: entry.names().collect(),
             hints: entry.hints.clone(),
         };
-        let has_hints = |entry: &&Entry| entry.hints != Hints::default();
+        let has_hints = |entry: &&SocietyEntry| entry.hints != Hints::default();
         Layout::plan(partitions, &self.entries.iter().filter(has_hints).map(hinted).collect::<Vec<_>>())
     }
 
     /// Returns the programs of the durable agents, by file, each with a fingerprint of its text and of all that it
     /// includes. Agents that are created later are not among them.
     pub fn programs(&self) -> BTreeMap<String, String> {
-        let kept = |entry: &Entry| match &entry.code {
-            Code::AgentSpeak(config) if !config.options.is_volatile() => {
+        let kept = |entry: &SocietyEntry| match &entry.code {
+            AgentCode::AgentSpeak(config) if !config.options.is_volatile() => {
                 let image = &config.image;
                 Some((self.programs.name(Path::new(&*image.name)), format!("{:016x}", image.fingerprint)))
             }
-            Code::Module(code, _) => Some((self.programs.name(Path::new(code.path().as_str())), code.hash())),
-            Code::AgentSpeak(_) | Code::Unknown(_) => None,
+            AgentCode::Module(code, _) => Some((self.programs.name(Path::new(code.path().as_str())), code.hash())),
+            AgentCode::AgentSpeak(_) | AgentCode::Unknown(_) => None,
         };
         self.entries.iter().filter_map(kept).collect()
     }
@@ -344,7 +344,7 @@ impl Society {
             let name = Symbol::new(ENVIRONMENT);
             Seat { name, kind: AgentKind::Native, host: None }
         });
-        let seat = |entry: &Entry, name| Seat { name, kind: entry.code.kind(), host: entry.host.clone() };
+        let seat = |entry: &SocietyEntry, name| Seat { name, kind: entry.code.kind(), host: entry.host.clone() };
         let agents = self.entries.iter().flat_map(|entry| entry.names().map(move |name| seat(entry, name)));
         environment.into_iter().chain(agents).collect()
     }
@@ -373,7 +373,7 @@ impl Society {
         let environment = Symbol::new(ENVIRONMENT);
         let made = if lives_here(environment) { self.host_environment.take() } else { None };
         let made = made.map(|body| (environment, AgentKind::Native, body));
-        let agents = self.entries.iter().flat_map(Entry::agents).filter(|(name, ..)| lives_here(*name));
+        let agents = self.entries.iter().flat_map(SocietyEntry::agents).filter(|(name, ..)| lives_here(*name));
         made.into_iter().chain(agents).collect()
     }
 
@@ -454,7 +454,7 @@ impl<'a> SocietyReader<'a> {
             other => SocietyError::Module(other.to_string()),
         })?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        Ok(Society::of(programs, vec![Entry::lone(&stem, Code::Module(code, Vec::new()))]))
+        Ok(Society::of(programs, vec![SocietyEntry::lone(&stem, AgentCode::Module(code, Vec::new()))]))
     }
 
     fn program(&mut self, file: &Path) -> Society {
@@ -463,8 +463,8 @@ impl<'a> SocietyReader<'a> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
-        let entry = Entry::lone(&stem, self.code(&programs, &name, &place));
-        self.is_hopeless |= matches!(entry.code, Code::Unknown(_));
+        let entry = SocietyEntry::lone(&stem, self.code(&programs, &name, &place));
+        self.is_hopeless |= matches!(entry.code, AgentCode::Unknown(_));
         Society::of(programs, vec![entry])
     }
 
@@ -509,13 +509,13 @@ impl<'a> SocietyReader<'a> {
         Society { environment, workers, offers, ..Society::of(programs, entries) }
     }
 
-    fn environment(&mut self, project: &Project, programs: &Programs, project_file: &Text) -> Option<Entry> {
+    fn environment(&mut self, project: &Project, programs: &Programs, project_file: &Text) -> Option<SocietyEntry> {
         match project.environment.as_ref()? {
-            Environment::Program { file, class } => {
+            ProjectEnvironment::Program { file, class } => {
                 let code = self.code(programs, file, &(project_file.clone(), class.span));
-                Some(Entry::lone(ENVIRONMENT, code))
+                Some(SocietyEntry::lone(ENVIRONMENT, code))
             }
-            Environment::Host(class) => {
+            ProjectEnvironment::Host(class) => {
                 let (message, label) = match self.environments.make(class) {
                     Some(Ok(body)) => {
                         self.host_environment = Some(body);
@@ -539,21 +539,21 @@ impl<'a> SocietyReader<'a> {
         programs: &Programs,
         project: &Text,
         acts_on: Option<Aid>,
-    ) -> Option<Entry> {
+    ) -> Option<SocietyEntry> {
         let before = self.errors();
         let mut code = self.code(programs, &agent.source, &(project.clone(), agent.span));
         match &mut code {
-            Code::AgentSpeak(config) => {
+            AgentCode::AgentSpeak(config) => {
                 config.environment = acts_on;
                 self.configure(config, agent, project);
             }
-            Code::Module(_, options) => self.tell_options(options, agent, project),
-            Code::Unknown(_) => {}
+            AgentCode::Module(_, options) => self.tell_options(options, agent, project),
+            AgentCode::Unknown(_) => {}
         }
         let count = (agent.count != 1).then_some(agent.count as usize);
         let lifetime = self.lifetime(agent, project);
         let why = match &code {
-            Code::Unknown(why) => Some(why.clone()),
+            AgentCode::Unknown(why) => Some(why.clone()),
             _ if agent.is_broken || self.errors() > before => Some("its declaration has errors".to_owned()),
             _ => None,
         };
@@ -564,7 +564,15 @@ impl<'a> SocietyReader<'a> {
             }
             return None;
         }
-        Some(Entry { name: agent.name, count, names, host: agent.host.clone(), hints: hints_of(agent), lifetime, code })
+        Some(SocietyEntry {
+            name: agent.name,
+            count,
+            names,
+            host: agent.host.clone(),
+            hints: hints_of(agent),
+            lifetime,
+            code,
+        })
     }
 
     /// Returns an agent's lifetime, if the project gives one.
@@ -609,13 +617,13 @@ impl<'a> SocietyReader<'a> {
     }
 
     /// Loads the code at `path`, which `place` names.
-    fn code(&mut self, programs: &Programs, path: &str, place: &(Text, Span)) -> Code {
+    fn code(&mut self, programs: &Programs, path: &str, place: &(Text, Span)) -> AgentCode {
         let code = if is_module(path) {
-            programs.module(path).map(|code| Code::Module(code, Vec::new()))
+            programs.module(path).map(|code| AgentCode::Module(code, Vec::new()))
         } else {
             programs.compile(path).map(|(image, warnings)| {
                 self.diagnostics.extend(warnings);
-                Code::AgentSpeak(Box::new(AgentConfig::new(image)))
+                AgentCode::AgentSpeak(Box::new(AgentConfig::new(image)))
             })
         };
         code.unwrap_or_else(|error| {
@@ -632,7 +640,7 @@ impl<'a> SocietyReader<'a> {
                     self.note_once(vec![if unbuilt { error.with_help(MODULES_ARE_MADE) } else { error }]);
                 }
             }
-            Code::Unknown(why)
+            AgentCode::Unknown(why)
         })
     }
 

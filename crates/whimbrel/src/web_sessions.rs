@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use whimbrel_gateway::sessions::{SessionFrame, SessionSocket, Sessions};
+use whimbrel_gateway::sessions::{SessionSocket, Sessions, SocketFrame};
 use whimbrel_net::agent_port::{AgentPort, Messages};
-use whimbrel_platform::connection_limit::Place;
+use whimbrel_platform::connection_limit::ConnectionPlace;
 use whimbrel_platform::session::Framing;
 
 /// Sessions over WebSocket, which the agent port holds as it holds all others.
@@ -29,7 +29,7 @@ impl Sessions for WebSessions {
         self.0.upgrade().map_or(0, |port| port.frame_bytes_max())
     }
 
-    fn receive(&self, socket: SessionSocket, place: Place) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    fn receive(&self, socket: SessionSocket, place: ConnectionPlace) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let from = socket.from();
         match self.0.upgrade() {
             Some(port) => Box::pin(port.receive_messages(Box::new(Carried(socket)), from, place)),
@@ -45,7 +45,7 @@ impl Messages for Carried {
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         self.0.poll_frame(cx).map(|came| {
             let bytes = |frame| match frame {
-                SessionFrame::Text(bytes) | SessionFrame::Binary(bytes) => Vec::from(bytes),
+                SocketFrame::Text(bytes) | SocketFrame::Binary(bytes) => Vec::from(bytes),
             };
             came.transpose().map(|frame| frame.map(bytes))
         })
@@ -57,8 +57,8 @@ impl Messages for Carried {
 
     fn send(&mut self, message: Vec<u8>, framing: Framing) -> io::Result<()> {
         self.0.send(match framing {
-            Framing::Json => SessionFrame::Text(message.into()),
-            Framing::Compact => SessionFrame::Binary(message.into()),
+            Framing::Json => SocketFrame::Text(message.into()),
+            Framing::Compact => SocketFrame::Binary(message.into()),
         })
     }
 

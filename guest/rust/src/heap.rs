@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Act {
+    enum HeapStep {
         Take { bytes: usize, align: usize },
         GiveBack(usize),
         Resize(usize, usize),
@@ -384,11 +384,11 @@ mod tests {
         prop_oneof![8 => 0usize..200, 2 => 0usize..5000, 1 => 30_000usize..200_000]
     }
 
-    fn act() -> impl Strategy<Value = Act> {
+    fn act() -> impl Strategy<Value = HeapStep> {
         prop_oneof![
-            5 => (bytes(), 0u32..8).prop_map(|(bytes, align)| Act::Take { bytes, align: 1 << align }),
-            4 => any::<usize>().prop_map(Act::GiveBack),
-            3 => (any::<usize>(), bytes()).prop_map(|(which, bytes)| Act::Resize(which, bytes)),
+            5 => (bytes(), 0u32..8).prop_map(|(bytes, align)| HeapStep::Take { bytes, align: 1 << align }),
+            4 => any::<usize>().prop_map(HeapStep::GiveBack),
+            3 => (any::<usize>(), bytes()).prop_map(|(which, bytes)| HeapStep::Resize(which, bytes)),
         ]
     }
 
@@ -414,7 +414,7 @@ mod tests {
             for (index, act) in acts.into_iter().enumerate() {
                 let mark = index as u8 | 1;
                 match act {
-                    Act::Take { bytes, align } => {
+                    HeapStep::Take { bytes, align } => {
                         let block = heap.take(bytes, align);
                         if block.is_null() { continue }
                         prop_assert!(block.addr().is_multiple_of(align));
@@ -422,12 +422,12 @@ mod tests {
                         fill((block, bytes, mark));
                         blocks.push((block, bytes, mark));
                     }
-                    Act::GiveBack(which) if !blocks.is_empty() => {
+                    HeapStep::GiveBack(which) if !blocks.is_empty() => {
                         let (block, bytes, _) = blocks.swap_remove(which % blocks.len());
                         // SAFETY: it was taken.
                         unsafe { heap.give_back(block, bytes) };
                     }
-                    Act::Resize(which, wanted) if !blocks.is_empty() => {
+                    HeapStep::Resize(which, wanted) if !blocks.is_empty() => {
                         let which = which % blocks.len();
                         let (block, bytes, _) = blocks[which];
                         // SAFETY: it was taken.

@@ -13,7 +13,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
         repo.text(LIST).unwrap_or_default().lines().filter(|line| !line.starts_with('#')).map(|l| (l, false)).collect();
     let mut findings = Vec::new();
     for (path, source) in repo.ending(".rs") {
-        for Function { name, line, lines } in functions(source) {
+        for FunctionSpan { name, line, lines } in functions(source) {
             if lines <= LINES_MAX {
                 continue;
             }
@@ -34,19 +34,19 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
     findings
 }
 
-struct Function {
+struct FunctionSpan {
     name: String,
     line: usize,
     lines: usize,
 }
 
 /// All functions with a body, those inside others too.
-fn functions(source: &str) -> Vec<Function> {
+fn functions(source: &str) -> Vec<FunctionSpan> {
     let masked = mask(source);
     words(&masked, "fn").filter_map(|at| function(&masked, at)).collect()
 }
 
-fn function(masked: &str, at: usize) -> Option<Function> {
+fn function(masked: &str, at: usize) -> Option<FunctionSpan> {
     let rest = masked.get(at..)?;
     let name: String = rest.get(3..)?.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     if name.is_empty() {
@@ -56,7 +56,7 @@ fn function(masked: &str, at: usize) -> Option<Function> {
     let body = body_start(rest)?;
     let length = body + block_length(rest.get(body..)?);
     let lines = rest.get(..length)?.lines().count();
-    Some(Function { name, line: line_of(masked, at), lines })
+    Some(FunctionSpan { name, line: line_of(masked, at), lines })
 }
 
 /// Returns the offset of the body's `{`; `None` for a function that is only declared.

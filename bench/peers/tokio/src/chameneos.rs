@@ -9,10 +9,10 @@ type Colour = u8;
 
 struct Creature {
     colour: Colour,
-    door: UnboundedSender<Answer>,
+    door: UnboundedSender<MeetingOutcome>,
 }
 
-enum Answer {
+enum MeetingOutcome {
     Met(Colour),
     Stop,
 }
@@ -41,11 +41,11 @@ async fn society(creatures: u64, meetings: u64) -> Vec<f64> {
 async fn broker(mut visitors: UnboundedReceiver<Creature>, meetings: u64) {
     for _ in 0..meetings {
         let (Some(first), Some(second)) = (visitors.recv().await, visitors.recv().await) else { return };
-        let _ = first.door.send(Answer::Met(second.colour));
-        let _ = second.door.send(Answer::Met(first.colour));
+        let _ = first.door.send(MeetingOutcome::Met(second.colour));
+        let _ = second.door.send(MeetingOutcome::Met(first.colour));
     }
     while let Some(visitor) = visitors.recv().await {
-        let _ = visitor.door.send(Answer::Stop);
+        let _ = visitor.door.send(MeetingOutcome::Stop);
     }
 }
 
@@ -55,7 +55,7 @@ async fn creature(mut colour: Colour, broker: UnboundedSender<Creature>, report:
     loop {
         let _ = broker.send(Creature { colour, door: door.clone() });
         match inbox.recv().await {
-            Some(Answer::Met(other)) => (colour, met) = (complement(colour, other), met + 1.0),
+            Some(MeetingOutcome::Met(other)) => (colour, met) = (complement(colour, other), met + 1.0),
             _ => break,
         }
     }

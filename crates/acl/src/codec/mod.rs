@@ -35,7 +35,7 @@ pub enum Encoding {
     String,
     /// FIPA00071.
     Xml,
-    /// FIPA00069, without a code table; [`bits::Encoder`] keeps one.
+    /// FIPA00069, without a code table; [`bits::BitsEncoder`] keeps one.
     BitEfficient,
     /// JSON, canonical: equal messages are equal bytes. For people and browsers.
     Json,

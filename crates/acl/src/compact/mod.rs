@@ -55,7 +55,7 @@ pub use link::{Decoder, Encoder};
 pub use reader::Reader;
 #[doc(hidden)]
 pub use typed::object;
-pub use typed::{Decode, Encode, Key, decode, decode_body as decode_body_as, encode, encode_body as encode_body_of};
+pub use typed::{Decode, Encode, MapKey, decode, decode_body as decode_body_as, encode, encode_body as encode_body_of};
 pub use whimbrel_acl_derive::{Decode, Encode};
 pub use writer::Writer;
 

@@ -142,7 +142,7 @@ pub enum Cells<'a> {
     /// Maps: how many entries each row has, and all keys and values.
     Maps(Ints<'a>, Box<(Array<'a>, Array<'a>)>),
     /// Objects.
-    Table(Table<'a>),
+    Table(ObjectTable<'a>),
     /// A bit per row, set if it is not null, and the values of those rows.
     Nulls(&'a [u8], Box<Column<'a>>),
     /// A bit per row, set if it has the field, and the values of those rows.
@@ -151,12 +151,12 @@ pub enum Cells<'a> {
 
 /// Objects of one shape: a column per field.
 #[derive(Clone, Debug)]
-pub struct Table<'a> {
+pub struct ObjectTable<'a> {
     shape: Rc<ObjectShape<'a>>,
     columns: Vec<Column<'a>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> ObjectTable<'a> {
     /// The name of the objects' type, or the terms' functor; empty for maps.
     pub fn name(&self) -> &'a str {
         self.shape.name
@@ -415,7 +415,7 @@ fn dense<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Column<'a>> {
     Ok(Column { rows, cells })
 }
 
-fn table<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Table<'a>> {
+fn table<'a>(r: &mut Reader<'a>, rows: usize) -> Result<ObjectTable<'a>> {
     let number = r.number()?;
     let shape = r.shape_numbered(number)?;
     if shape.len() > r.remaining() {
@@ -427,7 +427,7 @@ fn table<'a>(r: &mut Reader<'a>, rows: usize) -> Result<Table<'a>> {
         let tag = r.peek()?;
         columns.push(column(r, tag, rows, true)?);
     }
-    Ok(Table { shape, columns })
+    Ok(ObjectTable { shape, columns })
 }
 
 fn run_of_texts<'a>(r: &mut Reader<'a>, tag: u8, rows: usize) -> Result<Cells<'a>> {

@@ -1,6 +1,6 @@
 //! FIPA SL, the content language of FIPA00008: texts, their trees, and content values.
 //!
-//! [`Content::parse`] reads text by the grammar of the full language or one of its profiles SL0, SL1 and SL2; a
+//! [`SlContent::parse`] reads text by the grammar of the full language or one of its profiles SL0, SL1 and SL2; a
 //! tree's `Display` writes it. [`text_to_value`] and [`value_to_text`] map content values by this table:
 //!
 //! | SL | value |
@@ -67,7 +67,7 @@ impl Profile {
 /// A message's content: one expression or several.
 //= fipa00008 2.1 Content
 #[derive(Clone, Debug, PartialEq)]
-pub struct Content {
+pub struct SlContent {
     /// The expressions; at least one.
     pub expressions: Vec<ContentExpression>,
 }
@@ -221,7 +221,7 @@ pub enum ActionExpression {
     Then(Box<Self>, Box<Self>),
 }
 
-impl Content {
+impl SlContent {
     /// Parses content of this profile.
     ///
     /// # Errors
@@ -235,9 +235,9 @@ impl Content {
 /// Converts SL text to a content value: a list of its expressions.
 ///
 /// # Errors
-/// Those of [`Content::parse`].
+/// Those of [`SlContent::parse`].
 pub fn text_to_value(text: &str, profile: Profile) -> Result<Value, DecodeError> {
-    Ok(values::from_content(&Content::parse(text, profile)?))
+    Ok(values::from_content(&SlContent::parse(text, profile)?))
 }
 
 /// The SL text of a content value: of a list's elements as expressions, or of one expression.
@@ -246,7 +246,7 @@ pub fn text_to_value(text: &str, profile: Profile) -> Result<Value, DecodeError>
 /// [`EncodeError::Inexpressible`] if the profile has no expression for it.
 pub fn value_to_text(value: &Value, profile: Profile) -> Result<String, EncodeError> {
     let text = values::to_content(value)?.to_string();
-    match Content::parse(&text, profile) {
+    match SlContent::parse(&text, profile) {
         Ok(_) => Ok(text),
         Err(error) => Err(EncodeError::Inexpressible(error.kind.to_string())),
     }

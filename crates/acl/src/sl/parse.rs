@@ -1,8 +1,8 @@
 //! Text to trees, by recursive descent.
 
 use super::{
-    ActionExpression, ActionOp, BinaryOp, Content, ContentExpression, Identifying, ModalOp, Profile, Quantifier,
-    ReferentialOp, SlTerm, Wff, is_word,
+    ActionExpression, ActionOp, BinaryOp, ContentExpression, Identifying, ModalOp, Profile, Quantifier, ReferentialOp,
+    SlContent, SlTerm, Wff, is_word,
 };
 use crate::codec::{DecodeError, DecodeErrorKind, date};
 use crate::limits::SL_DEPTH_MAX;
@@ -33,7 +33,7 @@ struct HeadToken<'a> {
     operator: &'a str,
 }
 
-pub(super) fn content(bytes: &[u8], profile: Profile) -> Result<Content, DecodeError> {
+pub(super) fn content(bytes: &[u8], profile: Profile) -> Result<SlContent, DecodeError> {
     let mut parser = SlParser { tokens: FipaTokens::new(bytes), profile, depth: 0 };
     parser.open("`(`, which begins the content")?;
     let mut expressions = vec![parser.content_expression()?];
@@ -43,7 +43,7 @@ pub(super) fn content(bytes: &[u8], profile: Profile) -> Result<Content, DecodeE
     parser.close()?;
     let token = parser.tokens.next()?;
     match token.kind {
-        TokenKind::End => Ok(Content { expressions }),
+        TokenKind::End => Ok(SlContent { expressions }),
         _ => Err(DecodeError::new(token.at, DecodeErrorKind::Trailing)),
     }
 }

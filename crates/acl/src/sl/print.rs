@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    ActionExpression, Content, ContentExpression, Identifying, SlTerm, Wff, is_operator_of_formulas,
+    ActionExpression, ContentExpression, Identifying, SlContent, SlTerm, Wff, is_operator_of_formulas,
     is_operator_of_terms, is_word,
 };
 use crate::tokens::write_literal;
@@ -30,7 +30,7 @@ fn group<T: Display>(f: &mut Formatter<'_>, head: &str, items: &[T]) -> fmt::Res
     f.write_str(")")
 }
 
-impl Display for Content {
+impl Display for SlContent {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (place, expression) in self.expressions.iter().enumerate() {
             write!(f, "{}{expression}", if place == 0 { "(" } else { " " })?;

@@ -1,8 +1,8 @@
 //! Trees to content values and back: the table in the module above.
 
 use super::{
-    ActionExpression, ActionOp, BinaryOp, Content, ContentExpression, Identifying, ModalOp, Quantifier, ReferentialOp,
-    SlTerm, Wff, is_word,
+    ActionExpression, ActionOp, BinaryOp, ContentExpression, Identifying, ModalOp, Quantifier, ReferentialOp,
+    SlContent, SlTerm, Wff, is_word,
 };
 use crate::codec::EncodeError;
 use crate::codec::date::{self, FipaTime};
@@ -11,7 +11,7 @@ use crate::tokens::is_bare;
 use crate::{Symbol, Text, Value, Var};
 
 /// A content as the list of its expressions.
-pub(super) fn from_content(content: &Content) -> Value {
+pub(super) fn from_content(content: &SlContent) -> Value {
     let mut reader = SlReader::default();
     let expression = |expression: &ContentExpression| match expression {
         ContentExpression::Identifying(expression) => reader.identifying(expression),
@@ -114,13 +114,13 @@ fn time_value(text: &str) -> Value {
 }
 
 /// The content of a list of expressions, or of one.
-pub(super) fn to_content(value: &Value) -> Result<Content, EncodeError> {
+pub(super) fn to_content(value: &Value) -> Result<SlContent, EncodeError> {
     let expressions: Vec<&Value> = if value.is_list() { proper_items(value)? } else { vec![value] };
     if expressions.is_empty() {
         return Err(EncodeError::Inexpressible("a content without an expression".to_owned()));
     }
     let expression = |value: &&Value| SlWriter { depth: 1 }.content_expression(value);
-    Ok(Content { expressions: expressions.iter().map(expression).collect::<Result<_, _>>()? })
+    Ok(SlContent { expressions: expressions.iter().map(expression).collect::<Result<_, _>>()? })
 }
 
 /// A list's elements, if it ends as lists do.

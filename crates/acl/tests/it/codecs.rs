@@ -1,7 +1,7 @@
 //! Laws of every encoding of messages.
 
 use proptest::prelude::*;
-use whimbrel_acl::codec::bits::{Decoder, Encoder, TableSize};
+use whimbrel_acl::codec::bits::{BitsDecoder, BitsEncoder, TableSize};
 use whimbrel_acl::limits::{RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};
 use whimbrel_acl::value::Contents;
 use whimbrel_acl::{AclMessage, Aid, Contact, EncodeError, Encoding, Object, Performative, Value};
@@ -50,7 +50,7 @@ proptest! {
     #[test]
     fn a_code_table_changes_nothing(messages in prop::collection::vec(message(), 1..8), bits in 8..=16_u8) {
         let size = TableSize::from_bits(bits).unwrap();
-        let (mut encoder, mut decoder) = (Encoder::new(size), Decoder::new(size));
+        let (mut encoder, mut decoder) = (BitsEncoder::new(size), BitsDecoder::new(size));
         for message in messages {
             let bytes = encoder.encode(&message).unwrap();
             prop_assert!(bytes.len() <= Encoding::BitEfficient.encode(&message).unwrap().len());

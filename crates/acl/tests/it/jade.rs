@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value as Json;
-use whimbrel_acl::codec::bits::{Decoder, Encoder, TableSize};
-use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
+use whimbrel_acl::codec::bits::{BitsDecoder, BitsEncoder, TableSize};
+use whimbrel_acl::sl::{Profile, SlContent, text_to_value, value_to_text};
 use whimbrel_acl::{AclMessage, Aid, Contact, Encoding, Symbol, Value};
 
 use crate::codecs::all_of;
@@ -76,7 +76,7 @@ fn jade_xml_is_read_correctly() {
 #[test]
 fn jades_code_table_is_ours() {
     let size = TableSize::from_bits(8).unwrap();
-    let (mut decoder, mut encoder) = (Decoder::new(size), Encoder::new(size));
+    let (mut decoder, mut encoder) = (BitsDecoder::new(size), BitsEncoder::new(size));
     for (turn, case) in items(&vectors("jade-table.json")).enumerate() {
         let meant = read_json(&case["message"]);
         let bytes = BASE64.decode(text(&case["bits"])).unwrap();
@@ -94,7 +94,7 @@ fn jades_code_table_is_ours() {
 #[test]
 fn jade_sl_is_understood() {
     for case in items(&vectors("jade-sl.json")) {
-        let tree = Content::parse(text(case), Profile::Sl0).unwrap();
+        let tree = SlContent::parse(text(case), Profile::Sl0).unwrap();
         assert_eq!(tree.to_string(), text(case), "it is printed as JADE prints it");
         let value = text_to_value(text(case), Profile::Sl0).unwrap();
         let written = value_to_text(&value, Profile::Sl0).unwrap();

@@ -1,7 +1,7 @@
 //! SL: its grammar, its profiles, and content values.
 
 use proptest::prelude::*;
-use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
+use whimbrel_acl::sl::{Profile, SlContent, text_to_value, value_to_text};
 use whimbrel_acl::{DecodeErrorKind, Value};
 
 /// Text that is printed as it stands, and the least profile that has it.
@@ -39,7 +39,7 @@ const PROFILES: [Profile; 4] = [Profile::Sl0, Profile::Sl1, Profile::Sl2, Profil
 fn trees_survive_printing_in_their_profile() {
     for (text, least) in CANONICAL {
         for profile in PROFILES {
-            match Content::parse(text, profile) {
+            match SlContent::parse(text, profile) {
                 Ok(tree) if profile >= *least => assert_eq!(tree.to_string(), *text),
                 Err(error) if profile < *least => {
                     assert!(matches!(error.kind, DecodeErrorKind::Profile { .. }), "{text} in {profile:?}: {error}");
@@ -60,7 +60,7 @@ fn notation_is_read_generously() {
         ("((p a(b)c))", "((p a (b) c))"),
         ("((p +00000001T000000000 20250101T000000000))", "((p +00000001T000000000 20250101T000000000))"),
     ] {
-        assert_eq!(Content::parse(text, Profile::Sl0).unwrap().to_string(), canonical);
+        assert_eq!(SlContent::parse(text, Profile::Sl0).unwrap().to_string(), canonical);
     }
 }
 
@@ -82,19 +82,19 @@ fn errors_say_where_and_what() {
         ("(5)", 1, "an expression"),
         ("((5 a))", 2, "an operator or a symbol"),
     ] {
-        let error = Content::parse(text, Profile::Sl).unwrap_err();
+        let error = SlContent::parse(text, Profile::Sl).unwrap_err();
         assert_eq!(error.offset, offset, "{text}: {error}");
         assert!(
             matches!(&error.kind, DecodeErrorKind::Expected { expected, .. } if expected.starts_with(what)),
             "{text}: {error}"
         );
     }
-    let trailing = Content::parse("(p) q", Profile::Sl).unwrap_err();
+    let trailing = SlContent::parse("(p) q", Profile::Sl).unwrap_err();
     assert_eq!((trailing.offset, trailing.kind), (4, DecodeErrorKind::Trailing));
     let deep = "(".repeat(100_000);
-    assert!(matches!(Content::parse(&deep, Profile::Sl).unwrap_err().kind, DecodeErrorKind::Expected { .. }));
+    assert!(matches!(SlContent::parse(&deep, Profile::Sl).unwrap_err().kind, DecodeErrorKind::Expected { .. }));
     let deep = format!("({}", "(not ".repeat(100_000));
-    assert!(matches!(Content::parse(&deep, Profile::Sl).unwrap_err().kind, DecodeErrorKind::TooDeep { .. }));
+    assert!(matches!(SlContent::parse(&deep, Profile::Sl).unwrap_err().kind, DecodeErrorKind::TooDeep { .. }));
 }
 
 #[test]
@@ -170,6 +170,6 @@ proptest! {
         let Ok(text) = value_to_text(&value, Profile::Sl) else { return Ok(()) };
         let read = text_to_value(&text, Profile::Sl).unwrap();
         prop_assert_eq!(format!("{read:?}"), format!("{value:?}"), "{}", text);
-        prop_assert_eq!(Content::parse(&text, Profile::Sl).unwrap().to_string(), text);
+        prop_assert_eq!(SlContent::parse(&text, Profile::Sl).unwrap().to_string(), text);
     }
 }

@@ -100,23 +100,23 @@ fn the_study_s_object() {
 enum Shape {
     Point,
     Circle(f64),
-    Line(Place, Place),
+    Line(Position, Position),
     #[compact(name = "box")]
     Box {
-        at: Place,
+        at: Position,
         wide: Option<i32>,
     },
 }
 
 #[derive(Encode, Decode, Debug, Clone, PartialEq)]
-struct Place {
+struct Position {
     x: i32,
     y: i32,
 }
 
 #[test]
 fn enums() {
-    let place = |x, y| Place { x, y };
+    let place = |x, y| Position { x, y };
     check(&Shape::Point);
     let shapes = vec![
         Shape::Point,
@@ -178,7 +178,7 @@ fn types_change_between_versions() {
     let missing = DecodeError::Missing { of: "reading", field: "calibrated" };
     assert_eq!(read::<Strict>(&bytes_of(&old(7))).unwrap_err(), missing);
     assert_eq!(read::<Vec<Strict>>(&bytes_of(&many)).unwrap_err(), missing);
-    assert!(matches!(read::<Place>(&bytes_of(&old(7))), Err(DecodeError::Mismatch { .. })));
+    assert!(matches!(read::<Position>(&bytes_of(&old(7))), Err(DecodeError::Mismatch { .. })));
     let big = Value::record("reading", [("sensor".into(), "a".into()), ("value".into(), Value::Int(40_000))]);
     assert!(matches!(read::<Old>(&bytes_of(&big)), Err(DecodeError::Mismatch { .. })));
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Value as Json;
 use whimbrel_acl::codec::json::value_from_str;
-use whimbrel_acl::sl::{Content, Profile, text_to_value, value_to_text};
+use whimbrel_acl::sl::{Profile, SlContent, text_to_value, value_to_text};
 use whimbrel_acl::{Aid, DecodeErrorKind, Encoding, Performative, Value};
 
 use crate::codecs::all_of;
@@ -139,7 +139,7 @@ fn sl() {
     for case in items(&vectors("sl.json")) {
         let written = text(&case["text"]);
         if let Some(expected) = case.get("error") {
-            let error = Content::parse(written, Profile::Sl).unwrap_err();
+            let error = SlContent::parse(written, Profile::Sl).unwrap_err();
             assert!(error.to_string().contains(text(expected)), "{case}: {error}");
             assert_eq!(Some(error.offset as u64), case["offset"].as_u64(), "{case}: {error}");
             continue;

@@ -116,7 +116,7 @@ fn cells(view: &View<'_>, column: &Column<'_>) -> Vec<Option<Value>> {
     all.into_iter().map(Some).collect()
 }
 
-fn table_of(view: &View<'_>, table: &whimbrel_acl::compact::view::Table<'_>, rows: usize) -> Vec<Value> {
+fn table_of(view: &View<'_>, table: &whimbrel_acl::compact::view::ObjectTable<'_>, rows: usize) -> Vec<Value> {
     let columns: Vec<Vec<Option<Value>>> = table.columns().iter().map(|column| cells(view, column)).collect();
     (0..rows)
         .map(|row| {

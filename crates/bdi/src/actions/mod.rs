@@ -1,8 +1,8 @@
 //! Internal actions and functions.
 //!
 //! A *query* action only reads: it may stand in a context, a rule or a plan body, and may have several solutions. A
-//! *step* action changes the agent. Where Jason allows one in a formula, it is an [`Effect`]: executed as soon as the
-//! formula is decided.
+//! *step* action changes the agent. Where Jason allows one in a formula, it is a [`RequestedStep`]: executed as soon as
+//! the formula is decided.
 
 mod queries;
 mod registry;
@@ -15,7 +15,7 @@ use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::Time;
 
 use crate::code::{CallExpr, Formula};
-use crate::logic::{Bindings, Found, Numbering, Solver};
+use crate::logic::{Bindings, Numbering, SearchDecision, Solver};
 use crate::mind::IntentionId;
 use crate::reason::Cycle;
 
@@ -25,7 +25,7 @@ pub(crate) use steps::{taught_label, taught_plan};
 
 /// Implementation of an internal action.
 #[derive(Clone, Copy, Debug)]
-pub enum Action {
+pub enum InternalAction {
     /// A query action, which only reads.
     Query(QueryAction),
     /// A step action, which changes the agent.
@@ -37,14 +37,14 @@ pub enum Action {
 }
 
 /// Internal action that only reads.
-pub type QueryAction = fn(&mut Call<'_, '_>) -> Result<Answer, Failure>;
+pub type QueryAction = fn(&mut ActionCall<'_, '_>) -> Result<QueryAnswer, Failure>;
 
 /// Internal action that changes the agent.
 pub type StepAction = fn(&mut StepCall<'_, '_>) -> Result<StepProgress, Failure>;
 
 /// Step action that a formula requests.
 #[derive(Clone, Debug)]
-pub struct Effect {
+pub struct RequestedStep {
     /// Step action to execute.
     pub action: StepAction,
     /// Arguments of the action; their variables are numbered from 0.
@@ -55,10 +55,10 @@ pub struct Effect {
     pub call: CallExpr,
 }
 
-impl Effect {
+impl RequestedStep {
     /// Returns the effect of a call in a formula; `None` if the action is not allowed there.
     pub fn of(call: &CallExpr, args: &[Value], bindings: &Bindings) -> Option<Self> {
-        let Action::Step(action) = call.action else { return None };
+        let InternalAction::Step(action) = call.action else { return None };
         let name = call.name.as_str();
         if !acts_in_formulas(name) {
             return None;
@@ -73,10 +73,10 @@ impl Effect {
 }
 
 /// Function. Returns `None` if its arguments allow no value (yet): the call stays as it is then.
-pub type NativeFunction = fn(&mut Call<'_, '_>) -> Option<Value>;
+pub type NativeFunction = fn(&mut ActionCall<'_, '_>) -> Option<Value>;
 
 /// Answer of a query action.
-pub enum Answer {
+pub enum QueryAnswer {
     /// Success, with the bindings made.
     Yes,
     /// Failure.
@@ -87,7 +87,7 @@ pub enum Answer {
     Parts(Value, Box<dyn Iterator<Item = Value>>),
 }
 
-impl From<bool> for Answer {
+impl From<bool> for QueryAnswer {
     fn from(yes: bool) -> Self {
         if yes { Self::Yes } else { Self::No }
     }
@@ -192,7 +192,7 @@ impl Failure {
 }
 
 /// Call of a query action or a function.
-pub struct Call<'c, 'm> {
+pub struct ActionCall<'c, 'm> {
     /// Prover, with the agent's knowledge.
     pub solver: &'c Solver<'m>,
     /// Variables.
@@ -207,14 +207,14 @@ pub struct Call<'c, 'm> {
     pub call: &'c CallExpr,
 }
 
-impl Call<'_, '_> {
+impl ActionCall<'_, '_> {
     /// Returns argument `place`, counted from 0; null if there is none.
     pub fn arg(&self, place: usize) -> &Value {
         self.args.get(place).unwrap_or(&Value::Null)
     }
 
     /// Unifies argument `place` with a value.
-    pub fn unify(&mut self, place: usize, value: &Value) -> Result<Answer, Failure> {
+    pub fn unify(&mut self, place: usize, value: &Value) -> Result<QueryAnswer, Failure> {
         let arg = self.args.get(place).unwrap_or(&Value::Null);
         Ok(self.bindings.unify(arg, value).into())
     }
@@ -235,13 +235,13 @@ impl Call<'_, '_> {
         self.each_solution(place, |bindings| {
             let value = bindings.closed(template);
             found.push(solver.compute(bindings, value));
-            if found.len() < limit { Found::More } else { Found::Enough }
+            if found.len() < limit { SearchDecision::More } else { SearchDecision::Enough }
         });
         found
     }
 
     /// Calls `on_solution` for each solution of argument `place` taken as a formula. Leaves nothing bound.
-    pub fn each_solution(&mut self, place: usize, mut on_solution: impl FnMut(&mut Bindings) -> Found) {
+    pub fn each_solution(&mut self, place: usize, mut on_solution: impl FnMut(&mut Bindings) -> SearchDecision) {
         let mark = self.bindings.mark();
         let dynamic;
         let (formula, base, names) = match self.call.formulas.get(place) {

@@ -3,22 +3,22 @@
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-use super::{Action, NativeFunction, queries, steps};
+use super::{InternalAction, NativeFunction, queries, steps};
 use crate::syntax::action_arity;
 
-static ACTIONS: LazyLock<FxHashMap<&'static str, Action>> = LazyLock::new(|| {
-    let queries = queries::ACTIONS.iter().map(|(name, action)| (*name, Action::Query(*action)));
-    let steps = steps::ACTIONS.iter().map(|(name, action)| (*name, Action::Step(*action)));
+static ACTIONS: LazyLock<FxHashMap<&'static str, InternalAction>> = LazyLock::new(|| {
+    let queries = queries::ACTIONS.iter().map(|(name, action)| (*name, InternalAction::Query(*action)));
+    let steps = steps::ACTIONS.iter().map(|(name, action)| (*name, InternalAction::Step(*action)));
     queries.chain(steps).collect()
 });
 
 /// Looks up the internal action `name`, leading dot included, with `count` arguments.
-pub fn lookup(name: &str, count: usize) -> Action {
+pub fn lookup(name: &str, count: usize) -> InternalAction {
     let name = name.strip_prefix("jason.stdlib").unwrap_or(name);
     match ACTIONS.get(name) {
-        Some(_) if action_arity(name).is_some_and(|arity| !arity.contains(&count)) => Action::WrongCount,
+        Some(_) if action_arity(name).is_some_and(|arity| !arity.contains(&count)) => InternalAction::WrongCount,
         Some(action) => *action,
-        None => Action::Unknown,
+        None => InternalAction::Unknown,
     }
 }
 

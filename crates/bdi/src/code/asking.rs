@@ -1,6 +1,6 @@
 //! Platform queries: formulas and operations that depend on other agents' services, groups and subscriptions.
 
-use super::{CallExpr, Formula, Image, Op};
+use super::{BodyOp, CallExpr, Formula, Image};
 
 /// Internal actions that query such registrations, or send to the agents that made them.
 const ASKING: [&str; 5] = [".df_search", ".group_members", ".publish", ".multicast", ".anycast"];
@@ -21,14 +21,14 @@ impl Image {
     }
 
     /// Returns true if an operation may query the platform.
-    pub fn may_ask_by(&self, op: &Op) -> bool {
+    pub fn may_ask_by(&self, op: &BodyOp) -> bool {
         match op {
-            Op::Call(call) => call.asks(self.has_asking_rule()),
-            Op::Test(formula, _)
-            | Op::Constraint(formula)
-            | Op::If(formula, _)
-            | Op::While(formula, _)
-            | Op::For(formula, _) => self.may_ask(formula),
+            BodyOp::Call(call) => call.asks(self.has_asking_rule()),
+            BodyOp::Test(formula, _)
+            | BodyOp::Constraint(formula)
+            | BodyOp::If(formula, _)
+            | BodyOp::While(formula, _)
+            | BodyOp::For(formula, _) => self.may_ask(formula),
             _ => false,
         }
     }

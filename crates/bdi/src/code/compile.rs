@@ -9,10 +9,10 @@ use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::asking::asks;
 use super::{
-    AddMode, ArithExpr, Body, CallExpr, ChainExpr, CompiledPlan, Expr, Formula, Function, FunctionExpr, Head, Hint,
-    Image, Key, Op, PlainStep, RelationExpr, Rule, SendExpr, Site, Source, TermExpr,
+    AddMode, ArithExpr, BodyOp, CallExpr, ChainExpr, CompiledBody, CompiledPlan, CompiledRule, Expr, Formula, Function,
+    FunctionExpr, Head, Hint, Image, Key, PlainStep, RelationExpr, SendExpr, Site, Source, TermExpr,
 };
-use crate::actions::{self, Action};
+use crate::actions::{self, InternalAction};
 use crate::logic::{Numbering, map_vars};
 use crate::mind::PlanRef;
 use crate::syntax::ast::{self, StepKind, TriggerOp};
@@ -104,7 +104,7 @@ impl ClauseVariables {
 /// Longest list that is compiled to cells; a longer list of cells would be walked recursively over its length.
 const CELLS_MAX: usize = 64;
 /// Body without steps.
-const NO_STEPS: ast::Body = ast::Body { steps: Vec::new() };
+const NO_STEPS: ast::PlanBody = ast::PlanBody { steps: Vec::new() };
 
 /// Compiler of clauses.
 pub struct Compiler<'a> {
@@ -183,12 +183,12 @@ fn add_belief(image: &mut Image, rule: &ast::Rule, functions: Functions<'_>) {
 }
 
 /// Compiles a rule; a fact is a rule that always holds.
-pub fn compile_rule(rule: &ast::Rule, functions: Functions<'_>) -> Rule {
+pub fn compile_rule(rule: &ast::Rule, functions: Functions<'_>) -> CompiledRule {
     let mut compiler = Compiler::new(functions, rule.file.clone());
     let args = compiler.rule_args(&rule.head.args);
     let annots = compiler.annots(rule.head.annots.as_ref()).0;
     let body = rule.body.as_ref().map_or(Formula::True, |body| compiler.formula(body));
-    Rule {
+    CompiledRule {
         key: literal_key(&rule.head),
         args,
         annots,
@@ -199,7 +199,7 @@ pub fn compile_rule(rule: &ast::Rule, functions: Functions<'_>) -> Rule {
     }
 }
 
-impl Rule {
+impl CompiledRule {
     /// Returns a rule that never holds.
     pub fn never() -> Self {
         let head = ast::Literal {
@@ -228,7 +228,7 @@ pub fn compile_acquired(plan: &ast::Plan, label: Symbol, image: &Image) -> Compi
 }
 
 /// Compiles a rule that an agent has acquired.
-pub fn compile_acquired_rule(rule: &ast::Rule, image: &Image) -> Rule {
+pub fn compile_acquired_rule(rule: &ast::Rule, image: &Image) -> CompiledRule {
     compile_rule(rule, Functions::of(image))
 }
 
@@ -346,7 +346,7 @@ impl<'a> Compiler<'a> {
         Head::Literal { key: literal_key(literal), args, annots, annots_tail, source }
     }
 
-    /// Compiles the arguments of a rule's head: see [`Rule::args`].
+    /// Compiles the arguments of a rule's head: see [`CompiledRule::args`].
     fn rule_args(&mut self, args: &[ast::Term]) -> Vec<Option<Expr>> {
         // No program can write such a name.
         let nobodys = |place| Symbol::new(&format!("_{SLOT_PREFIX}{place}"));
@@ -536,26 +536,27 @@ impl<'a> Compiler<'a> {
         for (number, arg) in literal.args.iter().enumerate() {
             let formula = (place == Some(number)).then(|| self.formula(arg));
             // A query action does not need the formula as a value.
-            let known = matches!(action, Action::Query(_)) && !matches!(formula, None | Some(Formula::Dynamic(_)));
+            let known =
+                matches!(action, InternalAction::Query(_)) && !matches!(formula, None | Some(Formula::Dynamic(_)));
             args.push(if known { Expr::Const(Value::Null) } else { self.expr(arg) });
             formulas.push(formula);
         }
         CallExpr { name, action, args, formulas, annots: self.annots(literal.annots.as_ref()).0 }
     }
 
-    fn body(&mut self, body: &ast::Body) -> Body {
-        let mut compiled = Body { file: self.file.clone(), ..Body::default() };
+    fn body(&mut self, body: &ast::PlanBody) -> CompiledBody {
+        let mut compiled = CompiledBody { file: self.file.clone(), ..CompiledBody::default() };
         self.steps(body, &mut compiled);
         compiled
     }
 
-    fn steps(&mut self, body: &ast::Body, into: &mut Body) {
+    fn steps(&mut self, body: &ast::PlanBody, into: &mut CompiledBody) {
         for step in &body.steps {
             self.step(step, into);
         }
     }
 
-    fn step(&mut self, step: &ast::BodyStep, into: &mut Body) {
+    fn step(&mut self, step: &ast::BodyStep, into: &mut CompiledBody) {
         if step.kind == StepKind::InternalAction
             && let ast::Term::Literal(literal) = &step.term
             && self.control(literal, step, into)
@@ -566,51 +567,51 @@ impl<'a> Compiler<'a> {
         into.push(op, step);
     }
 
-    fn simple_step(&mut self, step: &ast::BodyStep) -> Op {
+    fn simple_step(&mut self, step: &ast::BodyStep) -> BodyOp {
         let term = &step.term;
         let variable = matches!(term, ast::Term::Var(_));
         match step.kind {
-            StepKind::Constraint => Op::Constraint(self.formula(term)),
-            StepKind::Variable => Op::Dynamic(step.kind, self.expr(term)),
+            StepKind::Constraint => BodyOp::Constraint(self.formula(term)),
+            StepKind::Variable => BodyOp::Dynamic(step.kind, self.expr(term)),
             StepKind::InternalAction => match term {
                 ast::Term::Literal(literal) => self.action_step(literal),
-                _ => Op::Dynamic(StepKind::Variable, self.expr(term)),
+                _ => BodyOp::Dynamic(StepKind::Variable, self.expr(term)),
             },
-            _ if variable => Op::Dynamic(step.kind, self.expr(term)),
+            _ if variable => BodyOp::Dynamic(step.kind, self.expr(term)),
             StepKind::Test => {
                 let literal = matches!(term, ast::Term::Literal(_)).then(|| self.expr(term));
-                Op::Test(self.formula(term), literal)
+                BodyOp::Test(self.formula(term), literal)
             }
-            StepKind::Achieve => plain(PlainStep::Achieve, self.expr(term), Op::Achieve),
-            StepKind::AchieveNewFocus => Op::AchieveNewFocus(self.expr(term)),
+            StepKind::Achieve => plain(PlainStep::Achieve, self.expr(term), BodyOp::Achieve),
+            StepKind::AchieveNewFocus => BodyOp::AchieveNewFocus(self.expr(term)),
             StepKind::Add | StepKind::AddFront => {
-                plain(PlainStep::Add, self.expr(term), |expr| Op::Add(expr, AddMode::Front))
+                plain(PlainStep::Add, self.expr(term), |expr| BodyOp::Add(expr, AddMode::Front))
             }
-            StepKind::AddEnd => Op::Add(self.expr(term), AddMode::End),
-            StepKind::AddNewFocus => Op::Add(self.expr(term), AddMode::NewFocus),
-            StepKind::Delete => plain(PlainStep::Delete, self.expr(term), |expr| Op::Delete(expr, false)),
-            StepKind::DeleteNewFocus => Op::Delete(self.expr(term), true),
-            StepKind::Replace => plain(PlainStep::Replace, self.expr(term), Op::Replace),
-            StepKind::Action => Op::Act(self.expr(term)),
+            StepKind::AddEnd => BodyOp::Add(self.expr(term), AddMode::End),
+            StepKind::AddNewFocus => BodyOp::Add(self.expr(term), AddMode::NewFocus),
+            StepKind::Delete => plain(PlainStep::Delete, self.expr(term), |expr| BodyOp::Delete(expr, false)),
+            StepKind::DeleteNewFocus => BodyOp::Delete(self.expr(term), true),
+            StepKind::Replace => plain(PlainStep::Replace, self.expr(term), BodyOp::Replace),
+            StepKind::Action => BodyOp::Act(self.expr(term)),
         }
     }
 
-    fn action_step(&mut self, literal: &ast::Literal) -> Op {
+    fn action_step(&mut self, literal: &ast::Literal) -> BodyOp {
         let call = self.call(literal);
         match (literal.functor.as_str(), call.args.as_slice()) {
             (".send", [to, Expr::Const(Value::Atom(performative)), content])
                 if matches!(*performative, sym::TELL | sym::UNTELL | sym::ACHIEVE | sym::UNACHIEVE | sym::SIGNAL) =>
             {
                 let (to, performative, content) = (to.clone(), *performative, content.clone());
-                Op::Send(Box::new(SendExpr { to, performative, content, call }))
+                BodyOp::Send(Box::new(SendExpr { to, performative, content, call }))
             }
-            _ => Op::Call(Box::new(call)),
+            _ => BodyOp::Call(Box::new(call)),
         }
     }
 
     /// Compiles a control structure. Returns false if the literal is none, or has code that is only known at run
     /// time.
-    fn control(&mut self, literal: &ast::Literal, step: &ast::BodyStep, into: &mut Body) -> bool {
+    fn control(&mut self, literal: &ast::Literal, step: &ast::BodyStep, into: &mut CompiledBody) -> bool {
         match (literal.functor.as_str(), literal.args.as_slice()) {
             (".if_then_else", [condition, then]) => self.compile_if(condition, code(then), None, step, into),
             (".if_then_else", [condition, then, other]) => match code(other) {
@@ -618,8 +619,8 @@ impl<'a> Compiler<'a> {
                 None => false,
             },
             (ast::ELIF, branches) => self.compile_branches(branches, step, into),
-            (".loop", [condition, body]) => self.compile_loop(Op::While, condition, code(body), step, into),
-            (".foreach", [condition, body]) => self.compile_loop(Op::For, condition, code(body), step, into),
+            (".loop", [condition, body]) => self.compile_loop(BodyOp::While, condition, code(body), step, into),
+            (".foreach", [condition, body]) => self.compile_loop(BodyOp::For, condition, code(body), step, into),
             (".fork", [kind, branches @ ..]) => self.compile_fork(kind, branches, step, into),
             _ => false,
         }
@@ -628,19 +629,19 @@ impl<'a> Compiler<'a> {
     fn compile_if(
         &mut self,
         condition: &ast::Term,
-        then: Option<&ast::Body>,
-        other: Option<&ast::Body>,
+        then: Option<&ast::PlanBody>,
+        other: Option<&ast::PlanBody>,
         step: &ast::BodyStep,
-        into: &mut Body,
+        into: &mut CompiledBody,
     ) -> bool {
         let Some(then) = then else { return false };
         let condition = self.formula(condition);
-        let at = into.push(Op::If(condition, 0), step);
+        let at = into.push(BodyOp::If(condition, 0), step);
         self.steps(then, into);
         match other {
             None => into.patch(at),
             Some(other) => {
-                let jump = into.push(Op::Jump(0), step);
+                let jump = into.push(BodyOp::Jump(0), step);
                 into.patch(at);
                 self.steps(other, into);
                 into.patch(jump);
@@ -650,7 +651,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles an `if` with `elif`.
-    fn compile_branches(&mut self, branches: &[ast::Term], step: &ast::BodyStep, into: &mut Body) -> bool {
+    fn compile_branches(&mut self, branches: &[ast::Term], step: &ast::BodyStep, into: &mut CompiledBody) -> bool {
         let shared = Arc::new(step.clone());
         let mut jumps = Vec::new();
         let count = branches.len().div_ceil(2);
@@ -659,10 +660,10 @@ impl<'a> Compiler<'a> {
                 [condition, then] => {
                     let line = line_of(condition).unwrap_or(step.span.line);
                     let condition = self.formula(condition);
-                    let at = into.push_shared(Op::If(condition, 0), line, &shared);
+                    let at = into.push_shared(BodyOp::If(condition, 0), line, &shared);
                     self.steps(code(then).unwrap_or(&NO_STEPS), into);
                     if number + 1 < count {
-                        jumps.push(into.push_shared(Op::Jump(0), line, &shared));
+                        jumps.push(into.push_shared(BodyOp::Jump(0), line, &shared));
                     }
                     into.patch(at);
                 }
@@ -676,17 +677,17 @@ impl<'a> Compiler<'a> {
 
     fn compile_loop(
         &mut self,
-        op: fn(Formula, u32) -> Op,
+        op: fn(Formula, u32) -> BodyOp,
         condition: &ast::Term,
-        body: Option<&ast::Body>,
+        body: Option<&ast::PlanBody>,
         step: &ast::BodyStep,
-        into: &mut Body,
+        into: &mut CompiledBody,
     ) -> bool {
         let Some(body) = body else { return false };
         let condition = self.formula(condition);
         let at = into.push(op(condition, 0), step);
         self.steps(body, into);
-        into.push(Op::Jump(at as u32), step);
+        into.push(BodyOp::Jump(at as u32), step);
         into.patch(at);
         true
     }
@@ -696,21 +697,21 @@ impl<'a> Compiler<'a> {
         kind: &ast::Term,
         branches: &[ast::Term],
         step: &ast::BodyStep,
-        into: &mut Body,
+        into: &mut CompiledBody,
     ) -> bool {
-        let bodies: Option<Vec<&ast::Body>> = branches.iter().map(code).collect();
+        let bodies: Option<Vec<&ast::PlanBody>> = branches.iter().map(code).collect();
         let ast::Term::Literal(kind) = kind else { return false };
         let Some(bodies) = bodies else { return false };
         let first_wins = kind.functor == Symbol::new("or");
-        let at = into.push(Op::Fork { first_wins, branches: SmallVec::new(), join: 0 }, step);
+        let at = into.push(BodyOp::Fork { first_wins, branches: SmallVec::new(), join: 0 }, step);
         let mut starts: SmallVec<[u32; 4]> = SmallVec::new();
         for body in bodies {
             starts.push(into.ops.len() as u32);
             self.steps(body, into);
-            into.push(Op::Join, step);
+            into.push(BodyOp::Join, step);
         }
         let end = into.ops.len() as u32;
-        if let Some(Op::Fork { branches, join, .. }) = into.ops.get_mut(at) {
+        if let Some(BodyOp::Fork { branches, join, .. }) = into.ops.get_mut(at) {
             *branches = starts;
             *join = end;
         }
@@ -718,12 +719,12 @@ impl<'a> Compiler<'a> {
     }
 }
 
-impl Body {
-    fn push(&mut self, op: Op, step: &ast::BodyStep) -> usize {
+impl CompiledBody {
+    fn push(&mut self, op: BodyOp, step: &ast::BodyStep) -> usize {
         self.push_shared(op, step.span.line, &Arc::new(step.clone()))
     }
 
-    fn push_shared(&mut self, op: Op, line: u32, step: &Arc<ast::BodyStep>) -> usize {
+    fn push_shared(&mut self, op: BodyOp, line: u32, step: &Arc<ast::BodyStep>) -> usize {
         self.ops.push(op);
         self.sources.push(Source { line, step: Arc::clone(step) });
         self.ops.len() - 1
@@ -732,7 +733,7 @@ impl Body {
     /// Makes the jump at `at` lead to the end of the code so far.
     fn patch(&mut self, at: usize) {
         let here = self.ops.len() as u32;
-        if let Some(Op::If(_, target) | Op::Jump(target) | Op::While(_, target) | Op::For(_, target)) =
+        if let Some(BodyOp::If(_, target) | BodyOp::Jump(target) | BodyOp::While(_, target) | BodyOp::For(_, target)) =
             self.ops.get_mut(at)
         {
             *target = here;
@@ -741,7 +742,7 @@ impl Body {
 }
 
 /// Compiles a step about a literal: a plain step if it has no annotations, otherwise the result of `other`.
-fn plain(step: PlainStep, expr: Expr, other: impl FnOnce(Expr) -> Op) -> Op {
+fn plain(step: PlainStep, expr: Expr, other: impl FnOnce(Expr) -> BodyOp) -> BodyOp {
     let site = match expr {
         Expr::Term(term) if term.has_no_annots() => Site::new(term.key, term.args),
         Expr::Const(Value::Atom(functor)) => {
@@ -755,7 +756,7 @@ fn plain(step: PlainStep, expr: Expr, other: impl FnOnce(Expr) -> Op) -> Op {
         },
         expr => return other(expr),
     };
-    Op::Plain(step, Box::new(site))
+    BodyOp::Plain(step, Box::new(site))
 }
 
 /// Computes an operation on literal numbers alone.
@@ -810,9 +811,9 @@ fn line_of(term: &ast::Term) -> Option<u32> {
     }
 }
 
-fn code(term: &ast::Term) -> Option<&ast::Body> {
+fn code(term: &ast::Term) -> Option<&ast::PlanBody> {
     match term {
-        ast::Term::Code(ast::Code::Body(body)) => Some(body),
+        ast::Term::Code(ast::CodeTerm::Body(body)) => Some(body),
         _ => None,
     }
 }
@@ -877,7 +878,7 @@ pub fn formula_of_value(value: &Value, image: &Image) -> Formula {
 }
 
 /// Compiles a value to a body; its variables are slots of the frame at `base`.
-pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<Body> {
+pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<CompiledBody> {
     let body = unquote_body(&slots_as_names(value)).ok()?;
     let mut compiler = Compiler::new(Functions::of(image), image.name.clone());
     compiler.scope.base = base;
@@ -885,7 +886,7 @@ pub fn body_of_value(value: &Value, image: &Image, base: u32) -> Option<Body> {
 }
 
 /// Compiles a value to one step; its variables are slots of the frame at `base`.
-pub fn op_of_literal(kind: StepKind, value: &Value, image: &Image, base: u32) -> Option<Op> {
+pub fn op_of_literal(kind: StepKind, value: &Value, image: &Image, base: u32) -> Option<BodyOp> {
     let term = unquote_term(&slots_as_names(value)).ok()?;
     let mut compiler = Compiler::new(Functions::of(image), image.name.clone());
     compiler.scope.base = base;

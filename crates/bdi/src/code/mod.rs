@@ -11,7 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use whimbrel_acl::{Annots, Structure, Symbol, Text, Value, sym};
 
-use crate::actions::Action;
+use crate::actions::InternalAction;
 use crate::syntax::ast;
 pub use crate::syntax::ast::{TriggerKind, TriggerOp};
 pub use build::{
@@ -217,7 +217,7 @@ pub struct CallExpr {
     /// Name, leading dot included.
     pub name: Symbol,
     /// Implementation.
-    pub action: Action,
+    pub action: InternalAction,
     /// Arguments.
     pub args: Vec<Expr>,
     /// Arguments as formulas, where they are logical; as many as `args`.
@@ -228,7 +228,7 @@ pub struct CallExpr {
 
 /// Rule of the belief base.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct CompiledRule {
     /// Key of the head.
     pub key: Key,
     /// Patterns of the head for a query's arguments, each of which is in the slot of its place. `None` for a variable
@@ -262,7 +262,7 @@ pub struct CompiledPlan {
     /// Condition under which the plan's goal counts as achieved.
     pub goal_condition: Option<Formula>,
     /// Body.
-    pub body: Arc<Body>,
+    pub body: Arc<CompiledBody>,
     /// Number of variables of the plan, its trigger's arguments first.
     pub slots: u32,
     /// Names of the variables.
@@ -305,16 +305,16 @@ pub enum Head {
 
 /// Plan body as a sequence of operations; control structures are jumps.
 #[derive(Clone, Debug, Default)]
-pub struct Body {
+pub struct CompiledBody {
     /// Operations. The body ends after the last one.
-    pub ops: Vec<Op>,
+    pub ops: Vec<BodyOp>,
     /// Source of each operation.
     pub sources: Vec<Source>,
     /// File of the body.
     pub file: Text,
 }
 
-impl Body {
+impl CompiledBody {
     /// Returns true if no operation follows the one at `pc`.
     pub fn is_last(&self, pc: u32) -> bool {
         self.skip_jumps(pc + 1) as usize >= self.ops.len()
@@ -323,7 +323,7 @@ impl Body {
     /// Returns the operation that is reached at `pc` after all jumps.
     #[inline]
     pub fn skip_jumps(&self, mut pc: u32) -> u32 {
-        while let Some(Op::Jump(target)) = self.ops.get(pc as usize) {
+        while let Some(BodyOp::Jump(target)) = self.ops.get(pc as usize) {
             pc = *target;
         }
         pc
@@ -390,7 +390,7 @@ impl PlainStep {
 
 /// Operation of a plan body: one step of an intention, except for jumps.
 #[derive(Clone, Debug)]
-pub enum Op {
+pub enum BodyOp {
     /// A step about a literal without annotations, as most goals and changes of beliefs are.
     Plain(PlainStep, Box<Site>),
     /// `!g`
@@ -451,7 +451,7 @@ pub struct Image {
     /// Initial beliefs in source order.
     pub facts: Vec<Value>,
     /// Rules in source order, each with the number of facts before it.
-    pub rules: Vec<(usize, Arc<Rule>)>,
+    pub rules: Vec<(usize, Arc<CompiledRule>)>,
     /// Initial goals in source order.
     pub goals: Vec<Value>,
     /// Functions backed by rules.

@@ -6,7 +6,7 @@ use whimbrel_platform::inspection::{BeliefSeen, Inspection, Texts};
 use whimbrel_platform::limits::{INSPECTION_BELIEFS_EACH_MAX, INSPECTION_BELIEFS_MAX};
 
 use super::Inspector;
-use crate::code::Rule;
+use crate::code::CompiledRule;
 use crate::mind::{Entry, is_source};
 use crate::syntax::quote;
 
@@ -77,7 +77,7 @@ fn source_text(source: &Annot, texts: &mut Texts) -> String {
     }
 }
 
-fn see_rule(rule: &Rule, texts: &mut Texts) -> BeliefSeen {
+fn see_rule(rule: &CompiledRule, texts: &mut Texts) -> BeliefSeen {
     let written = quote::quote_rule(&rule.source, &mut |name| Var { slot: 0, name });
     BeliefSeen {
         text: texts.of(Bare(&written)),

@@ -9,7 +9,7 @@ use whimbrel_platform::limits::{
 use super::{Inspector, event_text, kind_text, source_form, trigger_text, without_self};
 use crate::code::{CompiledPlan, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
-use crate::mind::{Event, Frame, Intention, Pending, Place, Wait, WaitFor};
+use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, Wait, WaitFor};
 use crate::reason::current_literal;
 
 impl Inspector<'_> {
@@ -41,7 +41,7 @@ impl Inspector<'_> {
     fn state(&self, intention: &Intention) -> &'static str {
         match intention.place {
             _ if intention.suspended.is_some() => "suspended",
-            Place::Waiting(_) => "waiting",
+            IntentionPlace::Waiting(_) => "waiting",
             _ if intention.is_atomic() || self.mind.atomic == Some(intention.id) => "atomic",
             _ => "running",
         }
@@ -49,9 +49,11 @@ impl Inspector<'_> {
 
     fn waits_for(&self, intention: &Intention) -> Option<String> {
         let wait = match &intention.place {
-            Place::Waiting(wait) => Some(self.wait(wait)),
-            Place::InEvent => self.event_of(intention).map(|event| format!("{} to be handled", event_text(event))),
-            Place::Ready | Place::Parked => None,
+            IntentionPlace::Waiting(wait) => Some(self.wait(wait)),
+            IntentionPlace::InEvent => {
+                self.event_of(intention).map(|event| format!("{} to be handled", event_text(event)))
+            }
+            IntentionPlace::Ready | IntentionPlace::Parked => None,
         };
         let suspended = intention.suspended.as_ref().map(|_| ".resume".to_owned());
         wait.or(suspended)

@@ -3,7 +3,7 @@
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Var};
 
-use crate::syntax::ast::{Body, BodyStep, Code, ELIF, Literal, Term};
+use crate::syntax::ast::{BodyStep, CodeTerm, ELIF, Literal, PlanBody, Term};
 use crate::syntax::quote;
 
 fn var(name: Symbol) -> Var {
@@ -11,7 +11,7 @@ fn var(name: Symbol) -> Var {
 }
 
 /// Writes a body in one line.
-pub(crate) fn body(body: &Body) -> String {
+pub(crate) fn body(body: &PlanBody) -> String {
     let steps: Vec<String> = body.steps.iter().map(step).collect();
     steps.join("; ")
 }
@@ -30,7 +30,7 @@ fn step(step: &BodyStep) -> String {
     }
     let Some((word, control)) = control(step) else { return plain(step) };
     let mut blocks = control.args.iter().skip(1).filter_map(|arg| match arg {
-        Term::Code(Code::Body(block)) => Some(format!("{{ {} }}", body(block))),
+        Term::Code(CodeTerm::Body(block)) => Some(format!("{{ {} }}", body(block))),
         _ => None,
     });
     let head = format!("{word} {} {}", condition(control), blocks.next().unwrap_or_default());
@@ -40,7 +40,7 @@ fn step(step: &BodyStep) -> String {
 /// Writes an `if` with `elif`.
 fn branches(args: &[Term]) -> String {
     let block = |code: &Term| match code {
-        Term::Code(Code::Body(block)) => format!("{{ {} }}", body(block)),
+        Term::Code(CodeTerm::Body(block)) => format!("{{ {} }}", body(block)),
         _ => String::new(),
     };
     let written = args.chunks(2).enumerate().map(|(number, branch)| match branch {
@@ -77,5 +77,5 @@ fn in_parentheses(condition: &Term) -> String {
 }
 
 fn plain(step: &BodyStep) -> String {
-    Bare(&quote::quote_body(&Body { steps: vec![step.clone()] }, &mut var)).to_string()
+    Bare(&quote::quote_body(&PlanBody { steps: vec![step.clone()] }, &mut var)).to_string()
 }

@@ -8,7 +8,7 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
 use whimbrel_platform::limits;
 
 use super::{Numbering, arith, levels};
-use crate::actions::Effect;
+use crate::actions::RequestedStep;
 use crate::mind::IntentionId;
 
 /// Values of variables. A slot holds [`Value::Null`] while its variable is unbound. Terms in slots refer to other
@@ -28,7 +28,7 @@ pub struct Bindings {
 /// Step actions that formulas requested, in order.
 #[derive(Debug, Default)]
 struct Effects {
-    asked: Vec<Effect>,
+    asked: Vec<RequestedStep>,
     /// True if formulas requested more than they may: none is executed.
     too_many: bool,
     /// Intention that continues when the effects are done.
@@ -67,7 +67,7 @@ impl Bindings {
     /// Requests an effect as soon as the current formula is decided. Returns false if formulas request more than they
     /// may: then none of these effects is executed.
     #[must_use]
-    pub fn ask(&mut self, effect: Effect) -> bool {
+    pub fn ask(&mut self, effect: RequestedStep) -> bool {
         let effects = self.effects.get_or_insert_default();
         effects.too_many |= effects.asked.len() >= limits::FORMULA_EFFECTS_MAX;
         match effects.too_many {
@@ -90,7 +90,7 @@ impl Bindings {
     }
 
     /// Takes the step actions that formulas requested.
-    pub fn take_effects(&mut self) -> Vec<Effect> {
+    pub fn take_effects(&mut self) -> Vec<RequestedStep> {
         self.effects.take().map(|effects| effects.asked).unwrap_or_default()
     }
 

@@ -14,6 +14,6 @@ pub use annot_ways::{AnnotWays, match_ground_annots};
 pub use bindings::{Bindings, BindingsMark, close_gap, map_annots, map_vars, shift, variables};
 pub use numbering::Numbering;
 pub(crate) use solve::open_slots;
-pub use solve::{Found, Knowledge, Proof, Solver, key, open_value, relate};
+pub use solve::{Knowledge, Proof, SearchDecision, Solver, key, open_value, relate};
 pub use unify::{are_apart, constant_hash, match_annots};
 pub(crate) use unify::{decorated, namespaced};

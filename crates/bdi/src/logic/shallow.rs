@@ -6,7 +6,7 @@ use whimbrel_acl::{Structure, Symbol, Value};
 
 use super::Bindings;
 use super::solve::{Solver, asked_last, open_slots, relation_holds};
-use crate::code::{Expr, Formula, RelationExpr, Rule, TermExpr, build, match_expr, match_slot};
+use crate::code::{CompiledRule, Expr, Formula, RelationExpr, TermExpr, build, match_expr, match_slot};
 use crate::mind::Entry;
 
 /// Number of conjuncts of one formula that are proved by recursion.
@@ -171,7 +171,7 @@ impl ShallowProof<'_, '_> {
     }
 
     /// Matches a rule without a condition: a fact with variables of its own.
-    fn open_fact(&self, term: &TermExpr, rule: &Rule, bindings: &mut Bindings) -> bool {
+    fn open_fact(&self, term: &TermExpr, rule: &CompiledRule, bindings: &mut Bindings) -> bool {
         let base = bindings.extend(rule.slots);
         term.args.iter().zip(&rule.args).enumerate().all(|(place, (expr, head))| {
             let own = match head {

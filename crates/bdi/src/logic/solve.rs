@@ -16,10 +16,10 @@ use super::shallow::{Shallow, ShallowProof};
 use super::{
     AnnotWays, Bindings, BindingsMark, arith, decorated, levels, match_annots, match_ground_annots, namespaced,
 };
-use crate::actions::{Action, Answer, Call, Effect, Failure};
+use crate::actions::{ActionCall, Failure, InternalAction, QueryAnswer, RequestedStep};
 use crate::code::{
-    CallExpr, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, Rule, TermExpr, build, build_annots,
-    build_args, match_expr, match_slot, number, push_plain_value, reserved,
+    CallExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, TermExpr, build,
+    build_annots, build_args, match_expr, match_slot, number, push_plain_value, reserved,
 };
 use crate::mind::{Candidates, Entry, Mind, Table};
 use crate::syntax::quote;
@@ -51,7 +51,7 @@ pub struct Solver<'m> {
 
 /// Decision whether a proof continues to the next solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SearchDecision {
     /// Find the next solution.
     More,
     /// Stop.
@@ -131,11 +131,11 @@ pub struct Proof<'f, 'm: 'f> {
     pending: SmallVec<[PendingGoals<'f>; 4]>,
     choices: SmallVec<[ChoicePoint<'f>; 2]>,
     /// Rule that was tried last.
-    rule: Option<&'f Rule>,
+    rule: Option<&'f CompiledRule>,
 }
 
 /// Next action of a proof.
-enum Next<'f> {
+enum ProofStep<'f> {
     Prove(&'f Formula, Scope<'f>, u32),
     Proceed(u32),
     Fail,
@@ -188,7 +188,7 @@ impl<'m> Solver<'m> {
         let mut found = false;
         self.each(formula, bindings, base, names, &mut |_| {
             found = true;
-            Found::Enough
+            SearchDecision::Enough
         });
         if !found {
             bindings.undo(mark);
@@ -204,7 +204,7 @@ impl<'m> Solver<'m> {
         bindings: &mut Bindings,
         base: u32,
         names: &[Symbol],
-        on_solution: &mut dyn FnMut(&mut Bindings) -> Found,
+        on_solution: &mut dyn FnMut(&mut Bindings) -> SearchDecision,
     ) {
         if self.depth.get() >= limits::PROOF_NESTING_MAX {
             let most = limits::PROOF_NESTING_MAX;
@@ -213,9 +213,9 @@ impl<'m> Solver<'m> {
         }
         self.depth.set(self.depth.get() + 1);
         let mut proof = Proof { solver: self, pending: SmallVec::new(), choices: SmallVec::new(), rule: None };
-        let mut next = Next::Prove(formula, Scope { base, calls: 0, names }, NOTHING);
-        while proof.run(next, bindings) && on_solution(bindings) == Found::More {
-            next = Next::Fail;
+        let mut next = ProofStep::Prove(formula, Scope { base, calls: 0, names }, NOTHING);
+        while proof.run(next, bindings) && on_solution(bindings) == SearchDecision::More {
+            next = ProofStep::Fail;
         }
         self.depth.set(self.depth.get() - 1);
     }
@@ -283,7 +283,7 @@ impl<'m> Solver<'m> {
         match call.function {
             Function::Native(function) => {
                 let call = &CallExpr::function(call);
-                function(&mut Call { solver: self, bindings, base: 0, names: &[], args, call })
+                function(&mut ActionCall { solver: self, bindings, base: 0, names: &[], args, call })
             }
             Function::Rule(rule) => self.rule_value(bindings, rule, args),
         }
@@ -300,8 +300,8 @@ impl<'m> Solver<'m> {
 }
 
 /// Describes a rule with a remark.
-fn named(rule: &Rule, what: &str) -> String {
-    let Rule { key, source, .. } = rule;
+fn named(rule: &CompiledRule, what: &str) -> String {
+    let CompiledRule { key, source, .. } = rule;
     format!("rule {}/{} ({}:{}) {what}", key.functor, key.arity, source.file, source.span.line)
 }
 
@@ -312,15 +312,15 @@ pub(super) fn asked_last(key: &Key) -> String {
 
 impl<'f, 'm: 'f> Proof<'f, 'm> {
     /// Runs until a solution is found. Returns false if there is none.
-    fn run(&mut self, mut next: Next<'f>, bindings: &mut Bindings) -> bool {
+    fn run(&mut self, mut next: ProofStep<'f>, bindings: &mut Bindings) -> bool {
         loop {
             next = match next {
-                Next::Prove(formula, scope, rest) => self.prove(formula, scope, rest, bindings),
-                Next::Proceed(NOTHING) => return true,
-                Next::Proceed(at) => self.proceed(at, bindings),
+                ProofStep::Prove(formula, scope, rest) => self.prove(formula, scope, rest, bindings),
+                ProofStep::Proceed(NOTHING) => return true,
+                ProofStep::Proceed(at) => self.proceed(at, bindings),
                 // A term nests too deep, which fails the whole proof.
-                Next::Fail if levels::noted() => return false,
-                Next::Fail => match self.backtrack(bindings) {
+                ProofStep::Fail if levels::noted() => return false,
+                ProofStep::Fail => match self.backtrack(bindings) {
                     Some(next) => next,
                     None => return false,
                 },
@@ -328,12 +328,12 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
     }
 
-    fn proceed(&mut self, at: u32, bindings: &mut Bindings) -> Next<'f> {
+    fn proceed(&mut self, at: u32, bindings: &mut Bindings) -> ProofStep<'f> {
         if !self.spend(1) {
-            return Next::Fail;
+            return ProofStep::Fail;
         }
         let Some(PendingGoals { formulas, scope, next, mark }) = self.pending.get(at as usize) else {
-            return Next::Fail;
+            return ProofStep::Fail;
         };
         let (formulas, scope, next, mark) = (*formulas, *scope, *next, *mark);
         let comes_back = self.choices.last().is_some_and(|choice| choice.pending > at);
@@ -352,41 +352,41 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         let mut formulas = formulas;
         while let [Formula::Relation(relation), rest @ ..] = formulas {
             if !relation_holds(self.solver, bindings, scope.base, scope.names, relation) {
-                return Next::Fail;
+                return ProofStep::Fail;
             }
             formulas = rest;
         }
         match formulas {
-            [] => Next::Proceed(next),
-            [last] => Next::Prove(last, scope, next),
+            [] => ProofStep::Proceed(next),
+            [last] => ProofStep::Prove(last, scope, next),
             [first, rest @ ..] => {
                 self.pending.push(PendingGoals { formulas: rest, scope, next, mark: bindings.mark() });
-                Next::Prove(first, scope, self.pending.len() as u32 - 1)
+                ProofStep::Prove(first, scope, self.pending.len() as u32 - 1)
             }
         }
     }
 
-    fn prove(&mut self, formula: &'f Formula, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
+    fn prove(&mut self, formula: &'f Formula, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> ProofStep<'f> {
         match formula {
-            Formula::True => Next::Proceed(next),
-            Formula::False => Next::Fail,
+            Formula::True => ProofStep::Proceed(next),
+            Formula::False => ProofStep::Fail,
             Formula::And(formulas) => self.conjunction(formulas, scope, next, bindings),
             Formula::Or(formulas) => match formulas.as_slice() {
-                [] => Next::Fail,
+                [] => ProofStep::Fail,
                 [first, rest @ ..] => {
                     self.choose(Alternatives::Formulas(rest), scope, next, bindings);
-                    Next::Prove(first, scope, next)
+                    ProofStep::Prove(first, scope, next)
                 }
             },
             Formula::Not(inner) => {
                 let mark = bindings.mark();
                 let holds = self.solver.first(inner, bindings, scope.base, scope.names);
                 bindings.undo(mark);
-                if holds { Next::Fail } else { Next::Proceed(next) }
+                if holds { ProofStep::Fail } else { ProofStep::Proceed(next) }
             }
             Formula::Query(term) => self.query(term, scope, next, bindings),
             Formula::Call(call) => self.call(call, scope, next, bindings),
@@ -401,7 +401,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         self.choices.push(ChoicePoint { alternatives, scope, next, mark, pending });
     }
 
-    fn backtrack(&mut self, bindings: &mut Bindings) -> Option<Next<'f>> {
+    fn backtrack(&mut self, bindings: &mut Bindings) -> Option<ProofStep<'f>> {
         if !self.spend(1) {
             return None;
         }
@@ -414,32 +414,34 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             self.pending.truncate(*pending as usize);
             let next = *next;
             if bindings.unify_next(target, values.as_mut(), *opened) {
-                return Some(Next::Proceed(next));
+                return Some(ProofStep::Proceed(next));
             }
             self.choices.pop();
-            return Some(Next::Fail);
+            return Some(ProofStep::Fail);
         }
         let choice = self.choices.pop()?;
         bindings.undo(choice.mark);
         self.pending.truncate(choice.pending as usize);
         let (scope, next) = (choice.scope, choice.next);
         Some(match choice.alternatives {
-            Alternatives::Formulas([]) => Next::Fail,
-            Alternatives::Formulas([last]) => Next::Prove(last, scope, next),
+            Alternatives::Formulas([]) => ProofStep::Fail,
+            Alternatives::Formulas([last]) => ProofStep::Prove(last, scope, next),
             Alternatives::Formulas([first, rest @ ..]) => {
                 self.choose(Alternatives::Formulas(rest), scope, next, bindings);
-                Next::Prove(first, scope, next)
+                ProofStep::Prove(first, scope, next)
             }
             Alternatives::Entries { query, first, rest } => {
                 self.entries(query, Some(first), rest, scope, next, bindings)
             }
             Alternatives::Annots(ways) => self.annots(ways, scope, next, bindings),
-            Alternatives::Values { .. } => Next::Fail,
+            Alternatives::Values { .. } => ProofStep::Fail,
         })
     }
 
-    fn query(&mut self, term: &'f TermExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
-        let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else { return Next::Fail };
+    fn query(&mut self, term: &'f TermExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> ProofStep<'f> {
+        let Some(table) = self.solver.known.mind.beliefs.table_at(&term.key, &term.hint) else {
+            return ProofStep::Fail;
+        };
         if table.has_rules() {
             let args = self.pass(&term.args, scope, bindings);
             let arg = |place: usize| bindings.deref(bindings.slot(args.base + place as u32));
@@ -491,14 +493,14 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         let mark = bindings.mark();
         let (choices, pending) = (self.choices.len(), self.pending.len() as u32);
         let mut candidate = first;
         while let Some(entry) = candidate {
             candidate = self.next_candidate(query, &mut rest, bindings);
             let found = self.entry(&query, entry, scope, next, bindings);
-            if matches!(found, Next::Fail) && self.choices.len() == choices {
+            if matches!(found, ProofStep::Fail) && self.choices.len() == choices {
                 bindings.undo(mark);
                 continue;
             }
@@ -509,7 +511,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             }
             return found;
         }
-        Next::Fail
+        ProofStep::Fail
     }
 
     /// Returns the next entry that may match. A rule does not match if it begins with a comparison of numbers that
@@ -538,11 +540,11 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         match entry {
             Entry::Fact(fact) => self.fact(query, fact, scope, next, bindings),
             Entry::Rule(rule) => {
-                let rule: &'f Rule = rule.resolve(self.solver.known.image);
+                let rule: &'f CompiledRule = rule.resolve(self.solver.known.image);
                 self.rule(query, rule, scope, next, bindings)
             }
         }
@@ -555,7 +557,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         let solver = self.solver;
         let matched = if fact.is_ground() {
             (query.term.args.iter().zip(&fact.args))
@@ -576,10 +578,10 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             matched
         };
         if !matched {
-            return Next::Fail;
+            return ProofStep::Fail;
         }
         if query.term.annots.is_empty() && query.term.annots_tail.is_none() {
-            return Next::Proceed(next);
+            return ProofStep::Proceed(next);
         }
         self.fact_annots(query, Cow::Borrowed(&fact.annots), scope, next, bindings)
     }
@@ -591,7 +593,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         let wanted = build_annots(self.solver, bindings, scope.base, scope.names, query.term);
         if query.term.annots_tail.is_some() || wanted.iter().all(Annot::is_ground) {
             // Only annotations with variables of their own are a copy.
@@ -599,7 +601,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
                 Cow::Borrowed(fact) => match_ground_annots(bindings, &wanted, fact),
                 Cow::Owned(fact) => match_annots(bindings, &wanted, &fact),
             };
-            return if matched { Next::Proceed(next) } else { Next::Fail };
+            return if matched { ProofStep::Proceed(next) } else { ProofStep::Fail };
         }
         self.annots(Box::new(AnnotWays::new(wanted, fact)), scope, next, bindings)
     }
@@ -611,39 +613,39 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
         if !ways.match_next(bindings, &|| self.spend(1)) {
-            return Next::Fail;
+            return ProofStep::Fail;
         }
         if !ways.is_over() {
             self.choices.push(ChoicePoint { alternatives: Alternatives::Annots(ways), scope, next, mark, pending });
         }
-        Next::Proceed(next)
+        ProofStep::Proceed(next)
     }
 
     fn rule(
         &mut self,
         query: &PendingQuery<'f>,
-        rule: &'f Rule,
+        rule: &'f CompiledRule,
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         self.rule = Some(rule);
         if !self.may_call(scope, bindings) || levels::noted() {
-            return Next::Fail;
+            return ProofStep::Fail;
         }
-        let Some(args) = query.args else { return Next::Fail };
-        let Some(inner) = self.rule_head(rule, args, bindings) else { return Next::Fail };
+        let Some(args) = query.args else { return ProofStep::Fail };
+        let Some(inner) = self.rule_head(rule, args, bindings) else { return ProofStep::Fail };
         let inner = Scope { calls: scope.calls + 1, ..inner };
         if !query.term.has_no_annots() && !self.rule_annots(query.term, rule, scope, inner, bindings) {
-            return Next::Fail;
+            return ProofStep::Fail;
         }
         match &rule.body {
             Formula::And(formulas) => self.conjunction(formulas, inner, next, bindings),
             Formula::Relation(_) => self.conjunction(std::slice::from_ref(&rule.body), inner, next, bindings),
-            body => Next::Prove(body, inner, next),
+            body => ProofStep::Prove(body, inner, next),
         }
     }
 
@@ -686,7 +688,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 
     /// Matches a rule's head with the arguments on top of the bindings. Returns the scope of its variables.
-    fn rule_head(&self, rule: &'f Rule, args: Passed, bindings: &mut Bindings) -> Option<Scope<'f>> {
+    fn rule_head(&self, rule: &'f CompiledRule, args: Passed, bindings: &mut Bindings) -> Option<Scope<'f>> {
         let arity = rule.args.len() as u32;
         let base = if args.plain { args.base } else { bindings.extend(arity) };
         bindings.extend(rule.slots - arity);
@@ -709,7 +711,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     fn rule_annots(
         &self,
         query: &TermExpr,
-        rule: &Rule,
+        rule: &CompiledRule,
         scope: Scope<'_>,
         inner: Scope<'_>,
         bindings: &mut Bindings,
@@ -724,17 +726,17 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         match_annots(bindings, &wanted, &own)
     }
 
-    fn call(&mut self, call: &'f CallExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
+    fn call(&mut self, call: &'f CallExpr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> ProofStep<'f> {
         let args = build_args(self.solver, bindings, scope.base, scope.names, &call.args);
-        if matches!(call.action, Action::WrongCount) {
+        if matches!(call.action, InternalAction::WrongCount) {
             self.solver.log_failure(&format!("{}: {}", call.name, Failure::wrong_count(call).message()));
-            return Next::Fail;
+            return ProofStep::Fail;
         }
-        let Action::Query(action) = call.action else {
+        let InternalAction::Query(action) = call.action else {
             return self.effect(call, &args, next, bindings);
         };
         let mark = bindings.mark();
-        let answer = action(&mut Call {
+        let answer = action(&mut ActionCall {
             solver: self.solver,
             bindings,
             base: scope.base,
@@ -743,40 +745,42 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             call,
         });
         match answer {
-            Ok(Answer::Yes) => Next::Proceed(next),
-            Ok(Answer::No) => {
+            Ok(QueryAnswer::Yes) => ProofStep::Proceed(next),
+            Ok(QueryAnswer::No) => {
                 bindings.unbind(mark);
-                Next::Fail
+                ProofStep::Fail
             }
-            Ok(Answer::Each(target, values)) => self.values((target, values, open_value), scope, next, bindings),
-            Ok(Answer::Parts(target, values)) => self.values((target, values, |part, _| part), scope, next, bindings),
+            Ok(QueryAnswer::Each(target, values)) => self.values((target, values, open_value), scope, next, bindings),
+            Ok(QueryAnswer::Parts(target, values)) => {
+                self.values((target, values, |part, _| part), scope, next, bindings)
+            }
             Err(failure) => {
                 self.solver.log_failure(&format!("{}: {}", call.name, failure.message()));
-                Next::Fail
+                ProofStep::Fail
             }
         }
     }
 
     /// Notes a call that changes the agent: it is executed when the formula is decided.
-    fn effect(&self, call: &CallExpr, args: &[Value], next: u32, bindings: &mut Bindings) -> Next<'f> {
-        if let Some(effect) = Effect::of(call, args, bindings) {
+    fn effect(&self, call: &CallExpr, args: &[Value], next: u32, bindings: &mut Bindings) -> ProofStep<'f> {
+        if let Some(effect) = RequestedStep::of(call, args, bindings) {
             if bindings.ask(effect) {
-                return Next::Proceed(next);
+                return ProofStep::Proceed(next);
             }
             let (most, name) = (limits::FORMULA_EFFECTS_MAX, call.name);
             levels::note_runaway(TOO_MANY_EFFECTS, || {
                 format!("a formula asks for more than {most} actions, the last one {name}, so none is done")
             });
-            return Next::Fail;
+            return ProofStep::Fail;
         }
         let name = call.name.as_str();
         let why = match call.action {
-            Action::Unknown if name.starts_with('.') => Failure::unknown_action(call.name).message(),
-            Action::Unknown => format!("{name} is a Java class, which cannot run here"),
+            InternalAction::Unknown if name.starts_with('.') => Failure::unknown_action(call.name).message(),
+            InternalAction::Unknown => format!("{name} is a Java class, which cannot run here"),
             _ => format!("{name} has no place in a context"),
         };
         self.solver.log_failure(&format!("{why}: it counts as failed"));
-        Next::Fail
+        ProofStep::Fail
     }
 
     /// Tries values for a target in turn.
@@ -786,17 +790,17 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         scope: Scope<'f>,
         next: u32,
         bindings: &mut Bindings,
-    ) -> Next<'f> {
+    ) -> ProofStep<'f> {
         let (mark, pending) = (bindings.mark(), self.pending.len() as u32);
         if !bindings.unify_next(&target, values.as_mut(), opened) {
-            return Next::Fail;
+            return ProofStep::Fail;
         }
         let alternatives = Alternatives::Values { target, values, opened };
         self.choices.push(ChoicePoint { alternatives, scope, next, mark, pending });
-        Next::Proceed(next)
+        ProofStep::Proceed(next)
     }
 
-    fn dynamic(&mut self, expr: &Expr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> Next<'f> {
+    fn dynamic(&mut self, expr: &Expr, scope: Scope<'f>, next: u32, bindings: &mut Bindings) -> ProofStep<'f> {
         let goal = build(self.solver, bindings, scope.base, scope.names, expr);
         if unbound(&goal) {
             let all: Vec<Value> =
@@ -804,7 +808,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             return self.values((goal, Box::new(all.into_iter()), open_value), scope, next, bindings);
         }
         if !goal.is_literal() {
-            return Next::Fail;
+            return ProofStep::Fail;
         }
         let formula = crate::code::compile::formula_of_value(&goal, self.solver.known.image);
         let target = Value::list(variables(&goal).into_iter().map(Value::Var).collect::<Vec<_>>());
@@ -812,14 +816,14 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         let mark = bindings.mark();
         self.solver.each(&formula, bindings, 0, &[], &mut |bindings| {
             solutions.push(bindings.closed(&target));
-            Found::More
+            SearchDecision::More
         });
         bindings.undo(mark);
         self.values((target, Box::new(solutions.into_iter()), open_value), scope, next, bindings)
     }
 }
 
-impl Rule {
+impl CompiledRule {
     /// Returns true if the rule begins with comparisons of numbers among its arguments, of which one fails. The
     /// arguments begin at `base`.
     fn is_ruled_out(&self, bindings: &Bindings, base: u32) -> bool {
@@ -974,7 +978,7 @@ impl Solver<'_> {
 
 impl CallExpr {
     fn function(call: &FunctionExpr) -> Self {
-        let action = Action::Unknown;
+        let action = InternalAction::Unknown;
         Self { name: call.name, action, args: Vec::new(), formulas: Vec::new(), annots: Vec::new() }
     }
 }

@@ -12,7 +12,7 @@ use whimbrel_acl::value::Scale;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::Subject;
-use crate::code::{Expr, Hint, Image, Key, Rule};
+use crate::code::{CompiledRule, Expr, Hint, Image, Key};
 use crate::logic::{
     Bindings, Numbering, decorated, map_annots, match_annots, match_ground_annots, namespaced, open_slots,
 };
@@ -63,14 +63,14 @@ pub enum RuleRef {
     /// A rule of the program, by its place.
     Image(u32),
     /// A rule of the agent.
-    Own(Arc<Rule>),
+    Own(Arc<CompiledRule>),
 }
 
 impl RuleRef {
     /// Returns the rule itself.
     #[inline]
-    pub fn resolve<'a>(&'a self, image: &'a Image) -> &'a Rule {
-        static NOTHING: std::sync::LazyLock<Rule> = std::sync::LazyLock::new(Rule::never);
+    pub fn resolve<'a>(&'a self, image: &'a Image) -> &'a CompiledRule {
+        static NOTHING: std::sync::LazyLock<CompiledRule> = std::sync::LazyLock::new(CompiledRule::never);
         match self {
             Self::Image(index) => image.rules.get(*index as usize).map_or(&NOTHING, |(_, rule)| rule),
             Self::Own(rule) => rule,
@@ -146,7 +146,7 @@ impl Quick {
 
     /// Returns true if the first argument of a rule's head may match.
     #[inline]
-    fn may_match_head(self, rule: &Rule) -> bool {
+    fn may_match_head(self, rule: &CompiledRule) -> bool {
         match rule.args.first() {
             Some(Some(Expr::Const(value))) => self.may_be(value),
             Some(Some(Expr::Cons(_))) => matches!(self, Self::List | Self::Unknown),
@@ -824,14 +824,14 @@ fn has_annots(pattern: &Structure, fact: &Structure, bindings: &mut Bindings) ->
 }
 
 /// Matches a pattern with a rule's head.
-fn matches_head(pattern: &Value, rule: &Rule, bindings: &mut Bindings) -> bool {
+fn matches_head(pattern: &Value, rule: &CompiledRule, bindings: &mut Bindings) -> bool {
     let head = head_of(rule);
     let base = bindings.extend(open_slots(&head));
     bindings.unify(pattern, &Bindings::rename(&head.into_value(), base))
 }
 
 /// Returns a rule's head, its variables numbered from 0. The agent is its source if it states no other.
-fn head_of(rule: &Rule) -> Structure {
+fn head_of(rule: &CompiledRule) -> Structure {
     let mut names = Numbering::default();
     let head = quote(&ast::Term::Literal(rule.source.head.clone()), &mut |name| numbered(&mut names, name));
     let key = rule.key;

@@ -9,7 +9,7 @@ use whimbrel_platform::Time;
 
 use super::goal_index::{ByGoal, INDEXED_FROM, IndexMark, predicate};
 use super::{PlanRef, TriggerKey};
-use crate::code::Body;
+use crate::code::CompiledBody;
 
 /// Place of an intention in its mind, and a number that distinguishes it from earlier ones in that place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Intention {
     /// Variables of all frames.
     pub slots: Vec<Value>,
     /// State in the reasoning cycle.
-    pub place: Place,
+    pub place: IntentionPlace,
     /// Reason of the suspension (`.suspend`), whatever the state.
     pub suspended: Option<Value>,
     /// Fork branches that the intention is part of, innermost last.
@@ -52,7 +52,7 @@ pub struct Intention {
 
 /// State of an intention.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Place {
+pub enum IntentionPlace {
     /// Ready to continue.
     Ready,
     /// Part of an event that is not handled yet.
@@ -186,7 +186,7 @@ pub struct Loop {
 pub struct Splice {
     /// Code; compiled again when it is restored.
     #[serde(skip)]
-    pub body: Arc<Body>,
+    pub body: Arc<CompiledBody>,
     /// Source of the code as a value, for snapshots.
     pub source: Value,
     /// Operation at which the enclosing code continues.
@@ -426,7 +426,7 @@ impl Intention {
             id,
             frames: Vec::new(),
             slots: Vec::new(),
-            place: Place::InEvent,
+            place: IntentionPlace::InEvent,
             suspended: None,
             forks: Vec::new(),
             atomic_frames: 0,
@@ -440,7 +440,7 @@ impl Intention {
     fn clear(&mut self) {
         self.frames.clear();
         self.slots.clear();
-        self.place = Place::InEvent;
+        self.place = IntentionPlace::InEvent;
         self.suspended = None;
         self.forks.clear();
         self.atomic_frames = 0;
@@ -452,7 +452,7 @@ impl Intention {
 
     /// Returns the reason why the intention does not continue, as the program sees it; `None` if it does.
     pub fn reason(&self) -> Option<Value> {
-        let Place::Waiting(wait) = &self.place else { return self.suspended.clone() };
+        let IntentionPlace::Waiting(wait) = &self.place else { return self.suspended.clone() };
         let wait_for = |what: Value| {
             let args = [Value::Num(f64::from(self.id.number))].into_iter().collect();
             let annots = Annots::from_iter([Annot::new(what)]);

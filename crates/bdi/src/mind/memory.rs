@@ -3,7 +3,9 @@
 use whimbrel_acl::Value;
 use whimbrel_acl::value::Scale;
 
-use super::{Deferred, Event, Frame, Intention, IntentionId, Mind, Pending, Place, Timer, TimerWhat, Wait, WaitFor};
+use super::{
+    Deferred, Event, Frame, Intention, IntentionId, IntentionPlace, Mind, Pending, Timer, TimerWhat, Wait, WaitFor,
+};
 
 /// Bytes beside each allocation: reference counts, and the allocator's rounding.
 const ALLOCATION_BYTES: usize = 32;
@@ -76,7 +78,7 @@ fn weigh_intention(intention: &Intention, scale: &mut Scale) {
     }
     scale.add(ALLOCATION_BYTES + size_of::<Intention>() + intention.frames.len() * size_of::<Frame>());
     scale.add_values(&intention.slots);
-    if let Place::Waiting(wait) = &intention.place {
+    if let IntentionPlace::Waiting(wait) = &intention.place {
         scale.add(ALLOCATION_BYTES + size_of::<Wait>());
         match &wait.until {
             WaitFor::Event(_, _, value) | WaitFor::Condition(value) | WaitFor::Action(_, value) => {

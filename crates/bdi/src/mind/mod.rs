@@ -25,8 +25,8 @@ pub(crate) use beliefs::TableChange;
 pub use beliefs::{BeliefBase, Candidates, Change, Entry, RuleRef, Table, is_source, matches_fact};
 pub use event_queue::{EventQueue, GoalRequest, Pending, QueueChange};
 pub use intentions::{
-    Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, Intentions, Loop, Place, Resumption, Splice, Wait,
-    WaitFor,
+    Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, IntentionPlace, Intentions, Loop, Resumption, Splice,
+    Wait, WaitFor,
 };
 pub use placed_queue::{Indexed, PlacedQueue};
 pub use plan_index::{PlanIndex, PlanList};
@@ -38,7 +38,7 @@ pub use wait_index::{Subject, Subjects, WaitIndex};
 
 /// Reasoning options of an agent, from its project entry.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Options {
+pub struct ReasoningOptions {
     /// `intBels=sameFocus`: a belief change's event belongs to the intention that made it.
     pub same_focus: bool,
     /// `tro`: the last goal of a plan replaces the plan's frame if it is for the same predicate.
@@ -53,7 +53,7 @@ pub struct Options {
     pub user: Vec<(Symbol, Value)>,
 }
 
-impl Options {
+impl ReasoningOptions {
     /// Returns true for `durability=volatile`: the agent begins anew with its process, even in a durable society.
     pub fn is_volatile(&self) -> bool {
         self.user.iter().any(|(key, value)| key.as_str() == "durability" && value.as_str() == Some("volatile"))
@@ -68,7 +68,7 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for ReasoningOptions {
     fn default() -> Self {
         Self { same_focus: true, tail_calls: true, requeue: false, perceive_every: 1, verbose: 1, user: Vec::new() }
     }
@@ -215,7 +215,7 @@ pub struct Mind {
     /// Belief base.
     pub beliefs: BeliefBase,
     /// Reasoning options.
-    pub options: Options,
+    pub options: ReasoningOptions,
     /// Intentions.
     pub intentions: Intentions,
     /// Event of the atomic intention; it goes before all others.
@@ -287,7 +287,7 @@ impl Mind {
     pub(crate) fn count_waits(&mut self, intention: &Intention) {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames += intention.frames.iter().filter(scoped).count() as u32;
-        if let Place::Waiting(wait) = &intention.place {
+        if let IntentionPlace::Waiting(wait) = &intention.place {
             self.wait_begins(intention.id, &wait.until);
         }
     }
@@ -312,7 +312,7 @@ impl Mind {
     pub(crate) fn uncount_waits(&mut self, intention: &Intention) {
         let scoped = |frame: &&Frame| frame.extra.as_ref().is_some_and(|extra| extra.scoped);
         self.scoped_frames = self.scoped_frames.saturating_sub(intention.frames.iter().filter(scoped).count() as u32);
-        if let Place::Waiting(wait) = &intention.place {
+        if let IntentionPlace::Waiting(wait) = &intention.place {
             self.wait_ends(intention.id, &wait.until);
         }
     }

@@ -3,11 +3,11 @@
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
-use super::classes::Place;
+use super::classes::ClassRole;
 use super::lexer::{ProjectToken, ProjectTokenKind};
 use super::parser::{Parse, ProjectParser, ReportedError, forward, parse_number, unquoted};
 use super::{AgentEntry, AgentNames, AgentOption, Class};
-use crate::syntax::ast::{Code, Goal, Rule, Span, Term};
+use crate::syntax::ast::{CodeTerm, Goal, Rule, Span, Term};
 use crate::syntax::{Diagnostic, nearest, parse_embedded};
 
 /// Keywords that may follow an agent's name, source and options.
@@ -177,16 +177,16 @@ impl ProjectParser<'_> {
             }
             ProjectTokenKind::Word => match self.word().unwrap_or_default() {
                 "agentClass" => {
-                    agent.agent_class = self.part_class(Place::AgentClass)?;
+                    agent.agent_class = self.part_class(ClassRole::AgentClass)?;
                     Ok(())
                 }
                 "agentArchClass" => {
-                    let class = self.part_class(Place::AgentArchClass)?;
+                    let class = self.part_class(ClassRole::AgentArchClass)?;
                     agent.arch_classes.splice(0..0, class);
                     Ok(())
                 }
                 "beliefBaseClass" => {
-                    agent.belief_base_class = self.part_class(Place::BeliefBaseClass)?;
+                    agent.belief_base_class = self.part_class(ClassRole::BeliefBaseClass)?;
                     Ok(())
                 }
                 "at" => {
@@ -207,7 +207,7 @@ impl ProjectParser<'_> {
         self.unexpected(&["`;`"], &help)
     }
 
-    fn part_class(&mut self, place: Place) -> Parse<Option<Class>> {
+    fn part_class(&mut self, place: ClassRole) -> Parse<Option<Class>> {
         self.advance();
         let class = self.class()?;
         Ok(self.accepted(place, &class).then_some(class))
@@ -298,7 +298,7 @@ impl ProjectParser<'_> {
         for (term, span) in self.embedded(span) {
             match term {
                 Term::Literal(head) => beliefs.push(Rule { head, body: None, span, file: self.file.clone() }),
-                Term::Code(Code::Rule(rule)) => beliefs.push(*rule),
+                Term::Code(CodeTerm::Rule(rule)) => beliefs.push(*rule),
                 _ => {
                     let help = "beliefs are literals, separated by commas: `beliefs=\"a(1), b\"`";
                     self.error(span, "this is no belief", "expected a literal", help);

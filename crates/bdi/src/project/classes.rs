@@ -5,7 +5,7 @@ use super::Class;
 
 /// Part of a project that names a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ClassRole {
     Environment,
     AgentClass,
     AgentArchClass,
@@ -16,7 +16,7 @@ pub(super) enum Place {
 
 /// Treatment of a class.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ClassSupport {
     /// The class's behaviour is built in.
     BuiltIn,
     /// The host provides the class.
@@ -27,7 +27,7 @@ pub(super) enum Verdict {
     Missing(&'static str),
 }
 
-impl Place {
+impl ClassRole {
     /// Returns the keyword for this place in a project.
     pub(super) fn keyword(self) -> &'static str {
         match self {
@@ -45,36 +45,38 @@ const INSPECTOR: &str = "the console shows the minds of all agents";
 const PERSISTENT: &str = "beliefs are kept by the platform if the agent is made durable";
 
 /// Decides how to treat `class`; `environments` are those that the host provides.
-pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Verdict {
+pub(super) fn verdict(place: ClassRole, class: &Class, environments: &[&str]) -> ClassSupport {
     let name = class.name.as_str();
     match place {
-        Place::Environment => environment(class, environments),
-        Place::AgentClass => match name {
-            "jason.asSemantics.Agent" => Verdict::BuiltIn,
-            _ => Verdict::Missing(
+        ClassRole::Environment => environment(class, environments),
+        ClassRole::AgentClass => match name {
+            "jason.asSemantics.Agent" => ClassSupport::BuiltIn,
+            _ => ClassSupport::Missing(
                 "write it in AgentSpeak (a rule `select__option` chooses among plans), or as a Rust or WebAssembly agent",
             ),
         },
-        Place::AgentArchClass => match name {
+        ClassRole::AgentArchClass => match name {
             "jason.architecture.AgArch"
             | "jason.infra.local.LocalAgArch"
-            | "jason.infra.centralised.CentralisedAgArch" => Verdict::BuiltIn,
+            | "jason.infra.centralised.CentralisedAgArch" => ClassSupport::BuiltIn,
             "jason.architecture.MindInspectorAgArch" | "jason.architecture.MindInspectorWeb" => {
-                Verdict::LeftOut("the mind inspector is left out", INSPECTOR)
+                ClassSupport::LeftOut("the mind inspector is left out", INSPECTOR)
             }
-            _ => Verdict::Missing("perceive and act through an environment: `environment: asl(\"env.asl\")`"),
+            _ => ClassSupport::Missing("perceive and act through an environment: `environment: asl(\"env.asl\")`"),
         },
-        Place::BeliefBaseClass => match name {
-            "jason.bb.DefaultBeliefBase" | "jason.bb.IndexedBB" => Verdict::BuiltIn,
+        ClassRole::BeliefBaseClass => match name {
+            "jason.bb.DefaultBeliefBase" | "jason.bb.IndexedBB" => ClassSupport::BuiltIn,
             "jason.bb.ChainBB" | "jason.bb.TextPersistentBB" => {
-                Verdict::LeftOut("the belief base is kept in memory", PERSISTENT)
+                ClassSupport::LeftOut("the belief base is kept in memory", PERSISTENT)
             }
-            _ => Verdict::Missing("leave it out: the built-in belief base is indexed, and durable if the agent is"),
+            _ => {
+                ClassSupport::Missing("leave it out: the built-in belief base is indexed, and durable if the agent is")
+            }
         },
-        Place::ExecutionControl => {
-            Verdict::LeftOut("the execution control is left out", "the console steps, suspends and resumes agents")
+        ClassRole::ExecutionControl => {
+            ClassSupport::LeftOut("the execution control is left out", "the console steps, suspends and resumes agents")
         }
-        Place::Directive => Verdict::Missing("use the built-in directives, such as include, namespace or dg"),
+        ClassRole::Directive => ClassSupport::Missing("use the built-in directives, such as include, namespace or dg"),
     }
 }
 
@@ -82,15 +84,15 @@ pub(super) fn verdict(place: Place, class: &Class, environments: &[&str]) -> Ver
 const PROGRAMS: [&str; 2] = ["py", "wasm"];
 
 /// Decides on an environment: one that the host does not provide is a Java class, with or without a package.
-fn environment(class: &Class, environments: &[&str]) -> Verdict {
+fn environment(class: &Class, environments: &[&str]) -> ClassSupport {
     let name = class.name.as_str();
     if environments.contains(&name) {
-        return Verdict::Provided;
+        return ClassSupport::Provided;
     }
     match name {
-        "jason.environment.Environment" => Verdict::BuiltIn,
-        program if PROGRAMS.contains(&program) => Verdict::Provided,
-        _ => Verdict::Missing(
+        "jason.environment.Environment" => ClassSupport::BuiltIn,
+        program if PROGRAMS.contains(&program) => ClassSupport::Provided,
+        _ => ClassSupport::Missing(
             "write the environment as an agent, `environment: asl(\"env.asl\")`, \
              or name one in Rust that the program around it offers",
         ),

@@ -22,7 +22,7 @@ pub struct Project {
     /// Requested scheduling, in Jason's terms.
     pub infrastructure: Infrastructure,
     /// Environment, if one is declared.
-    pub environment: Option<Environment>,
+    pub environment: Option<ProjectEnvironment>,
     /// Environments that nodes offer to agents, in order.
     pub offers: Vec<ProjectOffer>,
     /// Execution control, if declared; accepted and not used.
@@ -94,7 +94,7 @@ pub struct Infrastructure {
 
 /// Environment that agents perceive and act on.
 #[derive(Clone, Debug)]
-pub enum Environment {
+pub enum ProjectEnvironment {
     /// `asl("env.asl")`: an agent program that answers perceptions and actions.
     Program {
         /// File of the program.

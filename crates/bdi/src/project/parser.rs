@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
-use super::classes::{Place, Verdict, verdict};
+use super::classes::{ClassRole, ClassSupport, verdict};
 use super::lexer::{ProjectToken, ProjectTokenKind, tokens};
 use super::{
-    AgentNames, Class, ClassArg, Environment, Infrastructure, ParsedProject, Project, ProjectOffer, Scheduling,
+    AgentNames, Class, ClassArg, Infrastructure, ParsedProject, Project, ProjectEnvironment, ProjectOffer, Scheduling,
 };
 use crate::syntax::ast::Span;
 use crate::syntax::{Diagnostic, Diagnostics, nearest};
@@ -232,7 +232,7 @@ impl ProjectParser<'_> {
             "offers" => self.offers(),
             "executionControl" => {
                 let class = self.class_on_host()?;
-                if self.accepted(Place::ExecutionControl, &class) {
+                if self.accepted(ClassRole::ExecutionControl, &class) {
                     self.project.execution_control = Some(class);
                 }
                 Ok(())
@@ -330,7 +330,7 @@ impl ProjectParser<'_> {
         if class.name.as_str() == "asl" {
             match class.args.as_slice() {
                 [ClassArg::Str(file)] => {
-                    self.project.environment = Some(Environment::Program { file: forward(file), class });
+                    self.project.environment = Some(ProjectEnvironment::Program { file: forward(file), class });
                 }
                 _ => {
                     let help = "write `environment: asl(\"env.asl\")`";
@@ -339,8 +339,8 @@ impl ProjectParser<'_> {
             }
             return Ok(());
         }
-        if self.accepted(Place::Environment, &class) {
-            self.project.environment = Some(Environment::Host(class));
+        if self.accepted(ClassRole::Environment, &class) {
+            self.project.environment = Some(ProjectEnvironment::Host(class));
         }
         Ok(())
     }
@@ -373,7 +373,7 @@ impl ProjectParser<'_> {
             self.advance();
             self.expect(b'=', &["`=`"], "directives are written `name = class;`")?;
             let class = self.class()?;
-            self.accepted(Place::Directive, &class);
+            self.accepted(ClassRole::Directive, &class);
             self.project.directives.push((name, class));
             self.expect(b';', &["`;`"], "")?;
         }
@@ -397,16 +397,16 @@ impl ProjectParser<'_> {
 /// Classes.
 impl ProjectParser<'_> {
     /// Reports a class that cannot run. Returns true if the project should record the class.
-    pub(super) fn accepted(&mut self, place: Place, class: &Class) -> bool {
+    pub(super) fn accepted(&mut self, place: ClassRole, class: &Class) -> bool {
         let keyword = place.keyword();
         match verdict(place, class, self.environments) {
-            Verdict::BuiltIn => false,
-            Verdict::Provided => true,
-            Verdict::LeftOut(what, instead) => {
+            ClassSupport::BuiltIn => false,
+            ClassSupport::Provided => true,
+            ClassSupport::LeftOut(what, instead) => {
                 self.warn(class.span, what, "not used", instead);
                 true
             }
-            Verdict::Missing(instead) => {
+            ClassSupport::Missing(instead) => {
                 let message = format!("the {keyword} `{}` is a Java class, which cannot run here", class.name);
                 self.error(class.span, message, "a Java class", instead);
                 false

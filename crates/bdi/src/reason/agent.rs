@@ -21,7 +21,7 @@ use super::spares::Spares;
 use crate::bundle::{Bundle, Included};
 use crate::code::{Image, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
-use crate::mind::{Event, GoalPlace, Mind, Options, PlanRef, RuleRef};
+use crate::mind::{Event, GoalPlace, Mind, PlanRef, ReasoningOptions, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, SnapshotSubject};
 use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 
@@ -136,7 +136,7 @@ pub struct AgentConfig {
     /// Program.
     pub image: Arc<Image>,
     /// Reasoning options.
-    pub options: Options,
+    pub options: ReasoningOptions,
     /// Beliefs beyond the program's.
     pub beliefs: Vec<Value>,
     /// Goals beyond the program's.
@@ -148,7 +148,7 @@ pub struct AgentConfig {
 impl AgentConfig {
     /// Creates the configuration of an agent with only this program.
     pub fn new(image: Arc<Image>) -> Self {
-        Self { image, options: Options::default(), beliefs: Vec::new(), goals: Vec::new(), environment: None }
+        Self { image, options: ReasoningOptions::default(), beliefs: Vec::new(), goals: Vec::new(), environment: None }
     }
 }
 

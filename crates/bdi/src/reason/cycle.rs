@@ -10,7 +10,7 @@ use whimbrel_platform::{Mailbox, Outbox, Services, Time, limits};
 use super::spares::Spares;
 use crate::code::{Image, Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels};
-use crate::mind::{Deferred, Event, IntentionId, Mind, Place, PlanHold, PlanList, TimerWhat, TriggerKey};
+use crate::mind::{Deferred, Event, IntentionId, IntentionPlace, Mind, PlanHold, PlanList, TimerWhat, TriggerKey};
 
 /// Data of a reasoning cycle.
 pub struct Cycle<'m> {
@@ -283,7 +283,7 @@ impl<'m> Cycle<'m> {
         }
         if let Some(id) = event.intention {
             let Some(intention) = self.mind.intentions.find_mut(id) else { return };
-            intention.place = Place::InEvent;
+            intention.place = IntentionPlace::InEvent;
             if intention.suspended.is_some() {
                 self.mind.suspended_events.push_back(event);
                 return;
@@ -324,7 +324,7 @@ impl<'m> Cycle<'m> {
     fn select_intention(&mut self) -> Option<IntentionId> {
         if let Some(id) = self.mind.atomic {
             let intention = self.mind.intentions.find(id)?;
-            let (ready, atomic) = (matches!(intention.place, Place::Ready), intention.is_atomic());
+            let (ready, atomic) = (matches!(intention.place, IntentionPlace::Ready), intention.is_atomic());
             if ready && !atomic {
                 self.mind.atomic = None;
             }
@@ -332,7 +332,7 @@ impl<'m> Cycle<'m> {
         }
         loop {
             let id = self.mind.ready.pop_front()?;
-            let ready = self.mind.intentions.find(id).is_some_and(|i| matches!(i.place, Place::Ready));
+            let ready = self.mind.intentions.find(id).is_some_and(|i| matches!(i.place, IntentionPlace::Ready));
             if ready {
                 return Some(id);
             }
@@ -343,10 +343,10 @@ impl<'m> Cycle<'m> {
     pub fn make_ready(&mut self, id: IntentionId) {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
         if intention.suspended.is_some() {
-            intention.place = Place::Parked;
+            intention.place = IntentionPlace::Parked;
             return;
         }
-        intention.place = Place::Ready;
+        intention.place = IntentionPlace::Ready;
         // After its last atomic plan an intention has one more turn before all others.
         if intention.is_atomic() || self.mind.atomic == Some(id) {
             self.mind.atomic = Some(id);

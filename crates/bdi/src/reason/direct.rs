@@ -9,10 +9,10 @@ use whimbrel_platform::limits;
 use super::Cycle;
 use super::cycle::{Handled, NOTHING_SENT};
 use super::messages::{is_internal_goal, kqml_name};
-use super::step::{At, Done, NOBODY};
+use super::step::{At, NOBODY, StepEffect};
 use crate::code::{CompiledPlan, Key, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
-use crate::mind::{Event, Frame, GoalRequest, Place, PlanList, PlanRef, TriggerKey};
+use crate::mind::{Event, Frame, GoalRequest, IntentionPlace, PlanList, PlanRef, TriggerKey};
 
 /// Progress of a plan without an intention.
 enum Ahead {
@@ -194,7 +194,7 @@ impl<'m> Cycle<'m> {
         let id = self.begin_intention();
         self.mind.atomic = plan.atomic.then_some(id);
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
-        intention.place = Place::Ready;
+        intention.place = IntentionPlace::Ready;
         intention.atomic_frames = u32::from(plan.atomic);
         if intention.frames.capacity() == 0 {
             intention.frames.reserve_exact(1);
@@ -229,7 +229,7 @@ impl<'m> Cycle<'m> {
             let Some(done) = self.execute_ahead(op, unheard, at) else { return Ahead::Here(pc) };
             pc = body.skip_jumps(pc + 1);
             // A plan whose last step would have had an event ends when that is handled: a cycle later.
-            if pc as usize >= body.ops.len() && done == Done::Alone {
+            if pc as usize >= body.ops.len() && done == StepEffect::Alone {
                 return Ahead::Ended;
             }
             self.go_on_after_sending();

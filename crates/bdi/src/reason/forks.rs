@@ -4,7 +4,7 @@ use whimbrel_acl::Value;
 
 use super::Cycle;
 use super::cycle::is_scoped;
-use crate::mind::{Fork, ForkMark, Intention, IntentionId, Place};
+use crate::mind::{Fork, ForkMark, Intention, IntentionId, IntentionPlace};
 
 impl Cycle<'_> {
     /// Splits an intention into one per branch. The first branch is the intention itself.
@@ -38,7 +38,7 @@ impl Cycle<'_> {
         let id = self.mind.intentions.begin();
         self.mind.scoped_frames += original.frames.iter().filter(|frame| is_scoped(frame)).count() as u32;
         if let Some(copy) = self.mind.intentions.find_mut(id) {
-            *copy = Intention { id, place: Place::InEvent, ..original.clone() };
+            *copy = Intention { id, place: IntentionPlace::InEvent, ..original.clone() };
         }
         id
     }

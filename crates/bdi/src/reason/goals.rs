@@ -7,7 +7,7 @@ use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{Key, TriggerKind, TriggerOp, reserved};
 use crate::logic::{Bindings, Numbering, are_apart, levels, map_vars};
-use crate::mind::{Deferred, Event, Frame, IntentionId, Mind, Place, Resumption, WaitFor};
+use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, Mind, Resumption, WaitFor};
 
 /// Fate of a goal by command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,14 +240,14 @@ impl Cycle<'_> {
     pub fn withdraw(&mut self, id: IntentionId) -> Option<u64> {
         let mind = &mut *self.mind;
         match mind.intentions.find(id)?.place {
-            Place::Ready => return mind.leave_ready(id),
-            Place::Parked => {}
-            Place::Waiting(_) => {
+            IntentionPlace::Ready => return mind.leave_ready(id),
+            IntentionPlace::Parked => {}
+            IntentionPlace::Waiting(_) => {
                 mind.cancel_wait(id);
                 mind.feedback.retain(|feedback| feedback.intention != id);
             }
-            Place::InEvent if mind.events.withdraw(id) => {}
-            Place::InEvent => {
+            IntentionPlace::InEvent if mind.events.withdraw(id) => {}
+            IntentionPlace::InEvent => {
                 let resumes = |deferred: &Deferred| matches!(deferred, Deferred::Resume(other, _) if *other == id);
                 mind.deferred.remove_first(resumes);
                 mind.leave_suspended_events(id);
@@ -262,7 +262,7 @@ impl Cycle<'_> {
     /// Notes that the event in which an intention waits was taken out.
     pub fn is_out_of_event(&mut self, id: IntentionId) {
         if let Some(intention) = self.mind.intentions.find_mut(id) {
-            intention.place = Place::Parked;
+            intention.place = IntentionPlace::Parked;
         }
     }
 

@@ -12,7 +12,7 @@ use super::step::At;
 use super::{Cycle, solver};
 use crate::code::{CompiledPlan, Formula, Site, TriggerKind, TriggerOp};
 use crate::logic::levels;
-use crate::mind::{Frame, IntentionId, Place, PlanRef, TriggerKey};
+use crate::mind::{Frame, IntentionId, IntentionPlace, PlanRef, TriggerKey};
 
 /// Pairs of a goal's variable and its slot in the caller.
 type Results = SmallVec<[(u32, u32); 2]>;
@@ -102,7 +102,7 @@ impl Cycle<'_> {
     /// its next step.
     pub(super) fn stays_in_hand(&mut self, id: IntentionId) -> bool {
         let Some(intention) = self.mind.intentions.find(id) else { return false };
-        let ready = matches!(intention.place, Place::Ready) && intention.suspended.is_none();
+        let ready = matches!(intention.place, IntentionPlace::Ready) && intention.suspended.is_none();
         if !ready {
             return false;
         }

@@ -9,7 +9,7 @@ use super::Doomed;
 use super::failure::error_annots;
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::Bindings;
-use crate::mind::{Deferred, IntentionId, Mind, Place, Resumption, WaitFor};
+use crate::mind::{Deferred, IntentionId, IntentionPlace, Mind, Resumption, WaitFor};
 
 /// Actions whose intentions wait for a hop.
 const MOVE_TO: &str = ".move_to";
@@ -95,7 +95,7 @@ fn minion_of(sender: Value) -> Structure {
 /// Returns the hop that an intention waits for, if one does.
 pub(super) fn awaited(mind: &Mind) -> Option<HopRequest> {
     mind.intentions.ids().into_iter().find_map(|id| {
-        let Place::Waiting(wait) = &mind.intentions.find(id)?.place else { return None };
+        let IntentionPlace::Waiting(wait) = &mind.intentions.find(id)?.place else { return None };
         let WaitFor::Action(_, action) = &wait.until else { return None };
         let Value::Atom(to) = action.args().first()? else { return None };
         let mode = match action.functor()?.as_str() {
@@ -121,7 +121,7 @@ pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
     };
     for id in mind.intentions.ids() {
         let waiting = mind.intentions.find(id).and_then(|intention| match &intention.place {
-            Place::Waiting(wait) => waits(&wait.until),
+            IntentionPlace::Waiting(wait) => waits(&wait.until),
             _ => None,
         });
         let Some(action) = waiting else { continue };

@@ -11,7 +11,7 @@ use super::select::structure;
 use crate::actions::{taught_label, taught_plan};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::levels;
-use crate::mind::{Event, Feedback, IntentionId, Place, Resumption, WaitFor};
+use crate::mind::{Event, Feedback, IntentionId, IntentionPlace, Resumption, WaitFor};
 use crate::syntax::quote;
 
 /// Prefix of the identifiers of questions that an intention waits for.
@@ -311,7 +311,7 @@ impl Cycle<'_> {
     /// well.
     fn question_undelivered(&mut self, id: IntentionId, asked: Symbol, why: Symbol) {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
-        let Place::Waiting(wait) = &mut intention.place else { return };
+        let IntentionPlace::Waiting(wait) = &mut intention.place else { return };
         let WaitFor::Answer { missing, answers, many, target, .. } = &mut wait.until else { return };
         missing.retain(|aid| aid.name != asked && aid.to_string() != asked.as_str());
         if !*many {
@@ -343,7 +343,7 @@ impl Cycle<'_> {
 
     fn note_answer(&mut self, id: IntentionId, from: Aid, answer: Value) {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
-        let Place::Waiting(wait) = &mut intention.place else { return };
+        let IntentionPlace::Waiting(wait) = &mut intention.place else { return };
         let WaitFor::Answer { missing, answers, many, target, .. } = &mut wait.until else { return };
         missing.retain(|aid| aid.name != from.name);
         answers.push(answer);
@@ -357,8 +357,8 @@ impl Cycle<'_> {
 
     /// Handles the end of an agent that was asked: `end` is the answer to those who wait for one.
     pub(super) fn answered_by_end(&mut self, asked: Aid, end: &Value) {
-        let waits = |place: &Place| match place {
-            Place::Waiting(wait) => {
+        let waits = |place: &IntentionPlace| match place {
+            IntentionPlace::Waiting(wait) => {
                 matches!(&wait.until, WaitFor::Answer { missing, .. } if missing.iter().any(|aid| aid.name == asked.name))
             }
             _ => false,
@@ -371,7 +371,7 @@ impl Cycle<'_> {
     fn give_answer(&mut self, id: IntentionId, target: &Value, value: &Value) {
         let value = value.clone();
         let question = match self.mind.intentions.find(id).map(|intention| &intention.place) {
-            Some(Place::Waiting(wait)) => match &wait.until {
+            Some(IntentionPlace::Waiting(wait)) => match &wait.until {
                 WaitFor::Answer { id, .. } => id.clone(),
                 _ => return,
             },
@@ -398,7 +398,7 @@ impl Cycle<'_> {
 
     pub(super) fn answer_timed_out(&mut self, id: IntentionId) {
         let Some(intention) = self.mind.intentions.find_mut(id) else { return };
-        let Place::Waiting(wait) = &mut intention.place else { return };
+        let IntentionPlace::Waiting(wait) = &mut intention.place else { return };
         let WaitFor::Answer { answers, many, target, .. } = &mut wait.until else { return };
         let value = if *many { Value::list(std::mem::take(answers)) } else { Value::Atom(sym::TIMEOUT) };
         let target = target.clone();
@@ -416,9 +416,12 @@ impl Cycle<'_> {
 
     fn environment_answered(&mut self, message: &AclMessage, quoted: &Text, content: &Value) {
         let Ok(serial) = quoted.parse::<u64>() else { return };
-        let acted = self.mind.intentions.iter().find(|intention| {
-            matches!(&intention.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(s, _) if s == serial))
-        });
+        let is_awaited = |until: &WaitFor| matches!(*until, WaitFor::Action(s, _) if s == serial);
+        let acted = self
+            .mind
+            .intentions
+            .iter()
+            .find(|intention| matches!(&intention.place, IntentionPlace::Waiting(wait) if is_awaited(&wait.until)));
         let Some(id) = acted.map(|intention| intention.id) else { return };
         let result = match message.performative {
             Performative::Inform | Performative::Agree => Ok(()),
@@ -476,9 +479,9 @@ fn undelivered(message: &AclMessage, content: &Value) -> Option<(Symbol, Symbol)
     }
 }
 
-fn waits_for_answer(place: &Place, quoted: &Text) -> bool {
+fn waits_for_answer(place: &IntentionPlace, quoted: &Text) -> bool {
     match place {
-        Place::Waiting(wait) => matches!(&wait.until, WaitFor::Answer { id, .. } if id == quoted),
+        IntentionPlace::Waiting(wait) => matches!(&wait.until, WaitFor::Answer { id, .. } if id == quoted),
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
 use super::Cycle;
 use super::goals::goal_of;
 use crate::code::{TriggerKind, TriggerOp};
-use crate::mind::{Deferred, Event, Frame, IntentionId, Place, TriggerKey, WaitFor};
+use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, TriggerKey, WaitFor};
 
 impl Cycle<'_> {
     fn tell(&mut self, goal: &Structure, kind: TriggerKind, state: &str, reason: Value) {
@@ -63,7 +63,7 @@ impl Cycle<'_> {
         let depth = self.mind.intentions.find(id).map_or(0, |i| i.frames.len());
         let Some((goal, kind)) = depth.checked_sub(1).and_then(|top| self.goal_at(id, top)) else { return };
         let Some(intention) = self.mind.intentions.find(id) else { return };
-        if matches!(&intention.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Resume)) {
+        if matches!(&intention.place, IntentionPlace::Waiting(wait) if matches!(wait.until, WaitFor::Resume)) {
             return;
         }
         if let Some(reason) = intention.reason() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Aid, Args, Performative, Structure, Symbol, Value, sym};
 
-use super::step::{At, Done, Stepped, own_literal, unfit};
+use super::step::{At, StepEffect, Stepped, own_literal, unfit};
 use super::{Cycle, solver};
 use crate::code::{
     AddMode, Expr, Key, PlainStep, SendExpr, Site, TriggerKind, build_args, calls_nothing, plain_atom, push_plain_value,
@@ -24,7 +24,7 @@ impl Cycle<'_> {
         if self.hears_nothing(at.id)
             && let Some(done) = self.plain_ahead(step, site, at)
         {
-            return if done == Done::Unheard { Stepped::Unheard } else { Stepped::Next };
+            return if done == StepEffect::Unheard { Stepped::Unheard } else { Stepped::Next };
         }
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &site.args);
@@ -40,7 +40,7 @@ impl Cycle<'_> {
     }
 
     /// Executes a simple change of beliefs like [`Self::plain`], if no plan reacts to it. Does nothing otherwise.
-    pub(super) fn plain_ahead(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Option<Done> {
+    pub(super) fn plain_ahead(&mut self, step: PlainStep, site: &Site, at: At<'_>) -> Option<StepEffect> {
         if !self.has_no_plans(step, site) {
             return None;
         }
@@ -174,7 +174,7 @@ impl Cycle<'_> {
 /// Changes a belief of the agent's own, given its arguments, which are used up. There is an event unless nothing
 /// changes. Returns `None`, and changes nothing, if the arguments are not ground, if the belief has other sources, or
 /// if a replaced belief is not the only one.
-fn change_own(beliefs: &mut BeliefBase, step: PlainStep, site: &Site, args: &mut [Value]) -> Option<Done> {
+fn change_own(beliefs: &mut BeliefBase, step: PlainStep, site: &Site, args: &mut [Value]) -> Option<StepEffect> {
     let is_ground = |args: &[Value]| args.iter().all(Value::is_ground);
     let changed = match step {
         PlainStep::Add if is_ground(args) => beliefs.add_own(&site.key, &site.hint, taken(args)),
@@ -182,7 +182,7 @@ fn change_own(beliefs: &mut BeliefBase, step: PlainStep, site: &Site, args: &mut
         PlainStep::Replace if beliefs.replace_own(&site.key, &site.hint, args) => true,
         _ => return None,
     };
-    Some(if changed { Done::Unheard } else { Done::Alone })
+    Some(if changed { StepEffect::Unheard } else { StepEffect::Alone })
 }
 
 /// Takes the values, leaving null.

@@ -8,23 +8,23 @@ use whimbrel_acl::{Annot, Args, Structure, Symbol, Value, sym};
 use super::hand::Called;
 use super::select::structure;
 use super::{Cycle, solver};
-use crate::actions::{Action, Answer, Call, Effect, Failure, StepCall, StepProgress};
+use crate::actions::{ActionCall, Failure, InternalAction, QueryAnswer, RequestedStep, StepCall, StepProgress};
 use crate::code::{
-    AddMode, Body, CallExpr, Expr, Formula, Key, Op, PlainStep, Site, TriggerKind, TriggerOp, build, build_args,
-    calls_nothing,
+    AddMode, BodyOp, CallExpr, CompiledBody, Expr, Formula, Key, PlainStep, Site, TriggerKind, TriggerOp, build,
+    build_args, calls_nothing,
 };
-use crate::logic::{Bindings, Found, Numbering, levels, open_value};
-use crate::mind::{Event, Frame, GoalPlace, IntentionId, Loop, Place, PlanHold, Selected, Splice};
+use crate::logic::{Bindings, Numbering, SearchDecision, levels, open_value};
+use crate::mind::{Event, Frame, GoalPlace, IntentionId, IntentionPlace, Loop, PlanHold, Selected, Splice};
 use crate::syntax::ast::StepKind;
 
 /// Current code of an intention.
-enum Code<'m> {
+enum CurrentCode<'m> {
     Plan(PlanHold<'m>),
-    Splice(Arc<Body>),
+    Splice(Arc<CompiledBody>),
 }
 
-impl Code<'_> {
-    fn body(&self) -> &Body {
+impl CurrentCode<'_> {
+    fn body(&self) -> &CompiledBody {
         match self {
             Self::Plan(plan) => &plan.body,
             Self::Splice(body) => body,
@@ -53,7 +53,7 @@ pub(super) const NOBODY: IntentionId = IntentionId { index: u32::MAX, number: 0 
 
 /// Effect of a step that needs no intention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Done {
+pub(super) enum StepEffect {
     /// No further effect.
     Alone,
     /// A change of beliefs whose event interests no plan.
@@ -106,11 +106,11 @@ impl<'m> Cycle<'m> {
             self.end_intention(id);
             return false;
         };
-        let code = splice.map_or_else(|| Code::Plan(plan.clone()), Code::Splice);
+        let code = splice.map_or_else(|| CurrentCode::Plan(plan.clone()), CurrentCode::Splice);
         self.run_body(code.body(), pc, At { id, base, names: &plan.names })
     }
 
-    fn run_body(&mut self, body: &Body, mut pc: u32, at: At<'_>) -> bool {
+    fn run_body(&mut self, body: &CompiledBody, mut pc: u32, at: At<'_>) -> bool {
         while let Some(op) = body.ops.get(pc as usize) {
             let mut stepped = self.execute(op, at);
             if self.bindings.has_effects() {
@@ -190,7 +190,7 @@ impl<'m> Cycle<'m> {
 
     #[cold]
     fn fail_waiting_step(&mut self, id: IntentionId) {
-        let waits = |place: &Place| matches!(place, Place::InEvent | Place::Waiting(_));
+        let waits = |place: &IntentionPlace| matches!(place, IntentionPlace::InEvent | IntentionPlace::Waiting(_));
         if !self.mind.intentions.find(id).is_some_and(|intention| waits(&intention.place)) {
             return self.tell_excess();
         }
@@ -207,36 +207,36 @@ impl<'m> Cycle<'m> {
         Failure::new(error, message)
     }
 
-    fn execute(&mut self, op: &Op, at: At<'_>) -> Stepped {
+    fn execute(&mut self, op: &BodyOp, at: At<'_>) -> Stepped {
         match op {
-            Op::Plain(step, site) => self.plain(*step, site, at),
-            Op::Achieve(expr) => self.achieve(expr, at),
-            Op::AchieveNewFocus(expr) => self.achieve_new_focus(expr, at),
-            Op::Test(formula, literal) => self.test(formula, literal.as_ref(), at),
-            Op::Add(expr, mode) => self.add(expr, *mode, at),
-            Op::Delete(expr, new_focus) => self.delete(expr, *new_focus, at),
-            Op::Replace(expr) => self.replace(expr, at),
-            Op::Act(expr) => self.act_on_environment(expr, at),
-            Op::Call(call) => self.call(call, at),
-            Op::Send(message) => self.send_message(message, at),
-            Op::Constraint(formula) => self.constraint(formula, at),
-            Op::Dynamic(kind, expr) => self.dynamic(*kind, expr, at),
-            Op::If(condition, otherwise) => {
+            BodyOp::Plain(step, site) => self.plain(*step, site, at),
+            BodyOp::Achieve(expr) => self.achieve(expr, at),
+            BodyOp::AchieveNewFocus(expr) => self.achieve_new_focus(expr, at),
+            BodyOp::Test(formula, literal) => self.test(formula, literal.as_ref(), at),
+            BodyOp::Add(expr, mode) => self.add(expr, *mode, at),
+            BodyOp::Delete(expr, new_focus) => self.delete(expr, *new_focus, at),
+            BodyOp::Replace(expr) => self.replace(expr, at),
+            BodyOp::Act(expr) => self.act_on_environment(expr, at),
+            BodyOp::Call(call) => self.call(call, at),
+            BodyOp::Send(message) => self.send_message(message, at),
+            BodyOp::Constraint(formula) => self.constraint(formula, at),
+            BodyOp::Dynamic(kind, expr) => self.dynamic(*kind, expr, at),
+            BodyOp::If(condition, otherwise) => {
                 if self.first(condition, at) {
                     Stepped::Next
                 } else {
                     Stepped::Jump(*otherwise)
                 }
             }
-            Op::Jump(target) => Stepped::Jump(*target),
-            Op::While(condition, end) => self.run_while(condition, *end, at),
-            Op::For(condition, end) => self.run_for(condition, *end, at),
-            Op::Fork { first_wins, branches, join } => {
+            BodyOp::Jump(target) => Stepped::Jump(*target),
+            BodyOp::While(condition, end) => self.run_while(condition, *end, at),
+            BodyOp::For(condition, end) => self.run_for(condition, *end, at),
+            BodyOp::Fork { first_wins, branches, join } => {
                 self.put_down(Some(at.id));
                 self.fork(at.id, *first_wins, branches, *join);
                 Stepped::Moved
             }
-            Op::Join => {
+            BodyOp::Join => {
                 self.put_down(Some(at.id));
                 self.join(at.id);
                 Stepped::Moved
@@ -530,7 +530,7 @@ impl<'m> Cycle<'m> {
             other => other,
         };
         match crate::code::compile::op_of_literal(kind, &value, self.image, at.base) {
-            Some(Op::Dynamic(..)) | None => {
+            Some(BodyOp::Dynamic(..)) | None => {
                 Stepped::Failed(Failure::new("body_var_not_literal", format!("'{value}' cannot be executed.")))
             }
             Some(op) => self.execute(&op, at),
@@ -588,14 +588,14 @@ impl<'m> Cycle<'m> {
 
     pub(super) fn call(&mut self, call: &CallExpr, at: At<'_>) -> Stepped {
         match call.action {
-            Action::Query(action) => self.query_action(action, call, at),
-            Action::Step(action) => self.step_action(action, call, at),
-            Action::WrongCount => Stepped::Failed(Failure::wrong_count(call)),
-            Action::Unknown if call.name.as_str().starts_with('.') => {
+            InternalAction::Query(action) => self.query_action(action, call, at),
+            InternalAction::Step(action) => self.step_action(action, call, at),
+            InternalAction::WrongCount => Stepped::Failed(Failure::wrong_count(call)),
+            InternalAction::Unknown if call.name.as_str().starts_with('.') => {
                 Stepped::Failed(Failure::unknown_action(call.name))
             }
             // A call of no internal action is an action on the environment.
-            Action::Unknown => {
+            InternalAction::Unknown => {
                 let solver = solver!(self);
                 let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
                 if levels::noted() { unfit() } else { self.request(Value::term(call.name, args), at) }
@@ -606,11 +606,11 @@ impl<'m> Cycle<'m> {
     /// Executes a step that needs no intention. Returns `None`, and does nothing, for any other step. Beliefs are
     /// changed if the event would be `unheard` when no plan is for it.
     #[inline(always)]
-    pub(super) fn execute_ahead(&mut self, op: &Op, unheard: bool, at: At<'_>) -> Option<Done> {
+    pub(super) fn execute_ahead(&mut self, op: &BodyOp, unheard: bool, at: At<'_>) -> Option<StepEffect> {
         let done = match op {
-            Op::Send(message) => self.send_directly(message, at).then_some(Done::Alone),
-            Op::Constraint(formula) => self.constraint_ahead(formula, at).then_some(Done::Alone),
-            Op::Plain(step, site) if unheard && *step != PlainStep::Achieve => self.plain_ahead(*step, site, at),
+            BodyOp::Send(message) => self.send_directly(message, at).then_some(StepEffect::Alone),
+            BodyOp::Constraint(formula) => self.constraint_ahead(formula, at).then_some(StepEffect::Alone),
+            BodyOp::Plain(step, site) if unheard && *step != PlainStep::Achieve => self.plain_ahead(*step, site, at),
             _ => None,
         };
         if done.is_none() {
@@ -644,16 +644,16 @@ impl<'m> Cycle<'m> {
             return unfit();
         }
         let mut query =
-            Call { solver: &solver, bindings: self.bindings, base: at.base, names: at.names, args: &args, call };
+            ActionCall { solver: &solver, bindings: self.bindings, base: at.base, names: at.names, args: &args, call };
         let answer = action(&mut query);
         self.mind_memory();
         match answer {
-            Ok(Answer::Yes) => Stepped::Next,
-            Ok(Answer::No) => Stepped::Failed(Failure::said_no()),
-            Ok(Answer::Each(target, mut values)) => {
+            Ok(QueryAnswer::Yes) => Stepped::Next,
+            Ok(QueryAnswer::No) => Stepped::Failed(Failure::said_no()),
+            Ok(QueryAnswer::Each(target, mut values)) => {
                 either(self.bindings.unify_next(&target, values.as_mut(), open_value))
             }
-            Ok(Answer::Parts(target, mut values)) => {
+            Ok(QueryAnswer::Parts(target, mut values)) => {
                 either(self.bindings.unify_next(&target, values.as_mut(), |part, _| part))
             }
             Err(failure) => Stepped::Failed(failure),
@@ -720,7 +720,7 @@ impl<'m> Cycle<'m> {
     /// Executes the effects of formulas. Returns false if the intention is not in hand any more.
     fn carry_out_effects_of(&mut self, id: IntentionId) -> bool {
         let mut in_hand = true;
-        for Effect { action, args, slots, call } in self.bindings.take_effects() {
+        for RequestedStep { action, args, slots, call } in self.bindings.take_effects() {
             if !in_hand {
                 self.take_up(None);
             }
@@ -781,7 +781,7 @@ impl<'m> Cycle<'m> {
             let mut beyond = Numbering::default();
             let solution = bound.map(|slot| (*slot, keep_value(bindings, *slot, top, &mut beyond))).collect();
             solutions.push(solution);
-            Found::More
+            SearchDecision::More
         });
         self.bindings.undo(mark);
         solutions.reverse();
@@ -837,17 +837,17 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn code_of(&self, id: IntentionId) -> Option<Code<'m>> {
+    fn code_of(&self, id: IntentionId) -> Option<CurrentCode<'m>> {
         let frame = self.mind.intentions.find(id)?.frames.last()?;
         let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last());
         if let Some(splice) = splice {
-            return Some(Code::Splice(Arc::clone(&splice.body)));
+            return Some(CurrentCode::Splice(Arc::clone(&splice.body)));
         }
-        self.mind.plans.plan_at(self.image, frame.plan, &frame.path).map(Code::Plan)
+        self.mind.plans.plan_at(self.image, frame.plan, &frame.path).map(CurrentCode::Plan)
     }
 
     /// Examines the next operation of an intention.
-    pub(super) fn next_op<T>(&self, id: IntentionId, look: impl FnOnce(&Op) -> T) -> Option<T> {
+    pub(super) fn next_op<T>(&self, id: IntentionId, look: impl FnOnce(&BodyOp) -> T) -> Option<T> {
         let (code, frame) = (self.code_of(id)?, self.mind.intentions.find(id)?.frames.last()?);
         let body = code.body();
         body.ops.get(body.skip_jumps(frame.pc) as usize).map(look)
@@ -892,7 +892,7 @@ impl<'m> Cycle<'m> {
         let intention = self.mind.intentions.find(id)?;
         let frame = intention.frames.last()?;
         let code = self.code_of(id)?;
-        let Op::Call(call) = code.body().ops.get(frame.pc as usize)? else { return None };
+        let BodyOp::Call(call) = code.body().ops.get(frame.pc as usize)? else { return None };
         Some(look(call.formulas.first()?.as_ref()?, frame, &intention.slots))
     }
 
@@ -902,7 +902,7 @@ impl<'m> Cycle<'m> {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return false };
         let (pc, base) = (frame.pc, frame.base);
         let Some(plan) = self.mind.plans.plan_at(self.image, frame.plan, &frame.path) else { return false };
-        let Some(Op::Call(call)) = code.body().ops.get(pc as usize) else { return false };
+        let Some(BodyOp::Call(call)) = code.body().ops.get(pc as usize) else { return false };
         let Some(Some(formula)) = call.formulas.first() else { return false };
         self.take_up(Some(id));
         let at = At { id, base, names: &plan.names };

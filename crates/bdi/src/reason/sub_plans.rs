@@ -4,7 +4,7 @@ use whimbrel_acl::{Args, Structure};
 
 use super::Cycle;
 use super::cycle::is_scoped;
-use crate::mind::{Event, Intention, IntentionId, Place, PlanRef, Selected, TriggerKey};
+use crate::mind::{Event, Intention, IntentionId, IntentionPlace, PlanRef, Selected, TriggerKey};
 
 /// Sub-plan that an external event reached: its intention, and the choice.
 struct Reached {
@@ -108,7 +108,7 @@ impl Cycle<'_> {
         if let Some(copy) = self.mind.intentions.find_mut(id) {
             *copy = Intention {
                 id,
-                place: Place::InEvent,
+                place: IntentionPlace::InEvent,
                 copied_frames: Some(source.frames.len() as u32),
                 copied_from: Some(original),
                 forks: Vec::new(),

@@ -9,18 +9,20 @@ use crate::actions::Failure;
 use crate::code::{Expr, Formula};
 use crate::logic::levels;
 use crate::mind::{
-    BeliefBase, Deferred, Event, Feedback, Intention, IntentionId, Mind, Place, Resumption, Subject, Subjects, Table,
-    TimerWhat, Wait, WaitFor,
+    BeliefBase, Deferred, Event, Feedback, Intention, IntentionId, IntentionPlace, Mind, Resumption, Subject, Subjects,
+    Table, TimerWhat, Wait, WaitFor,
 };
 
 impl Mind {
     /// Ends a wait without a result; the intention is in no place then.
     pub(super) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
         let intention = self.intentions.find_mut(id)?;
-        if !matches!(intention.place, Place::Waiting(_)) {
+        if !matches!(intention.place, IntentionPlace::Waiting(_)) {
             return None;
         }
-        let Place::Waiting(wait) = std::mem::replace(&mut intention.place, Place::InEvent) else { return None };
+        let IntentionPlace::Waiting(wait) = std::mem::replace(&mut intention.place, IntentionPlace::InEvent) else {
+            return None;
+        };
         self.wait_ends(id, &wait.until);
         Some(*wait)
     }
@@ -104,7 +106,7 @@ impl Cycle<'_> {
         }
         let since = self.now;
         if let Some(intention) = self.mind.intentions.find_mut(id) {
-            intention.place = Place::Waiting(Box::new(Wait { serial, until, since, deadline, elapsed }));
+            intention.place = IntentionPlace::Waiting(Box::new(Wait { serial, until, since, deadline, elapsed }));
         }
         if !self.mind.intentions.find(id).is_some_and(Intention::is_atomic) {
             self.no_longer_atomic(id);
@@ -133,7 +135,7 @@ impl Cycle<'_> {
 
     pub(super) fn wait_timed_out(&mut self, id: IntentionId, serial: u64) {
         let Some(intention) = self.mind.intentions.find(id) else { return };
-        let Place::Waiting(wait) = &intention.place else { return };
+        let IntentionPlace::Waiting(wait) = &intention.place else { return };
         if wait.serial != serial {
             return;
         }
@@ -206,7 +208,7 @@ impl Cycle<'_> {
         let waiting = self.mind.waits.as_ref().map_or_else(Vec::new, |waits| waits.for_event(event));
         for id in waiting {
             let Some(intention) = self.mind.intentions.find(id) else { continue };
-            let Place::Waiting(wait) = &intention.place else { continue };
+            let IntentionPlace::Waiting(wait) = &intention.place else { continue };
             let WaitFor::Event(op, kind, pattern) = &wait.until else { continue };
             if (*op, *kind) != (event.op, event.kind) {
                 continue;
@@ -254,11 +256,9 @@ impl Cycle<'_> {
     /// Handles the environment's answer.
     pub(super) fn action_done(&mut self, feedback: Feedback) {
         let id = feedback.intention;
-        let waits = self
-            .mind
-            .intentions
-            .find(id)
-            .is_some_and(|i| matches!(&i.place, Place::Waiting(wait) if matches!(wait.until, WaitFor::Action(..))));
+        let waits = self.mind.intentions.find(id).is_some_and(
+            |i| matches!(&i.place, IntentionPlace::Waiting(wait) if matches!(wait.until, WaitFor::Action(..))),
+        );
         if !waits {
             return;
         }

@@ -14,7 +14,7 @@ use super::Cycle;
 use super::cycle::Handled;
 use crate::code::CompiledPlan;
 use crate::inspect::{Breakpoints, PlanName, event_text, step_text};
-use crate::mind::{Event, IntentionId, Place, TriggerKey};
+use crate::mind::{Event, IntentionId, IntentionPlace, TriggerKey};
 
 /// State of a watch.
 #[derive(Debug, Default)]
@@ -247,7 +247,7 @@ impl Cycle<'_> {
     fn next_step(&self) -> Option<String> {
         let mind = &*self.mind;
         let is_ready =
-            |id: &&IntentionId| mind.intentions.find(**id).is_some_and(|it| matches!(it.place, Place::Ready));
+            |id: &&IntentionId| mind.intentions.find(**id).is_some_and(|it| matches!(it.place, IntentionPlace::Ready));
         let id = match &mind.atomic {
             Some(id) => Some(id).filter(is_ready),
             None => mind.ready.iter().find(is_ready),

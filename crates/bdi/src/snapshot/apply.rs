@@ -105,7 +105,7 @@ fn change_beliefs(mind: &mut Mind, table: TableData<'static>, image: &Image) -> 
 }
 
 /// Compiles the rule in the code.
-pub(super) fn own_rule(code: &Value, image: &Image) -> Result<Arc<crate::code::Rule>, SnapshotError> {
+pub(super) fn own_rule(code: &Value, image: &Image) -> Result<Arc<crate::code::CompiledRule>, SnapshotError> {
     let rule = quote::unquote_rule(code).map_err(|e| SnapshotError::BadCode(e.to_string()))?;
     Ok(Arc::new(compile_acquired_rule(&rule, image)))
 }

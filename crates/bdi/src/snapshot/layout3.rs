@@ -13,7 +13,7 @@ use super::record::{
     TableData,
 };
 use crate::code::{Image, Key};
-use crate::mind::{Deferred, Event, Feedback, Fork, Intention, IntentionId, Options, Timer};
+use crate::mind::{Deferred, Event, Feedback, Fork, Intention, IntentionId, ReasoningOptions, Timer};
 
 pub(super) const LAYOUT: u16 = 3;
 
@@ -24,7 +24,7 @@ pub(super) struct Snapshot {
     now: Time,
     program: Text,
     program_plans: u32,
-    options: Options,
+    options: ReasoningOptions,
     beliefs: Vec<Belief>,
     acquired: Option<Acquired>,
     events: Vec<Event>,

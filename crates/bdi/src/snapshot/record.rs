@@ -7,7 +7,9 @@ use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
 use whimbrel_platform::Time;
 
 use crate::code::Key;
-use crate::mind::{Deferred, Event, Feedback, Fork, Intention, IntentionId, Mind, Options, Place, PlanRef, Timer};
+use crate::mind::{
+    Deferred, Event, Feedback, Fork, Intention, IntentionId, IntentionPlace, Mind, PlanRef, ReasoningOptions, Timer,
+};
 
 /// Beliefs and goals that an agent begins with.
 pub(crate) type First = (Vec<Value>, Vec<Value>);
@@ -120,7 +122,7 @@ pub(super) struct SavedNumbers {
 /// Parts that few turns change.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedRareParts<'a> {
-    pub(super) options: Cow<'a, Options>,
+    pub(super) options: Cow<'a, ReasoningOptions>,
     pub(super) atomic_event: Option<Cow<'a, Event>>,
     pub(super) suspended_events: Vec<Cow<'a, Event>>,
     pub(super) deferred: Vec<Cow<'a, Deferred>>,
@@ -184,7 +186,7 @@ pub(crate) fn move_times(mind: &mut Mind, ahead: i64) {
     };
     mind.timers.shift(shift);
     for intention in mind.intentions.all_mut() {
-        if let Place::Waiting(wait) = &mut intention.place {
+        if let IntentionPlace::Waiting(wait) = &mut intention.place {
             shift(&mut wait.since);
             wait.deadline.iter_mut().for_each(shift);
         }

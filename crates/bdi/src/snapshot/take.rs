@@ -248,7 +248,7 @@ fn entry_data(entry: &Entry) -> EntryData<'_> {
         }
         Entry::Rule(RuleRef::Image(place)) => EntryData::ProgramRule(*place),
         Entry::Rule(RuleRef::Own(rule)) => {
-            let rule = ast::Term::Code(ast::Code::Rule(Box::new((*rule.source).clone())));
+            let rule = ast::Term::Code(ast::CodeTerm::Rule(Box::new((*rule.source).clone())));
             EntryData::OwnRule(quoted(&rule))
         }
     }
@@ -260,7 +260,7 @@ fn quoted(term: &ast::Term) -> Value {
 }
 
 fn plan_code(plan: &CompiledPlan) -> Value {
-    quoted(&ast::Term::Code(ast::Code::Plan(Box::new((*plan.source).clone()))))
+    quoted(&ast::Term::Code(ast::CodeTerm::Plan(Box::new((*plan.source).clone()))))
 }
 
 fn plan_data(change: &PlanChange) -> PlanData<'_> {

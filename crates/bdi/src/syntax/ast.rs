@@ -77,7 +77,7 @@ pub struct Plan {
     /// `<: condition`, under which the plan's goal counts as achieved.
     pub goal_condition: Option<Term>,
     /// Body.
-    pub body: Body,
+    pub body: PlanBody,
     /// `{ plans }` after the body, relevant only while this plan runs.
     pub sub_plans: Vec<Plan>,
     /// Place in the source.
@@ -121,7 +121,7 @@ pub enum TriggerKind {
 
 /// Plan body.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Body {
+pub struct PlanBody {
     /// Steps in order.
     pub steps: Vec<BodyStep>,
 }
@@ -200,20 +200,20 @@ pub enum Term {
     /// Arithmetic of three operands or more, from left to right: `a + b - c` is `(a + b) - c`.
     Chain(Box<Term>, Vec<(Op, Term)>),
     /// Code in braces.
-    Code(Code),
+    Code(CodeTerm),
     /// Value without textual form, in code that was made while a program ran: a container, for instance.
     Data(Value),
 }
 
 /// Code as a term.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Code {
+pub enum CodeTerm {
     /// `{ @l +!g : c <- b }`
     Plan(Box<Plan>),
     /// `{ +!g }`
     Trigger(Box<Trigger>),
     /// `{ a; !g }`
-    Body(Body),
+    Body(PlanBody),
     /// `{ h :- b }`
     Rule(Box<Rule>),
 }

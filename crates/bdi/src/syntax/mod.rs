@@ -13,11 +13,11 @@ mod unquote;
 
 use whimbrel_acl::Text;
 
-use ast::{Body, Plan, Program, Span, Term, Trigger};
+use ast::{Plan, PlanBody, Program, Span, Term, Trigger};
 pub use diagnostics::{Diagnostic, Severity};
 pub(crate) use diagnostics::{Diagnostics, nearest};
 pub use parser::{LoadError, Loader, NoFiles};
-use parser::{Parse, Parser, Session};
+use parser::{Parse, ParseSession, Parser};
 pub use render::render;
 pub use signatures::{action_arity, function_arity};
 pub use source_text::SourceText;
@@ -47,7 +47,7 @@ impl Parsed {
 /// Parses a program and the files that it includes; `file` is its name. As in Jason, a program continues without a file
 /// that cannot be included, unless the loader [is strict](Loader::is_strict).
 pub fn parse_program(text: &str, file: &Text, loader: &mut dyn Loader) -> Parsed {
-    let mut session = Session::new(loader);
+    let mut session = ParseSession::new(loader);
     Parser::new(text, file, &mut session).program();
     Parsed { program: session.program, diagnostics: session.diagnostics.into_vec() }
 }
@@ -55,7 +55,7 @@ pub fn parse_program(text: &str, file: &Text, loader: &mut dyn Loader) -> Parsed
 /// Parses text that an agent meets while it runs: all of it must be one phrase.
 fn parse_phrase<T>(text: &str, parse: impl FnOnce(&mut Parser<'_, '_>) -> Parse<T>) -> Result<T, Vec<Diagnostic>> {
     let mut loader = NoFiles;
-    let mut session = Session::new(&mut loader);
+    let mut session = ParseSession::new(&mut loader);
     session.at_run_time = true;
     let mut parser = Parser::new(text, &Text::new(), &mut session);
     let parsed = parser.phrase(parse);
@@ -70,7 +70,7 @@ fn parse_phrase<T>(text: &str, parse: impl FnOnce(&mut Parser<'_, '_>) -> Parse<
 /// text.
 pub(crate) fn parse_embedded(text: &str, start: Span, file: &Text) -> (Vec<(Term, Span)>, Vec<Diagnostic>) {
     let mut loader = NoFiles;
-    let mut session = Session::new(&mut loader);
+    let mut session = ParseSession::new(&mut loader);
     let terms = Parser::starting_at(text, start, file, &mut session).terms_phrase();
     (terms, session.diagnostics.into_vec())
 }
@@ -119,6 +119,6 @@ pub fn parse_trigger(text: &str) -> Result<Trigger, Vec<Diagnostic>> {
 ///
 /// # Errors
 /// Returns the faults of the text.
-pub fn parse_body(text: &str) -> Result<Body, Vec<Diagnostic>> {
+pub fn parse_body(text: &str) -> Result<PlanBody, Vec<Diagnostic>> {
     parse_phrase(text, |parser| parser.body_phrase())
 }

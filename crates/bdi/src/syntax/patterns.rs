@@ -5,13 +5,14 @@
 use whimbrel_acl::{Symbol, Text};
 
 use super::ast::{
-    Body, BodyStep, Code, Literal, Op, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
+    BodyStep, CodeTerm, Literal, Op, Plan, PlanBody, Rule, Span, StepKind, Term, Trigger, TriggerKind, TriggerOp,
+    Variable,
 };
 use super::parser::literals::is_dotted;
 
 /// Goal pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
+pub enum GoalPattern {
     /// Declarative goal: achieved only once it is believed.
     Dg,
     /// Backtracking declarative goal: other plans are tried until it is believed.
@@ -33,19 +34,19 @@ pub enum Pattern {
 }
 
 /// Every pattern: its name, the number of required arguments, and its usage.
-const PATTERNS: [(Pattern, &str, usize, &str); 9] = [
-    (Pattern::Dg, "dg", 1, "write `{ begin dg(goal) }`"),
-    (Pattern::Bdg, "bdg", 1, "write `{ begin bdg(goal) }`"),
-    (Pattern::Ebdg, "ebdg", 1, "write `{ begin ebdg(goal) }`"),
-    (Pattern::Bc, "bc", 1, "write `{ begin bc(goal) }` or `{ begin bc(goal, pattern(goal)) }`"),
-    (Pattern::Smc, "smc", 2, "write `{ begin smc(goal, failure) }`"),
-    (Pattern::Rc, "rc", 2, "write `{ begin rc(goal, motivation) }`"),
-    (Pattern::Omc, "omc", 3, "write `{ begin omc(goal, failure, motivation) }`"),
-    (Pattern::Mg, "mg", 1, "write `{ begin mg(goal) }` or `{ begin mg(goal, pattern(goal)) }`"),
-    (Pattern::Sga, "sga", 3, "write `{ begin sga(\"trigger\", \"context\", goal) }`"),
+const PATTERNS: [(GoalPattern, &str, usize, &str); 9] = [
+    (GoalPattern::Dg, "dg", 1, "write `{ begin dg(goal) }`"),
+    (GoalPattern::Bdg, "bdg", 1, "write `{ begin bdg(goal) }`"),
+    (GoalPattern::Ebdg, "ebdg", 1, "write `{ begin ebdg(goal) }`"),
+    (GoalPattern::Bc, "bc", 1, "write `{ begin bc(goal) }` or `{ begin bc(goal, pattern(goal)) }`"),
+    (GoalPattern::Smc, "smc", 2, "write `{ begin smc(goal, failure) }`"),
+    (GoalPattern::Rc, "rc", 2, "write `{ begin rc(goal, motivation) }`"),
+    (GoalPattern::Omc, "omc", 3, "write `{ begin omc(goal, failure, motivation) }`"),
+    (GoalPattern::Mg, "mg", 1, "write `{ begin mg(goal) }` or `{ begin mg(goal, pattern(goal)) }`"),
+    (GoalPattern::Sga, "sga", 3, "write `{ begin sga(\"trigger\", \"context\", goal) }`"),
 ];
 
-impl Pattern {
+impl GoalPattern {
     /// Returns the pattern of that name.
     pub fn named(name: &str) -> Option<Self> {
         PATTERNS.iter().find(|entry| entry.1 == name).map(|entry| entry.0)
@@ -97,7 +98,7 @@ pub struct Expanded {
 ///
 /// # Errors
 /// Returns the fault of the arguments.
-pub fn expand(pattern: Pattern, arguments: &Arguments, inner: Vec<Plan>) -> Result<Expanded, String> {
+pub fn expand(pattern: GoalPattern, arguments: &Arguments, inner: Vec<Plan>) -> Result<Expanded, String> {
     let needed = pattern.needed();
     if arguments.terms.len() < needed {
         let name = pattern.entry().map_or("", |entry| entry.1);
@@ -109,41 +110,41 @@ pub fn expand(pattern: Pattern, arguments: &Arguments, inner: Vec<Plan>) -> Resu
         Some(Term::Literal(literal)) if !is_dotted(literal.functor.as_str()) => Ok(literal.clone()),
         _ => Err(format!("the pattern's {what} must be a belief's or goal's literal")),
     };
-    if pattern == Pattern::Sga {
+    if pattern == GoalPattern::Sga {
         return builder.sequenced(arguments, argument(2, "goal")?);
     }
     let goal = argument(0, "goal")?;
     let mut expanded = Expanded::default();
     expanded.plans = match pattern {
-        Pattern::Dg => builder.declarative(&goal, inner, true),
-        Pattern::Bdg => builder.backtracking(&goal, inner),
-        Pattern::Ebdg => builder.exclusive(&goal, inner),
-        Pattern::Bc => builder.inside(&goal, arguments, inner, false)?,
-        Pattern::Mg => {
+        GoalPattern::Dg => builder.declarative(&goal, inner, true),
+        GoalPattern::Bdg => builder.backtracking(&goal, inner),
+        GoalPattern::Ebdg => builder.exclusive(&goal, inner),
+        GoalPattern::Bc => builder.inside(&goal, arguments, inner, false)?,
+        GoalPattern::Mg => {
             expanded.beliefs.push(builder.fact(goal.clone()));
             let mut plans = builder.inside(&goal, arguments, inner, true)?;
             plans.push(builder.plan(builder.belief(TriggerOp::Delete, &goal), None, vec![builder.achieve(&goal)]));
             plans
         }
-        Pattern::Smc => {
+        GoalPattern::Smc => {
             let failure = argument(1, "failure condition")?;
             let mut plans = builder.blind(&goal, inner);
             let fail = vec![builder.action(".fail_goal", vec![Term::Literal(goal)])];
             plans.push(builder.plan(builder.belief(TriggerOp::Add, &failure), None, fail));
             plans
         }
-        Pattern::Rc => {
+        GoalPattern::Rc => {
             let mut plans = builder.blind(&goal, inner);
             plans.push(builder.unmotivated(&goal, &argument(1, "motivation")?));
             plans
         }
-        Pattern::Omc => {
+        GoalPattern::Omc => {
             let mut plans = builder.blind(&goal, inner);
             plans.extend(builder.given_up(&goal, &argument(1, "failure condition")?));
             plans.push(builder.unmotivated(&goal, &argument(2, "motivation")?));
             plans
         }
-        Pattern::Sga => Vec::new(),
+        GoalPattern::Sga => Vec::new(),
     };
     Ok(expanded)
 }
@@ -196,7 +197,7 @@ impl Builder {
             trigger,
             context,
             goal_condition: None,
-            body: Body { steps },
+            body: PlanBody { steps },
             sub_plans: Vec::new(),
             span: self.span,
             file: self.file.clone(),
@@ -287,8 +288,8 @@ impl Builder {
             None if maintenance => return Ok(self.blind(goal, inner)),
             None => self.backtracking(goal, inner),
             Some(Term::Literal(literal)) => {
-                let pattern = Pattern::named(literal.functor.as_str())
-                    .filter(|pattern| !matches!(pattern, Pattern::Mg | Pattern::Sga))
+                let pattern = GoalPattern::named(literal.functor.as_str())
+                    .filter(|pattern| !matches!(pattern, GoalPattern::Mg | GoalPattern::Sga))
                     .ok_or_else(|| format!("`{}` is no pattern that another one can use", literal.functor))?;
                 let terms = literal.args.iter().map(|term| in_namespace_of(term, goal)).collect();
                 let arguments =
@@ -311,7 +312,7 @@ impl Builder {
     /// Returns plans for failure: the goal that wanted this one fails, or the intention is dropped if there is none.
     fn given_up(&self, goal: &Literal, failure: &Literal) -> [Plan; 2] {
         let outer = Trigger { op: TriggerOp::Add, kind: TriggerKind::Achieve, term: self.variable("G") };
-        let outer = Term::Code(Code::Trigger(Box::new(outer)));
+        let outer = Term::Code(CodeTerm::Trigger(Box::new(outer)));
         let means = self.literal("im", vec![self.variable("_1"), outer, self.variable("_2"), self.variable("_3")]);
         let stack = Term::List {
             items: vec![self.variable("_4"), Term::Literal(means)],

@@ -26,8 +26,8 @@ use rustc_hash::FxBuildHasher;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::ast::{
-    Annotations, Body, BodyStep, Code, ELIF, Literal, Namespace, Op, Plan, Rule, StepKind, Term, Trigger, TriggerKind,
-    TriggerOp, Variable,
+    Annotations, BodyStep, CodeTerm, ELIF, Literal, Namespace, Op, Plan, PlanBody, Rule, StepKind, Term, Trigger,
+    TriggerKind, TriggerOp, Variable,
 };
 pub use super::unquote::{
     QuoteError, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term, unquote_trigger,
@@ -76,10 +76,10 @@ pub fn quote(term: &Term, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
         Term::List { items, tail } => quote_list(items, tail.as_deref(), var),
         Term::Op(op, operands) => quote_operation(*op, operands, var),
         Term::Chain(first, rest) => quote_chain(first, rest, var),
-        Term::Code(Code::Plan(plan)) => quote_plan(plan, var),
-        Term::Code(Code::Trigger(trigger)) => quote_trigger(trigger, var),
-        Term::Code(Code::Body(body)) => quote_body(body, var),
-        Term::Code(Code::Rule(rule)) => quote_rule(rule, var),
+        Term::Code(CodeTerm::Plan(plan)) => quote_plan(plan, var),
+        Term::Code(CodeTerm::Trigger(trigger)) => quote_trigger(trigger, var),
+        Term::Code(CodeTerm::Body(body)) => quote_body(body, var),
+        Term::Code(CodeTerm::Rule(rule)) => quote_rule(rule, var),
     }
 }
 
@@ -240,7 +240,7 @@ pub fn quote_rule(rule: &Rule, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
 }
 
 /// Quotes a body as a value.
-pub fn quote_body(body: &Body, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
+pub fn quote_body(body: &PlanBody, var: &mut dyn FnMut(Symbol) -> Var) -> Value {
     let mut steps: Vec<Value> = body.steps.iter().map(|step| quote_step(step, var)).collect();
     let last_is_variable = matches!(body.steps.last(), Some(last) if last.kind == StepKind::Variable);
     let mut rest = Value::Atom(reserved::BODY);
@@ -266,7 +266,7 @@ fn quote_step(step: &BodyStep, var: Slots<'_>) -> Value {
 
 /// Turns steps such as `+{plan}` into internal actions, which they are as data.
 fn plan_action(step: &BodyStep) -> Option<Term> {
-    let Term::Code(Code::Plan(_)) = &step.term else { return None };
+    let Term::Code(CodeTerm::Plan(_)) = &step.term else { return None };
     let atom = |name: &str| Term::Literal(Literal::bare(Symbol::new(name), step.span));
     let (name, position) = match step.kind {
         StepKind::Add | StepKind::AddFront => (".add_plan", Some("begin")),

@@ -5,8 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 
 use super::ast::{
-    Annotations, Body, BodyStep, Code, Literal, Namespace, Op, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind,
-    TriggerOp, Variable,
+    Annotations, BodyStep, CodeTerm, Literal, Namespace, Op, Plan, PlanBody, Rule, Span, StepKind, Term, Trigger,
+    TriggerKind, TriggerOp, Variable,
 };
 use super::parse_trigger;
 use super::quote::{is_body, quote, reserved, step_kind, trigger_op};
@@ -68,7 +68,7 @@ pub fn unquote_plan(value: &Value) -> Result<Plan, QuoteError> {
 ///
 /// # Errors
 /// Returns an error if the value is no body, or has a part that cannot stand in code.
-pub fn unquote_body(value: &Value) -> Result<Body, QuoteError> {
+pub fn unquote_body(value: &Value) -> Result<PlanBody, QuoteError> {
     body(value, &mut Names::default())
 }
 
@@ -145,7 +145,7 @@ fn term(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
 #[inline(never)]
 fn leaf(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     Ok(match value {
-        Value::Atom(reserved::BODY) => Term::Code(Code::Body(Body::default())),
+        Value::Atom(reserved::BODY) => Term::Code(CodeTerm::Body(PlanBody::default())),
         Value::Bool(_) | Value::Atom(_) => {
             Term::Literal(Literal::bare(value.functor().unwrap_or_default(), Span::default()))
         }
@@ -172,10 +172,12 @@ fn structure_term(value: &Value, structure: &Structure, names: &mut Names) -> Re
 #[inline(never)]
 fn code(value: &Value, names: &mut Names) -> Result<Term, QuoteError> {
     match value.functor() {
-        Some(reserved::PLAN) => plan(value, names).map(|plan| Term::Code(Code::Plan(Box::new(plan)))),
-        Some(reserved::RULE) => rule(value, names).map(|rule| Term::Code(Code::Rule(Box::new(rule)))),
-        Some(reserved::TRIGGER) => trigger(value, names).map(|trigger| Term::Code(Code::Trigger(Box::new(trigger)))),
-        _ => body(value, names).map(|body| Term::Code(Code::Body(body))),
+        Some(reserved::PLAN) => plan(value, names).map(|plan| Term::Code(CodeTerm::Plan(Box::new(plan)))),
+        Some(reserved::RULE) => rule(value, names).map(|rule| Term::Code(CodeTerm::Rule(Box::new(rule)))),
+        Some(reserved::TRIGGER) => {
+            trigger(value, names).map(|trigger| Term::Code(CodeTerm::Trigger(Box::new(trigger))))
+        }
+        _ => body(value, names).map(|body| Term::Code(CodeTerm::Body(body))),
     }
 }
 
@@ -419,7 +421,7 @@ fn rule(value: &Value, names: &mut Names) -> Result<Rule, QuoteError> {
 }
 
 #[inline(never)]
-fn body(value: &Value, names: &mut Names) -> Result<Body, QuoteError> {
+fn body(value: &Value, names: &mut Names) -> Result<PlanBody, QuoteError> {
     let mut steps = Vec::new();
     let mut at = value;
     loop {
@@ -429,10 +431,10 @@ fn body(value: &Value, names: &mut Names) -> Result<Body, QuoteError> {
                 at = rest;
             }
             [only] if at.functor() == Some(reserved::BODY) => at = only,
-            [] if at.functor() == Some(reserved::BODY) => return Ok(Body { steps }),
+            [] if at.functor() == Some(reserved::BODY) => return Ok(PlanBody { steps }),
             _ => {
                 push_step(at, &mut steps, names)?;
-                return Ok(Body { steps });
+                return Ok(PlanBody { steps });
             }
         }
     }

@@ -14,7 +14,7 @@ use whimbrel_platform::{AgentBody, Mailbox, Next, Outbox, Time, Turn, growth};
 use whimbrel_testkit::Simulation;
 
 /// Busy agent with its mailbox.
-struct Busy {
+struct BusyAgent {
     simulation: Simulation,
     agent: Agent,
     mailbox: Mailbox,
@@ -26,7 +26,7 @@ fn image(program: &str) -> Arc<Image> {
     loaded.unwrap_or_else(|error| panic!("{:?}", error.diagnostics)).0
 }
 
-impl Busy {
+impl BusyAgent {
     fn new(program: &str) -> Self {
         let agent = Agent::new(AgentConfig::new(image(program)));
         Self { simulation: Simulation::new(1), agent, mailbox: Mailbox::default(), followed: false }
@@ -82,7 +82,7 @@ fn busy_agent_leaves_messages_in_mailbox() {
         WORKER.replace("+!job", "@j[atomic] +!job"),
         format!("{WORKER} +!kqml_received(_, _, _, _) : false."),
     ] {
-        let mut busy = Busy::new(&program);
+        let mut busy = BusyAgent::new(&program);
         (0..JOBS).for_each(|n| busy.send(Performative::Request, Value::term("job", [Value::Num(n as f64)])));
         for _ in 0..100 {
             busy.turn();
@@ -98,7 +98,7 @@ fn busy_agent_leaves_messages_in_mailbox() {
 
 #[test]
 fn endless_intentions_leave_time_for_messages() {
-    let mut busy = Busy::new(
+    let mut busy = BusyAgent::new(
         "!begin. +!begin <- for (.range(I, 1, 200)) { !!loop(I) }.
          +!loop(I) : not enough <- X = I + 1; !!loop(I). +!loop(_).",
     );
@@ -111,7 +111,7 @@ fn endless_intentions_leave_time_for_messages() {
 #[test]
 fn waiting_atomic_plan_hears_behind_backlog() {
     for followed in [false, true] {
-        let mut busy = Busy::new("@a[atomic] +!begin <- .wait(\"+go\"); .print(went). +!other. +go.");
+        let mut busy = BusyAgent::new("@a[atomic] +!begin <- .wait(\"+go\"); .print(went). +!other. +go.");
         busy.followed = followed;
         busy.send(Performative::Request, Value::atom("begin"));
         (0..200).for_each(|_| busy.send(Performative::Request, Value::atom("other")));
@@ -125,7 +125,7 @@ fn waiting_atomic_plan_hears_behind_backlog() {
 #[test]
 fn bulky_request_ends_turn() {
     let steps = "; +x; -x".repeat(20);
-    let mut busy = Busy::new(&format!("@p[atomic] +!go(_) <- +y{steps}; .print(done). +!bulky(_)."));
+    let mut busy = BusyAgent::new(&format!("@p[atomic] +!go(_) <- +y{steps}; .print(done). +!bulky(_)."));
     busy.send(Performative::Request, Value::term("go", [Value::Num(0.0)]));
     let text = Value::from("x".repeat(MIND_COUNTED_EVERY_BYTES as usize));
     busy.send(Performative::Request, Value::term("bulky", [Value::list([text])]));
@@ -142,12 +142,12 @@ fn intentions_continue_after_sending() {
     let steps = "; .print(step)".repeat(100);
     for others in 0..4 {
         let goals = "!other. ".repeat(others);
-        let mut busy = Busy::new(&format!(
+        let mut busy = BusyAgent::new(&format!(
             "!one. {goals} +!one <- .send(bob, tell, a); .print(sent){steps}. +!other <- .print(step){steps}."
         ));
         busy.simulation.spawn("bob", Box::new(Agent::new(AgentConfig::new(image("k.")))));
         busy.simulation.run_for(1);
-        let sent = |busy: &Busy| busy.simulation.output().iter().position(|line| line == "[busy] sent");
+        let sent = |busy: &BusyAgent| busy.simulation.output().iter().position(|line| line == "[busy] sent");
         for _ in 0..10 {
             if sent(&busy).is_none() {
                 busy.turn();
@@ -166,7 +166,7 @@ fn ending_turn_takes_messages_in() {
     let steps = "; .send(bob, tell, a)".repeat(40);
     for before in 0..40 {
         let mut busy =
-            Busy::new(&format!("@p[atomic] +!go(_) <- .send(bob, tell, a){steps}. +!r(_). +b <- .print(heard)."));
+            BusyAgent::new(&format!("@p[atomic] +!go(_) <- .send(bob, tell, a){steps}. +!r(_). +b <- .print(heard)."));
         busy.simulation.spawn("bob", Box::new(Agent::new(AgentConfig::new(image("k.")))));
         busy.simulation.run_for(1);
         let ask = |name| Value::term(name, [Value::Num(0.0)]);

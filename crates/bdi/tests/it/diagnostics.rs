@@ -5,9 +5,9 @@ use whimbrel_bdi::project::parse_project;
 use whimbrel_bdi::syntax::{LoadError, Loader, SourceText, parse_program, render};
 
 /// Loader that reads files as `whimbrel check` does.
-struct Files;
+struct DiskFiles;
 
-impl Loader for Files {
+impl Loader for DiskFiles {
     fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
         match path {
             "loop.asl" => Ok((Text::from(path), "{ include(\"loop.asl\") }".to_owned().into())),
@@ -21,7 +21,7 @@ impl Loader for Files {
 }
 
 fn program(text: &str) -> String {
-    let parsed = parse_program(text, &Text::from("prog.asl"), &mut Files);
+    let parsed = parse_program(text, &Text::from("prog.asl"), &mut DiskFiles);
     let found: Vec<String> = parsed.diagnostics.iter().map(|found| render(found, text, false)).collect();
     found.join("\n\n")
 }
@@ -125,7 +125,7 @@ wrong_projects! {
 
 #[test]
 fn places_outside_text_are_harmless() {
-    let parsed = parse_program("b(", &Text::from("prog.asl"), &mut Files);
+    let parsed = parse_program("b(", &Text::from("prog.asl"), &mut DiskFiles);
     for found in &parsed.diagnostics {
         assert!(!render(found, "", false).is_empty());
         assert!(!render(found, "é", true).is_empty());

@@ -9,7 +9,7 @@ use whimbrel_acl::value::{Annot, Contents, Object};
 use whimbrel_acl::{AclMessage, Aid, Performative, Structure, Text, Value, sym};
 use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig};
-use whimbrel_platform::environment::{Environment, Environments};
+use whimbrel_platform::environment::{NodeEnvironment, NodeEnvironments};
 use whimbrel_platform::{AgentBody, Time};
 use whimbrel_testkit::Simulation;
 
@@ -86,7 +86,7 @@ fn content(n: i64) -> Value {
 
 struct Meter(Value);
 
-impl Environment for Meter {
+impl NodeEnvironment for Meter {
     fn act(&self, _agent: Aid, _request: &Value) -> Result<Value, String> {
         Ok(self.0.clone())
     }
@@ -145,7 +145,7 @@ fn heard(door: Door, n: i64) -> Vec<String> {
         Door::Goal | Door::Snapshot => config.goals.push(content(n)),
         Door::Percept | Door::Percepts | Door::Refusal => config.environment = Some(Aid::local("other")),
         Door::Act => {
-            let mut environments = Environments::default();
+            let mut environments = NodeEnvironments::default();
             environments.add("meter", Arc::new(Meter(content(n))));
             simulation.set_environments(environments);
             let policy = r#"{"grant": [{"who": "*", "environments": "meter"}]}"#;

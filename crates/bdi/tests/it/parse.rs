@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use whimbrel_acl::{Symbol, Text, Var};
-use whimbrel_bdi::syntax::ast::{Code, Namespace, Op, Program, StepKind, Term, TriggerKind, TriggerOp};
+use whimbrel_bdi::syntax::ast::{CodeTerm, Namespace, Op, Program, StepKind, Term, TriggerKind, TriggerOp};
 use whimbrel_bdi::syntax::quote::quote_body;
 use whimbrel_bdi::syntax::{
     LoadError, Loader, NoFiles, Parsed, SourceText, parse_body, parse_formula, parse_plan, parse_program, parse_term,
@@ -11,9 +11,9 @@ use whimbrel_bdi::syntax::{
 };
 
 /// Files in memory.
-struct Files(HashMap<&'static str, &'static str>);
+struct FilesInMemory(HashMap<&'static str, &'static str>);
 
-impl Loader for Files {
+impl Loader for FilesInMemory {
     fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
         let text = self.0.get(path).ok_or_else(|| LoadError::Missing("no such file".to_owned()))?;
         Ok((Text::from(path), (*text).to_owned().into()))
@@ -21,7 +21,7 @@ impl Loader for Files {
 }
 
 fn parse_with(text: &str, files: &[(&'static str, &'static str)]) -> Parsed {
-    parse_program(text, &Text::from("main.asl"), &mut Files(files.iter().copied().collect()))
+    parse_program(text, &Text::from("main.asl"), &mut FilesInMemory(files.iter().copied().collect()))
 }
 
 #[track_caller]
@@ -149,14 +149,14 @@ fn kinds_of_code_are_distinguished() {
         Term::Code(code) => code,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(code("{ +!g(X) }"), Code::Trigger(_)));
-    assert!(matches!(code("{ +b }"), Code::Body(body) if body.steps.len() == 1));
-    assert!(matches!(code("{ +b; -c; !g }"), Code::Body(body) if body.steps.len() == 3));
-    assert!(matches!(code("{ }"), Code::Body(body) if body.steps.is_empty()));
-    assert!(matches!(code("{ h(X) :- b(X) & X > 1 }"), Code::Rule(_)));
-    assert!(matches!(code("{ @l[a] +b }"), Code::Plan(_)));
-    assert!(matches!(code("{ +b : c }"), Code::Plan(_)));
-    let Code::Plan(plan) = code("{ @L +!G : C <- B }") else { panic!() };
+    assert!(matches!(code("{ +!g(X) }"), CodeTerm::Trigger(_)));
+    assert!(matches!(code("{ +b }"), CodeTerm::Body(body) if body.steps.len() == 1));
+    assert!(matches!(code("{ +b; -c; !g }"), CodeTerm::Body(body) if body.steps.len() == 3));
+    assert!(matches!(code("{ }"), CodeTerm::Body(body) if body.steps.is_empty()));
+    assert!(matches!(code("{ h(X) :- b(X) & X > 1 }"), CodeTerm::Rule(_)));
+    assert!(matches!(code("{ @l[a] +b }"), CodeTerm::Plan(_)));
+    assert!(matches!(code("{ +b : c }"), CodeTerm::Plan(_)));
+    let CodeTerm::Plan(plan) = code("{ @L +!G : C <- B }") else { panic!() };
     assert_eq!(plan.label_variable.unwrap().name.as_str(), "L");
     assert!(matches!(plan.trigger.term, Term::Var(_)));
     assert_eq!(plan.body.steps[0].kind, StepKind::Variable);

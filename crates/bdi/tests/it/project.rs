@@ -1,7 +1,7 @@
 //! Parsing of projects.
 
 use whimbrel_acl::{Symbol, Text};
-use whimbrel_bdi::project::{AgentNames, ClassArg, Environment, Project, Scheduling, parse_project};
+use whimbrel_bdi::project::{AgentNames, ClassArg, Project, ProjectEnvironment, Scheduling, parse_project};
 
 #[track_caller]
 fn project(text: &str) -> Project {
@@ -27,7 +27,7 @@ fn all_sections_are_read() {
     );
     assert_eq!(project.name, "auction_1");
     assert_eq!((project.infrastructure.scheduling, project.infrastructure.workers), (Scheduling::Pool, Some(4)));
-    let Some(Environment::Host(mars)) = &project.environment else { panic!() };
+    let Some(ProjectEnvironment::Host(mars)) = &project.environment else { panic!() };
     assert_eq!((mars.name.as_str(), mars.args.len(), mars.host.as_deref()), ("mars", 4, Some("host1")));
     assert!(matches!(&mars.args[2], ClassArg::List(items) if items.len() == 2));
     let sources: Vec<&str> = project.agents.iter().map(|agent| agent.source.as_str()).collect();
@@ -73,7 +73,7 @@ fn paths_may_have_back_slashes() {
     let project = project(text);
     let sources: Vec<&str> = project.agents.iter().map(|agent| agent.source.as_str()).collect();
     assert_eq!(sources, ["src/asl/a.asl", "src/b.asl"]);
-    assert!(matches!(&project.environment, Some(Environment::Program { file, .. }) if file == "src/env.asl"));
+    assert!(matches!(&project.environment, Some(ProjectEnvironment::Program { file, .. }) if file == "src/env.asl"));
     assert_eq!(project.asl_source_path, ["src/asl"]);
 }
 
@@ -121,9 +121,11 @@ fn infrastructure_sets_workers_and_cycles() {
 #[test]
 fn environments_are_programs_or_provided() {
     let environment = |text: &str| project(&format!("MAS m {{ environment: {text} agents: a; }}")).environment;
-    assert!(matches!(environment("asl(\"env.asl\")"), Some(Environment::Program { file, .. }) if file == "env.asl"));
-    assert!(matches!(environment("RoomEnv"), Some(Environment::Host(class)) if class.name == "RoomEnv"));
-    assert!(matches!(environment("py(\"env.py\")"), Some(Environment::Host(_))));
+    assert!(
+        matches!(environment("asl(\"env.asl\")"), Some(ProjectEnvironment::Program { file, .. }) if file == "env.asl")
+    );
+    assert!(matches!(environment("RoomEnv"), Some(ProjectEnvironment::Host(class)) if class.name == "RoomEnv"));
+    assert!(matches!(environment("py(\"env.py\")"), Some(ProjectEnvironment::Host(_))));
     assert!(environment("jason.environment.Environment").is_none());
 }
 

@@ -38,17 +38,17 @@ impl fmt::Display for ModelTerm {
 }
 
 #[derive(Clone)]
-enum Goal {
+enum ProofGoal {
     /// A query of the predicate of this number.
     Query(usize, [ModelTerm; 2]),
     /// `left op right`.
     Relation(ModelTerm, &'static str, ModelTerm),
     /// `one | other`.
-    Either(Box<(Goal, Goal)>),
-    Not(Box<Goal>),
+    Either(Box<(ProofGoal, ProofGoal)>),
+    Not(Box<ProofGoal>),
 }
 
-impl fmt::Display for Goal {
+impl fmt::Display for ProofGoal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Query(number, [one, other]) => write!(f, "p{number}({one},{other})"),
@@ -62,7 +62,7 @@ impl fmt::Display for Goal {
 /// Rule, or a fact if its body is empty. Its variables are numbered from 0.
 struct Clause {
     head: [ModelTerm; 2],
-    body: Vec<Goal>,
+    body: Vec<ProofGoal>,
 }
 
 impl Clause {
@@ -78,7 +78,7 @@ fn written(program: &Program) -> String {
     let mut text = String::new();
     for (number, clauses) in program.iter().enumerate() {
         for Clause { head: [one, other], body } in clauses {
-            let body: Vec<String> = body.iter().map(Goal::to_string).collect();
+            let body: Vec<String> = body.iter().map(ProofGoal::to_string).collect();
             let body = if body.is_empty() { String::new() } else { format!(" :- {}", body.join(" & ")) };
             text += &format!("p{number}({one},{other}){body}.\n");
         }
@@ -87,9 +87,9 @@ fn written(program: &Program) -> String {
 }
 
 /// Author of random programs.
-struct Author(Random);
+struct ProofAuthor(Random);
 
-impl Author {
+impl ProofAuthor {
     fn number(&mut self) -> ModelTerm {
         ModelTerm::Num(self.0.between(0..=3))
     }
@@ -107,18 +107,20 @@ impl Author {
         }
     }
 
-    fn goal(&mut self, before: usize) -> Goal {
+    fn goal(&mut self, before: usize) -> ProofGoal {
         match self.0.between(0..=9) {
-            0..=5 => Goal::Query(self.0.between(0..=before as u64 - 1) as usize, [self.term(), self.term()]),
+            0..=5 => ProofGoal::Query(self.0.between(0..=before as u64 - 1) as usize, [self.term(), self.term()]),
             6 | 7 => {
                 let op = *self.0.pick(&["<", "<=", ">", ">=", "==", "\\=="]).expect("there are some");
-                Goal::Relation(self.variable(), op, self.number())
+                ProofGoal::Relation(self.variable(), op, self.number())
             }
-            8 => Goal::Relation(self.variable(), "=", self.term()),
-            _ if self.0.between(0..=1) == 0 => Goal::Not(Box::new(Goal::Query(0, [self.term(), self.term()]))),
+            8 => ProofGoal::Relation(self.variable(), "=", self.term()),
+            _ if self.0.between(0..=1) == 0 => {
+                ProofGoal::Not(Box::new(ProofGoal::Query(0, [self.term(), self.term()])))
+            }
             _ => {
-                let query = |own: &mut Self| Goal::Query(0, [own.term(), own.term()]);
-                Goal::Either(Box::new((query(self), query(self))))
+                let query = |own: &mut Self| ProofGoal::Query(0, [own.term(), own.term()]);
+                ProofGoal::Either(Box::new((query(self), query(self))))
             }
         }
     }
@@ -230,42 +232,42 @@ fn moved(term: &ModelTerm, by: usize) -> ModelTerm {
     }
 }
 
-fn goal_moved(goal: &Goal, by: usize) -> Goal {
+fn goal_moved(goal: &ProofGoal, by: usize) -> ProofGoal {
     match goal {
-        Goal::Query(number, [one, other]) => Goal::Query(*number, [moved(one, by), moved(other, by)]),
-        Goal::Relation(left, op, right) => Goal::Relation(moved(left, by), op, moved(right, by)),
-        Goal::Either(goals) => Goal::Either(Box::new((goal_moved(&goals.0, by), goal_moved(&goals.1, by)))),
-        Goal::Not(goal) => Goal::Not(Box::new(goal_moved(goal, by))),
+        ProofGoal::Query(number, [one, other]) => ProofGoal::Query(*number, [moved(one, by), moved(other, by)]),
+        ProofGoal::Relation(left, op, right) => ProofGoal::Relation(moved(left, by), op, moved(right, by)),
+        ProofGoal::Either(goals) => ProofGoal::Either(Box::new((goal_moved(&goals.0, by), goal_moved(&goals.1, by)))),
+        ProofGoal::Not(goal) => ProofGoal::Not(Box::new(goal_moved(goal, by))),
     }
 }
 
 impl Interpreter<'_> {
     /// Calls `found` with each solution, until it has enough.
-    fn solve(&mut self, goals: &[Goal], bound: &Bound, found: &mut dyn FnMut(&Bound) -> bool) -> bool {
+    fn solve(&mut self, goals: &[ProofGoal], bound: &Bound, found: &mut dyn FnMut(&Bound) -> bool) -> bool {
         let [goal, rest @ ..] = goals else { return found(bound) };
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             return true;
         }
         match goal {
-            Goal::Relation(left, "=", right) => {
+            ProofGoal::Relation(left, "=", right) => {
                 let mut bound = bound.clone();
                 unify(&mut bound, left, right) && self.solve(rest, &bound, found)
             }
-            Goal::Relation(left, op, right) => relates(bound, left, op, right) && self.solve(rest, bound, found),
-            Goal::Either(either) => [&either.0, &either.1].into_iter().any(|goal| {
-                let goals: Vec<Goal> = [goal].into_iter().chain(rest).cloned().collect();
+            ProofGoal::Relation(left, op, right) => relates(bound, left, op, right) && self.solve(rest, bound, found),
+            ProofGoal::Either(either) => [&either.0, &either.1].into_iter().any(|goal| {
+                let goals: Vec<ProofGoal> = [goal].into_iter().chain(rest).cloned().collect();
                 self.solve(&goals, bound, found)
             }),
-            Goal::Not(goal) => {
+            ProofGoal::Not(goal) => {
                 !self.solve(std::slice::from_ref(&**goal), bound, &mut |_| true) && self.solve(rest, bound, found)
             }
-            Goal::Query(number, args) => (0..self.program[*number].len()).any(|place| {
+            ProofGoal::Query(number, args) => (0..self.program[*number].len()).any(|place| {
                 let Clause { head, body } = &self.program[*number][place];
                 let (by, mut bound) = (bound.len(), bound.clone());
                 bound.resize(by + 4, None);
                 let fits = head.iter().zip(args).all(|(head, arg)| unify(&mut bound, &moved(head, by), arg));
-                let goals: Vec<Goal> =
+                let goals: Vec<ProofGoal> =
                     body.iter().map(|goal| goal_moved(goal, by)).chain(rest.iter().cloned()).collect();
                 fits && self.solve(&goals, &bound, found)
             }),
@@ -278,7 +280,7 @@ impl Interpreter<'_> {
 fn expected(program: &Program) -> Option<Vec<String>> {
     let mut interpreter = Interpreter { program, left: 20_000 };
     let mut solutions = Vec::new();
-    let goal = Goal::Query(program.len() - 1, [ModelTerm::Var(0), ModelTerm::Var(1)]);
+    let goal = ProofGoal::Query(program.len() - 1, [ModelTerm::Var(0), ModelTerm::Var(1)]);
     interpreter.solve(&[goal], &vec![None; 2], &mut |bound| {
         let solution = [ModelTerm::Var(0), ModelTerm::Var(1)].map(|term| whole(bound, &term));
         solutions.push(format!("s({},{})", solution[0], solution[1]));
@@ -313,7 +315,7 @@ fn alike(text: &str) -> String {
 #[test]
 fn solutions_agree_with_plain_interpreter() {
     with_seeds(400, |seed| {
-        let program = Author(Random::new(seed)).program();
+        let program = ProofAuthor(Random::new(seed)).program();
         let Some(expected) = expected(&program) else { return };
         let text = written(&program);
         let last = program.len() - 1;

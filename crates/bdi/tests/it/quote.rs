@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Structure, Symbol, Value, Var};
-use whimbrel_bdi::syntax::ast::{Code, Term};
+use whimbrel_bdi::syntax::ast::{CodeTerm, Term};
 use whimbrel_bdi::syntax::quote::{
     is_body, normal_body, quote, reserved, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term,
 };
@@ -146,7 +146,7 @@ fn same_named_variables_stay_apart() {
 fn bare_code_has_no_outer_braces() {
     assert_eq!(Bare(&value("{ @l +!g(X) : c <- a; b }")).to_string(), "@l +!g(X) : c <- a; b");
     assert_eq!(Bare(&value("{ a; b }")).to_string(), "a; b");
-    let body = Term::Code(Code::Body(parse_body("a; {b; c}").unwrap()));
+    let body = Term::Code(CodeTerm::Body(parse_body("a; {b; c}").unwrap()));
     assert_eq!(Bare(&quoted(&body)).to_string(), "a; b; c");
 }
 
@@ -167,8 +167,8 @@ fn deepest_code_can_be_handled() {
     let body = parse_body(&format!("a{}", "; b(X)".repeat(390))).unwrap();
     assert_eq!(body.steps.len(), 391);
     let plan = parse_plan(&format!("+!g <- a{}.", "; b(X)".repeat(1_990))).unwrap();
-    let value = quoted(&Term::Code(Code::Plan(Box::new(plan))));
-    let again = quoted(&Term::Code(Code::Plan(Box::new(unquote_plan(&value).unwrap()))));
+    let value = quoted(&Term::Code(CodeTerm::Plan(Box::new(plan))));
+    let again = quoted(&Term::Code(CodeTerm::Plan(Box::new(unquote_plan(&value).unwrap()))));
     assert!(again == value);
     assert!(value.to_string().len() > 1_990 * 6);
 }

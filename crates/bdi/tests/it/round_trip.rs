@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_bdi::syntax::ast::{
-    Annotations, Body, BodyStep, Code, Literal, Namespace, Op, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind,
-    TriggerOp, Variable,
+    Annotations, BodyStep, CodeTerm, Literal, Namespace, Op, Plan, PlanBody, Rule, Span, StepKind, Term, Trigger,
+    TriggerKind, TriggerOp, Variable,
 };
 use whimbrel_bdi::syntax::quote::{unquote_plan, unquote_term};
 use whimbrel_bdi::syntax::{parse_plan, parse_term};
@@ -197,8 +197,8 @@ impl Maker<'_> {
         })
     }
 
-    fn body(&mut self) -> Body {
-        Body { steps: self.many(3, Self::step) }
+    fn body(&mut self) -> PlanBody {
+        PlanBody { steps: self.many(3, Self::step) }
     }
 
     fn step(&mut self) -> BodyStep {
@@ -223,7 +223,7 @@ impl Maker<'_> {
             if matches!(body.steps.as_slice(), [only] if only.kind == StepKind::Variable) {
                 body.steps.clear();
             }
-            Term::Code(Code::Body(body))
+            Term::Code(CodeTerm::Body(body))
         };
         let (name, args) = match self.byte() % 4 {
             0 => (".if_then_else", vec![self.formula(), code(self), code(self)]),
@@ -265,23 +265,23 @@ impl Maker<'_> {
         }
     }
 
-    fn code(&mut self) -> Code {
+    fn code(&mut self) -> CodeTerm {
         match self.byte() % 4 {
             0 => {
                 let plan = self.plan();
                 if plan.label.is_none() && plan.context.is_none() && plan.body.steps.is_empty() {
-                    return Code::Trigger(Box::new(plan.trigger));
+                    return CodeTerm::Trigger(Box::new(plan.trigger));
                 }
-                Code::Plan(Box::new(plan))
+                CodeTerm::Plan(Box::new(plan))
             }
-            1 => Code::Trigger(Box::new(self.trigger())),
-            2 => Code::Rule(Box::new(Rule {
+            1 => CodeTerm::Trigger(Box::new(self.trigger())),
+            2 => CodeTerm::Rule(Box::new(Rule {
                 head: self.literal(),
                 body: Some(self.formula()),
                 span: Span::default(),
                 file: "".into(),
             })),
-            _ => Code::Body(self.body()),
+            _ => CodeTerm::Body(self.body()),
         }
     }
 }
@@ -291,7 +291,7 @@ fn maker(bytes: &[u8]) -> Maker<'_> {
 }
 
 fn plan_value(plan: Plan) -> Value {
-    quoted(&Term::Code(Code::Plan(Box::new(plan))))
+    quoted(&Term::Code(CodeTerm::Plan(Box::new(plan))))
 }
 
 proptest! {

@@ -17,9 +17,9 @@ pub(crate) const PROGRAM_MS: u64 = 5_000;
 /// Programs with results that no snapshot preserves: a measured time, or the identity of printed values.
 const NOT_REPEATABLE: &[&str] = &["ag-", "action-misc", "lists-shuffle-random", "msg-", "mas2j-", "dir-include-action"];
 
-struct Folder(PathBuf);
+struct ScratchFolder(PathBuf);
 
-impl Loader for Folder {
+impl Loader for ScratchFolder {
     fn load(&mut self, path: &str, _from: &str) -> Result<(Text, SourceText), LoadError> {
         let text = std::fs::read_to_string(self.0.join(path)).map_err(|e| e.to_string())?;
         Ok((Text::from(path), text.into()))
@@ -135,7 +135,7 @@ pub(crate) fn programs() -> Vec<(String, Arc<Image>)> {
             return None;
         }
         let text = std::fs::read_to_string(folder.join("prog.asl")).ok()?;
-        let (image, _) = whimbrel_bdi::load(&text, &Text::from("prog.asl"), &mut Folder(folder)).ok()?;
+        let (image, _) = whimbrel_bdi::load(&text, &Text::from("prog.asl"), &mut ScratchFolder(folder)).ok()?;
         Some((name, image))
     };
     folders.into_iter().filter_map(load).collect()
@@ -185,8 +185,9 @@ fn turn_length_does_not_change_results() {
 
 #[test]
 fn foreign_snapshot_is_refused() {
-    let image =
-        |text| whimbrel_bdi::load(text, &Text::from("p.asl"), &mut Folder(PathBuf::new())).expect("it compiles").0;
+    let image = |text| {
+        whimbrel_bdi::load(text, &Text::from("p.asl"), &mut ScratchFolder(PathBuf::new())).expect("it compiles").0
+    };
     let agent = Agent::new(AgentConfig::new(image("!a. +!a <- .print(1).")));
     let bytes = agent.snapshot(whimbrel_platform::Time::ZERO).expect("it can be written out");
     assert!(Agent::restore(&bytes, image("!a. +!a <- .print(1). +!b."), whimbrel_platform::Time::ZERO).is_err());

@@ -14,7 +14,7 @@ use super::lookout::{Lookout, agents, say};
 use super::plan::{Check, End};
 use super::schedule::FaultRandom;
 use super::society::StruckSociety;
-use whimbrel::control::Found;
+use whimbrel::control::RunningNode;
 
 /// For how long nothing may move until the society counts as at rest.
 pub const REST: Duration = Duration::from_secs(2);
@@ -55,7 +55,7 @@ impl MessageTotals {
 }
 
 /// Returns why the society is not whole yet: a node is missing, or a partition has no node. `None` if it is whole.
-pub fn missing(nodes: &[Found], size: usize) -> Option<String> {
+pub fn missing(nodes: &[RunningNode], size: usize) -> Option<String> {
     if nodes.len() < size {
         return Some(format!("{} of {size} nodes answer", nodes.len()));
     }
@@ -91,7 +91,7 @@ impl Calm {
     }
 
     /// Looks once more. The sum, if it has been the same for long enough and adds up; otherwise what moves.
-    pub fn look(&mut self, nodes: &[Found], has_lost_nodes: bool) -> Result<MessageTotals, String> {
+    pub fn look(&mut self, nodes: &[RunningNode], has_lost_nodes: bool) -> Result<MessageTotals, String> {
         let sum =
             nodes.iter().map(|node| MessageTotals::of(&node.info)).fold(MessageTotals::default(), MessageTotals::add);
         let (homes, _) = homes(nodes).map_err(|error| format!("{error:#}"))?;
@@ -124,7 +124,7 @@ pub fn shown(sum: MessageTotals) -> String {
 }
 
 /// Returns the node of each agent. Agents on two nodes are a violation.
-pub fn homes(nodes: &[Found]) -> anyhow::Result<(BTreeMap<String, String>, Vec<String>)> {
+pub fn homes(nodes: &[RunningNode]) -> anyhow::Result<(BTreeMap<String, String>, Vec<String>)> {
     let (mut homes, mut twice) = (BTreeMap::new(), Vec::new());
     for node in nodes {
         for agent in agents(node, "")? {
@@ -137,7 +137,7 @@ pub fn homes(nodes: &[Found]) -> anyhow::Result<(BTreeMap<String, String>, Vec<S
 }
 
 /// Tells agents to come to rest, each once: one that is just passing from node to node is told when it is there.
-pub fn tell(end: &End, nodes: &[Found], told: &mut BTreeSet<String>) -> anyhow::Result<()> {
+pub fn tell(end: &End, nodes: &[RunningNode], told: &mut BTreeSet<String>) -> anyhow::Result<()> {
     for node in nodes {
         for agent in agents(node, &end.to)? {
             if told.insert(agent.clone()) {

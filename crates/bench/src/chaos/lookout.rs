@@ -13,7 +13,7 @@ use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request, Sending};
 
 use super::schedule::FaultRandom;
 use whimbrel::control::content_of;
-use whimbrel::control::{Found, survey};
+use whimbrel::control::{RunningNode, survey};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(200);
@@ -27,7 +27,7 @@ pub struct Lookout {
 #[derive(Default)]
 struct LookoutState {
     processes: Mutex<Vec<u32>>,
-    nodes: Mutex<Vec<Found>>,
+    nodes: Mutex<Vec<RunningNode>>,
     ended: AtomicBool,
 }
 
@@ -58,25 +58,25 @@ impl Lookout {
     }
 
     /// Returns the nodes that answered the last query.
-    pub fn nodes(&self) -> Vec<Found> {
+    pub fn nodes(&self) -> Vec<RunningNode> {
         let nodes = self.seen.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.seen.among(nodes)
     }
 
     /// Returns the nodes that answer now.
-    pub fn look(&self) -> Vec<Found> {
+    pub fn look(&self) -> Vec<RunningNode> {
         self.seen.among(survey().nodes)
     }
 
     /// One of those that answered, any of them.
-    pub fn any(&self, random: &mut FaultRandom) -> Option<Found> {
+    pub fn any(&self, random: &mut FaultRandom) -> Option<RunningNode> {
         let mut nodes = self.nodes();
         (!nodes.is_empty()).then(|| nodes.swap_remove(random.below(nodes.len())))
     }
 }
 
 impl LookoutState {
-    fn among(&self, mut nodes: Vec<Found>) -> Vec<Found> {
+    fn among(&self, mut nodes: Vec<RunningNode>) -> Vec<RunningNode> {
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.retain(|node| processes.contains(&node.info.pid));
         nodes
@@ -93,7 +93,7 @@ impl Drop for LookoutThread {
 }
 
 /// The agents of a node whose names fit, without the platform's own.
-pub fn agents(node: &Found, names: &str) -> anyhow::Result<Vec<String>> {
+pub fn agents(node: &RunningNode, names: &str) -> anyhow::Result<Vec<String>> {
     let wanted = AgentsWanted {
         name: names.to_owned(),
         state: None,
@@ -115,7 +115,7 @@ pub fn agents(node: &Found, names: &str) -> anyhow::Result<Vec<String>> {
 /// The outcome is unknown. If the error is a [`Refusal`] with a reason other than a missing answer, the message was not
 /// sent.
 pub fn say(
-    node: &Found,
+    node: &RunningNode,
     client: u8,
     (performative, agent, text): (&str, &str, &str),
     wait: Option<Duration>,

@@ -109,7 +109,7 @@ impl Default for RunConditions {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "WrittenFault")]
 pub struct Fault {
-    pub kind: Kind,
+    pub kind: FaultKind,
     /// Targets of the fault, all struck at the same time.
     pub targets: Vec<Target>,
     pub when: When,
@@ -119,7 +119,7 @@ pub struct Fault {
 
 /// Kind of the fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum FaultKind {
     /// Killed as by `kill -9`; afterwards started again.
     Kill,
     /// Stopped as by `kill -STOP`; afterwards continued.
@@ -332,16 +332,16 @@ impl FaultPlan {
         let of_nodes = all(|target| matches!(target, Target::AnyNode | Target::Node(_)));
         let of_servers = all(|target| matches!(target, Target::AnyServer | Target::Server(_)));
         match (fault.kind, store) {
-            (Kind::Partition | Kind::SlowLink { .. }, PlannedStore::Folder | PlannedStore::At(_)) => {
+            (FaultKind::Partition | FaultKind::SlowLink { .. }, PlannedStore::Folder | PlannedStore::At(_)) => {
                 Err("this is for store = \"engine\": nodes and servers get a network of their own".to_owned())
             }
-            (Kind::ClockStep { .. }, _) if !of_nodes => {
+            (FaultKind::ClockStep { .. }, _) if !of_nodes => {
                 Err("clock-step is for nodes: the servers' program asks the kernel itself".to_owned())
             }
-            (Kind::DiskFull, PlannedStore::At(_)) => {
+            (FaultKind::DiskFull, PlannedStore::At(_)) => {
                 Err("disk-full is for store = \"engine\" or \"folder\"".to_owned())
             }
-            (Kind::DiskFull, PlannedStore::Engine) if !of_servers => {
+            (FaultKind::DiskFull, PlannedStore::Engine) if !of_servers => {
                 Err("disk-full is for servers: nodes keep nothing, unless store = \"folder\"".to_owned())
             }
             _ => Ok(()),
@@ -413,22 +413,24 @@ impl TryFrom<WrittenFault> for Fault {
             }
         };
         let kind = match (written.kind, &written.rate, &written.by) {
-            (KindName::SlowLink, Some(rate), None) => Kind::SlowLink { bits_per_s: bits_per_s(rate)? },
+            (KindName::SlowLink, Some(rate), None) => FaultKind::SlowLink { bits_per_s: bits_per_s(rate)? },
             (KindName::SlowLink, None, _) => return Err("a slow-link needs a `rate`, as \"64kbit\"".to_owned()),
-            (KindName::ClockStep, None, Some(by)) => Kind::ClockStep { by_s: seconds(by)? },
+            (KindName::ClockStep, None, Some(by)) => FaultKind::ClockStep { by_s: seconds(by)? },
             (KindName::ClockStep, _, None) => {
                 return Err("a clock-step is wrong `by` something, as \"1h\" or \"-10m\"".to_owned());
             }
             (_, Some(_), _) => return Err("`rate` is for slow-link only".to_owned()),
             (_, _, Some(_)) => return Err("`by` is for clock-step only".to_owned()),
-            (KindName::Kill, ..) => Kind::Kill,
-            (KindName::Pause, ..) => Kind::Pause,
-            (KindName::Partition, ..) => Kind::Partition,
-            (KindName::DiskFull, ..) => Kind::DiskFull,
+            (KindName::Kill, ..) => FaultKind::Kill,
+            (KindName::Pause, ..) => FaultKind::Pause,
+            (KindName::Partition, ..) => FaultKind::Partition,
+            (KindName::DiskFull, ..) => FaultKind::DiskFull,
         };
         let time = written
             .time
-            .map_or(if kind == Kind::Kill { Duration::from_secs(1) } else { Duration::from_secs(5) }, |time| time.0);
+            .map_or(if kind == FaultKind::Kill { Duration::from_secs(1) } else { Duration::from_secs(5) }, |time| {
+                time.0
+            });
         Ok(Self { kind, targets: written.target, when, time })
     }
 }
@@ -458,7 +460,7 @@ fn seconds(text: &str) -> Result<i64, String> {
     Ok(sign * seconds)
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kill => "kill",
@@ -501,7 +503,7 @@ mod tests {
         );
         let [fault] = FaultPlan::parse(&text).unwrap().faults.try_into().unwrap();
         let expected = Fault {
-            kind: Kind::ClockStep { by_s: -3600 },
+            kind: FaultKind::ClockStep { by_s: -3600 },
             targets: vec![Target::Node(2), Target::AnyNode],
             when: When::Every { mean: Duration::from_secs(2), times: Some(7) },
             time: Duration::from_secs(60),

@@ -11,12 +11,12 @@ use rustc_hash::FxHashMap;
 use rustix::process::{Pid, Signal, kill_process};
 use toml::Spanned;
 use whimbrel::cluster::DEPOSED;
-use whimbrel_store::nats::{Cluster, Host, Setup, find_server};
+use whimbrel_store::nats::{ServerCluster, ServerHost, Setup, find_server};
 
 use super::clock::Clocks;
 use super::disk::SmallDisk;
 use super::network::ChaosNetwork;
-use super::plan::{Fault, FaultPlan, Kind, PlannedStore, Target};
+use super::plan::{Fault, FaultKind, FaultPlan, PlannedStore, Target};
 use super::schedule::Victim;
 
 /// Pause until an ended node is restarted, as a service manager would.
@@ -34,7 +34,7 @@ pub struct StruckSociety {
     pub folder: PathBuf,
     store: String,
     nodes: Vec<NodeProcess>,
-    cluster: Option<Cluster>,
+    cluster: Option<ServerCluster>,
     clocks: Option<Clocks>,
     // After the processes that are on them.
     network: Option<ChaosNetwork>,
@@ -77,11 +77,11 @@ impl StruckSociety {
         };
         let servers: Vec<Victim> = (1..=plan.servers()).map(Victim::Server).collect();
         let nodes: Vec<Victim> = society.nodes.iter().map(|node| node.name).collect();
-        let has = |kind: fn(&Kind) -> bool| plan.faults.iter().any(|fault| kind(&fault.get_ref().kind));
-        if has(|kind| matches!(kind, Kind::Partition | Kind::SlowLink { .. })) {
+        let has = |kind: fn(&FaultKind) -> bool| plan.faults.iter().any(|fault| kind(&fault.get_ref().kind));
+        if has(|kind| matches!(kind, FaultKind::Partition | FaultKind::SlowLink { .. })) {
             society.network = Some(ChaosNetwork::new([&nodes[..], &servers].concat())?);
         }
-        if has(|kind| matches!(kind, Kind::ClockStep { .. })) {
+        if has(|kind| matches!(kind, FaultKind::ClockStep { .. })) {
             society.clocks = Some(Clocks::new(&society.folder)?);
         }
         for victim in nodes.iter().chain(&servers).filter(|victim| may_be_full(plan, **victim)) {
@@ -98,9 +98,10 @@ impl StruckSociety {
 
     fn start_servers(&mut self, servers: &[Victim]) -> anyhow::Result<()> {
         let network = self.network.as_ref();
-        let host =
-            |victim: &Victim| network.map(|net| Host { address: net.address(*victim), enter: net.enter(*victim) });
-        let hosts: Vec<Host> = servers.iter().filter_map(host).collect();
+        let host = |victim: &Victim| {
+            network.map(|net| ServerHost { address: net.address(*victim), enter: net.enter(*victim) })
+        };
+        let hosts: Vec<ServerHost> = servers.iter().filter_map(host).collect();
         let setup = Setup {
             program: find_server()?,
             servers: self.plan.servers(),
@@ -108,7 +109,7 @@ impl StruckSociety {
             port: 0,
             sync_always: true,
         };
-        let cluster = Cluster::start_on(setup, &hosts)?;
+        let cluster = ServerCluster::start_on(setup, &hosts)?;
         let url = cluster.url();
         self.store = if url.contains('?') { url } else { format!("{url}/chaos") };
         self.cluster = Some(cluster);
@@ -231,14 +232,14 @@ impl StruckSociety {
     /// It cannot: the test is not what it should be.
     pub fn strike(&mut self, fault: &Fault, victims: &[Victim]) -> anyhow::Result<()> {
         match fault.kind {
-            Kind::Kill => victims.iter().try_for_each(|victim| self.kill(*victim)),
-            Kind::Pause => victims.iter().try_for_each(|victim| self.signal(*victim, Signal::STOP)),
-            Kind::Partition => self.network()?.part(victims),
-            Kind::SlowLink { bits_per_s } => {
+            FaultKind::Kill => victims.iter().try_for_each(|victim| self.kill(*victim)),
+            FaultKind::Pause => victims.iter().try_for_each(|victim| self.signal(*victim, Signal::STOP)),
+            FaultKind::Partition => self.network()?.part(victims),
+            FaultKind::SlowLink { bits_per_s } => {
                 victims.iter().try_for_each(|victim| self.network()?.limit(*victim, Some(bits_per_s)))
             }
-            Kind::ClockStep { by_s } => victims.iter().try_for_each(|victim| self.clocks()?.set(*victim, by_s)),
-            Kind::DiskFull => victims.iter().try_for_each(|victim| self.disk(*victim)?.fill()),
+            FaultKind::ClockStep { by_s } => victims.iter().try_for_each(|victim| self.clocks()?.set(*victim, by_s)),
+            FaultKind::DiskFull => victims.iter().try_for_each(|victim| self.disk(*victim)?.fill()),
         }
     }
 
@@ -248,12 +249,12 @@ impl StruckSociety {
     /// It cannot.
     pub fn relieve(&mut self, fault: &Fault, victims: &[Victim]) -> anyhow::Result<()> {
         match fault.kind {
-            Kind::Kill => victims.iter().try_for_each(|victim| self.start_again(*victim)),
-            Kind::Pause => victims.iter().try_for_each(|victim| self.signal(*victim, Signal::CONT)),
-            Kind::Partition => self.network()?.join(victims),
-            Kind::SlowLink { .. } => victims.iter().try_for_each(|victim| self.network()?.limit(*victim, None)),
-            Kind::ClockStep { .. } => victims.iter().try_for_each(|victim| self.clocks()?.set(*victim, 0)),
-            Kind::DiskFull => victims.iter().try_for_each(|victim| self.make_room(*victim)),
+            FaultKind::Kill => victims.iter().try_for_each(|victim| self.start_again(*victim)),
+            FaultKind::Pause => victims.iter().try_for_each(|victim| self.signal(*victim, Signal::CONT)),
+            FaultKind::Partition => self.network()?.join(victims),
+            FaultKind::SlowLink { .. } => victims.iter().try_for_each(|victim| self.network()?.limit(*victim, None)),
+            FaultKind::ClockStep { .. } => victims.iter().try_for_each(|victim| self.clocks()?.set(*victim, 0)),
+            FaultKind::DiskFull => victims.iter().try_for_each(|victim| self.make_room(*victim)),
         }
     }
 
@@ -310,7 +311,7 @@ impl StruckSociety {
         self.nodes.iter_mut().find(|node| node.name == victim).context("there is no such node")
     }
 
-    fn cluster(&mut self) -> anyhow::Result<&mut Cluster> {
+    fn cluster(&mut self) -> anyhow::Result<&mut ServerCluster> {
         self.cluster.as_mut().context("there are no servers")
     }
 
@@ -371,5 +372,5 @@ fn may_be_full(plan: &FaultPlan, victim: Victim) -> bool {
     plan.faults
         .iter()
         .map(Spanned::get_ref)
-        .any(|fault| fault.kind == Kind::DiskFull && fault.targets.iter().any(strikes))
+        .any(|fault| fault.kind == FaultKind::DiskFull && fault.targets.iter().any(strikes))
 }

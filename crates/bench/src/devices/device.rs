@@ -15,8 +15,8 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative};
 use whimbrel_platform::session::{
-    Ack, Code, Create, Frame, FrameReader, FrameWriter, Framing, Hello, Keep, MessageFrame, OnLeave, SESSION_VERSION,
-    Save,
+    AckFrame, Create, ErrorCode, FrameReader, FrameWriter, Framing, HelloFrame, Keep, MessageFrame, OnLeave,
+    SESSION_VERSION, Save, SessionFrame,
 };
 
 use super::load::{DeviceLoad, DeviceSlot, DeviceTask, LoadOperation};
@@ -66,7 +66,7 @@ pub async fn live(load: Rc<DeviceLoad>, index: usize) {
         match DeviceConnection::begin(&load, slot, index).await {
             Ok(mut visit) => {
                 load.verified.set(load.verified.get() + 1);
-                let _ = visit.write(&Frame::Bye).await;
+                let _ = visit.write(&SessionFrame::Bye).await;
                 return;
             }
             Err(error) => {
@@ -120,13 +120,13 @@ async fn visit(load: &DeviceLoad, slot: &DeviceSlot, index: usize) -> anyhow::Re
                 if let Some(operation) = slot.operation.take() {
                     visit.act(operation).await?;
                 } else if load.is_over.get() {
-                    visit.write(&Frame::Bye).await?;
+                    visit.write(&SessionFrame::Bye).await?;
                     visit.socket.close(None).await?;
                     return Ok(());
                 }
             }
             () = tokio::time::sleep(PATIENCE), if !begins => {
-                visit.write(&Frame::Bye).await?;
+                visit.write(&SessionFrame::Bye).await?;
                 bail!("an operation was not done in {} s", PATIENCE.as_secs());
             }
             () = tokio::time::sleep(BEAT) => visit.acknowledge().await?,
@@ -155,13 +155,13 @@ impl<'a> DeviceConnection<'a> {
                 Ok(AgentGrant::There) => return Ok(visit),
                 Ok(AgentGrant::Elsewhere(at)) => {
                     // It begins nothing here.
-                    let _ = visit.write(&Frame::Bye).await;
+                    let _ = visit.write(&SessionFrame::Bye).await;
                     slot.door.set(Some(door_at(&at, load.node)?));
                 }
                 Err(error) => {
                     // Without a good-bye, the session keeps the agent until its lease is over, and no other session can
                     // have it.
-                    let _ = visit.write(&Frame::Bye).await;
+                    let _ = visit.write(&SessionFrame::Bye).await;
                     return Err(error);
                 }
             }
@@ -191,10 +191,10 @@ impl<'a> DeviceConnection<'a> {
         };
         let token = Some(TOKEN.to_owned());
         let (versions, lease_ms) = (vec![SESSION_VERSION], Some(LEASE_MS));
-        let hello = Hello { versions, token, lease_ms, follows: true, ..Hello::default() };
-        visit.write(&Frame::Hello(hello)).await?;
-        visit.write(&Frame::Create(Create { number: 1, agent: 0, name: format!("device-{device}") })).await?;
-        visit.write(&Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::Wait, holds: false })).await?;
+        let hello = HelloFrame { versions, token, lease_ms, follows: true, ..HelloFrame::default() };
+        visit.write(&SessionFrame::Hello(hello)).await?;
+        visit.write(&SessionFrame::Create(Create { number: 1, agent: 0, name: format!("device-{device}") })).await?;
+        visit.write(&SessionFrame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::Wait, holds: false })).await?;
         Ok(visit)
     }
 
@@ -204,17 +204,17 @@ impl<'a> DeviceConnection<'a> {
         loop {
             let frame = self.read().await?;
             match &frame {
-                Frame::State(state) => kept = Some(state.state.clone()),
-                Frame::Refused(refused) if refused.code == Code::Elsewhere => {
+                SessionFrame::State(state) => kept = Some(state.state.clone()),
+                SessionFrame::Refused(refused) if refused.code == ErrorCode::Elsewhere => {
                     return Ok(AgentGrant::Elsewhere(refused.text.clone()));
                 }
-                Frame::Refused(refused) if matches!(refused.code, Code::NameTaken | Code::NotYet) => {
+                SessionFrame::Refused(refused) if matches!(refused.code, ErrorCode::NameTaken | ErrorCode::NotYet) => {
                     bail!("its agent is not to be had yet: {}", refused.text)
                 }
                 _ => {}
             }
             self.hear(&frame)?;
-            if matches!(frame, Frame::Created(_)) {
+            if matches!(frame, SessionFrame::Created(_)) {
                 break;
             }
         }
@@ -236,7 +236,7 @@ impl<'a> DeviceConnection<'a> {
         Ok(AgentGrant::There)
     }
 
-    async fn write(&mut self, frame: &Frame) -> anyhow::Result<()> {
+    async fn write(&mut self, frame: &SessionFrame) -> anyhow::Result<()> {
         let mut bytes = Vec::new();
         self.writer.write(frame, &mut bytes)?;
         timeout(PATIENCE, self.socket.send(Message::Binary(bytes.into()))).await.context("nobody reads")??;
@@ -244,7 +244,7 @@ impl<'a> DeviceConnection<'a> {
     }
 
     /// The next frame. Nothing is lost if it is not waited for.
-    async fn read(&mut self) -> anyhow::Result<Frame> {
+    async fn read(&mut self) -> anyhow::Result<SessionFrame> {
         loop {
             match self.socket.next().await.context("the connection is closed")?? {
                 Message::Binary(bytes) => return Ok(self.reader.read(&bytes)?),
@@ -256,7 +256,7 @@ impl<'a> DeviceConnection<'a> {
 
     async fn acknowledge(&mut self) -> anyhow::Result<()> {
         self.acknowledged = self.received;
-        self.write(&Frame::Ack(Ack { received: self.received, credit: None })).await
+        self.write(&SessionFrame::Ack(AckFrame { received: self.received, credit: None })).await
     }
 
     async fn act(&mut self, operation: LoadOperation) -> anyhow::Result<()> {
@@ -268,7 +268,7 @@ impl<'a> DeviceConnection<'a> {
                 state = self.slot.written.get() + 1;
                 self.slot.written.set(state);
                 let bytes = state_of(state, self.device, self.load.what.bytes as usize);
-                Frame::Save(Save {
+                SessionFrame::Save(Save {
                     number,
                     agent: 0,
                     upto: self.upto,
@@ -282,7 +282,11 @@ impl<'a> DeviceConnection<'a> {
             DeviceTask::Read => {
                 let oracle = Aid::local(ORACLE);
                 let question = AclMessage::new(Performative::Request, Aid::NOBODY, oracle, "fortune");
-                Frame::Message(MessageFrame { number, agent: 0, message: MessageBody::Owned(Box::new(question)) })
+                SessionFrame::Message(MessageFrame {
+                    number,
+                    agent: 0,
+                    message: MessageBody::Owned(Box::new(question)),
+                })
             }
         };
         self.under_way = Some((operation, number, state));
@@ -290,12 +294,12 @@ impl<'a> DeviceConnection<'a> {
     }
 
     /// Takes a frame in; whether what was under way is done by it.
-    fn hear(&mut self, frame: &Frame) -> anyhow::Result<bool> {
+    fn hear(&mut self, frame: &SessionFrame) -> anyhow::Result<bool> {
         let under_way = self.under_way;
         match frame {
-            Frame::Created(created) => self.received = created.number,
-            Frame::State(state) => self.received = state.number,
-            Frame::Saved(saved) => {
+            SessionFrame::Created(created) => self.received = created.number,
+            SessionFrame::State(state) => self.received = state.number,
+            SessionFrame::Saved(saved) => {
                 self.received = saved.number;
                 if let Some((operation, number, state)) = under_way
                     && operation.kind == DeviceTask::Write
@@ -305,7 +309,7 @@ impl<'a> DeviceConnection<'a> {
                     return Ok(self.done(operation));
                 }
             }
-            Frame::Message(message) => {
+            SessionFrame::Message(message) => {
                 (self.received, self.upto) = (message.number, message.number);
                 if let Some((operation, ..)) = under_way
                     && operation.kind == DeviceTask::Read
@@ -313,9 +317,9 @@ impl<'a> DeviceConnection<'a> {
                     return Ok(self.done(operation));
                 }
             }
-            Frame::Refused(refused) => bail!("refused: {}", refused.text),
-            Frame::Error(fault) => bail!("closed: {}", fault.text),
-            Frame::Ended(ended) => bail!("the agent ended: {}", ended.reason),
+            SessionFrame::Refused(refused) => bail!("refused: {}", refused.text),
+            SessionFrame::Error(fault) => bail!("closed: {}", fault.text),
+            SessionFrame::Ended(ended) => bail!("the agent ended: {}", ended.reason),
             _ => {}
         }
         Ok(false)

@@ -194,7 +194,7 @@ struct StateStore {
     #[cfg(feature = "nats")]
     url: String,
     #[cfg(feature = "nats")]
-    _server: whimbrel_store::nats::Cluster,
+    _server: whimbrel_store::nats::ServerCluster,
     /// There is no store without the feature `nats`.
     #[cfg(not(feature = "nats"))]
     never: std::convert::Infallible,
@@ -204,10 +204,10 @@ struct StateStore {
 impl StateStore {
     /// A server of NATS, which is there as long as this is.
     fn open(folder: &Path) -> anyhow::Result<Self> {
-        use whimbrel_store::nats::{Cluster, Setup, find_server};
+        use whimbrel_store::nats::{ServerCluster, Setup, find_server};
         let program = find_server().context("several processes keep states in NATS (or give --volatile)")?;
         let dir = folder.join("engine");
-        let server = Cluster::start(Setup { program, servers: 1, dir, port: 0, sync_always: true })?;
+        let server = ServerCluster::start(Setup { program, servers: 1, dir, port: 0, sync_always: true })?;
         Ok(Self { url: server.url().to_owned(), _server: server })
     }
 

@@ -9,7 +9,7 @@ use whimbrel_platform::store::{
     Append, AppendError, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame, StoreError,
 };
 use whimbrel_runtime::{RecoveredJournal, recover};
-use whimbrel_store::{Embedded, Options};
+use whimbrel_store::{Embedded, OpenOptions};
 
 use crate::arguments::DurableLevel;
 
@@ -27,7 +27,7 @@ pub fn lack_of_servers() -> Option<String> {
 pub struct Stores {
     folder: PathBuf,
     #[cfg(feature = "nats")]
-    cluster: Option<whimbrel_store::nats::Cluster>,
+    cluster: Option<whimbrel_store::nats::ServerCluster>,
 }
 
 impl Drop for Stores {
@@ -54,10 +54,10 @@ impl Stores {
 
     #[cfg(feature = "nats")]
     fn start_servers(&mut self) -> anyhow::Result<()> {
-        use whimbrel_store::nats::{Cluster, Setup, find_server};
+        use whimbrel_store::nats::{ServerCluster, Setup, find_server};
         let dir = self.folder.join("engine");
         let setup = Setup { program: find_server()?, servers: 3, dir, port: 0, sync_always: true };
-        self.cluster = Some(Cluster::start(setup)?);
+        self.cluster = Some(ServerCluster::start(setup)?);
         Ok(())
     }
 
@@ -81,7 +81,7 @@ impl Stores {
         match level {
             DurableLevel::Volatile => Ok(None),
             DurableLevel::Local => {
-                let journal = Arc::new(Embedded::open(self.folder.join(name), &Options::default())?);
+                let journal = Arc::new(Embedded::open(self.folder.join(name), &OpenOptions::default())?);
                 Ok(Some(RunStore { journal: Arc::new(CountedJournal::new(journal)), remove: Box::new(|| Ok(())) }))
             }
             DurableLevel::Replicated => self.open_on_servers(name),
@@ -90,10 +90,13 @@ impl Stores {
 
     #[cfg(feature = "nats")]
     fn open_on_servers(&self, name: &str) -> anyhow::Result<Option<RunStore>> {
-        use whimbrel_store::nats::{Nats, Options};
+        use whimbrel_store::nats::{EngineOptions, Nats};
         let Some(cluster) = &self.cluster else { return Ok(None) };
-        let options =
-            Options { name: name.to_owned(), partitions: whimbrel::cluster::ENGINE_PARTITIONS, ..Options::default() };
+        let options = EngineOptions {
+            name: name.to_owned(),
+            partitions: whimbrel::cluster::ENGINE_PARTITIONS,
+            ..EngineOptions::default()
+        };
         let nats = Arc::new(Nats::connect(&cluster.url(), options)?);
         let journal = Arc::new(CountedJournal::new(Arc::clone(&nats) as _));
         Ok(Some(RunStore { journal, remove: Box::new(move || Ok(nats.erase()?)) }))

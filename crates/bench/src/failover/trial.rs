@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-use whimbrel_store::nats::{Cluster, Setup, find_server};
+use whimbrel_store::nats::{ServerCluster, Setup, find_server};
 
 use crate::arguments::Failover;
 
@@ -38,7 +38,7 @@ pub type Heard = (usize, Instant, String);
 pub struct FailoverTrial {
     folder: PathBuf,
     store: String,
-    cluster: Option<Cluster>,
+    cluster: Option<ServerCluster>,
     nodes: Vec<Child>,
     say: Sender<Heard>,
     heard: Receiver<Heard>,
@@ -84,7 +84,7 @@ impl FailoverTrial {
         }
         let dir = trial.folder.join("engine");
         let setup = Setup { program: find_server()?, servers: 3, dir, port: 0, sync_always: true };
-        let cluster = Cluster::start(setup)?;
+        let cluster = ServerCluster::start(setup)?;
         trial.store = format!("{}/failover", cluster.url());
         trial.cluster = Some(cluster);
         Ok(trial)

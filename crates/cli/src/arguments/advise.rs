@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use whimbrel_platform::advice::Job;
+use whimbrel_platform::advice::DocumentJob;
 
 use super::TargetArguments;
 
@@ -90,8 +90,8 @@ pub struct AdviseArguments {
 
 impl AdviseArguments {
     /// Returns the described job.
-    pub fn job(&self) -> Job {
-        Job {
+    pub fn job(&self) -> DocumentJob {
+        DocumentJob {
             documents: self.documents,
             bytes: self.bytes,
             pass: self.pass,

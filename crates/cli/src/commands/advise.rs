@@ -9,7 +9,7 @@ use whimbrel_platform::advice::{Advice, Explanation, LinkCost, Situation};
 use whimbrel_platform::limits::ADVICE_PATIENCE_MS;
 
 use crate::arguments::AdviseArguments;
-use whimbrel::control::{Found, choose};
+use whimbrel::control::{RunningNode, choose};
 use whimbrel_terminal::screen::print;
 
 /// Says it.
@@ -51,7 +51,7 @@ fn measured(arguments: &AdviseArguments, to: &str) -> anyhow::Result<Advice> {
     })
 }
 
-fn ask(node: &Found, arguments: &AdviseArguments, to: &str) -> anyhow::Result<Advice> {
+fn ask(node: &RunningNode, arguments: &AdviseArguments, to: &str) -> anyhow::Result<Advice> {
     let (to, agent, job) = (to.to_owned(), arguments.agent.clone(), Box::new(arguments.job()));
     match node.ask(&Request::Advise { to, agent, job }, Duration::from_millis(ADVICE_PATIENCE_MS))? {
         Answer::Advice(advice) => Ok(*advice),

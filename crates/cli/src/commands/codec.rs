@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use whimbrel_acl::codec::{DecodeErrorKind, time_to_string};
-use whimbrel_acl::sl::{Content, Profile};
+use whimbrel_acl::sl::{Profile, SlContent};
 use whimbrel_acl::{AclMessage, Aid, DecodeError, Encoding, Symbol, Value};
 use whimbrel_platform::limits::PRINTED_TEXT_BYTES_MAX;
 use whimbrel_platform::plain_text::{harmless, is_harmful, shortened};
@@ -182,7 +182,7 @@ fn content(f: &mut Formatter<'_>, message: &AclMessage) -> fmt::Result {
     }
     let profile = message.extras().language.and_then(|language| Profile::of_language(language.as_str()));
     let (Some(profile), Value::Str(text)) = (profile, &message.content) else { return Ok(()) };
-    match Content::parse(text, profile) {
+    match SlContent::parse(text, profile) {
         Ok(tree) if tree.expressions.len() == 1 => {
             line(f, "", format_args!("one expression of {}", profile.language()))
         }

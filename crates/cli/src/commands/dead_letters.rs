@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use serde::Serialize;
-use whimbrel_operator::{Answer, Event, Request};
+use whimbrel_operator::{Answer, NodeEvent, Request};
 
 use crate::arguments::DeadLettersArguments;
 use crate::sequence_diagram::{EventClock, EventLines};
@@ -15,7 +15,7 @@ use whimbrel_terminal::screen::{PageRoom, show};
 /// Page of dead letters.
 #[derive(Serialize)]
 struct DeadLetterPage {
-    letters: Vec<Event>,
+    letters: Vec<NodeEvent>,
     total: u64,
     #[serde(skip)]
     nodes: usize,

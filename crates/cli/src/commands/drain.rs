@@ -8,7 +8,7 @@ use whimbrel_operator::{Answer, MemberState, Request};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::DrainArguments;
-use whimbrel::control::{Found, choose};
+use whimbrel::control::{RunningNode, choose};
 use whimbrel_terminal::screen::print;
 
 /// Interval of progress checks.
@@ -44,7 +44,7 @@ pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns the number of partitions of a draining node; `None` if it has left.
-fn left(asked: &Found, name: &str) -> anyhow::Result<Option<u64>> {
+fn left(asked: &RunningNode, name: &str) -> anyhow::Result<Option<u64>> {
     let Answer::Nodes { nodes, .. } = asked.ask(&Request::Nodes, Duration::ZERO)? else {
         bail!("node {} sent an unexpected answer to a query for its peers", asked.info.node);
     };

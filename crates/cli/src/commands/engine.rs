@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use whimbrel_store::nats::{Cluster, Options, Server, Setup, Status, StreamStatus, find_server, status};
+use whimbrel_store::nats::{
+    EngineOptions, ServerCluster, ServerInfo, Setup, Status, StreamStatus, find_server, status,
+};
 
 use crate::arguments::{EngineAction, EngineArguments, Sync};
 use whimbrel::figures::{bytes, count};
@@ -32,7 +34,7 @@ fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode
     let sync_always = sync == Sync::Always;
     // First, so that Ctrl-C while they start ends them in order, too.
     let stopping = Stopping::new()?;
-    let mut cluster = Cluster::start(Setup { program, servers, dir: dir.clone(), port, sync_always })?;
+    let mut cluster = ServerCluster::start(Setup { program, servers, dir: dir.clone(), port, sync_always })?;
     print(&format!("store = \"{}\"", cluster.url()))?;
     let pids: Vec<String> = cluster.processes().iter().map(|(name, pid)| format!("{name} (process {pid})")).collect();
     terminal::note(&format!("{} in {}; Ctrl-C ends them", pids.join(", "), dir.display()));
@@ -48,7 +50,7 @@ fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode
 }
 
 fn show(url: &str, as_json: bool) -> anyhow::Result<ExitCode> {
-    let status = status(url, Options::default())?;
+    let status = status(url, EngineOptions::default())?;
     print(&if as_json { line(&status).to_string() } else { text(&status).to_string() })?;
     let fine = status.refused.is_none() && status.streams.iter().all(|stream| stream.differences.is_empty());
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -56,7 +58,7 @@ fn show(url: &str, as_json: bool) -> anyhow::Result<ExitCode> {
 
 fn line(status: &Status) -> Value {
     let standing = &status.standing;
-    let server = |server: &Server| {
+    let server = |server: &ServerInfo| {
         json!({
             "name": server.name,
             "version": server.version,
@@ -122,10 +124,10 @@ fn text(status: &Status) -> String {
     parts.join("\n").trim_end().to_owned()
 }
 
-fn servers(servers: &[Server]) -> String {
+fn servers(servers: &[ServerInfo]) -> String {
     const COLUMNS: [TableColumn; 5] =
         [long("server"), left("version"), left("flushes"), right("stored"), left("up for")];
-    let row = |server: &Server| {
+    let row = |server: &ServerInfo| {
         let flushes = match (server.jetstream, server.sync_always) {
             (false, _) => "keeps nothing".to_owned(),
             (true, true) => "always".to_owned(),

@@ -11,7 +11,7 @@ use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::TargetArguments;
 use crate::arguments::{MoveArguments, StopArguments, Whom};
-use whimbrel::control::{ANYWHERE, Found, KILL_PATIENCE, MOVE_PATIENCE, choose, name_order};
+use whimbrel::control::{ANYWHERE, KILL_PATIENCE, MOVE_PATIENCE, RunningNode, choose, name_order};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 
@@ -78,7 +78,7 @@ fn order(whom: &Whom, done: &str, request: impl Fn(String) -> Request) -> anyhow
 }
 
 /// Asks each node to do it to its agents whose names match. A node that fails does not stop it for the others.
-fn order_all(nodes: &[Found], pattern: &str, request: &Request) -> BulkOutcome {
+fn order_all(nodes: &[RunningNode], pattern: &str, request: &Request) -> BulkOutcome {
     let failed = |text| BulkOutcome { failed: 1, errors: vec![text], ..BulkOutcome::default() };
     let mut all = BulkOutcome::default();
     for node in nodes {
@@ -162,7 +162,7 @@ fn elsewhere(error: &anyhow::Error) -> Option<&str> {
 }
 
 /// The agents by name, and the node that is known to have each.
-fn agents(whom: &[String], nodes: &[Found]) -> anyhow::Result<Vec<(String, Option<String>)>> {
+fn agents(whom: &[String], nodes: &[RunningNode]) -> anyhow::Result<Vec<(String, Option<String>)>> {
     let mut all = Vec::new();
     for name in whom {
         if !name.contains(['*', '?']) {
@@ -199,7 +199,7 @@ pub(super) fn local(name: &str) -> &str {
 }
 
 /// Asks the node that has the agent; if that is not known, one that knows which it is.
-pub(super) fn ask(nodes: &[Found], node: Option<&str>, request: &Request) -> anyhow::Result<Answer> {
+pub(super) fn ask(nodes: &[RunningNode], node: Option<&str>, request: &Request) -> anyhow::Result<Answer> {
     let named = |name: &str| nodes.iter().find(|found| found.info.node == name);
     let first = node.and_then(named).or(nodes.first()).context("no society runs here")?;
     let patience = match request {

@@ -13,7 +13,7 @@ use whimbrel_store::ConversationLog;
 
 use crate::arguments::LogArguments;
 use crate::sequence_diagram::{EventClock, EventLines};
-use whimbrel::control::{Cursor, Found, Merge, choose, history};
+use whimbrel::control::{Cursor, Merge, RunningNode, choose, history};
 use whimbrel::node::conversation_recorder;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{is_closed, print, terminal_size};
@@ -75,7 +75,7 @@ fn wanted(arguments: &LogArguments, node: &str) -> LogWanted {
 /// Has the nodes that run here tell; their names.
 fn ask_nodes(arguments: &LogArguments, tell: &SyncSender<LogNews>) -> anyhow::Result<Vec<String>> {
     let hint = |error| anyhow::anyhow!("{error} (for the log of a stopped society: --folder .whimbrel/NAME.log)");
-    let nodes: Vec<Found> = choose(&arguments.target).map_err(hint)?;
+    let nodes: Vec<RunningNode> = choose(&arguments.target).map_err(hint)?;
     for (number, node) in nodes.iter().enumerate() {
         let lines = node.lines::<LogLine>(&Request::Log(wanted(arguments, &node.info.node)))?;
         let tell = tell.clone();

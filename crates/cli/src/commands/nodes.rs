@@ -10,7 +10,7 @@ use whimbrel_operator::{Answer, MemberInfo, MemberState, Request, WishInfo};
 use whimbrel_platform::cluster::{Load, Trouble, TroubleKind};
 
 use crate::arguments::NodesArguments;
-use whimbrel::control::{Found, choose};
+use whimbrel::control::{RunningNode, choose};
 use whimbrel::figures::count;
 use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, left, right, table};
@@ -112,7 +112,7 @@ fn wanted(wishes: &[WishInfo]) -> Option<String> {
 }
 
 /// The names of a node and of those that it is linked with.
-fn linked(node: &Found) -> anyhow::Result<Vec<String>> {
+fn linked(node: &RunningNode) -> anyhow::Result<Vec<String>> {
     let Answer::Links { links } = node.ask(&Request::Links, Duration::ZERO)? else {
         bail!("node {} sent an unexpected answer to a query for its links", node.info.node);
     };

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde_json::json;
 use whimbrel_net::Trust;
-use whimbrel_net::signing::{self, Bundle, ProvenMessage};
+use whimbrel_net::signing::{self, EvidenceBundle, ProvenMessage};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::{ProveArguments, VerifyArguments};
@@ -33,7 +33,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let VerifyArguments { file, authority, revoked, json } = arguments;
     let revoked_pem = revoked.as_deref().map_or_else(|| Ok(String::new()), read)?;
     let trust = Trust { authority_pem: read(authority)?, revoked_pem };
-    let verified = Bundle::from_json(&read(file)?)
+    let verified = EvidenceBundle::from_json(&read(file)?)
         .and_then(|bundle| bundle.verify(&trust))
         .with_context(|| format!("{} is no valid evidence", file.display()))?;
     if *json {

@@ -5,11 +5,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use whimbrel_operator::{Event, Happening, Request, SniffWanted};
+use whimbrel_operator::{Happening, NodeEvent, Request, SniffWanted};
 
 use crate::arguments::SniffArguments;
 use crate::sequence_diagram::{Diagram, EventClock, EventLines};
-use whimbrel::control::{Found, Merge, choose};
+use whimbrel::control::{Merge, RunningNode, choose};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{is_closed, print, terminal_size};
 
@@ -26,7 +26,7 @@ const INTERRUPTED: i32 = 130;
 /// Input of the terminal.
 enum SniffNews {
     /// Something happened on the node of this number.
-    Event(usize, Box<Event>),
+    Event(usize, Box<NodeEvent>),
     /// This node ended.
     Ended(usize),
     /// Ctrl-C.
@@ -67,8 +67,8 @@ fn wanted(arguments: &SniffArguments) -> SniffWanted {
 }
 
 /// Passes on what a node tells.
-fn follow(number: usize, node: &Found, wanted: &SniffWanted, tell: SyncSender<SniffNews>) -> anyhow::Result<()> {
-    let events = node.lines::<Event>(&Request::Sniff(wanted.clone()))?;
+fn follow(number: usize, node: &RunningNode, wanted: &SniffWanted, tell: SyncSender<SniffNews>) -> anyhow::Result<()> {
+    let events = node.lines::<NodeEvent>(&Request::Sniff(wanted.clone()))?;
     let following = move || {
         for event in events.map_while(Result::ok) {
             if tell.send(SniffNews::Event(number, Box::new(event))).is_err() {
@@ -150,7 +150,7 @@ impl<'a> EventPrinter<'a> {
     }
 
     /// Shows events. False if there were enough, or nobody looks any more.
-    fn show(&mut self, events: Vec<Event>) -> anyhow::Result<bool> {
+    fn show(&mut self, events: Vec<NodeEvent>) -> anyhow::Result<bool> {
         let mut text = Vec::new();
         let enough = |messages: u64| self.arguments.limit.is_some_and(|limit| messages >= limit);
         let mut is_enough = enough(self.messages);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
-use whimbrel_store::{Archived, Damage, Embedded, Options, Repaired, Report, store_in};
+use whimbrel_store::{Archived, Damage, Embedded, OpenOptions, Repaired, Report, store_in};
 
 use crate::arguments::{StoreAction, StoreArguments};
 use whimbrel_terminal as terminal;
@@ -177,7 +177,7 @@ fn repair(dir: &Path, partitions: Option<u16>, as_json: bool) -> anyhow::Result<
 }
 
 fn compact(dir: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
-    let store = Embedded::open(dir, &Options { create: false, ..Options::default() })?;
+    let store = Embedded::open(dir, &OpenOptions { create: false, ..OpenOptions::default() })?;
     let done = Going::begin("compact")?.run(|on| store.compact(on))?;
     // What was allocated for more is given back, too.
     drop(store);

@@ -11,7 +11,8 @@ use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_platform::audit::{Act, Auditor, RefusalReason, Refused};
 use whimbrel_platform::limits::{SESSION_HELLO_BYTES_MAX, SESSION_NAME_BYTES_MAX};
 use whimbrel_platform::session::{
-    Ack, Code, Create, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, MessageFrame, Resume, Welcome,
+    AckFrame, Create, ErrorCode, FrameReader, FrameWriter, Framing, HelloFrame, MessageFrame, Resume, SessionFrame,
+    SessionGrant, Welcome,
 };
 use whimbrel_runtime::{Agent, Context, Platform, PlatformBuilder};
 
@@ -28,7 +29,7 @@ fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> 
         credentials: None,
         links: None,
         doors: None,
-        authorise: Box::new(|claim| Some(Grant::new(claim.token?, vec!["*".into()]))),
+        authorise: Box::new(|claim| Some(SessionGrant::new(claim.token?, vec!["*".into()]))),
         auditor,
         log: Box::new(|_| ()),
     };
@@ -46,19 +47,19 @@ pub struct Client {
 
 impl Client {
     /// Connects and is welcomed; `None` if it is not.
-    fn begin(port: &AgentPort, framing: Framing, hello: &Hello) -> Option<Self> {
+    fn begin(port: &AgentPort, framing: Framing, hello: &HelloFrame) -> Option<Self> {
         Self::at(port.address(), framing, hello)
     }
 
     /// The same, at an address.
-    pub fn at(address: &str, framing: Framing, hello: &Hello) -> Option<Self> {
+    pub fn at(address: &str, framing: Framing, hello: &HelloFrame) -> Option<Self> {
         let socket = TcpStream::connect(address).expect("the port is open");
         socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let (reader, writer) = (FrameReader::new(framing, 64), FrameWriter::new(framing, 64, 2 << 20));
         let mut client = Self { socket, reader, writer, welcome: Welcome::default() };
-        client.write(&Frame::Hello(hello.clone()));
+        client.write(&SessionFrame::Hello(hello.clone()));
         match client.read()? {
-            Frame::Welcome(welcome) => Some(Self { welcome, ..client }),
+            SessionFrame::Welcome(welcome) => Some(Self { welcome, ..client }),
             _ => None,
         }
     }
@@ -66,12 +67,12 @@ impl Client {
     /// With an agent of this name.
     pub fn with_agent(port: &AgentPort, framing: Framing, name: &str) -> Self {
         let mut client = Self::begin(port, framing, &hello()).expect("a welcome");
-        client.write(&Frame::Create(Create { number: 1, agent: 0, name: name.into() }));
-        while !matches!(client.read(), Some(Frame::Created(_))) {}
+        client.write(&SessionFrame::Create(Create { number: 1, agent: 0, name: name.into() }));
+        while !matches!(client.read(), Some(SessionFrame::Created(_))) {}
         client
     }
 
-    pub fn write(&mut self, frame: &Frame) {
+    pub fn write(&mut self, frame: &SessionFrame) {
         let mut bytes = vec![0; 4];
         self.writer.write(frame, &mut bytes).expect("it can be written");
         let length = (bytes.len() as u32 - 4).to_be_bytes();
@@ -83,11 +84,11 @@ impl Client {
     fn send(&mut self, number: u64, content: Value) {
         let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), content);
         let message = MessageBody::Owned(Box::new(message));
-        self.write(&Frame::Message(MessageFrame { number, agent: 0, message }));
+        self.write(&SessionFrame::Message(MessageFrame { number, agent: 0, message }));
     }
 
     /// The next frame; `None` when the connection is closed.
-    fn read(&mut self) -> Option<Frame> {
+    fn read(&mut self) -> Option<SessionFrame> {
         let mut length = [0; 4];
         self.socket.read_exact(&mut length).ok()?;
         let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
@@ -96,7 +97,7 @@ impl Client {
     }
 
     /// The next frame of which this is so.
-    pub fn read_until(&mut self, so: impl Fn(&Frame) -> bool) -> Frame {
+    pub fn read_until(&mut self, so: impl Fn(&SessionFrame) -> bool) -> SessionFrame {
         loop {
             let frame = self.read().expect("the connection is open");
             if so(&frame) {
@@ -105,10 +106,10 @@ impl Client {
         }
     }
 
-    fn last_error(&mut self) -> Option<Code> {
+    fn last_error(&mut self) -> Option<ErrorCode> {
         let mut last = None;
         while let Some(frame) = self.read() {
-            if let Frame::Error(fault) = frame {
+            if let SessionFrame::Error(fault) = frame {
                 last = Some(fault.code);
             }
         }
@@ -116,8 +117,14 @@ impl Client {
     }
 }
 
-fn hello() -> Hello {
-    Hello { versions: vec![1], token: Some("token".into()), lease_ms: Some(60_000), remember: 64, ..Hello::default() }
+fn hello() -> HelloFrame {
+    HelloFrame {
+        versions: vec![1],
+        token: Some("token".into()),
+        lease_ms: Some(60_000),
+        remember: 64,
+        ..HelloFrame::default()
+    }
 }
 
 /// Returns true if the node closes a connection on which these bytes were written.
@@ -158,12 +165,12 @@ fn refusals_record_policy_names() {
     let mut eve = Client::with_agent(&port, Framing::Json, "eve");
     let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::Int(1));
     let message = MessageBody::Owned(Box::new(message));
-    eve.write(&Frame::Message(MessageFrame { number: 2, agent: 0, message }));
+    eve.write(&SessionFrame::Message(MessageFrame { number: 2, agent: 0, message }));
     wait_until(|| port.refusals().of(RefusalReason::Forged) == 1);
     let mut nobody = Client::begin(&port, Framing::Json, &hello()).expect("a welcome");
     for client in [&mut eve, &mut nobody] {
         client.socket.write_all(&[0, 0, 0, 2, b'{', b'}']).expect("it is open");
-        assert_eq!(client.last_error(), Some(Code::Protocol));
+        assert_eq!(client.last_error(), Some(ErrorCode::Protocol));
     }
     assert_eq!(*names.0.lock().unwrap(), ["session:eve of node:n1", "session:eve of node:n1", "127.0.0.1"]);
     platform.stop();
@@ -188,18 +195,19 @@ fn hostile_bytes_close_only_their_connection() {
     }
     wait_until(|| port.refusals().of(RefusalReason::Malformed) == 7);
     for (code, bad) in [
-        (Code::Protocol, &[0, 0, 0, 1, 99][..]),
-        (Code::Protocol, &[0, 0, 0, 2, b'{', b'}']),
-        (Code::Protocol, &[0, 0, 0, 5, 8, 1, 0, 0xff, 0xff]),
-        (Code::TooLong, &[0x7f, 0xff, 0xff, 0xff]),
+        (ErrorCode::Protocol, &[0, 0, 0, 1, 99][..]),
+        (ErrorCode::Protocol, &[0, 0, 0, 2, b'{', b'}']),
+        (ErrorCode::Protocol, &[0, 0, 0, 5, 8, 1, 0, 0xff, 0xff]),
+        (ErrorCode::TooLong, &[0x7f, 0xff, 0xff, 0xff]),
     ] {
         let mut client = Client::begin(&port, Framing::Compact, &hello()).expect("a welcome");
         client.socket.write_all(bad).expect("it can be written");
         assert_eq!(client.last_error(), Some(code), "{bad:?}");
     }
     good.send(2, Value::from("still here"));
-    let answered = std::iter::from_fn(|| good.read())
-        .any(|frame| matches!(frame, Frame::Message(frame) if frame.message.performative == Performative::Failure));
+    let answered = std::iter::from_fn(|| good.read()).any(
+        |frame| matches!(frame, SessionFrame::Message(frame) if frame.message.performative == Performative::Failure),
+    );
     assert!(answered, "there is no amy, and the good one hears of it");
     platform.stop();
     port.close(Duration::from_secs(1));
@@ -219,7 +227,7 @@ fn unknown_names_close_their_connection() {
         let frame = format!(r#"{{"type":"message","number":{number},"agent":0,"message":{message}}}"#);
         let _ = client.socket.write_all(&[&(frame.len() as u32).to_be_bytes()[..], frame.as_bytes()].concat());
     }
-    assert_eq!(client.last_error(), Some(Code::TooManyNames));
+    assert_eq!(client.last_error(), Some(ErrorCode::TooManyNames));
     assert!(Client::begin(&port, Framing::Json, &hello()).is_some(), "who says nothing new may come again");
     platform.stop();
     port.close(Duration::from_secs(1));
@@ -263,15 +271,15 @@ fn slow_client_slows_senders_without_loss() {
     let mut acknowledged = 1;
     while due < MESSAGES {
         match client.read().expect("a frame") {
-            Frame::Message(frame) => {
+            SessionFrame::Message(frame) => {
                 assert_eq!(frame.message.content, Value::from(format!("{due:1000}")));
                 due += 1;
                 if frame.number >= acknowledged + 100 || due == MESSAGES {
                     acknowledged = frame.number;
-                    client.write(&Frame::Ack(Ack { received: acknowledged, credit: None }));
+                    client.write(&SessionFrame::Ack(AckFrame { received: acknowledged, credit: None }));
                 }
             }
-            Frame::Ack(_) => {}
+            SessionFrame::Ack(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -281,8 +289,9 @@ fn slow_client_slows_senders_without_loss() {
 
 /// A client that does not read, whose connection and window are full.
 fn stuck(platform: &Platform, port: &AgentPort, lease_ms: u64) -> Client {
-    let mut client = Client::begin(port, Framing::Compact, &Hello { lease_ms: Some(lease_ms), ..hello() }).unwrap();
-    client.write(&Frame::Create(Create { number: 1, agent: 0, name: "deaf".into() }));
+    let mut client =
+        Client::begin(port, Framing::Compact, &HelloFrame { lease_ms: Some(lease_ms), ..hello() }).unwrap();
+    client.write(&SessionFrame::Create(Create { number: 1, agent: 0, name: "deaf".into() }));
     let fountain = Fountain { to: Aid::local("deaf"), next: 0, last: 2_000, bytes: 60_000 };
     wait_until(|| port.status().iter().any(|session| !session.agents.is_empty()));
     platform.spawn("fountain", fountain).expect("a free name");
@@ -308,7 +317,7 @@ fn stuck_connection_delays_no_other() {
     let begun = Instant::now();
     for _ in 0..3 {
         let resume = Resume { session: session.clone(), secret: secret.clone(), received: 0 };
-        let new = Client::begin(&port, Framing::Compact, &Hello { resume: Some(resume), ..hello() });
+        let new = Client::begin(&port, Framing::Compact, &HelloFrame { resume: Some(resume), ..hello() });
         assert!(new.is_some(), "a welcome");
     }
     // The one before is stuck for as long as its client does not read: for ever.
@@ -352,7 +361,7 @@ fn credit_slows_sender_to_slow_receiver() {
             client.send(number, Value::Int(number as i64));
         }
         if number < 1_500
-            && let Some(Frame::Ack(ack)) = client.read()
+            && let Some(SessionFrame::Ack(ack)) = client.read()
         {
             credit = ack.credit.unwrap_or(credit);
         }
@@ -387,7 +396,7 @@ fn burst_beyond_credit_is_read_later() {
         for due in 2..=LAST {
             assert_eq!(hears.recv_timeout(PATIENCE), Ok(Value::Int(due as i64)));
         }
-        client.read_until(|frame| matches!(frame, Frame::Ack(ack) if ack.received == LAST));
+        client.read_until(|frame| matches!(frame, SessionFrame::Ack(ack) if ack.received == LAST));
         platform.stop();
         port.close(Duration::from_secs(1));
     }
@@ -410,11 +419,11 @@ fn credit_and_crowding_are_per_receiver() {
         while number < credit && sent < 100 {
             (number, sent) = (number + 1, sent + 1);
             let message = MessageBody::Owned(Box::new(message.clone()));
-            client.write(&Frame::Message(MessageFrame { number, agent: 0, message }));
+            client.write(&SessionFrame::Message(MessageFrame { number, agent: 0, message }));
         }
         let waiting = platform.counters().queued;
         assert!(waiting < NAMES as u64 * 40, "{waiting} wait");
-        if let Some(Frame::Ack(ack)) = client.read() {
+        if let Some(SessionFrame::Ack(ack)) = client.read() {
             credit = ack.credit.unwrap_or(credit);
         }
     }
@@ -435,10 +444,10 @@ fn newer_connection_takes_over_session() {
     let resume = Resume { session, secret, received: 1 };
     // In the other form: each connection has its own.
     let mut new =
-        Client::begin(&port, Framing::Compact, &Hello { resume: Some(resume), ..hello() }).expect("a welcome");
-    assert_eq!(old.last_error(), Some(Code::TakenOver));
+        Client::begin(&port, Framing::Compact, &HelloFrame { resume: Some(resume), ..hello() }).expect("a welcome");
+    assert_eq!(old.last_error(), Some(ErrorCode::TakenOver));
     new.send(2, Value::from("hello"));
-    assert!(std::iter::from_fn(|| new.read()).any(|frame| matches!(frame, Frame::Message(_))), "an answer");
+    assert!(std::iter::from_fn(|| new.read()).any(|frame| matches!(frame, SessionFrame::Message(_))), "an answer");
     assert_eq!(port.status().iter().map(|session| session.agents.clone()).collect::<Vec<_>>(), [["bob"]]);
     platform.stop();
     port.close(Duration::from_secs(1));
@@ -449,10 +458,10 @@ fn a_node_that_stops_says_so() {
     let (platform, port) = open(Platform::builder());
     let mut client = Client::with_agent(&port, Framing::Json, "bob");
     let listening = std::thread::spawn(move || {
-        let frames: Vec<Frame> = std::iter::from_fn(|| client.read()).collect();
+        let frames: Vec<SessionFrame> = std::iter::from_fn(|| client.read()).collect();
         frames
             .iter()
-            .filter(|frame| !matches!(frame, Frame::Ack(_)))
+            .filter(|frame| !matches!(frame, SessionFrame::Ack(_)))
             .map(|frame| format!("{frame:?}"))
             .collect::<Vec<_>>()
     });

@@ -13,7 +13,7 @@ use whimbrel::platform::route::{NodeId, ShardIndex};
 use whimbrel::platform::store::{Epoch, Partition};
 use whimbrel::runtime::ServeError;
 use whimbrel::runtime::{Counters, Founder, KillOutcome};
-use whimbrel::store::{Fault, Memory, Point};
+use whimbrel::store::{Memory, Point, StoreFault};
 use whimbrel::{AclMessage, Aid, Performative, Platform, Society, Value};
 use whimbrel_acl::Envelope;
 use whimbrel_net::{Hub, HubConfig};
@@ -678,7 +678,9 @@ fn kill_is_answered_once_persisted() {
     assert_eq!(there.end(a, brief), KillOutcome::Elsewhere("n0".into()));
     assert_eq!(here.end(Aid::local("nobody"), brief), KillOutcome::NoSuchAgent);
     // The store is away: the agent is gone from the directories, and would be there again if this node died now.
-    nodes.memory.set_faults(|point| if matches!(point, Point::Append(_)) { Fault::Fails } else { Fault::None });
+    nodes
+        .memory
+        .set_faults(|point| if matches!(point, Point::Append(_)) { StoreFault::Fails } else { StoreFault::None });
     assert_eq!(here.end(a, brief), KillOutcome::Unwritten);
     wait_for("it is gone", || here.services().agents() == [b]);
     assert_eq!(here.end(a, brief), KillOutcome::Unwritten);
@@ -703,7 +705,9 @@ fn kill_skips_former_partition_owner() {
     wait_for("both are there", || here.services().agents().len() == 2);
     here.wait_idle();
     let partition = here.partition_of(a.name).expect("it is of a cluster");
-    nodes.memory.set_faults(|point| if matches!(point, Point::Append(_)) { Fault::Fails } else { Fault::None });
+    nodes
+        .memory
+        .set_faults(|point| if matches!(point, Point::Append(_)) { StoreFault::Fails } else { StoreFault::None });
     let yields = {
         let here = here.clone();
         std::thread::spawn(move || here.yield_up(&[partition], PATIENCE))

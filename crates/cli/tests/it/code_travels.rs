@@ -7,9 +7,9 @@ use std::process::{Child, Stdio};
 use super::{CommandOutput, Scratch, whimbrel};
 
 /// A node that others can join, and where.
-struct Host(Child, String);
+struct JoinableNode(Child, String);
 
-impl Host {
+impl JoinableNode {
     fn run(scratch: &Scratch, file: &str) -> Self {
         let mut command = whimbrel();
         command.args(["run", file, "--listen", "127.0.0.1:0", "--token", "t", "--code-cache", "off"]);
@@ -65,7 +65,7 @@ const GREETING: (&str, &str) = ("parts/greeting.asl", "+!greet(N) <- .print(\"he
 fn program_travels_with_its_includes() {
     let scratch = scratch(&[("trip.asl", TRIP), GREETING]);
     let visit = |more: &[&str]| {
-        let (away, home) = Host::run(&scratch, "trip.asl").joined(&scratch, more);
+        let (away, home) = JoinableNode::run(&scratch, "trip.asl").joined(&scratch, more);
         assert_eq!((away.out.as_str(), away.err.as_str(), away.code), ("[trip] hello from n2\n", "", Some(0)));
         assert_eq!(home, "[trip] home on n1\n");
     };
@@ -90,7 +90,7 @@ fn policy_admits_permitted_code() {
         |rules: &str| std::fs::write(scratch.path().join("away/policy.toml"), rules).expect("it can be written");
     let guarded = ["--policy", "policy.toml", "--audit", "audit.jsonl", "--code-cache", "off"];
     policy("[[deny]]\nwho = \"stranger\"\nsend = \"*\"\n");
-    let (away, home) = Host::run(&scratch, "trip.asl").joined(&scratch, &guarded);
+    let (away, home) = JoinableNode::run(&scratch, "trip.asl").joined(&scratch, &guarded);
     assert_eq!(away.out, "", "{}", away.err);
     let why = "[trip] refused: node n2 cannot take it: its program is not there, and the policy there takes none from \
                elsewhere (code = \"asl:";
@@ -102,7 +102,7 @@ fn policy_admits_permitted_code() {
     let (object, _) = rest.split_once('"').expect("it is quoted");
     policy(&format!("[[allow]]\nwho = \"node:n1\"\ncode = \"{object}\"\n"));
     let traced = [&guarded[..], &["--trace"]].concat();
-    let (away, home) = Host::run(&scratch, "trip.asl").joined(&scratch, &traced);
+    let (away, home) = JoinableNode::run(&scratch, "trip.asl").joined(&scratch, &traced);
     assert_eq!((away.out.as_str(), home.as_str()), ("[trip] hello from n2\n", "[trip] home on n1\n"), "{}", away.err);
     for what in ["agent trip came from node n1", "agent trip left for node n1"] {
         assert!(away.err.contains(what), "{}", away.err);
@@ -131,7 +131,7 @@ fn travelling_module_is_compiled_once() {
         return;
     }
     let visit = || {
-        let (away, home) = Host::run(&scratch, "tour.mas2j").joined(&scratch, &["--code-cache", "cache"]);
+        let (away, home) = JoinableNode::run(&scratch, "tour.mas2j").joined(&scratch, &["--code-cache", "cache"]);
         assert_eq!((home.as_str(), away.err.as_str()), ("[guide] 3 moves, on n2\n", ""));
     };
     visit();

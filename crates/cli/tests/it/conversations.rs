@@ -12,9 +12,9 @@ use whimbrel::platform::limits::{
     CONVERSATION_CUT_CHARS, CONVERSATION_MESSAGE_BYTES_MAX, CONVERSATION_WAITING_BYTES_MAX,
 };
 use whimbrel::platform::store::{Epoch, Journal};
-use whimbrel::platform::{Event, Observer, Time};
+use whimbrel::platform::{Observer, PlatformEvent, Time};
 use whimbrel::store::{
-    ConversationKeeper, ConversationLog, Embedded, Fault, LogError, LogItem, Memory, Options, Point,
+    ConversationKeeper, ConversationLog, Embedded, LogError, LogItem, Memory, OpenOptions, Point, StoreFault,
 };
 
 use super::Scratch;
@@ -30,7 +30,7 @@ fn envelope(content: impl Into<Value>) -> Envelope {
 
 fn say(observer: &dyn Observer, numbers: impl IntoIterator<Item = i64>) {
     for number in numbers {
-        observer.observe(Time(number as u64), Event::Sent(&envelope(number)));
+        observer.observe(Time(number as u64), PlatformEvent::Sent(&envelope(number)));
     }
 }
 
@@ -112,7 +112,7 @@ fn continued_reading_misses_nothing() {
         std::thread::sleep(Duration::from_millis(some as u64 % 3 * 4));
     }
     let nobody = envelope("lost");
-    keeper.observer().observe(Time(7), Event::Died(&nobody, DeadReason::AgentEnded));
+    keeper.observer().observe(Time(7), PlatformEvent::Died(&nobody, DeadReason::AgentEnded));
     keeper.end();
     stop.store(true, Ordering::Release);
     let mut expected = vec!["begun".to_owned()];
@@ -144,7 +144,7 @@ fn unknown_number_differs_from_last() {
 #[test]
 fn reopened_log_reports_truncation() {
     let folder = Scratch::new();
-    let options = Options { partitions: Some(1), ..Options::default() };
+    let options = OpenOptions { partitions: Some(1), ..OpenOptions::default() };
     let open = || ConversationLog::open(Arc::new(Embedded::open(folder.path(), &options).unwrap())).unwrap();
     let log = open();
     let keeper = keep(&log, 1);
@@ -205,10 +205,10 @@ fn failed_write_is_retried_once() {
     let log = ConversationLog::open(Arc::clone(&memory) as Arc<dyn Journal>).unwrap();
     let count = AtomicUsize::new(0);
     memory.set_faults(move |point| match (point, count.fetch_add(1, Ordering::Relaxed) % 4) {
-        (Point::Append(_), 1) => Fault::Fails,
-        (Point::Append(_), 2) => Fault::Unknown(1),
-        (Point::Append(_), 3) => Fault::Unknown(0),
-        _ => Fault::None,
+        (Point::Append(_), 1) => StoreFault::Fails,
+        (Point::Append(_), 2) => StoreFault::Unknown(1),
+        (Point::Append(_), 3) => StoreFault::Unknown(0),
+        _ => StoreFault::None,
     });
     let complaints: Arc<Mutex<Vec<String>>> = Arc::default();
     let heard = Arc::clone(&complaints);
@@ -231,10 +231,10 @@ fn slow_disk_counts_omitted_messages() {
     let log = ConversationLog::open(Arc::clone(&memory) as Arc<dyn Journal>).unwrap();
     let keeper = keep(&log, 1);
     wait_for(|| log.last() == 1);
-    memory.set_faults(|_| Fault::Fails);
+    memory.set_faults(|_| StoreFault::Fails);
     let long = "x".repeat(CONVERSATION_MESSAGE_BYTES_MAX - 1_000);
     let sent = 3 * CONVERSATION_WAITING_BYTES_MAX / long.len();
-    (0..sent).for_each(|_| keeper.observer().observe(Time(1), Event::Sent(&envelope(long.as_str()))));
+    (0..sent).for_each(|_| keeper.observer().observe(Time(1), PlatformEvent::Sent(&envelope(long.as_str()))));
     memory.clear_faults();
     wait_for(|| read(&log, 1).iter().any(|entry| entry.contains("left out")));
     keeper.end();
@@ -251,10 +251,10 @@ fn overlong_message_is_cut() {
     let log = ConversationLog::open(Arc::new(Memory::new(1))).unwrap();
     let keeper = keep(&log, 1);
     let long = "é".repeat(CONVERSATION_MESSAGE_BYTES_MAX);
-    keeper.observer().observe(Time(1), Event::Sent(&envelope(long.as_str())));
+    keeper.observer().observe(Time(1), PlatformEvent::Sent(&envelope(long.as_str())));
     let name = AclMessage::clone(&envelope(1).body).in_conversation(long.as_str());
     let named = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(name)) };
-    keeper.observer().observe(Time(1), Event::Sent(&named));
+    keeper.observer().observe(Time(1), PlatformEvent::Sent(&named));
     keeper.end();
     let mut messages = Vec::new();
     let tell = &mut |told| {

@@ -2,7 +2,7 @@
 
 use whimbrel::documents::DocumentFolder;
 use whimbrel::{Aid, Value};
-use whimbrel_platform::environment::Environment;
+use whimbrel_platform::environment::NodeEnvironment;
 use whimbrel_platform::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_FOLDERS_DEEP_MAX, DOCUMENT_READ_BYTES_MAX};
 
 use super::{CommandFolder, Scratch};

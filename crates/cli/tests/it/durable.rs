@@ -13,7 +13,7 @@ use whimbrel::platform::durable::{Record, Registration, decode_frame};
 use whimbrel::platform::services::LogLevel;
 use whimbrel::platform::store::{Epoch, Journal, Lsn, Partition};
 use whimbrel::runtime::recover;
-use whimbrel::store::{Embedded, Fault, Memory, Options, Point};
+use whimbrel::store::{Embedded, Memory, OpenOptions, Point, StoreFault};
 use whimbrel::{AclMessage, Aid, Output, Performative, Platform, PlatformBuilder, Society, Value};
 
 use super::conversations::copy_all;
@@ -101,9 +101,9 @@ pub fn cut_short_until_it_ends(start: Start, seed: usize, faults: impl Fn(usize)
         memory.set_faults(move |point| {
             if matches!(point, Point::Append(_)) && count.fetch_add(1, Ordering::Relaxed) >= well {
                 crash.store(true, Ordering::Release);
-                return Fault::Crash(torn);
+                return StoreFault::Crash(torn);
             }
-            Fault::None
+            StoreFault::None
         });
         let ended = go_on(start, &memory, round as u64 + 1, &crashed, &lines);
         memory.clear_faults();
@@ -407,7 +407,7 @@ fn waits_across_kill_nine_end_in_time() {
     wait_until(|| {
         let copy = Scratch::new();
         copy_all(&scratch.path().join(".whimbrel/s"), copy.path());
-        let store = Embedded::open(copy.path(), &Options::default());
+        let store = Embedded::open(copy.path(), &OpenOptions::default());
         std::thread::sleep(Duration::from_millis(200));
         store.is_ok_and(|store| is_written(&store, is_said))
     });

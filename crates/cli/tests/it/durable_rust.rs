@@ -10,7 +10,7 @@ use whimbrel::platform::limits::DURABLE_STATE_BYTES_MAX;
 use whimbrel::platform::services::CreateError;
 use whimbrel::platform::store::Epoch;
 use whimbrel::runtime::{Founder, recover};
-use whimbrel::store::{Fault, Memory, Point};
+use whimbrel::store::{Memory, Point, StoreFault};
 use whimbrel::{
     AclMessage, Aid, Context, DurableAgent, DurableContext, MessageBody, Performative, Platform, PlatformBuilder,
     Value, durable, volatile,
@@ -180,7 +180,7 @@ fn unchanged_step_writes_nothing() {
     let count = Arc::clone(&writes);
     memory.set_faults(move |point| {
         count.fetch_add(usize::from(matches!(point, Point::Append(_))), Ordering::Relaxed);
-        Fault::None
+        StoreFault::None
     });
     for _ in 0..10 {
         say(&platform, "clerk", "listen");
@@ -249,8 +249,8 @@ fn unknown_agent_type_waits_for_program() {
     platform.wait_idle();
     platform.stop();
     // A program without clerks: a message to one waits.
-    let platform = process(&memory, 2, &lines).kind::<Asker>().build();
-    platform.spawn_together([durable("asker", Asker)]).expect("it begins");
+    let platform = process(&memory, 2, &lines).kind::<QuestionAsker>().build();
+    platform.spawn_together([durable("asker", QuestionAsker)]).expect("it begins");
     let text = "LOG it does not go on, and what is kept of it stays as it is: this program has no kind of agent that is \
                 called clerk";
     wait_for(&lines, &format!("[clerk] {text}"));
@@ -258,7 +258,7 @@ fn unknown_agent_type_waits_for_program() {
     platform.wait_idle();
     assert_eq!(platform.counters().dead, 0);
     platform.stop();
-    let platform = process(&memory, 3, &lines).kind::<NoteTaker>().kind::<Asker>().build();
+    let platform = process(&memory, 3, &lines).kind::<NoteTaker>().kind::<QuestionAsker>().build();
     platform.spawn_together([]).expect("they go on");
     wait_for(&lines, "[clerk] a asked false");
     platform.wait_idle();
@@ -267,9 +267,9 @@ fn unknown_agent_type_waits_for_program() {
 
 /// Asks the clerk when it begins.
 #[derive(Serialize, Deserialize)]
-struct Asker;
+struct QuestionAsker;
 
-impl DurableAgent for Asker {
+impl DurableAgent for QuestionAsker {
     const KIND: &'static str = "asker";
 
     fn on_start(&mut self, ctx: &mut DurableContext<'_, '_>) {

@@ -27,14 +27,14 @@ const ENDLESS: [(&str, &str); 4] = [
 
 /// Cause of a society's end.
 #[derive(Clone, Copy, Debug)]
-enum Cause {
+enum EndCause {
     Time,
     Signal(&'static str),
 }
 
-const CAUSES: [Cause; 3] = [Cause::Time, Cause::Signal("-INT"), Cause::Signal("-TERM")];
+const CAUSES: [EndCause; 3] = [EndCause::Time, EndCause::Signal("-INT"), EndCause::Signal("-TERM")];
 
-impl Cause {
+impl EndCause {
     /// Starts a society that this is to end.
     fn start(self, folder: &Path, arguments: &[&str]) -> RunningSociety {
         let mut command = whimbrel();
@@ -52,16 +52,16 @@ struct RunningSociety {
     /// Not read any more: it fills up.
     _out: BufReader<ChildStdout>,
     began: Instant,
-    cause: Cause,
+    cause: EndCause,
 }
 
 impl RunningSociety {
-    fn start(mut command: Command, cause: Cause) -> Self {
+    fn start(mut command: Command, cause: EndCause) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary runs");
         let mut out = BufReader::new(child.stdout.take().expect("it is piped"));
         let printed = out.read_line(&mut String::new()).expect("it can be read") > 0;
         // On a busy machine the time may be over before the first line: the society has ended in time then.
-        assert!(printed || matches!(cause, Cause::Time), "the society began");
+        assert!(printed || matches!(cause, EndCause::Time), "the society began");
         Self { child, _out: out, began: Instant::now(), cause }
     }
 
@@ -69,8 +69,8 @@ impl RunningSociety {
     #[track_caller]
     fn ends_in_time(mut self, what: &str) {
         let (promised, code) = match self.cause {
-            Cause::Time => (self.began + TIME, 0),
-            Cause::Signal(signal) => {
+            EndCause::Time => (self.began + TIME, 0),
+            EndCause::Signal(signal) => {
                 let killed = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
                 assert!(killed.expect("kill runs").success());
                 (Instant::now(), 130)
@@ -124,7 +124,9 @@ fn many_agents_end_in_time() {
     };
     all_end_in_time(&society(50_000), &["run", "."]);
     let kept = society(10_000);
-    Cause::Signal("-TERM").start(kept.path(), &["run", ".", "--store", "kept"]).ends_in_time("10,000 durable agents");
+    EndCause::Signal("-TERM")
+        .start(kept.path(), &["run", ".", "--store", "kept"])
+        .ends_in_time("10,000 durable agents");
 }
 
 /// Nobody reads what the agents print, so the end is forced.
@@ -151,14 +153,14 @@ fn agents_being_created_end_in_time() {
         ("first.asl", "!go. +!go <- .print(begun)."),
         ("silent.asl", "k."),
     ]);
-    let cause = Cause::Signal("-INT");
+    let cause = EndCause::Signal("-INT");
     cause.start(scratch.path(), &["run", "."]).ends_in_time("300,000 agents");
 }
 
 #[test]
 fn joined_nodes_end_in_time() {
     let scratch = Scratch::with(&ENDLESS);
-    let signal = Cause::Signal("-TERM");
+    let signal = EndCause::Signal("-TERM");
     for (file, _) in ENDLESS {
         let mut command = whimbrel();
         command

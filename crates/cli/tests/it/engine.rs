@@ -32,9 +32,9 @@ pub fn program() -> Option<PathBuf> {
 }
 
 /// A process that is ended with what asked for it.
-struct Ended(Child);
+struct ScopedProcess(Child);
 
-impl Drop for Ended {
+impl Drop for ScopedProcess {
     fn drop(&mut self) {
         let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
         let _ = self.0.wait();
@@ -80,7 +80,7 @@ fn engine_starts_and_ends_in_order() {
     assert!(seen.out.contains("store whimbrel: not made yet"), "{}", seen.out);
     assert_eq!(seen.code, Some(0));
     // Made, it is seen with its streams.
-    drop(whimbrel_store::nats::Nats::connect(&url, whimbrel_store::nats::Options::default()).unwrap());
+    drop(whimbrel_store::nats::Nats::connect(&url, whimbrel_store::nats::EngineOptions::default()).unwrap());
     let seen = status(&url);
     for part in ["whimbrel-COORD", "whimbrel-J5", "whimbrel-BLOB", "256 partitions; 3 copies"] {
         assert!(seen.out.contains(part), "no {part} in {}", seen.out);
@@ -153,7 +153,7 @@ fn sample_configurations_form_usable_cluster() {
         assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
         let log = std::fs::File::create(own.join("log")).unwrap();
         let started = Command::new(&program).arg("-c").arg(&configuration).stderr(log).spawn().unwrap();
-        servers.push(Ended(started));
+        servers.push(ScopedProcess(started));
     }
     let tls = folder.join("tls").display().to_string();
     let hosts: Vec<String> = ports[..3].iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -162,7 +162,7 @@ fn sample_configurations_form_usable_cluster() {
     let seen = status_saying(&url, "nats-3");
     assert!(seen.out.contains("nats-3") && seen.out.contains("always"), "{}{}", seen.out, seen.err);
     // The strictest demand is met, and by certificate only.
-    let options = whimbrel_store::nats::Options {
+    let options = whimbrel_store::nats::EngineOptions {
         survives: Some(whimbrel_platform::store::Survives::OneMachineAndPowerCut),
         ..Default::default()
     };

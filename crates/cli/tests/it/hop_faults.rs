@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whimbrel_acl::Encoding;
-use whimbrel_platform::link::{Frame, FrameKind, Item, News, read_items, reader};
+use whimbrel_platform::link::{FrameKind, LinkFrame, LinkItem, News, read_items, reader};
 use whimbrel_platform::mobility::HopNews;
 
 use super::{Scratch, whimbrel};
@@ -32,8 +32,8 @@ enum HopPhase {
 impl HopPhase {
     const ALL: [Self; 6] = [Self::Offer, Self::Lacks, Self::Code, Self::Ready, Self::Commit, Self::Followed];
 
-    fn is_at(self, item: &Item) -> bool {
-        let Item::News(news) = item else { return false };
+    fn is_at(self, item: &LinkItem) -> bool {
+        let LinkItem::News(news) = item else { return false };
         let News::Hop(news) = &**news else { return false };
         match news {
             HopNews::Offer(_) => self == Self::Offer,
@@ -49,7 +49,7 @@ impl HopPhase {
 
 /// Fault of one hop.
 #[derive(Clone, Copy, Debug)]
-struct Fault {
+struct HopFault {
     at: HopPhase,
     /// The node hears of it, and of nothing more.
     is_heard: bool,
@@ -57,7 +57,7 @@ struct Fault {
     is_source: bool,
 }
 
-impl Fault {
+impl HopFault {
     /// Returns true if the agent lives on at the other node: docs/design/mobility.md, Who has it. A commit may share a
     /// frame with what follows; then neither arrived.
     fn lives_on(self, commits: bool) -> bool {
@@ -74,14 +74,14 @@ impl Fault {
 /// Wire between two processes. It stops at a given piece of news and tells the waiting test, also whether the receiver
 /// got a commit that was in the same frame.
 struct FaultyWire {
-    fault: Fault,
+    fault: HopFault,
     stopped: AtomicBool,
     tell: Mutex<Sender<bool>>,
 }
 
 impl FaultyWire {
     /// Returns the address to connect to instead.
-    fn before(there: String, fault: Fault) -> (String, Receiver<bool>) {
+    fn before(there: String, fault: HopFault) -> (String, Receiver<bool>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
         let address = listener.local_addr().expect("it has one").to_string();
         let (tell, told) = channel();
@@ -102,7 +102,7 @@ impl FaultyWire {
         let (mut bytes, mut piece, mut read) = (Vec::new(), [0; 4096], reader(Encoding::Compact));
         while let Ok(count @ 1..) = from.read(&mut piece) {
             bytes.extend_from_slice(&piece[..count]);
-            while let Some(frame) = Frame::first(&bytes).expect("nodes write frames") {
+            while let Some(frame) = LinkFrame::first(&bytes).expect("nodes write frames") {
                 let mut items = Vec::new();
                 if frame.kind == FrameKind::Batch {
                     read_items(&frame.content[2..], &mut *read, &mut items).expect("nodes write items");
@@ -175,7 +175,7 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the watcher's output, until some time after the loss of the other node, and the log of the wire.
-fn said(fault: Fault) -> (Vec<String>, bool) {
+fn said(fault: HopFault) -> (Vec<String>, bool) {
     let walker = |target: &str| format!("target({target}).\n{WALKER}");
     let scratch = Scratch::with(&[
         ("alone.mas2j", "MAS alone { agents: watcher; }"),
@@ -205,7 +205,7 @@ fn said(fault: Fault) -> (Vec<String>, bool) {
     (all, commits)
 }
 
-fn check(fault: Fault) {
+fn check(fault: HopFault) {
     let (all, commits) = said(fault);
     let outcome = all.last().map(|line| line.starts_with("[watcher] did"));
     assert_eq!(outcome, Some(fault.lives_on(commits)), "{fault:?}: {all:#?}");
@@ -224,9 +224,9 @@ fn check(fault: Fault) {
 }
 
 fn check_all(is_source: bool) {
-    let faults: Vec<Fault> = HopPhase::ALL
+    let faults: Vec<HopFault> = HopPhase::ALL
         .iter()
-        .flat_map(|at| [false, true].map(|is_heard| Fault { at: *at, is_heard, is_source }))
+        .flat_map(|at| [false, true].map(|is_heard| HopFault { at: *at, is_heard, is_source }))
         .collect();
     for some in faults.chunks(4) {
         std::thread::scope(|scope| some.iter().for_each(|fault| drop(scope.spawn(|| check(*fault)))));

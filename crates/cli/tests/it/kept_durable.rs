@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use whimbrel::platform::services::CreateError;
 use whimbrel::platform::session::{
-    Ack, Code, Create, End, Frame, Grant, Hello, Host, Keep, MessageFrame, OnLeave, Opening, Save, Session,
-    SessionBody, SessionEvent, SharedSession,
+    AckFrame, Create, EndFrame, ErrorCode, HelloFrame, Keep, MessageFrame, OnLeave, Opening, Save, Session,
+    SessionBody, SessionEvent, SessionFrame, SessionGrant, SessionHost, SharedSession,
 };
 use whimbrel::platform::store::Epoch;
 use whimbrel::runtime::recover;
-use whimbrel::store::{Fault, Memory, Point};
+use whimbrel::store::{Memory, Point, StoreFault};
 use whimbrel::{
     AclMessage, Aid, DurableAgent, DurableContext, MessageBody, Performative, Platform, PlatformBuilder, Value, durable,
 };
@@ -84,7 +84,7 @@ struct Memo {
 
 /// A client with one agent, whose state is the numbers that it was told.
 struct StoredClient {
-    host: Arc<dyn Host>,
+    host: Arc<dyn SessionHost>,
     session: Arc<SharedSession>,
     number: u64,
     received: u64,
@@ -93,20 +93,20 @@ struct StoredClient {
     saves: Vec<(u64, usize)>,
     is_created: bool,
     had_state: bool,
-    refused: Option<Code>,
+    refused: Option<ErrorCode>,
     ended: Option<String>,
 }
 
 const BOB: u32 = 0;
 
 impl StoredClient {
-    fn open(host: &Arc<dyn Host>, account: &str) -> Self {
+    fn open(host: &Arc<dyn SessionHost>, account: &str) -> Self {
         host.shelf().attach(host);
-        let grant = Grant { account: account.to_owned(), ..Grant::new("tester", vec!["bob".into()]) };
+        let grant = SessionGrant { account: account.to_owned(), ..SessionGrant::new("tester", vec!["bob".into()]) };
         let (session, secret) = (format!("s{account}"), "x".to_owned());
         let opening = Opening { session, secret, platform: host.platform(), grant, shelf: host.shelf() };
         let mut session = Session::new(opening, host.now());
-        session.handle_hello(host.now(), &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+        session.handle_hello(host.now(), &HelloFrame { versions: vec![1], ..HelloFrame::default() }).unwrap();
         Self {
             host: Arc::clone(host),
             session: Arc::new(SharedSession::new(session, || ())),
@@ -122,14 +122,14 @@ impl StoredClient {
     }
 
     /// With bob, to be kept.
-    fn with_bob(host: &Arc<dyn Host>, policy: OnLeave, holds: bool) -> Self {
+    fn with_bob(host: &Arc<dyn SessionHost>, policy: OnLeave, holds: bool) -> Self {
         let mut tab = Self::open(host, "hers");
-        tab.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
-        tab.say(|number| Frame::Keep(Keep { number, agent: BOB, policy, holds }));
+        tab.say(|number| SessionFrame::Create(Create { number, agent: BOB, name: "bob".into() }));
+        tab.say(|number| SessionFrame::Keep(Keep { number, agent: BOB, policy, holds }));
         tab
     }
 
-    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) {
+    fn say(&mut self, frame: impl FnOnce(u64) -> SessionFrame) {
         self.number += 1;
         self.session.lock().handle_frame(self.host.now(), frame(self.number), 50).unwrap();
     }
@@ -137,14 +137,14 @@ impl StoredClient {
     fn tell(&mut self, to: &str, content: impl Into<Value>) {
         let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local(to), content);
         let message = MessageBody::Owned(Box::new(message));
-        self.say(|number| Frame::Message(MessageFrame { number, agent: BOB, message }));
+        self.say(|number| SessionFrame::Message(MessageFrame { number, agent: BOB, message }));
     }
 
     fn save(&mut self, upto: u64) {
         let state = self.state.iter().flat_map(|n| n.to_le_bytes()).collect();
         let code = "ts:counter".to_owned();
         self.say(|number| {
-            Frame::Save(Save { number, agent: BOB, upto, code, state, to: None, also: vec![], from: None })
+            SessionFrame::Save(Save { number, agent: BOB, upto, code, state, to: None, also: vec![], from: None })
         });
         self.saves.push((self.number, self.state.len()));
     }
@@ -160,8 +160,12 @@ impl StoredClient {
                     }
                     let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent));
                     let fault = |error| {
-                        let code = if matches!(error, CreateError::NotYet(_)) { Code::NotYet } else { Code::NameTaken };
-                        whimbrel::platform::session::Fault::new(code, format!("{error}"))
+                        let code = if matches!(error, CreateError::NotYet(_)) {
+                            ErrorCode::NotYet
+                        } else {
+                            ErrorCode::NameTaken
+                        };
+                        whimbrel::platform::session::ErrorFrame::new(code, format!("{error}"))
                     };
                     let outcome = self.host.lodge(name, body, true).map_err(fault);
                     self.session.lock().handle_created(agent, outcome);
@@ -180,33 +184,33 @@ impl StoredClient {
         loop {
             let Some(frame) = self.session.lock().poll_frame(self.host.now()) else { break };
             match frame {
-                Frame::Created(created) => {
+                SessionFrame::Created(created) => {
                     (self.received, self.is_created) = (created.number, true);
                     assert!(self.had_state || memo.safe.is_none(), "what was saved is gone");
                 }
-                Frame::State(state) => {
+                SessionFrame::State(state) => {
                     (self.received, self.had_state) = (state.number, true);
                     self.state = state.state.chunks(8).map(|n| i64::from_le_bytes(n.try_into().unwrap())).collect();
                     assert!(Some(self.state.len()) >= memo.safe, "{:?} of {:?}", self.state, memo.safe);
                     // That it is safe may never have been said.
                     memo.safe = Some(self.state.len());
                 }
-                Frame::Saved(saved) => {
+                SessionFrame::Saved(saved) => {
                     self.received = saved.number;
                     let covered = self.saves.iter().rev().find(|(number, _)| *number <= saved.of);
                     memo.safe = memo.safe.max(covered.map(|(_, len)| *len));
                 }
-                Frame::Message(message) => {
+                SessionFrame::Message(message) => {
                     self.received = message.number;
                     told.extend(message.message.content.as_i64().map(|content| (message.number, content)));
                 }
-                Frame::Refused(refused) => (self.received, self.refused) = (refused.number, Some(refused.code)),
-                Frame::Ended(ended) => (self.received, self.ended) = (ended.number, Some(ended.reason)),
-                Frame::Welcome(_) | Frame::Ack(_) => {}
+                SessionFrame::Refused(refused) => (self.received, self.refused) = (refused.number, Some(refused.code)),
+                SessionFrame::Ended(ended) => (self.received, self.ended) = (ended.number, Some(ended.reason)),
+                SessionFrame::Welcome(_) | SessionFrame::Ack(_) => {}
                 other => panic!("{other:?}"),
             }
         }
-        let ack = Frame::Ack(Ack { received: self.received, credit: None });
+        let ack = SessionFrame::Ack(AckFrame { received: self.received, credit: None });
         let _ = self.session.lock().handle_frame(self.host.now(), ack, 5);
         self.look_after();
         told
@@ -271,9 +275,9 @@ fn kept_agent_survives_interrupted_node() {
             memory.set_faults(move |point| {
                 if matches!(point, Point::Append(_)) && appends.fetch_add(1, Ordering::Relaxed) >= well {
                     crash.store(true, Ordering::Release);
-                    return Fault::Crash(torn);
+                    return StoreFault::Crash(torn);
                 }
-                Fault::None
+                StoreFault::None
             });
             count(&platform, &mut memo, true, &crashed);
             platform.stop();
@@ -370,11 +374,11 @@ fn kept_agent_refuses_other_clients() {
         },
         |platform, tab, memo| {
             let mut stranger = StoredClient::open(&platform.host(), "theirs");
-            stranger.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
-            stranger.until(&mut Memo::default(), |tab, _| tab.refused == Some(Code::NameTaken));
+            stranger.say(|number| SessionFrame::Create(Create { number, agent: BOB, name: "bob".into() }));
+            stranger.until(&mut Memo::default(), |tab, _| tab.refused == Some(ErrorCode::NameTaken));
             tab.until(memo, |tab, _| tab.is_created);
             assert_eq!(tab.state, [7]);
-            tab.say(|number| Frame::End(End { number, agent: BOB }));
+            tab.say(|number| SessionFrame::End(EndFrame { number, agent: BOB }));
             tab.until(memo, |tab, _| tab.ended.is_some());
         },
     );
@@ -421,7 +425,7 @@ fn released_agent_is_gone_after_restart() {
         |platform, tab, memo| {
             tab.save(0);
             tab.until(memo, |_, memo| memo.safe.is_some());
-            tab.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
+            tab.say(|number| SessionFrame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
             tab.tell("amy", 1);
             tab.hear(memo);
             platform.wait_idle();

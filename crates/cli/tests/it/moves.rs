@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::session::{
-    Ack, Code, Create, Frame, Framing, Hello, Keep, Lacks, MessageFrame, OnLeave, Save, StateFrame, Stays,
+    AckFrame, Create, ErrorCode, Framing, HelloFrame, Keep, Lacks, MessageFrame, OnLeave, Save, SessionFrame,
+    StateFrame, Stays,
 };
 
 use super::agent_port::Client;
@@ -100,18 +101,18 @@ impl TwoNodes {
 
     /// A client that takes agents, with one of its own.
     fn tab(&self) -> PageClient {
-        let hello = Hello {
+        let hello = HelloFrame {
             versions: vec![1],
             token: Some(TOKEN.to_owned()),
             lease_ms: Some(60_000),
             remember: 64,
             moves: true,
-            ..Hello::default()
+            ..HelloFrame::default()
         };
         let client = Client::at(&self.address, Framing::Compact, &hello).expect("a welcome");
         let mut tab = PageClient { client, number: 0, received: 0 };
-        tab.say(|number| Frame::Create(Create { number, agent: 0, name: "tab".into() }));
-        tab.until(|frame| matches!(frame, Frame::Created(_)));
+        tab.say(|number| SessionFrame::Create(Create { number, agent: 0, name: "tab".into() }));
+        tab.until(|frame| matches!(frame, SessionFrame::Created(_)));
         tab
     }
 }
@@ -123,66 +124,66 @@ struct PageClient {
 }
 
 impl PageClient {
-    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) -> u64 {
+    fn say(&mut self, frame: impl FnOnce(u64) -> SessionFrame) -> u64 {
         self.number += 1;
         self.client.write(&frame(self.number));
         self.number
     }
 
     /// The next frame of which this is so.
-    fn until(&mut self, so: impl Fn(&Frame) -> bool) -> Frame {
-        let number = |frame: &Frame| match frame {
-            Frame::Created(it) => it.number,
-            Frame::State(it) => it.number,
-            Frame::Offer(it) => it.number,
-            Frame::Yield(it) => it.number,
-            Frame::Message(it) => it.number,
-            Frame::Saved(it) => it.number,
-            Frame::Ended(it) => it.number,
-            Frame::Refused(it) => it.number,
-            Frame::Code(it) => it.number,
+    fn until(&mut self, so: impl Fn(&SessionFrame) -> bool) -> SessionFrame {
+        let number = |frame: &SessionFrame| match frame {
+            SessionFrame::Created(it) => it.number,
+            SessionFrame::State(it) => it.number,
+            SessionFrame::Offer(it) => it.number,
+            SessionFrame::Yield(it) => it.number,
+            SessionFrame::Message(it) => it.number,
+            SessionFrame::Saved(it) => it.number,
+            SessionFrame::Ended(it) => it.number,
+            SessionFrame::Refused(it) => it.number,
+            SessionFrame::Code(it) => it.number,
             _ => 0,
         };
         let frame = self.client.read_until(|frame| number(frame) > 0);
         self.received = number(&frame);
-        self.client.write(&Frame::Ack(Ack { received: self.received, credit: None }));
+        self.client.write(&SessionFrame::Ack(AckFrame { received: self.received, credit: None }));
         if so(&frame) { frame } else { self.until(so) }
     }
 
     fn tell(&mut self, content: Value) {
         let (bob, scout) = (Aid::NOBODY, Aid::local("scout"));
         let message = MessageBody::Owned(Box::new(AclMessage::new(Performative::Inform, bob, scout, content)));
-        self.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+        self.say(|number| SessionFrame::Message(MessageFrame { number, agent: 0, message }));
     }
 
     fn is_offered_the_scout(&mut self) {
-        let Frame::Offer(offer) = self.until(|frame| matches!(frame, Frame::Offer(_))) else { panic!() };
+        let SessionFrame::Offer(offer) = self.until(|frame| matches!(frame, SessionFrame::Offer(_))) else { panic!() };
         assert_eq!(offer.name, "scout");
         assert!(offer.code.starts_with("asl:") && offer.code.ends_with("/scout.asl"), "{}", offer.code);
     }
 
     /// Takes the scout; what it is.
     fn take(&mut self) -> StateFrame {
-        self.say(|number| Frame::Create(Create { number, agent: SCOUT, name: "scout".into() }));
-        self.say(|number| Frame::Keep(Keep { number, agent: SCOUT, policy: OnLeave::GoOn, holds: true }));
-        let Frame::State(state) = self.until(|frame| matches!(frame, Frame::State(_))) else { panic!() };
-        self.until(|frame| matches!(frame, Frame::Created(_)));
+        self.say(|number| SessionFrame::Create(Create { number, agent: SCOUT, name: "scout".into() }));
+        self.say(|number| SessionFrame::Keep(Keep { number, agent: SCOUT, policy: OnLeave::GoOn, holds: true }));
+        let SessionFrame::State(state) = self.until(|frame| matches!(frame, SessionFrame::State(_))) else { panic!() };
+        self.until(|frame| matches!(frame, SessionFrame::Created(_)));
         state
     }
 
     /// Lets the scout go there, as it came; why it does not go, if so.
-    fn let_go(&mut self, scout: &StateFrame, to: &str) -> Option<Code> {
+    fn let_go(&mut self, scout: &StateFrame, to: &str) -> Option<ErrorCode> {
         let StateFrame { code, state, .. } = scout.clone();
         let to = Some(to.to_owned());
         let save = self.say(|number| {
-            Frame::Save(Save { number, agent: SCOUT, upto: 0, code, state, to, also: Vec::new(), from: None })
+            SessionFrame::Save(Save { number, agent: SCOUT, upto: 0, code, state, to, also: Vec::new(), from: None })
         });
-        match self.until(|frame| matches!(frame, Frame::Saved(_) | Frame::Refused(_))) {
-            Frame::Saved(saved) => assert_eq!(saved.of, save),
-            Frame::Refused(refused) => return Some(refused.code),
+        match self.until(|frame| matches!(frame, SessionFrame::Saved(_) | SessionFrame::Refused(_))) {
+            SessionFrame::Saved(saved) => assert_eq!(saved.of, save),
+            SessionFrame::Refused(refused) => return Some(refused.code),
             _ => {}
         }
-        self.until(|frame| matches!(frame, Frame::Ended(_)));
+        self.until(|frame| matches!(frame, SessionFrame::Ended(_)));
         None
     }
 }
@@ -194,20 +195,20 @@ fn agent_visits_client_within_plan() {
         let mut tab = society.tab();
         tab.tell(Value::Atom("go".into()));
         tab.is_offered_the_scout();
-        tab.say(|number| Frame::Stays(Stays { number, name: "scout".into(), text: "no room".into() }));
+        tab.say(|number| SessionFrame::Stays(Stays { number, name: "scout".into(), text: "no room".into() }));
         society.says("[scout] refused: node n1 cannot take it: no room");
         // It went to the node of the client's session, and stays there.
         tab.tell(Value::Atom("go".into()));
         tab.is_offered_the_scout();
         let scout = tab.take();
         assert_eq!(scout.from.as_deref(), Some("n1"), "it was at the node before");
-        tab.say(|number| Frame::Lacks(Lacks { number, agent: SCOUT, code: scout.code.clone() }));
-        let Frame::Code(part) = tab.until(|frame| matches!(frame, Frame::Code(_))) else { panic!() };
+        tab.say(|number| SessionFrame::Lacks(Lacks { number, agent: SCOUT, code: scout.code.clone() }));
+        let SessionFrame::Code(part) = tab.until(|frame| matches!(frame, SessionFrame::Code(_))) else { panic!() };
         assert!(part.of == part.bytes.len() as u64 && part.of > 100);
         // What it is told there comes with it: the client never handled it.
         tab.tell(Value::term("count", [Value::Int(1)]));
-        tab.until(|frame| matches!(frame, Frame::Message(_)));
-        assert_eq!(tab.let_go(&scout, "nowhere"), Some(Code::NotMovable));
+        tab.until(|frame| matches!(frame, SessionFrame::Message(_)));
+        assert_eq!(tab.let_go(&scout, "nowhere"), Some(ErrorCode::NotMovable));
         assert_eq!(tab.let_go(&scout, "n2"), None);
         let mut said = [society.said.recv_timeout(PATIENCE).unwrap(), society.said.recv_timeout(PATIENCE).unwrap()];
         said.sort();
@@ -234,11 +235,11 @@ fn operator_moves_agent_to_client() {
     assert_eq!(outcome(moving), ("scout moved to tab\n".to_owned(), String::new()));
     assert_eq!(society.shown(), "session n1");
     let moving = order("n2");
-    tab.until(|frame| matches!(frame, Frame::Yield(wish) if wish.to == "n2"));
-    tab.say(|number| Frame::Stays(Stays { number, name: "scout".into(), text: "not now".into() }));
+    tab.until(|frame| matches!(frame, SessionFrame::Yield(wish) if wish.to == "n2"));
+    tab.say(|number| SessionFrame::Stays(Stays { number, name: "scout".into(), text: "not now".into() }));
     assert_eq!(outcome(moving).1, "error: scout stays: it cannot move: not now\n");
     let moving = order("n2");
-    tab.until(|frame| matches!(frame, Frame::Yield(_)));
+    tab.until(|frame| matches!(frame, SessionFrame::Yield(_)));
     assert_eq!(tab.let_go(&scout, "n2"), None);
     assert_eq!(outcome(moving), ("scout moved to n2\n".to_owned(), String::new()));
     tab.tell(Value::term("hop", [Value::Atom("n1".into())]));
@@ -265,7 +266,7 @@ fn remote_client_move_is_answered() {
     };
     let moving = send();
     tab.is_offered_the_scout();
-    tab.say(|number| Frame::Stays(Stays { number, name: "scout".into(), text: "no room".into() }));
+    tab.say(|number| SessionFrame::Stays(Stays { number, name: "scout".into(), text: "no room".into() }));
     let refused = "error: scout stays: node n1 cannot take it: no room\n".to_owned();
     assert_eq!(outcome(moving), (String::new(), refused));
     tab.tell(Value::term("hop", [Value::Atom("n2".into())]));
@@ -297,7 +298,7 @@ fn agent_returns_to_only_node() {
         assert_eq!(moved().out, "scout moved to tab\n");
         assert_eq!(society.runners(), 0);
         let moved = order(back);
-        tab.until(|frame| matches!(frame, Frame::Yield(wish) if wish.to == "n1"));
+        tab.until(|frame| matches!(frame, SessionFrame::Yield(wish) if wish.to == "n1"));
         assert_eq!(tab.let_go(&scout, "n1"), None);
         let seen = moved();
         assert!(["scout moved to n1\n", "scout is home\n"].contains(&seen.out.as_str()), "{}{}", seen.out, seen.err);
@@ -315,17 +316,17 @@ fn external_plans_need_a_rule() {
             AclMessage::new(Performative::Other("tellHow".into()), Aid::NOBODY, Aid::local("scout"), plan.clone());
         message.extras_mut().reply_with = Some("lesson".into());
         let message = MessageBody::Owned(Box::new(message));
-        tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+        tab.say(|number| SessionFrame::Message(MessageFrame { number, agent: 0, message }));
     };
     let rob = |tab: &mut PageClient| {
         let rob = AclMessage::new(Performative::Request, Aid::NOBODY, Aid::local("scout"), Value::atom("rob"));
         let message = MessageBody::Owned(Box::new(rob));
-        tab.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }));
+        tab.say(|number| SessionFrame::Message(MessageFrame { number, agent: 0, message }));
     };
     let society = TwoNodes::begin("n1", "");
     let mut tab = society.tab();
     teach(&mut tab);
-    let Frame::Message(answer) = tab.until(|frame| matches!(frame, Frame::Message(_))) else { panic!() };
+    let SessionFrame::Message(answer) = tab.until(|frame| matches!(frame, SessionFrame::Message(_))) else { panic!() };
     assert_eq!(answer.message.performative, Performative::Refuse);
     assert_eq!(answer.message.content.as_str(), Some("the policy forbids to give it plans"));
     tab.tell(Value::term("count", [Value::Int(1)]));
@@ -349,7 +350,7 @@ fn return_from_client_needs_rule() {
     tab.tell(Value::Atom("go".into()));
     tab.is_offered_the_scout();
     let scout = tab.take();
-    assert_eq!(tab.let_go(&scout, "n1"), Some(Code::NotAllowed));
+    assert_eq!(tab.let_go(&scout, "n1"), Some(ErrorCode::NotAllowed));
     let none = "[[deny]]\nwho = \"agent:scout\"\nmove = \"session:*\"\n";
     let society = TwoNodes::begin("n1", none);
     let mut tab = society.tab();

@@ -9,7 +9,7 @@ use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::agent_port::{AgentPort, AgentPortConfig};
 use whimbrel_net::signing::{AgentKey, Evidence, PARAMETER, prove};
 use whimbrel_net::{Authority, Credentials, Hub, HubConfig, LinkSecurity};
-use whimbrel_platform::session::{Certify, Code, Frame, Framing, Grant, MessageFrame};
+use whimbrel_platform::session::{Certify, ErrorCode, Framing, MessageFrame, SessionFrame, SessionGrant};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::agent_port::Client;
@@ -60,7 +60,7 @@ fn own_key_signature_verifies_elsewhere() {
         credentials: Some(here),
         links: Some(one_hub.view()),
         doors: None,
-        authorise: Box::new(|claim| Some(Grant::new(claim.token?, vec!["*".into()]))),
+        authorise: Box::new(|claim| Some(SessionGrant::new(claim.token?, vec!["*".into()]))),
         auditor: None,
         log: Box::new(|_| ()),
     };
@@ -69,11 +69,18 @@ fn own_key_signature_verifies_elsewhere() {
     let mut pump = Client::with_agent(&port, Framing::Compact, "pump");
     let key = AgentKey::generate().expect("randomness");
     let somebody_else = key.request(Some("whimbrel://n1/amy@home")).expect("a URI");
-    pump.write(&Frame::Certify(Certify { number: 2, agent: 0, request: somebody_else }));
-    let refused = pump.read_until(|frame| matches!(frame, Frame::Refused(_)));
-    assert!(matches!(refused, Frame::Refused(refused) if refused.code == Code::BadRequest));
-    pump.write(&Frame::Certify(Certify { number: 3, agent: 0, request: key.request(None).expect("randomness") }));
-    let Frame::Certified(certified) = pump.read_until(|frame| matches!(frame, Frame::Certified(_))) else { panic!() };
+    pump.write(&SessionFrame::Certify(Certify { number: 2, agent: 0, request: somebody_else }));
+    let refused = pump.read_until(|frame| matches!(frame, SessionFrame::Refused(_)));
+    assert!(matches!(refused, SessionFrame::Refused(refused) if refused.code == ErrorCode::BadRequest));
+    pump.write(&SessionFrame::Certify(Certify {
+        number: 3,
+        agent: 0,
+        request: key.request(None).expect("randomness"),
+    }));
+    let SessionFrame::Certified(certified) = pump.read_until(|frame| matches!(frame, SessionFrame::Certified(_)))
+    else {
+        panic!()
+    };
     let mut previous = None;
     for sequence in 1..=2 {
         let content = Value::Int(sequence as i64);
@@ -82,7 +89,7 @@ fn own_key_signature_verifies_elsewhere() {
         previous = Some(key.sign(&mut message, "home", &certified.certificates, place).expect("it can be signed"));
         let signed = message.clone();
         let message = MessageBody::Owned(Box::new(message));
-        pump.write(&Frame::Message(MessageFrame { number: 3 + sequence, agent: 0, message }));
+        pump.write(&SessionFrame::Message(MessageFrame { number: 3 + sequence, agent: 0, message }));
         let came = messages.recv_timeout(Duration::from_secs(30)).expect("it arrives");
         let signature = |message: &AclMessage| {
             message.extras().user.iter().find(|(name, _)| name.as_str() == PARAMETER).map(|(_, value)| value.clone())

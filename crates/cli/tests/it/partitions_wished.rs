@@ -47,9 +47,9 @@ fn roamer() -> Vec<Founder> {
 }
 
 /// Hands wishes to the test.
-struct Asked(Mutex<Sender<(Partition, Wish)>>);
+struct WishRecorder(Mutex<Sender<(Partition, Wish)>>);
 
-impl Mover for Asked {
+impl Mover for WishRecorder {
     fn bring(&self, partition: Partition, wish: Wish) {
         let _ = self.0.lock().unwrap().send((partition, wish));
     }
@@ -64,7 +64,7 @@ fn three() -> (ClusterNodes, Vec<Receiver<(Partition, Wish)>>) {
     nodes.in_rust = roamer;
     let wishes = |node: &super::cluster::ClusterNode| {
         let (told, wishes) = channel();
-        node.platform.moved_by(Arc::new(Asked(Mutex::new(told))));
+        node.platform.moved_by(Arc::new(WishRecorder(Mutex::new(told))));
         wishes
     };
     let wishes = nodes.nodes.iter().map(wishes).collect();

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel::platform::session::{
-    Ack, Code, Create, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, Hello, Keep, MessageFrame, OnLeave,
-    PASSED, Resume, Save, Welcome,
+    AckFrame, Create, ErrorCode, ErrorFrame, FrameReader, FrameWriter, Framing, HelloFrame, Keep, MessageFrame,
+    OnLeave, PASSED, Resume, Save, SessionFrame, SessionGrant, Welcome,
 };
 use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::LinkSecurity;
@@ -87,7 +87,7 @@ fn config(map: &Map) -> AgentPortConfig {
     let map = Arc::clone(map);
     let authorise: Authorise = Box::new(|claim| {
         let token = claim.token?;
-        Some(Grant::new(token, vec![token.to_owned()]))
+        Some(SessionGrant::new(token, vec![token.to_owned()]))
     });
     AgentPortConfig {
         level: LinkSecurity::Open,
@@ -134,12 +134,12 @@ enum Over {
 
 /// A session as its client knows it, whatever becomes of its connections.
 #[derive(Default)]
-struct Known {
+struct ClientSession {
     welcome: Welcome,
     number: u64,
     received: u64,
     /// Frames that the node has not acknowledged.
-    unacknowledged: VecDeque<Frame>,
+    unacknowledged: VecDeque<SessionFrame>,
     is_created: bool,
     /// The saves that are not answered, and what they say.
     saves: Vec<(u64, SumState)>,
@@ -154,11 +154,11 @@ struct FramedConnection {
     came: Vec<u8>,
 }
 
-struct Device {
+struct RedirectedDevice {
     name: String,
     map: Map,
     random: u64,
-    known: Option<Known>,
+    known: Option<ClientSession>,
     link: Option<FramedConnection>,
     state: SumState,
     /// Newest state acknowledged as saved.
@@ -166,17 +166,17 @@ struct Device {
     sent_elsewhere: usize,
 }
 
-fn number_of(frame: &Frame) -> u64 {
+fn number_of(frame: &SessionFrame) -> u64 {
     match frame {
-        Frame::Create(create) => create.number,
-        Frame::Keep(keep) => keep.number,
-        Frame::Save(save) => save.number,
-        Frame::Message(message) => message.number,
+        SessionFrame::Create(create) => create.number,
+        SessionFrame::Keep(keep) => keep.number,
+        SessionFrame::Save(save) => save.number,
+        SessionFrame::Message(message) => message.number,
         _ => 0,
     }
 }
 
-impl Device {
+impl RedirectedDevice {
     fn new(number: u64, map: &Map) -> Self {
         Self {
             name: format!("device-{number}"),
@@ -217,20 +217,20 @@ impl Device {
         });
         let is_new = resume.is_none();
         let token = Some(self.name.clone());
-        self.write(&Frame::Hello(Hello {
+        self.write(&SessionFrame::Hello(HelloFrame {
             versions: vec![1],
             token,
             lease_ms: Some(1_000),
             follows: true,
             resume,
-            ..Hello::default()
+            ..HelloFrame::default()
         }))?;
         let until = Instant::now() + PATIENCE;
         let welcome = loop {
             assert!(Instant::now() < until, "it is welcomed, or not");
             match self.read()? {
-                Some(Frame::Welcome(welcome)) => break welcome,
-                Some(Frame::Error(fault)) => return Err(self.over(&fault)),
+                Some(SessionFrame::Welcome(welcome)) => break welcome,
+                Some(SessionFrame::Error(fault)) => return Err(self.over(&fault)),
                 Some(other) => panic!("{other:?} before the welcome"),
                 None => {}
             }
@@ -238,26 +238,26 @@ impl Device {
         let known = self.known.get_or_insert_default();
         known.unacknowledged.retain(|frame| number_of(frame) > welcome.received);
         known.welcome = welcome;
-        let again: Vec<Frame> = known.unacknowledged.iter().cloned().collect();
+        let again: Vec<SessionFrame> = known.unacknowledged.iter().cloned().collect();
         again.iter().try_for_each(|frame| self.write(frame))?;
         if is_new {
             self.state = SumState::default();
             let name = self.name.clone();
-            self.say(|number| Frame::Create(Create { number, agent: 0, name }))?;
-            self.say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: true }))?;
+            self.say(|number| SessionFrame::Create(Create { number, agent: 0, name }))?;
+            self.say(|number| SessionFrame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: true }))?;
         }
         Ok(())
     }
 
-    fn over(&mut self, fault: &Fault) -> Over {
+    fn over(&mut self, fault: &ErrorFrame) -> Over {
         match fault.code {
-            Code::Elsewhere => Over::Elsewhere(fault.text.clone()),
-            Code::Protocol | Code::OverCredit | Code::TooLong => panic!("{}: {fault}", self.name),
+            ErrorCode::Elsewhere => Over::Elsewhere(fault.text.clone()),
+            ErrorCode::Protocol | ErrorCode::OverCredit | ErrorCode::TooLong => panic!("{}: {fault}", self.name),
             _ => Over::Gone,
         }
     }
 
-    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) -> Result<u64, Over> {
+    fn say(&mut self, frame: impl FnOnce(u64) -> SessionFrame) -> Result<u64, Over> {
         let known = self.known.as_mut().expect("there is a session");
         known.number += 1;
         let (number, frame) = (known.number, frame(known.number));
@@ -266,7 +266,7 @@ impl Device {
         Ok(number)
     }
 
-    fn write(&mut self, frame: &Frame) -> Result<(), Over> {
+    fn write(&mut self, frame: &SessionFrame) -> Result<(), Over> {
         let link = self.link.as_mut().ok_or(Over::Broke)?;
         let mut bytes = vec![0; 4];
         link.writer.write(frame, &mut bytes).expect("it can be written");
@@ -276,7 +276,7 @@ impl Device {
     }
 
     /// The next frame, if it comes soon.
-    fn read(&mut self) -> Result<Option<Frame>, Over> {
+    fn read(&mut self) -> Result<Option<SessionFrame>, Over> {
         let link = self.link.as_mut().ok_or(Over::Broke)?;
         let until = Instant::now() + LISTENS;
         loop {
@@ -310,23 +310,23 @@ impl Device {
             self.hear(frame)?;
         }
         let received = self.known.as_ref().map_or(0, |known| known.received);
-        self.write(&Frame::Ack(Ack { received, credit: None }))
+        self.write(&SessionFrame::Ack(AckFrame { received, credit: None }))
     }
 
-    fn hear(&mut self, frame: Frame) -> Result<(), Over> {
+    fn hear(&mut self, frame: SessionFrame) -> Result<(), Over> {
         let known = self.known.as_mut().expect("there is a session");
         match frame {
-            Frame::Ack(ack) => known.unacknowledged.retain(|frame| number_of(frame) > ack.received),
-            Frame::State(state) => {
+            SessionFrame::Ack(ack) => known.unacknowledged.retain(|frame| number_of(frame) > ack.received),
+            SessionFrame::State(state) => {
                 known.received = state.number;
                 self.state = SumState::of(&state.state);
             }
-            Frame::Created(created) => {
+            SessionFrame::Created(created) => {
                 (known.received, known.is_created) = (created.number, true);
                 let (state, safe) = (&self.state, &self.safe);
                 assert!(state.asked >= safe.asked && state.told.starts_with(&safe.told), "{state:?} after {safe:?}");
             }
-            Frame::Saved(saved) => {
+            SessionFrame::Saved(saved) => {
                 known.received = saved.number;
                 let (done, open) =
                     std::mem::take(&mut known.saves).into_iter().partition(|(number, _)| *number <= saved.of);
@@ -335,26 +335,26 @@ impl Device {
                 self.safe =
                     done.into_iter().map(|(_, state)| state).next_back().unwrap_or(std::mem::take(&mut self.safe));
             }
-            Frame::Message(message) => {
+            SessionFrame::Message(message) => {
                 (known.received, known.upto) = (message.number, message.number);
                 self.state.told.extend(message.message.content.as_i64());
                 let count = self.state.told.len() as i64;
                 assert_eq!(self.state.told, (1..=count).collect::<Vec<i64>>(), "{}: each once and in order", self.name);
             }
-            Frame::Refused(refused) => {
+            SessionFrame::Refused(refused) => {
                 known.received = refused.number;
                 return Err(match refused.code {
-                    Code::Elsewhere => Over::Elsewhere(refused.text),
-                    Code::NameTaken | Code::NotYet | Code::NoAgent => Over::Gone,
+                    ErrorCode::Elsewhere => Over::Elsewhere(refused.text),
+                    ErrorCode::NameTaken | ErrorCode::NotYet | ErrorCode::NoAgent => Over::Gone,
                     code => panic!("{}: {code:?} {}", self.name, refused.text),
                 });
             }
-            Frame::Ended(ended) => {
+            SessionFrame::Ended(ended) => {
                 assert_eq!(ended.reason, PASSED);
                 return Err(Over::Gone);
             }
-            Frame::Error(fault) => return Err(self.over(&fault)),
-            Frame::Bye => return Err(Over::Gone),
+            SessionFrame::Error(fault) => return Err(self.over(&fault)),
+            SessionFrame::Bye => return Err(Over::Gone),
             other => panic!("{other:?}"),
         }
         Ok(())
@@ -367,12 +367,21 @@ impl Device {
             let question =
                 AclMessage::new(Performative::Request, Aid::NOBODY, Aid::local("echo"), Value::Int(self.state.asked));
             let message = MessageBody::Owned(Box::new(question));
-            self.say(|number| Frame::Message(MessageFrame { number, agent: 0, message }))?;
+            self.say(|number| SessionFrame::Message(MessageFrame { number, agent: 0, message }))?;
         }
         let (state, upto) = (self.state.clone(), self.known.as_ref().map_or(0, |known| known.upto));
         let (bytes, code) = (state.bytes(), "ts:device".to_owned());
         let save = |number| {
-            Frame::Save(Save { number, agent: 0, upto, code, state: bytes, also: Vec::new(), from: None, to: None })
+            SessionFrame::Save(Save {
+                number,
+                agent: 0,
+                upto,
+                code,
+                state: bytes,
+                also: Vec::new(),
+                from: None,
+                to: None,
+            })
         };
         let number = self.say(save)?;
         self.known.as_mut().expect("there is a session").saves.push((number, state));
@@ -389,7 +398,7 @@ impl Device {
             0 => Err(Over::Broke),
             // Its tab is closed in order, or not.
             1 => {
-                self.write(&Frame::Bye)?;
+                self.write(&SessionFrame::Bye)?;
                 Err(Over::Gone)
             }
             2 if self.below(4) == 0 => Err(Over::Gone),
@@ -414,7 +423,7 @@ impl Device {
             let Err(over) = outcome else { continue };
             if !matches!(over, Over::Broke) {
                 // Whatever it began there is over.
-                let _ = self.write(&Frame::Bye);
+                let _ = self.write(&SessionFrame::Bye);
             }
             self.link = None;
             match over {
@@ -445,7 +454,7 @@ fn redirected_devices_get_everything_once() {
             scope.spawn(move || {
                 for number in (first..DEVICES).step_by(AT_ONCE as usize) {
                     begun.fetch_add(1, Ordering::Relaxed);
-                    sent.fetch_add(Device::new(number, map).live(), Ordering::Relaxed);
+                    sent.fetch_add(RedirectedDevice::new(number, map).live(), Ordering::Relaxed);
                 }
             });
         }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use whimbrel_store::nats::{Cluster, Setup};
+use whimbrel_store::nats::{ServerCluster, Setup};
 
 use super::engine::program;
 use super::{Scratch, whimbrel};
@@ -27,7 +27,7 @@ const TELLER: &str = "
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Three servers, ended at the end.
-pub struct Engine(Cluster, #[expect(dead_code, reason = "it is removed when it is dropped")] Scratch);
+pub struct Engine(ServerCluster, #[expect(dead_code, reason = "it is removed when it is dropped")] Scratch);
 
 impl Engine {
     pub fn start(program: std::path::PathBuf) -> Self {
@@ -36,7 +36,7 @@ impl Engine {
             let scratch = Scratch::new();
             let (program, dir) = (program.clone(), scratch.path().to_path_buf());
             let setup = Setup { program, servers: 3, dir, port: 0, sync_always: true };
-            Cluster::start(setup).map(|cluster| Self(cluster, scratch)).ok()
+            ServerCluster::start(setup).map(|cluster| Self(cluster, scratch)).ok()
         };
         (0..5).find_map(start).expect("the servers start")
     }

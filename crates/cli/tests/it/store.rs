@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use whimbrel_platform::store::{Append, Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
-use whimbrel_store::{Embedded, Options};
+use whimbrel_store::{Embedded, OpenOptions};
 
 use crate::{Scratch, run_in};
 
@@ -10,7 +10,7 @@ const FRAMES: u64 = 3_000;
 
 /// A store of some small segments in `society.store`, of which the older frames are forgotten.
 fn make(scratch: &Scratch) {
-    let options = Options { segment_bytes: 256 << 10, ..Options::default() };
+    let options = OpenOptions { segment_bytes: 256 << 10, ..OpenOptions::default() };
     let store = Embedded::open(scratch.path().join("society.store"), &options).unwrap();
     for partition in [3, 4] {
         store.open(Partition(partition), Epoch(2)).unwrap();

@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use super::pulse::Pulse;
 use crate::access::Role;
 use whimbrel_operator::{
-    AgentInfo, AgentsWanted, Answer, Event, LinkInfo, LogLine, LogWanted, MemberInfo, MindInfo, NodeInfo, Refusal,
+    AgentInfo, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MindInfo, NodeEvent, NodeInfo, Refusal,
     Request, SniffWanted,
 };
 
@@ -135,7 +135,7 @@ pub enum NodeFrame<'a> {
     },
     Events {
         id: u64,
-        events: Vec<Event>,
+        events: Vec<NodeEvent>,
     },
     Log {
         id: u64,

@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::header::HOST;
 use axum::http::{Response, StatusCode};
 use whimbrel_platform::audit::RefusalReason;
-use whimbrel_platform::connection_limit::Place;
+use whimbrel_platform::connection_limit::ConnectionPlace;
 use whimbrel_platform::limits::{
     HTTP_CONNECTIONS_MAX, LIVE_FRAME_BYTES_MAX, LIVE_HELLO_BYTES_MAX, SESSION_HELLO_BYTES_MAX,
 };
@@ -80,7 +80,7 @@ pub async fn live(
 }
 
 /// Takes a place for another WebSocket, unless too many have clients that did not identify themselves.
-fn admit(shared: &GatewayState, ClientAddress(from): ClientAddress) -> Result<Place, Box<Response<Body>>> {
+fn admit(shared: &GatewayState, ClientAddress(from): ClientAddress) -> Result<ConnectionPlace, Box<Response<Body>>> {
     let refuse = |status: StatusCode, text: &str| {
         shared.refuse(RefusalReason::TooMany, from.ip(), text);
         let mut response = refused(&Refusal::new(Reason::Busy, text));

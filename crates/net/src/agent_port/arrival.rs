@@ -6,7 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use whimbrel_platform::limits::{SESSION_FRAME_BYTES_MAX, SESSION_HELLO_BYTES_MAX};
-use whimbrel_platform::session::{Challenge, Code, Fault, Frame, FrameReader, FrameWriter, Framing, Hello, ReadError};
+use whimbrel_platform::session::{
+    Challenge, ErrorCode, ErrorFrame, FrameReader, FrameWriter, Framing, HelloFrame, ReadError, SessionFrame,
+};
 
 use super::doors::Carrier;
 use super::wire::{FramedStream, MessageWire, Messages, Moved, SessionWire};
@@ -18,7 +20,7 @@ use crate::stream::Stream;
 pub(super) struct ClientArrival {
     pub wire: SessionWire,
     pub framing: Framing,
-    pub hello: Hello,
+    pub hello: HelloFrame,
     /// Identity in the client's certificate, if it showed one.
     pub identity: Option<Identity>,
     /// Certificates from the client's hello, whose key the client has proved to own.
@@ -28,7 +30,7 @@ pub(super) struct ClientArrival {
 /// Connection that is no client's: the reason, and the last frame to its other end.
 pub(super) struct NoHello {
     pub why: io::Error,
-    last_word: Option<(SessionWire, Framing, Fault)>,
+    last_word: Option<(SessionWire, Framing, ErrorFrame)>,
 }
 
 impl NoHello {
@@ -78,7 +80,9 @@ impl ClientArrival {
             let read = match wire.frame(SESSION_HELLO_BYTES_MAX) {
                 Ok(None) => None,
                 Ok(Some(frame)) => {
-                    let fault = |error: ReadError| (Framing::of(frame), Fault::new(Code::Protocol, error.to_string()));
+                    let fault = |error: ReadError| {
+                        (Framing::of(frame), ErrorFrame::new(ErrorCode::Protocol, error.to_string()))
+                    };
                     Some(FrameReader::read_hello(frame).map_err(fault))
                 }
                 // Framing is unknown: people can read JSON.
@@ -113,7 +117,7 @@ impl ClientArrival {
     /// The client says nothing in time, or something else.
     pub async fn challenge(&mut self, text: &str) -> io::Result<Vec<u8>> {
         let mut writer = FrameWriter::new(self.framing, 0, SESSION_FRAME_BYTES_MAX);
-        let challenge = Frame::Challenge(Challenge { text: text.to_owned() });
+        let challenge = SessionFrame::Challenge(Challenge { text: text.to_owned() });
         self.wire.put(self.framing, |out| writer.write(&challenge, out)).map_err(invalid)?;
         let in_time = tokio::time::timeout(HANDSHAKE_PATIENCE, self.hear_proof()).await;
         in_time.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
@@ -124,7 +128,7 @@ impl ClientArrival {
         loop {
             if let Some(frame) = self.wire.frame(SESSION_HELLO_BYTES_MAX).map_err(invalid)? {
                 return match reader.read(frame).map_err(invalid)? {
-                    Frame::Proof(proof) => Ok(proof.signature),
+                    SessionFrame::Proof(proof) => Ok(proof.signature),
                     _ => Err(io::Error::new(io::ErrorKind::InvalidData, "a frame that is no proof")),
                 };
             }
@@ -150,15 +154,15 @@ impl ClientArrival {
     }
 
     /// Writes the fault to the client, and closes the connection.
-    pub async fn turn_away(self, why: Fault) {
+    pub async fn turn_away(self, why: ErrorFrame) {
         say_why(self.wire, self.framing, why).await;
     }
 }
 
 /// Writes a fault to the other end of a connection, and closes it.
-async fn say_why(mut wire: SessionWire, framing: Framing, why: Fault) {
+async fn say_why(mut wire: SessionWire, framing: Framing, why: ErrorFrame) {
     let mut writer = FrameWriter::new(framing, 0, SESSION_FRAME_BYTES_MAX);
-    let _ = wire.put(framing, |out| writer.write(&Frame::Error(why), out));
+    let _ = wire.put(framing, |out| writer.write(&SessionFrame::Error(why), out));
     wire.close().await;
 }
 

@@ -26,7 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::connection_limit::{ConnectionLimit, Place, household};
+use whimbrel_platform::connection_limit::{ConnectionLimit, ConnectionPlace, household};
 use whimbrel_platform::limits::{
     SESSION_ACCOUNTS_MAX, SESSION_CODE_ADMISSIONS_MAX, SESSION_FRAME_BYTES_MORE, SESSION_NAME_BYTES_MAX,
     SESSION_NAME_BYTES_SPARE, SESSION_STRANGERS_EACH_MAX, SESSION_STRANGERS_MAX, SESSIONS_MAX,
@@ -34,7 +34,8 @@ use whimbrel_platform::limits::{
 };
 use whimbrel_platform::policy::Principal;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, Grant, Hello, Host, KeptAgents, Opening, Session, SessionLimits, SharedSession, check_version,
+    ErrorCode, ErrorFrame, HelloFrame, KeptAgents, Opening, Session, SessionFrame, SessionGrant, SessionHost,
+    SessionLimits, SharedSession, check_version,
 };
 use whimbrel_platform::{EndReason, Time};
 
@@ -64,7 +65,7 @@ pub struct Claim<'a> {
 }
 
 /// Authorisation of clients: returns a grant, or `None` to refuse the client.
-pub type Authorise = Box<dyn Fn(&Claim<'_>) -> Option<Grant> + Send + Sync>;
+pub type Authorise = Box<dyn Fn(&Claim<'_>) -> Option<SessionGrant> + Send + Sync>;
 
 /// Configuration of an agent port.
 pub struct AgentPortConfig {
@@ -216,14 +217,14 @@ struct SessionEntry {
 }
 
 impl SessionEntry {
-    fn end(&self, now: Time, reason: EndReason, last: Fault) {
-        self.session.lock().end(now, reason, Frame::Error(last));
+    fn end(&self, now: Time, reason: EndReason, last: ErrorFrame) {
+        self.session.lock().end(now, reason, SessionFrame::Error(last));
         self.door.wake.notify_one();
     }
 }
 
 struct AgentPortState {
-    host: Arc<dyn Host>,
+    host: Arc<dyn SessionHost>,
     authorise: Authorise,
     level: LinkSecurity,
     tls: Mutex<Option<Arc<Tls>>>,
@@ -259,7 +260,7 @@ impl AgentPort {
     ///
     /// # Errors
     /// The address cannot be listened at, threads cannot be started, or the credentials cannot be used.
-    pub fn open(config: AgentPortConfig, host: Arc<dyn Host>, address: &str) -> Result<Self, AgentPortError> {
+    pub fn open(config: AgentPortConfig, host: Arc<dyn SessionHost>, address: &str) -> Result<Self, AgentPortError> {
         Self::begin(config, host, Some(address))
     }
 
@@ -267,11 +268,11 @@ impl AgentPort {
     ///
     /// # Errors
     /// Threads cannot be started, or the credentials cannot be used.
-    pub fn without_address(config: AgentPortConfig, host: Arc<dyn Host>) -> Result<Self, AgentPortError> {
+    pub fn without_address(config: AgentPortConfig, host: Arc<dyn SessionHost>) -> Result<Self, AgentPortError> {
         Self::begin(config, host, None)
     }
 
-    /// Sets the limits of sessions, which authorisation grants ([`Grant::within`]).
+    /// Sets the limits of sessions, which authorisation grants ([`SessionGrant::within`]).
     #[must_use]
     pub fn with_limits(mut self, limits: SessionLimits) -> Self {
         self.limits = limits;
@@ -283,7 +284,11 @@ impl AgentPort {
         self.limits.message_bytes as usize + SESSION_FRAME_BYTES_MORE
     }
 
-    fn begin(config: AgentPortConfig, host: Arc<dyn Host>, address: Option<&str>) -> Result<Self, AgentPortError> {
+    fn begin(
+        config: AgentPortConfig,
+        host: Arc<dyn SessionHost>,
+        address: Option<&str>,
+    ) -> Result<Self, AgentPortError> {
         let AgentPortConfig { level, credentials, links, doors, authorise, auditor, log } = config;
         let tls = Mutex::new(Tls::of_agent_port(level, credentials.as_ref())?.map(Arc::new));
         let certifier = credentials.as_ref().map(|credentials| certifier(&*host, credentials)).transpose()?.flatten();
@@ -337,7 +342,7 @@ impl AgentPort {
         &self,
         messages: Box<dyn Messages>,
         from: SocketAddr,
-        place: Place,
+        place: ConnectionPlace,
     ) -> impl Future<Output = ()> + Send + use<> {
         let inner = Arc::clone(&self.inner);
         async move { inner.take_in(ClientArrival::hear_messages(messages, from).await, from, place).await }
@@ -403,7 +408,7 @@ impl AgentPort {
 }
 
 /// Makes the authority that certifies agents' keys; `None` if the credentials are not for that.
-fn certifier(host: &dyn Host, credentials: &Credentials) -> Result<Option<AgentAuthority>, SecurityError> {
+fn certifier(host: &dyn SessionHost, credentials: &Credentials) -> Result<Option<AgentAuthority>, SecurityError> {
     let Some(node) = credentials.node()?.filter(|_| !credentials.agents_pem.is_empty()) else { return Ok(None) };
     let certifier = AgentAuthority::new(host.platform().as_str(), &node, credentials);
     certifier.map(Some).map_err(|error| SecurityError::Unfit(error.to_string()))
@@ -435,14 +440,19 @@ impl AgentPortState {
     }
 
     /// Hears a client on a socket, and takes it in.
-    async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, place: Place) {
+    async fn receive(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, place: ConnectionPlace) {
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let arrived = ClientArrival::hear(socket, tls.as_deref()).await;
         self.take_in(arrived, from, place).await;
     }
 
     /// Gives a client's connection to a session, or closes it. Until then the connection has `place` among newcomers.
-    async fn take_in(self: &Arc<Self>, arrived: Result<ClientArrival, NoHello>, from: SocketAddr, mut place: Place) {
+    async fn take_in(
+        self: &Arc<Self>,
+        arrived: Result<ClientArrival, NoHello>,
+        from: SocketAddr,
+        mut place: ConnectionPlace,
+    ) {
         let mut arrival = match arrived {
             Ok(arrival) => arrival,
             Err(silly) => {
@@ -454,11 +464,11 @@ impl AgentPortState {
             Ok(door) => match door.put(Box::new(arrival)) {
                 Ok(None) => {}
                 Ok(Some(older)) => older.turn_away(taken_over()).await,
-                Err(arrival) => arrival.turn_away(Fault::new(Code::SessionGone, "the session is over")).await,
+                Err(arrival) => arrival.turn_away(ErrorFrame::new(ErrorCode::SessionGone, "the session is over")).await,
             },
             Err(ClientRejection { fault, reason }) => {
                 // Thousands of clients may be sent elsewhere at once, and nothing is wrong with them.
-                if fault.code != Code::Elsewhere {
+                if fault.code != ErrorCode::Elsewhere {
                     self.note_closed(from, reason, &fault.text);
                 }
                 if reason == Some(RefusalReason::BadToken) {
@@ -480,15 +490,18 @@ impl AgentPortState {
     }
 
     /// Certifies the key of an agent of this node. Returns its certificate and the node's, as PEM.
-    fn certify(&self, agent: Symbol, request: &str) -> Result<String, Fault> {
+    fn certify(&self, agent: Symbol, request: &str) -> Result<String, ErrorFrame> {
         let certifier = self.certifier.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let certifier = certifier.ok_or_else(|| {
-            Fault::new(Code::NotAllowed, "this node cannot certify agents: it has no certificate for that (agents.pem)")
+            ErrorFrame::new(
+                ErrorCode::NotAllowed,
+                "this node cannot certify agents: it has no certificate for that (agents.pem)",
+            )
         })?;
         let certificate = certifier.certify(agent.as_str(), request).map_err(|error| {
             let who = Principal::Session { name: agent, node: self.host.node() }.to_string();
             self.guard.refuse(&Refused::somebody(RefusalReason::BadCertificate, &who, &error.to_string()));
-            Fault::new(Code::BadRequest, error.to_string())
+            ErrorFrame::new(ErrorCode::BadRequest, error.to_string())
         })?;
         if let Some(links) = &self.links {
             links.adopt(agent, &certificate, certifier.certificate());
@@ -501,14 +514,14 @@ impl AgentPortState {
         check_version(&arrival.hello)?;
         if let Some(node) = self.session_elsewhere(&arrival.hello) {
             let at = self.doors.of(node, arrival.carrier()).await;
-            return Err(Fault::new(Code::Elsewhere, at).into());
+            return Err(ErrorFrame::new(ErrorCode::Elsewhere, at).into());
         }
         self.examine(arrival).await?;
         Ok(self.admit(arrival)?)
     }
 
     /// Returns the other node that has the session which a client wants to resume, by the name of the session.
-    fn session_elsewhere<'a>(&self, hello: &'a Hello) -> Option<&'a str> {
+    fn session_elsewhere<'a>(&self, hello: &'a HelloFrame) -> Option<&'a str> {
         let (node, _) = hello.resume.as_ref().filter(|_| hello.follows)?.session.rsplit_once(SESSION_OF)?;
         (node != self.host.node().as_str() && self.host.has_neighbour(node)).then_some(node)
     }
@@ -524,7 +537,8 @@ impl AgentPortState {
         let Some(places) = arrival.places().map(<[String]>::to_vec) else { return Ok(()) };
         let tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let shown = ClientCertificate::of(pem, tls.as_deref())?;
-        let challenge = new_secret().ok_or_else(|| Fault::new(Code::Busy, "the system has no random numbers"))?;
+        let challenge =
+            new_secret().ok_or_else(|| ErrorFrame::new(ErrorCode::Busy, "the system has no random numbers"))?;
         let signature = arrival.challenge(&challenge).await.map_err(|error| ClientRejection::unheard(&error))?;
         shown.check(&places, &challenge, &signature)?;
         arrival.shows(shown.chain, shown.identity);
@@ -532,12 +546,12 @@ impl AgentPortState {
     }
 
     /// Returns the door of the session that a client resumes, or of a new one.
-    fn admit(self: &Arc<Self>, arrival: &ClientArrival) -> Result<Arc<SessionDoor>, Fault> {
+    fn admit(self: &Arc<Self>, arrival: &ClientArrival) -> Result<Arc<SessionDoor>, ErrorFrame> {
         let hello = &arrival.hello;
         if let Some(resume) = &hello.resume {
             let sessions = self.sessions();
             let known = sessions.get(&resume.session).filter(|entry| entry.session.lock().knows(&resume.secret));
-            let known = known.ok_or_else(|| Fault::new(Code::SessionGone, "there is no such session"))?;
+            let known = known.ok_or_else(|| ErrorFrame::new(ErrorCode::SessionGone, "there is no such session"))?;
             known.session.lock().note_attempt(hello)?;
             return Ok(Arc::clone(&known.door));
         }
@@ -545,7 +559,7 @@ impl AgentPortState {
         let is_certified = !certified.is_empty();
         let claim = Claim { token: hello.token.as_deref(), certified, address: arrival.from() };
         let Some(grant) = (self.authorise)(&claim) else {
-            return Err(Fault::new(Code::Unauthorised, "no accepted token or certificate"));
+            return Err(ErrorFrame::new(ErrorCode::Unauthorised, "no accepted token or certificate"));
         };
         let certificates = arrival.certificates().filter(|_| is_certified).map(<[_]>::to_vec);
         self.begin((grant.account.clone(), arrival.from().map(household)), grant, hello, certificates)
@@ -554,11 +568,11 @@ impl AgentPortState {
     fn begin(
         self: &Arc<Self>,
         key: AccountKey,
-        grant: Grant,
-        hello: &Hello,
+        grant: SessionGrant,
+        hello: &HelloFrame,
         certificates: Option<Vec<CertificateDer<'static>>>,
-    ) -> Result<Arc<SessionDoor>, Fault> {
-        let busy = |text: &str| Fault::new(Code::Busy, text);
+    ) -> Result<Arc<SessionDoor>, ErrorFrame> {
+        let busy = |text: &str| ErrorFrame::new(ErrorCode::Busy, text);
         let (name, secret) =
             self.new_session_name().zip(new_secret()).ok_or_else(|| busy("the system has no random numbers"))?;
         let account = self.account(key).ok_or_else(|| busy("too many clients: try again later"))?;
@@ -627,7 +641,7 @@ impl AgentPortState {
         for entry in self.sessions().values() {
             let Some(error) = entry.certificates.as_deref().and_then(|chain| tls.distrusts(chain)) else { continue };
             let why = format!("certificate no longer trusted: {error}");
-            entry.end(now, EndReason::Failed(why.clone()), Fault::new(Code::Unauthorised, why.clone()));
+            entry.end(now, EndReason::Failed(why.clone()), ErrorFrame::new(ErrorCode::Unauthorised, why.clone()));
             distrusted.push((entry.session.lock().grant().principal.clone(), refusal::of_tls(&error), why));
         }
         for (principal, reason, why) in distrusted {
@@ -638,13 +652,13 @@ impl AgentPortState {
     }
 }
 
-fn stopping() -> Fault {
-    Fault::new(Code::Stopping, "the node stops")
+fn stopping() -> ErrorFrame {
+    ErrorFrame::new(ErrorCode::Stopping, "the node stops")
 }
 
 /// Fault that closes a client's older connection.
-fn taken_over() -> Fault {
-    Fault::new(Code::TakenOver, "the session was resumed over another connection")
+fn taken_over() -> ErrorFrame {
+    ErrorFrame::new(ErrorCode::TakenOver, "the session was resumed over another connection")
 }
 
 /// Encodes a certificate as PEM (RFC 7468).

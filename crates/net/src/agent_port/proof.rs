@@ -6,7 +6,7 @@ use std::io;
 use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey, VerificationAlgorithm};
 use rustls::pki_types::CertificateDer;
 use whimbrel_platform::audit::RefusalReason;
-use whimbrel_platform::session::{Code, Fault};
+use whimbrel_platform::session::{ErrorCode, ErrorFrame};
 use x509_parser::oid_registry::{OID_KEY_TYPE_EC_PUBLIC_KEY, OID_SIG_ED25519};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
@@ -15,24 +15,24 @@ use crate::security::{Identity, Tls, certificates};
 
 /// Rejection of a client: the fault that it is told, and the reason to count, if any.
 pub(super) struct ClientRejection {
-    pub fault: Fault,
+    pub fault: ErrorFrame,
     pub reason: Option<RefusalReason>,
 }
 
 impl ClientRejection {
     fn unproven(reason: RefusalReason, text: impl Into<String>) -> Self {
-        Self { fault: Fault::new(Code::Unauthorised, text), reason: Some(reason) }
+        Self { fault: ErrorFrame::new(ErrorCode::Unauthorised, text), reason: Some(reason) }
     }
 
     /// Rejection of a client that said nothing, or something else.
     pub fn unheard(error: &io::Error) -> Self {
-        let fault = Fault::new(Code::Protocol, format!("no proof of the certificate's key: {error}"));
+        let fault = ErrorFrame::new(ErrorCode::Protocol, format!("no proof of the certificate's key: {error}"));
         Self { fault, reason: refusal::of_connection(error) }
     }
 }
 
-impl From<Fault> for ClientRejection {
-    fn from(fault: Fault) -> Self {
+impl From<ErrorFrame> for ClientRejection {
+    fn from(fault: ErrorFrame) -> Self {
         Self { reason: refusal::of_fault(&fault), fault }
     }
 }
@@ -108,7 +108,7 @@ mod tests {
     use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
     use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
     use whimbrel_platform::connection_limit::ConnectionLimit;
-    use whimbrel_platform::session::{Frame, FrameReader, FrameWriter, Framing, Hello, Proof};
+    use whimbrel_platform::session::{FrameReader, FrameWriter, Framing, HelloFrame, ProofFrame, SessionFrame};
 
     use super::super::tests::{block_on, open};
     use super::super::{AgentPort, Messages};
@@ -156,40 +156,46 @@ mod tests {
     }
 
     /// Connects with a certificate, and answers the challenge.
-    async fn ask(port: &AgentPort, framing: Framing, certificate: &str, answer: impl FnOnce(&str) -> Frame) -> Frame {
+    async fn ask(
+        port: &AgentPort,
+        framing: Framing,
+        certificate: &str,
+        answer: impl FnOnce(&str) -> SessionFrame,
+    ) -> SessionFrame {
         let ((say, coming), (going, mut heard)) = (unbounded_channel(), unbounded_channel());
         let from = SocketAddr::from(([127, 0, 0, 1], 9));
         let places = [PLACE, PUBLIC].map(str::to_owned).to_vec();
         let place = ConnectionLimit::of(1, 1).enter(from.ip()).unwrap();
         port.threads().spawn(port.receive_messages(Box::new(FakeSocket { coming, going, places }), from, place));
         let (mut writer, mut reader) = (FrameWriter::new(framing, 0, 4096), FrameReader::new(framing, 0));
-        let hello = Hello { versions: vec![1], certificate: Some(certificate.to_owned()), ..Hello::default() };
-        let mut next = Frame::Hello(hello);
+        let hello =
+            HelloFrame { versions: vec![1], certificate: Some(certificate.to_owned()), ..HelloFrame::default() };
+        let mut next = SessionFrame::Hello(hello);
         let mut answer = Some(answer);
         loop {
             let mut bytes = Vec::new();
             writer.write(&next, &mut bytes).unwrap();
             say.send(bytes).unwrap();
             match (reader.read(&heard.recv().await.unwrap()).unwrap(), answer.take()) {
-                (Frame::Challenge(challenge), Some(answer)) => next = answer(&challenge.text),
+                (SessionFrame::Challenge(challenge), Some(answer)) => next = answer(&challenge.text),
                 (other, _) => return other,
             }
         }
     }
 
-    fn signed(key_pem: &str, place: &str, challenge: &str) -> Frame {
+    fn signed(key_pem: &str, place: &str, challenge: &str) -> SessionFrame {
         let der = KeyPair::from_pem(key_pem).unwrap().serialize_der();
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random).unwrap();
         let signature = key.sign(&random, statement(place, challenge).as_bytes()).unwrap();
-        Frame::Proof(Proof { signature: signature.as_ref().to_vec() })
+        SessionFrame::Proof(ProofFrame { signature: signature.as_ref().to_vec() })
     }
 
     /// Returns the refusal of a client with this certificate and this key.
     async fn refusal_of(port: &AgentPort, one: &SessionCredentials, key_pem: &str, place: &str) -> String {
         match ask(port, Framing::Json, &one.certificate_pem, |text| signed(key_pem, place, text)).await {
-            Frame::Error(fault) => {
-                assert_eq!(fault.code, Code::Unauthorised);
+            SessionFrame::Error(fault) => {
+                assert_eq!(fault.code, ErrorCode::Unauthorised);
                 fault.text
             }
             other => panic!("{other:?}"),
@@ -207,7 +213,7 @@ mod tests {
                 [(Framing::Json, &bob.certificate_pem, PLACE), (Framing::Compact, &with_root, PUBLIC)]
             {
                 let told = ask(&port, framing, certificate, |text| signed(&bob.key_pem, place, text)).await;
-                assert!(matches!(told, Frame::Welcome(_)), "{told:?}");
+                assert!(matches!(told, SessionFrame::Welcome(_)), "{told:?}");
             }
         });
         let all = port.status();
@@ -251,9 +257,9 @@ mod tests {
             })
             .await;
             let again = ask(&port, Framing::Json, &bob.certificate_pem, |_| signed(&bob.key_pem, PLACE, &first)).await;
-            assert!(matches!(again, Frame::Error(fault) if fault.code == Code::Unauthorised));
-            let late = ask(&port, Framing::Json, &bob.certificate_pem, |_| Frame::Bye).await;
-            assert!(matches!(late, Frame::Error(fault) if fault.code == Code::Protocol));
+            assert!(matches!(again, SessionFrame::Error(fault) if fault.code == ErrorCode::Unauthorised));
+            let late = ask(&port, Framing::Json, &bob.certificate_pem, |_| SessionFrame::Bye).await;
+            assert!(matches!(late, SessionFrame::Error(fault) if fault.code == ErrorCode::Protocol));
         });
         let reasons =
             [RefusalReason::Expired, RefusalReason::Revoked, RefusalReason::BadCertificate, RefusalReason::Malformed];

@@ -10,8 +10,8 @@ use whimbrel_platform::limits::{SESSION_ACK_DELAY_MS, SESSION_NAME_BYTES_MAX, SE
 use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
-    Code, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, SessionBody, SessionEvent, SharedSession,
-    Whereabouts, WriteError,
+    ErrorCode, ErrorFrame, FrameReader, FrameWriteError, FrameWriter, Framing, SessionBody, SessionEvent, SessionFrame,
+    SessionGrant, SharedSession, Whereabouts,
 };
 
 use super::arrival::ClientArrival;
@@ -151,11 +151,14 @@ impl SessionTask {
     }
 
     /// Takes all frames that have arrived.
-    fn take_frames(&mut self, connection: &mut ClientConnection) -> Result<(), Fault> {
+    fn take_frames(&mut self, connection: &mut ClientConnection) -> Result<(), ErrorFrame> {
         let now = self.port.host.now();
         while self.session.lock().has_room(now) {
             let Some(bytes) = connection.wire.frame(connection.frame_bytes_max)? else { break };
-            let frame = connection.reader.read(bytes).map_err(|error| Fault::new(Code::Protocol, error.to_string()))?;
+            let frame = connection
+                .reader
+                .read(bytes)
+                .map_err(|error| ErrorFrame::new(ErrorCode::Protocol, error.to_string()))?;
             let made = connection.reader.take_name_bytes();
             self.count_names(made)?;
             // The name of an agent that is created is made only here.
@@ -166,14 +169,14 @@ impl SessionTask {
         Ok(())
     }
 
-    fn count_names(&self, made: u64) -> Result<(), Fault> {
+    fn count_names(&self, made: u64) -> Result<(), ErrorFrame> {
         if self.port.is_too_much_named(&self.account, made) {
             let text = format!(
                 "too many names of agents, terms and parameters that the node never heard before: sessions of one token \
                  at one address may say {SESSION_NAME_BYTES_MAX} bytes of them, all sessions {SESSIONS_NAME_BYTES_MAX}; \
                  use names again, or restart the node, which forgets them"
             );
-            return Err(Fault::new(Code::TooManyNames, text));
+            return Err(ErrorFrame::new(ErrorCode::TooManyNames, text));
         }
         Ok(())
     }
@@ -256,7 +259,7 @@ impl SessionTask {
         let (port, session, door) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.door));
         tokio::spawn(async move {
             let at = port.doors.of(node.as_str(), carrier).await;
-            session.lock().handle_created(agent, Err(Fault::new(Code::Elsewhere, at)));
+            session.lock().handle_created(agent, Err(ErrorFrame::new(ErrorCode::Elsewhere, at)));
             door.wake.notify_one();
         });
     }
@@ -294,14 +297,15 @@ impl SessionTask {
     }
 
     /// Reports a message that cannot be encoded to the client and the sender. The message keeps its number.
-    fn unwritable(&self, frame: &Frame, error: &WriteError) {
-        let Frame::Message(message) = frame else { return };
-        let code = if matches!(error, WriteError::TooLong { .. }) { Code::TooLong } else { Code::BadMessage };
+    fn unwritable(&self, frame: &SessionFrame, error: &FrameWriteError) {
+        let SessionFrame::Message(message) = frame else { return };
+        let code =
+            if matches!(error, FrameWriteError::TooLong { .. }) { ErrorCode::TooLong } else { ErrorCode::BadMessage };
         self.session.lock().handle_unwritable(message.number, code, &error.to_string());
     }
 
     /// Writes a fault to the client, and closes the connection.
-    fn hang_up(&mut self, mut connection: ClientConnection, fault: Fault) {
+    fn hang_up(&mut self, mut connection: ClientConnection, fault: ErrorFrame) {
         let (principal, first) = {
             let mut session = self.session.lock();
             session.handle_disconnected();
@@ -323,7 +327,7 @@ impl SessionTask {
             (Some(reason), None) => self.port.guard.close_stranger(from, Some(reason), &fault.text, line),
         }
         let ClientConnection { writer, framing, wire, .. } = &mut connection;
-        let _ = wire.put(*framing, |out| writer.write(&Frame::Error(fault), out));
+        let _ = wire.put(*framing, |out| writer.write(&SessionFrame::Error(fault), out));
         // The session does not wait for that.
         tokio::spawn(connection.wire.close());
     }
@@ -341,7 +345,7 @@ struct ClientConnection {
 impl ClientConnection {
     /// Connection of an admitted client. The rest of its arrival is dropped: a session that lives for days has no use
     /// for it.
-    fn of(arrival: Box<ClientArrival>, grant: &Grant) -> Self {
+    fn of(arrival: Box<ClientArrival>, grant: &SessionGrant) -> Self {
         let ClientArrival { mut wire, framing, .. } = *arrival;
         wire.release();
         Self {
@@ -355,14 +359,14 @@ impl ClientConnection {
 }
 
 /// Fault for a client whose agent cannot be created.
-fn fault_of(error: &CreateError) -> Fault {
+fn fault_of(error: &CreateError) -> ErrorFrame {
     let code = match error {
-        CreateError::NameTaken(_) => Code::NameTaken,
-        CreateError::NotYet(_) => Code::NotYet,
-        CreateError::BadName { .. } => Code::BadName,
-        CreateError::Forbidden(_) => Code::NotAllowed,
-        CreateError::Stopping => Code::Stopping,
-        _ => Code::TooManyAgents,
+        CreateError::NameTaken(_) => ErrorCode::NameTaken,
+        CreateError::NotYet(_) => ErrorCode::NotYet,
+        CreateError::BadName { .. } => ErrorCode::BadName,
+        CreateError::Forbidden(_) => ErrorCode::NotAllowed,
+        CreateError::Stopping => ErrorCode::Stopping,
+        _ => ErrorCode::TooManyAgents,
     };
-    Fault::new(code, error.to_string())
+    ErrorFrame::new(code, error.to_string())
 }

@@ -16,7 +16,7 @@ struct EmptyHost {
     begun: Option<Instant>,
 }
 
-impl Host for EmptyHost {
+impl SessionHost for EmptyHost {
     fn node(&self) -> Symbol {
         Symbol::new("")
     }
@@ -42,7 +42,7 @@ pub(super) fn open(level: LinkSecurity, credentials: Option<Credentials>) -> Age
 
 fn open_at(level: LinkSecurity, credentials: Option<Credentials>, host: EmptyHost) -> AgentPort {
     let authorise: Authorise =
-        Box::new(|claim| Some(Grant::new(claim.certified.first().copied().or(claim.token)?, vec!["*".into()])));
+        Box::new(|claim| Some(SessionGrant::new(claim.certified.first().copied().or(claim.token)?, vec!["*".into()])));
     let config = AgentPortConfig {
         level,
         credentials,
@@ -66,21 +66,21 @@ impl PortClient {
     async fn begin(port: &AgentPort, tls: Option<&Tls>, token: Option<&str>) -> Self {
         let socket = TcpStream::connect(port.address()).await.unwrap();
         let mut stream = Stream::connect(socket, tls).await.unwrap();
-        let hello = Hello { versions: vec![1], token: token.map(str::to_owned), ..Hello::default() };
+        let hello = HelloFrame { versions: vec![1], token: token.map(str::to_owned), ..HelloFrame::default() };
         let (mut writer, mut bytes) = (FrameWriter::new(Framing::Json, 0, 4096), Vec::new());
-        write_frame(&mut bytes, |out| writer.write(&Frame::Hello(hello), out)).unwrap();
+        write_frame(&mut bytes, |out| writer.write(&SessionFrame::Hello(hello), out)).unwrap();
         stream.write_all(&bytes).await.unwrap();
         stream.flush().await.unwrap();
         Self { stream, incoming: SessionInput::default(), reader: FrameReader::new(Framing::Json, 0) }
     }
 
     /// Reads the next frame: the code of an error, and whether it is a welcome.
-    async fn hear(&mut self) -> (Option<Code>, bool) {
+    async fn hear(&mut self) -> (Option<ErrorCode>, bool) {
         loop {
             if let Some(frame) = self.incoming.frame(4096).unwrap() {
                 return match self.reader.read(frame).unwrap() {
-                    Frame::Error(fault) => (Some(fault.code), false),
-                    frame => (None, matches!(frame, Frame::Welcome(_))),
+                    SessionFrame::Error(fault) => (Some(fault.code), false),
+                    frame => (None, matches!(frame, SessionFrame::Welcome(_))),
                 };
             }
             let read = std::future::poll_fn(|cx| self.incoming.poll_read(&mut self.stream, cx)).await;
@@ -89,7 +89,7 @@ impl PortClient {
     }
 }
 
-const WELCOME: (Option<Code>, bool) = (None, true);
+const WELCOME: (Option<ErrorCode>, bool) = (None, true);
 
 pub(super) fn block_on<R>(work: impl Future<Output = R>) -> R {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -105,7 +105,7 @@ fn full_account_leaves_room_for_others() {
     block_on(async {
         let mut last = PortClient::begin(&port, None, Some("greedy")).await;
         assert_eq!(last.hear().await, WELCOME);
-        assert_eq!(PortClient::begin(&port, None, Some("greedy")).await.hear().await, (Some(Code::Busy), false));
+        assert_eq!(PortClient::begin(&port, None, Some("greedy")).await.hear().await, (Some(ErrorCode::Busy), false));
         assert_eq!(PortClient::begin(&port, None, Some("other")).await.hear().await, WELCOME);
     });
     assert_eq!(port.refusals().of(RefusalReason::TooMany), 1);
@@ -136,7 +136,7 @@ fn revocation_ends_session() {
         assert_eq!(authority.revoke("session:ann"), 1);
         let revoked_pem = authority.trust().unwrap().revoked_pem;
         port.set_credentials(&Credentials { revoked_pem, ..node }).unwrap();
-        assert_eq!(ann.hear().await, (Some(Code::Unauthorised), false));
+        assert_eq!(ann.hear().await, (Some(ErrorCode::Unauthorised), false));
     });
     assert_eq!(port.refusals().of(RefusalReason::Revoked), 1);
     let left = || port.status().into_iter().map(|session| session.principal).collect::<Vec<_>>();
@@ -157,7 +157,7 @@ fn tokens_and_addresses_are_separate_accounts() {
     assert_ne!(one.account, two.account);
     assert_eq!(one.account.len(), 64, "it is the hash, not the token: {}", one.account);
     let port = open(LinkSecurity::Open, None);
-    let account = |grant: &Grant, address: [u8; 4]| {
+    let account = |grant: &SessionGrant, address: [u8; 4]| {
         port.inner.account((grant.account.clone(), Some(household(address.into())))).unwrap()
     };
     let [mine, again] = [0, 1].map(|_| account(&one, [10, 0, 0, 1]));
@@ -182,8 +182,8 @@ fn closing_port_begins_no_session() {
         let mut before = PortClient::begin(&port, None, Some("ann")).await;
         assert_eq!(before.hear().await, WELCOME);
         port.end_sessions();
-        assert_eq!(before.hear().await, (Some(Code::Stopping), false));
-        assert_eq!(PortClient::begin(&port, None, Some("bob")).await.hear().await, (Some(Code::Stopping), false));
+        assert_eq!(before.hear().await, (Some(ErrorCode::Stopping), false));
+        assert_eq!(PortClient::begin(&port, None, Some("bob")).await.hear().await, (Some(ErrorCode::Stopping), false));
     });
     port.close(Duration::from_secs(5));
 }
@@ -222,10 +222,10 @@ fn garbage_gets_an_error() {
     let framed = |frame: &[u8]| [&(frame.len() as u32).to_be_bytes()[..], frame].concat();
     block_on(async {
         for (framing, first, code) in [
-            (Framing::Json, framed(br#"{"type":"nonsense"}"#), Code::Protocol),
-            (Framing::Json, framed(b"{"), Code::Protocol),
-            (Framing::Compact, framed(b"GET / HTTP/1.1"), Code::Protocol),
-            (Framing::Json, b"GET / HTTP/1.1\r\n\r\n".to_vec(), Code::TooLong),
+            (Framing::Json, framed(br#"{"type":"nonsense"}"#), ErrorCode::Protocol),
+            (Framing::Json, framed(b"{"), ErrorCode::Protocol),
+            (Framing::Compact, framed(b"GET / HTTP/1.1"), ErrorCode::Protocol),
+            (Framing::Json, b"GET / HTTP/1.1\r\n\r\n".to_vec(), ErrorCode::TooLong),
         ] {
             let mut client = PortClient::saying(&port, framing, &first).await;
             assert_eq!(client.hear().await, (Some(code), false), "{}", String::from_utf8_lossy(&first));
@@ -243,7 +243,7 @@ fn flooding_session_gets_an_error() {
         assert_eq!(client.hear().await, WELCOME);
         let (mut writer, mut bytes) = (FrameWriter::new(Framing::Json, 0, 4096), Vec::new());
         for number in 1..=20_000 {
-            let end = Frame::End(whimbrel_platform::session::End { number, agent: 0 });
+            let end = SessionFrame::End(whimbrel_platform::session::EndFrame { number, agent: 0 });
             write_frame(&mut bytes, |out| writer.write(&end, out)).unwrap();
         }
         // All of it is written before anything is read.
@@ -254,7 +254,7 @@ fn flooding_session_gets_an_error() {
                 break code;
             }
         };
-        assert_eq!(code, Code::OverCredit);
+        assert_eq!(code, ErrorCode::OverCredit);
     });
 }
 

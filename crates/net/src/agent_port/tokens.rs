@@ -11,7 +11,7 @@ use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use whimbrel_platform::ams::name_fault;
 use whimbrel_platform::limits::{SESSION_TOKEN_BYTES_MIN, SESSION_TOKEN_FILE_BYTES_MAX};
-use whimbrel_platform::session::Grant;
+use whimbrel_platform::session::SessionGrant;
 
 use crate::authority::hex;
 
@@ -117,11 +117,11 @@ impl AcceptedTokens {
     }
 
     /// Returns the grant of a token.
-    pub fn grant(&self, token: &str) -> Option<Grant> {
+    pub fn grant(&self, token: &str) -> Option<SessionGrant> {
         // Comparing hashes takes a time that reveals nothing of the token.
         let shown = hash(token);
         let (hash, names) = self.lines.iter().find(|(hash, _)| *hash == shown)?;
-        Some(Grant { account: hash.clone(), ..Grant::new(names.join(" "), names.clone()) })
+        Some(SessionGrant { account: hash.clone(), ..SessionGrant::new(names.join(" "), names.clone()) })
     }
 }
 
@@ -153,7 +153,7 @@ impl TokenFile {
     ///
     /// # Errors
     /// The file can no longer be read, or has a malformed line. No token is accepted then.
-    pub fn grant(&self, token: &str) -> Result<Option<Grant>, TokenError> {
+    pub fn grant(&self, token: &str) -> Result<Option<SessionGrant>, TokenError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let look = self.look();
         if let (Some(look), Some((before, tokens))) = (look, &*kept)

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use whimbrel_platform::limits::SESSION_HELLO_BYTES_MAX;
-use whimbrel_platform::session::{Code, Fault, Framing};
+use whimbrel_platform::session::{ErrorCode, ErrorFrame, Framing};
 
 use super::doors::Carrier;
 use crate::connection::HANDSHAKE_PATIENCE;
@@ -125,7 +125,7 @@ impl SessionWire {
     ///
     /// # Errors
     /// The frame is longer than `bytes_max`.
-    pub fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, Fault> {
+    pub fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, ErrorFrame> {
         match self {
             Self::Stream(framed) => framed.incoming.frame(bytes_max),
             Self::Messages(letters) => letters.frame(bytes_max),
@@ -260,7 +260,7 @@ impl SessionInput {
     ///
     /// # Errors
     /// The frame is longer than `bytes_max`.
-    pub fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, Fault> {
+    pub fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, ErrorFrame> {
         let Some((length, rest)) =
             self.bytes.get(self.used..).and_then(|bytes| bytes.split_first_chunk::<LENGTH_BYTES>())
         else {
@@ -386,11 +386,11 @@ impl MessageWire {
         }
     }
 
-    fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, Fault> {
+    fn frame(&mut self, bytes_max: usize) -> Result<Option<&[u8]>, ErrorFrame> {
         let Some(message) = self.came.pop_front() else {
             if self.is_too_long {
-                return Err(Fault::new(
-                    Code::TooLong,
+                return Err(ErrorFrame::new(
+                    ErrorCode::TooLong,
                     format!("a frame of more than {bytes_max} bytes{}", how_to_raise(bytes_max)),
                 ));
             }
@@ -480,7 +480,7 @@ impl MessageWire {
 }
 
 /// Returns a fault if four bytes that should be the first frame's length look like another protocol.
-fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<Fault> {
+fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<ErrorFrame> {
     const HOW: &str = "four bytes, the highest first, stand before each frame and say how long it is";
     let what = match ForeignProtocol::of(&prefix) {
         Some(ForeignProtocol::Json) => "these bytes look like JSON without a length",
@@ -491,11 +491,14 @@ fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<Fault> {
         None if u32::from_le_bytes(prefix) as usize <= bytes_max => "this length has its lowest byte first",
         None => return None,
     };
-    Some(Fault::new(Code::TooLong, format!("{what}; {HOW}")))
+    Some(ErrorFrame::new(ErrorCode::TooLong, format!("{what}; {HOW}")))
 }
 
-fn too_long(length: usize, bytes_max: usize) -> Fault {
-    Fault::new(Code::TooLong, format!("a frame of {length} bytes: {bytes_max} are the most{}", how_to_raise(bytes_max)))
+fn too_long(length: usize, bytes_max: usize) -> ErrorFrame {
+    ErrorFrame::new(
+        ErrorCode::TooLong,
+        format!("a frame of {length} bytes: {bytes_max} are the most{}", how_to_raise(bytes_max)),
+    )
 }
 
 /// Returns the advice on how to raise a message limit; empty for the limit of a hello, which is fixed.

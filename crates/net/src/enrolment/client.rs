@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use whimbrel_platform::limits::ENROLMENT_MS;
 
-use super::{Answer, EnrolmentQuestion, SERVICE_NAME, read_line};
+use super::{EnrolmentAnswer, EnrolmentQuestion, SERVICE_NAME, read_line};
 use crate::authority::{AuthorityError, EnrolmentToken, EnrolmentTokenError, NodeKeys, Trust, fingerprint};
 use crate::security::{Credentials, Identity, LinkSecurity, SecurityError, Tls, certificates};
 
@@ -67,7 +67,7 @@ pub fn enrol(address: &str, token: &EnrolmentToken) -> Result<Credentials, Enrol
         .with_no_client_auth();
     let question = EnrolmentQuestion::Enrol { token: token.to_string(), request: keys.request(token.node())? };
     match ask(address, Arc::new(config), &question)? {
-        Answer::Issued(certificates) => Ok(keys.with(certificates)),
+        EnrolmentAnswer::Issued(certificates) => Ok(keys.with(certificates)),
         answer => Err(refused(address, answer)),
     }
 }
@@ -80,7 +80,7 @@ pub fn renew(address: &str, present: &Credentials) -> Result<Credentials, EnrolE
     let keys = NodeKeys::generate()?;
     let node = node_of(present)?;
     match ask(address, client_of(present)?, &EnrolmentQuestion::Renew { request: keys.request(&node)? })? {
-        Answer::Issued(certificates) => Ok(keys.with(certificates)),
+        EnrolmentAnswer::Issued(certificates) => Ok(keys.with(certificates)),
         answer => Err(refused(address, answer)),
     }
 }
@@ -91,14 +91,14 @@ pub fn renew(address: &str, present: &Credentials) -> Result<Credentials, EnrolE
 /// See [`EnrolError`].
 pub fn look_after(address: &str, present: &Credentials) -> Result<(Trust, bool), EnrolError> {
     match ask(address, client_of(present)?, &EnrolmentQuestion::Trust {})? {
-        Answer::Trust { trust, outdated } => Ok((trust, outdated)),
+        EnrolmentAnswer::Trust { trust, outdated } => Ok((trust, outdated)),
         answer => Err(refused(address, answer)),
     }
 }
 
-fn refused(address: &str, answer: Answer) -> EnrolError {
+fn refused(address: &str, answer: EnrolmentAnswer) -> EnrolError {
     match answer {
-        Answer::Refused { why } => EnrolError::Refused(why),
+        EnrolmentAnswer::Refused { why } => EnrolError::Refused(why),
         _ => EnrolError::NoAnswer(address.to_owned()),
     }
 }
@@ -115,7 +115,7 @@ fn node_of(credentials: &Credentials) -> Result<String, SecurityError> {
     identity.node().map(str::to_owned).ok_or(SecurityError::Unreadable("the node's certificate"))
 }
 
-fn ask(address: &str, config: Arc<ClientConfig>, question: &EnrolmentQuestion) -> Result<Answer, EnrolError> {
+fn ask(address: &str, config: Arc<ClientConfig>, question: &EnrolmentQuestion) -> Result<EnrolmentAnswer, EnrolError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(EnrolError::Threads)?;
     let talk = async {
         let socket = TcpStream::connect(address).await?;

@@ -41,7 +41,7 @@ pub enum EnrolmentQuestion {
 /// Answer of the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum EnrolmentAnswer {
     /// Certificates.
     Issued(NodeCertificates),
     /// Trusted and revoked certificates.

@@ -13,10 +13,10 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use whimbrel_platform::audit::{Act, Auditor, Party, RefusalCounts, RefusalReason, Refused};
-use whimbrel_platform::connection_limit::{ConnectionLimit, Place};
+use whimbrel_platform::connection_limit::{ConnectionLimit, ConnectionPlace};
 use whimbrel_platform::limits::{ENROLMENT_MS, ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX};
 
-use super::{Answer, EnrolmentQuestion, read_line};
+use super::{EnrolmentAnswer, EnrolmentQuestion, read_line};
 use crate::authority::file::{AuthorityFileError, Folder};
 use crate::authority::{AuthorityError, EnrolmentToken};
 use crate::hub::HubError;
@@ -162,7 +162,7 @@ impl EnrolmentState {
     }
 
     /// Answers the question of a connection, which has `place` among those of its address.
-    async fn talk(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, mut place: Place) -> io::Result<()> {
+    async fn talk(self: &Arc<Self>, socket: TcpStream, from: SocketAddr, mut place: ConnectionPlace) -> io::Result<()> {
         let inner = Arc::clone(self);
         // Opening the authority's key with a passphrase is slow by design.
         let tls = tokio::task::spawn_blocking(move || inner.tls()).await?.map_err(io::Error::other)?;
@@ -182,7 +182,7 @@ impl EnrolmentState {
                         None => return Ok(()),
                     }
                 }
-                Answer::Refused { why }
+                EnrolmentAnswer::Refused { why }
             }
         };
         let mut text = serde_json::to_vec(&answer)?;
@@ -198,7 +198,7 @@ impl EnrolmentState {
         question: EnrolmentQuestion,
         identity: Option<&Identity>,
         from: SocketAddr,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<EnrolmentAnswer, Refusal> {
         let did = |node: &str, action: &str| {
             let (who, from) = (format!("node:{node}"), from.ip().to_string());
             self.guard.allow(&Act { who: Party::named(&who), from: &from, action, object: node, detail: "" });
@@ -213,24 +213,24 @@ impl EnrolmentState {
                 let certificates = self.folder.with(|authority| authority.renew(node, &request))?;
                 self.guard.say(&format!("renewed the certificate of {node}"));
                 did(node, "renew");
-                Ok(Answer::Issued(certificates))
+                Ok(EnrolmentAnswer::Issued(certificates))
             }),
             EnrolmentQuestion::Trust {} => self.of_node(identity, from, |node| {
                 let answer = |authority: &mut crate::Authority| {
-                    Ok(Answer::Trust { trust: authority.trust()?, outdated: authority.is_outdated(node) })
+                    Ok(EnrolmentAnswer::Trust { trust: authority.trust()?, outdated: authority.is_outdated(node) })
                 };
                 self.folder.with(answer)
             }),
         }
     }
 
-    fn enrol(&self, token: &str, request: &crate::NodeRequest) -> Result<(String, Answer), Refusal> {
+    fn enrol(&self, token: &str, request: &crate::NodeRequest) -> Result<(String, EnrolmentAnswer), Refusal> {
         let token: EnrolmentToken = token.parse().map_err(|error| refusal_of(&AuthorityError::Token(error).into()))?;
         // Strangers may guess as often as they like without the key being opened for it.
         self.folder.check(&token)?;
         let certificates = self.folder.with(|authority| authority.admit(&token, request))?;
         self.guard.say(&format!("{} enrolled", token.node()));
-        Ok((token.node().to_owned(), Answer::Issued(certificates)))
+        Ok((token.node().to_owned(), EnrolmentAnswer::Issued(certificates)))
     }
 
     /// Runs `work` for the node that the connection's certificate names.
@@ -238,8 +238,8 @@ impl EnrolmentState {
         &self,
         identity: Option<&Identity>,
         from: SocketAddr,
-        work: impl FnOnce(&str) -> Result<Answer, AuthorityFileError>,
-    ) -> Result<Answer, Refusal> {
+        work: impl FnOnce(&str) -> Result<EnrolmentAnswer, AuthorityFileError>,
+    ) -> Result<EnrolmentAnswer, Refusal> {
         let node = identity.and_then(Identity::node);
         let node = node.ok_or((RefusalReason::BadCertificate, "no certificate of a node".to_owned()))?;
         if let Some((reason, why)) = identity.and_then(|identity| identity.contradicts(node, Some(from.ip()))) {

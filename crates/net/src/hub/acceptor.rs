@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use whimbrel_platform::audit::{RefusalReason, Refused};
-use whimbrel_platform::connection_limit::Place;
+use whimbrel_platform::connection_limit::ConnectionPlace;
 use whimbrel_platform::limits::NODES_MAX;
 use whimbrel_platform::link::LinkError;
 
@@ -61,7 +61,7 @@ pub(crate) fn close(accepted: Accepted, why: &LinkError) {
 
 impl HubState {
     /// Takes a place for a stranger at this address, if there is one.
-    fn place_for(&self, from: IpAddr) -> Option<Place> {
+    fn place_for(&self, from: IpAddr) -> Option<ConnectionPlace> {
         self.strangers.enter(from, self.peers.is_known(from))
     }
 

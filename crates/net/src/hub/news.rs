@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use whimbrel_platform::Links;
 use whimbrel_platform::audit::{RefusalReason, Refused};
-use whimbrel_platform::link::{Member, News};
+use whimbrel_platform::link::{News, PeerAddress};
 use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::route::NodeId;
 
@@ -20,7 +20,7 @@ impl HubState {
             News::Members(members) => {
                 // Addresses that this node knows already are better than those in the news.
                 let is_known = |node: &str| self.peer_of(node).is_some_and(|peer| peer.address().is_some());
-                for Member { node, address } in members {
+                for PeerAddress { node, address } in members {
                     if node != self.me.node && !is_known(&node) {
                         self.dial(&address, Some(&node));
                     }
@@ -68,7 +68,8 @@ impl HubState {
         let known = self.peers.known();
         let others = known.there().filter(|other| other.id != peer.id);
         let there = others.filter(|other| other.up.load(Ordering::Acquire));
-        let member = |other: &Arc<Peer>| Some(Member { node: other.name.get()?.clone(), address: other.address()? });
+        let member =
+            |other: &Arc<Peer>| Some(PeerAddress { node: other.name.get()?.clone(), address: other.address()? });
         let members = News::Members(there.filter_map(member).collect());
         peer.up.store(true, Ordering::Release);
         members

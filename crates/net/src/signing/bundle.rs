@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 /// Conversation with its proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bundle {
+pub struct EvidenceBundle {
     bundle: u32,
     conversation: String,
     entries: Vec<EvidenceEntry>,
@@ -68,7 +68,7 @@ pub struct Verified {
 /// Error of verifying a bundle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum BundleError {
+pub enum EvidenceBundleError {
     /// The text is no bundle.
     #[error("not a bundle of evidence")]
     Unreadable(#[from] serde_json::Error),
@@ -88,18 +88,18 @@ pub enum BundleError {
     },
 }
 
-impl Bundle {
+impl EvidenceBundle {
     pub(super) fn new(conversation: &str, entries: Vec<EvidenceEntry>, certificates: BTreeMap<String, Chain>) -> Self {
         Self { bundle: VERSION, conversation: conversation.to_owned(), entries, certificates }
     }
 
-    /// Reads a bundle that [`Bundle::to_json`] wrote.
+    /// Reads a bundle that [`EvidenceBundle::to_json`] wrote.
     ///
     /// # Errors
     /// The text is no bundle.
-    pub fn from_json(text: &str) -> Result<Self, BundleError> {
+    pub fn from_json(text: &str) -> Result<Self, EvidenceBundleError> {
         let bundle: Self = serde_json::from_str(text)?;
-        if bundle.bundle == VERSION { Ok(bundle) } else { Err(BundleError::Version(bundle.bundle)) }
+        if bundle.bundle == VERSION { Ok(bundle) } else { Err(EvidenceBundleError::Version(bundle.bundle)) }
     }
 
     /// Encodes the bundle as JSON, for a file.
@@ -122,7 +122,7 @@ impl Bundle {
     ///
     /// # Errors
     /// An entry was changed since it was recorded, or its sender did not send it.
-    pub fn verify(&self, trust: &Trust) -> Result<Verified, BundleError> {
+    pub fn verify(&self, trust: &Trust) -> Result<Verified, EvidenceBundleError> {
         let trust = AgentTrust::new(&trust.authority_pem, &trust.revoked_pem)?;
         let mut reading =
             BundleVerification { bundle: self, trust, chain: None, at: FxHashMap::default(), last: BTreeMap::new() };
@@ -133,7 +133,7 @@ impl Bundle {
             gaps: Vec::new(),
         };
         for entry in &self.entries {
-            let tampered = |why: String| BundleError::Tampered { entry: entry.entry, why };
+            let tampered = |why: String| EvidenceBundleError::Tampered { entry: entry.entry, why };
             reading.read(entry, &mut verified).map_err(tampered)?;
         }
         Ok(verified)
@@ -142,7 +142,7 @@ impl Bundle {
 
 /// State of a verification.
 struct BundleVerification<'a> {
-    bundle: &'a Bundle,
+    bundle: &'a EvidenceBundle,
     trust: AgentTrust,
     /// Number and digest of the entry before.
     chain: Option<(u64, Digest)>,

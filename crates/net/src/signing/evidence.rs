@@ -24,7 +24,7 @@ use whimbrel_platform::limits::{
     EVIDENCE_FILE_BYTES_MAX, EVIDENCE_FILES_MAX, EVIDENCE_WRITE_BYTES, SIGNED_CONVERSATIONS_MAX,
 };
 
-use super::bundle::Bundle;
+use super::bundle::EvidenceBundle;
 use super::queue::RecordQueue;
 use super::recent::RecentMap;
 use super::{Digest, Signature, SignatureClaims, sha256};
@@ -491,7 +491,7 @@ fn read_all(folder: &Path, mut take: impl FnMut(EvidenceLine)) -> Result<(), Evi
 ///
 /// # Errors
 /// The folder cannot be read, is malformed, or has no evidence of the conversation.
-pub fn prove(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError> {
+pub fn prove(folder: &Path, conversation: &str) -> Result<EvidenceBundle, EvidenceError> {
     match (prove_named(folder, conversation), conversation.split_once('~')) {
         (Err(EvidenceError::NoConversation(name)), Some((one, other))) => {
             prove_named(folder, &format!("{other}~{one}")).map_err(|error| match error {
@@ -503,7 +503,7 @@ pub fn prove(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError>
     }
 }
 
-fn prove_named(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceError> {
+fn prove_named(folder: &Path, conversation: &str) -> Result<EvidenceBundle, EvidenceError> {
     let (mut entries, mut all) = (Vec::new(), BTreeMap::new());
     read_all(folder, |line| match line {
         EvidenceLine::Entry(entry) if entry.conversation == conversation => entries.push(*entry),
@@ -515,7 +515,7 @@ fn prove_named(folder: &Path, conversation: &str) -> Result<Bundle, EvidenceErro
     }
     let used: FxHashSet<&String> = entries.iter().map(|entry| &entry.certificate).collect();
     let certificates = all.into_iter().filter(|(digest, _)| used.contains(digest)).collect();
-    Ok(Bundle::new(conversation, entries, certificates))
+    Ok(EvidenceBundle::new(conversation, entries, certificates))
 }
 
 #[cfg(test)]
@@ -644,7 +644,7 @@ mod tests {
         assert_eq!(verified.missing, ["messages 3 to 6 of amy"]);
         assert!(verified.to_string().contains("4 messages could not be kept"), "{verified}");
         let hidden = bundle.to_json().replace("\"lost\": 4", "\"lost\": 3");
-        let error = Bundle::from_json(&hidden).unwrap().verify(&authority.trust().unwrap()).unwrap_err();
+        let error = EvidenceBundle::from_json(&hidden).unwrap().verify(&authority.trust().unwrap()).unwrap_err();
         assert!(error.to_string().starts_with("entry 4: it does not follow"), "{error}");
         fs::remove_dir_all(folder).unwrap();
     }
@@ -707,13 +707,13 @@ mod tests {
         let evidence = open(&folder, EVIDENCE_FILE_BYTES_MAX);
         sign(&mut authority, &evidence, 2);
         let (trust, json) = (authority.trust().unwrap(), prove(&folder, "amy~bob").unwrap().to_json());
-        assert!(Bundle::from_json(&json).and_then(|bundle| bundle.verify(&trust)).is_ok());
+        assert!(EvidenceBundle::from_json(&json).and_then(|bundle| bundle.verify(&trust)).is_ok());
         for at in (0..json.trim_end().len()).step_by(STEP) {
             for flip in [0x01, 0x20] {
                 let mut bytes = json.clone().into_bytes();
                 bytes[at] ^= flip;
                 let Ok(text) = String::from_utf8(bytes) else { continue };
-                let outcome = Bundle::from_json(&text).and_then(|bundle| bundle.verify(&trust));
+                let outcome = EvidenceBundle::from_json(&text).and_then(|bundle| bundle.verify(&trust));
                 assert!(outcome.is_err(), "byte {at}: {:?}", text.get(at.saturating_sub(20)..at + 20));
             }
         }

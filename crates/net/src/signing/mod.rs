@@ -22,7 +22,7 @@ use whimbrel_acl::{AclMessage, Envelope, Symbol, Text, Value, compact};
 
 use crate::security::{Credentials, SecurityError};
 
-pub use bundle::{Bundle, BundleError, ProvenMessage, Verified};
+pub use bundle::{EvidenceBundle, EvidenceBundleError, ProvenMessage, Verified};
 pub use certificates::{AgentAuthority, AgentCertificateError, AgentKey};
 pub use evidence::{Direction, Evidence, EvidenceError, prove};
 use signer::MessageSigner;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use whimbrel_net::{Authority, LinkSecurity};
 use whimbrel_platform::limits::{LINK_FLIGHT_BYTES, LINK_SOFT_MESSAGES};
-use whimbrel_platform::link::Frame;
+use whimbrel_platform::link::LinkFrame;
 
 use super::{IntroductionRest, Setting, TestNode, numbers, until};
 
@@ -188,7 +188,7 @@ fn rename(mut from: TcpStream, mut to: TcpStream, text: &str, other: &str) {
     let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = from.read(&mut chunk) {
         bytes.extend_from_slice(&chunk[..count]);
-        while let Ok(Some(Frame { bytes: length, .. })) = Frame::first(&bytes) {
+        while let Ok(Some(LinkFrame { bytes: length, .. })) = LinkFrame::first(&bytes) {
             let mut frame: Vec<u8> = bytes.drain(..length).collect();
             for start in 0..frame.len().saturating_sub(text.len()) {
                 if frame[start..].starts_with(text.as_bytes()) {

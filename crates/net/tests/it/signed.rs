@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use whimbrel_acl::{AclMessage, Aid, Encoding, Envelope, MessageBody, Performative, Value};
-use whimbrel_net::signing::{Bundle, Direction, Evidence, PARAMETER, Verified, prove};
+use whimbrel_net::signing::{Direction, Evidence, EvidenceBundle, PARAMETER, Verified, prove};
 use whimbrel_net::{Authority, Credentials, LinkSecurity, Trust};
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::LINK_RECEIVERS_MAX;
-use whimbrel_platform::link::{Frame, Item, Link, LinkEvent, News, Speaker};
+use whimbrel_platform::link::{Link, LinkEvent, LinkFrame, LinkItem, News, Speaker};
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{EndReason, Time};
 
@@ -57,7 +57,7 @@ fn conversation_is_proven_unaltered() {
     drop(host);
     until("the evidence is written", || prove(&folder, "deal").is_ok_and(|bundle| bundle.len() == 3));
     let bundle = prove(&folder, "deal").unwrap();
-    assert_eq!(Bundle::from_json(&bundle.to_json()).unwrap(), bundle);
+    assert_eq!(EvidenceBundle::from_json(&bundle.to_json()).unwrap(), bundle);
     let trust = authority.trust().unwrap();
     let verified = bundle.verify(&trust).unwrap();
     check_deal(&verified);
@@ -86,7 +86,7 @@ fn altered_bundles_are_refused(json: &str, trust: &Trust) {
     let refused = |what: &str, entry: u64, change: &dyn Fn(&mut serde_json::Value)| {
         let mut altered = value.clone();
         change(&mut altered);
-        let bundle = Bundle::from_json(&altered.to_string()).unwrap();
+        let bundle = EvidenceBundle::from_json(&altered.to_string()).unwrap();
         let error = bundle.verify(trust).unwrap_err().to_string();
         assert!(error.starts_with(&format!("entry {entry}: ")), "{what}: {error}");
     };
@@ -112,8 +112,8 @@ fn altered_bundles_are_refused(json: &str, trust: &Trust) {
     refused("a certificate is missing", 1, &|altered| {
         altered["certificates"].as_object_mut().unwrap().clear();
     });
-    assert!(Bundle::from_json("{}").is_err());
-    assert!(Bundle::from_json(&json.replacen("\"bundle\": 1", "\"bundle\": 2", 1)).is_err());
+    assert!(EvidenceBundle::from_json("{}").is_err());
+    assert!(EvidenceBundle::from_json(&json.replacen("\"bundle\": 1", "\"bundle\": 2", 1)).is_err());
 }
 
 #[test]
@@ -231,7 +231,7 @@ impl Crook {
             let count = self.stream.read(&mut some).unwrap();
             self.incoming.extend_from_slice(&some[..count]);
             let mut items = Vec::new();
-            while let Some(frame) = Frame::first(&self.incoming).unwrap() {
+            while let Some(frame) = LinkFrame::first(&self.incoming).unwrap() {
                 let used = frame.bytes;
                 self.link.handle_frame(Time::ZERO, &frame, &mut items).unwrap();
                 self.incoming.drain(..used);
@@ -244,7 +244,7 @@ impl Crook {
 
     fn send(&mut self, message: AclMessage) {
         let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
-        self.link.offer(&mut vec![Item::Message(envelope)]);
+        self.link.offer(&mut vec![LinkItem::Message(envelope)]);
         self.write();
     }
 }

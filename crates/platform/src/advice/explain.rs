@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Advice, Choice, Estimate, EstimateTerm, Facts, Known};
+use super::{Advice, CostFacts, Estimate, EstimateTerm, Known, MoveChoice};
 
 /// Margin below which either choice will do.
 const CLOSE: f64 = 1.2;
@@ -11,7 +11,7 @@ const SLOWEST: f64 = 125.0;
 const FASTEST: f64 = 1.25e11;
 
 /// Returns the reasons, the weightiest first.
-pub(super) fn reasons(facts: &Facts, go: &Estimate, ask: &Estimate) -> Vec<String> {
+pub(super) fn reasons(facts: &CostFacts, go: &Estimate, ask: &Estimate) -> Vec<String> {
     let mut reasons: Vec<(f64, String)> = EstimateTerm::ALL
         .into_iter()
         .map(|term| (go.of(term) - ask.of(term), term))
@@ -43,11 +43,11 @@ fn reason(term: EstimateTerm, more: f64, go: &Estimate, ask: &Estimate) -> Strin
 }
 
 /// Returns the throughput at which the choice changes, in words.
-fn turning_point(facts: &Facts) -> String {
+fn turning_point(facts: &CostFacts) -> String {
     let goes = |bytes_per_s: f64| {
         let scale = bytes_per_s / facts.back_bytes_per_s;
         let out_bytes_per_s = facts.out_bytes_per_s * scale;
-        let there = Facts { out_bytes_per_s, back_bytes_per_s: bytes_per_s, ..*facts };
+        let there = CostFacts { out_bytes_per_s, back_bytes_per_s: bytes_per_s, ..*facts };
         there.go().seconds() < there.ask().seconds()
     };
     let (slow, fast) = (goes(SLOWEST), goes(FASTEST));
@@ -66,7 +66,7 @@ fn turning_point(facts: &Facts) -> String {
 
 /// Line of an explanation: a quantity, by going and by asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ExplanationLine {
     /// Name of the quantity.
     pub what: String,
     /// Value by going.
@@ -85,21 +85,21 @@ impl Explanation<'_> {
         let (go, ask) = (seconds(self.0.go.seconds()), seconds(self.0.ask.seconds()));
         let margin = self.0.margin;
         match self.0.choice {
-            Choice::Go => format!("go: {go}; asking would take {ask} ({margin:.1}x)"),
-            Choice::Ask => format!("ask: {ask}; going would take {go} ({margin:.1}x)"),
+            MoveChoice::Go => format!("go: {go}; asking would take {ask} ({margin:.1}x)"),
+            MoveChoice::Ask => format!("ask: {ask}; going would take {go} ({margin:.1}x)"),
         }
     }
 
     /// Returns the times of both choices, part by part.
-    pub fn terms(&self) -> Vec<Line> {
+    pub fn terms(&self) -> Vec<ExplanationLine> {
         let (go, ask) = (&self.0.go, &self.0.ask);
-        let line = |what: &str, shown: Shown, of: &dyn Fn(&Estimate) -> f64| Line {
+        let line = |what: &str, shown: Shown, of: &dyn Fn(&Estimate) -> f64| ExplanationLine {
             what: what.to_owned(),
             go: shown(of(go)),
             ask: shown(of(ask)),
         };
         let terms = EstimateTerm::ALL.into_iter().map(|term| line(term.name(), seconds, &|estimate| estimate.of(term)));
-        let sums: [Line; 3] = [
+        let sums: [ExplanationLine; 3] = [
             line("together", seconds, &Estimate::seconds),
             line("bytes there", bytes, &|estimate| estimate.bytes_out),
             line("bytes back", bytes, &|estimate| estimate.bytes_back),
@@ -111,7 +111,7 @@ impl Explanation<'_> {
     pub fn text(&self) -> String {
         let mut text = self.verdict();
         let _ = write!(text, "\n\n  {:<28} {:>12} {:>12}\n", "", "going", "asking");
-        for Line { what, go, ask } in self.terms() {
+        for ExplanationLine { what, go, ask } in self.terms() {
             let _ = writeln!(text, "  {what:<28} {go:>12} {ask:>12}");
         }
         text.push('\n');

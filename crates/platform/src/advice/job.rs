@@ -6,7 +6,7 @@ use whimbrel_acl::Value;
 /// Job with documents on another node. Unset values are measured if possible, and otherwise assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Job {
+pub struct DocumentJob {
     /// Number of documents.
     pub documents: u64,
     /// Bytes of each document.
@@ -70,7 +70,7 @@ pub enum JobError {
 /// Highest count: far beyond what is possible, so that sums stay finite.
 const COUNT_MAX: f64 = 1e15;
 
-impl Job {
+impl DocumentJob {
     /// Returns a job with these documents.
     pub fn with(documents: u64, bytes: u64) -> Self {
         Self { documents, bytes, ..Self::default() }
@@ -187,13 +187,13 @@ mod tests {
     #[test]
     fn job_is_read_as_written() {
         let parts = [term("documents", 60.0), term("bytes", 4096.0), term("pass", 0.05), Value::atom("packed")];
-        let expected = Job { pass: Some(0.05), packed: true, ..Job::with(60, 4096) };
-        assert_eq!(Job::read(&Value::list(parts)), Ok(expected));
+        let expected = DocumentJob { pass: Some(0.05), packed: true, ..DocumentJob::with(60, 4096) };
+        assert_eq!(DocumentJob::read(&Value::list(parts)), Ok(expected));
     }
 
     #[test]
     fn malformed_job_is_refused() {
-        let job = |parts: Vec<Value>| Job::read(&Value::list(parts)).unwrap_err().to_string();
+        let job = |parts: Vec<Value>| DocumentJob::read(&Value::list(parts)).unwrap_err().to_string();
         let whole = || vec![term("documents", 60.0), term("bytes", 4096.0)];
         let and = |more: Value| job(whole().into_iter().chain([more]).collect());
         assert_eq!(job(vec![term("documents", 60.0)]), JobError::Missing("bytes(N)").to_string());
@@ -207,7 +207,7 @@ mod tests {
         assert!(and(Value::term("packed", [Value::Num(1.0)])).starts_with("packed(1) is no part"));
         assert!(and(Value::Num(1.0)).starts_with("1 is no part"));
         assert_eq!(
-            Job::read(&Value::atom("all")).unwrap_err().to_string(),
+            DocumentJob::read(&Value::atom("all")).unwrap_err().to_string(),
             "a job is a list such as [documents(60), bytes(4096), pass(0.05)], not all"
         );
     }

@@ -35,27 +35,27 @@ mod model;
 mod news;
 mod situation;
 
-pub use explain::{Explanation, Line};
-pub use job::{Job, JobError};
-pub use model::{Estimate, EstimateTerm, Facts};
+pub use explain::{Explanation, ExplanationLine};
+pub use job::{DocumentJob, JobError};
+pub use model::{CostFacts, Estimate, EstimateTerm};
 pub use news::{AdviceCall, AdviceNews, AdviseError};
-pub use situation::{Condition, LinkCost, Situation, Weight};
+pub use situation::{LinkCost, NodeCondition, Situation, Weight};
 
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::Value;
 
 /// Choice between moving the agent and asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Choice"))]
 #[serde(rename_all = "snake_case")]
-pub enum Choice {
+pub enum MoveChoice {
     /// Send the agent to the documents.
     Go,
     /// Have the documents sent.
     Ask,
 }
 
-impl Choice {
+impl MoveChoice {
     /// Returns the choice as programs write it.
     pub fn name(self) -> &'static str {
         match self {
@@ -109,7 +109,7 @@ pub struct Known {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// Faster choice; asking if both take as long.
-    pub choice: Choice,
+    pub choice: MoveChoice,
     /// Factor by which the other choice takes longer, 1 or more.
     pub margin: f64,
     /// Estimate for sending the agent.
@@ -124,11 +124,11 @@ pub struct Advice {
 
 impl Advice {
     /// Returns the advice for this job in this situation.
-    pub fn of(job: &Job, situation: &Situation) -> Self {
+    pub fn of(job: &DocumentJob, situation: &Situation) -> Self {
         let (facts, known) = situation.facts(job);
         let (go, ask) = (facts.go(), facts.ask());
         let (gone, asked) = (go.seconds(), ask.seconds());
-        let choice = if gone < asked { Choice::Go } else { Choice::Ask };
+        let choice = if gone < asked { MoveChoice::Go } else { MoveChoice::Ask };
         let (fast, slow) = (gone.min(asked), gone.max(asked));
         let margin = if fast > 0.0 { slow / fast } else { 1.0 };
         let why = explain::reasons(&facts, &go, &ask);
@@ -144,9 +144,9 @@ impl Advice {
     }
 
     /// Returns the choice in [such a value](Advice::to_value).
-    pub fn choice_in(value: &Value) -> Option<Choice> {
+    pub fn choice_in(value: &Value) -> Option<MoveChoice> {
         let [choice, ..] = value.args() else { return None };
         let is_advice = value.functor().is_some_and(|name| name.as_str() == "advice");
-        [Choice::Go, Choice::Ask].into_iter().find(|known| is_advice && *choice == Value::atom(known.name()))
+        [MoveChoice::Go, MoveChoice::Ask].into_iter().find(|known| is_advice && *choice == Value::atom(known.name()))
     }
 }

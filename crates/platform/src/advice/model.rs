@@ -7,7 +7,7 @@ use crate::limits::CODE_PART_BYTES;
 
 /// Facts that the estimates rest on, known or assumed. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Facts {
+pub struct CostFacts {
     /// Bytes of all documents.
     pub documents_bytes: f64,
     /// Bytes of documents that are wanted: of those that pass, or of the part of each that is kept.
@@ -119,7 +119,7 @@ impl Estimate {
     }
 }
 
-impl Facts {
+impl CostFacts {
     /// Returns the estimate for sending the agent.
     pub fn go(&self) -> Estimate {
         let loot = self.wanted_bytes * self.packs_to;

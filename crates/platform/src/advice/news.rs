@@ -3,7 +3,7 @@
 use whimbrel_acl::Symbol;
 use whimbrel_acl::compact::{Decode, Encode};
 
-use super::{Advice, Condition, JobError};
+use super::{Advice, JobError, NodeCondition};
 use crate::durable::Origin;
 
 /// News between two nodes before an agent decides where to work.
@@ -22,7 +22,7 @@ pub enum AdviceNews {
         /// Number of the question.
         number: u64,
         /// Condition of the answering node.
-        condition: Condition,
+        condition: NodeCondition,
     },
 }
 

@@ -7,7 +7,7 @@ use whimbrel_acl::compact::{Decode, Encode};
 
 use super::assumed;
 use super::explain::{Shown, amount, bytes, ns, percent, rate, seconds};
-use super::{Basis, Facts, Job, Known};
+use super::{Basis, CostFacts, DocumentJob, Known};
 
 /// Measurements of the link to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct LinkCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Encode, Decode)]
 #[compact(name = "condition")]
 #[serde(default)]
-pub struct Condition {
+pub struct NodeCondition {
     /// Units of work that one idle core does in a second. The kind of work does not matter, as long as it is the same
     /// on all nodes.
     pub speed: Option<f64>,
@@ -41,7 +41,7 @@ pub struct Condition {
     pub has_code: Option<bool>,
 }
 
-impl Condition {
+impl NodeCondition {
     /// Returns the share of a core for one more thread there.
     fn core(&self) -> Option<f64> {
         let (cores, load) = (f64::from(self.cores?), self.load?);
@@ -70,9 +70,9 @@ pub struct Situation {
     /// True if the link's values were measured earlier, and not just now.
     pub way_is_late: bool,
     /// Condition of this node.
-    pub here: Condition,
+    pub here: NodeCondition,
     /// Condition of the other node.
-    pub there: Condition,
+    pub there: NodeCondition,
     /// Weight of the agent.
     pub agent: Weight,
     /// Seconds that recent hops to that node took, beside latency and transfer.
@@ -116,7 +116,7 @@ impl Sifter {
 
 impl Situation {
     /// Returns the facts for the estimates, and the basis of each.
-    pub(super) fn facts(&self, job: &Job) -> (Facts, Vec<Known>) {
+    pub(super) fn facts(&self, job: &DocumentJob) -> (CostFacts, Vec<Known>) {
         let way = match (self.way_is_told, self.way_is_late) {
             (true, _) => Basis::Told,
             (_, true) => Basis::Earlier,
@@ -156,7 +156,7 @@ impl Situation {
         if let Some(often) = job.per_second.filter(|_| clients > 1.0) {
             it.note("jobs of each in a second", amount(often), Basis::Told);
         }
-        let facts = Facts {
+        let facts = CostFacts {
             documents_bytes,
             wanted_bytes: documents_bytes * pass * keeps,
             sent_bytes: documents_bytes * if job.picks { pass * keeps } else { 1.0 },
@@ -199,7 +199,7 @@ impl Situation {
     }
 
     /// Returns the bytes of code that travel.
-    fn code(&self, job: &Job, it: &mut Sifter) -> f64 {
+    fn code(&self, job: &DocumentJob, it: &mut Sifter) -> f64 {
         match (job.code, self.there.has_code, self.agent.code) {
             (Some(told), ..) => {
                 it.note("code that it lacks there", bytes(told as f64), Basis::Told);

@@ -4,7 +4,7 @@
 
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 
-use crate::advice::{Advice, AdviseError, Job};
+use crate::advice::{Advice, AdviseError, DocumentJob};
 use crate::{Outbox, Services};
 
 /// Answers a message that asks for advice; returns false for all others. The answer is an `inform` whose content is
@@ -26,8 +26,8 @@ pub(super) fn answer(message: &AclMessage, me: Aid, services: &dyn Services, out
         }
     };
     let (node, job) = match message.content.args() {
-        [node, job] => (name_of(node), Job::read(job)),
-        _ => (Symbol::default(), Job::read(&message.content)),
+        [node, job] => (name_of(node), DocumentJob::read(job)),
+        _ => (Symbol::default(), DocumentJob::read(&message.content)),
     };
     if let Some(answer) = services.advise(message.sender, node, job, Box::new(answer)) {
         outbox.send(answer);

@@ -3,7 +3,7 @@
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 
 use super::advice;
-use super::conversation::{ActionResult, Answers, Asked, content_of, is_answer};
+use super::conversation::{ActionResult, Answers, ServiceRequest, content_of, is_answer};
 use super::df_agent::is_same;
 use super::exceptions::{FailureReason, Misunderstanding, RequestRefusal};
 use super::frames;
@@ -35,14 +35,14 @@ enum AmsRequest {
 /// Request of an agent to join or leave a topic or group. It does not concern the AMS itself, and must not be carried
 /// out while the AMS is borrowed. The functions are not FIPA's: see docs/guide/topics-and-groups.md.
 struct MembershipRequest {
-    asked: Asked,
+    asked: ServiceRequest,
     joins: bool,
     of: Aid,
 }
 
 impl MembershipRequest {
     /// Reads a request to join or leave, if it is one.
-    fn read(asked: &Asked) -> Option<Result<(bool, Aid), RequestRefusal>> {
+    fn read(asked: &ServiceRequest) -> Option<Result<(bool, Aid), RequestRefusal>> {
         let joins = match asked.function_name().as_str() {
             "join" => true,
             "leave" => false,
@@ -87,7 +87,7 @@ impl AgentBody for AmsAgent {
             if advice::answer(&message, turn.aid, turn.services, turn.outbox) {
                 continue;
             }
-            let asker = Asker { who: turn.services.principal(message.sender), services: turn.services };
+            let asker = Requester { who: turn.services.principal(message.sender), services: turn.services };
             let answered = directory.with_ams(|ams| answer(ams, &asker, &message, turn.aid, turn.outbox));
             if let Some(Some(membership)) = answered {
                 membership.settle(turn.services, Answers { message: &message, me: turn.aid, outbox: turn.outbox });
@@ -110,14 +110,14 @@ fn tell_owner(agent: Aid, owner: Symbol, turn: &mut Turn<'_>) {
 }
 
 /// Principal that asks, and the policy that it is checked against.
-struct Asker<'a> {
+struct Requester<'a> {
     who: Principal,
     services: &'a dyn Services,
 }
 
 fn answer(
     ams: &mut Ams,
-    asker: &Asker<'_>,
+    asker: &Requester<'_>,
     message: &AclMessage,
     me: Aid,
     outbox: &mut Outbox,
@@ -139,10 +139,11 @@ fn answer(
 
 fn request(
     ams: &mut Ams,
-    asker: &Asker<'_>,
+    asker: &Requester<'_>,
     answers: &mut Answers<'_>,
 ) -> Result<Option<MembershipRequest>, Misunderstanding> {
-    let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
+    let asked =
+        ServiceRequest::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
     match MembershipRequest::read(&asked) {
         None => {}
         Some(Ok((joins, of))) => return Ok(Some(MembershipRequest { asked, joins, of })),
@@ -164,9 +165,9 @@ fn request(
 
 /// Answers a question: a search whose answer equates the question with the objects found.
 //= fipa00037 3.15
-fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
+fn query(ams: &mut Ams, asker: &Requester<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
     let me = frames::agent_identifier(answers.me, ams.platform());
-    let asked = Asked::read_question(&*content_of(answers.message)?, &me)?;
+    let asked = ServiceRequest::read_question(&*content_of(answers.message)?, &me)?;
     match read_request(ams, asker, &asked, answers.message.sender) {
         Ok(request @ (AmsRequest::Search(_) | AmsRequest::Describe)) => {
             let outcome = carry_out(ams, request);
@@ -181,7 +182,12 @@ fn query(ams: &mut Ams, asker: &Asker<'_>, answers: &mut Answers<'_>) -> Result<
 /// Reads a request that `sender` may make. An agent and its owner may change or end the agent, unless a rule of the
 /// policy forbids it. Others may if a rule permits it.
 //= fipa00023 4.2.1
-fn read_request(ams: &Ams, asker: &Asker<'_>, asked: &Asked, sender: Aid) -> Result<AmsRequest, RequestRefusal> {
+fn read_request(
+    ams: &Ams,
+    asker: &Requester<'_>,
+    asked: &ServiceRequest,
+    sender: Aid,
+) -> Result<AmsRequest, RequestRefusal> {
     let may = |agent: Aid| {
         match asker.services.verdict(asker.who, Action::Kill, agent.name.as_str()) {
             Verdict::Denied => return Err(RequestRefusal::Unauthorised),

@@ -10,7 +10,7 @@ use crate::Outbox;
 use crate::dead_letters::sending;
 
 /// Request to a service agent.
-pub(super) struct Asked {
+pub(super) struct ServiceRequest {
     /// Whole expression `action(Actor, Function)`, as it is quoted in answers.
     pub action: Value,
     /// Name of the function, as it was written.
@@ -30,7 +30,7 @@ pub(super) enum ActionResult {
     Result(Value),
 }
 
-impl Asked {
+impl ServiceRequest {
     /// Reads `[action(Actor, Function)]`; the list and the `action` may be left out.
     pub fn read(content: &Value, actor: &Value) -> Result<Self, Misunderstanding> {
         let unreadable = Misunderstanding::UnrecognisedValue("content");
@@ -192,11 +192,11 @@ impl Answers<'_> {
         }
     }
 
-    pub fn agree(&mut self, asked: &Asked) {
+    pub fn agree(&mut self, asked: &ServiceRequest) {
         self.send(Performative::Agree, [asked.action.clone(), Value::Bool(true)]);
     }
 
-    pub fn refuse(&mut self, asked: &Asked, reason: &RequestRefusal) {
+    pub fn refuse(&mut self, asked: &ServiceRequest, reason: &RequestRefusal) {
         self.send(Performative::Refuse, [asked.action.clone(), reason.to_value()]);
     }
 
@@ -209,7 +209,7 @@ impl Answers<'_> {
         self.send(Performative::NotUnderstood, [act, reason.to_value()]);
     }
 
-    pub fn report(&mut self, asked: &Asked, outcome: Result<ActionResult, FailureReason>) {
+    pub fn report(&mut self, asked: &ServiceRequest, outcome: Result<ActionResult, FailureReason>) {
         let action = asked.action.clone();
         match outcome {
             Ok(ActionResult::Done) => self.send(Performative::Inform, [Value::term("done", [action])]),

@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{Aid, MessageBody, Performative, Symbol, sym};
 
-use super::conversation::{ActionResult, Answers, Asked, content_of, is_answer};
+use super::conversation::{ActionResult, Answers, ServiceRequest, content_of, is_answer};
 use super::exceptions::{FailureReason, Misunderstanding, RequestRefusal};
 use super::{frames, read};
 use crate::df::{Df, DfDescription, DfQuery, ModifyError, NoticeForm, RegisterError};
@@ -93,7 +93,8 @@ fn request(
     now: Time,
     wall_ms: u64,
 ) -> Result<(), Misunderstanding> {
-    let asked = Asked::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
+    let asked =
+        ServiceRequest::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
     match read_request(&asked, question, df.platform(), wall_ms) {
         Ok(request) => {
             answers.agree(&asked);
@@ -111,7 +112,7 @@ fn request(
 
 /// Reads a request that `sender` may make: each agent registers, changes and removes its own entry only.
 fn read_request(
-    asked: &Asked,
+    asked: &ServiceRequest,
     question: &DfMessage<'_>,
     platform: Symbol,
     wall_ms: u64,
@@ -181,8 +182,10 @@ fn query(
     now: Time,
     wall_ms: u64,
 ) -> Result<(), Misunderstanding> {
-    let asked =
-        Asked::read_question(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
+    let asked = ServiceRequest::read_question(
+        &*content_of(answers.message)?,
+        &frames::agent_identifier(answers.me, df.platform()),
+    )?;
     match read_request(&asked, question, df.platform(), wall_ms) {
         Ok(request @ DfRequest::Search(_)) => {
             let outcome = carry_out(df, request, now);
@@ -203,7 +206,7 @@ fn subscribe(
     wall_ms: u64,
 ) -> Result<(), Misunderstanding> {
     let me = frames::agent_identifier(answers.me, df.platform());
-    let asked = Asked::read_question(&*content_of(answers.message)?, &me)?;
+    let asked = ServiceRequest::read_question(&*content_of(answers.message)?, &me)?;
     if asked.function_name() != "search" {
         answers.refuse(&asked, &RequestRefusal::UnsupportedFunction(asked.function));
         return Ok(());
@@ -231,7 +234,7 @@ fn cancel(df: &mut Df, question: &DfMessage<'_>, answers: &mut Answers<'_>) -> R
     let message = answers.message;
     let sender = crate::dead_letters::agent_atom(message.sender);
     let action = crate::dead_letters::sending(message, answers.me);
-    let asked = Asked {
+    let asked = ServiceRequest {
         action: whimbrel_acl::Value::term("action", [sender, action]),
         function: Symbol::new("cancel"),
         args: Vec::new(),

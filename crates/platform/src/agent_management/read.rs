@@ -28,13 +28,13 @@ fn in_present_words(name: Symbol) -> Symbol {
 }
 
 /// Parameters of an object, by name.
-struct Frame<'a> {
+struct NamedParameters<'a> {
     /// Expected type of the object.
     object: &'static str,
     parameters: Vec<(Symbol, &'a Value)>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> NamedParameters<'a> {
     /// Reads `value` as an object of type `object` with these parameters only; `X-` parameters are ignored.
     fn read(value: &'a Value, object: &'static str, allowed: &[&str]) -> Result<Self, RequestRefusal> {
         let parameters: Vec<(Symbol, &Value)> = match value {
@@ -111,7 +111,7 @@ pub(super) fn agent(value: &Value) -> Option<Aid> {
     if let Some(name) = text(value) {
         return name.parse().ok();
     }
-    let frame = Frame::read(value, "agent-identifier", &["name", "addresses", "resolvers"]).ok()?;
+    let frame = NamedParameters::read(value, "agent-identifier", &["name", "addresses", "resolvers"]).ok()?;
     let aid: Aid = text(frame.find("name")?)?.parse().ok()?;
     let addresses = frame.find("addresses").map(elements).unwrap_or_default();
     let resolvers = frame.find("resolvers").map(elements).unwrap_or_default();
@@ -124,7 +124,7 @@ pub(super) fn agent(value: &Value) -> Option<Aid> {
 //= fipa00023 6.1.2
 pub(super) fn df_agent_description(value: &Value, wall_ms: u64) -> Result<DfDescription, RequestRefusal> {
     let allowed = ["name", "services", "protocols", "ontologies", "languages", "lease-time", "scope"];
-    let frame = Frame::read(value, "df-agent-description", &allowed)?;
+    let frame = NamedParameters::read(value, "df-agent-description", &allowed)?;
     let services = frame.find("services").map(elements).unwrap_or_default();
     Ok(DfDescription {
         agent: frame.optional("name", agent)?,
@@ -139,7 +139,7 @@ pub(super) fn df_agent_description(value: &Value, wall_ms: u64) -> Result<DfDesc
 //= fipa00023 6.1.3
 fn service_description(value: &Value) -> Result<ServiceDescription, RequestRefusal> {
     let allowed = ["name", "type", "protocols", "ontologies", "languages", "ownership", "properties"];
-    let frame = Frame::read(value, "service-description", &allowed)?;
+    let frame = NamedParameters::read(value, "service-description", &allowed)?;
     let properties = frame.find("properties").map(elements).unwrap_or_default();
     Ok(ServiceDescription {
         name: frame.symbol("name")?,
@@ -154,7 +154,7 @@ fn service_description(value: &Value) -> Result<ServiceDescription, RequestRefus
 
 //= fipa00023 6.1.8
 fn property(value: &Value) -> Result<(Symbol, Value), RequestRefusal> {
-    let frame = Frame::read(value, "property", &["name", "value"])?;
+    let frame = NamedParameters::read(value, "property", &["name", "value"])?;
     let name = frame.optional("name", symbol)?;
     let missing = RequestRefusal::MissingParameter { object: "property", parameter: "name" };
     Ok((name.ok_or(missing)?, frame.find("value").cloned().unwrap_or_default()))
@@ -188,7 +188,11 @@ pub(super) fn df_query(args: &[Value], wall_ms: u64) -> Result<DfQuery, RequestR
 /// federated.
 //= fipa00023 6.1.4
 fn results_max(constraints: &Value) -> Result<usize, RequestRefusal> {
-    let frame = Frame::read(constraints, "search-constraints", &["max-depth", "max-results", "search-id", "timeout"])?;
+    let frame = NamedParameters::read(
+        constraints,
+        "search-constraints",
+        &["max-depth", "max-results", "search-id", "timeout"],
+    )?;
     let wanted = frame.optional("max-results", Value::as_f64)?;
     Ok(wanted.filter(|wanted| *wanted >= 0.0).map_or(SEARCH_RESULTS_MAX, |wanted| wanted as usize))
 }
@@ -203,7 +207,7 @@ pub(super) struct AmsDescription {
 
 impl AmsDescription {
     pub fn read(value: &Value) -> Result<Self, RequestRefusal> {
-        let frame = Frame::read(value, "ams-agent-description", &["name", "ownership", "state"])?;
+        let frame = NamedParameters::read(value, "ams-agent-description", &["name", "ownership", "state"])?;
         Ok(Self {
             agent: frame.optional("name", agent)?,
             owner: frame.optional("ownership", symbol)?,

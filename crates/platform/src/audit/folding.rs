@@ -42,7 +42,7 @@ impl Outcome {
 
 /// Entry of an audit log, before it is folded.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub struct AuditEntry<'a> {
     /// Outcome of the request.
     pub outcome: Outcome,
     /// Principal or stranger who asked.
@@ -57,7 +57,7 @@ pub struct Entry<'a> {
     pub detail: &'a str,
 }
 
-impl<'a> From<&Refused<'a>> for Entry<'a> {
+impl<'a> From<&Refused<'a>> for AuditEntry<'a> {
     fn from(what: &Refused<'a>) -> Self {
         let Refused { reason, who: party, action, object, detail } = *what;
         let action = action.map_or("", super::Action::as_str);
@@ -65,7 +65,7 @@ impl<'a> From<&Refused<'a>> for Entry<'a> {
     }
 }
 
-impl<'a> From<&Act<'a>> for Entry<'a> {
+impl<'a> From<&Act<'a>> for AuditEntry<'a> {
     fn from(what: &Act<'a>) -> Self {
         let Act { who, from, action, object, detail } = *what;
         Self { outcome: Outcome::Allowed, party: who, from, action, object, detail }
@@ -94,8 +94,8 @@ pub struct Folded {
 }
 
 impl Folded {
-    fn of(entry: &Entry<'_>, count: u64) -> Self {
-        let Entry { outcome, party, from, action, object, detail } = *entry;
+    fn of(entry: &AuditEntry<'_>, count: u64) -> Self {
+        let AuditEntry { outcome, party, from, action, object, detail } = *entry;
         Self {
             outcome,
             standing: party.standing(),
@@ -116,7 +116,7 @@ fn cut(text: &str) -> &str {
 
 /// Key by which entries are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Kind {
+enum FoldKey {
     /// Refusals of an address.
     Stranger(Outcome, IpAddr),
     /// Entries of a party with the same way, action and object.
@@ -127,7 +127,7 @@ enum Kind {
     Others(Standing, Outcome),
 }
 
-impl Kind {
+impl FoldKey {
     const fn standing(&self) -> Standing {
         match self {
             Self::Stranger(..) => Standing::Outside,
@@ -155,7 +155,7 @@ struct Fold {
 
 impl Fold {
     /// Counts one more entry. Fields that differ from those before are left out.
-    fn count(&mut self, entry: &Entry<'_>) {
+    fn count(&mut self, entry: &AuditEntry<'_>) {
         let last = &mut self.last;
         if last.count == 0 {
             let who = std::mem::take(&mut last.who);
@@ -188,7 +188,7 @@ struct KindBudget {
 /// and [`Folding::rest`] at the end.
 #[derive(Debug)]
 pub struct Folding {
-    folds: FxHashMap<Kind, Fold>,
+    folds: FxHashMap<FoldKey, Fold>,
     rooms: PerStanding<KindBudget>,
     /// Number of kinds of each party.
     each: FxHashMap<Box<str>, usize>,
@@ -210,14 +210,14 @@ impl Default for Folding {
 
 impl Folding {
     /// Takes an entry in. Returns the entry to record at once, if it is the first of its kind for some time.
-    pub fn note(&mut self, entry: &Entry<'_>, now: Time) -> Option<Folded> {
+    pub fn note(&mut self, entry: &AuditEntry<'_>, now: Time) -> Option<Folded> {
         let Some(kind) = self.kind_of(entry, now) else { return Some(Folded::of(entry, 1)) };
         if let Some(fold) = self.folds.get_mut(&kind) {
             fold.count(entry);
             return None;
         }
         let mut first = Folded::of(entry, 1);
-        if let Kind::Others(..) = kind {
+        if let FoldKey::Others(..) = kind {
             "others".clone_into(&mut first.who);
         } else {
             self.rooms[kind.standing()].kinds += 1;
@@ -268,13 +268,13 @@ impl Folding {
     }
 
     /// Returns the kind of an entry; `None` if it is recorded by itself.
-    fn kind_of(&mut self, entry: &Entry<'_>, now: Time) -> Option<Kind> {
+    fn kind_of(&mut self, entry: &AuditEntry<'_>, now: Time) -> Option<FoldKey> {
         let (outcome, standing) = (entry.outcome, entry.party.standing());
         let kind = match entry.party {
-            Party::Stranger(from) => Kind::Stranger(outcome, household(from)),
+            Party::Stranger(from) => FoldKey::Stranger(outcome, household(from)),
             Party::Holder(name) | Party::Member(name) | Party::Operator(name) => {
                 let what = [entry.from, entry.action, entry.object].map(|text| cut(text).into());
-                Kind::Named(standing, outcome, cut(name).into(), Box::new(what))
+                FoldKey::Named(standing, outcome, cut(name).into(), Box::new(what))
             }
         };
         if self.folds.contains_key(&kind) {
@@ -285,17 +285,17 @@ impl Folding {
         }
         let kind = match kind.party() {
             Some(who) if self.each.get(who).is_some_and(|kinds| *kinds >= AUDIT_FOLDS_EACH_MAX) => {
-                Kind::Various(standing, outcome, who.into())
+                FoldKey::Various(standing, outcome, who.into())
             }
             _ => kind,
         };
         let room = &mut self.rooms[standing];
         let has_room = self.folds.contains_key(&kind) || room.kinds < AUDIT_FOLDS_MAX && room.new.take_all(1, now);
-        Some(if has_room { kind } else { Kind::Others(standing, outcome) })
+        Some(if has_room { kind } else { FoldKey::Others(standing, outcome) })
     }
 
-    fn forget(&mut self, kind: &Kind) {
-        if !matches!(kind, Kind::Others(..)) {
+    fn forget(&mut self, kind: &FoldKey) {
+        if !matches!(kind, FoldKey::Others(..)) {
             let room = &mut self.rooms[kind.standing()];
             room.kinds = room.kinds.saturating_sub(1);
         }
@@ -315,12 +315,12 @@ mod tests {
     use super::*;
     use crate::policy::Action;
 
-    fn stranger(number: u32, detail: &str) -> Entry<'_> {
-        Entry::from(&Refused::stranger(RefusalReason::BadToken, number.to_be_bytes().into(), detail))
+    fn stranger(number: u32, detail: &str) -> AuditEntry<'_> {
+        AuditEntry::from(&Refused::stranger(RefusalReason::BadToken, number.to_be_bytes().into(), detail))
     }
 
-    fn spy(object: &str) -> Entry<'_> {
-        Entry::from(&Refused::forbidden("agent:spy", Action::Send, object))
+    fn spy(object: &str) -> AuditEntry<'_> {
+        AuditEntry::from(&Refused::forbidden("agent:spy", Action::Send, object))
     }
 
     #[test]
@@ -364,8 +364,8 @@ mod tests {
         assert_eq!((others.who.as_str(), others.count), ("others", 100_000 - AUDIT_FOLDS_MAX as u64 - 1));
     }
 
-    fn act<'a>(who: Party<'a>, object: &'a str) -> Entry<'a> {
-        Entry::from(&Act { who, from: "http 192.0.2.1", action: "kill", object, detail: "" })
+    fn act<'a>(who: Party<'a>, object: &'a str) -> AuditEntry<'a> {
+        AuditEntry::from(&Act { who, from: "http 192.0.2.1", action: "kill", object, detail: "" })
     }
 
     #[test]
@@ -430,7 +430,7 @@ mod tests {
     fn sessions_are_outside() {
         let mut folding = Folding::default();
         let names: Vec<String> = (0..10_000).map(|number| format!("session:s{number} of node:n1")).collect();
-        let forged = |name| Entry::from(&Refused::somebody(RefusalReason::Forged, name, ""));
+        let forged = |name| AuditEntry::from(&Refused::somebody(RefusalReason::Forged, name, ""));
         let recorded: Vec<Folded> = names.iter().filter_map(|name| folding.note(&forged(name), Time::ZERO)).collect();
         assert_eq!(recorded.len(), AUDIT_FOLDS_MAX + 1);
         assert!(recorded.iter().all(|one| one.standing == Standing::Outside));

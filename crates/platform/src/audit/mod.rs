@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::policy::Action;
 
-pub use folding::{Entry, Folded, Folding, Outcome};
+pub use folding::{AuditEntry, Folded, Folding, Outcome};
 
 /// Reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

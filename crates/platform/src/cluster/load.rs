@@ -14,7 +14,7 @@ pub const WHOLE: u16 = 1_000;
 
 /// Work of a node's workers since the node began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkTotals {
     /// Time of all workers together in agents' turns and their overhead.
     pub busy: Duration,
     /// Number of workers.
@@ -43,11 +43,11 @@ impl Load {
 
 /// Work of a node in the last [`LOAD_WINDOW_MS`].
 #[derive(Debug, Default)]
-pub struct LoadWindow(VecDeque<(Time, Work)>);
+pub struct LoadWindow(VecDeque<(Time, WorkTotals)>);
 
 impl LoadWindow {
     /// Returns the load, given the work until now; `None` until the window is full. Call it a few times in each window.
-    pub fn note(&mut self, work: Work, now: Time) -> Option<Load> {
+    pub fn note(&mut self, work: WorkTotals, now: Time) -> Option<Load> {
         let window = Duration::from_millis(LOAD_WINDOW_MS);
         self.0.push_back((now, work));
         // The window begins at the last entry that is older.
@@ -59,7 +59,7 @@ impl LoadWindow {
     }
 }
 
-fn load(before: &Work, work: &Work, time: Duration) -> Load {
+fn load(before: &WorkTotals, work: &WorkTotals, time: Duration) -> Load {
     let all_us = time.as_micros().max(1) * u128::from(work.workers.max(1));
     let share = |spent: Duration| (spent.as_micros() * u128::from(WHOLE) / all_us).min(u128::from(WHOLE)) as u16;
     let spent_before = |partition| {
@@ -81,10 +81,10 @@ mod tests {
 
     /// Returns the work of two workers. One is busy half of the time from the sixth second on, with partition 3 twice
     /// as long as with 5.
-    fn work(ms: u64) -> Work {
+    fn work(ms: u64) -> WorkTotals {
         let busy = Duration::from_millis(ms.saturating_sub(6_000) / 2);
         let partitions = vec![(Partition(3), busy * 2 / 3), (Partition(5), busy / 3), (Partition(7), Duration::ZERO)];
-        Work { busy, workers: 2, partitions }
+        WorkTotals { busy, workers: 2, partitions }
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn told_load_is_bounded() {
-        let busiest = |share: u64| Work {
+        let busiest = |share: u64| WorkTotals {
             busy: Duration::from_secs(share),
             workers: 1,
             partitions: (0..1_000)

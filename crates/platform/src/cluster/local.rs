@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::load::Work;
+use super::load::WorkTotals;
 use crate::mobility::Wish;
 use crate::store::{Epoch, Partition, StoreError};
 
@@ -31,7 +31,7 @@ pub trait LocalNode: Send + Sync {
     fn agents(&self) -> u64;
 
     /// Returns the work of this node's workers since it began.
-    fn work(&self) -> Work;
+    fn work(&self) -> WorkTotals;
 
     /// Ends this node without another word: others took it for dead, and own its partitions.
     fn deposed(&self);

@@ -22,12 +22,14 @@ mod roster;
 mod society;
 
 pub use holdings::{Duties, Holdings};
-pub use load::{Load, LoadWindow, WHOLE, Work};
+pub use load::{Load, LoadWindow, WHOLE, WorkTotals};
 pub use local::{AdoptError, LocalNode, Mover, YIELD_PATIENCE, YieldFailure};
 pub use member::{Member, MemberPhase, Nonce, Trouble, TroubleKind};
-pub use participant::{Action, BEAT, Ending, LEVEL, NODE, NodeView, PAUSE, PLACEMENT, Participant, SOCIETY, Terms};
-pub use placement::{Candidate, Cause, Change, ChangeKind, Part, Placement, choose};
+pub use participant::{
+    BEAT, ClusterAction, ClusterTerms, LEVEL, MembershipEnd, NODE, NodeView, PAUSE, PLACEMENT, Participant, SOCIETY,
+};
+pub use placement::{Cause, ChangeKind, OwnerCandidate, Placement, PlacementRow, RowChange, choose};
 pub use placer::{MOVES_AT_ONCE_SHARE, SETTLE, is_placer, proposal};
-pub use relief::{Bearer, Pressure, relief};
+pub use relief::{LoadedNode, Pressure, relief};
 pub use roster::Roster;
 pub use society::{SocietyState, StoredSociety};

@@ -10,7 +10,7 @@ use crate::store::{Epoch, Partition, StoreError};
 
 /// Row of the placement table: the owner of one partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct PlacementRow {
     /// Node that serves the partition, or is about to.
     pub owner: Option<Nonce>,
     /// Epoch of the owner; 0 if the partition was never served.
@@ -29,7 +29,7 @@ pub struct Part {
 #[serde(into = "Stored", try_from = "Stored")]
 pub struct Placement {
     /// Row of each partition.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PlacementRow>,
 }
 
 /// Placement table as stored: the nodes' numbers once, and indexes into that list. So sixteen thousand partitions fit
@@ -53,7 +53,7 @@ impl From<Placement> for Stored {
             let found = node.and_then(|node| nodes.binary_search(&node).ok());
             found.and_then(|place| i64::try_from(place).ok()).unwrap_or(NOBODY)
         };
-        let line = |part: &Part| {
+        let line = |part: &PlacementRow| {
             let epoch = i64::try_from(part.epoch.0).unwrap_or(i64::MAX);
             let mut line = vec![epoch, place(part.owner), place(part.next), place(part.home), place(part.wish)];
             while line.len() > 1 && line.last() == Some(&NOBODY) {
@@ -80,12 +80,12 @@ impl TryFrom<Stored> for Placement {
                 found.map(|node| Some(*node)).ok_or("a node that is not listed")
             }
         };
-        let part = |line: &Vec<i64>| -> Result<Part, Self::Error> {
+        let part = |line: &Vec<i64>| -> Result<PlacementRow, Self::Error> {
             let epoch = line.first().and_then(|epoch| u64::try_from(*epoch).ok()).filter(|epoch| *epoch <= EPOCH_MAX);
             let epoch = epoch.ok_or("a line without an epoch")?;
             let [owner, next, home, wish] =
                 [node(line.get(1))?, node(line.get(2))?, node(line.get(3))?, node(line.get(4))?];
-            Ok(Part { epoch: Epoch(epoch), owner, next, home, wish })
+            Ok(PlacementRow { epoch: Epoch(epoch), owner, next, home, wish })
         };
         Ok(Self { parts: stored.parts.iter().map(part).collect::<Result<_, _>>()? })
     }
@@ -94,7 +94,7 @@ impl TryFrom<Stored> for Placement {
 impl Placement {
     /// Returns a table without owners; the first owner of each partition gets the epoch after `after`.
     pub fn new(partitions: u16, after: Epoch) -> Self {
-        Self { parts: vec![Part { epoch: after, ..Part::default() }; usize::from(partitions)] }
+        Self { parts: vec![PlacementRow { epoch: after, ..PlacementRow::default() }; usize::from(partitions)] }
     }
 
     /// Decodes a table.
@@ -117,16 +117,16 @@ impl Placement {
     }
 
     /// Returns each partition with its row.
-    pub fn iter(&self) -> impl Iterator<Item = (Partition, &Part)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Partition, &PlacementRow)> {
         (0..).map(Partition).zip(&self.parts)
     }
 
     /// Returns a partition's row.
-    pub fn part(&self, partition: Partition) -> Option<&Part> {
+    pub fn part(&self, partition: Partition) -> Option<&PlacementRow> {
         self.parts.get(usize::from(partition.0))
     }
 
-    fn part_mut(&mut self, partition: Partition) -> Option<&mut Part> {
+    fn part_mut(&mut self, partition: Partition) -> Option<&mut PlacementRow> {
         self.parts.get_mut(usize::from(partition.0))
     }
 
@@ -197,13 +197,13 @@ impl Placement {
     /// Gives all partitions to `me`, in one epoch higher than any before.
     pub fn take_all(&mut self, me: Nonce) -> Epoch {
         let epoch = Epoch(self.highest_epoch().0 + 1);
-        self.parts.fill(Part { owner: Some(me), epoch, ..Part::default() });
+        self.parts.fill(PlacementRow { owner: Some(me), epoch, ..PlacementRow::default() });
         epoch
     }
 
     /// Returns the changes since `before`.
-    pub fn changes_since(&self, before: &Self) -> Vec<Change> {
-        let change = |((partition, now), then): ((Partition, &Part), &Part)| {
+    pub fn changes_since(&self, before: &Self) -> Vec<RowChange> {
+        let change = |((partition, now), then): ((Partition, &PlacementRow), &PlacementRow)| {
             let kind = match () {
                 () if now.epoch != then.epoch && then.owner.is_some() && then.next == now.owner => {
                     ChangeKind::HandedOver
@@ -218,7 +218,7 @@ impl Placement {
                 () if now.home.is_some() && kind != ChangeKind::TakenOver => Cause::Load,
                 () => Cause::Share,
             };
-            Some(Change { partition, from: then.owner, to, kind, cause })
+            Some(RowChange { partition, from: then.owner, to, kind, cause })
         };
         self.iter().zip(&before.parts).filter_map(change).collect()
     }
@@ -226,7 +226,7 @@ impl Placement {
 
 /// Change of a partition's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct RowChange {
     /// Partition that changed.
     pub partition: Partition,
     /// Owner before.
@@ -263,7 +263,7 @@ pub enum ChangeKind {
 
 /// Candidate for owning partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct OwnerCandidate {
     /// Number of the node.
     pub node: Nonce,
     /// Weight; 0 counts as 1.
@@ -285,20 +285,20 @@ pub struct Candidate {
 /// depends on the arguments only. Without candidates, no partition gets an owner.
 pub fn choose(
     bearers: &[Option<Nonce>],
-    candidates: &[Candidate],
+    candidates: &[OwnerCandidate],
     apart: &[BTreeSet<Partition>],
 ) -> Vec<Option<Nonce>> {
-    let mut choice = Choice::new(bearers.len(), candidates, apart);
+    let mut choice = OwnerChoice::new(bearers.len(), candidates, apart);
     choice.bind(bearers);
     choice.keep(bearers);
-    choice.fill(Load::floor);
-    choice.fill(Load::ceiling);
+    choice.fill(NodeShare::floor);
+    choice.fill(NodeShare::ceiling);
     choice.level();
     choice.chosen
 }
 
 /// Number of partitions that a node has, and that it should have.
-struct Load {
+struct NodeShare {
     weight: u64,
     has: u64,
     /// Partitions times weight: its share times the sum of all weights.
@@ -306,7 +306,7 @@ struct Load {
     sum: u128,
 }
 
-impl Load {
+impl NodeShare {
     fn floor(&self) -> u64 {
         (self.share / self.sum) as u64
     }
@@ -316,22 +316,22 @@ impl Load {
     }
 }
 
-struct Choice<'a> {
-    candidates: &'a [Candidate],
+struct OwnerChoice<'a> {
+    candidates: &'a [OwnerCandidate],
     apart: &'a [BTreeSet<Partition>],
-    loads: BTreeMap<Nonce, Load>,
+    loads: BTreeMap<Nonce, NodeShare>,
     chosen: Vec<Option<Nonce>>,
     /// Partitions bound by rules: they are not moved for balance.
     bound: BTreeSet<usize>,
 }
 
-impl<'a> Choice<'a> {
-    fn new(partitions: usize, candidates: &'a [Candidate], apart: &'a [BTreeSet<Partition>]) -> Self {
+impl<'a> OwnerChoice<'a> {
+    fn new(partitions: usize, candidates: &'a [OwnerCandidate], apart: &'a [BTreeSet<Partition>]) -> Self {
         let weights: BTreeMap<Nonce, u64> =
             candidates.iter().map(|candidate| (candidate.node, u64::from(candidate.weight.max(1)))).collect();
         let sum = weights.values().map(|weight| u128::from(*weight)).sum::<u128>().max(1);
         let load = |(node, weight): (Nonce, u64)| {
-            (node, Load { weight, has: 0, share: partitions as u128 * u128::from(weight), sum })
+            (node, NodeShare { weight, has: 0, share: partitions as u128 * u128::from(weight), sum })
         };
         let without = candidates.iter().flat_map(|candidate| &candidate.without);
         let bound = without.chain(apart.iter().flatten()).map(|partition| usize::from(partition.0));
@@ -349,9 +349,9 @@ impl<'a> Choice<'a> {
         let candidates = self.candidates;
         for index in std::mem::take(&mut self.bound) {
             let partition = Partition(index as u16);
-            let may = |candidate: &&Candidate| !candidate.without.contains(&partition);
+            let may = |candidate: &&OwnerCandidate| !candidate.without.contains(&partition);
             let willing = candidates.iter().filter(may).count();
-            let offer = |candidate: &Candidate| {
+            let offer = |candidate: &OwnerCandidate| {
                 let load = self.loads.get(&candidate.node)?;
                 let is_bearer = bearers.get(index).copied().flatten() == Some(candidate.node);
                 let is_full = !is_bearer && load.has >= load.ceiling();
@@ -386,12 +386,12 @@ impl<'a> Choice<'a> {
             .collect();
         held.sort_by(best_first);
         for (_, index, node) in held {
-            self.give(index, node, Load::ceiling);
+            self.give(index, node, NodeShare::ceiling);
         }
     }
 
     /// Gives partitions without an owner to candidates that have fewer than `bound`.
-    fn fill(&mut self, bound: fn(&Load) -> u64) {
+    fn fill(&mut self, bound: fn(&NodeShare) -> u64) {
         let is_free = |(index, node): &(usize, &Option<Nonce>)| node.is_none() && !self.bound.contains(index);
         let free: Vec<usize> = (0..).zip(&self.chosen).filter(is_free).map(|(index, _)| index).collect();
         let mut pairs: Vec<(f64, usize, Nonce)> = Vec::new();
@@ -415,11 +415,11 @@ impl<'a> Choice<'a> {
             let offers = held.map(|index| (score(index, to, weight), index, to));
             let Some((_, index, _)) = offers.min_by(best_first) else { return };
             self.take(index);
-            self.give(index, to, Load::floor);
+            self.give(index, to, NodeShare::floor);
         }
     }
 
-    fn give(&mut self, index: usize, node: Nonce, bound: fn(&Load) -> u64) {
+    fn give(&mut self, index: usize, node: Nonce, bound: fn(&NodeShare) -> u64) {
         if let (Some(chosen @ None), Some(load)) = (self.chosen.get_mut(index), self.loads.get_mut(&node))
             && load.has < bound(load)
         {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::member::Nonce;
-use super::placement::{Part, Placement, choose};
+use super::placement::{Placement, PlacementRow, choose};
 use super::roster::Roster;
 use crate::durable::Rules;
 use crate::store::Partition;
@@ -42,12 +42,12 @@ pub fn proposal(placement: &Placement, roster: &Roster, rules: &Rules, settled: 
     let is_stuck = |owner: Option<Nonce>, partition: Partition| {
         owner.and_then(|owner| roster.member(owner)).is_some_and(|member| member.is_stuck_with(partition))
     };
-    let wish = |partition: Partition, part: &Part| part.wish.filter(|node| may_have(*node, partition));
+    let wish = |partition: Partition, part: &PlacementRow| part.wish.filter(|node| may_have(*node, partition));
     // Owner, or next owner.
     let carrier =
-        |partition: Partition, part: &Part| part.next.filter(|node| may_have(*node, partition)).or(part.owner);
+        |partition: Partition, part: &PlacementRow| part.next.filter(|node| may_have(*node, partition)).or(part.owner);
     // Node for whose share the partition counts. A place that is due to load does not count.
-    let bearer = |(partition, part): (Partition, &Part)| {
+    let bearer = |(partition, part): (Partition, &PlacementRow)| {
         let home = part.home.filter(|node| may_have(*node, partition));
         home.or(carrier(partition, part)).filter(|node| lives(*node))
     };

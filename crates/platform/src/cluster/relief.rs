@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::load::Load;
 use super::member::{Member, Nonce};
-use super::placement::{Candidate, Cause, Change, Placement};
+use super::placement::{Cause, OwnerCandidate, Placement, RowChange};
 use super::roster::Roster;
 use crate::durable::Rules;
 use crate::limits::{LOAD_BUSY, LOAD_GAIN, LOAD_PART_MIN, LOAD_PATIENCE_MS, LOAD_REST_MS, LOAD_STAY_MS};
@@ -31,16 +31,16 @@ pub struct Pressure {
 
 /// Node that may serve partitions and tells its load.
 #[derive(Clone, Debug)]
-pub struct Bearer<'a> {
+pub struct LoadedNode<'a> {
     /// Number, weight, and partitions that it may not have.
-    pub candidate: &'a Candidate,
+    pub candidate: &'a OwnerCandidate,
     /// Load of the node.
     pub load: &'a Load,
 }
 
 impl Pressure {
     /// Notes that a partition moved to another node.
-    pub fn moved(&mut self, change: &Change, now: Time) {
+    pub fn moved(&mut self, change: &RowChange, now: Time) {
         self.moved_at = Some(now);
         if change.cause == Cause::Load {
             self.relieved_at.insert(change.partition, now);
@@ -53,7 +53,7 @@ impl Pressure {
         self.note_busy(roster, now);
         let is_stuck =
             |node: Nonce, partition| roster.member(node).is_some_and(|member| member.is_stuck_with(partition));
-        let is_moving = |(partition, part): (Partition, &super::Part)| {
+        let is_moving = |(partition, part): (Partition, &super::PlacementRow)| {
             part.next.is_some() && !part.owner.is_some_and(|owner| is_stuck(owner, partition))
         };
         if self.busy_since.is_empty() || self.rests(now) || table.iter().any(is_moving) {
@@ -61,9 +61,9 @@ impl Pressure {
         }
         let candidates = roster.candidates(|node| table.owned_by(node), rules, now);
         let load = |node: Nonce| roster.member(node)?.load.as_ref();
-        let bearer = |candidate| Some(Bearer { candidate, load: load(candidate.node)? });
-        let bearers: Vec<Bearer> = candidates.iter().filter_map(bearer).collect();
-        let may_give = |bearer: &Bearer| {
+        let bearer = |candidate| Some(LoadedNode { candidate, load: load(candidate.node)? });
+        let bearers: Vec<LoadedNode> = candidates.iter().filter_map(bearer).collect();
+        let may_give = |bearer: &LoadedNode| {
             let since = self.busy_since.get(&bearer.candidate.node);
             since.is_some_and(|since| now - *since >= Duration::from_millis(LOAD_PATIENCE_MS))
         };
@@ -73,7 +73,7 @@ impl Pressure {
                 && table.part(partition).is_some_and(|part| part.next.is_none() && part.wish.is_none())
         };
         let may_come = |partition: Partition, node: Nonce| {
-            let has = |part: &super::Part| part.owner == Some(node) || part.next == Some(node);
+            let has = |part: &super::PlacementRow| part.owner == Some(node) || part.next == Some(node);
             !rules.crowds(partition, |other| table.part(other).is_some_and(has))
         };
         let (partition, to) = relief(table, &bearers, may_give, may_go, may_come)?;
@@ -103,12 +103,12 @@ impl Pressure {
 /// A partition's load on another node is inversely proportional to the nodes' weights.
 pub fn relief(
     table: &Placement,
-    bearers: &[Bearer],
-    may_give: impl Fn(&Bearer) -> bool,
+    bearers: &[LoadedNode],
+    may_give: impl Fn(&LoadedNode) -> bool,
     may_go: impl Fn(Partition) -> bool,
     may_come: impl Fn(Partition, Nonce) -> bool,
 ) -> Option<(Partition, Nonce)> {
-    let mut givers: Vec<&Bearer> =
+    let mut givers: Vec<&LoadedNode> =
         bearers.iter().filter(|bearer| bearer.load.busy > LOAD_BUSY && may_give(bearer)).collect();
     givers.sort_by_key(|bearer| (std::cmp::Reverse(bearer.load.busy), bearer.candidate.node));
     givers.into_iter().find_map(|giver| {
@@ -132,11 +132,11 @@ pub fn relief(
 
 /// Returns the load of the busier of two nodes after a move, and the load of the taker. The partition has this share of
 /// the giver's time. Returns `None` if the taker may not or should not have the partition.
-fn outcome(giver: &Bearer, taker: &Bearer, partition: Partition, share: u16) -> Option<(u64, u64)> {
+fn outcome(giver: &LoadedNode, taker: &LoadedNode, partition: Partition, share: u16) -> Option<(u64, u64)> {
     if taker.candidate.without.contains(&partition) {
         return None;
     }
-    let weight = |bearer: &Bearer| u64::from(bearer.candidate.weight.max(1));
+    let weight = |bearer: &LoadedNode| u64::from(bearer.candidate.weight.max(1));
     let comes = u64::from(share) * weight(giver) / weight(taker);
     let (busy, taken) = (u64::from(giver.load.busy), u64::from(taker.load.busy) + comes);
     let left = busy.saturating_sub(u64::from(share));

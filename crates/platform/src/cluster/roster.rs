@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::member::{Member, Nonce};
-use super::placement::Candidate;
+use super::placement::OwnerCandidate;
 use crate::durable::{Pin, Rules};
 use crate::store::Revision;
 use crate::time::Time;
@@ -181,10 +181,10 @@ impl Roster {
 
     /// Returns the nodes that are to serve partitions, each with those that it may not have by the rules. Ordinary
     /// nodes come first. If there is none, one standby is chosen: the one that owns most partitions already, by `has`.
-    pub fn candidates(&self, has: impl Fn(Nonce) -> usize, rules: &Rules, now: Time) -> Vec<Candidate> {
+    pub fn candidates(&self, has: impl Fn(Nonce) -> usize, rules: &Rules, now: Time) -> Vec<OwnerCandidate> {
         let willing = || self.living(now).filter(|(_, member)| member.takes_partitions());
         let candidate = |(node, member): (Nonce, &Member)| member.candidate(node, rules);
-        let ordinary: Vec<Candidate> = willing().filter(|(_, member)| !member.standby).map(candidate).collect();
+        let ordinary: Vec<OwnerCandidate> = willing().filter(|(_, member)| !member.standby).map(candidate).collect();
         if !ordinary.is_empty() {
             return ordinary;
         }
@@ -193,9 +193,9 @@ impl Roster {
 }
 
 impl Member {
-    fn candidate(&self, node: Nonce, rules: &Rules) -> Candidate {
+    fn candidate(&self, node: Nonce, rules: &Rules) -> OwnerCandidate {
         let others = rules.pins.iter().filter(|(pin, _)| !self.suits(pin)).flat_map(|(_, partitions)| partitions);
-        Candidate { node, weight: self.weight, without: self.unreadable().chain(others.copied()).collect() }
+        OwnerCandidate { node, weight: self.weight, without: self.unreadable().chain(others.copied()).collect() }
     }
 
     /// Returns true if agents with this pin may live on the node.

@@ -42,7 +42,7 @@ pub enum FleetError {
 }
 
 #[derive(Debug)]
-struct Place {
+struct FleetMember {
     device: Device,
     /// Number of places that are taken.
     taken: u32,
@@ -95,7 +95,7 @@ impl WorkRecord {
     }
 }
 
-impl Place {
+impl FleetMember {
     /// Returns the compute units that count, if those of others allow `most`.
     fn units(&self, most: u32) -> u32 {
         self.shown.of(self.device.units).min(most)
@@ -114,7 +114,7 @@ impl Place {
 /// proportion to its compute units.
 #[derive(Debug, Default)]
 pub struct Fleet {
-    places: Vec<Option<Place>>,
+    places: Vec<Option<FleetMember>>,
     weights: Weights,
     /// Claims of the devices, and the bound that applied when the weights of the highest claims were set.
     claims: Claims,
@@ -169,7 +169,7 @@ impl Fleet {
         });
         if let Some(place) = self.places.get_mut(at) {
             let record = self.remembered.remove(&device.agent).unwrap_or_default();
-            *place = Some(Place { device, taken: 0, record, shown: Slowness::default() });
+            *place = Some(FleetMember { device, taken: 0, record, shown: Slowness::default() });
         }
         self.by_agent.insert(device.agent, at);
         self.claims.add(device.units);
@@ -213,7 +213,7 @@ impl Fleet {
         if let Some(left) = &left {
             self.claims.remove(left.device.units);
         }
-        if let Some(Place { record, .. }) = left.filter(|left| left.record.wrong > 0) {
+        if let Some(FleetMember { record, .. }) = left.filter(|left| left.record.wrong > 0) {
             if self.remembered.len() >= DEVICES_REMEMBERED_MAX {
                 self.remembered.clear();
             }
@@ -285,11 +285,11 @@ impl Fleet {
         }
     }
 
-    fn place(&self, agent: Symbol) -> Option<&Place> {
+    fn place(&self, agent: Symbol) -> Option<&FleetMember> {
         self.places.get(*self.by_agent.get(&agent)?)?.as_ref()
     }
 
-    fn change(&mut self, at: usize, change: impl FnOnce(&mut Place)) {
+    fn change(&mut self, at: usize, change: impl FnOnce(&mut FleetMember)) {
         if let Some(Some(place)) = self.places.get_mut(at) {
             change(place);
             self.weights.set(at, place.weight(self.claims.most_beside(place.device.units)));

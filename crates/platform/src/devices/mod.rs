@@ -13,4 +13,4 @@ mod work;
 
 pub use condition::{Battery, Condition};
 pub use fleet::{Device, Fleet, FleetError};
-pub use work::{Answered, Outcome, Part, PartLease, Terms, Unfinished, Verdict, Work};
+pub use work::{AnswerVerdict, Answered, Outcome, Part, PartLease, Unfinished, Work, WorkTerms};

@@ -18,7 +18,7 @@ pub type Part = u64;
 
 /// Terms on which work is shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct WorkTerms {
     /// Time that a device has for a part before it is lent to another one.
     pub lease: Duration,
     /// Number of devices that must give the same answer, each asked independently, before the answer is accepted.
@@ -32,13 +32,13 @@ pub struct Terms {
     pub within: Option<Duration>,
 }
 
-impl Default for Terms {
+impl Default for WorkTerms {
     fn default() -> Self {
         Self { lease: Duration::from_secs(60), agreeing: 1, attempts_max: 8, dawdling: 3, within: None }
     }
 }
 
-impl Terms {
+impl WorkTerms {
     fn dawdles_after(&self, median: Duration) -> Duration {
         median.saturating_mul(self.dawdling).max(Duration::from_millis(WORK_DAWDLES_MS_MIN))
     }
@@ -57,7 +57,7 @@ pub struct PartLease {
 
 /// Verdict on an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AnswerVerdict {
     /// Answer that counts; other devices are still asked.
     Taken,
     /// Answer that completes the part.
@@ -74,7 +74,7 @@ pub enum Unfinished {
     /// Part that was lent as often as allowed.
     #[error("it was lent {0} times, and not enough answers agree")]
     Attempts(u32),
-    /// Part whose [`Terms::within`] is over.
+    /// Part whose [`WorkTerms::within`] is over.
     #[error("nobody did it in time: it was lent {0} times")]
     Time(u32),
 }
@@ -99,8 +99,8 @@ struct Loan {
 }
 
 #[derive(Debug)]
-struct Open<A> {
-    terms: Terms,
+struct OpenPart<A> {
+    terms: WorkTerms,
     /// Time at which the customer stops waiting.
     by: Time,
     loans: Vec<Loan>,
@@ -114,10 +114,10 @@ struct Open<A> {
     waits: bool,
 }
 
-impl<A: PartialEq> Open<A> {
-    fn new(terms: Terms, by: Time) -> Self {
+impl<A: PartialEq> OpenPart<A> {
+    fn new(terms: WorkTerms, by: Time) -> Self {
         let agreeing = terms.agreeing.max(1);
-        let terms = Terms { agreeing, attempts_max: terms.attempts_max.max(agreeing), ..terms };
+        let terms = WorkTerms { agreeing, attempts_max: terms.attempts_max.max(agreeing), ..terms };
         Self {
             terms,
             by,
@@ -202,7 +202,7 @@ impl<A: PartialEq> Open<A> {
 /// Call [`Fleet::leave`] before [`Work::handle_gone`].
 #[derive(Debug)]
 pub struct Work<A> {
-    open: FxHashMap<Part, Open<A>>,
+    open: FxHashMap<Part, OpenPart<A>>,
     added: Part,
     /// Parts to be lent.
     waiting: VecDeque<Part>,
@@ -241,14 +241,14 @@ impl<A> Default for Work<A> {
 
 impl<A: PartialEq> Work<A> {
     /// Adds a part on these terms. Returns its number.
-    pub fn add(&mut self, now: Time, terms: Terms) -> Part {
+    pub fn add(&mut self, now: Time, terms: WorkTerms) -> Part {
         let part = self.added;
         self.added += 1;
         let by = terms.within.map_or(Time::NEVER, |within| now + within);
         if by != Time::NEVER {
             self.deadlines.insert((by, part));
         }
-        self.open.insert(part, Open::new(terms, by));
+        self.open.insert(part, OpenPart::new(terms, by));
         self.waiting.push_back(part);
         part
     }
@@ -269,7 +269,7 @@ impl<A: PartialEq> Work<A> {
     }
 
     /// Closes a part: no device is to do it any more.
-    fn close(&mut self, part: Part, fleet: &mut Fleet) -> Option<Open<A>> {
+    fn close(&mut self, part: Part, fleet: &mut Fleet) -> Option<OpenPart<A>> {
         let mut open = self.open.remove(&part)?;
         self.deadlines.remove(&(open.by, part));
         for loan in open.loans.drain(..) {
@@ -373,12 +373,19 @@ impl<A: PartialEq> Work<A> {
     }
 
     /// Takes in a device's answer to a part.
-    pub fn handle_answer(&mut self, now: Time, device: Symbol, part: Part, answer: A, fleet: &mut Fleet) -> Verdict {
+    pub fn handle_answer(
+        &mut self,
+        now: Time,
+        device: Symbol,
+        part: Part,
+        answer: A,
+        fleet: &mut Fleet,
+    ) -> AnswerVerdict {
         let Some(open) = self.open.get(&part) else {
-            return if part < self.added { Verdict::Late } else { Verdict::Unasked };
+            return if part < self.added { AnswerVerdict::Late } else { AnswerVerdict::Unasked };
         };
         if open.has_answer_of(device) || !(open.is_lent_to(device) || open.overdue.contains(&device)) {
-            return Verdict::Unasked;
+            return AnswerVerdict::Unasked;
         }
         if let Some(since) = self.take_back(part, device, fleet) {
             self.note_cost(device, now - since, fleet);
@@ -387,15 +394,15 @@ impl<A: PartialEq> Work<A> {
             self.times.drain(..extra);
         }
         fleet.note_in_time(device);
-        let Some(open) = self.open.get_mut(&part) else { return Verdict::Late };
+        let Some(open) = self.open.get_mut(&part) else { return AnswerVerdict::Late };
         open.answers.push((device, answer));
         let agreeing = open.answers.last().map_or(0, |(_, answer)| open.agreeing(answer));
         if agreeing >= open.terms.agreeing as usize {
             self.finish(part, fleet);
-            return Verdict::Done;
+            return AnswerVerdict::Done;
         }
         self.queue(part);
-        Verdict::Taken
+        AnswerVerdict::Taken
     }
 
     /// Notes how long a device took for a part, which tells its speed in comparison to other devices.
@@ -432,7 +439,7 @@ impl<A: PartialEq> Work<A> {
     pub fn handle_failure(&mut self, device: Symbol, part: Part, fleet: &mut Fleet) {
         if self.take_back(part, device, fleet).is_some() {
             if let Some(open) = self.open.get_mut(&part) {
-                Open::<A>::remember(&mut open.failed, device);
+                OpenPart::<A>::remember(&mut open.failed, device);
             }
             self.queue(part);
         }
@@ -461,7 +468,7 @@ impl<A: PartialEq> Work<A> {
             self.take_back(part, device, fleet);
             self.ends.remove(&(until, part, device));
             if let Some(open) = self.open.get_mut(&part) {
-                Open::<A>::remember(&mut open.overdue, device);
+                OpenPart::<A>::remember(&mut open.overdue, device);
             }
             fleet.note_overdue(device);
             self.queue(part);

@@ -12,7 +12,7 @@ pub(super) type Number = u64;
 
 /// Key that a template can ask for and an entry can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum DfKey {
     ServiceName(Symbol),
     ServiceKind(Symbol),
     Protocol(Symbol),
@@ -21,29 +21,30 @@ pub(super) enum Key {
 }
 
 /// Returns the keys of `description`: a template matches only entries that have all of its keys.
-pub(super) fn keys(description: &DfDescription) -> impl Iterator<Item = Key> + '_ {
-    let kinds = description.services.iter().map(|service| Key::ServiceKind(service.kind));
-    let names = description.services.iter().map(|service| Key::ServiceName(service.name));
-    let services =
-        names.chain(kinds).filter(|key| !matches!(key, Key::ServiceName(sym::EMPTY) | Key::ServiceKind(sym::EMPTY)));
-    let protocols = description.protocols.iter().copied().map(Key::Protocol);
-    let ontologies = description.ontologies.iter().copied().map(Key::Ontology);
-    let languages = description.languages.iter().copied().map(Key::Language);
+pub(super) fn keys(description: &DfDescription) -> impl Iterator<Item = DfKey> + '_ {
+    let kinds = description.services.iter().map(|service| DfKey::ServiceKind(service.kind));
+    let names = description.services.iter().map(|service| DfKey::ServiceName(service.name));
+    let services = names
+        .chain(kinds)
+        .filter(|key| !matches!(key, DfKey::ServiceName(sym::EMPTY) | DfKey::ServiceKind(sym::EMPTY)));
+    let protocols = description.protocols.iter().copied().map(DfKey::Protocol);
+    let ontologies = description.ontologies.iter().copied().map(DfKey::Ontology);
+    let languages = description.languages.iter().copied().map(DfKey::Language);
     services.chain(protocols).chain(ontologies).chain(languages)
 }
 
 /// Numbers by key.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    postings: FxHashMap<Key, BTreeSet<Number>>,
+    postings: FxHashMap<DfKey, BTreeSet<Number>>,
 }
 
 impl Index {
-    pub fn add(&mut self, key: Key, number: Number) {
+    pub fn add(&mut self, key: DfKey, number: Number) {
         self.postings.entry(key).or_default().insert(number);
     }
 
-    pub fn remove(&mut self, key: Key, number: Number) {
+    pub fn remove(&mut self, key: DfKey, number: Number) {
         if let Some(numbers) = self.postings.get_mut(&key) {
             numbers.remove(&number);
             if numbers.is_empty() {
@@ -53,7 +54,7 @@ impl Index {
     }
 
     /// Returns the numbers that have this key.
-    pub fn with(&self, key: Key) -> impl Iterator<Item = Number> + '_ {
+    pub fn with(&self, key: DfKey) -> impl Iterator<Item = Number> + '_ {
         self.postings.get(&key).into_iter().flatten().copied()
     }
 

@@ -144,7 +144,7 @@ impl fmt::Display for DfChange {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Entry {
+struct DfEntry {
     agent: Aid,
     description: DfDescription,
     /// End of the lease; [`Time::NEVER`] without one.
@@ -155,7 +155,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct Df {
     platform: Symbol,
-    entries: BTreeMap<Number, Entry>,
+    entries: BTreeMap<Number, DfEntry>,
     next: Number,
     by_agent: FxHashMap<Aid, Number>,
     index: Index,
@@ -310,7 +310,7 @@ impl Df {
     //= fipa00023 6.2.4
     pub fn search<'a>(&'a self, query: &DfQuery, now: Time) -> Vec<&'a DfDescription> {
         let template = self.localized(&query.template);
-        let fits = |entry: &&Entry| entry.expires > now && template.matches(&entry.description);
+        let fits = |entry: &&DfEntry| entry.expires > now && template.matches(&entry.description);
         let found = self.candidates(&template).filter(fits);
         found.take(query.results_max.min(SEARCH_RESULTS_MAX)).map(|entry| &entry.description).collect()
     }
@@ -329,7 +329,7 @@ impl Df {
         now: Time,
     ) -> Result<(), SubscribeError> {
         let subscription = self.subscription(subscriber, template, form, now)?;
-        let present: Vec<&Entry> = self.candidates(&subscription.template).collect();
+        let present: Vec<&DfEntry> = self.candidates(&subscription.template).collect();
         let matching = present.into_iter().filter(|entry| subscription.template.matches(&entry.description));
         let messages: Vec<AclMessage> = match &subscription.form {
             NoticeForm::Fipa { inform, action } => in_pieces(matching.map(|entry| self.describe(entry)))
@@ -538,11 +538,11 @@ impl Df {
         Ok(agent)
     }
 
-    fn entry(&self, agent: Aid) -> Option<&Entry> {
+    fn entry(&self, agent: Aid) -> Option<&DfEntry> {
         self.entries.get(self.by_agent.get(&agent)?)
     }
 
-    fn candidates<'a>(&'a self, template: &DfDescription) -> Box<dyn Iterator<Item = &'a Entry> + 'a> {
+    fn candidates<'a>(&'a self, template: &DfDescription) -> Box<dyn Iterator<Item = &'a DfEntry> + 'a> {
         if let Some(agent) = template.agent {
             return Box::new(self.entry(agent).into_iter());
         }
@@ -555,10 +555,10 @@ impl Df {
     fn put(&mut self, number: Number, agent: Aid, description: DfDescription, now: Time) {
         let lease = description.lease_ms.map(Duration::from_millis);
         let expires = lease.map_or(Time::NEVER, |lease| now + lease);
-        self.insert(number, Entry { agent, description, expires });
+        self.insert(number, DfEntry { agent, description, expires });
     }
 
-    fn insert(&mut self, number: Number, entry: Entry) {
+    fn insert(&mut self, number: Number, entry: DfEntry) {
         keys(&entry.description).for_each(|key| self.index.add(key, number));
         if entry.expires < Time::NEVER {
             self.leases.insert((entry.expires, number));
@@ -567,7 +567,7 @@ impl Df {
         self.entries.insert(number, entry);
     }
 
-    fn take(&mut self, number: Number) -> Option<Entry> {
+    fn take(&mut self, number: Number) -> Option<DfEntry> {
         let entry = self.entries.remove(&number)?;
         keys(&entry.description).for_each(|key| self.index.remove(key, number));
         self.leases.remove(&(entry.expires, number));
@@ -589,7 +589,7 @@ impl Df {
     }
 
     /// Tells the subscribers concerned that an entry changed from `old` to the one of number `new`.
-    fn tell(&mut self, agent: Aid, old: Option<&Entry>, new: Option<Number>) {
+    fn tell(&mut self, agent: Aid, old: Option<&DfEntry>, new: Option<Number>) {
         let new = new.and_then(|number| self.entries.get(&number));
         let (before, after) = (old.map(|entry| &entry.description), new.map(|entry| &entry.description));
         let mut messages = Vec::new();
@@ -613,7 +613,7 @@ impl Df {
         self.messages.extend(messages);
     }
 
-    fn describe(&self, entry: &Entry) -> Value {
+    fn describe(&self, entry: &DfEntry) -> Value {
         let lease_ends_ms = self.start_wall_ms.filter(|_| entry.expires < Time::NEVER);
         let lease_ends_ms = lease_ends_ms.map(|start| start.saturating_add(entry.expires.as_ms()));
         frames::df_agent_description(&entry.description, lease_ends_ms, self.platform)
@@ -624,7 +624,7 @@ impl Df {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DfSnapshot {
     platform: Symbol,
-    entries: Vec<Entry>,
+    entries: Vec<DfEntry>,
     subscriptions: Vec<Subscription>,
 }
 
@@ -651,7 +651,7 @@ fn fipa_notice(inform: &AclMessage, action: &Value, descriptions: Vec<Value>) ->
 }
 
 /// Returns a message for each service of `new` that the subscription asks for and `old` lacked.
-fn provider_notices(subscription: &Subscription, old: Option<&Entry>, new: &Entry) -> Vec<AclMessage> {
+fn provider_notices(subscription: &Subscription, old: Option<&DfEntry>, new: &DfEntry) -> Vec<AclMessage> {
     let known = |service: &ServiceDescription| old.is_some_and(|old| old.description.services.contains(service));
     let wanted =
         |service: &ServiceDescription| subscription.template.services.iter().any(|template| template.matches(service));

@@ -29,7 +29,7 @@ pub type Letter = (Ticket, Aid, Sent);
 #[derive(Debug)]
 pub struct JournalReplay {
     ledger: Ledger,
-    states: FxHashMap<Symbol, Written>,
+    states: FxHashMap<Symbol, JournalledAgent>,
     /// Milliseconds for which each partition was served, as far as its journal was read.
     served_ms: FxHashMap<Partition, i64>,
     standings: FxHashMap<Symbol, Registration>,
@@ -39,7 +39,7 @@ pub struct JournalReplay {
 
 /// State of an agent as written: the whole state, then its changes, in order.
 #[derive(Debug, Default)]
-struct Written {
+struct JournalledAgent {
     states: Vec<State>,
     /// Served milliseconds of the partition when the last change was written. Negative if the change was written before
     /// the journal was condensed.
@@ -164,7 +164,7 @@ impl JournalReplay {
     }
 
     /// Returns the milliseconds for which the agent's partition was served since its last change was written.
-    fn age_ms(&self, agent: Symbol, written: &Written) -> u64 {
+    fn age_ms(&self, agent: Symbol, written: &JournalledAgent) -> u64 {
         u64::try_from(self.served(agent).saturating_sub(written.at_ms)).unwrap_or_default()
     }
 
@@ -188,7 +188,7 @@ impl JournalReplay {
         let written = self.states.entry(step.agent).or_default();
         match step.state {
             State::Same => {}
-            State::Whole(_) => *written = Written { states: vec![step.state], at_ms },
+            State::Whole(_) => *written = JournalledAgent { states: vec![step.state], at_ms },
             State::Delta(_) => {
                 written.states.push(step.state);
                 written.at_ms = at_ms;

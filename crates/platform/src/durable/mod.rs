@@ -72,9 +72,9 @@ pub use facts::{Facts, Receipt};
 pub use journal_replay::{JournalReplay, Letter, Resumed};
 pub use layout::{Hinted, Hints, LABEL_SHARE, Layout, PINNED_SHARE, Pin, Rules, TooFewPartitions};
 pub use ledger::Ledger;
-pub use record::{AgentStep, Born, FrameError, Origin, Record, Sent, State, Ticket, decode_frame, encode_frame};
+pub use record::{AgentStep, Born, Origin, Record, RecordError, Sent, State, Ticket, decode_frame, encode_frame};
 pub use registration::{DfSubscription, Registration};
-pub use servers::{Heard, Servers};
+pub use servers::{AnnouncementKind, Servers};
 
 use whimbrel_acl::Name;
 

@@ -276,7 +276,7 @@ impl Record {
 /// Error of bytes that are no frame.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FrameError {
+pub enum RecordError {
     /// Layout of another release.
     #[error("journal frame of layout {0}: this release reads layout {LAYOUT}")]
     Layout(u8),
@@ -305,15 +305,15 @@ pub fn encode_frame(records: &Vec<Record>, out: &mut Vec<u8>) -> Result<(), Enco
 ///
 /// # Errors
 /// The bytes are no frame, or would take too much memory.
-pub fn decode_frame(bytes: &[u8]) -> Result<Vec<Record>, FrameError> {
+pub fn decode_frame(bytes: &[u8]) -> Result<Vec<Record>, RecordError> {
     match bytes.split_first() {
-        None => Err(FrameError::Empty),
+        None => Err(RecordError::Empty),
         Some((&LAYOUT, body)) => {
             let limits = Limits::MESSAGE.with_budget_bytes(FRAME_MEMORY_BYTES_MAX);
             let records: Vec<Record> = compact::decode_body_as(body, limits)?;
             let highest = records.iter().map(Record::highest).max().unwrap_or_default();
-            if highest > NUMBER_MAX { Err(FrameError::Number(highest)) } else { Ok(records) }
+            if highest > NUMBER_MAX { Err(RecordError::Number(highest)) } else { Ok(records) }
         }
-        Some((layout, _)) => Err(FrameError::Layout(*layout)),
+        Some((layout, _)) => Err(RecordError::Layout(*layout)),
     }
 }

@@ -26,14 +26,14 @@ use crate::store::{Epoch, Partition};
 /// delivery.
 #[derive(Debug)]
 pub struct Servers<N> {
-    lines: Vec<Line<N>>,
+    lines: Vec<ServerEntry<N>>,
     /// Nodes that have begun to send again all their messages for a partition served here, with the epoch of that.
     complete: FxHashMap<(N, Partition), Epoch>,
 }
 
 /// Server of one partition.
 #[derive(Clone, Debug)]
-struct Line<N> {
+struct ServerEntry<N> {
     /// Highest epoch that was heard of.
     epoch: Epoch,
     server: Server<N>,
@@ -48,7 +48,7 @@ enum Server<N> {
 
 /// Meaning of another node's announcement that it serves a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum AnnouncementKind {
     /// News: that node is to be told `Again`, and all messages for the partition.
     News,
     /// Outdated: another node serves the partition by now.
@@ -60,18 +60,18 @@ pub enum Heard {
 impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
     /// Returns the servers of this number of partitions, all unknown.
     pub fn new(partitions: u16) -> Self {
-        let line = Line { epoch: Epoch::default(), server: Server::Unknown };
+        let line = ServerEntry { epoch: Epoch::default(), server: Server::Unknown };
         Self { lines: vec![line; usize::from(partitions)], complete: FxHashMap::default() }
     }
 
-    fn line(&mut self, partition: Partition) -> Option<&mut Line<N>> {
+    fn line(&mut self, partition: Partition) -> Option<&mut ServerEntry<N>> {
         self.lines.get_mut(usize::from(partition.0))
     }
 
     /// Notes that this node serves a partition from now on, in this epoch.
     pub fn serve(&mut self, partition: Partition, epoch: Epoch) {
         if let Some(line) = self.line(partition) {
-            *line = Line { epoch, server: Server::Here };
+            *line = ServerEntry { epoch, server: Server::Here };
         }
     }
 
@@ -84,7 +84,7 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
 
     /// Returns the partitions that this node serves, with their epochs.
     pub fn served(&self) -> impl Iterator<Item = (Partition, Epoch)> {
-        let here = |line: &Line<N>| matches!(line.server, Server::Here);
+        let here = |line: &ServerEntry<N>| matches!(line.server, Server::Here);
         (0..).map(Partition).zip(&self.lines).filter(move |(_, line)| here(line)).map(|(one, line)| (one, line.epoch))
     }
 
@@ -108,14 +108,14 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
     }
 
     /// Takes in a node's announcement that it serves a partition in this epoch.
-    pub fn hear_serves(&mut self, node: N, partition: Partition, epoch: Epoch) -> Heard {
-        let Some(line) = self.line(partition) else { return Heard::Stale };
+    pub fn hear_serves(&mut self, node: N, partition: Partition, epoch: Epoch) -> AnnouncementKind {
+        let Some(line) = self.line(partition) else { return AnnouncementKind::Stale };
         let here = matches!(line.server, Server::Here);
         if epoch < line.epoch || (here && epoch == line.epoch) {
-            return Heard::Stale;
+            return AnnouncementKind::Stale;
         }
-        *line = Line { epoch, server: Server::Node(node) };
-        if here { Heard::Deposed } else { Heard::News }
+        *line = ServerEntry { epoch, server: Server::Node(node) };
+        if here { AnnouncementKind::Deposed } else { AnnouncementKind::News }
     }
 
     /// Takes in a node's announcement that all its messages for a partition follow. This node serves the partition in
@@ -127,7 +127,9 @@ impl<N: Copy + Eq + std::hash::Hash> Servers<N> {
     /// Returns true if this node accepts a message from that node, sent by an agent of the one partition to an agent of
     /// the other.
     pub fn takes(&self, node: N, sender: Partition, receiver: Partition) -> bool {
-        let Some(Line { epoch, server: Server::Here }) = self.lines.get(usize::from(receiver.0)) else { return false };
+        let Some(ServerEntry { epoch, server: Server::Here }) = self.lines.get(usize::from(receiver.0)) else {
+            return false;
+        };
         self.server_of(sender) == Some(node) && self.complete.get(&(node, receiver)) == Some(epoch)
     }
 }

@@ -6,7 +6,7 @@ use super::News;
 
 /// Item that travels on a link exactly once and in order.
 #[derive(Clone, Debug)]
-pub enum Item {
+pub enum LinkItem {
     /// Message to an agent.
     Message(Envelope),
     /// Message to an agent that left the sending node for the receiving one. The message had come to the sending node
@@ -18,7 +18,7 @@ pub enum Item {
     Tombstone,
 }
 
-impl Item {
+impl LinkItem {
     /// Returns true for a message.
     pub fn is_message(&self) -> bool {
         matches!(self, Self::Message(_) | Self::Forwarded(_))
@@ -36,23 +36,23 @@ impl Item {
 /// Sink for items that arrive, in order.
 pub trait ItemSink {
     /// Puts an item in.
-    fn put(&mut self, item: Item);
+    fn put(&mut self, item: LinkItem);
 
     /// Puts in a message that differs from the item before in its content alone: both are messages with the same sender
     /// and receiver.
     fn put_alike(&mut self, envelope: Envelope) {
-        self.put(Item::Message(envelope));
+        self.put(LinkItem::Message(envelope));
     }
 
     /// Returns the number of items put in.
     fn count(&self) -> usize;
 
     /// Returns the last item, unless it was [alike](ItemSink::put_alike) the one before.
-    fn last(&self) -> Option<&Item>;
+    fn last(&self) -> Option<&LinkItem>;
 }
 
-impl ItemSink for Vec<Item> {
-    fn put(&mut self, item: Item) {
+impl ItemSink for Vec<LinkItem> {
+    fn put(&mut self, item: LinkItem) {
         self.push(item);
     }
 
@@ -60,7 +60,7 @@ impl ItemSink for Vec<Item> {
         self.len()
     }
 
-    fn last(&self) -> Option<&Item> {
+    fn last(&self) -> Option<&LinkItem> {
         self.as_slice().last()
     }
 }

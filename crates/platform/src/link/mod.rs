@@ -16,11 +16,11 @@ mod wire;
 pub use batch::{BatchError, read_items};
 pub use codec::{MessageError, MessageReader, MessageWriter, reader, writer};
 pub use gauge::Measured;
-pub use item::{Item, ItemSink};
+pub use item::{ItemSink, LinkItem};
 pub use name_conflict::NameConflict;
-pub use news::{Member, News};
-pub use state::{Claim, Link, LinkError, LinkEvent, Speaker};
+pub use news::{News, PeerAddress};
+pub use state::{ClaimOutcome, Link, LinkError, LinkEvent, Speaker};
 pub use wire::{
-    Ack, Bye, Content, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, write_frame,
+    Ack, Bye, FrameContent, FrameError, FrameKind, Hello, LINK_VERSION, LinkFrame, Ping, Refuse, Train, write_frame,
 };
 pub(crate) use wire::{take_number, write_number};

@@ -45,7 +45,7 @@ pub enum News {
         code: i32,
     },
     /// Nodes that the receiving node is to link with.
-    Members(Vec<Member>),
+    Members(Vec<PeerAddress>),
     /// Topics (`topic:NAME`) to which agents of the sending node subscribe.
     Topics(Vec<Symbol>),
     /// Topic to which no agent of the sending node subscribes any more.
@@ -126,7 +126,8 @@ pub enum News {
 
 /// Node of the platform to link with.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct Member {
+#[compact(name = "member")]
+pub struct PeerAddress {
     /// Name of the node.
     pub node: String,
     /// Address at which the node listens.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use whimbrel_acl::{Encoding, Envelope, NameAllowance, Symbol};
 
-pub use claim::Claim;
+pub use claim::ClaimOutcome;
 use claim::Contest;
 
 use super::batch::{BatchError, BatchWriter, read_shares};
@@ -16,10 +16,10 @@ use super::codec::{MessageReader, reader, writer};
 use super::flight::Flight;
 use super::gauge::{Allowance, Gauge, Measured};
 use super::wire::{
-    Ack, Bye, Frame, FrameError, FrameKind, Hello, LINK_VERSION, Ping, Refuse, Train, begin_frame, end_frame,
+    Ack, Bye, FrameError, FrameKind, Hello, LINK_VERSION, LinkFrame, Ping, Refuse, Train, begin_frame, end_frame,
     write_frame,
 };
-use super::{Item, ItemSink, News};
+use super::{ItemSink, LinkItem, News};
 use crate::Time;
 use crate::limits::{
     LINK_ACK_BYTES, LINK_ACK_DELAY_MS, LINK_BACKOFF_MS, LINK_BACKOFF_MS_MAX, LINK_BATCH_BYTES, LINK_CREDIT_BYTES,
@@ -221,7 +221,7 @@ impl LinkError {
 pub enum LinkEvent {
     /// Connect, then call [`Link::handle_connected`], or [`Link::handle_disconnected`] if that fails.
     Connect,
-    /// Replace the present connection by the waiting one ([`Claim::Waits`]): close the present one, and call
+    /// Replace the present connection by the waiting one ([`ClaimOutcome::Waits`]): close the present one, and call
     /// [`Link::handle_accepted`].
     ClaimGranted,
     /// Close the waiting connection; tell its peer the reason, if there is one that helps it.
@@ -334,7 +334,7 @@ fn smoothed(known: Option<Duration>, took: Duration, begins: bool) -> Duration {
 
 /// Session with the peer, since the two first met.
 #[derive(Clone, Copy)]
-struct Session {
+struct PeerSession {
     incarnation: u64,
     /// Number of items received in the session.
     received: u64,
@@ -385,12 +385,12 @@ pub struct Link {
     dials: bool,
     patience: Duration,
     /// Items from the oldest unacknowledged one on.
-    window: VecDeque<Item>,
+    window: VecDeque<LinkItem>,
     /// Number of items of the window that were sent on the present connection.
     sent: usize,
     /// Number of the first item of the window.
     first: u64,
-    session: Option<Session>,
+    session: Option<PeerSession>,
     connection: Option<Connection>,
     /// Time since when there is no peer to talk to; `NEVER` while there is one.
     broken_since: Time,
@@ -408,13 +408,13 @@ pub struct Link {
     name_bytes_max: u64,
     /// Number of the last unreadable item, and the number of times that it arrived.
     unreadable: (u64, u32),
-    leaving: Leaving,
+    leaving: Goodbye,
     contest: Option<Contest>,
 }
 
 /// Progress of the good-bye.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaving {
+enum Goodbye {
     /// Staying.
     No,
     /// Leaving as soon as everything is sent.
@@ -451,7 +451,7 @@ impl Link {
             name_bytes: 0,
             name_bytes_max: LINK_NAME_BYTES_MAX,
             unreadable: (0, 0),
-            leaving: Leaving::No,
+            leaving: Goodbye::No,
             contest: None,
         }
     }
@@ -474,7 +474,7 @@ impl Link {
     }
 
     /// Puts items on the link, in order; `items` is empty afterwards.
-    pub fn offer(&mut self, items: &mut Vec<Item>) {
+    pub fn offer(&mut self, items: &mut Vec<LinkItem>) {
         // Appended as one run of memory, not one by one.
         let mut fresh = VecDeque::from(std::mem::take(items));
         self.window.append(&mut fresh);
@@ -486,7 +486,7 @@ impl Link {
     pub fn introduce(&mut self, news: Vec<News>) {
         debug_assert_eq!(self.sent, 0, "a session begins with its introduction");
         for news in news.into_iter().rev() {
-            self.window.push_front(Item::News(Box::new(news)));
+            self.window.push_front(LinkItem::News(Box::new(news)));
         }
     }
 
@@ -604,7 +604,12 @@ impl Link {
     ///
     /// # Errors
     /// The connection has failed: close it, and call only what connects again.
-    pub fn handle_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
+    pub fn handle_frame(
+        &mut self,
+        now: Time,
+        frame: &LinkFrame<'_>,
+        items: &mut impl ItemSink,
+    ) -> Result<(), LinkError> {
         let outcome = self.take_frame(now, frame, items);
         if let Err(error) = &outcome {
             self.handle_disconnected(now);
@@ -629,7 +634,7 @@ impl Link {
         if is_recent { count } else { 0 }
     }
 
-    fn take_frame(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
+    fn take_frame(&mut self, now: Time, frame: &LinkFrame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
         let Some(connection) = &mut self.connection else { return Err(LinkError::OutOfTurn(frame.kind)) };
         connection.heard_at = now;
         if frame.kind == FrameKind::Refuse {
@@ -678,8 +683,8 @@ impl Link {
             }
             FrameKind::Bye => {
                 self.release(frame.parse::<Bye>()?.0)?;
-                if self.leaving != Leaving::Said {
-                    self.leaving = Leaving::Answered(self.session.map_or(0, |session| session.received));
+                if self.leaving != Goodbye::Said {
+                    self.leaving = Goodbye::Answered(self.session.map_or(0, |session| session.received));
                 }
                 self.give_up();
                 self.events.push_back(LinkEvent::Left);
@@ -754,11 +759,11 @@ impl Link {
             before = Some(self.me.incarnation);
             self.give_up();
         }
-        self.session = Some(Session { incarnation, received: 0, before });
+        self.session = Some(PeerSession { incarnation, received: 0, before });
         self.events.push_back(LinkEvent::Began);
     }
 
-    fn handle_batch(&mut self, now: Time, frame: &Frame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
+    fn handle_batch(&mut self, now: Time, frame: &LinkFrame<'_>, items: &mut impl ItemSink) -> Result<(), LinkError> {
         let (Some(connection), Some(session)) = (&mut self.connection, &mut self.session) else {
             return Err(LinkError::OutOfTurn(FrameKind::Batch));
         };
@@ -801,20 +806,20 @@ impl Link {
     fn take_back(&mut self, now: Time, number: Option<u64>) {
         let Some(place) = number.and_then(|number| number.checked_sub(self.first)) else { return };
         let place = place as usize;
-        if matches!(self.window.get(place), Some(Item::News(_))) {
+        if matches!(self.window.get(place), Some(LinkItem::News(_))) {
             self.note_unread(now);
             return self.void(&[place]);
         }
-        let Some(item @ (Item::Message(Envelope { body, .. }) | Item::Forwarded(Envelope { body, .. }))) =
+        let Some(item @ (LinkItem::Message(Envelope { body, .. }) | LinkItem::Forwarded(Envelope { body, .. }))) =
             self.window.get(place)
         else {
             return;
         };
         let mut places = vec![place];
-        if let (Item::Message(_), Some(message)) = (item, body.shared()) {
+        if let (LinkItem::Message(_), Some(message)) = (item, body.shared()) {
             // The message goes to all its receivers.
-            let same = |item: &Item| {
-                matches!(item, Item::Message(Envelope { body, .. })
+            let same = |item: &LinkItem| {
+                matches!(item, LinkItem::Message(Envelope { body, .. })
                 if body.shared().is_some_and(|other| Arc::ptr_eq(message, other)))
             };
             places.extend((place + 1..self.window.len()).take_while(|at| self.window.get(*at).is_some_and(same)));
@@ -830,7 +835,7 @@ impl Link {
             return Err(LinkError::BadAck { received, sent });
         }
         let count = (received - self.first) as usize;
-        self.released += self.window.drain(..count).filter(Item::is_message).count();
+        self.released += self.window.drain(..count).filter(LinkItem::is_message).count();
         self.first = received;
         self.sent -= count;
         Ok(())
@@ -862,7 +867,7 @@ impl Link {
         self.unreadable = (0, 0);
         self.sent = 0;
         self.first = 0;
-        std::mem::take(&mut self.window).into_iter().filter_map(Item::into_message).collect()
+        std::mem::take(&mut self.window).into_iter().filter_map(LinkItem::into_message).collect()
     }
 
     /// Lets this end connect from now on.
@@ -883,8 +888,8 @@ impl Link {
     /// Says good-bye: the peer hears that this node leaves, after all items offered before. [`LinkEvent::Left`] comes
     /// when it answers.
     pub fn leave(&mut self) {
-        if self.leaving == Leaving::No {
-            self.leaving = Leaving::Wanted;
+        if self.leaving == Goodbye::No {
+            self.leaving = Goodbye::Wanted;
         }
     }
 
@@ -926,13 +931,13 @@ impl Link {
         let Some(connection) = &mut self.connection else { return false };
         let received = self.session.map_or(0, |session| session.received);
         match self.leaving {
-            Leaving::Wanted if connection.greeted && self.sent == self.window.len() => {
+            Goodbye::Wanted if connection.greeted && self.sent == self.window.len() => {
                 write_frame(&Bye(received), out);
-                self.leaving = Leaving::Said;
+                self.leaving = Goodbye::Said;
             }
-            Leaving::Answered(received) => {
+            Goodbye::Answered(received) => {
                 write_frame(&Bye(received), out);
-                self.leaving = Leaving::Said;
+                self.leaving = Goodbye::Said;
             }
             _ => {}
         }
@@ -1026,8 +1031,8 @@ impl Link {
     fn void(&mut self, places: &[usize]) {
         let mut refused = Vec::new();
         for place in places {
-            let item = self.window.get_mut(*place).map(|item| std::mem::replace(item, Item::Tombstone));
-            refused.extend(item.and_then(Item::into_message));
+            let item = self.window.get_mut(*place).map(|item| std::mem::replace(item, LinkItem::Tombstone));
+            refused.extend(item.and_then(LinkItem::into_message));
         }
         self.events.push_back(LinkEvent::Unsendable(refused));
     }

@@ -111,7 +111,7 @@ pub struct Ping {
 
 /// Frame whose content is still bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct LinkFrame<'a> {
     /// Kind of the frame.
     pub kind: FrameKind,
     /// Content.
@@ -120,7 +120,7 @@ pub struct Frame<'a> {
     pub bytes: usize,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> LinkFrame<'a> {
     /// Returns the frame at the beginning of `bytes`; `None` if it has not arrived completely.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// The content is of another kind, or malformed.
-    pub fn parse<T: Content>(&self) -> Result<T, FrameError> {
+    pub fn parse<T: FrameContent>(&self) -> Result<T, FrameError> {
         let mut rest = self.content;
         let content = (self.kind == T::KIND).then(|| T::take(&mut rest)).flatten();
         content.filter(|_| rest.is_empty()).ok_or(FrameError::Content(self.kind))
@@ -149,7 +149,7 @@ impl<'a> Frame<'a> {
 }
 
 /// Content of a frame that is no batch.
-pub trait Content: Sized {
+pub trait FrameContent: Sized {
     /// Kind of frame that has this content.
     const KIND: FrameKind;
 
@@ -161,13 +161,13 @@ pub trait Content: Sized {
 }
 
 /// Writes a frame that is no batch.
-pub fn write_frame<T: Content>(content: &T, out: &mut Vec<u8>) {
+pub fn write_frame<T: FrameContent>(content: &T, out: &mut Vec<u8>) {
     let start = begin_frame(T::KIND, out);
     content.put(out);
     end_frame(start, out);
 }
 
-impl Content for Hello {
+impl FrameContent for Hello {
     const KIND: FrameKind = FrameKind::Hello;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -181,7 +181,7 @@ impl Content for Hello {
     }
 }
 
-impl Content for Ack {
+impl FrameContent for Ack {
     const KIND: FrameKind = FrameKind::Ack;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -194,7 +194,7 @@ impl Content for Ack {
     }
 }
 
-impl Content for Ping {
+impl FrameContent for Ping {
     const KIND: FrameKind = FrameKind::Ping;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -213,7 +213,7 @@ impl Content for Ping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bye(pub u64);
 
-impl Content for Bye {
+impl FrameContent for Bye {
     const KIND: FrameKind = FrameKind::Bye;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -229,7 +229,7 @@ impl Content for Bye {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refuse(pub String);
 
-impl Content for Refuse {
+impl FrameContent for Refuse {
     const KIND: FrameKind = FrameKind::Refuse;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -256,7 +256,7 @@ pub struct Train {
     pub bytes: u64,
 }
 
-impl Content for Train {
+impl FrameContent for Train {
     const KIND: FrameKind = FrameKind::Train;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -387,14 +387,14 @@ mod tests {
         let start = begin_frame(FrameKind::Batch, &mut bytes);
         bytes.extend_from_slice(&[7; 200]);
         end_frame(start, &mut bytes);
-        let ack = Frame::first(&bytes).unwrap().unwrap();
+        let ack = LinkFrame::first(&bytes).unwrap().unwrap();
         assert_eq!(ack.parse::<Ack>(), Ok(Ack { received: 300, credit: 70_000 }));
         let rest = &bytes[ack.bytes..];
-        let batch = Frame::first(rest).unwrap().unwrap();
+        let batch = LinkFrame::first(rest).unwrap().unwrap();
         assert_eq!((batch.kind, batch.content, batch.bytes), (FrameKind::Batch, &[7; 200][..], 203));
         assert_eq!(ack.bytes + batch.bytes, bytes.len());
         for cut in 0..rest.len() {
-            assert_eq!(Frame::first(&rest[..cut]), Ok(None), "cut at {cut}");
+            assert_eq!(LinkFrame::first(&rest[..cut]), Ok(None), "cut at {cut}");
         }
     }
 
@@ -405,7 +405,7 @@ mod tests {
             let start = begin_frame(FrameKind::Batch, &mut bytes);
             bytes.resize(bytes.len() + length, 7);
             end_frame(start, &mut bytes);
-            let frame = Frame::first(&bytes[6..]).unwrap().unwrap();
+            let frame = LinkFrame::first(&bytes[6..]).unwrap().unwrap();
             assert_eq!((frame.content.len(), frame.bytes + 6), (length, bytes.len()));
             assert!(frame.content.iter().all(|byte| *byte == 7));
         }
@@ -429,21 +429,21 @@ mod tests {
         let train = Train { question: 300, answer: 0, wanted: 7, bytes: 1_000 };
         let mut bytes = Vec::new();
         write_frame(&train, &mut bytes);
-        assert_eq!(Frame::first(&bytes).unwrap().unwrap().parse::<Train>(), Ok(train));
+        assert_eq!(LinkFrame::first(&bytes).unwrap().unwrap().parse::<Train>(), Ok(train));
         let mut long = Vec::new();
         let start = begin_frame(FrameKind::Train, &mut long);
         long.resize(long.len() + 4 + LINK_TRAIN_BYTES_MAX as usize, 0);
         end_frame(start, &mut long);
-        let outcome = Frame::first(&long).unwrap().unwrap().parse::<Train>();
+        let outcome = LinkFrame::first(&long).unwrap().unwrap().parse::<Train>();
         assert_eq!(outcome, Err(FrameError::Content(FrameKind::Train)));
     }
 
     #[test]
     fn hostile_frames_are_refused() {
-        assert_eq!(Frame::first(&[0]), Err(FrameError::Empty));
-        assert_eq!(Frame::first(&[1, 99]), Err(FrameError::UnknownKind(99)));
-        assert_eq!(Frame::first(&[0xff, 0xff, 0xff, 0xff, 1]), Err(FrameError::TooLong(0x1fff_ffff)));
-        let trailing = Frame::first(&[4, 3, 1, 1, 1]).unwrap().unwrap();
+        assert_eq!(LinkFrame::first(&[0]), Err(FrameError::Empty));
+        assert_eq!(LinkFrame::first(&[1, 99]), Err(FrameError::UnknownKind(99)));
+        assert_eq!(LinkFrame::first(&[0xff, 0xff, 0xff, 0xff, 1]), Err(FrameError::TooLong(0x1fff_ffff)));
+        let trailing = LinkFrame::first(&[4, 3, 1, 1, 1]).unwrap().unwrap();
         assert_eq!(trailing.parse::<Ack>(), Err(FrameError::Content(FrameKind::Ack)));
     }
 }

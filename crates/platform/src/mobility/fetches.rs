@@ -17,7 +17,7 @@ use crate::route::NodeId;
 
 /// Agent that arrives from this node by this hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Bearer {
+pub struct InboundHop {
     /// Node of the agent.
     pub node: NodeId,
     /// Hop.
@@ -80,15 +80,15 @@ pub enum FetchError {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FetchStep {
     /// Look for the code among that of earlier times, then call [`Fetches::handle_looked`].
-    Look(CodeHash, Bearer),
+    Look(CodeHash, InboundHop),
     /// Ask a node for a part of the code, from this byte on, then call [`Fetches::handle_part`].
-    Ask(Bearer, u64),
+    Ask(InboundHop, u64),
     /// Check that these bytes have that hash and can run, then call [`Fetches::handle_admitted`].
-    Admit(CodeHash, Bearer, Vec<u8>),
+    Admit(CodeHash, InboundHop, Vec<u8>),
     /// Make this agent: its code is here.
-    Go(Bearer),
+    Go(InboundHop),
     /// Refuse this agent: there is no code for it.
-    Refuse(Bearer, FetchError),
+    Refuse(InboundHop, FetchError),
 }
 
 /// Code fetches of a node, as a state machine; see the module.
@@ -109,7 +109,7 @@ struct Fetch {
     code: CodeHash,
     stage: FetchStage,
     /// Agents that wait for the code. The node of the first one is asked.
-    bearers: VecDeque<Bearer>,
+    bearers: VecDeque<InboundHop>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -117,13 +117,13 @@ enum FetchStage {
     /// Waiting, because another code is coming from the same node.
     Queued,
     Looking,
-    Coming(Coming),
+    Coming(IncomingCode),
     /// Check of code that came from that node.
     Admitting(NodeId),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Coming {
+struct IncomingCode {
     bytes: Vec<u8>,
     /// Bytes of the whole code, known from the first part on.
     of: Option<u64>,
@@ -149,7 +149,7 @@ impl Fetch {
     }
 }
 
-impl Coming {
+impl IncomingCode {
     /// Takes a part. Returns true if it was the last.
     fn take(&mut self, part: &Part) -> Result<bool, FetchError> {
         if part.of == 0 {
@@ -186,7 +186,7 @@ impl Fetches {
     }
 
     /// Takes in an agent that arrived and whose code is not in use here.
-    pub fn handle_wanted(&mut self, code: CodeHash, bearer: Bearer) {
+    pub fn handle_wanted(&mut self, code: CodeHash, bearer: InboundHop) {
         if let Some(fetch) = self.fetches.iter_mut().find(|fetch| fetch.code == code) {
             return fetch.bearers.push_back(bearer);
         }
@@ -207,7 +207,7 @@ impl Fetches {
     }
 
     /// Takes in a part from a node, for the agent that arrives by this hop.
-    pub fn handle_part(&mut self, bearer: Bearer, part: &Part, now: Time) {
+    pub fn handle_part(&mut self, bearer: InboundHop, part: &Part, now: Time) {
         // Parts from nodes that are not asked, or not any more, are ignored.
         let asked =
             |fetch: &Fetch| fetch.bearers.front() == Some(&bearer) && matches!(fetch.stage, FetchStage::Coming(_));
@@ -240,7 +240,7 @@ impl Fetches {
     }
 
     /// Takes in that an agent does not arrive any more.
-    pub fn handle_cancelled(&mut self, bearer: Bearer) {
+    pub fn handle_cancelled(&mut self, bearer: InboundHop) {
         let Some(at) = self.fetches.iter().position(|fetch| fetch.bearers.contains(&bearer)) else { return };
         self.forget(at, |other| *other == bearer);
         self.begin_queued();
@@ -289,11 +289,11 @@ impl Fetches {
         };
         let part_until = now + Duration::from_millis(CODE_PART_MS);
         let until = now + Duration::from_millis(CODE_FETCH_MS);
-        fetch.stage = FetchStage::Coming(Coming { bytes: Vec::new(), of: None, part_until, until });
+        fetch.stage = FetchStage::Coming(IncomingCode { bytes: Vec::new(), of: None, part_until, until });
         self.steps.push_back(FetchStep::Ask(*bearer, 0));
     }
 
-    fn finish(&mut self, at: usize, step: impl Fn(Bearer) -> FetchStep) {
+    fn finish(&mut self, at: usize, step: impl Fn(InboundHop) -> FetchStep) {
         let fetch = self.fetches.remove(at);
         self.steps.extend(fetch.bearers.into_iter().map(step));
         self.begin_queued();
@@ -303,10 +303,10 @@ impl Fetches {
     /// is asked.
     fn blame(&mut self, at: usize, node: NodeId, why: &FetchError) {
         let Some(fetch) = self.fetches.get_mut(at) else { return };
-        let (its, others) = fetch.bearers.drain(..).partition(|bearer: &Bearer| bearer.node == node);
+        let (its, others) = fetch.bearers.drain(..).partition(|bearer: &InboundHop| bearer.node == node);
         fetch.bearers = others;
         fetch.stage = FetchStage::Queued;
-        let its: VecDeque<Bearer> = its;
+        let its: VecDeque<InboundHop> = its;
         self.steps.extend(its.into_iter().map(|bearer| FetchStep::Refuse(bearer, why.clone())));
         if fetch.bearers.is_empty() {
             self.fetches.remove(at);
@@ -315,7 +315,7 @@ impl Fetches {
     }
 
     /// Drops bearers that no longer wait. If one of them was asked, the next one is.
-    fn forget(&mut self, at: usize, is_gone: impl Fn(&Bearer) -> bool) {
+    fn forget(&mut self, at: usize, is_gone: impl Fn(&InboundHop) -> bool) {
         let Some(fetch) = self.fetches.get_mut(at) else { return };
         let asked = fetch.bearers.front().copied();
         fetch.bearers.retain(|bearer| !is_gone(bearer));

@@ -7,7 +7,7 @@ mod news;
 mod transits;
 
 pub use code::{CodeHash, Whence};
-pub use fetches::{Bearer, FetchError, FetchStep, Fetches, Part};
+pub use fetches::{FetchError, FetchStep, Fetches, InboundHop, Part};
 pub use hop::{Hop, HopError, HopMode, HopRequest, Wish, WishCall};
 pub use news::{HopId, HopNews, HopOffer};
 pub use transits::{Crossing, HopStep, Transits};

@@ -24,9 +24,9 @@ use crate::route::{NodeId, ShardIndex};
 /// step that needs an answer names the function that takes it.
 #[derive(Clone, Debug, Default)]
 pub struct Transits {
-    leaving: FxHashMap<Symbol, Leaving>,
-    departed: FxHashMap<Symbol, Departed>,
-    coming: FxHashMap<Symbol, Coming>,
+    leaving: FxHashMap<Symbol, OutgoingAgent>,
+    departed: FxHashMap<Symbol, DepartedAgent>,
+    coming: FxHashMap<Symbol, IncomingAgent>,
     /// Clones that these nodes offer, and that are still to be made.
     clones: FxHashSet<(NodeId, HopId)>,
     steps: VecDeque<HopStep>,
@@ -34,7 +34,7 @@ pub struct Transits {
 
 /// Agent that is offered to another node, and has no turns.
 #[derive(Clone, Debug)]
-struct Leaving {
+struct OutgoingAgent {
     hop: HopId,
     to: NodeId,
     door: ShardIndex,
@@ -58,7 +58,7 @@ enum Leave {
 
 /// Agent that belongs to another node: messages for it are passed on.
 #[derive(Clone, Debug)]
-struct Departed {
+struct DepartedAgent {
     hop: HopId,
     to: NodeId,
     /// Shard that passes messages on.
@@ -78,7 +78,7 @@ enum Other {
 
 /// Agent that is arriving.
 #[derive(Clone, Debug)]
-struct Coming {
+struct IncomingAgent {
     hop: HopId,
     from: NodeId,
     stage: Stage,
@@ -94,7 +94,7 @@ enum Stage {
     Committed(Vec<Symbol>),
 }
 
-impl Coming {
+impl IncomingAgent {
     fn is_committed(&self) -> bool {
         matches!(self.stage, Stage::Committed(_))
     }
@@ -188,7 +188,7 @@ impl Transits {
         let free = !self.leaving.contains_key(&hop.agent);
         if free {
             let stage = if clone { Leave::Clone } else { Leave::Offered };
-            self.leaving.insert(hop.agent, Leaving { hop, to, door, stage, code, code_at: None });
+            self.leaving.insert(hop.agent, OutgoingAgent { hop, to, door, stage, code, code_at: None });
         }
         free
     }
@@ -221,7 +221,7 @@ impl Transits {
     /// leaving.
     pub fn cancel(&mut self, agent: Symbol) -> bool {
         let leaving = self.leaving.remove(&agent);
-        if let Some(Leaving { hop, to, .. }) = &leaving {
+        if let Some(OutgoingAgent { hop, to, .. }) = &leaving {
             self.tell(*to, HopNews::Cancel(*hop));
         }
         leaving.is_some()
@@ -229,7 +229,7 @@ impl Transits {
 
     /// Notes that the agent was let go and belongs to the destination. `others` are told, by name and number.
     pub fn handle_gone(&mut self, hop: HopId, name: Symbol, standing: Box<Registration>, others: &[(NodeId, Symbol)]) {
-        let Some(Leaving { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
+        let Some(OutgoingAgent { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
         let places = standing.places.clone();
         // Messages that the destination's own agents publish come here, too, until it says otherwise.
         let waits = |node: NodeId| node != to || !places.is_empty();
@@ -244,7 +244,7 @@ impl Transits {
             self.tell(*node, HopNews::Departed(hop, name));
         }
         let others = others.into_iter().map(|(node, _)| (node, Other::Awaited)).collect();
-        self.departed.insert(hop.agent, Departed { hop, to, door, emptied: false, others });
+        self.departed.insert(hop.agent, DepartedAgent { hop, to, door, emptied: false, others });
         self.cross(Crossing::Depart(hop));
     }
 
@@ -265,7 +265,7 @@ impl Transits {
         self.departed.get(&agent).map(|departed| (departed.door, departed.to))
     }
 
-    fn departed_of(&mut self, hop: HopId) -> Option<&mut Departed> {
+    fn departed_of(&mut self, hop: HopId) -> Option<&mut DepartedAgent> {
         self.departed.get_mut(&hop.agent).filter(|departed| departed.hop == hop)
     }
 
@@ -305,12 +305,12 @@ impl Transits {
         }
     }
 
-    fn leaving_to(&mut self, to: NodeId, hop: HopId) -> Option<&mut Leaving> {
+    fn leaving_to(&mut self, to: NodeId, hop: HopId) -> Option<&mut OutgoingAgent> {
         self.leaving.get_mut(&hop.agent).filter(|leaving| leaving.hop == hop && leaving.to == to)
     }
 
     fn stay(&mut self, agent: Symbol, why: HopError) {
-        if let Some(Leaving { hop, door, .. }) = self.leaving.remove(&agent) {
+        if let Some(OutgoingAgent { hop, door, .. }) = self.leaving.remove(&agent) {
             self.steps.push_back(HopStep::Stay(hop, door, why));
         }
     }
@@ -323,7 +323,7 @@ impl Transits {
     pub fn handle_offer(&mut self, from: NodeId, hop: HopId) -> bool {
         let free = !self.coming.contains_key(&hop.agent);
         if free {
-            self.coming.insert(hop.agent, Coming { hop, from, stage: Stage::Offered });
+            self.coming.insert(hop.agent, IncomingAgent { hop, from, stage: Stage::Offered });
         }
         free
     }
@@ -369,17 +369,18 @@ impl Transits {
 
     /// Returns true if an agent, or a clone, is offered by that node, and its body is still to be made.
     pub fn is_offered(&self, from: NodeId, hop: HopId) -> bool {
-        let offered = |coming: &Coming| coming.hop == hop && coming.from == from && coming.stage == Stage::Offered;
+        let offered =
+            |coming: &IncomingAgent| coming.hop == hop && coming.from == from && coming.stage == Stage::Offered;
         self.coming.get(&hop.agent).is_some_and(offered) || self.clones.contains(&(from, hop))
     }
 
-    fn coming_of(&mut self, hop: HopId) -> Option<&mut Coming> {
+    fn coming_of(&mut self, hop: HopId) -> Option<&mut IncomingAgent> {
         self.coming.get_mut(&hop.agent).filter(|coming| coming.hop == hop)
     }
 
     fn handle_commit(&mut self, from: NodeId, me: Symbol, hop: HopId, standing: Box<Registration>, told: Vec<Symbol>) {
         // A node that commits twice, or before the agent is made, breaks the protocol and is ignored.
-        let made = |coming: &&mut Coming| coming.from == from && coming.stage == Stage::Made;
+        let made = |coming: &&mut IncomingAgent| coming.from == from && coming.stage == Stage::Made;
         let Some(coming) = self.coming_of(hop).filter(made) else { return };
         let awaited: Vec<Symbol> = told.into_iter().chain([me]).collect();
         coming.stage = Stage::Committed(awaited.clone());
@@ -462,7 +463,7 @@ impl Transits {
                 }
             }
             Crossing::Depart(hop) => {
-                if let Some(Departed { door, to, .. }) = self.departed_of(hop) {
+                if let Some(DepartedAgent { door, to, .. }) = self.departed_of(hop) {
                     let (door, to) = (*door, *to);
                     self.steps.push_back(HopStep::Empty(hop, door, to));
                 }
@@ -477,7 +478,7 @@ impl Transits {
         let leaving: Vec<Symbol> =
             self.leaving.values().filter(|leaving| leaving.to == node).map(|leaving| leaving.hop.agent).collect();
         leaving.into_iter().for_each(|agent| self.stay(agent, HopError::Unreachable(name)));
-        let awaited = |it: &Departed| it.others.contains(&(node, Other::Awaited));
+        let awaited = |it: &DepartedAgent| it.others.contains(&(node, Other::Awaited));
         let departed: Vec<HopId> = self.departed.values().filter(|it| awaited(it)).map(|it| it.hop).collect();
         departed.into_iter().for_each(|hop| self.cross(Crossing::Pass(hop, node)));
         // Messages for agents on that node are still passed on, which fails.

@@ -173,13 +173,13 @@ impl Who {
 /// Rule of a policy: these parties may (or may not) do this to those objects.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "read::RawRule")]
-pub struct Rule {
+pub struct PolicyRule {
     who: Vec<Who>,
     /// Patterns of objects, by the actions' numbers.
     objects: [Vec<Pattern>; Action::ALL.len()],
 }
 
-impl Rule {
+impl PolicyRule {
     fn objects(&self, action: Action) -> &[Pattern] {
         self.objects.get(action as usize).map_or(&[], Vec::as_slice)
     }
@@ -205,9 +205,9 @@ pub enum Verdict {
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
     /// Rules that permit.
-    allow: Vec<Rule>,
+    allow: Vec<PolicyRule>,
     /// Rules that forbid; they override those that permit.
-    deny: Vec<Rule>,
+    deny: Vec<PolicyRule>,
     /// Grants for code that the node does not know.
     grant: Vec<Grant>,
     /// Quotas for agents.
@@ -220,7 +220,7 @@ impl Policy {
 
     /// Returns the verdict of the rules: one that forbids overrides any that permit; their order does not matter.
     pub fn verdict(&self, who: Principal, action: Action, object: &str) -> Verdict {
-        let says = |rules: &[Rule]| rules.iter().any(|rule| rule.is_about(who, action, object));
+        let says = |rules: &[PolicyRule]| rules.iter().any(|rule| rule.is_about(who, action, object));
         if says(&self.deny) {
             Verdict::Denied
         } else if says(&self.allow) {
@@ -254,7 +254,7 @@ impl Policy {
     }
 
     fn restricts(&self, action: Action, concerned: impl Fn(&Who) -> bool) -> bool {
-        let restricts = |rule: &Rule| !rule.objects(action).is_empty() && rule.who.iter().any(&concerned);
+        let restricts = |rule: &PolicyRule| !rule.objects(action).is_empty() && rule.who.iter().any(&concerned);
         self.deny.iter().any(restricts)
     }
 
@@ -262,7 +262,7 @@ impl Policy {
     /// to `name` only, or forbids something to `original` only.
     pub fn favours(&self, name: Symbol, original: Symbol, node: Symbol) -> bool {
         let [new, old] = [name, original].map(|name| Principal::Agent { name, node });
-        let is_of = |rule: &Rule, who: Principal| rule.who.iter().any(|one| one.is(who));
+        let is_of = |rule: &PolicyRule, who: Principal| rule.who.iter().any(|one| one.is(who));
         self.allow.iter().any(|rule| is_of(rule, new) && !is_of(rule, old))
             || self.deny.iter().any(|rule| is_of(rule, old) && !is_of(rule, new))
     }

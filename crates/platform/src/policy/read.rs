@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Action, Pattern, PatternError, Rule, Who};
+use super::{Action, Pattern, PatternError, PolicyRule, Who};
 use crate::ams::{NameFault, name_fault};
 use crate::links::is_node_name;
 use crate::topics::Cast;
@@ -203,7 +203,7 @@ pub(super) struct RawRule {
     teach: OneOrMore<Pattern>,
 }
 
-impl TryFrom<RawRule> for Rule {
+impl TryFrom<RawRule> for PolicyRule {
     type Error = RuleError;
 
     fn try_from(raw: RawRule) -> Result<Self, RuleError> {

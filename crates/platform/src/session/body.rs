@@ -8,12 +8,12 @@ use whimbrel_acl::{AclMessage, Aid, Symbol};
 
 use super::code_name::CodeName;
 use super::durability::{AgentDurability, SavedState, Unsaved};
-use super::frames::{Code, Fault, PASSED};
+use super::frames::{ErrorCode, ErrorFrame, PASSED};
 use super::invitation::Invitation;
-use super::kept_agents::{Kept, KeptAgents};
+use super::kept_agents::{KeptAgents, KeptState};
 use super::kept_body::KeptBody;
 use super::memory_quota::Backlog;
-use super::persisted::{self, Change};
+use super::persisted::{self, UnsavedChange};
 use super::rollback::Rollback;
 use super::session_agents::{Outlook, Waiting};
 use super::state::{Session, SessionEvent};
@@ -54,7 +54,7 @@ impl SharedSession {
             session.handle_returned(agent, Aid::local(name), kept);
             if let Some(why) = stranded {
                 let text = format!("{name} was to go on at this node while its client was away, and could not: {why}");
-                session.refuse_creation(agent, Code::NotMovable, text);
+                session.refuse_creation(agent, ErrorCode::NotMovable, text);
             }
             return true;
         }
@@ -132,7 +132,7 @@ impl SharedSession {
         agent: u32,
         name: Symbol,
         life: u32,
-        kept: Kept,
+        kept: KeptState,
         written: Option<(Origin, Vec<u8>)>,
     ) -> Option<Box<dyn AgentBody>> {
         let saved = written.and_then(|(origin, state)| {
@@ -142,11 +142,11 @@ impl SharedSession {
         let mut session = self.lock();
         let (shelf, account) = (Arc::clone(&session.opening.shelf), session.grant().account.clone());
         let refusal = match &saved {
-            _ if session.over.is_some() => Err(Fault::new(Code::SessionGone, "the session is over")),
+            _ if session.over.is_some() => Err(ErrorFrame::new(ErrorCode::SessionGone, "the session is over")),
             Some(saved) => shelf.take_back(name, life, saved.state.len()),
             None if shelf.went_on(name, &account).is_some() => {
                 let text = format!("{name} runs at the node, and cannot be written out now");
-                Err(Fault::new(Code::NotYet, text))
+                Err(ErrorFrame::new(ErrorCode::NotYet, text))
             }
             None => {
                 session.events.push_back(SessionEvent::Create { agent, name });
@@ -158,7 +158,7 @@ impl SharedSession {
             return None;
         }
         // The node ran this code, so it may run it again.
-        session.handle_returned(agent, Aid::local(name), Kept { saved, is_given: true, ..kept });
+        session.handle_returned(agent, Aid::local(name), KeptState { saved, is_given: true, ..kept });
         drop(session);
         let written = self.origin_of(name);
         Some(Box::new(SessionBody::written_as(written, Arc::clone(self), agent)))
@@ -349,11 +349,11 @@ impl SessionBody {
 
 impl SessionBody {
     /// Appends the kept state of the agent, or its change, if the agent is to be written.
-    fn write(&self, all: Option<Change>, out: &mut Vec<u8>) -> bool {
+    fn write(&self, all: Option<UnsavedChange>, out: &mut Vec<u8>) -> bool {
         let mut session = self.session.lock();
         match session.kept(self.agent).filter(|_| self.written.is_some()) {
             Some((kept, change)) => {
-                let changed = std::mem::replace(change, Change::None);
+                let changed = std::mem::replace(change, UnsavedChange::None);
                 persisted::write(&kept, false, all.unwrap_or(changed), out)
             }
             // The state is about to exist, or about to vanish: nothing changed.
@@ -486,7 +486,7 @@ impl AgentBody for SessionBody {
 
 impl Durable for SessionBody {
     fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
-        self.write(Some(Change::All), out)
+        self.write(Some(UnsavedChange::All), out)
     }
 
     fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {

@@ -11,10 +11,10 @@ use rustc_hash::FxHashSet;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Numbered, Symbol};
 
 use super::code_name::CodeName;
-use super::frames::{Code, CodePart, Fault, Keep, OnLeave, Save};
-use super::kept_agents::Kept;
-use super::memory_quota::Weight;
-use super::persisted::Change;
+use super::frames::{CodePart, ErrorCode, ErrorFrame, Keep, OnLeave, Save};
+use super::kept_agents::KeptState;
+use super::memory_quota::QuotaShare;
+use super::persisted::UnsavedChange;
 use super::session_agents::Waiting;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
@@ -53,9 +53,9 @@ pub(super) struct AgentDurability {
     held_memory: usize,
     /// Bytes of unsaved and held messages, charged to its client's account.
     unsaved_bytes: usize,
-    pub weight: Weight,
+    pub weight: QuotaShare,
     /// Code that the node asked for, as far as it has arrived.
-    coming: Option<Coming>,
+    coming: Option<CodeUpload>,
     /// Question if the node has the agent's code; true once it was asked.
     code_asked: bool,
     /// Code on its way. The client is not told before that its state is safe.
@@ -67,7 +67,7 @@ pub(super) struct AgentDurability {
 
 /// Code of an agent on its way to the node.
 #[derive(Debug)]
-struct Coming {
+struct CodeUpload {
     code: Arc<CodeName>,
     /// Bytes that arrived.
     there: Vec<u8>,
@@ -111,8 +111,8 @@ impl Unsaved {
 impl AgentDurability {
     /// Returns the record of an agent that was kept before. The node is asked for its code again: it may be another
     /// node by now.
-    pub fn of(kept: Kept) -> Self {
-        let Kept { on_leave, holds, saved, is_given } = kept;
+    pub fn of(kept: KeptState) -> Self {
+        let KeptState { on_leave, holds, saved, is_given } = kept;
         Self { on_leave, holds, saved, is_given, ..Self::default() }
     }
 
@@ -152,8 +152,8 @@ impl AgentDurability {
     }
 
     /// Returns the kept state.
-    pub fn kept(&self) -> Kept {
-        Kept { on_leave: self.on_leave, holds: self.holds, saved: self.saved.clone(), is_given: self.is_given }
+    pub fn kept(&self) -> KeptState {
+        KeptState { on_leave: self.on_leave, holds: self.holds, saved: self.saved.clone(), is_given: self.is_given }
     }
 
     /// Drops the messages that a state covers: those up to this number, and these behind it. Returns their tickets.
@@ -190,12 +190,12 @@ impl Session {
         let Keep { number, agent, policy, holds } = keep;
         let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
         let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none()) else {
-            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+            return self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
         if lodger.departing.is_some() {
-            return self.refuse(number, Code::NotMovable, format!("agent {agent} is leaving"));
+            return self.refuse(number, ErrorCode::NotMovable, format!("agent {agent} is leaving"));
         }
-        lodger.change = Change::All;
+        lodger.change = UnsavedChange::All;
         // An agent that returns was kept before.
         lodger.is_to_end = policy == OnLeave::End && lodger.aid.is_none();
         if policy == OnLeave::End {
@@ -212,13 +212,13 @@ impl Session {
         }
         // An agent that does not exist yet is entered once it does: its name may be another agent's.
         if lodger.aid.is_some()
-            && let Err(Fault { code, text }) = shelf.admit(lodger.name, account)
+            && let Err(ErrorFrame { code, text }) = shelf.admit(lodger.name, account)
         {
             return self.refuse(number, code, text);
         }
         let keeping = lodger.keeping.get_or_insert_with(|| {
             let mut keeping =
-                Box::new(AgentDurability { weight: Weight::on(&self.burden), ..AgentDurability::default() });
+                Box::new(AgentDurability { weight: QuotaShare::on(&self.burden), ..AgentDurability::default() });
             for (index, outgoing) in self.window.iter().enumerate() {
                 if let Outgoing::Message { agent: of, message, bytes } = outgoing
                     && *of == agent
@@ -249,7 +249,7 @@ impl Session {
 
     /// Returns the kept state of an agent, and the change that is not written yet. Returns `None` if the agent does not
     /// exist yet, or its former state is unknown.
-    pub(super) fn kept(&mut self, agent: u32) -> Option<(Kept, &mut Change)> {
+    pub(super) fn kept(&mut self, agent: u32) -> Option<(KeptState, &mut UnsavedChange)> {
         let lodger = self.lodgers.get_mut(&agent).filter(|lodger| lodger.aid.is_some())?;
         let kept = lodger.keeping.as_ref().map(|keeping| keeping.kept()).unwrap_or_default();
         Some((kept, &mut lodger.change))
@@ -274,7 +274,7 @@ impl Session {
     /// Takes in a state. Messages that the agent sent before it are withheld no longer.
     pub(super) fn save(&mut self, save: Save, bytes: usize) {
         let (number, agent) = (save.number, save.agent);
-        if let Err(Fault { code, text }) = self.check_save(&save) {
+        if let Err(ErrorFrame { code, text }) = self.check_save(&save) {
             return self.refuse(number, code, text);
         }
         if let Some(to) = &save.to {
@@ -290,36 +290,36 @@ impl Session {
         self.queue(agent, Waiting::Save { save: Box::new(save), held, bytes });
     }
 
-    fn check_save(&self, save: &Save) -> Result<(), Fault> {
-        let no = |code, text: String| Err(Fault::new(code, text));
+    fn check_save(&self, save: &Save) -> Result<(), ErrorFrame> {
+        let no = |code, text: String| Err(ErrorFrame::new(code, text));
         let agent = save.agent;
         let lodger = self.lodgers.get(&agent).filter(|lodger| lodger.ending.is_none() && lodger.aid.is_some());
         let Some(lodger) = lodger else {
-            return no(Code::NoAgent, format!("there is no agent {agent}"));
+            return no(ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
         let Some(keeping) = &lodger.keeping else {
-            return no(Code::NotKept, format!("agent {agent} is not to be kept: `keep` says that it is"));
+            return no(ErrorCode::NotKept, format!("agent {agent} is not to be kept: `keep` says that it is"));
         };
         if lodger.departing.is_some() {
-            return no(Code::NotMovable, format!("agent {agent} is leaving"));
+            return no(ErrorCode::NotMovable, format!("agent {agent} is leaving"));
         }
         if save.state.len() > SESSION_STATE_BYTES_MAX {
             let bytes = save.state.len();
-            return no(Code::TooLong, format!("a state of {bytes} bytes: {SESSION_STATE_BYTES_MAX} are the most"));
+            return no(ErrorCode::TooLong, format!("a state of {bytes} bytes: {SESSION_STATE_BYTES_MAX} are the most"));
         }
         if save.upto > self.written || save.upto < keeping.upto {
             let (from, to) = (keeping.upto, self.written);
-            return no(Code::BadState, format!("it covers messages up to {}: {from} to {to} may be", save.upto));
+            return no(ErrorCode::BadState, format!("it covers messages up to {}: {from} to {to} may be", save.upto));
         }
         let is_behind = |number: &u64| *number > save.upto && *number <= self.written;
         if save.also.len() > SESSION_UNSAVED_MESSAGES_MAX || !save.also.iter().all(is_behind) {
-            return no(Code::BadState, "it covers messages that it was never given".to_owned());
+            return no(ErrorCode::BadState, "it covers messages that it was never given".to_owned());
         }
         if let Err(error) = save.code.parse::<CodeName>() {
-            return no(Code::BadState, error.to_string());
+            return no(ErrorCode::BadState, error.to_string());
         }
         if save.to.iter().chain(&save.from).any(|place| place.len() > AGENT_NAME_BYTES_MAX) {
-            return no(Code::BadName, format!("no place has a name of more than {AGENT_NAME_BYTES_MAX} bytes"));
+            return no(ErrorCode::BadName, format!("no place has a name of more than {AGENT_NAME_BYTES_MAX} bytes"));
         }
         // Last, because this check counts the state; and now, because withheld messages are released with the state.
         self.opening.shelf.weigh(lodger.name, save.state.len())
@@ -349,7 +349,8 @@ impl Session {
         } else if is_asked {
             keeping.code_asked = false;
         }
-        lodger.change = if is_new || lodger.change == Change::All { Change::All } else { Change::State };
+        lodger.change =
+            if is_new || lodger.change == UnsavedChange::All { UnsavedChange::All } else { UnsavedChange::State };
         keeping.saved = Some(SavedState { code, state: state.into() });
         self.cover(agent, covered);
     }
@@ -401,7 +402,7 @@ impl Session {
             return;
         }
         let name = code.to_string();
-        keeping.coming = Some(Coming { code, there: Vec::new(), until });
+        keeping.coming = Some(CodeUpload { code, there: Vec::new(), until });
         self.window.push_back(Outgoing::Lacks { agent, code: name });
     }
 
@@ -426,18 +427,18 @@ impl Session {
     pub(super) fn take_code(&mut self, now: Time, part: CodePart) {
         let CodePart { number, agent, code, at, of, bytes } = part;
         let Some(lodger) = self.lodgers.get_mut(&agent) else {
-            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+            return self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
         let coming = lodger.keeping.as_mut().and_then(|keeping| keeping.coming.take());
         let name = lodger.name;
         let wanted = coming.filter(|coming| coming.code.to_string() == code);
-        let Some(Coming { code: wanted, mut there, .. }) = wanted else {
-            self.refuse(number, Code::BadState, format!("nobody asked for {code}"));
+        let Some(CodeUpload { code: wanted, mut there, .. }) = wanted else {
+            self.refuse(number, ErrorCode::BadState, format!("nobody asked for {code}"));
             return self.note_code(agent);
         };
         let end = there.len() + bytes.len();
         if at != there.len() as u64 || of > CODE_BYTES_MAX as u64 || end as u64 > of || (bytes.is_empty() && of > 0) {
-            self.refuse(number, Code::BadState, format!("this is not the next part of {code}"));
+            self.refuse(number, ErrorCode::BadState, format!("this is not the next part of {code}"));
             return self.note_code(agent);
         }
         let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
@@ -445,7 +446,7 @@ impl Session {
             let most = SESSION_CODE_BYTES_AT_ONCE;
             let text =
                 format!("clients with one token bring {most} bytes of code at most, and then what comes with time");
-            self.refuse(number, Code::Busy, text);
+            self.refuse(number, ErrorCode::Busy, text);
             self.events.push_back(SessionEvent::TooMuchCode { agent: name, code: wanted });
             return self.note_code(agent);
         }
@@ -458,7 +459,7 @@ impl Session {
         }
         let until = self.patience(now);
         if let Some(keeping) = self.keeping(agent) {
-            keeping.coming = Some(Coming { code: wanted, there, until });
+            keeping.coming = Some(CodeUpload { code: wanted, there, until });
         }
     }
 
@@ -471,14 +472,14 @@ impl Session {
 
     /// Takes in the failure of a [`SessionEvent::Admit`](super::SessionEvent::Admit).
     pub fn handle_inadmissible(&mut self, number: u64, why: String) {
-        self.refuse(number, Code::NotMovable, why);
+        self.refuse(number, ErrorCode::NotMovable, why);
     }
 
     /// Takes in that the agent of a [`SessionEvent::Create`](super::SessionEvent::Create) was kept, and continues in
     /// this session.
-    pub(super) fn handle_returned(&mut self, agent: u32, aid: Aid, kept: Kept) {
+    pub(super) fn handle_returned(&mut self, agent: u32, aid: Aid, kept: KeptState) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
-        let mut keeping = AgentDurability { weight: Weight::on(&self.burden), ..AgentDurability::of(kept) };
+        let mut keeping = AgentDurability { weight: QuotaShare::on(&self.burden), ..AgentDurability::of(kept) };
         // Newer requests of the client count.
         if let Some(said) = lodger.keeping.take() {
             keeping = AgentDurability { saved: keeping.saved, is_given: keeping.is_given, ..*said };

@@ -10,17 +10,17 @@ pub const SESSION_VERSION: u32 = 1;
 /// Frame, whatever its form on the wire.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Frame {
+pub enum SessionFrame {
     /// Greeting of the client: the first frame of a connection.
-    Hello(Hello),
+    Hello(HelloFrame),
     /// Answer of the node to a hello.
     Welcome(Welcome),
     /// Challenge of the node to a hello with a certificate, before the welcome.
     Challenge(Challenge),
     /// Answer of the client to a challenge.
-    Proof(Proof),
+    Proof(ProofFrame),
     /// Acknowledgement, credit, and sign of life.
-    Ack(Ack),
+    Ack(AckFrame),
     /// Messages that were received and are not handled.
     Open(OpenFrame),
     /// Request to create an agent.
@@ -28,9 +28,9 @@ pub enum Frame {
     /// Creation of an agent.
     Created(Created),
     /// Request to end an agent.
-    End(End),
+    End(EndFrame),
     /// End of an agent.
-    Ended(Ended),
+    Ended(EndedFrame),
     /// Message from an agent of the session, or to one.
     Message(MessageFrame),
     /// Message that cannot be read; keeps the numbering.
@@ -43,13 +43,13 @@ pub enum Frame {
     /// Request to certify an agent's key.
     Certify(Certify),
     /// Certificate of an agent's key.
-    Certified(Certified),
+    Certified(CertifiedFrame),
     /// Request to keep an agent when its session is over.
     Keep(Keep),
     /// State of an agent.
     Save(Save),
     /// Confirmation of a state.
-    Saved(Saved),
+    Saved(SavedFrame),
     /// Former state of an agent that continues at this client.
     State(StateFrame),
     /// Request for an agent's code.
@@ -63,9 +63,9 @@ pub enum Frame {
     /// Notice that an agent stays where it is.
     Stays(Stays),
     /// Refusal of a frame, or of a message that cannot be handed over.
-    Refused(Refused),
+    Refused(RefusedFrame),
     /// Reason why the connection ends: its last frame.
-    Error(Fault),
+    Error(ErrorFrame),
     /// Good-bye: the session is over.
     Bye,
 }
@@ -73,7 +73,7 @@ pub enum Frame {
 /// Greeting of a client, with its wishes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Hello {
+pub struct HelloFrame {
     /// Protocol versions that the client speaks.
     pub versions: Vec<u32>,
     /// Token that admits the client.
@@ -100,8 +100,8 @@ pub struct Hello {
     /// take the session from a newer one. Written only if present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// Support for redirects: the client connects with another node when [told to](Code::Elsewhere). Written only if
-    /// true.
+    /// Support for redirects: the client connects with another node when [told to](ErrorCode::Elsewhere).
+    /// Written only if true.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
 }
@@ -126,7 +126,7 @@ pub struct Challenge {
 
 /// Answer of a client to a [`Challenge`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Proof {
+pub struct ProofFrame {
     /// Signature with the key of its certificate: Ed25519, or ECDSA with P-256 and SHA-256 as two numbers of 32 bytes.
     #[serde(with = "super::octets")]
     pub signature: Vec<u8>,
@@ -170,7 +170,7 @@ pub struct OpenFrame {
 
 /// Acknowledgement, credit, and sign of life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ack {
+pub struct AckFrame {
     /// Number of the last numbered frame received.
     pub received: u64,
     /// Highest number that the other end may send; if absent, a window after `received`.
@@ -202,7 +202,7 @@ pub struct Created {
 
 /// Request to end an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct EndFrame {
     /// Number of this frame.
     pub number: u64,
     /// Agent.
@@ -211,7 +211,7 @@ pub struct End {
 
 /// End of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct EndedFrame {
     /// Number of this frame.
     pub number: u64,
     /// Agent.
@@ -237,7 +237,7 @@ pub struct Certify {
 
 /// Certificate of an agent's key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Certified {
+pub struct CertifiedFrame {
     /// Number of this frame.
     pub number: u64,
     /// Agent.
@@ -299,7 +299,7 @@ pub struct Save {
 
 /// Confirmation that the node has an agent's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Saved {
+pub struct SavedFrame {
     /// Number of this frame.
     pub number: u64,
     /// Agent.
@@ -400,13 +400,13 @@ pub struct MessageFrame {
 
 /// Refusal of a client's frame; or, if `of` is 0, of a message to one of its agents that could not be handed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct RefusedFrame {
     /// Number of this frame.
     pub number: u64,
     /// Number of the refused frame.
     pub of: u64,
     /// Reason, for programs.
-    pub code: Code,
+    pub code: ErrorCode,
     /// Reason, for people.
     pub text: String,
 }
@@ -414,16 +414,16 @@ pub struct Refused {
 /// Reason why a connection ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
-pub struct Fault {
+pub struct ErrorFrame {
     /// Reason, for programs.
-    pub code: Code,
+    pub code: ErrorCode,
     /// Reason, for people.
     pub text: String,
 }
 
-impl Fault {
+impl ErrorFrame {
     /// Returns a fault of this kind.
-    pub fn new(code: Code, text: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, text: impl Into<String>) -> Self {
         Self { code, text: text.into() }
     }
 }
@@ -432,7 +432,7 @@ impl Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Code {
+pub enum ErrorCode {
     /// Bytes that are no frame, or a frame out of turn.
     Protocol,
     /// No common protocol version.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use whimbrel_acl::compact::{self, Decoder, Encoder, Limits, LinkLimits};
 use whimbrel_acl::{AclMessage, Encoding, MessageBody, Symbol};
 
-use super::frames::{Frame, Hello, MessageFrame};
+use super::frames::{HelloFrame, MessageFrame, SessionFrame};
 use crate::limits::{
     SESSION_HELLO_BYTES_MAX, SESSION_MESSAGE_BUDGET_BYTES, SESSION_MESSAGE_BUDGET_TIMES, SESSION_REMEMBER_MAX,
 };
@@ -65,7 +65,7 @@ pub enum ReadError {
 /// Reason why a message cannot be written. The connection continues as if it had not been tried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum WriteError {
+pub enum FrameWriteError {
     /// Message longer than the other end takes.
     #[error(
         "a message of {bytes} bytes: {bytes_max} are the most (the node's --session-message-bytes, and message_bytes of the hello)"
@@ -152,7 +152,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// The bytes are no hello. Nothing of them is remembered.
-    pub fn read_hello(bytes: &[u8]) -> Result<(Framing, Hello), ReadError> {
+    pub fn read_hello(bytes: &[u8]) -> Result<(Framing, HelloFrame), ReadError> {
         if bytes.len() > SESSION_HELLO_BYTES_MAX {
             return Err(ReadError::LongHello(bytes.len()));
         }
@@ -175,7 +175,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// The bytes are no frame: nothing more should be read from this connection.
-    pub fn read(&mut self, bytes: &[u8]) -> Result<Frame, ReadError> {
+    pub fn read(&mut self, bytes: &[u8]) -> Result<SessionFrame, ReadError> {
         if bytes.is_empty() {
             return Err(ReadError::Empty);
         }
@@ -191,44 +191,44 @@ impl FrameReader {
         frame
     }
 
-    fn read_compact(&mut self, bytes: &[u8]) -> Result<Frame, ReadError> {
+    fn read_compact(&mut self, bytes: &[u8]) -> Result<SessionFrame, ReadError> {
         let (kind, mut fields) = bytes.split_first().ok_or(ReadError::Empty)?;
         Ok(match *kind {
             HELLO => match compact_hello(fields)? {
-                (hello, true) => Frame::Hello(hello),
+                (hello, true) => SessionFrame::Hello(hello),
                 _ => return Err(more_than_its_fields()),
             },
-            WELCOME => Frame::Welcome(whole(fields)?),
-            ACK => Frame::Ack(whole(fields)?),
-            CREATE => Frame::Create(whole(fields)?),
-            CREATED => Frame::Created(whole(fields)?),
-            END => Frame::End(whole(fields)?),
-            ENDED => Frame::Ended(whole(fields)?),
+            WELCOME => SessionFrame::Welcome(whole(fields)?),
+            ACK => SessionFrame::Ack(whole(fields)?),
+            CREATE => SessionFrame::Create(whole(fields)?),
+            CREATED => SessionFrame::Created(whole(fields)?),
+            END => SessionFrame::End(whole(fields)?),
+            ENDED => SessionFrame::Ended(whole(fields)?),
             MESSAGE => {
                 let number = take_number(&mut fields).map_err(|error| ReadError::Content(error.to_string()))?;
                 let agent = take_number(&mut fields).map_err(|error| ReadError::Content(error.to_string()))?;
                 let message =
                     self.decoder.decode_message(fields).map_err(|error| ReadError::Message(error.to_string()))?;
                 let agent = u32::try_from(agent).unwrap_or(u32::MAX);
-                Frame::Message(MessageFrame { number, agent, message: MessageBody::Owned(Box::new(message)) })
+                SessionFrame::Message(MessageFrame { number, agent, message: MessageBody::Owned(Box::new(message)) })
             }
-            REFUSED => Frame::Refused(whole(fields)?),
-            ERROR => Frame::Error(whole(fields)?),
-            BYE if fields.is_empty() => Frame::Bye,
-            CERTIFY => Frame::Certify(whole(fields)?),
-            CERTIFIED => Frame::Certified(whole(fields)?),
-            KEEP => Frame::Keep(whole(fields)?),
-            SAVE => Frame::Save(whole(fields)?),
-            SAVED => Frame::Saved(whole(fields)?),
-            STATE => Frame::State(whole(fields)?),
-            LACKS => Frame::Lacks(whole(fields)?),
-            CODE => Frame::Code(whole(fields)?),
-            YIELD => Frame::Yield(whole(fields)?),
-            OFFER => Frame::Offer(whole(fields)?),
-            STAYS => Frame::Stays(whole(fields)?),
-            CHALLENGE => Frame::Challenge(whole(fields)?),
-            PROOF => Frame::Proof(whole(fields)?),
-            OPEN => Frame::Open(whole(fields)?),
+            REFUSED => SessionFrame::Refused(whole(fields)?),
+            ERROR => SessionFrame::Error(whole(fields)?),
+            BYE if fields.is_empty() => SessionFrame::Bye,
+            CERTIFY => SessionFrame::Certify(whole(fields)?),
+            CERTIFIED => SessionFrame::Certified(whole(fields)?),
+            KEEP => SessionFrame::Keep(whole(fields)?),
+            SAVE => SessionFrame::Save(whole(fields)?),
+            SAVED => SessionFrame::Saved(whole(fields)?),
+            STATE => SessionFrame::State(whole(fields)?),
+            LACKS => SessionFrame::Lacks(whole(fields)?),
+            CODE => SessionFrame::Code(whole(fields)?),
+            YIELD => SessionFrame::Yield(whole(fields)?),
+            OFFER => SessionFrame::Offer(whole(fields)?),
+            STAYS => SessionFrame::Stays(whole(fields)?),
+            CHALLENGE => SessionFrame::Challenge(whole(fields)?),
+            PROOF => SessionFrame::Proof(whole(fields)?),
+            OPEN => SessionFrame::Open(whole(fields)?),
             other => return Err(ReadError::UnknownKind(other.to_string())),
         })
     }
@@ -242,7 +242,7 @@ fn more_than_its_fields() -> ReadError {
 const LATER_HELLO_FIELDS: usize = 4;
 
 /// Reads a hello. Returns true with it if nothing follows.
-fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
+fn compact_hello(fields: &[u8]) -> Result<(HelloFrame, bool), ReadError> {
     let mut fields = fields.to_vec();
     let mut missing = 0;
     loop {
@@ -257,8 +257,8 @@ fn compact_hello(fields: &[u8]) -> Result<(Hello, bool), ReadError> {
 }
 
 /// Writes a hello up to the last field that is not empty.
-fn write_compact_hello(hello: &Hello, out: &mut Vec<u8>) {
-    let early = Hello { moves: false, certificate: None, attempt: None, follows: false, ..hello.clone() };
+fn write_compact_hello(hello: &HelloFrame, out: &mut Vec<u8>) {
+    let early = HelloFrame { moves: false, certificate: None, attempt: None, follows: false, ..hello.clone() };
     let later: [(bool, Vec<u8>); LATER_HELLO_FIELDS] = [
         (hello.moves, vec![u8::from(hello.moves)]),
         (hello.certificate.is_some(), postcard::to_stdvec(&hello.certificate).unwrap_or_default()),
@@ -281,7 +281,7 @@ fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
 }
 
 #[derive(Deserialize)]
-struct Kind<'a> {
+struct KindField<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
 }
@@ -299,44 +299,46 @@ fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ReadError> {
 }
 
 fn kind_of(bytes: &[u8]) -> Result<Cow<'_, str>, ReadError> {
-    from_json::<Kind<'_>>(bytes).map(|kind| kind.kind)
+    from_json::<KindField<'_>>(bytes).map(|kind| kind.kind)
 }
 
-fn read_json(bytes: &[u8]) -> Result<Frame, ReadError> {
+fn read_json(bytes: &[u8]) -> Result<SessionFrame, ReadError> {
     Ok(match kind_of(bytes)?.as_ref() {
-        "hello" => Frame::Hello(from_json(bytes)?),
-        "welcome" => Frame::Welcome(from_json(bytes)?),
-        "ack" => Frame::Ack(from_json(bytes)?),
-        "create" => Frame::Create(from_json(bytes)?),
-        "created" => Frame::Created(from_json(bytes)?),
-        "end" => Frame::End(from_json(bytes)?),
-        "ended" => Frame::Ended(from_json(bytes)?),
+        "hello" => SessionFrame::Hello(from_json(bytes)?),
+        "welcome" => SessionFrame::Welcome(from_json(bytes)?),
+        "ack" => SessionFrame::Ack(from_json(bytes)?),
+        "create" => SessionFrame::Create(from_json(bytes)?),
+        "created" => SessionFrame::Created(from_json(bytes)?),
+        "end" => SessionFrame::End(from_json(bytes)?),
+        "ended" => SessionFrame::Ended(from_json(bytes)?),
         "message" => {
             let JsonMessage { number, agent, message } = from_json(bytes)?;
             match Encoding::Json.decode(message.get().as_bytes()) {
-                Ok(message) => {
-                    Frame::Message(MessageFrame { number, agent, message: MessageBody::Owned(Box::new(message)) })
-                }
-                Err(error) => Frame::Unreadable { number, why: error.to_string() },
+                Ok(message) => SessionFrame::Message(MessageFrame {
+                    number,
+                    agent,
+                    message: MessageBody::Owned(Box::new(message)),
+                }),
+                Err(error) => SessionFrame::Unreadable { number, why: error.to_string() },
             }
         }
-        "refused" => Frame::Refused(from_json(bytes)?),
-        "error" => Frame::Error(from_json(bytes)?),
-        "bye" => Frame::Bye,
-        "certify" => Frame::Certify(from_json(bytes)?),
-        "certified" => Frame::Certified(from_json(bytes)?),
-        "keep" => Frame::Keep(from_json(bytes)?),
-        "save" => Frame::Save(from_json(bytes)?),
-        "saved" => Frame::Saved(from_json(bytes)?),
-        "state" => Frame::State(from_json(bytes)?),
-        "lacks" => Frame::Lacks(from_json(bytes)?),
-        "code" => Frame::Code(from_json(bytes)?),
-        "yield" => Frame::Yield(from_json(bytes)?),
-        "offer" => Frame::Offer(from_json(bytes)?),
-        "stays" => Frame::Stays(from_json(bytes)?),
-        "challenge" => Frame::Challenge(from_json(bytes)?),
-        "proof" => Frame::Proof(from_json(bytes)?),
-        "open" => Frame::Open(from_json(bytes)?),
+        "refused" => SessionFrame::Refused(from_json(bytes)?),
+        "error" => SessionFrame::Error(from_json(bytes)?),
+        "bye" => SessionFrame::Bye,
+        "certify" => SessionFrame::Certify(from_json(bytes)?),
+        "certified" => SessionFrame::Certified(from_json(bytes)?),
+        "keep" => SessionFrame::Keep(from_json(bytes)?),
+        "save" => SessionFrame::Save(from_json(bytes)?),
+        "saved" => SessionFrame::Saved(from_json(bytes)?),
+        "state" => SessionFrame::State(from_json(bytes)?),
+        "lacks" => SessionFrame::Lacks(from_json(bytes)?),
+        "code" => SessionFrame::Code(from_json(bytes)?),
+        "yield" => SessionFrame::Yield(from_json(bytes)?),
+        "offer" => SessionFrame::Offer(from_json(bytes)?),
+        "stays" => SessionFrame::Stays(from_json(bytes)?),
+        "challenge" => SessionFrame::Challenge(from_json(bytes)?),
+        "proof" => SessionFrame::Proof(from_json(bytes)?),
+        "open" => SessionFrame::Open(from_json(bytes)?),
         other => return Err(ReadError::UnknownKind(format!("{other:?}"))),
     })
 }
@@ -361,38 +363,38 @@ impl FrameWriter {
     ///
     /// # Errors
     /// The frame holds a message that cannot be written: then nothing was.
-    pub fn write(&mut self, frame: &Frame, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub fn write(&mut self, frame: &SessionFrame, out: &mut Vec<u8>) -> Result<(), FrameWriteError> {
         match frame {
-            Frame::Hello(hello) if self.framing == Framing::Compact => write_compact_hello(hello, out),
-            Frame::Hello(hello) => self.fields(HELLO, "hello", hello, out),
-            Frame::Welcome(welcome) => self.fields(WELCOME, "welcome", welcome, out),
-            Frame::Ack(ack) => self.fields(ACK, "ack", ack, out),
-            Frame::Create(create) => self.fields(CREATE, "create", create, out),
-            Frame::Created(created) => self.fields(CREATED, "created", created, out),
-            Frame::End(end) => self.fields(END, "end", end, out),
-            Frame::Ended(ended) => self.fields(ENDED, "ended", ended, out),
-            Frame::Message(message) => return self.message(message, out),
-            Frame::Unreadable { number, .. } => {
-                let nothing = WriteError::Unwritable(format!("frame {number} holds nothing"));
+            SessionFrame::Hello(hello) if self.framing == Framing::Compact => write_compact_hello(hello, out),
+            SessionFrame::Hello(hello) => self.fields(HELLO, "hello", hello, out),
+            SessionFrame::Welcome(welcome) => self.fields(WELCOME, "welcome", welcome, out),
+            SessionFrame::Ack(ack) => self.fields(ACK, "ack", ack, out),
+            SessionFrame::Create(create) => self.fields(CREATE, "create", create, out),
+            SessionFrame::Created(created) => self.fields(CREATED, "created", created, out),
+            SessionFrame::End(end) => self.fields(END, "end", end, out),
+            SessionFrame::Ended(ended) => self.fields(ENDED, "ended", ended, out),
+            SessionFrame::Message(message) => return self.message(message, out),
+            SessionFrame::Unreadable { number, .. } => {
+                let nothing = FrameWriteError::Unwritable(format!("frame {number} holds nothing"));
                 return Err(nothing);
             }
-            Frame::Refused(refused) => self.fields(REFUSED, "refused", refused, out),
-            Frame::Certify(certify) => self.fields(CERTIFY, "certify", certify, out),
-            Frame::Certified(certified) => self.fields(CERTIFIED, "certified", certified, out),
-            Frame::Keep(keep) => self.fields(KEEP, "keep", keep, out),
-            Frame::Save(save) => self.fields(SAVE, "save", save, out),
-            Frame::Saved(saved) => self.fields(SAVED, "saved", saved, out),
-            Frame::State(state) => self.fields(STATE, "state", state, out),
-            Frame::Lacks(lacks) => self.fields(LACKS, "lacks", lacks, out),
-            Frame::Code(part) => self.fields(CODE, "code", part, out),
-            Frame::Yield(wish) => self.fields(YIELD, "yield", wish, out),
-            Frame::Offer(offer) => self.fields(OFFER, "offer", offer, out),
-            Frame::Stays(stays) => self.fields(STAYS, "stays", stays, out),
-            Frame::Challenge(challenge) => self.fields(CHALLENGE, "challenge", challenge, out),
-            Frame::Proof(proof) => self.fields(PROOF, "proof", proof, out),
-            Frame::Open(open) => self.fields(OPEN, "open", open, out),
-            Frame::Error(fault) => self.fields(ERROR, "error", fault, out),
-            Frame::Bye => match self.framing {
+            SessionFrame::Refused(refused) => self.fields(REFUSED, "refused", refused, out),
+            SessionFrame::Certify(certify) => self.fields(CERTIFY, "certify", certify, out),
+            SessionFrame::Certified(certified) => self.fields(CERTIFIED, "certified", certified, out),
+            SessionFrame::Keep(keep) => self.fields(KEEP, "keep", keep, out),
+            SessionFrame::Save(save) => self.fields(SAVE, "save", save, out),
+            SessionFrame::Saved(saved) => self.fields(SAVED, "saved", saved, out),
+            SessionFrame::State(state) => self.fields(STATE, "state", state, out),
+            SessionFrame::Lacks(lacks) => self.fields(LACKS, "lacks", lacks, out),
+            SessionFrame::Code(part) => self.fields(CODE, "code", part, out),
+            SessionFrame::Yield(wish) => self.fields(YIELD, "yield", wish, out),
+            SessionFrame::Offer(offer) => self.fields(OFFER, "offer", offer, out),
+            SessionFrame::Stays(stays) => self.fields(STAYS, "stays", stays, out),
+            SessionFrame::Challenge(challenge) => self.fields(CHALLENGE, "challenge", challenge, out),
+            SessionFrame::Proof(proof) => self.fields(PROOF, "proof", proof, out),
+            SessionFrame::Open(open) => self.fields(OPEN, "open", open, out),
+            SessionFrame::Error(fault) => self.fields(ERROR, "error", fault, out),
+            SessionFrame::Bye => match self.framing {
                 Framing::Json => out.extend_from_slice(br#"{"type":"bye"}"#),
                 Framing::Compact => out.push(BYE),
             },
@@ -420,11 +422,12 @@ impl FrameWriter {
         }
     }
 
-    fn message(&mut self, frame: &MessageFrame, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    fn message(&mut self, frame: &MessageFrame, out: &mut Vec<u8>) -> Result<(), FrameWriteError> {
         let MessageFrame { number, agent, message } = frame;
         match self.framing {
             Framing::Json => {
-                let json = Encoding::Json.encode(message).map_err(|error| WriteError::Unwritable(error.to_string()))?;
+                let json =
+                    Encoding::Json.encode(message).map_err(|error| FrameWriteError::Unwritable(error.to_string()))?;
                 self.check_length(json.len())?;
                 let head = format!(r#"{{"type":"message","number":{number},"agent":{agent},"message":"#);
                 out.extend_from_slice(head.as_bytes());
@@ -449,16 +452,16 @@ impl FrameWriter {
 
     /// Writes a message into the scratch buffer by itself, to see if it can be written. References to earlier messages
     /// could not be taken back.
-    fn encode_alone(&mut self, message: &AclMessage) -> Result<(), WriteError> {
+    fn encode_alone(&mut self, message: &AclMessage) -> Result<(), FrameWriteError> {
         self.scratch.clear();
         compact::encode_message(message, &mut self.scratch)
-            .map_err(|error| WriteError::Unwritable(error.to_string()))?;
+            .map_err(|error| FrameWriteError::Unwritable(error.to_string()))?;
         self.check_length(self.scratch.len() - 1)
     }
 
-    fn check_length(&self, bytes: usize) -> Result<(), WriteError> {
+    fn check_length(&self, bytes: usize) -> Result<(), FrameWriteError> {
         let bytes_max = self.message_bytes_max;
-        if bytes > bytes_max { Err(WriteError::TooLong { bytes, bytes_max }) } else { Ok(()) }
+        if bytes > bytes_max { Err(FrameWriteError::TooLong { bytes, bytes_max }) } else { Ok(()) }
     }
 }
 
@@ -466,16 +469,16 @@ impl FrameWriter {
 mod tests {
     use whimbrel_acl::{Aid, Performative, Value};
 
-    use super::super::frames::{Ack, Fault};
-    use super::super::{Code, Create};
+    use super::super::frames::{AckFrame, ErrorFrame};
+    use super::super::{Create, ErrorCode};
     use super::*;
 
-    fn message(content: Value) -> Frame {
+    fn message(content: Value) -> SessionFrame {
         let message = AclMessage::new(Performative::Inform, Aid::local("bob"), Aid::local("amy"), content);
-        Frame::Message(MessageFrame { number: 7, agent: 3, message: MessageBody::Owned(Box::new(message)) })
+        SessionFrame::Message(MessageFrame { number: 7, agent: 3, message: MessageBody::Owned(Box::new(message)) })
     }
 
-    fn written(writer: &mut FrameWriter, frame: &Frame) -> Vec<u8> {
+    fn written(writer: &mut FrameWriter, frame: &SessionFrame) -> Vec<u8> {
         let mut out = Vec::new();
         writer.write(frame, &mut out).unwrap();
         out
@@ -485,11 +488,11 @@ mod tests {
     fn json_frame_has_its_type() {
         let mut writer = FrameWriter::new(Framing::Json, 0, 1000);
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let ack = Frame::Ack(Ack { received: 3, credit: Some(9) });
+        let ack = SessionFrame::Ack(AckFrame { received: 3, credit: Some(9) });
         assert_eq!(text(written(&mut writer, &ack)), r#"{"type":"ack","received":3,"credit":9}"#);
         let expected = r#"{"type":"message","number":7,"agent":3,"message":{"performative":"inform","sender":"bob","receivers":["amy"],"content":"hi"}}"#;
         assert_eq!(text(written(&mut writer, &message("hi".into()))), expected);
-        let fault = Frame::Error(Fault::new(Code::TooManyNames, "no"));
+        let fault = SessionFrame::Error(ErrorFrame::new(ErrorCode::TooManyNames, "no"));
         assert_eq!(text(written(&mut writer, &fault)), r#"{"type":"error","code":"too-many-names","text":"no"}"#);
     }
 
@@ -502,7 +505,7 @@ mod tests {
         let second = written(&mut writer, &frame);
         assert!(second.len() + 10 < first.len() && second.len() <= 16, "{} then {}", first.len(), second.len());
         for bytes in [first, second] {
-            let Ok(Frame::Message(read)) = reader.read(&bytes) else { panic!("no message") };
+            let Ok(SessionFrame::Message(read)) = reader.read(&bytes) else { panic!("no message") };
             assert_eq!(read.message.content.to_string(), "temperature(20)");
         }
     }
@@ -513,12 +516,12 @@ mod tests {
             let (mut writer, mut reader) = (FrameWriter::new(framing, 64, 100), FrameReader::new(framing, 64));
             let mut out = b"before".to_vec();
             let long = message(Value::from("x".repeat(101)));
-            assert!(matches!(writer.write(&long, &mut out), Err(WriteError::TooLong { bytes_max: 100, .. })));
+            assert!(matches!(writer.write(&long, &mut out), Err(FrameWriteError::TooLong { bytes_max: 100, .. })));
             let deep = message((0..200).fold(Value::Nil, |inner, _| Value::list([inner])));
             assert!(writer.write(&deep, &mut out).is_err());
             assert_eq!(out, b"before");
             let bytes = written(&mut writer, &message(Value::Int(1)));
-            assert!(matches!(reader.read(&bytes), Ok(Frame::Message(_))), "the two still understand each other");
+            assert!(matches!(reader.read(&bytes), Ok(SessionFrame::Message(_))), "the two still understand each other");
         }
     }
 
@@ -543,7 +546,7 @@ mod tests {
 
     #[test]
     fn frame_in_other_form_is_refused() {
-        let create = Frame::Create(Create { number: 1, agent: 0, name: "bob".into() });
+        let create = SessionFrame::Create(Create { number: 1, agent: 0, name: "bob".into() });
         let json = written(&mut FrameWriter::new(Framing::Json, 0, 10), &create);
         let compact = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &create);
         let read = |framing, bytes: &[u8]| FrameReader::new(framing, 0).read(bytes).map(|_| ());
@@ -554,32 +557,37 @@ mod tests {
     #[test]
     fn only_hello_allows_trailing_fields() {
         let certificate = Some("PEM".into());
-        let hello =
-            Hello { versions: vec![1, 2], token: Some("t".into()), moves: true, certificate, ..Hello::default() };
-        let counted = Hello { attempt: Some(2), follows: true, ..hello.clone() };
+        let hello = HelloFrame {
+            versions: vec![1, 2],
+            token: Some("t".into()),
+            moves: true,
+            certificate,
+            ..HelloFrame::default()
+        };
+        let counted = HelloFrame { attempt: Some(2), follows: true, ..hello.clone() };
         for framing in [Framing::Json, Framing::Compact] {
-            let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &Frame::Hello(counted.clone()));
+            let mut bytes = written(&mut FrameWriter::new(framing, 0, 10), &SessionFrame::Hello(counted.clone()));
             if framing == Framing::Compact {
                 bytes.extend([1, 2, 3]);
             }
             assert_eq!(FrameReader::read_hello(&bytes), Ok((framing, counted.clone())));
         }
         for (moves, certificate) in [(true, hello.certificate.clone()), (false, None)] {
-            let third = Hello { moves, certificate, attempt: Some(3), ..hello.clone() };
-            let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(third.clone()));
+            let third = HelloFrame { moves, certificate, attempt: Some(3), ..hello.clone() };
+            let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &SessionFrame::Hello(third.clone()));
             assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, third)));
         }
-        let follower = Hello { follows: true, ..Hello::default() };
-        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(follower.clone()));
+        let follower = HelloFrame { follows: true, ..HelloFrame::default() };
+        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &SessionFrame::Hello(follower.clone()));
         assert_eq!((bytes.last(), FrameReader::read_hello(&bytes)), (Some(&1), Ok((Framing::Compact, follower))));
-        let unmoved = Hello { moves: false, ..hello.clone() };
-        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(unmoved.clone()));
+        let unmoved = HelloFrame { moves: false, ..hello.clone() };
+        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &SessionFrame::Hello(unmoved.clone()));
         assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, unmoved)));
-        let uncertified = Hello { certificate: None, ..hello.clone() };
-        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(uncertified.clone()));
+        let uncertified = HelloFrame { certificate: None, ..hello.clone() };
+        let bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &SessionFrame::Hello(uncertified.clone()));
         assert_eq!((bytes.last(), FrameReader::read_hello(&bytes)), (Some(&1), Ok((Framing::Compact, uncertified))));
-        let earlier = Hello { moves: false, certificate: None, ..hello };
-        let mut bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &Frame::Hello(earlier.clone()));
+        let earlier = HelloFrame { moves: false, certificate: None, ..hello };
+        let mut bytes = written(&mut FrameWriter::new(Framing::Compact, 0, 10), &SessionFrame::Hello(earlier.clone()));
         assert_eq!(FrameReader::read_hello(&bytes), Ok((Framing::Compact, earlier)), "who does not know of moves");
         bytes.pop();
         assert!(FrameReader::read_hello(&bytes).is_err(), "one field more is missing");

@@ -6,7 +6,7 @@ use crate::limits::{
     SESSION_MESSAGE_BYTES_MAX, SESSION_MESSAGES_PER_S, SESSION_REMEMBER_MAX, SESSION_WINDOW_MAX,
 };
 
-use super::frames::Hello;
+use super::frames::HelloFrame;
 
 /// Limits of each session of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Default for SessionLimits {
 
 /// Rights and limits of a session, set by the code that admits the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
+pub struct SessionGrant {
     /// Principal, for logs and policies: the same whenever the same token or certificate is shown.
     pub principal: String,
     /// Account whose quotas the session uses, together with its client's address. Each token has an account of its own.
@@ -54,7 +54,7 @@ pub struct Grant {
     pub remember: u32,
 }
 
-impl Grant {
+impl SessionGrant {
     /// Returns the largest grant, for agents of these names.
     pub fn new(principal: impl Into<String>, names: Vec<String>) -> Self {
         let principal = principal.into();
@@ -86,7 +86,7 @@ impl Grant {
 
     /// Returns the grant, reduced to what the client asks for.
     #[must_use]
-    pub fn narrowed(mut self, hello: &Hello) -> Self {
+    pub fn narrowed(mut self, hello: &HelloFrame) -> Self {
         self.lease_ms = hello.lease_ms.unwrap_or(self.lease_ms).clamp(SESSION_LEASE_MS_MIN, SESSION_LEASE_MS_MAX);
         self.window = hello.window.unwrap_or(self.window).clamp(1, self.window.max(1));
         self.message_bytes = hello.message_bytes.unwrap_or(self.message_bytes).min(self.message_bytes);

@@ -11,9 +11,9 @@ use whimbrel_acl::Symbol;
 use super::body::{SessionBody, SharedSession};
 use super::code_name::CodeName;
 use super::durability::SavedState;
-use super::frames::{Fault, OnLeave};
-use super::kept_agents::{Kept, Tenure};
-use super::port::Host;
+use super::frames::{ErrorFrame, OnLeave};
+use super::kept_agents::{KeptState, Tenure};
+use super::port::SessionHost;
 use super::rollback::Rollback;
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
@@ -33,11 +33,11 @@ pub struct Invitation {
     is_given: bool,
     /// End of the offer.
     until: Time,
-    answer: Mutex<Answer>,
+    answer: Mutex<InvitationAnswer>,
 }
 
 /// Answer of the client.
-enum Answer {
+enum InvitationAnswer {
     None,
     /// Acceptance: the new body, and the former tenure of the kept agent.
     Taken(Box<SessionBody>, Option<Tenure>),
@@ -56,10 +56,10 @@ impl fmt::Debug for Invitation {
 impl Invitation {
     pub(super) fn new(name: Symbol, saved: SavedState, is_given: bool, from: Symbol, now: Time) -> Arc<Self> {
         let until = now + Duration::from_millis(SESSION_OFFER_MS);
-        Arc::new(Self { name, saved, from, is_given, until, answer: Mutex::new(Answer::None) })
+        Arc::new(Self { name, saved, from, is_given, until, answer: Mutex::new(InvitationAnswer::None) })
     }
 
-    fn answer(&self) -> MutexGuard<'_, Answer> {
+    fn answer(&self) -> MutexGuard<'_, InvitationAnswer> {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -69,14 +69,14 @@ impl Invitation {
     /// Errors of `body`: the offer stands.
     pub(super) fn take(
         &self,
-        body: impl FnOnce() -> Result<(SessionBody, Option<Tenure>), Fault>,
-    ) -> Option<Result<Kept, Fault>> {
+        body: impl FnOnce() -> Result<(SessionBody, Option<Tenure>), ErrorFrame>,
+    ) -> Option<Result<KeptState, ErrorFrame>> {
         let mut answer = self.answer();
-        if !matches!(*answer, Answer::None) {
+        if !matches!(*answer, InvitationAnswer::None) {
             return None;
         }
-        let taken = body().map(|(body, before)| *answer = Answer::Taken(Box::new(body), before));
-        Some(taken.map(|()| Kept {
+        let taken = body().map(|(body, before)| *answer = InvitationAnswer::Taken(Box::new(body), before));
+        Some(taken.map(|()| KeptState {
             on_leave: OnLeave::GoOn,
             holds: false,
             saved: Some(self.saved.clone()),
@@ -87,21 +87,21 @@ impl Invitation {
     /// Declines the offer.
     pub(super) fn decline(&self, why: &str) {
         let mut answer = self.answer();
-        if matches!(*answer, Answer::None) {
-            *answer = Answer::Declined(why.to_owned());
+        if matches!(*answer, InvitationAnswer::None) {
+            *answer = InvitationAnswer::Declined(why.to_owned());
         }
     }
 
     /// Returns the answer, once.
-    fn settle(&self, now: Time) -> Answer {
+    fn settle(&self, now: Time) -> InvitationAnswer {
         let mut answer = self.answer();
         match &*answer {
-            Answer::None if now < self.until => Answer::None,
-            Answer::None => {
-                *answer = Answer::Over;
-                Answer::Declined(format!("it was not taken within {SESSION_OFFER_MS} ms"))
+            InvitationAnswer::None if now < self.until => InvitationAnswer::None,
+            InvitationAnswer::None => {
+                *answer = InvitationAnswer::Over;
+                InvitationAnswer::Declined(format!("it was not taken within {SESSION_OFFER_MS} ms"))
             }
-            _ => std::mem::replace(&mut *answer, Answer::Over),
+            _ => std::mem::replace(&mut *answer, InvitationAnswer::Over),
         }
     }
 }
@@ -111,7 +111,7 @@ pub(super) enum Former {
     /// Agent of a client, which named the destination.
     Client(Box<SessionBody>),
     /// Agent of the node.
-    Node(Arc<dyn Host>, Origin, Option<Wish>),
+    Node(Arc<dyn SessionHost>, Origin, Option<Wish>),
 }
 
 /// Body of an agent that is offered to a client.
@@ -176,10 +176,10 @@ impl InvitedBody {
 impl AgentBody for InvitedBody {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         match self.invitation.settle(turn.now) {
-            Answer::Taken(body, before) => self.leave(body, before, turn),
-            Answer::Declined(why) => self.stay(&why, turn),
-            Answer::None => return Next::WaitUntil(self.invitation.until),
-            Answer::Over => {}
+            InvitationAnswer::Taken(body, before) => self.leave(body, before, turn),
+            InvitationAnswer::Declined(why) => self.stay(&why, turn),
+            InvitationAnswer::None => return Next::WaitUntil(self.invitation.until),
+            InvitationAnswer::Over => {}
         }
         Next::Activate
     }
@@ -189,8 +189,8 @@ impl AgentBody for InvitedBody {
             former.yielded(mailbox);
         }
         // The client that took the agent has been told that it has it.
-        let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
-        if let Answer::Taken(mut body, _) = answer {
+        let answer = std::mem::replace(&mut *self.invitation.answer(), InvitationAnswer::Over);
+        if let InvitationAnswer::Taken(mut body, _) = answer {
             body.yielded(mailbox);
             // The body tells its client when it is dropped with this one, once the name is free.
             self.next = Some(body);
@@ -234,7 +234,7 @@ impl Inspectable for InvitedBody {
 impl Drop for InvitedBody {
     fn drop(&mut self) {
         // The client that was promised the agent hears of its end from the body that is dropped with this.
-        let answer = std::mem::replace(&mut *self.invitation.answer(), Answer::Over);
+        let answer = std::mem::replace(&mut *self.invitation.answer(), InvitationAnswer::Over);
         drop(answer);
         self.client.withdraw(&self.invitation);
     }

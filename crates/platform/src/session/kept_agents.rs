@@ -11,12 +11,12 @@ use whimbrel_acl::Symbol;
 use super::body::{SessionBody, SharedSession};
 use super::code_name::CodeName;
 use super::durability::SavedState;
-use super::frames::{Code, Fault, OnLeave};
+use super::frames::{ErrorCode, ErrorFrame, OnLeave};
 use super::invitation::{Former, Invitation, InvitedBody};
-use super::kept_body::{Cell, KeptBody};
+use super::kept_body::{KeptBody, KeptCell};
 use super::memory_quota::{Burdens, MemoryQuota};
 use super::persisted;
-use super::port::Host;
+use super::port::SessionHost;
 use super::uploads::Allowances;
 use crate::durable::{Origin, State};
 use crate::limits::{
@@ -29,7 +29,7 @@ use crate::{AgentBody, Time};
 
 /// Kept state of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptState {
     /// Leave policy: the fate of the agent when its session is over.
     pub on_leave: OnLeave,
     /// Output commit: messages of the agent are withheld until the next save.
@@ -46,9 +46,9 @@ pub struct KeptAgents {
     /// Sessions of clients by the names of their agents, and whether other agents can move there.
     clients: Mutex<FxHashMap<Symbol, (Weak<SharedSession>, bool)>>,
     /// Offers of agents to clients, by the agents' names. Another session of the same account may take them, too.
-    offers: Mutex<FxHashMap<Symbol, Open>>,
+    offers: Mutex<FxHashMap<Symbol, OpenOffer>>,
     /// Host on which agents continue, if they can, while it exists.
-    host: Mutex<Option<Weak<dyn Host>>>,
+    host: Mutex<Option<Weak<dyn SessionHost>>>,
     /// Journal to which kept agents may be written.
     has_journal: AtomicBool,
     /// Allowances for bytes of code that clients bring.
@@ -84,7 +84,7 @@ impl fmt::Debug for KeptAgents {
 
 #[derive(Debug, Default)]
 struct Books {
-    entries: FxHashMap<Symbol, Entry>,
+    entries: FxHashMap<Symbol, KeptEntry>,
     accounts: FxHashMap<String, KeptUsage>,
     /// Bytes of all states.
     bytes: usize,
@@ -93,11 +93,11 @@ struct Books {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct KeptEntry {
     /// Account that owns the agent: only its clients get the agent back.
     account: String,
     bytes: usize,
-    place: Place,
+    place: KeptPlace,
 }
 
 /// Tenure of a kept agent that the node runs: its account, the life of its name, and its kept state.
@@ -105,26 +105,26 @@ struct Entry {
 pub(super) struct Tenure {
     account: String,
     life: Option<u32>,
-    kept: Kept,
+    kept: KeptState,
 }
 
 /// Place of a kept agent.
 #[derive(Debug)]
-enum Place {
+enum KeptPlace {
     /// Session of the agent's client.
     Session,
     /// Slot where the agent waits for its client.
-    Waiting(Arc<Cell>),
+    Waiting(Arc<KeptCell>),
     /// Passage from a waiting body to a session.
-    Passing(Arc<Cell>),
+    Passing(Arc<KeptCell>),
     /// Node that runs the agent, in this life of the name; with the kept state but for the state proper. The life is
     /// unknown while an agent from before a restart [is not there yet](KeptAgents::note_life).
-    GoneOn(Option<u32>, Kept),
+    GoneOn(Option<u32>, KeptState),
 }
 
 /// Agent that is offered to a session.
 #[derive(Debug)]
-struct Open {
+struct OpenOffer {
     offer: Arc<Invitation>,
     session: Weak<SharedSession>,
     account: String,
@@ -137,10 +137,10 @@ struct KeptUsage {
     bytes: usize,
 }
 
-fn too_many_bytes() -> Fault {
+fn too_many_bytes() -> ErrorFrame {
     let (own, all) = (KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_BYTES_MAX);
     let text = format!("the states of the agents of one token take {own} bytes at most, those of all {all}");
-    Fault::new(Code::TooManyKept, text)
+    ErrorFrame::new(ErrorCode::TooManyKept, text)
 }
 
 /// Returns true if states may take these bytes, of one account and of all. When all together are full, accounts with
@@ -151,7 +151,7 @@ fn have_place(own: usize, all: usize) -> bool {
 
 impl Books {
     fn strike(&mut self, name: Symbol) {
-        let Some(Entry { account: whose, bytes, .. }) = self.entries.remove(&name) else { return };
+        let Some(KeptEntry { account: whose, bytes, .. }) = self.entries.remove(&name) else { return };
         let Some(account) = self.accounts.get_mut(&whose) else { return };
         self.bytes -= bytes;
         account.agents -= 1;
@@ -162,13 +162,13 @@ impl Books {
     }
 
     /// Enters a kept agent, in place of any of its name.
-    fn enter(&mut self, name: Symbol, account: &str, bytes: usize, place: Place) {
+    fn enter(&mut self, name: Symbol, account: &str, bytes: usize, place: KeptPlace) {
         self.strike(name);
         let of = self.accounts.entry(account.to_owned()).or_default();
         of.agents += 1;
         of.bytes += bytes;
         self.bytes += bytes;
-        self.entries.insert(name, Entry { account: account.to_owned(), bytes, place });
+        self.entries.insert(name, KeptEntry { account: account.to_owned(), bytes, place });
     }
 
     fn is_full(&self, account: &str) -> bool {
@@ -177,14 +177,14 @@ impl Books {
     }
 
     /// Strikes agents that continued here and have ended since, because no event tells of their end.
-    fn prune(&mut self, host: &dyn Host) {
+    fn prune(&mut self, host: &dyn SessionHost) {
         let now = host.now();
         if now < self.prune_at {
             return;
         }
         self.prune_at = now + Duration::from_millis(KEPT_PRUNE_MS);
-        let is_over = |name: Symbol, place: &Place| {
-            let Place::GoneOn(Some(life), _) = place else { return false };
+        let is_over = |name: Symbol, place: &KeptPlace| {
+            let KeptPlace::GoneOn(Some(life), _) = place else { return false };
             host.life(name) != Some(*life)
         };
         let over: Vec<Symbol> =
@@ -193,7 +193,7 @@ impl Books {
     }
 
     /// Sets the bytes of an agent's kept state.
-    fn weigh(&mut self, name: Symbol, bytes: usize) -> Result<(), Fault> {
+    fn weigh(&mut self, name: Symbol, bytes: usize) -> Result<(), ErrorFrame> {
         let Self { entries, accounts, bytes: everybodys, .. } = self;
         let Some(entry) = entries.get_mut(&name) else { return Ok(()) };
         let Some(account) = accounts.get_mut(&entry.account) else { return Ok(()) };
@@ -208,7 +208,7 @@ impl Books {
 
 impl KeptAgents {
     /// Sets the host on which agents continue, if they can.
-    pub fn attach(&self, host: &Arc<dyn Host>) {
+    pub fn attach(&self, host: &Arc<dyn SessionHost>) {
         *self.host.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(host));
         self.has_journal.store(host.has_journal(), Ordering::Release);
     }
@@ -254,7 +254,7 @@ impl KeptAgents {
         let Origin::Kept { account } = origin else { return Err("it is no kept agent".to_owned()) };
         let (kept, waits) = persisted::read(states)?;
         let bytes = kept.saved.as_ref().map_or(0, |saved| saved.state.len());
-        self.books().enter(name, account, bytes, Place::Session);
+        self.books().enter(name, account, bytes, KeptPlace::Session);
         Ok(Box::new(KeptBody::resumed(name, kept, Arc::clone(self), origin.clone(), waits.then_some(age))))
     }
 
@@ -262,14 +262,14 @@ impl KeptAgents {
     /// the origin does not say so.
     pub fn note_gone_on(&self, name: Symbol, origin: &Origin) {
         if let Origin::GoneOn { account, on_leave, holds, .. } = origin {
-            let kept = Kept { on_leave: *on_leave, holds: *holds, saved: None, is_given: true };
-            self.books().enter(name, account, 0, Place::GoneOn(None, kept));
+            let kept = KeptState { on_leave: *on_leave, holds: *holds, saved: None, is_given: true };
+            self.books().enter(name, account, 0, KeptPlace::GoneOn(None, kept));
         }
     }
 
     /// Notes that a resumed agent is there, in this life of its name. Another agent of its name is not its client's.
     pub fn note_life(&self, name: Symbol, life: u32) {
-        if let Some(Entry { place: Place::GoneOn(noted @ None, _), .. }) = self.books().entries.get_mut(&name) {
+        if let Some(KeptEntry { place: KeptPlace::GoneOn(noted @ None, _), .. }) = self.books().entries.get_mut(&name) {
             *noted = Some(life);
         }
     }
@@ -282,7 +282,7 @@ impl KeptAgents {
     pub(super) fn go_on(
         &self,
         name: Symbol,
-        kept: &Kept,
+        kept: &KeptState,
         written: Option<&Origin>,
     ) -> Result<(Box<dyn AgentBody>, Option<Origin>), String> {
         let saved = kept.saved.as_ref().ok_or("it never said what it is")?;
@@ -304,18 +304,18 @@ impl KeptAgents {
         // The agent's state is the node's own now.
         let _ = books.weigh(name, 0);
         if let Some(entry) = books.entries.get_mut(&name) {
-            entry.place = Place::GoneOn(Some(life), Kept { saved: None, ..kept.clone() });
+            entry.place = KeptPlace::GoneOn(Some(life), KeptState { saved: None, ..kept.clone() });
         }
         Ok((body, written))
     }
 
     /// Returns the life and the kept state of an agent that continued at this node for this account, if it is still
     /// there.
-    pub(super) fn went_on(&self, name: Symbol, account: &str) -> Option<(u32, Kept)> {
+    pub(super) fn went_on(&self, name: Symbol, account: &str) -> Option<(u32, KeptState)> {
         let host = self.host()?;
         let mut books = self.books();
         let entry = books.entries.get(&name).filter(|entry| entry.account == account)?;
-        let Place::GoneOn(Some(life), kept) = &entry.place else { return None };
+        let KeptPlace::GoneOn(Some(life), kept) = &entry.place else { return None };
         if host.life(name) == Some(*life) {
             return Some((*life, kept.clone()));
         }
@@ -327,20 +327,20 @@ impl KeptAgents {
     ///
     /// # Errors
     /// The state is too large, or the agent is no longer there. It continues at the node.
-    pub(super) fn take_back(&self, name: Symbol, life: u32, bytes: usize) -> Result<(), Fault> {
+    pub(super) fn take_back(&self, name: Symbol, life: u32, bytes: usize) -> Result<(), ErrorFrame> {
         let mut books = self.books();
         let place = books.entries.get(&name).map(|entry| &entry.place);
-        if !matches!(place, Some(Place::GoneOn(then, _)) if *then == Some(life)) {
-            return Err(Fault::new(Code::NameTaken, format!("{name} is not at the node any more")));
+        if !matches!(place, Some(KeptPlace::GoneOn(then, _)) if *then == Some(life)) {
+            return Err(ErrorFrame::new(ErrorCode::NameTaken, format!("{name} is not at the node any more")));
         }
         books.weigh(name, bytes)?;
         if let Some(entry) = books.entries.get_mut(&name) {
-            entry.place = Place::Session;
+            entry.place = KeptPlace::Session;
         }
         Ok(())
     }
 
-    pub(super) fn host(&self) -> Option<Arc<dyn Host>> {
+    pub(super) fn host(&self) -> Option<Arc<dyn SessionHost>> {
         self.host.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
     }
 
@@ -375,13 +375,13 @@ impl KeptAgents {
         self.clients().get(&name).filter(|(_, takes_agents)| *takes_agents)?.0.upgrade()
     }
 
-    fn offers(&self) -> MutexGuard<'_, FxHashMap<Symbol, Open>> {
+    fn offers(&self) -> MutexGuard<'_, FxHashMap<Symbol, OpenOffer>> {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lists an offer to a session of this account.
     pub(super) fn list_offer(&self, offer: &Arc<Invitation>, session: &Arc<SharedSession>, account: String) {
-        let open = Open { offer: Arc::clone(offer), session: Arc::downgrade(session), account };
+        let open = OpenOffer { offer: Arc::clone(offer), session: Arc::downgrade(session), account };
         self.offers().insert(offer.name, open);
     }
 
@@ -451,11 +451,11 @@ impl KeptAgents {
     }
 
     /// Admits an agent of a session as kept for this account.
-    pub(super) fn admit(&self, name: Symbol, account: &str) -> Result<(), Fault> {
+    pub(super) fn admit(&self, name: Symbol, account: &str) -> Result<(), ErrorFrame> {
         let mut books = self.books();
         match books.entries.get_mut(&name) {
             Some(entry) if entry.account == account => {
-                entry.place = Place::Session;
+                entry.place = KeptPlace::Session;
                 return Ok(());
             }
             // The kept agent ended; this is another one of its name.
@@ -468,9 +468,9 @@ impl KeptAgents {
             books.prune(&*host);
         }
         if books.is_full(account) {
-            return Err(Fault::new(Code::TooManyKept, "as many agents are kept as may be"));
+            return Err(ErrorFrame::new(ErrorCode::TooManyKept, "as many agents are kept as may be"));
         }
-        books.enter(name, account, 0, Place::Session);
+        books.enter(name, account, 0, KeptPlace::Session);
         Ok(())
     }
 
@@ -479,24 +479,24 @@ impl KeptAgents {
     ///
     /// # Errors
     /// There is no room for it. Its tenure stays.
-    pub(super) fn adopt(&self, name: Symbol, account: &str, bytes: usize) -> Result<Option<Tenure>, Fault> {
+    pub(super) fn adopt(&self, name: Symbol, account: &str, bytes: usize) -> Result<Option<Tenure>, ErrorFrame> {
         let mut books = self.books();
         let tenure = books.entries.get(&name).and_then(|entry| match &entry.place {
-            Place::GoneOn(life, kept) => {
+            KeptPlace::GoneOn(life, kept) => {
                 Some(Tenure { account: entry.account.clone(), life: *life, kept: kept.clone() })
             }
             _ => None,
         });
         let before = books.entries.get(&name).filter(|entry| entry.account == account).map(|entry| entry.bytes);
         if before.is_none() && books.is_full(account) {
-            return Err(Fault::new(Code::TooManyKept, "as many agents are kept as may be"));
+            return Err(ErrorFrame::new(ErrorCode::TooManyKept, "as many agents are kept as may be"));
         }
         let more = |of: usize| of + bytes - before.unwrap_or_default();
         let own = books.accounts.get(account).map_or(0, |account| account.bytes);
         if !have_place(more(own), more(books.bytes)) {
             return Err(too_many_bytes());
         }
-        books.enter(name, account, bytes, Place::Session);
+        books.enter(name, account, bytes, KeptPlace::Session);
         Ok(tenure)
     }
 
@@ -504,20 +504,20 @@ impl KeptAgents {
     pub(super) fn hand_back(&self, name: Symbol, before: Option<Tenure>) {
         let mut books = self.books();
         match before {
-            Some(Tenure { account, life, kept }) => books.enter(name, &account, 0, Place::GoneOn(life, kept)),
+            Some(Tenure { account, life, kept }) => books.enter(name, &account, 0, KeptPlace::GoneOn(life, kept)),
             None => books.strike(name),
         }
     }
 
     /// Sets the bytes of an agent's kept state.
-    pub(super) fn weigh(&self, name: Symbol, bytes: usize) -> Result<(), Fault> {
+    pub(super) fn weigh(&self, name: Symbol, bytes: usize) -> Result<(), ErrorFrame> {
         self.books().weigh(name, bytes)
     }
 
     /// Notes that an agent waits in its slot from now on.
-    pub(super) fn put(&self, name: Symbol, cell: &Arc<Cell>) {
+    pub(super) fn put(&self, name: Symbol, cell: &Arc<KeptCell>) {
         if let Some(entry) = self.books().entries.get_mut(&name) {
-            entry.place = Place::Waiting(Arc::clone(cell));
+            entry.place = KeptPlace::Waiting(Arc::clone(cell));
         }
     }
 
@@ -527,10 +527,10 @@ impl KeptAgents {
     }
 
     /// Strikes an agent that waits with this cell.
-    pub(super) fn strike_waiting(&self, name: Symbol, cell: &Arc<Cell>) {
+    pub(super) fn strike_waiting(&self, name: Symbol, cell: &Arc<KeptCell>) {
         let mut books = self.books();
         let place = books.entries.get(&name).map(|entry| &entry.place);
-        if matches!(place, Some(Place::Waiting(waiting)) if Arc::ptr_eq(waiting, cell)) {
+        if matches!(place, Some(KeptPlace::Waiting(waiting)) if Arc::ptr_eq(waiting, cell)) {
             books.strike(name);
         }
     }
@@ -543,22 +543,22 @@ impl KeptAgents {
         account: &str,
         session: &Arc<SharedSession>,
         agent: u32,
-    ) -> Option<(Kept, Option<String>)> {
+    ) -> Option<(KeptState, Option<String>)> {
         let cell = {
             let mut books = self.books();
             let entry = books.entries.get_mut(&name).filter(|entry| entry.account == account)?;
-            let Place::Waiting(cell) = &entry.place else { return None };
+            let KeptPlace::Waiting(cell) = &entry.place else { return None };
             let cell = Arc::clone(cell);
-            entry.place = Place::Passing(Arc::clone(&cell));
+            entry.place = KeptPlace::Passing(Arc::clone(&cell));
             cell
         };
         // Not under the lock of the entries, which the cell's holder may want.
         let kept = cell.pass_on(|| SessionBody::new(Arc::clone(session), agent));
         let mut books = self.books();
         if let Some(entry) = books.entries.get_mut(&name)
-            && matches!(&entry.place, Place::Passing(passing) if Arc::ptr_eq(passing, &cell))
+            && matches!(&entry.place, KeptPlace::Passing(passing) if Arc::ptr_eq(passing, &cell))
         {
-            entry.place = Place::Session;
+            entry.place = KeptPlace::Session;
             if kept.is_none() {
                 // The agent ended meanwhile.
                 books.strike(name);
@@ -584,11 +584,13 @@ mod tests {
 
     use whimbrel_acl::{Aid, sym};
 
-    use super::super::frames::{Frame, PASSED};
+    use super::super::frames::{PASSED, SessionFrame};
     use super::*;
     use crate::durable::Origin;
     use crate::services::CreateError;
-    use crate::session::{Ended, Exchange, Grant, Hello, Opening, Refused, Session, SessionEvent};
+    use crate::session::{
+        EndedFrame, Exchange, HelloFrame, Opening, RefusedFrame, Session, SessionEvent, SessionGrant,
+    };
     use crate::{Mailbox, Next, Turn};
 
     const CODE: &str = "asl:0000000000000000000000000000000000000000000000000000000000000000/bob.asl";
@@ -609,7 +611,7 @@ mod tests {
         }
     }
 
-    impl Host for RestoringHost {
+    impl SessionHost for RestoringHost {
         fn platform(&self) -> Symbol {
             "home".into()
         }
@@ -641,38 +643,46 @@ mod tests {
     fn gone_on() -> (Arc<RestoringHost>, Arc<KeptAgents>) {
         let node = Arc::new(RestoringHost::default());
         let shelf = Arc::<KeptAgents>::default();
-        shelf.attach(&(Arc::<RestoringHost>::clone(&node) as Arc<dyn Host>));
+        shelf.attach(&(Arc::<RestoringHost>::clone(&node) as Arc<dyn SessionHost>));
         shelf.admit("bob".into(), "ann").unwrap();
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
-        let kept = Kept { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved), is_given: false };
+        let kept = KeptState { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved), is_given: false };
         assert!(shelf.go_on("bob".into(), &kept, None).is_ok());
         (node, shelf)
     }
 
     /// Returns a session of this account that asked for bob and does not have him yet.
     fn asking(shelf: &Arc<KeptAgents>, account: &str) -> Arc<SharedSession> {
-        let grant = Grant { account: account.to_owned(), ..Grant::new("*", vec!["*".into()]) };
+        let grant = SessionGrant { account: account.to_owned(), ..SessionGrant::new("*", vec!["*".into()]) };
         let (session, secret, platform) = ("s".to_owned(), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
         let mut session = Session::new(opening, Time::default());
-        session.handle_hello(Time::default(), &Hello { versions: vec![1], moves: true, ..Hello::default() }).unwrap();
+        session
+            .handle_hello(Time::default(), &HelloFrame { versions: vec![1], moves: true, ..HelloFrame::default() })
+            .unwrap();
         session.create(1, 0, "bob");
         assert!(matches!(session.poll_event(), Some(SessionEvent::Create { .. })));
         Arc::new(SharedSession::new(session, || ()))
     }
 
     /// Returns the frames of one kind that the client is told.
-    fn told<T>(session: &SharedSession, of: impl Fn(Frame) -> Option<T>) -> Vec<T> {
+    fn told<T>(session: &SharedSession, of: impl Fn(SessionFrame) -> Option<T>) -> Vec<T> {
         let mut session = session.lock();
         std::iter::from_fn(|| session.poll_frame(Time::default())).filter_map(of).collect()
     }
 
-    fn refusals(session: &SharedSession) -> Vec<Code> {
-        told(session, |frame| if let Frame::Refused(Refused { code, .. }) = frame { Some(code) } else { None })
+    fn refusals(session: &SharedSession) -> Vec<ErrorCode> {
+        told(
+            session,
+            |frame| if let SessionFrame::Refused(RefusedFrame { code, .. }) = frame { Some(code) } else { None },
+        )
     }
 
     fn ends(session: &SharedSession) -> Vec<String> {
-        told(session, |frame| if let Frame::Ended(Ended { reason, .. }) = frame { Some(reason) } else { None })
+        told(
+            session,
+            |frame| if let SessionFrame::Ended(EndedFrame { reason, .. }) = frame { Some(reason) } else { None },
+        )
     }
 
     fn origin() -> Origin {
@@ -724,9 +734,9 @@ mod tests {
     #[test]
     fn partition_move_ends_returned_agent() {
         let shelf = Arc::<KeptAgents>::default();
-        shelf.attach(&(Arc::new(RestoringHost::default()) as Arc<dyn Host>));
+        shelf.attach(&(Arc::new(RestoringHost::default()) as Arc<dyn SessionHost>));
         shelf.admit("bob".into(), "ann").unwrap();
-        let kept = Kept { on_leave: OnLeave::Wait, holds: true, saved: None, is_given: false };
+        let kept = KeptState { on_leave: OnLeave::Wait, holds: true, saved: None, is_given: false };
         let written = Origin::Kept { account: "ann".to_owned() };
         let mut waiting = KeptBody::new("bob".into(), kept, Arc::clone(&shelf), Some(written));
         let session = asking(&shelf, "ann");
@@ -741,7 +751,7 @@ mod tests {
 
     #[test]
     fn partition_move_ends_taken_agent() {
-        let node: Arc<dyn Host> = Arc::new(RestoringHost::default());
+        let node: Arc<dyn SessionHost> = Arc::new(RestoringHost::default());
         let shelf = Arc::<KeptAgents>::default();
         shelf.attach(&node);
         let session = asking(&shelf, "ann");
@@ -766,7 +776,7 @@ mod tests {
             assert!(session.claim(0, "bob".into()));
             let (_, with) = node.asked.lock().unwrap().pop().unwrap();
             assert!(with(None).is_none());
-            assert_eq!(refusals(&session), [Code::NotYet]);
+            assert_eq!(refusals(&session), [ErrorCode::NotYet]);
         }
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));
@@ -782,7 +792,7 @@ mod tests {
         let (node, shelf) = gone_on();
         let session = asking(&shelf, "ann");
         assert!(session.claim(0, "bob".into()));
-        session.lock().end(Time::default(), crate::EndReason::Finished, Frame::Bye);
+        session.lock().end(Time::default(), crate::EndReason::Finished, SessionFrame::Bye);
         let (_, with) = node.asked.lock().unwrap().pop().unwrap();
         assert!(with(Some((origin(), vec![8]))).is_none());
         assert!(session.lock().is_over() && shelf.went_on("bob".into(), "ann").is_some());
@@ -794,7 +804,7 @@ mod tests {
         for n in 1..KEPT_AGENTS_PER_PRINCIPAL_MAX {
             shelf.admit(format!("bob{n}").as_str().into(), "ann").unwrap();
         }
-        assert_eq!(shelf.admit("one more".into(), "ann").unwrap_err().code, Code::TooManyKept);
+        assert_eq!(shelf.admit("one more".into(), "ann").unwrap_err().code, ErrorCode::TooManyKept);
         shelf.books().prune_at = Time::default();
         node.life.store(1, Ordering::Relaxed);
         shelf.admit("one more".into(), "ann").unwrap();

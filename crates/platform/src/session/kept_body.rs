@@ -9,9 +9,9 @@ use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
 use super::frames::OnLeave;
-use super::kept_agents::{Kept, KeptAgents};
+use super::kept_agents::{KeptAgents, KeptState};
 use super::memory_quota::Backlog;
-use super::persisted::{self, Change};
+use super::persisted::{self, UnsavedChange};
 use crate::durable::Origin;
 use crate::inspection::{Detail, Inspection, Look};
 use crate::limits::{KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_LEASE_MS};
@@ -19,8 +19,8 @@ use crate::services::LogLevel;
 use crate::{AgentBody, EndReason, Mailbox, Next, Time, Turn};
 
 /// Cell that a kept body shares with the session that takes it back.
-pub(super) struct Cell {
-    kept: Kept,
+pub(super) struct KeptCell {
+    kept: KeptState,
     next: Mutex<Succession>,
     /// Reason why the agent could not continue on its node, although it should.
     stranded: OnceLock<String>,
@@ -34,13 +34,13 @@ enum Succession {
     Over,
 }
 
-impl Cell {
+impl KeptCell {
     fn next(&self) -> MutexGuard<'_, Succession> {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Passes the agent to a session. Returns its kept state, if it is still available.
-    pub fn pass_on(&self, body: impl FnOnce() -> SessionBody) -> Option<Kept> {
+    pub fn pass_on(&self, body: impl FnOnce() -> SessionBody) -> Option<KeptState> {
         let mut next = self.next();
         if !matches!(*next, Succession::Open) {
             return None;
@@ -50,14 +50,14 @@ impl Cell {
     }
 }
 
-impl Cell {
+impl KeptCell {
     /// Returns why the agent could not continue on its node, although it should.
     pub fn stranded(&self) -> Option<&str> {
         self.stranded.get().map(String::as_str)
     }
 }
 
-impl fmt::Debug for Cell {
+impl fmt::Debug for KeptCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cell").field("kept", &self.kept).finish_non_exhaustive()
     }
@@ -66,7 +66,7 @@ impl fmt::Debug for Cell {
 /// Body of a kept agent without a session.
 pub(super) struct KeptBody {
     name: Symbol,
-    cell: Arc<Cell>,
+    cell: Arc<KeptCell>,
     shelf: Arc<KeptAgents>,
     /// End of the agent's wait, known from the first turn on, and the time that the agent had waited before.
     until: Time,
@@ -77,7 +77,7 @@ pub(super) struct KeptBody {
     /// Origin under which the agent is written to the journal from its next turn on, if it is.
     written: Option<Origin>,
     /// Change that is not written yet.
-    change: Change,
+    change: UnsavedChange,
     /// End of the time in which its client may resume, although its session was lost with the node; unknown before its
     /// first turn.
     grace: Option<Time>,
@@ -87,17 +87,23 @@ pub(super) struct KeptBody {
 
 impl KeptBody {
     /// Returns the body of an agent whose session is over, written to the journal under this origin.
-    pub fn new(name: Symbol, kept: Kept, shelf: Arc<KeptAgents>, written: Option<Origin>) -> Self {
+    pub fn new(name: Symbol, kept: KeptState, shelf: Arc<KeptAgents>, written: Option<Origin>) -> Self {
         let goes_on = kept.on_leave == OnLeave::GoOn;
-        let cell = Arc::new(Cell { kept, next: Mutex::new(Succession::Open), stranded: OnceLock::new() });
+        let cell = Arc::new(KeptCell { kept, next: Mutex::new(Succession::Open), stranded: OnceLock::new() });
         shelf.put(name, &cell);
-        let (until, waited, change) = (Time::NEVER, Duration::ZERO, Change::All);
+        let (until, waited, change) = (Time::NEVER, Duration::ZERO, UnsavedChange::All);
         let (next, grace, backlog) = (None, Some(Time::ZERO), Backlog::new(KEPT_WAITING_BYTES_MAX));
         Self { name, cell, shelf, until, waited, goes_on, next, written, change, grace, backlog }
     }
 
     /// Returns the body of an agent that its node cannot run, although it should: its client hears why when it is back.
-    pub fn stranded(name: Symbol, kept: Kept, shelf: Arc<KeptAgents>, written: Option<Origin>, why: String) -> Self {
+    pub fn stranded(
+        name: Symbol,
+        kept: KeptState,
+        shelf: Arc<KeptAgents>,
+        written: Option<Origin>,
+        why: String,
+    ) -> Self {
         let mut body = Self::new(name, kept, shelf, written);
         body.goes_on = false;
         let _ = body.cell.stranded.set(why);
@@ -108,14 +114,14 @@ impl KeptBody {
     /// waited, if it had.
     pub fn resumed(
         name: Symbol,
-        kept: Kept,
+        kept: KeptState,
         shelf: Arc<KeptAgents>,
         written: Origin,
         waited: Option<Duration>,
     ) -> Self {
         let mut body = Self::new(name, kept, shelf, Some(written));
         // From now on the journal says that the agent waits.
-        body.change = if waited.is_some() { Change::None } else { Change::Waits };
+        body.change = if waited.is_some() { UnsavedChange::None } else { UnsavedChange::Waits };
         (body.waited, body.grace) = (waited.unwrap_or_default(), None);
         body
     }
@@ -134,8 +140,8 @@ impl KeptBody {
         if self.backlog.weigh(turn.mailbox) { Next::Refuse(at) } else { Next::WaitUntil(at) }
     }
 
-    fn write(&mut self, change: Change, out: &mut Vec<u8>) -> bool {
-        self.change = Change::None;
+    fn write(&mut self, change: UnsavedChange, out: &mut Vec<u8>) -> bool {
+        self.change = UnsavedChange::None;
         self.written.is_some() && persisted::write(&self.cell.kept, true, change, out)
     }
 }
@@ -215,7 +221,7 @@ impl AgentBody for KeptBody {
 
 impl Durable for KeptBody {
     fn save_whole(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {
-        self.write(Change::All, out)
+        self.write(UnsavedChange::All, out)
     }
 
     fn save_delta(&mut self, _now: Time, out: &mut Vec<u8>) -> bool {

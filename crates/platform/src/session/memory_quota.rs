@@ -56,12 +56,12 @@ impl Burdens {
 
 /// Part of the bytes of a memory quota, released on drop.
 #[derive(Debug, Default)]
-pub(super) struct Weight {
+pub(super) struct QuotaShare {
     burden: Option<Arc<MemoryQuota>>,
     bytes: usize,
 }
 
-impl Weight {
+impl QuotaShare {
     pub fn on(burden: &Arc<MemoryQuota>) -> Self {
         Self { burden: Some(Arc::clone(burden)), bytes: 0 }
     }
@@ -92,7 +92,7 @@ impl Weight {
     }
 }
 
-impl Drop for Weight {
+impl Drop for QuotaShare {
     fn drop(&mut self) {
         self.sub(self.bytes);
     }
@@ -102,7 +102,7 @@ impl Drop for Weight {
 /// each message that is taken.
 #[derive(Debug)]
 pub(super) struct Backlog {
-    weight: Weight,
+    weight: QuotaShare,
     bytes_max: usize,
     /// Weights of the oldest messages.
     each: VecDeque<usize>,
@@ -113,7 +113,7 @@ pub(super) struct Backlog {
 impl Backlog {
     /// Returns an empty backlog of this many bytes at most.
     pub fn new(bytes_max: usize) -> Self {
-        Self { weight: Weight::default(), bytes_max, each: VecDeque::new(), begun: false }
+        Self { weight: QuotaShare::default(), bytes_max, each: VecDeque::new(), begun: false }
     }
 
     /// Charges the backlog to this account, if nothing was weighed yet.
@@ -121,7 +121,7 @@ impl Backlog {
         if !self.begun
             && let Some(burden) = burden()
         {
-            self.weight = Weight::on(&burden);
+            self.weight = QuotaShare::on(&burden);
         }
     }
 
@@ -194,18 +194,18 @@ mod tests {
     #[test]
     fn full_burden_spares_small_accounts() {
         let mut burdens = Burdens::default();
-        let mut greedy = Weight::on(&burdens.of("eve"));
+        let mut greedy = QuotaShare::on(&burdens.of("eve"));
         greedy.add(SESSION_WAITING_BYTES_MAX);
         assert!(!greedy.has_room());
-        let others: Vec<Weight> = (0..SESSION_WAITING_BYTES_ALL_MAX / SESSION_WAITING_BYTES_MAX)
+        let others: Vec<QuotaShare> = (0..SESSION_WAITING_BYTES_ALL_MAX / SESSION_WAITING_BYTES_MAX)
             .map(|n| {
-                let mut other = Weight::on(&burdens.of(&format!("eve{n}")));
+                let mut other = QuotaShare::on(&burdens.of(&format!("eve{n}")));
                 other.add(SESSION_WAITING_BYTES_MAX - 1);
                 other
             })
             .collect();
         assert!(others.iter().all(|other| !other.has_room()), "there is none for all");
-        let mut ann = Weight::on(&burdens.of("ann"));
+        let mut ann = QuotaShare::on(&burdens.of("ann"));
         ann.add(1 << 20);
         assert!(ann.has_room());
         drop(others);

@@ -33,12 +33,12 @@ pub use code_name::{CodeName, NoCodeName};
 pub use departing::DepartingBody;
 pub use durability::SavedState;
 pub use frames::{
-    Ack, Certified, Certify, Challenge, Code, CodePart, Create, Created, End, Ended, Fault, Frame, Hello, Keep, Lacks,
-    MessageFrame, OfferFrame, OnLeave, OpenFrame, PASSED, Proof, Refused, Resume, SESSION_VERSION, Save, Saved,
-    StateFrame, Stays, Welcome, Yield,
+    AckFrame, CertifiedFrame, Certify, Challenge, CodePart, Create, Created, EndFrame, EndedFrame, ErrorCode,
+    ErrorFrame, HelloFrame, Keep, Lacks, MessageFrame, OfferFrame, OnLeave, OpenFrame, PASSED, ProofFrame,
+    RefusedFrame, Resume, SESSION_VERSION, Save, SavedFrame, SessionFrame, StateFrame, Stays, Welcome, Yield,
 };
-pub use framing::{FrameReader, FrameWriter, Framing, ReadError, WriteError};
-pub use grant::{Grant, SessionLimits};
+pub use framing::{FrameReader, FrameWriteError, FrameWriter, Framing, ReadError};
+pub use grant::{SessionGrant, SessionLimits};
 pub use kept_agents::KeptAgents;
-pub use port::{Exchange, Host, Whereabouts};
+pub use port::{Exchange, SessionHost, Whereabouts};
 pub use state::{Opening, Session, SessionEvent, check_version};

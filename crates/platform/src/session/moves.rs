@@ -10,9 +10,9 @@ use whimbrel_acl::Symbol;
 
 use super::code_name::CodeName;
 use super::durability::Unsaved;
-use super::frames::{Code, Lacks, Save, Stays};
+use super::frames::{ErrorCode, Lacks, Save, Stays};
 use super::invitation::Invitation;
-use super::kept_agents::Kept;
+use super::kept_agents::KeptState;
 use super::session_agents::{SessionAgent, Waiting};
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
@@ -231,7 +231,11 @@ impl Session {
         };
         let came = self.lodgers.iter_mut().find(|(_, lodger)| lodger.name.as_str() == name && may_go_back(lodger));
         let Some((agent, lodger)) = came else {
-            return self.refuse(number, Code::NoAgent, format!("nobody wants {name}, and it is offered to nobody"));
+            return self.refuse(
+                number,
+                ErrorCode::NoAgent,
+                format!("nobody wants {name}, and it is offered to nobody"),
+            );
         };
         lodger.departing = Some(Departure::Back(number, text));
         let agent = *agent;
@@ -268,18 +272,18 @@ impl Session {
     pub(super) fn lack(&mut self, lacks: Lacks) {
         let Lacks { number, agent, code } = lacks;
         let Some(lodger) = self.lodgers.get(&agent).filter(|lodger| lodger.ending.is_none()) else {
-            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+            return self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
         let saved = lodger.keeping.as_ref().and_then(|keeping| keeping.saved.as_ref());
         let Some(saved) = saved.filter(|saved| saved.code.to_string() == code) else {
-            return self.refuse(number, Code::BadState, format!("that is not the code of agent {agent}"));
+            return self.refuse(number, ErrorCode::BadState, format!("that is not the code of agent {agent}"));
         };
         let (name, code) = (lodger.name, Arc::clone(&saved.code));
         let is_given = lodger.keeping.as_ref().is_some_and(|keeping| keeping.is_given);
         if !self.begin_lookup() {
             let most = SESSION_CODE_LOOKUPS_PER_S;
             let text = format!("code is looked for {most} times a second for clients with one token");
-            return self.refuse(number, Code::Busy, text);
+            return self.refuse(number, ErrorCode::Busy, text);
         }
         self.events.push_back(SessionEvent::Lack { number, agent, name, code, is_given });
     }
@@ -298,14 +302,18 @@ impl Session {
     /// Takes in the outcome of a [`SessionEvent::Lack`]: the client may not have that code.
     pub fn deny_code(&mut self, number: u64, code: &CodeName) {
         self.end_lookup();
-        self.refuse(number, Code::NotAllowed, format!("{code} was neither offered to this client nor brought by it"));
+        self.refuse(
+            number,
+            ErrorCode::NotAllowed,
+            format!("{code} was neither offered to this client nor brought by it"),
+        );
     }
 
     /// Takes in the outcome of a [`SessionEvent::Lack`]: the code as it travels, if it is here.
     pub fn give_code(&mut self, number: u64, agent: u32, code: &Arc<CodeName>, bytes: Option<&Arc<[u8]>>) {
         self.end_lookup();
         let Some(bytes) = bytes else {
-            return self.refuse(number, Code::NotMovable, format!("{code} is not at this node"));
+            return self.refuse(number, ErrorCode::NotMovable, format!("{code} is not at this node"));
         };
         let mut at = 0;
         loop {
@@ -354,7 +362,7 @@ impl Session {
     }
 
     /// Returns the kept state of an agent that leaves, as of this save.
-    pub(super) fn kept_by(&self, agent: u32, save: &Save) -> Option<(Symbol, Kept)> {
+    pub(super) fn kept_by(&self, agent: u32, save: &Save) -> Option<(Symbol, KeptState)> {
         let lodger = self.lodgers.get(&agent)?;
         let keeping = lodger.keeping.as_ref()?;
         let saved = super::durability::SavedState {
@@ -362,7 +370,10 @@ impl Session {
             state: Arc::from(save.state.as_slice()),
         };
         let is_given = keeping.is_given && keeping.saved.as_ref().is_some_and(|before| before.code == saved.code);
-        Some((lodger.name, Kept { on_leave: keeping.on_leave, holds: keeping.holds, saved: Some(saved), is_given }))
+        Some((
+            lodger.name,
+            KeptState { on_leave: keeping.on_leave, holds: keeping.holds, saved: Some(saved), is_given },
+        ))
     }
 
     /// Takes an agent out of the session, by this save or by the one by which it was offered.
@@ -454,11 +465,11 @@ impl Session {
 }
 
 /// Returns the protocol's error code for an agent that stays; its text begins with [`HopError::code`].
-fn code_of(why: &HopError) -> Code {
+fn code_of(why: &HopError) -> ErrorCode {
     match why {
-        HopError::Forbidden(_) => Code::NotAllowed,
-        HopError::Busy { .. } => Code::Busy,
-        HopError::TooLarge { .. } => Code::TooLong,
-        _ => Code::NotMovable,
+        HopError::Forbidden(_) => ErrorCode::NotAllowed,
+        HopError::Busy { .. } => ErrorCode::Busy,
+        HopError::TooLarge { .. } => ErrorCode::TooLong,
+        _ => ErrorCode::NotMovable,
     }
 }

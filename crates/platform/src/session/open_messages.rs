@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use whimbrel_acl::AclMessage;
 
-use super::frames::{Code, Fault};
-use super::memory_quota::Weight;
+use super::frames::{ErrorCode, ErrorFrame};
+use super::memory_quota::QuotaShare;
 use crate::limits::{SESSION_OPEN_BYTES_MAX, SESSION_OPEN_MESSAGES_MAX, SESSION_OPEN_MESSAGES_PER_CHARGE};
 
 /// Message that an agent was given.
@@ -29,11 +29,11 @@ pub(super) struct OpenMessages {
     /// True if messages were noted that the client has not listed yet.
     has_unlisted: bool,
     /// Memory of messages and runs.
-    weight: Weight,
+    weight: QuotaShare,
 }
 
 impl OpenMessages {
-    pub fn new(weight: Weight) -> Self {
+    pub fn new(weight: QuotaShare) -> Self {
         Self { by_number: BTreeMap::new(), runs: Vec::new(), is_told: false, has_unlisted: false, weight }
     }
 
@@ -42,11 +42,11 @@ impl OpenMessages {
     ///
     /// # Errors
     /// There are more runs than a client may have open messages.
-    pub fn list(&mut self, runs: &[u64]) -> Result<u64, Fault> {
+    pub fn list(&mut self, runs: &[u64]) -> Result<u64, ErrorFrame> {
         let runs = runs.as_chunks().0;
         if runs.len() > SESSION_OPEN_MESSAGES_MAX {
             let text = format!("`open` lists {} runs: list {SESSION_OPEN_MESSAGES_MAX} messages at most", runs.len());
-            return Err(Fault::new(Code::TooLong, text));
+            return Err(ErrorFrame::new(ErrorCode::TooLong, text));
         }
         let cost = 1 + (runs.len() + self.by_number.len()) / SESSION_OPEN_MESSAGES_PER_CHARGE;
         self.weight.sub(size_of_val(self.runs.as_slice()));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn unlisted_messages_count_as_handled() {
-        let mut open = OpenMessages::new(Weight::default());
+        let mut open = OpenMessages::new(QuotaShare::default());
         noted(&mut open, 1..=9, true);
         assert_eq!(taken(&mut open, 1), [] as [i64; 0], "nothing was said of what is open");
         open.list(&[12, 1, 14, 4]).unwrap();
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn resumed_session_keeps_all_until_told() {
-        let mut open = OpenMessages::new(Weight::default());
+        let mut open = OpenMessages::new(QuotaShare::default());
         open.list(&[]).unwrap();
         noted(&mut open, 1..=4, false);
         open.keep_listed();
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn open_messages_are_bounded() {
-        let mut open = OpenMessages::new(Weight::default());
+        let mut open = OpenMessages::new(QuotaShare::default());
         open.list(&[1, u64::MAX]).unwrap();
         noted(&mut open, 1..=SESSION_OPEN_MESSAGES_MAX as u64 + 5, true);
         assert_eq!(open.by_number.len(), SESSION_OPEN_MESSAGES_MAX);
@@ -181,13 +181,13 @@ mod tests {
 
     #[test]
     fn run_lists_are_bounded_and_charged() {
-        let mut open = OpenMessages::new(Weight::default());
+        let mut open = OpenMessages::new(QuotaShare::default());
         let apart: Vec<u64> = (0..SESSION_OPEN_MESSAGES_MAX as u64).flat_map(|n| [3 * n, 1]).collect();
         let cost = open.list(&apart).unwrap();
         assert_eq!(cost, 1 + (SESSION_OPEN_MESSAGES_MAX / SESSION_OPEN_MESSAGES_PER_CHARGE) as u64);
         assert_eq!(open.weight.bytes(), 16 * SESSION_OPEN_MESSAGES_MAX, "runs are weighed");
         let more = [apart.as_slice(), &[1, 1]].concat();
-        assert_eq!(open.list(&more).map_err(|fault| fault.code), Err(Code::TooLong));
+        assert_eq!(open.list(&more).map_err(|fault| fault.code), Err(ErrorCode::TooLong));
         open.list(&[5, 2, 1, 4, 7, 1, 2, 1, 9, u64::MAX]).unwrap();
         assert_eq!(open.runs, [(1, 7), (9, u64::MAX)]);
     }

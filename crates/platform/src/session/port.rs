@@ -23,7 +23,7 @@ pub enum Whereabouts {
 }
 
 /// Host: the scheduler, as sessions see it.
-pub trait Host: Send + Sync {
+pub trait SessionHost: Send + Sync {
     /// Returns the platform's name.
     fn platform(&self) -> Symbol;
 

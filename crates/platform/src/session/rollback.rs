@@ -6,9 +6,9 @@ use whimbrel_acl::Symbol;
 
 use super::body::SessionBody;
 use super::durability::{SavedState, Unsaved};
-use super::kept_agents::{Kept, KeptAgents, Tenure};
+use super::kept_agents::{KeptAgents, KeptState, Tenure};
 use super::kept_body::KeptBody;
-use super::port::Host;
+use super::port::SessionHost;
 use crate::durable::Origin;
 use crate::mobility::{Hop, HopError, Wish};
 use crate::services::LogLevel;
@@ -21,7 +21,7 @@ pub(super) struct Rollback {
     /// Agent of the client to which it was sent.
     pub to: Symbol,
     /// Host and origin that make the agent again, if it was the node's.
-    pub node: Option<(Arc<dyn Host>, Origin)>,
+    pub node: Option<(Arc<dyn SessionHost>, Origin)>,
     /// Former tenure of the agent, if it was kept.
     pub before: Option<Tenure>,
     /// Wish that sent it there, until its outcome is known: when its client acknowledges it, or at this time.
@@ -30,7 +30,7 @@ pub(super) struct Rollback {
 
 impl Rollback {
     /// Returns the agent as the node had it, if its client has not saved another state since.
-    fn remade(&self, name: Symbol, kept: &Kept, shelf: &KeptAgents) -> Option<Result<Box<dyn AgentBody>, String>> {
+    fn remade(&self, name: Symbol, kept: &KeptState, shelf: &KeptAgents) -> Option<Result<Box<dyn AgentBody>, String>> {
         let (host, origin) = self.node.as_ref()?;
         let is_same = |saved: &SavedState| Arc::ptr_eq(&saved.state, &self.saved.state);
         let saved = kept.saved.as_ref().filter(|saved| is_same(saved))?;

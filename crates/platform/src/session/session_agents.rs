@@ -6,11 +6,11 @@ use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 
 use super::durability::{AgentDurability, Unsaved};
-use super::frames::{Code, Fault, Frame, OnLeave, Save};
-use super::kept_agents::Kept;
+use super::frames::{ErrorCode, ErrorFrame, OnLeave, Save, SessionFrame};
+use super::kept_agents::KeptState;
 use super::moves::Departure;
 use super::oversize;
-use super::persisted::Change;
+use super::persisted::UnsavedChange;
 use super::state::{Session, SessionEvent};
 use super::transmit::Outgoing;
 use crate::ams::name_fault;
@@ -43,7 +43,7 @@ pub(super) struct SessionAgent {
     /// Request of the client not to keep the agent, made before the agent existed.
     pub is_to_end: bool,
     /// Change of the kept state that is not written to the journal yet.
-    pub change: Change,
+    pub change: UnsavedChange,
     /// End of the agent's session. If the agent is to be kept, it waits from now on.
     parts: bool,
     /// Departure from the client, if the agent is leaving.
@@ -112,7 +112,7 @@ pub(super) enum Outlook {
     /// End, with the messages that the client did not acknowledge, each for this agent.
     End(EndReason, Vec<Arc<AclMessage>>),
     /// Wait for the agent's client, with the messages that the kept state does not cover.
-    Part(Symbol, Kept, Vec<Unsaved>),
+    Part(Symbol, KeptState, Vec<Unsaved>),
 }
 
 impl Session {
@@ -124,12 +124,12 @@ impl Session {
     pub(super) fn create(&mut self, number: u64, agent: u32, name: &str) {
         let agents_max = self.opening.grant.agents;
         let (code, text) = if agent >= agents_max || self.lodgers.contains_key(&agent) || self.over.is_some() {
-            (Code::TooManyAgents, format!("the number of an agent must be new, and below {agents_max}"))
+            (ErrorCode::TooManyAgents, format!("the number of an agent must be new, and below {agents_max}"))
         } else if let Some(fault) = name_fault(name) {
             let shown = name.get(..name.floor_char_boundary(AGENT_NAME_BYTES_MAX)).unwrap_or_default();
-            (Code::BadName, format!("{shown:?} is no name for an agent: {fault}"))
+            (ErrorCode::BadName, format!("{shown:?} is no name for an agent: {fault}"))
         } else if !self.opening.grant.allows(name) && !self.may_take(name) {
-            (Code::NotAllowed, self.unallowed(name))
+            (ErrorCode::NotAllowed, self.unallowed(name))
         } else {
             let name = Symbol::new(name);
             let to_send = VecDeque::new();
@@ -144,7 +144,7 @@ impl Session {
                 gone: None,
                 keeping: None,
                 is_to_end: false,
-                change: Change::All,
+                change: UnsavedChange::All,
                 parts: false,
                 departing: None,
                 wish: None,
@@ -165,14 +165,14 @@ impl Session {
     pub(super) fn refuse_unallowed(&mut self, agent: u32, name: Symbol) -> bool {
         let is_refused = !self.opening.grant.allows(name.as_str());
         if is_refused {
-            let fault = Fault::new(Code::NotAllowed, self.unallowed(name.as_str()));
+            let fault = ErrorFrame::new(ErrorCode::NotAllowed, self.unallowed(name.as_str()));
             self.handle_created(agent, Err(fault));
         }
         is_refused
     }
 
     /// Takes in the outcome of a [`SessionEvent::Create`]: the agent, or the reason why there is none.
-    pub fn handle_created(&mut self, agent: u32, outcome: Result<Aid, Fault>) {
+    pub fn handle_created(&mut self, agent: u32, outcome: Result<Aid, ErrorFrame>) {
         let Some(lodger) = self.lodgers.get_mut(&agent) else { return };
         match outcome {
             Ok(aid) => {
@@ -180,7 +180,7 @@ impl Session {
                 let name = aid.at(self.opening.platform).to_string();
                 self.window.push_back(Outgoing::Created { agent, name });
                 if lodger.keeping.is_some()
-                    && let Err(Fault { code, text }) =
+                    && let Err(ErrorFrame { code, text }) =
                         self.opening.shelf.admit(lodger.name, &self.opening.grant.account)
                 {
                     lodger.keeping = None;
@@ -196,7 +196,7 @@ impl Session {
                     None => self.wake(agent),
                 }
             }
-            Err(Fault { code, text }) => {
+            Err(ErrorFrame { code, text }) => {
                 let Some(lodger) = self.lodgers.remove(&agent) else { return };
                 if let Some(offer) = self.take_offer(lodger.name.as_str()) {
                     self.decline(&offer, &text);
@@ -211,20 +211,20 @@ impl Session {
     pub(super) fn certify(&mut self, now: Time, number: u64, agent: u32, request: String) {
         let lodger = self.lodgers.get(&agent).filter(|lodger| lodger.aid.is_some() && lodger.ending.is_none());
         let Some(name) = lodger.map(|lodger| lodger.name) else {
-            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+            return self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
         if self.certificates.take(1, now) == 0 {
             let text = format!("{SESSION_CERTIFICATES_PER_S} certificate a second is the most");
-            return self.refuse(number, Code::Busy, text);
+            return self.refuse(number, ErrorCode::Busy, text);
         }
         self.events.push_back(SessionEvent::Certify { number, agent, name, request });
     }
 
     /// Takes in the outcome of a [`SessionEvent::Certify`]: the certificates as PEM, or the reason why there are none.
-    pub fn handle_certified(&mut self, number: u64, agent: u32, outcome: Result<String, Fault>) {
+    pub fn handle_certified(&mut self, number: u64, agent: u32, outcome: Result<String, ErrorFrame>) {
         match outcome {
             Ok(certificates) => self.window.push_back(Outgoing::Certified { agent, certificates }),
-            Err(Fault { code, text }) => self.refuse(number, code, text),
+            Err(ErrorFrame { code, text }) => self.refuse(number, code, text),
         }
     }
 
@@ -234,7 +234,7 @@ impl Session {
                 lodger.ending.get_or_insert(EndReason::Finished);
                 self.wake(agent);
             }
-            None => self.refuse(number, Code::NoAgent, format!("there is no agent {agent}")),
+            None => self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}")),
         }
     }
 
@@ -243,7 +243,8 @@ impl Session {
         self.keep_those_departing();
         let reason = self.over.clone().unwrap_or(EndReason::Finished);
         // A session whose right to agents was revoked keeps none.
-        let is_trusted = !matches!(&self.last, Some(Frame::Error(fault)) if fault.code == Code::Unauthorised);
+        let is_trusted =
+            !matches!(&self.last, Some(SessionFrame::Error(fault)) if fault.code == ErrorCode::Unauthorised);
         let agents: Vec<u32> = self.lodgers.keys().copied().collect();
         for agent in agents {
             if let Some(lodger) = self.lodgers.get_mut(&agent) {
@@ -258,23 +259,23 @@ impl Session {
     /// Takes in a message that an agent of the session is to send.
     pub(super) fn accept(&mut self, number: u64, agent: u32, mut message: Box<AclMessage>, bytes: usize) {
         let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none()) else {
-            return self.refuse(number, Code::NoAgent, format!("there is no agent {agent}"));
+            return self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
         let (name, said) = (lodger.name, message.sender);
         let ours = said.platform == sym::EMPTY || said.platform == self.opening.platform;
         if said != Aid::NOBODY && !(said.name == name && ours) {
             self.events.push_back(SessionEvent::Forged { agent: name, sender: said });
-            return self.refuse(number, Code::ForgedSender, format!("agent {agent} is {name}, not {said}"));
+            return self.refuse(number, ErrorCode::ForgedSender, format!("agent {agent} is {name}, not {said}"));
         }
         if message.receivers.is_empty() {
-            return self.refuse(number, Code::NoReceiver, "the message has no receiver".to_owned());
+            return self.refuse(number, ErrorCode::NoReceiver, "the message has no receiver".to_owned());
         }
         message.name_each_once(self.opening.platform);
         if let Some(count) = message.excess_receivers() {
             let text = format!(
                 "the message names {count} receivers: {MESSAGE_RECEIVERS_MAX} are the most; send several messages, or one to a topic"
             );
-            return self.refuse(number, Code::TooManyReceivers, text);
+            return self.refuse(number, ErrorCode::TooManyReceivers, text);
         }
         // The frame's credit pays for the first receiver.
         self.rate.charge(message.receivers.len() as u64 - 1);
@@ -285,7 +286,7 @@ impl Session {
             Some(keeping) => {
                 if keeping.hold(waiting).is_err() {
                     let text = "too much is held back that no save covers".to_owned();
-                    self.refuse(number, Code::TooManyKept, text);
+                    self.refuse(number, ErrorCode::TooManyKept, text);
                 }
             }
         }
@@ -302,13 +303,13 @@ impl Session {
 
     /// Reports a feature that an agent was created without. `of` is the frame that created it, so that the client can
     /// match the report to the agent.
-    pub(super) fn refuse_creation(&mut self, agent: u32, code: Code, text: String) {
+    pub(super) fn refuse_creation(&mut self, agent: u32, code: ErrorCode, text: String) {
         if let Some(of) = self.lodgers.get(&agent).map(|lodger| lodger.created_by) {
             self.refuse(of, code, text);
         }
     }
 
-    pub(super) fn refuse(&mut self, of: u64, code: Code, mut text: String) {
+    pub(super) fn refuse(&mut self, of: u64, code: ErrorCode, mut text: String) {
         text.truncate(text.floor_char_boundary(SESSION_ANSWER_BYTES_MAX));
         self.window.push_back(Outgoing::Refused { of, code, text });
     }
@@ -318,7 +319,7 @@ impl Session {
     pub(super) fn refuse_unsent(&mut self, held: Vec<Waiting>, queued: VecDeque<Waiting>, why: &str) {
         queued.iter().for_each(|waiting| self.unqueue(waiting));
         for number in held.iter().chain(&queued).flat_map(Waiting::numbers) {
-            self.refuse(number, Code::NoAgent, why.to_owned());
+            self.refuse(number, ErrorCode::NoAgent, why.to_owned());
         }
     }
 
@@ -389,7 +390,7 @@ impl Session {
 
     /// Refuses the frame of this number: the policy does not let the agent write to this receiver.
     pub(super) fn handle_forbidden(&mut self, number: u64, receiver: Aid) {
-        self.refuse(number, Code::NotAllowed, format!("the policy forbids to write to {receiver}"));
+        self.refuse(number, ErrorCode::NotAllowed, format!("the policy forbids to write to {receiver}"));
     }
 
     /// Returns true if the agent may hand over a message from its mailbox. If not, it is woken when it may.
@@ -460,7 +461,7 @@ impl Session {
                 self.weight.sub(*bytes);
                 undelivered.push(Arc::clone(message));
                 let text = format!("agent {agent}: {why} before this message was acknowledged");
-                *outgoing = Outgoing::Refused { of: 0, code: Code::NoAgent, text };
+                *outgoing = Outgoing::Refused { of: 0, code: ErrorCode::NoAgent, text };
             }
         }
         undelivered
@@ -498,7 +499,7 @@ impl Session {
     }
 
     /// Takes in that the message of this number cannot be written for the client: its sender gets `failure`.
-    pub fn handle_unwritable(&mut self, number: u64, code: Code, why: &str) {
+    pub fn handle_unwritable(&mut self, number: u64, code: ErrorCode, why: &str) {
         let Some(index) = number.checked_sub(self.first).map(|index| index as usize) else { return };
         let Some(place @ Outgoing::Message { .. }) = self.window.get_mut(index) else { return };
         if let Some(connection) = &mut self.connection {

@@ -8,10 +8,12 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
 
 use super::code_name::CodeName;
-use super::frames::{Ack, Certify, Code, Create, End, Fault, Frame, Hello, MessageFrame, SESSION_VERSION};
-use super::grant::Grant;
+use super::frames::{
+    AckFrame, Certify, Create, EndFrame, ErrorCode, ErrorFrame, HelloFrame, MessageFrame, SESSION_VERSION, SessionFrame,
+};
+use super::grant::SessionGrant;
 use super::kept_agents::KeptAgents;
-use super::memory_quota::{MemoryQuota, Weight};
+use super::memory_quota::{MemoryQuota, QuotaShare};
 use super::moves::Moves;
 use super::open_messages::OpenMessages;
 use super::session_agents::SessionAgent;
@@ -34,7 +36,7 @@ pub struct Opening {
     /// Name of the platform.
     pub platform: Symbol,
     /// Rights and limits of the session.
-    pub grant: Grant,
+    pub grant: SessionGrant,
     /// Kept agents of its node.
     pub shelf: Arc<KeptAgents>,
 }
@@ -89,7 +91,7 @@ pub enum SessionEvent {
     },
     /// Look for the code of an agent, which the client lacks, then call [`Session::give_code`]. Call
     /// [`Session::deny_code`] instead if the client did not have that code before and the agent may not [run
-    /// here](super::Host::has_code) with it.
+    /// here](super::SessionHost::has_code) with it.
     Lack {
         /// Number of the frame that asks for it.
         number: u64,
@@ -120,7 +122,7 @@ pub enum SessionEvent {
 
 /// State of one connection of a session.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct SessionConnection {
     /// Pending welcome: true until it is written.
     pub welcome: bool,
     /// Number of frames of the window that were written on it.
@@ -171,7 +173,7 @@ pub struct Session {
     /// Frames from the oldest unacknowledged one on; its number is `first`.
     pub(super) window: VecDeque<Outgoing>,
     /// Bytes of the messages in the window.
-    pub(super) weight: Weight,
+    pub(super) weight: QuotaShare,
     /// Messages that the client has and its agents have not handled.
     pub(super) open: OpenMessages,
     /// Memory quota of the account: bytes that wait for its clients.
@@ -179,7 +181,7 @@ pub struct Session {
     pub(super) first: u64,
     /// Highest number ever written.
     pub(super) written: u64,
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<SessionConnection>,
     /// Highest number that the client gave a connection.
     attempt: u32,
     pub(super) heard_at: Time,
@@ -188,7 +190,7 @@ pub struct Session {
     /// Time at which a session that is over closes its connection, even if its client has not read everything.
     close_at: Time,
     /// Last frame of the connection: good-bye or an error.
-    pub(super) last: Option<Frame>,
+    pub(super) last: Option<SessionFrame>,
     pub(super) events: VecDeque<SessionEvent>,
     pub(super) moves: Moves,
     /// Tickets of handled messages, by the agent that was given them earlier.
@@ -205,8 +207,8 @@ impl Session {
         let burden = opening.shelf.burden(&opening.grant.account);
         Self {
             opening,
-            weight: Weight::on(&burden),
-            open: OpenMessages::new(Weight::on(&burden)),
+            weight: QuotaShare::on(&burden),
+            open: OpenMessages::new(QuotaShare::on(&burden)),
             burden,
             lodgers: BTreeMap::new(),
             parting: Vec::new(),
@@ -238,7 +240,7 @@ impl Session {
     }
 
     /// Returns the rights and limits of the session.
-    pub fn grant(&self) -> &Grant {
+    pub fn grant(&self) -> &SessionGrant {
         &self.opening.grant
     }
 
@@ -297,10 +299,10 @@ impl Session {
     /// # Errors
     /// The hello of an older connection came late: tell the client why, and close that connection. The session
     /// continues over the newer one.
-    pub fn note_attempt(&mut self, hello: &Hello) -> Result<(), Fault> {
+    pub fn note_attempt(&mut self, hello: &HelloFrame) -> Result<(), ErrorFrame> {
         match hello.attempt {
             Some(attempt) if attempt < self.attempt => {
-                Err(Fault::new(Code::TakenOver, "a newer connection of its client has the session"))
+                Err(ErrorFrame::new(ErrorCode::TakenOver, "a newer connection of its client has the session"))
             }
             said => {
                 self.attempt = self.attempt.max(said.unwrap_or_default());
@@ -313,9 +315,9 @@ impl Session {
     ///
     /// # Errors
     /// The session cannot continue: tell the client why, and close the connection.
-    pub fn handle_hello(&mut self, now: Time, hello: &Hello) -> Result<(), Fault> {
+    pub fn handle_hello(&mut self, now: Time, hello: &HelloFrame) -> Result<(), ErrorFrame> {
         check_version(hello)?;
-        let gone = |text: &str| Fault::new(Code::SessionGone, text);
+        let gone = |text: &str| ErrorFrame::new(ErrorCode::SessionGone, text);
         if self.over.is_some() {
             return Err(gone("the session is over"));
         }
@@ -333,7 +335,8 @@ impl Session {
         self.moves.known = hello.moves;
         let told = (self.received, self.granted);
         let ack_due = Time::NEVER;
-        self.connection = Some(Connection { welcome: true, sent: 0, credit: None, told, ack_due, spoke_at: now });
+        self.connection =
+            Some(SessionConnection { welcome: true, sent: 0, credit: None, told, ack_due, spoke_at: now });
         Ok(())
     }
 
@@ -346,7 +349,7 @@ impl Session {
     ///
     /// # Errors
     /// The connection has failed: tell the client why, and close it. The session continues.
-    pub fn handle_frame(&mut self, now: Time, frame: Frame, bytes: usize) -> Result<(), Fault> {
+    pub fn handle_frame(&mut self, now: Time, frame: SessionFrame, bytes: usize) -> Result<(), ErrorFrame> {
         let outcome = self.take_frame(now, frame, bytes);
         if outcome.is_err() {
             self.handle_disconnected();
@@ -354,72 +357,77 @@ impl Session {
         outcome
     }
 
-    fn take_frame(&mut self, now: Time, frame: Frame, bytes: usize) -> Result<(), Fault> {
+    fn take_frame(&mut self, now: Time, frame: SessionFrame, bytes: usize) -> Result<(), ErrorFrame> {
         let Some(connection) = &mut self.connection else {
-            return Err(Fault::new(Code::Protocol, "there is no connection"));
+            return Err(ErrorFrame::new(ErrorCode::Protocol, "there is no connection"));
         };
         self.heard_at = now;
         match frame {
-            Frame::Ack(Ack { received, credit }) => {
+            SessionFrame::Ack(AckFrame { received, credit }) => {
                 connection.credit = credit;
                 self.acknowledge(received, true)?;
                 self.open.keep_listed();
             }
-            Frame::Open(open) => {
+            SessionFrame::Open(open) => {
                 let cost = self.open.list(&open.messages)?;
                 self.rate.charge(cost);
             }
-            Frame::Create(Create { number, agent, name }) => {
+            SessionFrame::Create(Create { number, agent, name }) => {
                 self.count(now, number)?;
                 self.create(number, agent, &name);
             }
-            Frame::End(End { number, agent }) => {
+            SessionFrame::End(EndFrame { number, agent }) => {
                 self.count(now, number)?;
                 self.end_agent(number, agent);
             }
-            Frame::Message(MessageFrame { number, agent, message }) => {
+            SessionFrame::Message(MessageFrame { number, agent, message }) => {
                 self.count(now, number)?;
                 self.accept(number, agent, message.into_message(), bytes);
             }
-            Frame::Unreadable { number, why } => {
+            SessionFrame::Unreadable { number, why } => {
                 self.count(now, number)?;
-                self.refuse(number, Code::BadMessage, why);
+                self.refuse(number, ErrorCode::BadMessage, why);
             }
-            Frame::Certify(Certify { number, agent, request }) => {
+            SessionFrame::Certify(Certify { number, agent, request }) => {
                 self.count(now, number)?;
                 self.certify(now, number, agent, request);
             }
-            Frame::Keep(keep) => {
+            SessionFrame::Keep(keep) => {
                 self.count(now, keep.number)?;
                 self.keep(keep);
             }
-            Frame::Save(save) => {
+            SessionFrame::Save(save) => {
                 self.count(now, save.number)?;
                 self.save(save, bytes);
             }
-            Frame::Code(part) => {
+            SessionFrame::Code(part) => {
                 self.count(now, part.number)?;
                 self.take_code(now, part);
             }
-            Frame::Lacks(lacks) => {
+            SessionFrame::Lacks(lacks) => {
                 self.count(now, lacks.number)?;
                 self.lack(lacks);
             }
-            Frame::Stays(stays) => {
+            SessionFrame::Stays(stays) => {
                 self.count(now, stays.number)?;
                 self.stay(stays);
             }
-            Frame::Bye => self.end(now, EndReason::Finished, Frame::Bye),
-            _ => return Err(Fault::new(Code::Protocol, "a frame that is not a client's to say, or out of turn")),
+            SessionFrame::Bye => self.end(now, EndReason::Finished, SessionFrame::Bye),
+            _ => {
+                return Err(ErrorFrame::new(
+                    ErrorCode::Protocol,
+                    "a frame that is not a client's to say, or out of turn",
+                ));
+            }
         }
         Ok(())
     }
 
     /// Counts a numbered frame.
-    fn count(&mut self, now: Time, number: u64) -> Result<(), Fault> {
+    fn count(&mut self, now: Time, number: u64) -> Result<(), ErrorFrame> {
         let due = self.received + 1;
         if number != due {
-            return Err(Fault::new(Code::Protocol, format!("frame {number} came where {due} is due")));
+            return Err(ErrorFrame::new(ErrorCode::Protocol, format!("frame {number} came where {due} is due")));
         }
         if number > self.granted {
             let behind = self.behind();
@@ -429,7 +437,7 @@ impl Session {
                     self.granted,
                     self.window.len()
                 );
-                return Err(Fault::new(Code::OverCredit, text));
+                return Err(ErrorFrame::new(ErrorCode::OverCredit, text));
             }
             self.rate.charge(number - self.granted);
             self.granted = number;
@@ -447,10 +455,10 @@ impl Session {
 
     /// Removes frames that the client acknowledges from the window. `knows` says if it has listed the open messages
     /// among them.
-    fn acknowledge(&mut self, received: u64, knows: bool) -> Result<(), Fault> {
+    fn acknowledge(&mut self, received: u64, knows: bool) -> Result<(), ErrorFrame> {
         if received > self.written {
             let text = format!("frame {received} is acknowledged; {} is the last that was sent", self.written);
-            return Err(Fault::new(Code::Protocol, text));
+            return Err(ErrorFrame::new(ErrorCode::Protocol, text));
         }
         let count = (received + 1).saturating_sub(self.first);
         let gone: Vec<Outgoing> = self.window.drain(..(count as usize).min(self.window.len())).collect();
@@ -471,7 +479,7 @@ impl Session {
     }
 
     /// Ends the session: its agents end, and the connection, with this last frame.
-    pub fn end(&mut self, now: Time, reason: EndReason, last: Frame) {
+    pub fn end(&mut self, now: Time, reason: EndReason, last: SessionFrame) {
         if self.over.is_none() {
             self.close_at = now + Duration::from_millis(SESSION_LAST_FRAMES_MS);
             self.over = Some(reason);
@@ -525,7 +533,7 @@ impl Session {
         }
         if now >= self.heard_at + self.lease() {
             let text = format!("nothing was heard for {} ms", self.opening.grant.lease_ms);
-            let over = Frame::Error(Fault::new(Code::LeaseOver, text));
+            let over = SessionFrame::Error(ErrorFrame::new(ErrorCode::LeaseOver, text));
             return self.end(now, EndReason::LeaseOver { lease_ms: self.opening.grant.lease_ms }, over);
         }
         if now >= self.sign_of_life_at() {
@@ -539,11 +547,14 @@ impl Session {
 ///
 /// # Errors
 /// It does not.
-pub fn check_version(hello: &Hello) -> Result<(), Fault> {
+pub fn check_version(hello: &HelloFrame) -> Result<(), ErrorFrame> {
     if hello.versions.contains(&SESSION_VERSION) {
         return Ok(());
     }
-    Err(Fault::new(Code::Version, format!("this node speaks version {SESSION_VERSION} of the session protocol")))
+    Err(ErrorFrame::new(
+        ErrorCode::Version,
+        format!("this node speaks version {SESSION_VERSION} of the session protocol"),
+    ))
 }
 
 #[cfg(test)]
@@ -558,26 +569,30 @@ mod tests {
     const BOB: u32 = 3;
 
     fn opening(window: u32) -> Opening {
-        let grant =
-            Grant { window, agents: 64, lease_ms: 9_000, ..Grant::new("tester", vec!["bob".into(), "s*".into()]) };
+        let grant = SessionGrant {
+            window,
+            agents: 64,
+            lease_ms: 9_000,
+            ..SessionGrant::new("tester", vec!["bob".into(), "s*".into()])
+        };
         let (session, secret) = ("id".into(), "secret".into());
         Opening { session, secret, platform: "home".into(), grant, shelf: Arc::default() }
     }
 
-    fn hello() -> Hello {
-        Hello { versions: vec![7, SESSION_VERSION], ..Hello::default() }
+    fn hello() -> HelloFrame {
+        HelloFrame { versions: vec![7, SESSION_VERSION], ..HelloFrame::default() }
     }
 
-    fn resume(received: u64) -> Hello {
+    fn resume(received: u64) -> HelloFrame {
         let resume = Resume { session: "id".into(), secret: "secret".into(), received };
-        Hello { resume: Some(resume), ..hello() }
+        HelloFrame { resume: Some(resume), ..hello() }
     }
 
     /// Returns a session with a client that was welcomed.
     fn session(window: u32) -> Session {
         let mut session = Session::new(opening(window), Time::ZERO);
         session.handle_hello(Time::ZERO, &hello()).unwrap();
-        assert!(matches!(session.poll_frame(Time::ZERO), Some(Frame::Welcome(_))));
+        assert!(matches!(session.poll_frame(Time::ZERO), Some(SessionFrame::Welcome(_))));
         session
     }
 
@@ -594,37 +609,41 @@ mod tests {
         session
     }
 
-    fn hear(session: &mut Session, frame: Frame) -> Result<(), Fault> {
+    fn hear(session: &mut Session, frame: SessionFrame) -> Result<(), ErrorFrame> {
         session.handle_frame(Time::ZERO, frame, 100)
     }
 
-    fn create(number: u64, agent: u32, name: &str) -> Frame {
-        Frame::Create(Create { number, agent, name: name.into() })
+    fn create(number: u64, agent: u32, name: &str) -> SessionFrame {
+        SessionFrame::Create(Create { number, agent, name: name.into() })
     }
 
-    fn ack(received: u64) -> Frame {
-        Frame::Ack(Ack { received, credit: None })
+    fn ack(received: u64) -> SessionFrame {
+        SessionFrame::Ack(AckFrame { received, credit: None })
     }
 
     fn message(n: i64) -> AclMessage {
         AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(n))
     }
 
-    fn message_frame(number: u64, message: AclMessage) -> Frame {
-        Frame::Message(MessageFrame { number, agent: BOB, message: MessageBody::Owned(Box::new(message)) })
+    fn message_frame(number: u64, message: AclMessage) -> SessionFrame {
+        SessionFrame::Message(MessageFrame { number, agent: BOB, message: MessageBody::Owned(Box::new(message)) })
     }
 
     /// Returns the frames that the session writes now, in a few words each, without acknowledgements.
     fn said(session: &mut Session) -> Vec<String> {
         let frames = std::iter::from_fn(|| session.poll_frame(Time::ZERO));
         let shown = |frame| match frame {
-            Frame::Created(created) => Some(format!("created {} {}", created.number, created.name)),
-            Frame::Ended(ended) => Some(format!("ended {} {}", ended.number, ended.reason)),
-            Frame::Message(frame) => Some(format!("message {} {}", frame.number, frame.message.content)),
-            Frame::Certified(certified) => Some(format!("certified {} {}", certified.number, certified.certificates)),
-            Frame::Refused(refused) => Some(format!("refused {} {} {:?}", refused.number, refused.of, refused.code)),
-            Frame::Error(fault) => Some(format!("error {:?}", fault.code)),
-            Frame::Bye => Some("bye".into()),
+            SessionFrame::Created(created) => Some(format!("created {} {}", created.number, created.name)),
+            SessionFrame::Ended(ended) => Some(format!("ended {} {}", ended.number, ended.reason)),
+            SessionFrame::Message(frame) => Some(format!("message {} {}", frame.number, frame.message.content)),
+            SessionFrame::Certified(certified) => {
+                Some(format!("certified {} {}", certified.number, certified.certificates))
+            }
+            SessionFrame::Refused(refused) => {
+                Some(format!("refused {} {} {:?}", refused.number, refused.of, refused.code))
+            }
+            SessionFrame::Error(fault) => Some(format!("error {:?}", fault.code)),
+            SessionFrame::Bye => Some("bye".into()),
             _ => None,
         };
         frames.filter_map(shown).collect()
@@ -680,13 +699,13 @@ mod tests {
             create(4, 5, "eve"),
             create(5, 5, "s@m"),
             message_frame(6, nobody),
-            Frame::End(End { number: 7, agent: 9 }),
-            Frame::Unreadable { number: 8, why: "it is none".into() },
+            SessionFrame::End(EndFrame { number: 7, agent: 9 }),
+            SessionFrame::Unreadable { number: 8, why: "it is none".into() },
             create(9, 5, "sam"),
         ] {
             hear(&mut session, frame).unwrap();
         }
-        session.handle_created(5, Err(Fault::new(Code::NameTaken, "there is one")));
+        session.handle_created(5, Err(ErrorFrame::new(ErrorCode::NameTaken, "there is one")));
         let refusals = ["2 2 TooManyAgents", "3 3 TooManyAgents", "4 4 NotAllowed", "5 5 BadName", "6 6 NoReceiver"];
         let more = ["7 7 NoAgent", "8 8 BadMessage", "9 9 NameTaken"];
         let expected: Vec<String> = refusals.iter().chain(&more).map(|refusal| format!("refused {refusal}")).collect();
@@ -703,11 +722,11 @@ mod tests {
         assert_eq!(session.poll_event(), Some(SessionEvent::Wake(Aid::local("bob"))));
         turn(&mut session, &mut mailbox);
         assert_eq!(said(&mut session), ["message 5 3", "message 6 4"]);
-        let closed = Frame::Ack(Ack { received: 6, credit: Some(6) });
+        let closed = SessionFrame::Ack(AckFrame { received: 6, credit: Some(6) });
         hear(&mut session, closed).unwrap();
         turn(&mut session, &mut mailbox);
         assert_eq!((said(&mut session).len(), mailbox.len()), (0, 0), "the client wants no more for now");
-        hear(&mut session, Frame::Ack(Ack { received: 6, credit: Some(7) })).unwrap();
+        hear(&mut session, SessionFrame::Ack(AckFrame { received: 6, credit: Some(7) })).unwrap();
         assert_eq!(said(&mut session), ["message 7 5"]);
     }
 
@@ -720,31 +739,31 @@ mod tests {
         assert!(hear(&mut session, message_frame(2, message(0))).is_err(), "there is no connection");
         assert_eq!(said(&mut session).len(), 0);
         session.handle_hello(Time::ZERO, &resume(3)).unwrap();
-        let Some(Frame::Welcome(welcome)) = session.poll_frame(Time::ZERO) else { panic!("no welcome") };
+        let Some(SessionFrame::Welcome(welcome)) = session.poll_frame(Time::ZERO) else { panic!("no welcome") };
         assert_eq!((welcome.received, welcome.session.as_str()), (1, "id"));
         assert_eq!(said(&mut session), ["message 4 12"]);
         for (hello, code) in [
-            (resume(2), Code::SessionGone),
-            (resume(9), Code::Protocol),
-            (Hello { versions: vec![2], ..resume(3) }, Code::Version),
+            (resume(2), ErrorCode::SessionGone),
+            (resume(9), ErrorCode::Protocol),
+            (HelloFrame { versions: vec![2], ..resume(3) }, ErrorCode::Version),
         ] {
             assert_eq!(session.handle_hello(Time::ZERO, &hello).map_err(|fault| fault.code), Err(code));
         }
         let mut wrong = resume(3);
         wrong.resume.as_mut().unwrap().secret = "secreT".into();
-        assert_eq!(session.handle_hello(Time::ZERO, &wrong).map_err(|fault| fault.code), Err(Code::SessionGone));
+        assert_eq!(session.handle_hello(Time::ZERO, &wrong).map_err(|fault| fault.code), Err(ErrorCode::SessionGone));
     }
 
     #[test]
     fn late_connection_takes_nothing_over() {
         let mut session = lodging(16);
-        let attempt = |n| Hello { attempt: Some(n), ..resume(1) };
+        let attempt = |n| HelloFrame { attempt: Some(n), ..resume(1) };
         session.handle_hello(Time::ZERO, &attempt(3)).unwrap();
-        assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, Code::TakenOver);
+        assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, ErrorCode::TakenOver);
         assert!(session.is_connected(), "the newer one has it");
         // A client that counts no connections is always the newest.
         session.handle_hello(Time::ZERO, &resume(1)).unwrap();
-        assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, Code::TakenOver);
+        assert_eq!(session.handle_hello(Time::ZERO, &attempt(2)).unwrap_err().code, ErrorCode::TakenOver);
         session.handle_hello(Time::ZERO, &attempt(3)).unwrap();
         session.handle_hello(Time::ZERO, &attempt(4)).unwrap();
     }
@@ -752,11 +771,11 @@ mod tests {
     #[test]
     fn fault_leaves_session_alive() {
         for (frame, code) in [
-            (message_frame(3, message(0)), Code::Protocol),
-            (message_frame(1, message(0)), Code::Protocol),
-            (ack(2), Code::Protocol),
-            (Frame::Hello(hello()), Code::Protocol),
-            (Frame::Error(Fault::new(Code::Busy, "me?")), Code::Protocol),
+            (message_frame(3, message(0)), ErrorCode::Protocol),
+            (message_frame(1, message(0)), ErrorCode::Protocol),
+            (ack(2), ErrorCode::Protocol),
+            (SessionFrame::Hello(hello()), ErrorCode::Protocol),
+            (SessionFrame::Error(ErrorFrame::new(ErrorCode::Busy, "me?")), ErrorCode::Protocol),
         ] {
             let mut session = lodging(4);
             assert_eq!(hear(&mut session, frame).map_err(|fault| fault.code), Err(code));
@@ -772,14 +791,20 @@ mod tests {
             hear(&mut session, message_frame(number, message(0))).unwrap();
         }
         assert_eq!(said(&mut session).len(), 0);
-        assert_eq!(hear(&mut session, message_frame(5, message(0))).map_err(|fault| fault.code), Err(Code::OverCredit));
+        assert_eq!(
+            hear(&mut session, message_frame(5, message(0))).map_err(|fault| fault.code),
+            Err(ErrorCode::OverCredit)
+        );
         session.handle_hello(Time::ZERO, &resume(1)).unwrap();
         turn(&mut session, &mut vec![]);
         let later = Time::from_ms(50);
-        let frames: Vec<Frame> = std::iter::from_fn(|| session.poll_frame(later)).collect();
-        assert!(matches!(frames.as_slice(), [Frame::Welcome(_), Frame::Ack(Ack { received: 4, credit: Some(8) })]));
+        let frames: Vec<SessionFrame> = std::iter::from_fn(|| session.poll_frame(later)).collect();
+        assert!(matches!(
+            frames.as_slice(),
+            [SessionFrame::Welcome(_), SessionFrame::Ack(AckFrame { received: 4, credit: Some(8) })]
+        ));
 
-        let slow = Grant { messages_per_s: 10, ..opening(4).grant };
+        let slow = SessionGrant { messages_per_s: 10, ..opening(4).grant };
         let mut session = Session::new(Opening { grant: slow, ..opening(4) }, Time::ZERO);
         session.handle_hello(Time::ZERO, &hello()).unwrap();
         let mut credit = 0;
@@ -787,14 +812,14 @@ mod tests {
             let now = Time::from_ms(ms);
             while let Some(frame) = session.poll_frame(now) {
                 credit = match frame {
-                    Frame::Welcome(welcome) => welcome.credit,
-                    Frame::Ack(ack) => ack.credit.unwrap(),
+                    SessionFrame::Welcome(welcome) => welcome.credit,
+                    SessionFrame::Ack(ack) => ack.credit.unwrap(),
                     _ => credit,
                 };
             }
             if session.received < credit {
                 let number = session.received + 1;
-                session.handle_frame(now, Frame::End(End { number, agent: 0 }), 10).unwrap();
+                session.handle_frame(now, SessionFrame::End(EndFrame { number, agent: 0 }), 10).unwrap();
                 session.handle_frame(now, ack(session.written), 10).unwrap();
             }
         }
@@ -809,7 +834,7 @@ mod tests {
         assert_eq!(session.poll_timeout(), Time::from_ms(20), "what came is acknowledged soon");
         let (almost, over) = (Time::from_ms(8_999), Time::from_ms(9_000));
         session.handle_timeout(almost);
-        assert!(matches!(session.poll_frame(almost), Some(Frame::Ack(_))), "the node says that it lives");
+        assert!(matches!(session.poll_frame(almost), Some(SessionFrame::Ack(_))), "the node says that it lives");
         assert!(session.over.is_none());
         session.handle_timeout(over);
         assert_eq!(session.poll_event(), Some(SessionEvent::Wake(Aid::local("bob"))));
@@ -818,7 +843,7 @@ mod tests {
         assert_eq!(reason, EndReason::LeaseOver { lease_ms: 9_000 });
         assert_eq!(undelivered.len(), 1, "what was not acknowledged goes back");
         assert!(session.is_over());
-        assert_eq!(session.handle_hello(over, &resume(1)).map_err(|fault| fault.code), Err(Code::SessionGone));
+        assert_eq!(session.handle_hello(over, &resume(1)).map_err(|fault| fault.code), Err(ErrorCode::SessionGone));
     }
 
     #[test]
@@ -843,13 +868,15 @@ mod tests {
             session.handle_frame(now, create(number, 64, "sam"), 100).unwrap();
             now = now + Duration::from_millis(10);
             while let Some(frame) = session.poll_frame(now) {
-                credit = if let Frame::Ack(ack) = frame { ack.credit.unwrap() } else { credit };
+                credit = if let SessionFrame::Ack(ack) = frame { ack.credit.unwrap() } else { credit };
             }
         }
         assert_eq!((session.window.len(), session.written, credit), (16, 8, 16), "none but the window was written");
         session.handle_hello(now, &resume(8)).unwrap();
-        let frames: Vec<Frame> = std::iter::from_fn(|| session.poll_frame(now)).collect();
-        let [Frame::Welcome(_), Frame::Ack(Ack { credit: Some(24), .. }), refusals @ ..] = frames.as_slice() else {
+        let frames: Vec<SessionFrame> = std::iter::from_fn(|| session.poll_frame(now)).collect();
+        let [SessionFrame::Welcome(_), SessionFrame::Ack(AckFrame { credit: Some(24), .. }), refusals @ ..] =
+            frames.as_slice()
+        else {
             panic!("{frames:?}")
         };
         assert_eq!((refusals.len(), session.window.len()), (8, 8), "who acknowledges goes on");
@@ -865,7 +892,7 @@ mod tests {
             session.handle_frame(now, create(number, 64, "sam"), 100).unwrap();
         }
         let fault = hear(&mut session, create(refused + 1, 64, "sam")).unwrap_err();
-        assert_eq!(fault.code, Code::OverCredit);
+        assert_eq!(fault.code, ErrorCode::OverCredit);
         assert!(fault.text.contains("acknowledge what came"), "{fault}");
     }
 
@@ -903,7 +930,7 @@ mod tests {
     fn open_frames_use_rate() {
         let mut session = lodging(4);
         let per_s = u64::from(session.grant().messages_per_s);
-        let open = || Frame::Open(OpenFrame { messages: vec![1, 1] });
+        let open = || SessionFrame::Open(OpenFrame { messages: vec![1, 1] });
         for _ in 0..2 * per_s {
             session.handle_frame(Time::ZERO, open(), 10).unwrap();
         }
@@ -940,7 +967,7 @@ mod tests {
     fn bye_is_answered_after_agents() {
         let mut session = lodging(4);
         hear(&mut session, message_frame(2, message(5))).unwrap();
-        hear(&mut session, Frame::Bye).unwrap();
+        hear(&mut session, SessionFrame::Bye).unwrap();
         assert_eq!(said(&mut session).len(), 0);
         let (sent, outlook) = turn(&mut session, &mut vec![]);
         assert_eq!((sent.len(), outlook), (1, Outlook::End(EndReason::Finished, vec![])), "it says what it had to");
@@ -974,14 +1001,15 @@ mod tests {
     #[test]
     fn certificates_are_rate_limited() {
         let mut session = lodging(200);
-        let certify = |number: u64, agent: u32| Frame::Certify(Certify { number, agent, request: "please".into() });
+        let certify =
+            |number: u64, agent: u32| SessionFrame::Certify(Certify { number, agent, request: "please".into() });
         hear(&mut session, certify(2, BOB)).unwrap();
         let (name, request) = ("bob".into(), "please".to_owned());
         assert_eq!(session.poll_event(), Some(SessionEvent::Certify { number: 2, agent: BOB, name, request }));
         session.handle_certified(2, BOB, Ok("one".into()));
         hear(&mut session, certify(3, 9)).unwrap();
         hear(&mut session, certify(4, BOB)).unwrap();
-        session.handle_certified(4, BOB, Err(Fault::new(Code::BadRequest, "no")));
+        session.handle_certified(4, BOB, Err(ErrorFrame::new(ErrorCode::BadRequest, "no")));
         assert_eq!(said(&mut session), ["certified 2 one", "refused 3 3 NoAgent", "refused 4 4 BadRequest"]);
         // A client may request as many at once as it may have agents, then one a second.
         let now = Time::ZERO;
@@ -1003,10 +1031,10 @@ mod tests {
         let mut session = lodging(4);
         turn(&mut session, &mut vec![1]);
         assert_eq!(said(&mut session), ["message 2 1"]);
-        session.handle_unwritable(2, Code::TooLong, "too long");
+        session.handle_unwritable(2, ErrorCode::TooLong, "too long");
         assert_eq!(said(&mut session), ["refused 2 0 TooLong"]);
-        session.handle_unwritable(2, Code::TooLong, "too long");
-        session.handle_unwritable(0, Code::TooLong, "too long");
+        session.handle_unwritable(2, ErrorCode::TooLong, "too long");
+        session.handle_unwritable(0, ErrorCode::TooLong, "too long");
         let (sent, _) = turn(&mut session, &mut vec![]);
         assert!(matches!(sent.as_slice(), [failure] if failure.starts_with("ams: ")), "{sent:?}");
     }

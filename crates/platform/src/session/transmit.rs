@@ -9,8 +9,8 @@ use whimbrel_acl::{AclMessage, MessageBody, Symbol};
 use super::code_name::CodeName;
 use super::durability::SavedState;
 use super::frames::{
-    Ack, Certified, Code, CodePart, Created, Ended, Frame, Lacks, MessageFrame, OfferFrame, Refused, SESSION_VERSION,
-    Saved, StateFrame, Welcome, Yield,
+    AckFrame, CertifiedFrame, CodePart, Created, EndedFrame, ErrorCode, Lacks, MessageFrame, OfferFrame, RefusedFrame,
+    SESSION_VERSION, SavedFrame, SessionFrame, StateFrame, Welcome, Yield,
 };
 use super::state::Session;
 use crate::Time;
@@ -29,53 +29,55 @@ pub(super) enum Outgoing {
     Code { agent: u32, code: Arc<CodeName>, bytes: Arc<[u8]>, part: Range<usize> },
     Yield { agent: u32, to: Symbol },
     Offer { name: Symbol, code: Arc<CodeName> },
-    Refused { of: u64, code: Code, text: String },
+    Refused { of: u64, code: ErrorCode, text: String },
 }
 
 impl Outgoing {
-    fn frame(&self, number: u64) -> Frame {
+    fn frame(&self, number: u64) -> SessionFrame {
         match self.clone() {
-            Self::Created { agent, name } => Frame::Created(Created { number, agent, name }),
-            Self::Ended { agent, reason } => Frame::Ended(Ended { number, agent, reason }),
+            Self::Created { agent, name } => SessionFrame::Created(Created { number, agent, name }),
+            Self::Ended { agent, reason } => SessionFrame::Ended(EndedFrame { number, agent, reason }),
             Self::Message { agent, message, .. } => {
-                Frame::Message(MessageFrame { number, agent, message: MessageBody::Shared(message) })
+                SessionFrame::Message(MessageFrame { number, agent, message: MessageBody::Shared(message) })
             }
-            Self::Certified { agent, certificates } => Frame::Certified(Certified { number, agent, certificates }),
-            Self::Saved { agent, of } => Frame::Saved(Saved { number, agent, of }),
-            Self::Lacks { agent, code } => Frame::Lacks(Lacks { number, agent, code }),
-            Self::Yield { agent, to } => Frame::Yield(Yield { number, agent, to: to.to_string() }),
+            Self::Certified { agent, certificates } => {
+                SessionFrame::Certified(CertifiedFrame { number, agent, certificates })
+            }
+            Self::Saved { agent, of } => SessionFrame::Saved(SavedFrame { number, agent, of }),
+            Self::Lacks { agent, code } => SessionFrame::Lacks(Lacks { number, agent, code }),
+            Self::Yield { agent, to } => SessionFrame::Yield(Yield { number, agent, to: to.to_string() }),
             Self::Offer { name, code } => {
-                Frame::Offer(OfferFrame { number, name: name.to_string(), code: code.to_string() })
+                SessionFrame::Offer(OfferFrame { number, name: name.to_string(), code: code.to_string() })
             }
             Self::Code { agent, code, bytes, part } => {
                 let (at, of) = (part.start as u64, bytes.len() as u64);
                 let bytes = bytes.get(part).unwrap_or_default().to_vec();
-                Frame::Code(CodePart { number, agent, code: code.to_string(), at, of, bytes })
+                SessionFrame::Code(CodePart { number, agent, code: code.to_string(), at, of, bytes })
             }
             Self::State { agent, saved, from } => {
                 let SavedState { code, state } = saved;
                 let from = from.map(|from| from.to_string());
-                Frame::State(StateFrame { number, agent, code: code.to_string(), state: state.to_vec(), from })
+                SessionFrame::State(StateFrame { number, agent, code: code.to_string(), state: state.to_vec(), from })
             }
-            Self::Refused { of, code, text } => Frame::Refused(Refused { number, of, code, text }),
+            Self::Refused { of, code, text } => SessionFrame::Refused(RefusedFrame { number, of, code, text }),
         }
     }
 }
 
 impl Session {
     /// Returns the next frame to write, if there is one. After an error or good-bye the connection must be closed.
-    pub fn poll_frame(&mut self, now: Time) -> Option<Frame> {
+    pub fn poll_frame(&mut self, now: Time) -> Option<SessionFrame> {
         let frame = self.next_frame(now)?;
         if let Some(connection) = &mut self.connection {
             connection.spoke_at = now;
         }
-        if matches!(frame, Frame::Error(_) | Frame::Bye) {
+        if matches!(frame, SessionFrame::Error(_) | SessionFrame::Bye) {
             self.handle_disconnected();
         }
         Some(frame)
     }
 
-    fn next_frame(&mut self, now: Time) -> Option<Frame> {
+    fn next_frame(&mut self, now: Time) -> Option<SessionFrame> {
         self.connection.as_ref()?;
         if let Some(welcome) = self.welcome() {
             return Some(welcome);
@@ -90,13 +92,13 @@ impl Session {
         if self.is_over() { self.last.take() } else { None }
     }
 
-    fn welcome(&mut self) -> Option<Frame> {
+    fn welcome(&mut self) -> Option<SessionFrame> {
         let connection = self.connection.as_mut().filter(|connection| connection.welcome)?;
         connection.welcome = false;
         connection.told = (self.received, self.granted);
         let opening = &self.opening;
         let grant = &opening.grant;
-        Some(Frame::Welcome(Welcome {
+        Some(SessionFrame::Welcome(Welcome {
             version: SESSION_VERSION,
             session: opening.session.clone(),
             secret: opening.secret.clone(),
@@ -112,7 +114,7 @@ impl Session {
         }))
     }
 
-    fn due_ack(&mut self, now: Time) -> Option<Frame> {
+    fn due_ack(&mut self, now: Time) -> Option<SessionFrame> {
         let window = u64::from(self.opening.grant.window);
         let is_held_back = self.grow_credit(now);
         let connection = self.connection.as_mut()?;
@@ -125,10 +127,10 @@ impl Session {
         let later = now + Duration::from_millis(SESSION_ACK_DELAY_MS);
         connection.ack_due = if is_held_back { later } else { Time::NEVER };
         connection.told = (self.received, self.granted);
-        Some(Frame::Ack(Ack { received: self.received, credit: Some(self.granted) }))
+        Some(SessionFrame::Ack(AckFrame { received: self.received, credit: Some(self.granted) }))
     }
 
-    fn next_numbered(&mut self) -> Option<Frame> {
+    fn next_numbered(&mut self) -> Option<SessionFrame> {
         let window = u64::from(self.opening.grant.window);
         let connection = self.connection.as_mut()?;
         let number = self.first + connection.sent as u64;

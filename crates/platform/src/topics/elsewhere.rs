@@ -60,7 +60,7 @@ impl Topics {
     /// Forgets another node that is gone, with all that was known of it.
     pub fn handle_node_lost(&mut self, node: NodeId) {
         self.lose_roaming(node);
-        let there = |entry: &super::Entry| entry.remote.contains_key(&node);
+        let there = |entry: &super::TopicEntry| entry.remote.contains_key(&node);
         let names: Vec<Symbol> = self.entries.iter().filter(|(_, entry)| there(entry)).map(|(name, _)| *name).collect();
         names.into_iter().for_each(|name| self.forget_part(node, name));
     }

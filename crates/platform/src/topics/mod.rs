@@ -48,9 +48,9 @@ use crate::route::NodeId;
 #[derive(Debug, Default)]
 pub struct Topics {
     /// Entries by whole name: `topic:NAME` or `group:NAME`.
-    entries: FxHashMap<Symbol, Entry>,
+    entries: FxHashMap<Symbol, TopicEntry>,
     /// Agents of this node that are in a topic or group.
-    agents: FxHashMap<Symbol, Agent>,
+    agents: FxHashMap<Symbol, TopicMember>,
     /// Groups of members on other nodes, each with its place in the order of joining.
     members_elsewhere: FxHashMap<(NodeId, Symbol), FxHashMap<Symbol, u64>>,
     /// Number of joins so far.
@@ -63,7 +63,7 @@ pub struct Topics {
 
 /// Topic or group.
 #[derive(Debug, Default)]
-struct Entry {
+struct TopicEntry {
     /// Agents of this node, in the order in which they joined.
     local: BTreeMap<u64, Symbol>,
     /// Number of these agents that have too much to do.
@@ -76,13 +76,13 @@ struct Entry {
 
 /// Agent of this node.
 #[derive(Debug, Default)]
-struct Agent {
+struct TopicMember {
     /// Topics and groups of the agent, each with its place in the order of joining.
     places: FxHashMap<Symbol, u64>,
     crowded: bool,
 }
 
-impl Agent {
+impl TopicMember {
     /// Returns the agent's topics and groups, the oldest first, so that news does not depend on how names are hashed.
     fn places_in_order(&self) -> Vec<(u64, Symbol)> {
         let mut places: Vec<(u64, Symbol)> = self.places.iter().map(|(name, place)| (*place, *name)).collect();
@@ -91,7 +91,7 @@ impl Agent {
     }
 }
 
-impl Entry {
+impl TopicEntry {
     fn is_empty(&self) -> bool {
         self.local.is_empty() && self.remote.is_empty()
     }
@@ -136,7 +136,7 @@ impl Topics {
         self.check_room(agent, to)?;
         self.joined += 1;
         let place = self.joined;
-        let known = self.agents.entry(agent).or_insert_with(|| Agent { crowded, ..Agent::default() });
+        let known = self.agents.entry(agent).or_insert_with(|| TopicMember { crowded, ..TopicMember::default() });
         known.places.insert(to, place);
         let crowded = known.crowded;
         let entry = self.entries.entry(to).or_default();
@@ -167,7 +167,7 @@ impl Topics {
 
     /// Returns the topics and groups of an agent of this node, in the order in which it joined them.
     pub fn places_of(&self, agent: Symbol) -> Vec<Symbol> {
-        let known = self.agents.get(&agent).map(Agent::places_in_order).unwrap_or_default();
+        let known = self.agents.get(&agent).map(TopicMember::places_in_order).unwrap_or_default();
         self.roaming.places_of(agent).iter().copied().chain(known.into_iter().map(|(_, name)| name)).collect()
     }
 
@@ -259,13 +259,13 @@ impl Topics {
         if self.roaming.is_about(name) {
             return Some(self.audience_for(name, None));
         }
-        self.entries.get_mut(&name).map(Entry::audience)
+        self.entries.get_mut(&name).map(TopicEntry::audience)
     }
 
     /// Returns the audience of a message on a topic with subscribers on their way. The message comes from this node's
     /// peer `from`, or is published here.
     pub fn audience_for(&mut self, name: Symbol, from: Option<NodeId>) -> Arc<Audience> {
-        let known = self.entries.get_mut(&name).map(Entry::audience);
+        let known = self.entries.get_mut(&name).map(TopicEntry::audience);
         let known = known.as_deref();
         let local = known.map_or(&[][..], |known| &*known.local).iter().copied();
         let roaming = self.roaming.subscribers(name, from);
@@ -297,7 +297,7 @@ impl Topics {
 
     /// Returns all topics and groups by name, with the number of agents of this node and of other nodes in each.
     pub fn list(&self) -> Vec<(Symbol, usize, usize)> {
-        let row = |(name, entry): (&Symbol, &Entry)| (*name, entry.local.len(), entry.remote.len());
+        let row = |(name, entry): (&Symbol, &TopicEntry)| (*name, entry.local.len(), entry.remote.len());
         let mut all: Vec<_> = self.entries.iter().map(row).collect();
         all.sort_unstable_by_key(|(name, ..)| name.as_str());
         all
@@ -331,7 +331,7 @@ impl Topics {
 
     /// Returns the news for a new peer. A topic of a subscriber on its way is heard here, too.
     pub fn introduction(&self) -> Vec<News> {
-        let mut ours: Vec<(Symbol, &Entry)> = self
+        let mut ours: Vec<(Symbol, &TopicEntry)> = self
             .entries
             .iter()
             .filter(|(_, entry)| !entry.local.is_empty())

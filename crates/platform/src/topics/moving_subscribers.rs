@@ -22,7 +22,7 @@ use crate::route::NodeId;
 /// Moving subscribers and members, as one node knows them; see the module.
 #[derive(Debug, Default)]
 pub(super) struct MovingSubscribers {
-    leaving: FxHashMap<Symbol, Leaving>,
+    leaving: FxHashMap<Symbol, DepartedSubscriber>,
     arriving: FxHashMap<Symbol, Arriving>,
     /// Hops for whose agents this node has still to say that it publishes by the new path.
     following: FxHashMap<HopId, Following>,
@@ -45,7 +45,7 @@ struct Following {
 
 /// Agent that this node let go: the node still passes on messages by the old path.
 #[derive(Debug)]
-struct Leaving {
+struct DepartedSubscriber {
     hop: HopId,
     to: NodeId,
     places: Vec<Symbol>,
@@ -71,7 +71,7 @@ struct Arriving {
     missing: Option<FxHashSet<NodeId>>,
 }
 
-impl Leaving {
+impl DepartedSubscriber {
     fn gets(&self, from: Option<NodeId>) -> bool {
         let is_early = |node: NodeId| self.earlier.as_ref().is_some_and(|(_, missing)| missing.contains(&node));
         from.map_or(self.own, |node| self.links.contains(&node) && !is_early(node))
@@ -172,7 +172,7 @@ impl Topics {
         let earlier = self.roaming.arriving.remove(&agent).and_then(|one| Some((one.hop, one.missing?)));
         if !places.is_empty() {
             let (places, links) = (places.clone(), links.into_iter().collect());
-            self.roaming.leaving.insert(agent, Leaving { hop, to, places, own: true, links, earlier });
+            self.roaming.leaving.insert(agent, DepartedSubscriber { hop, to, places, own: true, links, earlier });
         }
         // Messages on them still come here: other nodes are not told.
         self.handle_agent_left(agent);
@@ -201,7 +201,7 @@ impl Topics {
         self.roaming.leaving.get(&hop.agent).is_some_and(|leaving| leaving.hop == hop)
     }
 
-    fn change_leaving(&mut self, hop: HopId, change: impl FnOnce(&mut Leaving)) {
+    fn change_leaving(&mut self, hop: HopId, change: impl FnOnce(&mut DepartedSubscriber)) {
         let Some(leaving) = self.roaming.leaving.get_mut(&hop.agent).filter(|leaving| leaving.hop == hop) else {
             return;
         };

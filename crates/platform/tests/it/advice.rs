@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use whimbrel_platform::advice::{Advice, Basis, Choice, Condition, Explanation, Job, LinkCost, Situation, Weight};
+use whimbrel_platform::advice::{
+    Advice, Basis, DocumentJob, Explanation, LinkCost, MoveChoice, NodeCondition, Situation, Weight,
+};
 
 /// Returns the study's task.
-fn study(pass: f64) -> Job {
-    Job { pass: Some(pass), ..Job::with(60, 4_096) }
+fn study(pass: f64) -> DocumentJob {
+    DocumentJob { pass: Some(pass), ..DocumentJob::with(60, 4_096) }
 }
 
 fn link(mbit: f64, round_trip_us: u64) -> Situation {
@@ -20,13 +22,15 @@ fn link(mbit: f64, round_trip_us: u64) -> Situation {
     Situation { way, ..Situation::default() }
 }
 
-fn choice(job: &Job, situation: &Situation) -> Choice {
+fn choice(job: &DocumentJob, situation: &Situation) -> MoveChoice {
     Advice::of(job, situation).choice
 }
 
 #[test]
 fn slow_links_favour_going() {
-    for (mbit, expected) in [(1.0, Choice::Go), (10.0, Choice::Go), (100.0, Choice::Go), (10_000.0, Choice::Ask)] {
+    for (mbit, expected) in
+        [(1.0, MoveChoice::Go), (10.0, MoveChoice::Go), (100.0, MoveChoice::Go), (10_000.0, MoveChoice::Ask)]
+    {
         for pass in [0.05, 0.2] {
             assert_eq!(choice(&study(pass), &link(mbit, 500)), expected, "{mbit} Mbit/s, {pass}");
         }
@@ -36,35 +40,35 @@ fn slow_links_favour_going() {
 #[test]
 fn heavy_agent_asks() {
     let slow = link(1.0, 1_000);
-    assert_eq!(choice(&Job { state: Some(1 << 20), ..study(0.05) }, &slow), Choice::Ask);
-    assert_eq!(choice(&Job { code: Some(1 << 20), ..study(0.05) }, &slow), Choice::Ask);
-    assert_eq!(choice(&Job { packed: true, ..study(1.0) }, &slow), Choice::Ask);
-    assert_eq!(choice(&Job { pass: Some(0.05), ..Job::with(3, 200) }, &slow), Choice::Ask);
-    let picked = Job { picks: true, packed: true, ..study(0.05) };
-    assert_eq!(choice(&picked, &slow), Choice::Ask, "to ask for what passes is enough");
-    let many = Job { requests: Some(60), ..picked };
-    assert_eq!(choice(&many, &link(100.0, 20_000)), Choice::Go, "a question for each document waits sixty times");
+    assert_eq!(choice(&DocumentJob { state: Some(1 << 20), ..study(0.05) }, &slow), MoveChoice::Ask);
+    assert_eq!(choice(&DocumentJob { code: Some(1 << 20), ..study(0.05) }, &slow), MoveChoice::Ask);
+    assert_eq!(choice(&DocumentJob { packed: true, ..study(1.0) }, &slow), MoveChoice::Ask);
+    assert_eq!(choice(&DocumentJob { pass: Some(0.05), ..DocumentJob::with(3, 200) }, &slow), MoveChoice::Ask);
+    let picked = DocumentJob { picks: true, packed: true, ..study(0.05) };
+    assert_eq!(choice(&picked, &slow), MoveChoice::Ask, "to ask for what passes is enough");
+    let many = DocumentJob { requests: Some(60), ..picked };
+    assert_eq!(choice(&many, &link(100.0, 20_000)), MoveChoice::Go, "a question for each document waits sixty times");
 }
 
 #[test]
 fn busy_processor_favours_asking() {
-    let job = Job { work_ns: Some(100.0), ..study(0.05) };
+    let job = DocumentJob { work_ns: Some(100.0), ..study(0.05) };
     let with = |load: f64| {
-        let there = Condition { cores: Some(2), load: Some(load), ..Condition::default() };
+        let there = NodeCondition { cores: Some(2), load: Some(load), ..NodeCondition::default() };
         Situation { there, ..link(100.0, 500) }
     };
-    assert_eq!((choice(&job, &with(0.5)), choice(&job, &with(30.0))), (Choice::Go, Choice::Ask));
-    let slow = Condition { speed: Some(10.0), ..Condition::default() };
-    let fast = Condition { speed: Some(100.0), ..Condition::default() };
+    assert_eq!((choice(&job, &with(0.5)), choice(&job, &with(30.0))), (MoveChoice::Go, MoveChoice::Ask));
+    let slow = NodeCondition { speed: Some(10.0), ..NodeCondition::default() };
+    let fast = NodeCondition { speed: Some(100.0), ..NodeCondition::default() };
     let from = |here, there| Situation { here, there, ..link(100.0, 500) };
-    assert_eq!((choice(&job, &from(fast, slow)), choice(&job, &from(slow, fast))), (Choice::Ask, Choice::Go));
+    assert_eq!((choice(&job, &from(fast, slow)), choice(&job, &from(slow, fast))), (MoveChoice::Ask, MoveChoice::Go));
 }
 
 #[test]
 fn advice_names_basis_of_values() {
     let situation = Situation {
         agent: Weight { state: Some(300), code: Some(17_000) },
-        there: Condition { has_code: Some(false), ..Condition::default() },
+        there: NodeCondition { has_code: Some(false), ..NodeCondition::default() },
         ..link(10.0, 700)
     };
     let advice = Advice::of(&study(0.05), &situation);
@@ -78,7 +82,7 @@ fn advice_names_basis_of_values() {
     let way = ["round trip", "bandwidth there", "bandwidth back"];
     let assumed = |what: &str| nothing.known.iter().any(|it| it.what == what && it.basis == Basis::Assumed);
     assert!(way.into_iter().all(assumed), "{:?}", nothing.known);
-    assert_eq!(Advice::choice_in(&advice.to_value()), Some(Choice::Go));
+    assert_eq!(Advice::choice_in(&advice.to_value()), Some(MoveChoice::Go));
 }
 
 #[test]
@@ -90,14 +94,14 @@ fn advice_is_explained() {
     assert!(advice.why.iter().any(|why| why.starts_with("From ") && why.ends_with(" on, asking would be faster.")));
 }
 
-fn jobs() -> impl Strategy<Value = Job> {
+fn jobs() -> impl Strategy<Value = DocumentJob> {
     let sizes = (0_u64..10_000, 0_u64..100_000, 0.0..=1.0, 0.0..=1.0);
     let travels = (0_u64..1 << 22, 0_u64..1 << 20, 1_u64..100, 0_u64..10_000, 1_u64..50);
     let kinds = (any::<bool>(), any::<bool>(), proptest::option::of(0.0..10.0), 0.0..100.0, 0.0..100.0);
     (sizes, travels, kinds).prop_map(|((documents, bytes, pass, packs_to), travels, kinds)| {
         let (state, code, requests, question, clients) = travels;
         let (picks, packed, per_second, work_ns, agent_work_ns) = kinds;
-        Job {
+        DocumentJob {
             pass: Some(pass),
             packs_to: Some(packs_to),
             requests: Some(requests),
@@ -110,13 +114,13 @@ fn jobs() -> impl Strategy<Value = Job> {
             code: Some(code),
             clients: Some(clients),
             per_second,
-            ..Job::with(documents, bytes)
+            ..DocumentJob::with(documents, bytes)
         }
     })
 }
 
 /// Returns the seconds by going and by asking.
-fn times(job: &Job, situation: &Situation) -> (f64, f64) {
+fn times(job: &DocumentJob, situation: &Situation) -> (f64, f64) {
     let advice = Advice::of(job, situation);
     (advice.go.seconds(), advice.ask.seconds())
 }
@@ -132,24 +136,24 @@ proptest! {
         let way = link(mbit, round_trip_us);
         let (go, ask) = times(&job, &way);
         prop_assert!(go.is_finite() && ask.is_finite() && go > 0.0 && ask >= 0.0, "{go} {ask}");
-        let longer = |job: &Job, way: &Situation| {
+        let longer = |job: &DocumentJob, way: &Situation| {
             let (more_go, more_ask) = times(job, way);
             at_least(more_go, go) && at_least(more_ask, ask)
         };
         prop_assert!(longer(&job, &link(mbit / 2.0, round_trip_us)), "a slower link");
         prop_assert!(longer(&job, &link(mbit, round_trip_us * 2)), "a longer one");
-        prop_assert!(longer(&Job { documents: job.documents + 1, ..job.clone() }, &way), "another document");
-        prop_assert!(longer(&Job { clients: job.clients.map(|it| it + 1), ..job.clone() }, &way), "another client");
-        prop_assert!(longer(&Job { state: job.state.map(|it| it + 1_000), ..job.clone() }, &way), "a heavier agent");
+        prop_assert!(longer(&DocumentJob { documents: job.documents + 1, ..job.clone() }, &way), "another document");
+        prop_assert!(longer(&DocumentJob { clients: job.clients.map(|it| it + 1), ..job.clone() }, &way), "a client");
+        prop_assert!(longer(&DocumentJob { state: job.state.map(|it| it + 1_000), ..job.clone() }, &way), "heavier");
     }
 
     /// The choice with fewer bytes on the way loses more by throughput.
     #[test]
     fn throughput_favours_more_bytes(job in jobs(), mbit in 0.01..1e4, round_trip_us in 1_u64..1_000_000) {
-        let job = Job { clients: Some(1), ..job };
+        let job = DocumentJob { clients: Some(1), ..job };
         let (slow, fast) = (Advice::of(&job, &link(mbit, round_trip_us)), Advice::of(&job, &link(mbit * 2.0, round_trip_us)));
         let bytes = |estimate: &whimbrel_platform::advice::Estimate| estimate.bytes_out + estimate.bytes_back;
-        let heavier = if bytes(&slow.go) > bytes(&slow.ask) { Choice::Go } else { Choice::Ask };
+        let heavier = if bytes(&slow.go) > bytes(&slow.ask) { MoveChoice::Go } else { MoveChoice::Ask };
         if slow.choice == heavier && slow.margin > 1.0 + 1e-9 {
             prop_assert_eq!(fast.choice, heavier);
         }
@@ -157,7 +161,7 @@ proptest! {
 
     #[test]
     fn higher_pass_favours_asking(job in jobs(), mbit in 0.01..1e4, pass in 0.0..0.5) {
-        let job = |pass| Job { pass: Some(pass), picks: false, ..job.clone() };
+        let job = |pass| DocumentJob { pass: Some(pass), picks: false, ..job.clone() };
         let (few, many) = (times(&job(pass), &link(mbit, 500)), times(&job(pass * 2.0), &link(mbit, 500)));
         prop_assert!(at_least(many.0, few.0));
         prop_assert_eq!(many.1, few.1);
@@ -171,7 +175,7 @@ proptest! {
         load in proptest::option::of(any::<f64>()),
         cores in proptest::option::of(any::<u32>()),
     ) {
-        let condition = Condition { speed, load, cores, sent_bytes_per_s: rate, ..Condition::default() };
+        let condition = NodeCondition { speed, load, cores, sent_bytes_per_s: rate, ..NodeCondition::default() };
         let way = LinkCost { out_bytes_per_s: rate, ..LinkCost::default() };
         let situation = Situation { way, here: condition, there: condition, hop_s: rate, ..Situation::default() };
         let advice = Advice::of(&job, &situation);

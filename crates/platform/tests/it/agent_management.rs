@@ -21,7 +21,7 @@ proptest! {
     #[test]
     fn everything_is_answered(message in generators::message(), to in prop::sample::select(&["ams", "df"][..])) {
         let mut sim = Simulation::new(1);
-        let bob = Client::new(&mut sim, "bob");
+        let bob = ServiceClient::new(&mut sim, "bob");
         let mut message = AclMessage { sender: Aid::local("bob"), receivers: smallvec::smallvec![Aid::local(to)], ..message };
         message.extras_mut().reply_to.clear();
         let answer = matches!(
@@ -38,7 +38,7 @@ proptest! {
     #[test]
     fn descriptions_survive_acl(name in generators::symbol(), kind in generators::symbol(), value in generators::value()) {
         let mut sim = Simulation::new(1);
-        let bob = Client::new(&mut sim, "bob");
+        let bob = ServiceClient::new(&mut sim, "bob");
         let service = ServiceDescription { properties: vec![(name, value)], ..ServiceDescription::new(name, kind) };
         let mut description = DfDescription::of(Aid::local("bob")).with(service);
         description.ontologies = vec![name, kind];
@@ -66,12 +66,12 @@ fn ams_entry(agent: &str, more: &[(&str, Value)]) -> Value {
 }
 
 /// A client of the service agents.
-struct Client {
+struct ServiceClient {
     name: &'static str,
     probe: Probe,
 }
 
-impl Client {
+impl ServiceClient {
     fn new(sim: &mut Simulation, name: &'static str) -> Self {
         let probe = Probe::new();
         sim.spawn(name, probe.body());
@@ -102,7 +102,7 @@ impl Client {
 #[test]
 fn service_entry_lives_and_ends() {
     simulate(|sim| {
-        let (bob, amy) = (Client::new(sim, "bob"), Client::new(sim, "amy"));
+        let (bob, amy) = (ServiceClient::new(sim, "bob"), ServiceClient::new(sim, "amy"));
         let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
         let english = entry("bob", "english", "translation");
         assert_eq!(bob.ask(sim, "df", Value::term("register", [english.clone()])), done);
@@ -122,7 +122,7 @@ fn service_entry_lives_and_ends() {
 #[test]
 fn invalid_request_is_refused_with_reason() {
     let mut sim = Simulation::new(1);
-    let bob = Client::new(&mut sim, "bob");
+    let bob = ServiceClient::new(&mut sim, "bob");
     let object = "df-agent-description";
     let mut refused = |function: Value| {
         let answers = bob.ask(&mut sim, "df", function);
@@ -147,7 +147,7 @@ fn invalid_request_is_refused_with_reason() {
 #[test]
 fn unintelligible_message_is_not_understood() {
     let mut sim = Simulation::new(1);
-    let bob = Client::new(&mut sim, "bob");
+    let bob = ServiceClient::new(&mut sim, "bob");
     let mut answers = |performative: Performative, content: Value, ontology: Option<&str>| {
         let mut message = bob.message("df", performative, content);
         message.extras_mut().ontology = ontology.map(Symbol::new);
@@ -177,7 +177,7 @@ fn unintelligible_message_is_not_understood() {
 #[test]
 fn short_requests_are_understood() {
     let mut sim = Simulation::new(1);
-    let bob = Client::new(&mut sim, "bob");
+    let bob = ServiceClient::new(&mut sim, "bob");
     let service = Value::map([(Value::from("type"), Value::from("market"))]);
     let entry = Value::map([(Value::from("name"), Value::atom("bob")), (Value::from("services"), service)]);
     sim.send(bob.message("df", Performative::Request, Value::term("register", [entry])));
@@ -190,7 +190,7 @@ fn short_requests_are_understood() {
 #[test]
 fn sl_request_gets_sl_answer() {
     let mut sim = Simulation::new(1);
-    let bob = Client::new(&mut sim, "bob");
+    let bob = ServiceClient::new(&mut sim, "bob");
     let mut ask = |content: &str| {
         let message = bob.message("df", Performative::Request, Value::from(content));
         sim.send(message.with_language("fipa-sl0").with_ontology("fipa-agent-management"));
@@ -226,7 +226,13 @@ fn in_words(answer: &AclMessage) -> String {
     format!("{} {} {content}", answer.performative, answer.extras().language.map_or("", Symbol::as_str))
 }
 
-fn say(sim: &mut Simulation, client: &Client, act: Performative, language: Option<&str>, content: &str) -> Vec<String> {
+fn say(
+    sim: &mut Simulation,
+    client: &ServiceClient,
+    act: Performative,
+    language: Option<&str>,
+    content: &str,
+) -> Vec<String> {
     let mut message = client.message("df", act, Value::from(content));
     message.extras_mut().language = language.map(Symbol::new);
     sim.send(message);
@@ -243,7 +249,7 @@ fn sl_question_is_answered_by_equation() {
     let entry = "(df-agent-description :name (agent-identifier :name \"eve@home\")";
     for (language, said) in [(Some("fipa-sl"), "fipa-sl"), (Some("FIPA-SL0"), "FIPA-SL0"), (None, "fipa-sl")] {
         let mut sim = Simulation::new(1);
-        let amy = Client::new(&mut sim, "amy");
+        let amy = ServiceClient::new(&mut sim, "amy");
         sim.services().df_register(Aid::local("eve"), "plums", "sell").unwrap();
         let asked = say(&mut sim, &amy, Performative::QueryRef, language, &format!("({question})"));
         assert_eq!(asked.len(), 1, "{asked:?}");
@@ -261,7 +267,7 @@ fn sl_question_is_answered_by_equation() {
 #[test]
 fn sl_subscription_gets_sl_results() {
     let mut sim = Simulation::new(1);
-    let amy = Client::new(&mut sim, "amy");
+    let amy = ServiceClient::new(&mut sim, "amy");
     sim.services().df_register(Aid::local("eve"), "plums", "sell").unwrap();
     let search = "(action (agent-identifier :name df) (search (df-agent-description)))";
     let told = say(&mut sim, &amy, Performative::Subscribe, Some("fipa-sl0"), &format!("({search})"));
@@ -271,7 +277,7 @@ fn sl_subscription_gets_sl_results() {
 #[test]
 fn sl_subscription_survives_journal() {
     let mut sim = Simulation::new(1);
-    let amy = Client::new(&mut sim, "amy");
+    let amy = ServiceClient::new(&mut sim, "amy");
     let question = "(iota ?x (result (action (agent-identifier :name df) (search (df-agent-description))) ?x))";
     say(&mut sim, &amy, Performative::Subscribe, Some("fipa-sl2"), &format!("({question})"));
     let form = sim.with_df(|df| df.subscriptions_of(Aid::local("amy")).next().unwrap().form.clone());
@@ -282,7 +288,7 @@ fn sl_subscription_survives_journal() {
 #[test]
 fn other_language_is_not_understood() {
     let mut sim = Simulation::new(1);
-    let amy = Client::new(&mut sim, "amy");
+    let amy = ServiceClient::new(&mut sim, "amy");
     let answers = say(&mut sim, &amy, Performative::Request, Some("prolog"), "search(X).");
     assert!(answers[0].contains("unsupported-value(\"language\")"), "{answers:?}");
 }
@@ -290,7 +296,7 @@ fn other_language_is_not_understood() {
 #[test]
 fn unknown_function_is_refused() {
     let mut sim = Simulation::new(1);
-    let amy = Client::new(&mut sim, "amy");
+    let amy = ServiceClient::new(&mut sim, "amy");
     for to in ["ams", "df"] {
         for function in [
             "(kill-agent :agent (agent-identifier :name x))",
@@ -316,7 +322,7 @@ fn unknown_function_is_refused() {
 #[test]
 fn older_names_are_read() {
     let mut sim = Simulation::new(1);
-    let bob = Client::new(&mut sim, "bob");
+    let bob = ServiceClient::new(&mut sim, "bob");
     let entry = "(Df-agent-description :Name (AGENT-IDENTIFIER :name bob) :Services (SET (Service-Description :type sell :ontology (set market))) :protocol (set fipa-request) :language fipa-sl0)";
     let answers = say(
         &mut sim,
@@ -335,7 +341,7 @@ fn older_names_are_read() {
 #[test]
 fn asked_limit_bounds_results() {
     let mut sim = Simulation::new(1);
-    let amy = Client::new(&mut sim, "amy");
+    let amy = ServiceClient::new(&mut sim, "amy");
     for name in ["a", "b", "c"] {
         sim.services().df_register(Aid::local(name), "sell", "market").unwrap();
     }
@@ -349,7 +355,7 @@ fn asked_limit_bounds_results() {
 #[test]
 fn acl_lease_ends() {
     simulate(|sim| {
-        let bob = Client::new(sim, "bob");
+        let bob = ServiceClient::new(sim, "bob");
         let lease = |time: Value| {
             let fields = [("name", Value::from("bob@home")), ("services", set(&[])), ("lease-time", time)];
             record("df-agent-description", &fields)
@@ -379,7 +385,7 @@ fn acl_lease_ends() {
 #[test]
 fn subscription_is_agreed_served_cancelled() {
     simulate(|sim| {
-        let (amy, bob) = (Client::new(sim, "amy"), Client::new(sim, "bob"));
+        let (amy, bob) = (ServiceClient::new(sim, "amy"), ServiceClient::new(sim, "bob"));
         sim.services().df_register(Aid::local("eve"), "sell", "market").unwrap();
         let action = Value::term("action", [Value::atom("df"), Value::term("search", [template("sell")])]);
         let x = Value::Var(whimbrel_acl::Var { slot: 0, name: "X".into() });
@@ -409,7 +415,7 @@ fn subscription_is_agreed_served_cancelled() {
 #[test]
 fn ams_finds_and_changes_agents() {
     simulate(|sim| {
-        let amy = Client::new(sim, "amy");
+        let amy = ServiceClient::new(sim, "amy");
         sim.introduce(NewAgent { owner: "amy".into(), ..NewAgent::new("bob", AgentKind::Native) }, Probe::new().body());
         sim.spawn("eve", Probe::new().body());
         let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
@@ -440,7 +446,7 @@ fn ams_finds_and_changes_agents() {
 #[test]
 fn ams_finds_agents_of_other_nodes() {
     simulate(|sim| {
-        let amy = Client::new(sim, "amy");
+        let amy = ServiceClient::new(sim, "amy");
         sim.with_ams(|ams| {
             for name in ["bob", "bea", "eve"] {
                 assert_eq!(ams.handle_elsewhere(name, NodeId(2), AgentKind::Native), Ok(()));
@@ -469,7 +475,7 @@ fn ams_finds_agents_of_other_nodes() {
 #[test]
 fn ams_lets_agents_join_topics() {
     simulate(|sim| {
-        let (bob, amy) = (Client::new(sim, "bob"), Client::new(sim, "amy"));
+        let (bob, amy) = (ServiceClient::new(sim, "bob"), ServiceClient::new(sim, "amy"));
         let done = ["agree [ACTION,true]", "inform [done(ACTION)]"];
         let weather = record("agent-identifier", &[("name", Value::from("topic:weather@home"))]);
         assert_eq!(bob.ask(sim, "ams", Value::term("join", [weather.clone()])), done);
@@ -496,7 +502,7 @@ fn ams_lets_agents_join_topics() {
 #[test]
 fn topic_is_joined_in_sl() {
     let mut sim = Simulation::new(1);
-    let bob = Client::new(&mut sim, "bob");
+    let bob = ServiceClient::new(&mut sim, "bob");
     let text = "((action (agent-identifier :name ams) (join (agent-identifier :name topic:weather))))";
     sim.send(bob.message("ams", Performative::Request, Value::from(text)).with_language("fipa-sl0"));
     sim.run_until_idle();

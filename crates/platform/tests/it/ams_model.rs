@@ -10,7 +10,7 @@ use whimbrel_platform::ams::{
 use whimbrel_platform::{EndReason, Time};
 
 #[derive(Clone, Debug)]
-enum Input {
+enum AmsInput {
     Create { name: &'static str, unique: bool, started: bool },
     Step(&'static str, LifecycleStep),
     SetState(&'static str, AgentState),
@@ -21,22 +21,23 @@ enum Input {
 
 const NAMES: [&str; 6] = ["a", "b", "b_1", "c", "c_1", "c_2"];
 
-fn inputs() -> impl Strategy<Value = Vec<Input>> {
+fn inputs() -> impl Strategy<Value = Vec<AmsInput>> {
     let name = || prop::sample::select(&NAMES[..]);
     let input = prop_oneof![
         3 => (name(), any::<bool>(), any::<bool>())
-            .prop_map(|(name, unique, started)| Input::Create { name, unique, started }),
-        6 => (name(), prop::sample::select(&LifecycleStep::ALL[..])).prop_map(|(name, step)| Input::Step(name, step)),
-        2 => (name(), prop::sample::select(&AgentState::ALL[..])).prop_map(|(name, to)| Input::SetState(name, to)),
-        1 => name().prop_map(Input::Kill),
-        1 => name().prop_map(Input::Ended),
-        1 => (name(), name()).prop_map(|(original, copy)| Input::Clone(original, copy)),
+            .prop_map(|(name, unique, started)| AmsInput::Create { name, unique, started }),
+        6 => (name(), prop::sample::select(&LifecycleStep::ALL[..]))
+            .prop_map(|(name, step)| AmsInput::Step(name, step)),
+        2 => (name(), prop::sample::select(&AgentState::ALL[..])).prop_map(|(name, to)| AmsInput::SetState(name, to)),
+        1 => name().prop_map(AmsInput::Kill),
+        1 => name().prop_map(AmsInput::Ended),
+        1 => (name(), name()).prop_map(|(original, copy)| AmsInput::Clone(original, copy)),
     ];
     prop::collection::vec(input, 0..80)
 }
 
 #[derive(Clone, Debug)]
-struct Agent {
+struct ModelAgent {
     name: String,
     state: AgentState,
     ending: bool,
@@ -44,13 +45,13 @@ struct Agent {
 
 /// Model of the AMS, as simple as possible: agents in a list, in order of creation.
 #[derive(Debug, Default)]
-struct Model {
-    agents: Vec<Agent>,
+struct AmsModel {
+    agents: Vec<ModelAgent>,
     commands: VecDeque<AmsCommand>,
 }
 
-impl Model {
-    fn find(&mut self, name: &str) -> Option<&mut Agent> {
+impl AmsModel {
+    fn find(&mut self, name: &str) -> Option<&mut ModelAgent> {
         self.agents.iter_mut().find(|agent| agent.name == name)
     }
 
@@ -61,7 +62,7 @@ impl Model {
         if self.find(&name).is_some() {
             return None;
         }
-        self.agents.push(Agent { name: name.clone(), state, ending: false });
+        self.agents.push(ModelAgent { name: name.clone(), state, ending: false });
         Some(name)
     }
 
@@ -92,8 +93,9 @@ impl Model {
     }
 
     fn clone_agent(&mut self, original: &str, copy: &str) -> bool {
-        let alive =
-            |agent: &&mut Agent| !agent.ending && !matches!(agent.state, AgentState::Initiated | AgentState::Transit);
+        let alive = |agent: &&mut ModelAgent| {
+            !agent.ending && !matches!(agent.state, AgentState::Initiated | AgentState::Transit)
+        };
         if self.find(original).filter(alive).is_none() || self.create(copy, false, AgentState::Initiated).is_none() {
             return false;
         }
@@ -102,29 +104,29 @@ impl Model {
     }
 }
 
-fn apply(ams: &mut Ams, model: &mut Model, input: Input) {
+fn apply(ams: &mut Ams, model: &mut AmsModel, input: AmsInput) {
     match input {
-        Input::Create { name, unique, started } => {
+        AmsInput::Create { name, unique, started } => {
             let state = if started { AgentState::Active } else { AgentState::Initiated };
             let new = NewAgent { unique, started, ..NewAgent::new(name, AgentKind::Native) };
             let made = ams.create(new, Time::ZERO).ok().map(|aid| aid.to_string());
             assert_eq!(made, model.create(name, unique, state));
         }
-        Input::Step(name, step) => {
+        AmsInput::Step(name, step) => {
             let (from, to) = step.ends();
             assert_eq!(ams.step(Aid::local(name), step).is_ok(), model.step(name, from, to));
         }
-        Input::SetState(name, to) => {
+        AmsInput::SetState(name, to) => {
             let change = AgentModification { state: Some(to), ..AgentModification::default() };
             assert_eq!(ams.modify(Aid::new(name, "home"), change).is_ok(), model.set_state(name, to));
         }
-        Input::Kill(name) => assert_eq!(ams.kill(Aid::local(name)).is_ok(), model.kill(name)),
-        Input::Ended(name) => {
+        AmsInput::Kill(name) => assert_eq!(ams.kill(Aid::local(name)).is_ok(), model.kill(name)),
+        AmsInput::Ended(name) => {
             let before = model.agents.len();
             model.agents.retain(|agent| agent.name != name);
             assert_eq!(ams.handle_ended(Aid::local(name), EndReason::Finished), model.agents.len() < before);
         }
-        Input::Clone(original, copy) => {
+        AmsInput::Clone(original, copy) => {
             let cloned = ams.clone_agent(Aid::local(original), Symbol::new(copy), Time::ZERO).is_ok();
             assert_eq!(cloned, model.clone_agent(original, copy));
         }
@@ -134,7 +136,7 @@ fn apply(ams: &mut Ams, model: &mut Model, input: Input) {
 proptest! {
     #[test]
     fn ams_agrees_with_model(inputs in inputs()) {
-        let (mut ams, mut model) = (Ams::new("home"), Model::default());
+        let (mut ams, mut model) = (Ams::new("home"), AmsModel::default());
         for input in inputs {
             apply(&mut ams, &mut model, input);
             let commands: Vec<_> = std::iter::from_fn(|| ams.poll_command()).collect();

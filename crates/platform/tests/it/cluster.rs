@@ -6,20 +6,20 @@ use std::time::Duration;
 use proptest::prelude::*;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Bearer, Candidate, ChangeKind, Duties, Holdings, LEVEL, Load, Member, MemberPhase, Nonce, Part, Placement, Roster,
-    SETTLE, Trouble, TroubleKind, choose, is_placer, proposal, relief,
+    ChangeKind, Duties, Holdings, LEVEL, Load, LoadedNode, Member, MemberPhase, Nonce, OwnerCandidate, Placement,
+    PlacementRow, Roster, SETTLE, Trouble, TroubleKind, choose, is_placer, proposal, relief,
 };
 use whimbrel_platform::durable::{Pin, Rules};
 use whimbrel_platform::store::{Epoch, Partition, Revision};
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
-fn candidates(weights: &[u32]) -> Vec<Candidate> {
+fn candidates(weights: &[u32]) -> Vec<OwnerCandidate> {
     // Numbers as they are drawn: all bits matter.
     let number = |index: u64| Nonce((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     (0..)
         .zip(weights)
-        .map(|(index, weight)| Candidate { node: number(index), weight: *weight, without: BTreeSet::new() })
+        .map(|(index, weight)| OwnerCandidate { node: number(index), weight: *weight, without: BTreeSet::new() })
         .collect()
 }
 
@@ -32,7 +32,7 @@ fn counts(chosen: &[Option<Nonce>]) -> BTreeMap<Nonce, usize> {
 }
 
 /// Checks that each candidate has its share, rounded down or up.
-fn assert_fair(chosen: &[Option<Nonce>], candidates: &[Candidate]) {
+fn assert_fair(chosen: &[Option<Nonce>], candidates: &[OwnerCandidate]) {
     let sum: u64 = candidates.iter().map(|candidate| u64::from(candidate.weight.max(1))).sum();
     let counts = counts(chosen);
     for candidate in candidates {
@@ -84,7 +84,7 @@ proptest! {
         let chosen = choose(&vec![None; partitions], &candidates, &[]);
         assert_fair(&chosen, &candidates);
         // The order of the arguments does not matter, and the choice is stable.
-        let turned: Vec<Candidate> = candidates.iter().rev().cloned().collect();
+        let turned: Vec<OwnerCandidate> = candidates.iter().rev().cloned().collect();
         prop_assert_eq!(&chosen, &choose(&vec![None; partitions], &turned, &[]));
         prop_assert_eq!(&chosen, &choose(&chosen, &turned, &[]));
     }
@@ -116,7 +116,13 @@ proptest! {
     #[test]
     fn table_round_trips(parts in prop::collection::vec((0u64..9, 0u64..5, 0u64..5, 0u64..5, 0u64..5), 0..50)) {
         let node = |number: u64| (number > 0).then_some(Nonce(number << 40));
-        let part = |(epoch, owner, next, home, wish): &(u64, u64, u64, u64, u64)| Part { epoch: Epoch(*epoch), owner: node(*owner), next: node(*next), home: node(*home), wish: node(*wish) };
+        let part = |&(epoch, owner, next, home, wish): &(u64, u64, u64, u64, u64)| PlacementRow {
+            epoch: Epoch(epoch),
+            owner: node(owner),
+            next: node(next),
+            home: node(home),
+            wish: node(wish),
+        };
         let table = Placement { parts: parts.iter().map(part).collect() };
         let partitions = table.parts.len() as u16;
         prop_assert_eq!(Placement::decode(&table.encode(), partitions), Ok(table.clone()));
@@ -153,12 +159,12 @@ proptest! {
 
 /// Returns the load that each node would have without bounds, in thousandths, if partitions take this much of a node of
 /// weight 1.
-fn wanted(owners: &[Nonce], works: &[u32], candidate: &Candidate) -> Vec<(u16, u32)> {
+fn wanted(owners: &[Nonce], works: &[u32], candidate: &OwnerCandidate) -> Vec<(u16, u32)> {
     let its = (0..).zip(owners.iter().zip(works)).filter(|(_, (owner, _))| **owner == candidate.node);
     its.map(|(index, (_, work))| (index, work / candidate.weight)).collect()
 }
 
-fn busiest_first(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Vec<u32> {
+fn busiest_first(owners: &[Nonce], works: &[u32], candidates: &[OwnerCandidate]) -> Vec<u32> {
     let all = |candidate| wanted(owners, works, candidate).iter().map(|(_, wanted)| wanted).sum();
     let mut all: Vec<u32> = candidates.iter().map(all).collect();
     all.sort_unstable_by_key(|busy| std::cmp::Reverse(*busy));
@@ -166,8 +172,8 @@ fn busiest_first(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> V
 }
 
 /// Returns the load of each node, bounded.
-fn loads(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Vec<Load> {
-    let load = |candidate: &Candidate| {
+fn loads(owners: &[Nonce], works: &[u32], candidates: &[OwnerCandidate]) -> Vec<Load> {
+    let load = |candidate: &OwnerCandidate| {
         let wanted = wanted(owners, works, candidate);
         let all: u32 = wanted.iter().map(|(_, share)| share).sum();
         let share = |share: u32| (u64::from(share) * 1_000 / u64::from(all.max(1_000))) as u16;
@@ -177,12 +183,12 @@ fn loads(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Vec<Load>
     candidates.iter().map(load).collect()
 }
 
-fn step(owners: &[Nonce], works: &[u32], candidates: &[Candidate]) -> Option<(Partition, Nonce)> {
-    let part = |owner: &Nonce| Part { owner: Some(*owner), epoch: Epoch(1), ..Part::default() };
+fn step(owners: &[Nonce], works: &[u32], candidates: &[OwnerCandidate]) -> Option<(Partition, Nonce)> {
+    let part = |owner: &Nonce| PlacementRow { owner: Some(*owner), epoch: Epoch(1), ..PlacementRow::default() };
     let table = Placement { parts: owners.iter().map(part).collect() };
     let loads = loads(owners, works, candidates);
-    let bearers: Vec<Bearer> =
-        candidates.iter().zip(&loads).map(|(candidate, load)| Bearer { candidate, load }).collect();
+    let bearers: Vec<LoadedNode> =
+        candidates.iter().zip(&loads).map(|(candidate, load)| LoadedNode { candidate, load }).collect();
     relief(&table, &bearers, |_| true, |_| true, |_, _| true)
 }
 
@@ -209,7 +215,7 @@ fn load_move_counts_for_home_node() {
         let now = Time::ZERO + SETTLE;
         proposal(table, &roster, &Rules::default(), Time::ZERO, now)
     };
-    let part = |owner: u64| Part { owner: Some(Nonce(owner)), epoch: Epoch(1), ..Part::default() };
+    let part = |owner: u64| PlacementRow { owner: Some(Nonce(owner)), epoch: Epoch(1), ..PlacementRow::default() };
     let mut table = Placement { parts: [1, 1, 1, 1, 2, 2, 2, 2].map(part).to_vec() };
     assert_eq!(settled(&table, &members), None);
     for partition in [0, 1] {
@@ -221,7 +227,7 @@ fn load_move_counts_for_home_node() {
     assert_eq!((table.owned_by(Nonce(1)), table.owned_by(Nonce(2))), (2, 6));
     assert_eq!(
         table.parts[0],
-        Part { owner: Some(Nonce(2)), epoch: Epoch(2), home: Some(Nonce(1)), ..Part::default() }
+        PlacementRow { owner: Some(Nonce(2)), epoch: Epoch(2), home: Some(Nonce(1)), ..PlacementRow::default() }
     );
     // If its owner leaves, it goes home. If its home leaves, it stays.
     let drains = |node: usize| {
@@ -236,7 +242,7 @@ fn load_move_counts_for_home_node() {
     let mut dead = members.to_vec();
     dead[1].1.state = MemberPhase::Left;
     let taken = settled(&table, &dead).unwrap();
-    assert_eq!(taken.parts[0], Part { owner: Some(Nonce(1)), epoch: Epoch(3), ..Part::default() });
+    assert_eq!(taken.parts[0], PlacementRow { owner: Some(Nonce(1)), epoch: Epoch(3), ..PlacementRow::default() });
 }
 
 #[test]
@@ -271,7 +277,7 @@ fn nonsensical_rows_are_refused() {
         assert!(Placement::decode(bad.as_bytes(), 1).is_err(), "{bad}");
     }
     let read = Placement::decode(br#"{"nodes":["00000000000000ff"],"parts":[[7,0]],"later":1}"#, 1).unwrap();
-    assert_eq!(read.parts, [Part { owner: Some(Nonce(255)), epoch: Epoch(7), ..Part::default() }]);
+    assert_eq!(read.parts, [PlacementRow { owner: Some(Nonce(255)), epoch: Epoch(7), ..PlacementRow::default() }]);
 }
 
 #[test]
@@ -280,7 +286,7 @@ fn largest_table_fits_in_value() {
     let candidates = candidates(&[1; 500]);
     let chosen: Vec<Option<Nonce>> =
         (0..usize::from(STORE_PARTITIONS_MAX)).map(|index| candidates.get(index % 500).map(|one| one.node)).collect();
-    let part = |(index, owner): (usize, &Option<Nonce>)| Part {
+    let part = |(index, owner): (usize, &Option<Nonce>)| PlacementRow {
         owner: *owner,
         epoch: Epoch(1_000_000),
         next: chosen.get(index + 1).copied().flatten(),
@@ -412,7 +418,7 @@ fn standby_serves_only_without_ordinary_node() {
 }
 
 fn table(owners: &[u64]) -> Placement {
-    let part = |owner: &u64| Part { owner: Some(Nonce(*owner)), epoch: Epoch(1), ..Part::default() };
+    let part = |owner: &u64| PlacementRow { owner: Some(Nonce(*owner)), epoch: Epoch(1), ..PlacementRow::default() };
     Placement { parts: owners.iter().map(part).collect() }
 }
 
@@ -426,7 +432,10 @@ fn society_begins_with_all_partitions() {
     let roster = roster(&[(1, running())]);
     let begun = proposal(&Placement::new(16, Epoch(41)), &roster, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
     assert!(
-        begun.parts.iter().all(|part| *part == Part { owner: Some(Nonce(1)), epoch: Epoch(42), ..Part::default() })
+        begun
+            .parts
+            .iter()
+            .all(|part| *part == PlacementRow { owner: Some(Nonce(1)), epoch: Epoch(42), ..PlacementRow::default() })
     );
     assert_eq!(proposed(&begun, &roster), None);
 }
@@ -485,7 +494,12 @@ fn next_owner_may_end_first() {
     let mut heir = roster(&[(1, running()), (2, running())]);
     heir.removed(Nonce(1), Time::ZERO);
     let after = proposal(&marked, &heir, &Rules::default(), Time::ZERO, Time::ZERO).unwrap();
-    assert!(after.parts.iter().all(|part| *part == Part { owner: Some(Nonce(2)), epoch: Epoch(2), ..Part::default() }));
+    assert!(
+        after
+            .parts
+            .iter()
+            .all(|part| *part == PlacementRow { owner: Some(Nonce(2)), epoch: Epoch(2), ..PlacementRow::default() })
+    );
 }
 
 #[test]
@@ -510,7 +524,7 @@ fn holdings_follow_table() {
     holdings.yielded(&[Partition(0)]);
     assert_eq!(holdings.duties(&at, me).hand_over, [Partition(0)]);
     at.hand_over(me, &[Partition(0)]);
-    assert_eq!(at.parts[0], Part { owner: Some(Nonce(2)), epoch: Epoch(2), ..Part::default() });
+    assert_eq!(at.parts[0], PlacementRow { owner: Some(Nonce(2)), epoch: Epoch(2), ..PlacementRow::default() });
     assert_eq!(holdings.duties(&at, me), Duties::default());
     assert_eq!(holdings.served().collect::<Vec<_>>(), [Partition(2)]);
 }
@@ -541,7 +555,7 @@ fn unyielded_loss_deposes_node() {
         if served {
             holdings.adopted(&[(Partition(0), Epoch(1))]);
         }
-        at.parts[0] = Part { owner: Some(Nonce(2)), epoch: Epoch(2), ..Part::default() };
+        at.parts[0] = PlacementRow { owner: Some(Nonce(2)), epoch: Epoch(2), ..PlacementRow::default() };
         assert!(holdings.duties(&at, me).deposed);
     }
 }
@@ -578,7 +592,7 @@ fn unreadable_partition_is_handed_over() {
     assert_eq!(holdings.duties(&at, me).hand_over, [Partition(0)]);
     at.hand_over(me, &[Partition(0)]);
     assert_eq!(holdings.duties(&at, me), Duties::default());
-    at.parts[0] = Part { owner: Some(me), epoch: Epoch(3), ..Part::default() };
+    at.parts[0] = PlacementRow { owner: Some(me), epoch: Epoch(3), ..PlacementRow::default() };
     assert_eq!(holdings.duties(&at, me).adopt, [(Partition(0), Epoch(3))]);
 }
 

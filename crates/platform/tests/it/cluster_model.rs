@@ -8,8 +8,8 @@ use std::time::Duration;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Cause, Ending, LEVEL, LoadWindow, MemberPhase, NODE, Nonce, PLACEMENT, Participant,
-    Placement, SOCIETY, SocietyState, StoredSociety, Terms, TroubleKind, Work, YieldFailure,
+    AdoptError, BEAT, Cause, ClusterAction, ClusterTerms, LEVEL, LoadWindow, MemberPhase, MembershipEnd, NODE, Nonce,
+    PLACEMENT, Participant, Placement, SOCIETY, SocietyState, StoredSociety, TroubleKind, WorkTotals, YieldFailure,
 };
 use whimbrel_platform::durable::{Hinted, Hints, Layout, Pin};
 use whimbrel_platform::limits::{LOAD_BUSY, LOAD_REST_MS, LOAD_STAY_MS};
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const CALM: Duration = Duration::from_secs(30);
 
 /// Job of a node that takes time.
-enum Job {
+enum NodeTask {
     Adopt(Vec<(Partition, Epoch)>),
     Yield(Vec<Partition>),
     Forget(Epoch),
@@ -36,7 +36,7 @@ struct MemberNode {
     name: String,
     /// Notices that it was told and has not heard yet, and when it will.
     inbox: VecDeque<(Time, WatchNotice)>,
-    jobs: VecDeque<(Time, Job)>,
+    jobs: VecDeque<(Time, NodeTask)>,
     served: BTreeMap<Partition, Epoch>,
     weight: u32,
     /// Work of its agents.
@@ -52,14 +52,14 @@ struct MemberNode {
     /// Time until which agents of it do not stop.
     busy_until: Time,
     leaving: bool,
-    ended: Option<Ending>,
+    ended: Option<MembershipEnd>,
     /// Outcomes of requested moves.
     moved: Vec<(Partition, Nonce, Result<(), HopError>)>,
     notes: Vec<String>,
     links: Vec<(String, String)>,
 }
 
-struct World {
+struct ClusterWorld {
     now: Time,
     random: Random,
     keys: BTreeMap<String, (Revision, Vec<u8>)>,
@@ -79,7 +79,7 @@ struct World {
     nodes: Vec<MemberNode>,
 }
 
-impl World {
+impl ClusterWorld {
     fn new(seed: u64) -> Self {
         Self {
             now: Time::ZERO,
@@ -98,8 +98,8 @@ impl World {
         }
     }
 
-    fn terms(&mut self) -> Terms {
-        Terms {
+    fn terms(&mut self) -> ClusterTerms {
+        ClusterTerms {
             me: Nonce(self.random.next_u64()),
             name: None,
             level: LEVEL,
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// Starts a node. Returns its place among the nodes.
-    fn start(&mut self, change: impl FnOnce(&mut Terms)) -> usize {
+    fn start(&mut self, change: impl FnOnce(&mut ClusterTerms)) -> usize {
         let mut terms = self.terms();
         change(&mut terms);
         let mut node = MemberNode {
@@ -150,7 +150,7 @@ impl World {
         self.nodes.len() - 1
     }
 
-    fn start_one(&mut self, change: impl FnOnce(&mut Terms)) {
+    fn start_one(&mut self, change: impl FnOnce(&mut ClusterTerms)) {
         self.start(change);
     }
 
@@ -300,7 +300,7 @@ impl World {
         self.living().find(serves).map(|node| node.name.as_str())
     }
 
-    fn carry_out(&mut self, index: usize, action: Action) {
+    fn carry_out(&mut self, index: usize, action: ClusterAction) {
         let now = self.now;
         let later = |world: &mut Self, job| {
             let node = &mut world.nodes[index];
@@ -309,43 +309,43 @@ impl World {
             world.nodes[index].jobs.push_back((at, job));
         };
         match action {
-            Action::Write(key, expected, value) => {
+            ClusterAction::Write(key, expected, value) => {
                 let outcome = self.write(&key, expected, Some(&value));
                 self.nodes[index].part.wrote(&key, outcome, now);
             }
-            Action::Remove(key, expected) => {
+            ClusterAction::Remove(key, expected) => {
                 let outcome = self.write(&key, expected, None);
                 self.nodes[index].part.wrote(&key, outcome, now);
             }
-            Action::Read(key) => {
+            ClusterAction::Read(key) => {
                 let outcome = match self.away {
                     true => Err(StoreError::Away("away".into())),
                     false => Ok(self.keys.get(&key).cloned()),
                 };
                 self.nodes[index].part.read(&key, outcome, now);
             }
-            Action::Adopt(partitions) => later(self, Job::Adopt(partitions)),
-            Action::Yield(partitions) => later(self, Job::Yield(partitions)),
-            Action::Forget(epoch) => later(self, Job::Forget(epoch)),
-            Action::Accepted { name, token } => {
+            ClusterAction::Adopt(partitions) => later(self, NodeTask::Adopt(partitions)),
+            ClusterAction::Yield(partitions) => later(self, NodeTask::Yield(partitions)),
+            ClusterAction::Forget(epoch) => later(self, NodeTask::Forget(epoch)),
+            ClusterAction::Accepted { name, token } => {
                 assert_eq!(token, "secret");
                 self.nodes[index].part.begin(format!("{name}:1"));
                 self.nodes[index].name = name;
             }
-            Action::LinkWith(links) => self.nodes[index].links = links,
-            Action::Moved { partition, to, outcome } => {
+            ClusterAction::LinkWith(links) => self.nodes[index].links = links,
+            ClusterAction::Moved { partition, to, outcome } => {
                 if outcome.is_ok() {
                     let there = self.nodes.iter().find(|node| node.me == to).unwrap();
                     assert!(there.served.contains_key(&partition) || there.ended.is_some());
                 }
                 self.nodes[index].moved.push((partition, to, outcome));
             }
-            Action::Note(note) => self.nodes[index].notes.push(note),
-            Action::Conclude => {
+            ClusterAction::Note(note) => self.nodes[index].notes.push(note),
+            ClusterAction::Conclude => {
                 self.nodes[index].served.clear();
                 self.nodes[index].part.leave();
             }
-            Action::End(ending) => self.nodes[index].ended = Some(ending),
+            ClusterAction::End(ending) => self.nodes[index].ended = Some(ending),
         }
     }
 
@@ -361,10 +361,10 @@ impl World {
         Ok(())
     }
 
-    fn finish(&mut self, index: usize, job: Job) {
+    fn finish(&mut self, index: usize, job: NodeTask) {
         let (now, me) = (self.now, self.nodes[index].me);
         match job {
-            Job::Adopt(partitions) => {
+            NodeTask::Adopt(partitions) => {
                 let mut failed = Vec::new();
                 for &(partition, epoch) in &partitions {
                     let opened = match self.away {
@@ -382,7 +382,7 @@ impl World {
                 }
                 self.nodes[index].part.adopted(&partitions, failed, now);
             }
-            Job::Yield(partitions) => {
+            NodeTask::Yield(partitions) => {
                 let node = &mut self.nodes[index];
                 // One agent that does not stop keeps one partition.
                 let stuck = partitions.first().filter(|_| now < node.busy_until).copied();
@@ -390,7 +390,7 @@ impl World {
                 let stuck = stuck.map(|partition| (partition, YieldFailure("busy".into())));
                 node.part.yielded(&partitions, stuck.into_iter().collect(), now);
             }
-            Job::Forget(epoch) => {
+            NodeTask::Forget(epoch) => {
                 let opened = (0..PARTITIONS).try_for_each(|partition| self.open(me, Partition(partition), epoch));
                 self.forgotten += u32::from(opened.is_ok());
                 let outcome = opened.map_err(|error| StoreError::Away(error.to_string()));
@@ -405,7 +405,7 @@ impl World {
         let fenced =
             |(partition, epoch): (&Partition, &Epoch)| self.journal.get(partition).is_some_and(|at| at > epoch);
         if !self.away && node.ended.is_none() && node.served.iter().any(fenced) {
-            node.ended = Some(Ending::Deposed);
+            node.ended = Some(MembershipEnd::Deposed);
         }
     }
 
@@ -436,7 +436,7 @@ impl World {
     }
 
     fn kill(&mut self, index: usize) {
-        self.nodes[index].ended = Some(Ending::Left);
+        self.nodes[index].ended = Some(MembershipEnd::Left);
         self.nodes[index].served.clear();
     }
 }
@@ -453,7 +453,7 @@ impl MemberNode {
         }
         if now >= self.load_at {
             let partitions = self.spent.iter().map(|(partition, spent)| (*partition, *spent)).collect();
-            let work = Work { busy: self.busy, workers: 1, partitions };
+            let work = WorkTotals { busy: self.busy, workers: 1, partitions };
             self.part.set_load(self.window.note(work, now));
             self.load_at = now + BEAT;
         }
@@ -466,7 +466,7 @@ fn seconds(seconds: u64) -> Duration {
 
 #[test]
 fn second_node_gets_half() {
-    let mut world = World::new(1);
+    let mut world = ClusterWorld::new(1);
     world.start(|_| {});
     world.run(seconds(2));
     world.assert_all_served();
@@ -482,7 +482,7 @@ fn second_node_gets_half() {
 
 #[test]
 fn killed_nodes_partitions_are_served_soon() {
-    let mut world = World::new(2);
+    let mut world = ClusterWorld::new(2);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
     world.kill(1);
@@ -496,14 +496,14 @@ fn killed_nodes_partitions_are_served_soon() {
 
 #[test]
 fn stalled_node_is_deposed_silently() {
-    let mut world = World::new(3);
+    let mut world = ClusterWorld::new(3);
     (0..2).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
     world.nodes[0].paused_until = world.now + seconds(20);
     world.run(seconds(19));
     assert_eq!(world.has(1), 16);
     world.run(seconds(2));
-    assert_eq!(world.nodes[0].ended, Some(Ending::Deposed));
+    assert_eq!(world.nodes[0].ended, Some(MembershipEnd::Deposed));
     world.assert_all_served();
 }
 
@@ -511,7 +511,7 @@ fn stalled_node_is_deposed_silently() {
 #[test]
 fn deaf_node_suspects_no_node() {
     for seed in 0..20 {
-        let mut world = World::new(seed);
+        let mut world = ClusterWorld::new(seed);
         (0..3).for_each(|_| world.start_one(|_| {}));
         world.run(seconds(20));
         let before = world.table();
@@ -528,7 +528,7 @@ fn deaf_node_suspects_no_node() {
 
 #[test]
 fn absent_store_deposes_no_node() {
-    let mut world = World::new(4);
+    let mut world = ClusterWorld::new(4);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
     let before = world.table();
@@ -542,7 +542,7 @@ fn absent_store_deposes_no_node() {
 
 #[test]
 fn leaving_node_hands_over_first() {
-    let mut world = World::new(5);
+    let mut world = ClusterWorld::new(5);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
     let [first, second, third] = ["n1", "n2", "n3"].map(|name| world.named(name));
@@ -559,7 +559,7 @@ fn leaving_node_hands_over_first() {
     world.nodes[first].leaving = true;
     world.nodes[first].part.prepare_to_leave();
     world.run(seconds(15));
-    assert_eq!(world.nodes[first].ended, Some(Ending::Left));
+    assert_eq!(world.nodes[first].ended, Some(MembershipEnd::Left));
     world.assert_all_served();
     let gaps = world.nodes.iter().flat_map(|node| &node.notes).any(|note| note.contains("no sign of life"));
     assert!(!gaps, "it left, it did not die");
@@ -567,13 +567,13 @@ fn leaving_node_hands_over_first() {
 
 #[test]
 fn last_node_leaves_without_handover() {
-    let mut world = World::new(6);
+    let mut world = ClusterWorld::new(6);
     world.start(|_| {});
     world.run(seconds(3));
     world.nodes[0].leaving = true;
     world.nodes[0].part.prepare_to_leave();
     world.run(seconds(1));
-    assert_eq!(world.nodes[0].ended, Some(Ending::Left));
+    assert_eq!(world.nodes[0].ended, Some(MembershipEnd::Left));
     world.start(|_| {});
     world.run(seconds(2));
     world.assert_all_served();
@@ -582,7 +582,7 @@ fn last_node_leaves_without_handover() {
 
 #[test]
 fn standby_serves_and_gives_back() {
-    let mut world = World::new(7);
+    let mut world = ClusterWorld::new(7);
     for _ in 0..2 {
         world.start(|terms| terms.standby = true);
         world.run(seconds(3));
@@ -599,7 +599,7 @@ fn standby_serves_and_gives_back() {
 
 #[test]
 fn partitions_follow_node_weights() {
-    let mut world = World::new(8);
+    let mut world = ClusterWorld::new(8);
     [300, 100].into_iter().for_each(|weight| world.start_one(|terms| terms.weight = weight));
     world.run(seconds(20));
     assert_eq!((world.has(0), world.has(1)), (12, 4));
@@ -607,10 +607,10 @@ fn partitions_follow_node_weights() {
 
 #[test]
 fn other_project_is_refused() {
-    let mut world = World::new(9);
+    let mut world = ClusterWorld::new(9);
     world.start(|_| {});
     world.run(seconds(2));
-    let other = |terms: &mut Terms| terms.project = "desert".into();
+    let other = |terms: &mut ClusterTerms| terms.project = "desert".into();
     let stranger = world.start(other);
     let forgetful = world.start(|terms| {
         other(terms);
@@ -618,7 +618,7 @@ fn other_project_is_refused() {
     });
     world.run(seconds(3));
     let failed = |index: usize| match &world.nodes[index].ended {
-        Some(Ending::Failed(why)) => why.clone(),
+        Some(MembershipEnd::Failed(why)) => why.clone(),
         other => panic!("{other:?}"),
     };
     assert!(failed(stranger).starts_with("the society garden is kept there, not desert"), "{}", failed(stranger));
@@ -630,7 +630,7 @@ fn programs(files: &[(&str, &str)]) -> BTreeMap<String, String> {
     files.iter().map(|(file, print)| ((*file).to_owned(), (*print).to_owned())).collect()
 }
 
-impl World {
+impl ClusterWorld {
     /// Starts a node with these programs. Returns why it was not let in, if it was not.
     fn start_with(&mut self, files: &[(&str, &str)]) -> (usize, Option<String>) {
         let programs = programs(files);
@@ -638,7 +638,7 @@ impl World {
         self.run(seconds(3));
         match &self.nodes[index].ended {
             None => (index, None),
-            Some(Ending::Failed(why)) => (index, Some(why.clone())),
+            Some(MembershipEnd::Failed(why)) => (index, Some(why.clone())),
             Some(other) => panic!("{other:?}"),
         }
     }
@@ -657,9 +657,9 @@ impl World {
 
 #[test]
 fn node_with_other_programs_is_refused() {
-    let mut world = World::new(22);
+    let mut world = ClusterWorld::new(22);
     let (first, _) = world.start_with(&[("a.asl", "1"), ("b.asl", "2")]);
-    let refused = |files: &[(&str, &str)], world: &mut World| world.start_with(files).1.unwrap();
+    let refused = |files: &[(&str, &str)], world: &mut ClusterWorld| world.start_with(files).1.unwrap();
     let why = refused(&[("a.asl", "1"), ("b.asl", "3")], &mut world);
     assert!(why.starts_with("b.asl is another program here than the society's, which n1 runs: "), "{why}");
     assert!(why.contains("Give this node the project"), "{why}");
@@ -683,8 +683,8 @@ fn node_with_other_programs_is_refused() {
 
 #[test]
 fn releases_replace_node_by_node() {
-    let mut world = World::new(24);
-    let old = |terms: &mut Terms| terms.level = LEVEL - 1;
+    let mut world = ClusterWorld::new(24);
+    let old = |terms: &mut ClusterTerms| terms.level = LEVEL - 1;
     (0..3).for_each(|_| world.start_one(old));
     world.run(seconds(20));
     assert_eq!(world.society().level, LEVEL - 1);
@@ -698,7 +698,7 @@ fn releases_replace_node_by_node() {
         world.nodes[index].leaving = true;
         world.nodes[index].part.prepare_to_leave();
         world.run(seconds(20));
-        assert_eq!(world.nodes[index].ended, Some(Ending::Left));
+        assert_eq!(world.nodes[index].ended, Some(MembershipEnd::Left));
         world.assert_all_served();
     }
     assert_eq!(world.society().level, LEVEL);
@@ -712,7 +712,8 @@ fn releases_replace_node_by_node() {
     let late = world.start(old);
     world.run(seconds(3));
     assert!(
-        matches!(&world.nodes[late].ended, Some(Ending::Failed(why)) if why.starts_with("this release is too old for the society")),
+        matches!(&world.nodes[late].ended, Some(MembershipEnd::Failed(why))
+            if why.starts_with("this release is too old for the society")),
         "{:?}",
         world.nodes[late].ended
     );
@@ -720,15 +721,14 @@ fn releases_replace_node_by_node() {
     let next_but_one = world.start(|terms| terms.level = LEVEL + 2);
     world.run(seconds(3));
     assert_eq!(world.nodes[next].ended, None);
-    assert!(
-        matches!(&world.nodes[next_but_one].ended, Some(Ending::Failed(why)) if why.contains("Run a release in between"))
-    );
+    assert!(matches!(&world.nodes[next_but_one].ended, Some(MembershipEnd::Failed(why))
+            if why.contains("Run a release in between")));
     assert_eq!(world.society().level, LEVEL);
 }
 
 #[test]
 fn old_level_prevents_load_moves() {
-    let mut world = World::new(26);
+    let mut world = ClusterWorld::new(26);
     let old = world.start(|terms| terms.level = 1);
     world.run(seconds(3));
     world.start(|terms| terms.level = 2);
@@ -746,8 +746,8 @@ fn old_level_prevents_load_moves() {
 }
 
 /// Returns two nodes with eight partitions each.
-fn pair(seed: u64) -> World {
-    let mut world = World::new(seed);
+fn pair(seed: u64) -> ClusterWorld {
+    let mut world = ClusterWorld::new(seed);
     world.start_one(|_| {});
     world.run(seconds(2));
     world.start_one(|_| {});
@@ -827,7 +827,8 @@ fn giving_up_keeps_others_wishes() {
     let mut world = pair(33);
     let Partition(wanted) = world.served_by(0)[0];
     let partition = Partition(wanted);
-    let wish = |world: &World| world.table().iter().find(|(it, _)| *it == partition).and_then(|(_, part)| part.wish);
+    let wish =
+        |world: &ClusterWorld| world.table().iter().find(|(it, _)| *it == partition).and_then(|(_, part)| part.wish);
     // Each node has a caller that wants it on n2: the one at n2, which was not the first, gives up.
     let to = world.ask_to_move(0, wanted, "n2").expect("it may");
     world.run(seconds(2));
@@ -857,7 +858,7 @@ fn giving_up_keeps_others_wishes() {
 fn impossible_move_fails_with_reason() {
     let mut world = pair(31);
     let Partition(wanted) = world.served_by(0)[0];
-    let refused = |world: &mut World, to: &str| world.ask_to_move(0, wanted, to).map(drop);
+    let refused = |world: &mut ClusterWorld, to: &str| world.ask_to_move(0, wanted, to).map(drop);
     assert_eq!(refused(&mut world, "n7"), Err(HopError::NoSuchNode("n7".into())));
     assert_eq!(refused(&mut world, "n1"), Err(HopError::AlreadyThere("n1".into())));
     world.start_one(|terms| terms.standby = true);
@@ -902,7 +903,7 @@ fn death_during_move_leaves_one_server() {
 /// A node of the old release stands still for so long that the others take it for dead, and rise to the next level.
 #[test]
 fn presumed_dead_node_leaves_old_level() {
-    let mut world = World::new(25);
+    let mut world = ClusterWorld::new(25);
     let old = world.start(|terms| terms.level = LEVEL - 1);
     world.run(seconds(3));
     world.start(|_| {});
@@ -916,7 +917,7 @@ fn presumed_dead_node_leaves_old_level() {
 
 #[test]
 fn unstated_programs_admit_any_node() {
-    let mut world = World::new(23);
+    let mut world = ClusterWorld::new(23);
     let (first, _) = world.start_with(&[]);
     assert!(world.society().programs.is_empty());
     let (second, none) = world.start_with(&[("a.asl", "1")]);
@@ -930,7 +931,7 @@ fn unstated_programs_admit_any_node() {
 #[test]
 fn one_of_differing_newcomers_is_admitted() {
     for seed in 40..50 {
-        let mut world = World::new(seed);
+        let mut world = ClusterWorld::new(seed);
         let (first, _) = world.start_with(&[("a.asl", "1")]);
         world.kill(first);
         for print in ["2", "3", "4"] {
@@ -944,7 +945,7 @@ fn one_of_differing_newcomers_is_admitted() {
 
 #[test]
 fn fresh_restarts_idle_society() {
-    let mut world = World::new(10);
+    let mut world = ClusterWorld::new(10);
     world.start(|_| {});
     world.run(seconds(2));
     world.kill(0);
@@ -958,7 +959,7 @@ fn fresh_restarts_idle_society() {
 #[test]
 fn ended_society_is_erased() {
     for dies in [false, true] {
-        let mut world = World::new(11);
+        let mut world = ClusterWorld::new(11);
         (0..3).for_each(|_| world.start_one(|_| {}));
         world.run(seconds(20));
         world.nodes[1].part.conclude();
@@ -984,7 +985,7 @@ fn ended_society_is_erased() {
 
 #[test]
 fn node_names_are_unique() {
-    let mut world = World::new(12);
+    let mut world = ClusterWorld::new(12);
     (0..4).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(3));
     let names: BTreeSet<String> =
@@ -992,7 +993,8 @@ fn node_names_are_unique() {
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["n1", "n2", "n3", "n4"]);
     let twin = world.start(|terms| terms.name = Some("n2".into()));
     world.run(seconds(2));
-    assert!(matches!(&world.nodes[twin].ended, Some(Ending::Failed(why)) if why.contains("another node is called n2")));
+    assert!(matches!(&world.nodes[twin].ended, Some(MembershipEnd::Failed(why))
+            if why.contains("another node is called n2")));
     // A killed node that is started again under its name waits until the old one is dead.
     let index = world.named("n3");
     world.kill(index);
@@ -1003,7 +1005,7 @@ fn node_names_are_unique() {
 
 #[test]
 fn epochs_continue_from_earlier_release() {
-    let mut world = World::new(13);
+    let mut world = ClusterWorld::new(13);
     let owner = br#"{"node":"process 7 on a","nonce":5,"epoch":41,"beat":9,"state":"left"}"#;
     world.write("owner", Revision(0), Some(owner)).unwrap();
     world.journal.extend((0..PARTITIONS).map(|partition| (Partition(partition), Epoch(41))));
@@ -1015,7 +1017,7 @@ fn epochs_continue_from_earlier_release() {
 
 #[test]
 fn running_earlier_release_refuses_nodes() {
-    let mut world = World::new(14);
+    let mut world = ClusterWorld::new(14);
     let owner =
         |beat: u64| format!(r#"{{"node":"process 7 on a","nonce":5,"epoch":41,"beat":{beat},"state":"running"}}"#);
     let mut at = world.write("owner", Revision(0), Some(owner(1).as_bytes())).unwrap();
@@ -1025,12 +1027,12 @@ fn running_earlier_release_refuses_nodes() {
         at = world.write("owner", at, Some(owner(beat).as_bytes())).unwrap();
     }
     world.run(Duration::from_millis(250));
-    assert!(matches!(&world.nodes[node].ended, Some(Ending::Failed(why)) if why.contains("earlier release")));
+    assert!(matches!(&world.nodes[node].ended, Some(MembershipEnd::Failed(why)) if why.contains("earlier release")));
 }
 
 #[test]
 fn epochs_exceed_journals_epoch() {
-    let mut world = World::new(15);
+    let mut world = ClusterWorld::new(15);
     world.journal.insert(Partition(3), Epoch(9));
     world.start(|_| {});
     world.run(seconds(3));
@@ -1040,7 +1042,7 @@ fn epochs_exceed_journals_epoch() {
 
 #[test]
 fn unreadable_partition_is_tried_by_all() {
-    let mut world = World::new(16);
+    let mut world = ClusterWorld::new(16);
     (0..3).for_each(|_| world.start_one(|_| {}));
     world.nodes.iter_mut().for_each(|node| node.damaged = BTreeSet::from([Partition(5)]));
     world.run(seconds(20));
@@ -1062,20 +1064,20 @@ fn unreadable_partition_is_tried_by_all() {
 
 #[test]
 fn blind_node_ends_if_others_read() {
-    let mut world = World::new(17);
+    let mut world = ClusterWorld::new(17);
     world.start(|_| {});
     world.run(seconds(5));
     let wrong = world.start(|_| {});
     world.nodes[wrong].damaged.extend((0..PARTITIONS).map(Partition));
     world.run(seconds(10));
-    assert_eq!(world.nodes[wrong].ended, Some(Ending::Failed("cannot go on with what is kept: damaged".into())));
+    assert_eq!(world.nodes[wrong].ended, Some(MembershipEnd::Failed("cannot go on with what is kept: damaged".into())));
     world.run(seconds(10));
     world.assert_all_served();
 }
 
 #[test]
 fn stuck_agents_are_yielded_later() {
-    let mut world = World::new(18);
+    let mut world = ClusterWorld::new(18);
     (0..2).for_each(|_| world.start_one(|_| {}));
     world.run(seconds(20));
     let first = world.named("n1");
@@ -1083,7 +1085,7 @@ fn stuck_agents_are_yielded_later() {
     let now = world.now;
     world.nodes[first].part.ask_to_drain("n1", true, now).unwrap();
     world.run(seconds(5));
-    let troubles = |world: &World| {
+    let troubles = |world: &ClusterWorld| {
         let views = world.nodes[0].part.nodes(world.now);
         views.iter().flat_map(|view| &view.member.troubles).map(|trouble| trouble.kind).collect::<Vec<_>>()
     };
@@ -1112,7 +1114,7 @@ fn hints() -> Layout {
     Layout::plan(PARTITIONS, &hints).unwrap()
 }
 
-impl World {
+impl ClusterWorld {
     /// Returns the names of the nodes that serve what is pinned to n2 and to gpu, and of those with the three apart.
     fn places(&self) -> [BTreeSet<String>; 3] {
         let (layout, table) = (hints(), self.table());
@@ -1131,11 +1133,12 @@ fn names<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 
 #[test]
 fn pins_and_apart_rules_hold() {
-    let mut world = World::new(20);
+    let mut world = ClusterWorld::new(20);
     world.start(|terms| terms.layout = hints());
     world.run(seconds(5));
     assert_eq!(world.places(), [names([]), names([]), names(["n1"])]);
-    let said = |world: &World, text: &str| world.living().any(|node| node.notes.iter().any(|note| note.contains(text)));
+    let said =
+        |world: &ClusterWorld, text: &str| world.living().any(|node| node.notes.iter().any(|note| note.contains(text)));
     assert!(said(&world, "can be served by a node called n2 only, and there is none"), "{:?}", world.nodes[0].notes);
     assert_eq!(world.nodes[0].part.vacant(world.now).len(), 2);
     world.start(|terms| (terms.layout, terms.labels) = (hints(), vec!["gpu".into()]));
@@ -1151,7 +1154,7 @@ fn pins_and_apart_rules_hold() {
     world.nodes[index].leaving = true;
     world.nodes[index].part.prepare_to_leave();
     world.run(seconds(15));
-    assert_eq!(world.nodes[index].ended, Some(Ending::Left));
+    assert_eq!(world.nodes[index].ended, Some(MembershipEnd::Left));
     assert_eq!(world.places(), [names([]), names([]), names(["n1", "n3"])]);
     world.start(|terms| (terms.layout, terms.labels, terms.name) = (hints(), vec!["gpu".into()], Some("n2".into())));
     world.run(seconds(20));
@@ -1161,7 +1164,7 @@ fn pins_and_apart_rules_hold() {
 
 #[test]
 fn other_placement_hints_are_refused() {
-    let mut world = World::new(21);
+    let mut world = ClusterWorld::new(21);
     world.start(|terms| terms.layout = hints());
     world.run(seconds(2));
     let stranger = world.start(|_| {});
@@ -1173,7 +1176,7 @@ fn other_placement_hints_are_refused() {
     );
 }
 
-impl World {
+impl ClusterWorld {
     /// Returns two nodes that have their halves.
     fn with_two(seed: u64) -> Self {
         let mut world = Self::new(seed);
@@ -1201,7 +1204,7 @@ impl World {
 
 #[test]
 fn busy_node_gives_to_idle_node() {
-    let mut world = World::with_two(30);
+    let mut world = ClusterWorld::with_two(30);
     let hot = world.served_by(0);
     world.demand(hot, 120);
     world.run(seconds(8));
@@ -1235,7 +1238,7 @@ fn busy_node_gives_to_idle_node() {
 fn load_moves_respect_apart_rules() {
     let apart: Vec<Partition> = ["c1", "c2", "c3"].map(|name| hints().partition_of(Symbol::new(name))).to_vec();
     let busy_with_apart = |nodes: usize| {
-        let mut world = World::new(33);
+        let mut world = ClusterWorld::new(33);
         for _ in 0..nodes {
             world.start(|terms| terms.layout = hints());
         }
@@ -1263,11 +1266,11 @@ fn load_moves_respect_apart_rules() {
 
 #[test]
 fn useless_load_move_is_not_made() {
-    let all = |_: &World| (0..PARTITIONS).map(Partition).collect::<Vec<_>>();
-    let half = |world: &World| world.served_by(0);
-    let one = |world: &World| vec![world.served_by(0)[0]];
-    let check = |partitions: &dyn Fn(&World) -> Vec<Partition>, demand| {
-        let mut world = World::with_two(31);
+    let all = |_: &ClusterWorld| (0..PARTITIONS).map(Partition).collect::<Vec<_>>();
+    let half = |world: &ClusterWorld| world.served_by(0);
+    let one = |world: &ClusterWorld| vec![world.served_by(0)[0]];
+    let check = |partitions: &dyn Fn(&ClusterWorld) -> Vec<Partition>, demand| {
+        let mut world = ClusterWorld::with_two(31);
         let partitions = partitions(&world);
         world.demand(partitions, demand);
         world.run(seconds(300));
@@ -1282,7 +1285,7 @@ fn useless_load_move_is_not_made() {
 #[test]
 fn brief_loads_move_little() {
     for (every, moves) in [(5, 0), (20, 16), (60, 16)] {
-        let mut world = World::with_two(32);
+        let mut world = ClusterWorld::with_two(32);
         let halves = [world.served_by(0), world.served_by(1)];
         for round in 0..600 / every {
             let [hot, cold] = [&halves[round % 2], &halves[(round + 1) % 2]];
@@ -1300,7 +1303,7 @@ fn brief_loads_move_little() {
 
 #[test]
 fn pinned_partition_ignores_load() {
-    let mut world = World::new(33);
+    let mut world = ClusterWorld::new(33);
     world.has_hints = true;
     world.start(|_| {});
     world.start(|terms| terms.labels = vec!["gpu".into()]);
@@ -1316,7 +1319,7 @@ fn pinned_partition_ignores_load() {
 #[test]
 fn any_loads_come_to_rest() {
     for seed in 0..4 {
-        let mut world = World::new(100 + seed);
+        let mut world = ClusterWorld::new(100 + seed);
         for _ in 0..world.random.between(2..=5) {
             let weight = world.random.between(50..=200) as u32;
             world.start(|terms| terms.weight = weight);
@@ -1345,7 +1348,7 @@ fn any_loads_come_to_rest() {
 }
 
 /// Causes a random event.
-fn strike(world: &mut World) {
+fn strike(world: &mut ClusterWorld) {
     let living: Vec<usize> = (0..world.nodes.len()).filter(|index| world.nodes[*index].ended.is_none()).collect();
     let one = world.random.pick(&living).copied();
     match (world.random.between(0..=16), one) {
@@ -1399,7 +1402,7 @@ fn strike(world: &mut World) {
 }
 
 fn storm(seed: u64) {
-    let mut world = World::new(seed);
+    let mut world = ClusterWorld::new(seed);
     world.has_hints = seed % 2 == 1;
     world.start(|_| {});
     for _ in 0..world.random.between(5..=40) {

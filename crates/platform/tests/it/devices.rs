@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::devices::{
-    Answered, Condition, Device, Fleet, FleetError, PartLease, Terms, Unfinished, Verdict, Work,
+    AnswerVerdict, Answered, Condition, Device, Fleet, FleetError, PartLease, Unfinished, Work, WorkTerms,
 };
 use whimbrel_platform::limits::{DEVICE_OVERDUE_MAX, DEVICE_UNITS_OVER_MEDIAN_MAX, DEVICE_WRONG_MAX};
 
@@ -87,7 +87,8 @@ fn suitable_device_is_found_among_many() {
 }
 
 const AT_ONCE: Duration = Duration::from_secs(1);
-const TERMS: Terms = Terms { lease: Duration::from_secs(10), agreeing: 1, attempts_max: 4, dawdling: 3, within: None };
+const TERMS: WorkTerms =
+    WorkTerms { lease: Duration::from_secs(10), agreeing: 1, attempts_max: 4, dawdling: 3, within: None };
 
 fn leases<A: PartialEq>(work: &mut Work<A>, now: Time, fleet: &mut Fleet) -> Vec<PartLease> {
     let mut random = numbers(5);
@@ -108,8 +109,8 @@ fn overdue_part_is_lent_again() {
     let again = leases(&mut work, now, &mut fleet);
     assert_eq!(again.iter().map(|lease| lease.device.as_str()).collect::<Vec<_>>(), ["quick"], "rather another one");
     // The first one is late, and yet the first.
-    assert_eq!(work.handle_answer(now, Symbol::new("slow"), part, 42, &mut fleet), Verdict::Done);
-    assert_eq!(work.handle_answer(now, Symbol::new("quick"), part, 43, &mut fleet), Verdict::Late);
+    assert_eq!(work.handle_answer(now, Symbol::new("slow"), part, 42, &mut fleet), AnswerVerdict::Done);
+    assert_eq!(work.handle_answer(now, Symbol::new("quick"), part, 43, &mut fleet), AnswerVerdict::Late);
     let by = vec![Symbol::new("slow")];
     assert_eq!((work.poll_outcome(), work.poll_outcome()), (Some((part, Ok(Answered { answer: 42, by }))), None));
     assert_eq!((fleet.taken(Symbol::new("slow")), fleet.taken(Symbol::new("quick"))), (0, 0));
@@ -124,7 +125,7 @@ fn dawdling_part_is_lent_twice() {
     let now = Time::ZERO + AT_ONCE;
     let (last, done) = all.split_last().expect("they are four");
     for lease in done {
-        assert_eq!(work.handle_answer(now, lease.device, lease.part, 0, &mut fleet), Verdict::Done);
+        assert_eq!(work.handle_answer(now, lease.device, lease.part, 0, &mut fleet), AnswerVerdict::Done);
     }
     assert_eq!(leases(&mut work, now + AT_ONCE, &mut fleet), []);
     assert_eq!(work.poll_dawdling(now + AT_ONCE), Some(Time::from_ms(3_000)));
@@ -136,7 +137,7 @@ fn dawdling_part_is_lent_twice() {
         None,
         "nothing that could be done later could not be done now"
     );
-    assert_eq!(work.handle_answer(now, again[0].device, last.part, 0, &mut fleet), Verdict::Done);
+    assert_eq!(work.handle_answer(now, again[0].device, last.part, 0, &mut fleet), AnswerVerdict::Done);
     assert_eq!((work.unfinished(), work.lent(), fleet.taken(last.device)), (0, 0, 0));
 }
 
@@ -145,7 +146,7 @@ fn lying_device_is_outvoted_and_shunned() {
     let (mut fleet, mut work) = (fleet(&[("liar", 1), ("a", 1), ("b", 1)]), Work::default());
     let liar = Symbol::new("liar");
     for _ in 0..DEVICE_WRONG_MAX {
-        let part = work.add(Time::ZERO, Terms { agreeing: 2, ..TERMS });
+        let part = work.add(Time::ZERO, WorkTerms { agreeing: 2, ..TERMS });
         while work.unfinished() > 0 {
             for lease in leases(&mut work, Time::ZERO, &mut fleet) {
                 let answer = if lease.device == liar { 666 } else { 42 };
@@ -158,7 +159,7 @@ fn lying_device_is_outvoted_and_shunned() {
     }
     let mut asked = 0;
     for _ in 0..100 {
-        let part = work.add(Time::ZERO, Terms { agreeing: 2, ..TERMS });
+        let part = work.add(Time::ZERO, WorkTerms { agreeing: 2, ..TERMS });
         while work.unfinished() > 0 {
             for lease in leases(&mut work, Time::ZERO, &mut fleet) {
                 asked += u32::from(lease.device == liar);
@@ -173,7 +174,7 @@ fn lying_device_is_outvoted_and_shunned() {
 #[test]
 fn unreliable_device_gets_no_work() {
     let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
-    work.add(Time::ZERO, Terms { attempts_max: 100, ..TERMS });
+    work.add(Time::ZERO, WorkTerms { attempts_max: 100, ..TERMS });
     for _ in 0..DEVICE_OVERDUE_MAX {
         let now = work.poll_timeout();
         let now = if now == Time::NEVER { Time::ZERO } else { now };
@@ -196,14 +197,14 @@ fn impossible_part_is_given_up() {
         }
     }
     assert_eq!(work.poll_outcome(), Some((part, Err(Unfinished::Attempts(4)))));
-    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part, 1, &mut fleet), Verdict::Late);
-    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part + 1, 1, &mut fleet), Verdict::Unasked);
+    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part, 1, &mut fleet), AnswerVerdict::Late);
+    assert_eq!(work.handle_answer(Time::ZERO, Symbol::new("d0"), part + 1, 1, &mut fleet), AnswerVerdict::Unasked);
 }
 
 #[test]
 fn unoffered_part_is_given_up() {
     let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
-    let within = |ms| Terms { within: Some(Duration::from_millis(ms)), ..TERMS };
+    let within = |ms| WorkTerms { within: Some(Duration::from_millis(ms)), ..TERMS };
     let kept = work.add(Time::ZERO, within(6_000));
     assert_eq!(work.poll_lease(Time::ZERO, &mut fleet, &mut numbers(1), &|_| true).map(|lease| lease.part), Some(kept));
     let nobodys = work.add(Time::ZERO, within(5_000));
@@ -215,11 +216,11 @@ fn unoffered_part_is_given_up() {
     assert_eq!(work.poll_outcome(), Some((nobodys, Err(Unfinished::Time(0)))));
     assert_eq!(work.poll_outcome(), Some((kept, Err(Unfinished::Time(1)))));
     assert_eq!((work.unfinished(), work.lent(), work.poll_timeout()), (0, 0, Time::NEVER));
-    assert_eq!(work.handle_answer(Time::from_ms(6_001), Symbol::new("dead"), kept, 1, &mut fleet), Verdict::Late);
+    assert_eq!(work.handle_answer(Time::from_ms(6_001), Symbol::new("dead"), kept, 1, &mut fleet), AnswerVerdict::Late);
     // A part that is done in time is not given up later.
     let done = work.add(Time::ZERO, within(5_000));
     let lease = work.poll_lease(Time::ZERO, &mut fleet, &mut numbers(1), &|_| true).expect("it has room");
-    assert_eq!(work.handle_answer(Time::ZERO, lease.device, done, 1, &mut fleet), Verdict::Done);
+    assert_eq!(work.handle_answer(Time::ZERO, lease.device, done, 1, &mut fleet), AnswerVerdict::Done);
     assert_eq!(work.poll_timeout(), Time::NEVER);
 }
 
@@ -238,7 +239,7 @@ fn failed_device_is_asked_again_last() {
 #[test]
 fn leaving_device_keeps_its_record() {
     let (mut fleet, mut work) = (fleet(&[("a", 1), ("b", 1)]), Work::default());
-    let (fickle, terms) = (Symbol::new("fickle"), Terms { agreeing: 2, ..TERMS });
+    let (fickle, terms) = (Symbol::new("fickle"), WorkTerms { agreeing: 2, ..TERMS });
     let part = work.add(Time::ZERO, terms);
     for _ in 0..10 * TERMS.attempts_max {
         fleet.join(device("fickle", 1_000_000)).expect("it may");
@@ -303,7 +304,7 @@ fn blocked_parts_delay_no_others() {
 
 /// Event of work.
 #[derive(Clone, Debug)]
-enum Input {
+enum WorkInput {
     Add,
     Join(u8),
     Leave(u8),
@@ -315,19 +316,19 @@ enum Input {
     Pass(u16),
 }
 
-fn input() -> impl Strategy<Value = Input> {
+fn input() -> impl Strategy<Value = WorkInput> {
     prop_oneof![
-        Just(Input::Add),
-        (0u8..6).prop_map(Input::Join),
-        (0u8..6).prop_map(Input::Leave),
-        (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(at, right)| Input::Answer(at, right)),
-        any::<usize>().prop_map(Input::Fail),
-        (0u64..20).prop_map(Input::Withdraw),
-        (0u16..20_000).prop_map(Input::Pass),
+        Just(WorkInput::Add),
+        (0u8..6).prop_map(WorkInput::Join),
+        (0u8..6).prop_map(WorkInput::Leave),
+        (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(at, right)| WorkInput::Answer(at, right)),
+        any::<usize>().prop_map(WorkInput::Fail),
+        (0u64..20).prop_map(WorkInput::Withdraw),
+        (0u16..20_000).prop_map(WorkInput::Pass),
     ]
 }
 
-struct Model {
+struct WorkModel {
     fleet: Fleet,
     work: Work<u64>,
     now: Time,
@@ -337,39 +338,39 @@ struct Model {
     done: BTreeSet<u64>,
 }
 
-impl Model {
-    fn take(&mut self, input: Input) {
+impl WorkModel {
+    fn take(&mut self, input: WorkInput) {
         let name = |at: u8| format!("m{at}");
         match input {
-            Input::Add => {
+            WorkInput::Add => {
                 let within = self.lent.len().is_multiple_of(3).then_some(Duration::from_secs(30));
-                self.work.add(self.now, Terms { agreeing: 2, attempts_max: 6, within, ..TERMS });
+                self.work.add(self.now, WorkTerms { agreeing: 2, attempts_max: 6, within, ..TERMS });
             }
-            Input::Join(at) => self.fleet.join(device(&name(at), u32::from(at) + 1)).expect("it may"),
-            Input::Leave(at) => {
+            WorkInput::Join(at) => self.fleet.join(device(&name(at), u32::from(at) + 1)).expect("it may"),
+            WorkInput::Leave(at) => {
                 let agent = Symbol::new(&name(at));
                 if self.fleet.leave(agent) {
                     self.work.handle_gone(agent, &mut self.fleet);
                 }
             }
-            Input::Answer(at, right) if !self.lent.is_empty() => {
+            WorkInput::Answer(at, right) if !self.lent.is_empty() => {
                 let PartLease { part, device, .. } = self.lent[at % self.lent.len()];
                 let answer = if right { part } else { u64::MAX - part };
                 let verdict = self.work.handle_answer(self.now, device, part, answer, &mut self.fleet);
-                if matches!(verdict, Verdict::Taken | Verdict::Done) {
+                if matches!(verdict, AnswerVerdict::Taken | AnswerVerdict::Done) {
                     assert!(self.answered.insert((part, device)), "{device:?} has two votes on {part}");
                 }
             }
-            Input::Fail(at) if !self.lent.is_empty() => {
+            WorkInput::Fail(at) if !self.lent.is_empty() => {
                 let PartLease { part, device, .. } = self.lent[at % self.lent.len()];
                 self.work.handle_failure(device, part, &mut self.fleet);
             }
-            Input::Withdraw(part) => self.work.withdraw(part, &mut self.fleet),
-            Input::Pass(ms) => {
+            WorkInput::Withdraw(part) => self.work.withdraw(part, &mut self.fleet),
+            WorkInput::Pass(ms) => {
                 self.now = self.now + Duration::from_millis(u64::from(ms));
                 self.work.handle_timeout(self.now, &mut self.fleet);
             }
-            Input::Answer(..) | Input::Fail(_) => {}
+            WorkInput::Answer(..) | WorkInput::Fail(_) => {}
         }
         self.lent.extend(leases(&mut self.work, self.now, &mut self.fleet));
         while let Some((part, answer)) = self.work.poll_outcome() {
@@ -388,7 +389,8 @@ proptest! {
     #[test]
     fn each_part_ends_once(inputs in prop::collection::vec(input(), 1..120)) {
         let work = Work::default();
-        let mut model = Model { fleet: Fleet::default(), work, now: Time::ZERO, lent: vec![], answered: BTreeSet::new(), done: BTreeSet::new() };
+        let (fleet, now) = (Fleet::default(), Time::ZERO);
+        let mut model = WorkModel { fleet, work, now, lent: vec![], answered: BTreeSet::new(), done: BTreeSet::new() };
         for input in inputs {
             model.take(input);
             prop_assert_eq!(model.taken(), model.work.lent(), "what devices have is what is lent");
@@ -397,12 +399,12 @@ proptest! {
         for round in 0..200u32 {
             let Some(name) = (model.work.unfinished() > 0).then(|| format!("new{round}")) else { break };
             model.fleet.join(device(&name, 10)).expect("it may");
-            model.take(Input::Pass(10_000));
+            model.take(WorkInput::Pass(10_000));
             let is_own = |lease: &&PartLease| lease.device.as_str() == name;
             let newest: Vec<PartLease> = model.lent.iter().filter(is_own).copied().collect();
             for lease in newest {
                 let at = model.lent.iter().position(|other| *other == lease).unwrap_or_default();
-                model.take(Input::Answer(at, true));
+                model.take(WorkInput::Answer(at, true));
             }
         }
         prop_assert_eq!(model.work.unfinished(), 0);
@@ -435,7 +437,7 @@ fn claim_is_bounded_by_results() {
     // All take as long as their compute units say, except one, which is no faster than those with the fewest.
     for _ in 0..40 {
         for _ in 0..8 {
-            work.add(now, Terms::default());
+            work.add(now, WorkTerms::default());
         }
         let mut out = leases(&mut work, now, &mut fleet);
         let took = |lease: &PartLease| if lease.device.as_str() == "fast" { 1_000 } else { 4_000 };
@@ -452,7 +454,7 @@ fn claim_is_bounded_by_results() {
     assert!((190.0..=210.0).contains(&boaster), "{boaster}: what it shows, and as much again");
     // A part that is over at once tells nothing.
     for _ in 0..40 {
-        work.add(now, Terms::default());
+        work.add(now, WorkTerms::default());
         for lease in leases(&mut work, now, &mut fleet) {
             work.handle_answer(now + Duration::from_millis(20), lease.device, lease.part, 1, &mut fleet);
         }

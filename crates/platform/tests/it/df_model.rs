@@ -8,7 +8,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::df::{Df, DfDescription, DfQuery, NoticeForm, ServiceDescription};
 
 #[derive(Clone, Debug)]
-enum Input {
+enum DfInput {
     Register(DfDescription),
     Modify(DfDescription),
     Deregister(Aid),
@@ -50,28 +50,28 @@ prop_compose! {
     }
 }
 
-fn inputs() -> impl Strategy<Value = Vec<Input>> {
+fn inputs() -> impl Strategy<Value = Vec<DfInput>> {
     let entry = || description(agent().prop_map(Some));
     let input = prop_oneof![
-        4 => entry().prop_map(Input::Register),
-        2 => entry().prop_map(Input::Modify),
-        1 => agent().prop_map(Input::Deregister),
-        2 => (agent(), name(), name()).prop_map(|(agent, name, kind)| Input::AddService(agent, name, kind)),
-        1 => (agent(), name(), name()).prop_map(|(agent, name, kind)| Input::RemoveService(agent, name, kind)),
-        1 => agent().prop_map(Input::AgentEnded),
-        2 => (0..100_u64).prop_map(Input::Pass),
+        4 => entry().prop_map(DfInput::Register),
+        2 => entry().prop_map(DfInput::Modify),
+        1 => agent().prop_map(DfInput::Deregister),
+        2 => (agent(), name(), name()).prop_map(|(agent, name, kind)| DfInput::AddService(agent, name, kind)),
+        1 => (agent(), name(), name()).prop_map(|(agent, name, kind)| DfInput::RemoveService(agent, name, kind)),
+        1 => agent().prop_map(DfInput::AgentEnded),
+        2 => (0..100_u64).prop_map(DfInput::Pass),
     ];
     prop::collection::vec(input, 0..40)
 }
 
 #[derive(Debug, Default)]
-struct Model {
+struct DfModel {
     now_ms: u64,
     /// Descriptions with their expiry, in order of registration.
     entries: Vec<(DfDescription, Option<u64>)>,
 }
 
-impl Model {
+impl DfModel {
     fn place(&self, agent: Aid) -> Option<usize> {
         self.entries.iter().position(|(entry, _)| entry.agent == Some(agent))
     }
@@ -121,30 +121,30 @@ impl Model {
     }
 }
 
-fn apply(df: &mut Df, model: &mut Model, input: Input) {
-    if let Input::Pass(ms) = input {
+fn apply(df: &mut Df, model: &mut DfModel, input: DfInput) {
+    if let DfInput::Pass(ms) = input {
         model.now_ms += ms;
         model.entries.retain(|(_, expires)| expires.is_none_or(|expires| expires > model.now_ms));
         return df.handle_timeout(Time::from_ms(model.now_ms));
     }
     let now = Time::from_ms(model.now_ms);
     match input {
-        Input::Register(entry) => assert_eq!(df.register(entry.clone(), now).is_ok(), model.register(entry)),
-        Input::Modify(entry) => assert_eq!(df.modify(entry.clone(), now).is_ok(), model.modify(entry)),
-        Input::Deregister(agent) => assert_eq!(df.deregister(agent, now).is_ok(), model.remove(agent)),
-        Input::AddService(agent, name, kind) => {
+        DfInput::Register(entry) => assert_eq!(df.register(entry.clone(), now).is_ok(), model.register(entry)),
+        DfInput::Modify(entry) => assert_eq!(df.modify(entry.clone(), now).is_ok(), model.modify(entry)),
+        DfInput::Deregister(agent) => assert_eq!(df.deregister(agent, now).is_ok(), model.remove(agent)),
+        DfInput::AddService(agent, name, kind) => {
             df.add_service(agent, name, kind, now).unwrap();
             model.add_service(agent, ServiceDescription::new(name, kind));
         }
-        Input::RemoveService(agent, name, kind) => {
+        DfInput::RemoveService(agent, name, kind) => {
             df.remove_service(agent, name, kind, now);
             model.remove_service(agent, &ServiceDescription::new(name, kind));
         }
-        Input::AgentEnded(agent) => {
+        DfInput::AgentEnded(agent) => {
             df.handle_agent_ended(agent);
             model.remove(agent);
         }
-        Input::Pass(_) => {}
+        DfInput::Pass(_) => {}
     }
 }
 
@@ -168,7 +168,7 @@ impl Subscriber {
 proptest! {
     #[test]
     fn search_agrees_with_model(inputs in inputs(), template in description(prop::option::of(agent()))) {
-        let (mut df, mut model) = (Df::new("home"), Model::default());
+        let (mut df, mut model) = (Df::new("home"), DfModel::default());
         for input in inputs {
             apply(&mut df, &mut model, input);
             let now = Time::from_ms(model.now_ms);
@@ -189,7 +189,7 @@ proptest! {
         if template.services.is_empty() {
             template.services.push(ServiceDescription::default());
         }
-        let (mut df, mut model, mut amy) = (Df::new("home"), Model::default(), Subscriber::default());
+        let (mut df, mut model, mut amy) = (Df::new("home"), DfModel::default(), Subscriber::default());
         for (step, input) in inputs.into_iter().enumerate() {
             if step == subscribe_at {
                 let content = Value::Null;

@@ -19,7 +19,7 @@ const MORTAL: &str = "eve";
 pub const SELECTIVE: &str = "cid";
 
 #[derive(Clone, Debug)]
-enum Input {
+enum DurableInput {
     Send {
         from: usize,
         to: usize,
@@ -54,20 +54,20 @@ enum Input {
     BearMortal,
 }
 
-fn inputs() -> impl Strategy<Value = Vec<Input>> {
+fn inputs() -> impl Strategy<Value = Vec<DurableInput>> {
     let agent = || 0..NAMES.len();
     let left = || prop::collection::vec(any::<Index>(), usize::from(PARTITIONS));
     let input = prop_oneof![
-        8 => (agent(), agent()).prop_map(|(from, to)| Input::Send { from, to }),
-        6 => (agent(), any::<bool>()).prop_map(|(agent, all)| Input::Handle { agent, all }),
-        4 => (any::<Index>(), any::<bool>()).prop_map(|(which, refuse)| Input::Select { which, refuse }),
-        6 => (any::<u8>(), any::<bool>()).prop_map(|(agents, apart)| Input::Write { agents, apart }),
+        8 => (agent(), agent()).prop_map(|(from, to)| DurableInput::Send { from, to }),
+        6 => (agent(), any::<bool>()).prop_map(|(agent, all)| DurableInput::Handle { agent, all }),
+        4 => (any::<Index>(), any::<bool>()).prop_map(|(which, refuse)| DurableInput::Select { which, refuse }),
+        6 => (any::<u8>(), any::<bool>()).prop_map(|(agents, apart)| DurableInput::Write { agents, apart }),
         2 => (any::<u8>(), any::<bool>(), left(), any::<Index>())
-            .prop_map(|(agents, apart, left, order)| Input::Crash { agents, apart, left, order }),
+            .prop_map(|(agents, apart, left, order)| DurableInput::Crash { agents, apart, left, order }),
         2 => (0..PARTITIONS, prop::option::of(any::<Index>()))
-            .prop_map(|(partition, crash)| Input::Condense { partition, crash }),
-        1 => Just(Input::EndMortal),
-        1 => Just(Input::BearMortal),
+            .prop_map(|(partition, crash)| DurableInput::Condense { partition, crash }),
+        1 => Just(DurableInput::EndMortal),
+        1 => Just(DurableInput::BearMortal),
     ];
     prop::collection::vec(input, 0..120)
 }
@@ -215,28 +215,28 @@ impl ModelPlatform {
         }
     }
 
-    fn apply(&mut self, input: Input) {
+    fn apply(&mut self, input: DurableInput) {
         match input {
-            Input::Send { from, to } => {
+            DurableInput::Send { from, to } => {
                 if let Some(actor) = self.actor(NAMES[from]) {
                     actor.send(Symbol::new(NAMES[to]));
                 }
             }
-            Input::Handle { agent, all } => {
+            DurableInput::Handle { agent, all } => {
                 if let Some(actor) = self.actor(NAMES[agent]) {
                     let count = if all { actor.mailbox.len() } else { 1 };
                     (0..count).for_each(|_| actor.handle());
                 }
             }
-            Input::Select { which, refuse } => self.select(which, refuse),
-            Input::Write { agents, apart } => drop(self.write(agents, apart, None)),
-            Input::Crash { agents, apart, left, order } => {
+            DurableInput::Select { which, refuse } => self.select(which, refuse),
+            DurableInput::Write { agents, apart } => drop(self.write(agents, apart, None)),
+            DurableInput::Crash { agents, apart, left, order } => {
                 self.write(agents, apart, Some(&left));
                 self.recover(order.index(usize::from(PARTITIONS)));
             }
-            Input::Condense { partition, crash } => self.condense(partition, crash),
-            Input::EndMortal => self.end(MORTAL),
-            Input::BearMortal => {
+            DurableInput::Condense { partition, crash } => self.condense(partition, crash),
+            DurableInput::EndMortal => self.end(MORTAL),
+            DurableInput::BearMortal => {
                 if self.actor(MORTAL).is_none() {
                     self.next_life += 1;
                     self.born += 1;

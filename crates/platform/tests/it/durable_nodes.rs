@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::durable::{
-    Facts, Heard, JournalReplay, Ledger, Letter, Record, Resumed, Sent, Servers, Ticket, decode_frame, partition_of,
+    AnnouncementKind, Facts, JournalReplay, Ledger, Letter, Record, Resumed, Sent, Servers, Ticket, decode_frame,
+    partition_of,
 };
 use whimbrel_platform::store::{Epoch, Partition};
 
@@ -21,7 +22,7 @@ const NAMES: [&str; 6] = ["ann", "bob", "cid", "gus", "eve", "hal"];
 const MORTALS: [&str; 2] = ["eve", "hal"];
 
 #[derive(Clone, Debug)]
-enum Input {
+enum NodesInput {
     Send {
         from: usize,
         to: usize,
@@ -109,33 +110,33 @@ enum Input {
     },
 }
 
-fn inputs() -> impl Strategy<Value = Vec<Input>> {
+fn inputs() -> impl Strategy<Value = Vec<NodesInput>> {
     let (agent, node, partition) = (|| 0..NAMES.len(), || 0..NODES, || 0..PARTITIONS);
     let mortal = || 0..MORTALS.len();
     let left = || prop::collection::vec(any::<Index>(), usize::from(PARTITIONS));
     let input = prop_oneof![
-        12 => (agent(), agent(), 1..4_usize).prop_map(|(from, to, count)| Input::Send { from, to, count }),
-        12 => (agent(), any::<bool>()).prop_map(|(agent, all)| Input::Handle { agent, all }),
-        8 => (any::<Index>(), any::<bool>()).prop_map(|(which, refuse)| Input::Select { which, refuse }),
+        12 => (agent(), agent(), 1..4_usize).prop_map(|(from, to, count)| NodesInput::Send { from, to, count }),
+        12 => (agent(), any::<bool>()).prop_map(|(agent, all)| NodesInput::Handle { agent, all }),
+        8 => (any::<Index>(), any::<bool>()).prop_map(|(which, refuse)| NodesInput::Select { which, refuse }),
         10 => (node(), any::<u8>(), any::<bool>())
-            .prop_map(|(node, agents, apart)| Input::Capture { node, agents, apart }),
-        3 => (node(), left()).prop_map(|(node, left)| Input::Append { node, left }),
-        14 => node().prop_map(|node| Input::Acknowledge { node }),
-        20 => (node(), node(), 1..8_usize).prop_map(|(from, to, count)| Input::Arrive { from, to, count }),
-        1 => (node(), node()).prop_map(|(one, other)| Input::Break { one, other }),
-        3 => (node(), node()).prop_map(|(one, other)| Input::Link { one, other }),
-        4 => (node(), node()).prop_map(|(one, other)| Input::Relink { one, other }),
-        2 => node().prop_map(|node| Input::Crash { node }),
-        2 => (node(), partition()).prop_map(|(node, partition)| Input::TakeOver { node, partition }),
-        2 => (partition(), prop::option::of(node())).prop_map(|(partition, to)| Input::Yield { partition, to }),
-        2 => (agent(), agent(), 0..4_usize).prop_map(|(from, to, left)| Input::Waver { from, to, left }),
+            .prop_map(|(node, agents, apart)| NodesInput::Capture { node, agents, apart }),
+        3 => (node(), left()).prop_map(|(node, left)| NodesInput::Append { node, left }),
+        14 => node().prop_map(|node| NodesInput::Acknowledge { node }),
+        20 => (node(), node(), 1..8_usize).prop_map(|(from, to, count)| NodesInput::Arrive { from, to, count }),
+        1 => (node(), node()).prop_map(|(one, other)| NodesInput::Break { one, other }),
+        3 => (node(), node()).prop_map(|(one, other)| NodesInput::Link { one, other }),
+        4 => (node(), node()).prop_map(|(one, other)| NodesInput::Relink { one, other }),
+        2 => node().prop_map(|node| NodesInput::Crash { node }),
+        2 => (node(), partition()).prop_map(|(node, partition)| NodesInput::TakeOver { node, partition }),
+        2 => (partition(), prop::option::of(node())).prop_map(|(partition, to)| NodesInput::Yield { partition, to }),
+        2 => (agent(), agent(), 0..4_usize).prop_map(|(from, to, left)| NodesInput::Waver { from, to, left }),
         2 => (1..4_usize, prop::option::weighted(0.8, node()))
-            .prop_map(|(rounds, stalled)| Input::Settle { rounds, stalled }),
-        1 => agent().prop_map(|agent| Input::Faint { agent }),
+            .prop_map(|(rounds, stalled)| NodesInput::Settle { rounds, stalled }),
+        1 => agent().prop_map(|agent| NodesInput::Faint { agent }),
         2 => (partition(), prop::option::weighted(0.2, any::<Index>()))
-            .prop_map(|(partition, crash)| Input::Condense { partition, crash }),
-        1 => mortal().prop_map(|mortal| Input::End { mortal }),
-        2 => mortal().prop_map(|mortal| Input::Bear { mortal }),
+            .prop_map(|(partition, crash)| NodesInput::Condense { partition, crash }),
+        1 => mortal().prop_map(|mortal| NodesInput::End { mortal }),
+        2 => mortal().prop_map(|mortal| NodesInput::Bear { mortal }),
     ];
     prop::collection::vec(input, 0..200)
 }
@@ -306,7 +307,7 @@ fn is_mortal(name: &str) -> bool {
     MORTALS.contains(&name)
 }
 
-struct Cluster {
+struct ClusterModel {
     store: ModelJournals,
     nodes: Vec<JournalNode>,
     /// News on the links that hold, by sender and receiver.
@@ -315,7 +316,7 @@ struct Cluster {
     born: u64,
 }
 
-impl Cluster {
+impl ClusterModel {
     fn new() -> Self {
         let journals = vec![Vec::new(); usize::from(PARTITIONS)];
         let epochs = vec![Epoch(0); usize::from(PARTITIONS)];
@@ -428,15 +429,15 @@ impl Cluster {
         let node = &mut self.nodes[to];
         match news {
             NodeNews::Serves(partition, epoch) => match node.servers.hear_serves(from, partition, epoch) {
-                Heard::News => {
+                AnnouncementKind::News => {
                     let letters = node.ledger.say_again(&[partition]);
                     self.say(to, from, NodeNews::Again(partition, epoch));
                     for (ticket, aid, sent) in letters {
                         self.dispatch(to, ticket, aid.name, sent);
                     }
                 }
-                Heard::Stale => {}
-                Heard::Deposed => self.crash(to),
+                AnnouncementKind::Stale => {}
+                AnnouncementKind::Deposed => self.crash(to),
             },
             NodeNews::Again(partition, epoch) => node.servers.hear_again(from, partition, epoch),
             NodeNews::Letter(ticket, receiver, sent) => {
@@ -570,9 +571,9 @@ impl Cluster {
         }
     }
 
-    fn apply(&mut self, input: Input) {
+    fn apply(&mut self, input: NodesInput) {
         match input {
-            Input::Send { from, to, count } => {
+            NodesInput::Send { from, to, count } => {
                 // Nodes that believe that they serve it give turns, too.
                 for node in &mut self.nodes {
                     if let Some(actor) = node.actor(Symbol::new(NAMES[from])) {
@@ -580,7 +581,7 @@ impl Cluster {
                     }
                 }
             }
-            Input::Handle { agent, all } => {
+            NodesInput::Handle { agent, all } => {
                 for node in &mut self.nodes {
                     if let Some(actor) = node.actor(Symbol::new(NAMES[agent])) {
                         let count = if all { actor.mailbox.len() } else { 1 };
@@ -588,44 +589,44 @@ impl Cluster {
                     }
                 }
             }
-            Input::Select { which, refuse } => self.select(which, refuse),
-            Input::Capture { node, agents, apart } => {
+            NodesInput::Select { which, refuse } => self.select(which, refuse),
+            NodesInput::Capture { node, agents, apart } => {
                 if self.nodes[node].batch.is_none() {
                     let ended = agents & (1 << 7) != 0;
                     self.nodes[node].capture(|place, _| agents & (1 << place) != 0, |_| ended, apart);
                 }
             }
-            Input::Append { node, left } => {
+            NodesInput::Append { node, left } => {
                 self.append(node, |partition, rest| left[usize::from(partition.0)].index(rest + 1));
             }
-            Input::Acknowledge { node } => drop(self.acknowledge(node)),
-            Input::Arrive { from, to, count } => drop((0..count).all(|_| self.arrive(from, to))),
-            Input::Break { one, other } => self.unlink(one, other),
-            Input::Link { one, other } => self.link(one, other),
-            Input::Relink { one, other } => {
+            NodesInput::Acknowledge { node } => drop(self.acknowledge(node)),
+            NodesInput::Arrive { from, to, count } => drop((0..count).all(|_| self.arrive(from, to))),
+            NodesInput::Break { one, other } => self.unlink(one, other),
+            NodesInput::Link { one, other } => self.link(one, other),
+            NodesInput::Relink { one, other } => {
                 self.unlink(one, other);
                 self.link(one, other);
             }
-            Input::Crash { node } => self.crash(node),
-            Input::TakeOver { node, partition } => self.take_over(node, Partition(partition)),
-            Input::Yield { partition, to } => {
+            NodesInput::Crash { node } => self.crash(node),
+            NodesInput::TakeOver { node, partition } => self.take_over(node, Partition(partition)),
+            NodesInput::Yield { partition, to } => {
                 if let (Some(_), Some(to)) = (self.hand_over(Partition(partition)), to) {
                     self.take_over(to, Partition(partition));
                 }
             }
-            Input::Waver { from, to, left } => self.waver(Symbol::new(NAMES[from]), Symbol::new(NAMES[to]), left),
-            Input::Settle { rounds, stalled } => self.settle_down(rounds, stalled),
-            Input::Faint { agent } => {
+            NodesInput::Waver { from, to, left } => self.waver(Symbol::new(NAMES[from]), Symbol::new(NAMES[to]), left),
+            NodesInput::Settle { rounds, stalled } => self.settle_down(rounds, stalled),
+            NodesInput::Faint { agent } => {
                 for node in &mut self.nodes {
                     node.is_doomed |= node.remove(Symbol::new(NAMES[agent])).is_some();
                 }
             }
-            Input::Condense { partition, crash } => self.condense(Partition(partition), crash),
-            Input::End { mortal } => {
+            NodesInput::Condense { partition, crash } => self.condense(Partition(partition), crash),
+            NodesInput::End { mortal } => {
                 let name = Symbol::new(MORTALS[mortal]);
                 self.nodes.iter_mut().for_each(|node| node.end(name));
             }
-            Input::Bear { mortal } => self.bear(MORTALS[mortal]),
+            NodesInput::Bear { mortal } => self.bear(MORTALS[mortal]),
         }
     }
 
@@ -720,11 +721,11 @@ const ROUNDS: usize = 12;
 /// once more when it comes from the current server.
 #[test]
 fn former_server_confirms_no_settlement() {
-    let mut cluster = Cluster::new();
+    let mut cluster = ClusterModel::new();
     let (eve, ann) = (4, 0);
-    let settle = |rounds, stalled| Input::Settle { rounds, stalled: Some(stalled) };
-    let held_up = [Input::Faint { agent: eve }, settle(1, 1), settle(1, 0), settle(2, 1)];
-    let handled = [Input::Send { from: eve, to: ann, count: 1 }, settle(2, 1), Input::Crash { node: 0 }];
+    let settle = |rounds, stalled| NodesInput::Settle { rounds, stalled: Some(stalled) };
+    let held_up = [NodesInput::Faint { agent: eve }, settle(1, 1), settle(1, 0), settle(2, 1)];
+    let handled = [NodesInput::Send { from: eve, to: ann, count: 1 }, settle(2, 1), NodesInput::Crash { node: 0 }];
     for input in held_up.into_iter().chain(handled) {
         cluster.apply(input);
         cluster.check();
@@ -740,7 +741,7 @@ proptest! {
 
     #[test]
     fn moved_messages_are_handled_once(inputs in inputs()) {
-        let mut cluster = Cluster::new();
+        let mut cluster = ClusterModel::new();
         for input in inputs {
             cluster.apply(input);
             cluster.check();

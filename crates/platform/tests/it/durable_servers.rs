@@ -1,6 +1,6 @@
 //! Servers of partitions, and the messages that are accepted from them.
 
-use whimbrel_platform::durable::{Heard, Servers};
+use whimbrel_platform::durable::{AnnouncementKind, Servers};
 use whimbrel_platform::store::{Epoch, Partition};
 
 const HERE: Partition = Partition(0);
@@ -10,7 +10,7 @@ const THERE: Partition = Partition(1);
 fn servers() -> Servers<&'static str> {
     let mut servers = Servers::new(2);
     servers.serve(HERE, Epoch(1));
-    assert_eq!(servers.hear_serves("a", THERE, Epoch(1)), Heard::News);
+    assert_eq!(servers.hear_serves("a", THERE, Epoch(1)), AnnouncementKind::News);
     servers.hear_again("a", HERE, Epoch(1));
     assert!(servers.takes("a", THERE, HERE));
     servers
@@ -19,13 +19,13 @@ fn servers() -> Servers<&'static str> {
 #[test]
 fn former_senders_server_is_ignored() {
     let mut servers = servers();
-    assert_eq!(servers.hear_serves("b", THERE, Epoch(2)), Heard::News);
+    assert_eq!(servers.hear_serves("b", THERE, Epoch(2)), AnnouncementKind::News);
     assert_eq!(servers.server_of(THERE), Some("b"));
     assert!(!servers.takes("a", THERE, HERE));
     assert!(!servers.takes("b", THERE, HERE), "it did not say again what may be lost");
     servers.hear_again("b", HERE, Epoch(1));
     assert!(servers.takes("b", THERE, HERE));
-    assert_eq!(servers.hear_serves("a", THERE, Epoch(1)), Heard::Stale);
+    assert_eq!(servers.hear_serves("a", THERE, Epoch(1)), AnnouncementKind::Stale);
     assert!(servers.takes("b", THERE, HERE));
 }
 
@@ -45,7 +45,7 @@ fn new_link_starts_anew() {
     let mut servers = servers();
     servers.unlinked("a");
     assert_eq!((servers.server_of(THERE), servers.takes("a", THERE, HERE)), (None, false));
-    assert_eq!(servers.hear_serves("a", THERE, Epoch(1)), Heard::News);
+    assert_eq!(servers.hear_serves("a", THERE, Epoch(1)), AnnouncementKind::News);
     assert!(!servers.takes("a", THERE, HERE));
     servers.hear_again("a", HERE, Epoch(1));
     assert!(servers.takes("a", THERE, HERE));
@@ -55,8 +55,8 @@ fn new_link_starts_anew() {
 fn later_epoch_deposes_server() {
     let mut servers = servers();
     assert_eq!(servers.served().collect::<Vec<_>>(), [(HERE, Epoch(1))]);
-    assert_eq!(servers.hear_serves("a", HERE, Epoch(1)), Heard::Stale, "there is one of each term");
-    assert_eq!(servers.hear_serves("a", HERE, Epoch(2)), Heard::Deposed);
+    assert_eq!(servers.hear_serves("a", HERE, Epoch(1)), AnnouncementKind::Stale, "there is one of each term");
+    assert_eq!(servers.hear_serves("a", HERE, Epoch(2)), AnnouncementKind::Deposed);
     assert_eq!((servers.served().count(), servers.server_of(HERE)), (0, Some("a")));
 }
 
@@ -66,6 +66,6 @@ fn unknown_partition_has_no_server() {
     let none = Partition(2);
     servers.serve(none, Epoch(1));
     servers.give_up(none);
-    assert_eq!(servers.hear_serves("a", none, Epoch(1)), Heard::Stale);
+    assert_eq!(servers.hear_serves("a", none, Epoch(1)), AnnouncementKind::Stale);
     assert!(servers.server_of(none).is_none() && !servers.takes("a", none, HERE) && !servers.takes("a", THERE, none));
 }

@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::limits::{CODE_BYTES_MAX, CODE_FETCH_MS, CODE_FETCHES_MAX, CODE_PART_BYTES, CODE_PART_MS};
-use whimbrel_platform::mobility::{Bearer, CodeHash, FetchError, FetchStep, Fetches, HopId, Part};
+use whimbrel_platform::mobility::{CodeHash, FetchError, FetchStep, Fetches, HopId, InboundHop, Part};
 use whimbrel_platform::route::NodeId;
 
 fn code(number: u8) -> CodeHash {
     CodeHash([number; 32])
 }
 
-fn bearer(node: u32, number: u64) -> Bearer {
-    Bearer { node: NodeId(node), hop: HopId { agent: Symbol::new(&format!("a{number}")), number } }
+fn bearer(node: u32, number: u64) -> InboundHop {
+    InboundHop { node: NodeId(node), hop: HopId { agent: Symbol::new(&format!("a{number}")), number } }
 }
 
 fn steps(fetches: &mut Fetches) -> Vec<FetchStep> {
@@ -170,7 +170,7 @@ fn node_gives_one_code_at_once() {
 
 /// Deed that a node is about to do.
 #[derive(Clone, Debug)]
-enum Deed {
+enum FetchInput {
     Want(u8, u32),
     Looked(bool),
     Answer(u8),
@@ -180,31 +180,31 @@ enum Deed {
     Pass(u64),
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn deed() -> impl Strategy<Value = FetchInput> {
     prop_oneof![
-        4 => (0..3u8, 0..3u32).prop_map(|(code, node)| Deed::Want(code, node)),
-        3 => any::<bool>().prop_map(Deed::Looked),
-        6 => (0..6u8).prop_map(Deed::Answer),
-        3 => (0..4u8).prop_map(Deed::Admitted),
-        2 => any::<u8>().prop_map(Deed::Cancel),
-        1 => (0..3u32).prop_map(Deed::Lose),
-        1 => (0..20_000u64).prop_map(Deed::Pass),
+        4 => (0..3u8, 0..3u32).prop_map(|(code, node)| FetchInput::Want(code, node)),
+        3 => any::<bool>().prop_map(FetchInput::Looked),
+        6 => (0..6u8).prop_map(FetchInput::Answer),
+        3 => (0..4u8).prop_map(FetchInput::Admitted),
+        2 => any::<u8>().prop_map(FetchInput::Cancel),
+        1 => (0..3u32).prop_map(FetchInput::Lose),
+        1 => (0..20_000u64).prop_map(FetchInput::Pass),
     ]
 }
 
 /// Expected state: the agents that wait, and the requests that were made.
 #[derive(Default)]
-struct Books {
+struct FetchModel {
     fetches: Fetches,
-    waiting: HashMap<Bearer, CodeHash>,
+    waiting: HashMap<InboundHop, CodeHash>,
     looking: Vec<CodeHash>,
-    asked: Vec<(Bearer, u64)>,
+    asked: Vec<(InboundHop, u64)>,
     admitting: Vec<CodeHash>,
     number: u64,
     now: u64,
 }
 
-impl Books {
+impl FetchModel {
     fn take_steps(&mut self) {
         for step in steps(&mut self.fetches) {
             match step {
@@ -221,20 +221,20 @@ impl Books {
         }
     }
 
-    fn perform(&mut self, deed: Deed) {
+    fn perform(&mut self, deed: FetchInput) {
         match deed {
-            Deed::Want(number, node) => {
+            FetchInput::Want(number, node) => {
                 self.number += 1;
                 let bearer = bearer(node, self.number);
                 self.waiting.insert(bearer, code(number));
                 self.fetches.handle_wanted(code(number), bearer);
             }
-            Deed::Looked(found) => {
+            FetchInput::Looked(found) => {
                 if let Some(code) = self.looking.pop() {
                     self.fetches.handle_looked(code, found, at(self.now));
                 }
             }
-            Deed::Answer(how) => {
+            FetchInput::Answer(how) => {
                 if let Some((bearer, from)) = self.asked.pop() {
                     let parts =
                         [part(from, 3, 1), part(from, 3, 3 - from as usize), part(from + 1, 3, 1), Part::none(from)];
@@ -242,7 +242,7 @@ impl Books {
                     self.fetches.handle_part(bearer, part, at(self.now));
                 }
             }
-            Deed::Admitted(how) => {
+            FetchInput::Admitted(how) => {
                 if let Some(code) = self.admitting.pop() {
                     let outcome = match how {
                         0 => Err(FetchError::WrongHash),
@@ -252,19 +252,19 @@ impl Books {
                     self.fetches.handle_admitted(code, outcome);
                 }
             }
-            Deed::Cancel(which) => {
-                let mut all: Vec<Bearer> = self.waiting.keys().copied().collect();
+            FetchInput::Cancel(which) => {
+                let mut all: Vec<InboundHop> = self.waiting.keys().copied().collect();
                 all.sort_by_key(|bearer| bearer.hop.number);
                 if let Some(bearer) = all.get(usize::from(which) % all.len().max(1)) {
                     self.waiting.remove(bearer);
                     self.fetches.handle_cancelled(*bearer);
                 }
             }
-            Deed::Lose(node) => {
+            FetchInput::Lose(node) => {
                 self.waiting.retain(|bearer, _| bearer.node != NodeId(node));
                 self.fetches.handle_lost(NodeId(node));
             }
-            Deed::Pass(ms) => {
+            FetchInput::Pass(ms) => {
                 self.now += ms;
                 self.fetches.handle_timeout(at(self.now));
             }
@@ -276,17 +276,17 @@ impl Books {
 proptest! {
     #[test]
     fn every_agent_is_answered_once(deeds in proptest::collection::vec(deed(), 0..200)) {
-        let mut books = Books::default();
+        let mut books = FetchModel::default();
         deeds.into_iter().for_each(|deed| books.perform(deed));
         // All that is under way comes to an end.
         for _ in 0..1000 {
-            for deed in [Deed::Looked(false), Deed::Answer(1), Deed::Admitted(3)] {
+            for deed in [FetchInput::Looked(false), FetchInput::Answer(1), FetchInput::Admitted(3)] {
                 books.perform(deed);
             }
         }
-        books.perform(Deed::Pass(CODE_FETCH_MS));
+        books.perform(FetchInput::Pass(CODE_FETCH_MS));
         for _ in 0..1000 {
-            for deed in [Deed::Looked(false), Deed::Answer(1), Deed::Admitted(3)] {
+            for deed in [FetchInput::Looked(false), FetchInput::Answer(1), FetchInput::Admitted(3)] {
                 books.perform(deed);
             }
         }

@@ -22,7 +22,7 @@ fn ticket(sender: usize, number: u64) -> Ticket {
 }
 
 #[derive(Clone, Debug)]
-enum Op {
+enum MailboxOp {
     Send(usize, u8),
     Arrive(u8),
     /// Loses a message on its way, unnoticed.
@@ -42,25 +42,25 @@ enum Op {
     TakeOver,
 }
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+fn ops() -> impl Strategy<Value = Vec<MailboxOp>> {
     let some = || prop::collection::vec(any::<Index>(), 1..4);
     let op = prop_oneof![
-        4 => (0..SENDERS.len(), 1..4u8).prop_map(|(sender, n)| Op::Send(sender, n)),
-        5 => (1..6u8).prop_map(Op::Arrive),
-        1 => any::<Index>().prop_map(Op::Lose),
-        4 => (1..6u8).prop_map(Op::Take),
-        4 => (0..CONVERSATIONS, 1..4u8).prop_map(|(conversation, n)| Op::TakeOf(conversation, n)),
-        1 => (1..3u8).prop_map(Op::Refuse),
-        4 => some().prop_map(Op::Handle),
-        2 => some().prop_map(Op::Settle),
-        1 => Just(Op::Break),
-        1 => Just(Op::TakeOver),
+        4 => (0..SENDERS.len(), 1..4u8).prop_map(|(sender, n)| MailboxOp::Send(sender, n)),
+        5 => (1..6u8).prop_map(MailboxOp::Arrive),
+        1 => any::<Index>().prop_map(MailboxOp::Lose),
+        4 => (1..6u8).prop_map(MailboxOp::Take),
+        4 => (0..CONVERSATIONS, 1..4u8).prop_map(|(conversation, n)| MailboxOp::TakeOf(conversation, n)),
+        1 => (1..3u8).prop_map(MailboxOp::Refuse),
+        4 => some().prop_map(MailboxOp::Handle),
+        2 => some().prop_map(MailboxOp::Settle),
+        1 => Just(MailboxOp::Break),
+        1 => Just(MailboxOp::TakeOver),
     ];
     prop::collection::vec(op, 1..100)
 }
 
 #[derive(Default)]
-struct World {
+struct MailboxWorld {
     sent: [u64; SENDERS.len()],
     settled: BTreeSet<Ticket>,
     handled: BTreeSet<Ticket>,
@@ -75,7 +75,7 @@ struct World {
     telling: u64,
 }
 
-impl World {
+impl MailboxWorld {
     fn message(&self, sender: usize, number: u64, after: u64) -> MessageBody {
         let (from, to) = (Aid::local(SENDERS[sender]), Aid::local("once-bob"));
         let message = AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64));
@@ -143,24 +143,24 @@ impl World {
         }
     }
 
-    fn step(&mut self, op: &Op) {
+    fn step(&mut self, op: &MailboxOp) {
         match op {
-            Op::Send(sender, n) => {
+            MailboxOp::Send(sender, n) => {
                 (0..*n).for_each(|_| self.send(*sender));
             }
-            Op::Lose(which) => {
+            MailboxOp::Lose(which) => {
                 if !self.wire.is_empty() {
                     self.wire.remove(which.index(self.wire.len()));
                 }
             }
-            Op::Arrive(n) => self.arrive(usize::from(*n), false),
-            Op::Refuse(n) => self.arrive(usize::from(*n), true),
-            Op::Take(n) => self.take(usize::from(*n), Mailbox::take),
-            Op::TakeOf(one, n) => {
+            MailboxOp::Arrive(n) => self.arrive(usize::from(*n), false),
+            MailboxOp::Refuse(n) => self.arrive(usize::from(*n), true),
+            MailboxOp::Take(n) => self.take(usize::from(*n), Mailbox::take),
+            MailboxOp::TakeOf(one, n) => {
                 let template = Template::Conversation(conversation(*one).as_str().into());
                 self.take(usize::from(*n), |mailbox| mailbox.take_matching(&template));
             }
-            Op::Handle(which) => {
+            MailboxOp::Handle(which) => {
                 for index in which {
                     let of: Vec<Ticket> = self.taken.iter().copied().collect();
                     if !of.is_empty() {
@@ -170,12 +170,12 @@ impl World {
                     }
                 }
             }
-            Op::Settle(which) => {
+            MailboxOp::Settle(which) => {
                 let of: Vec<Ticket> = self.handled.difference(&self.settled).copied().collect();
                 self.settled.extend(which.iter().filter(|_| !of.is_empty()).map(|index| *index.get(&of)));
             }
-            Op::Break => self.say_again(),
-            Op::TakeOver => {
+            MailboxOp::Break => self.say_again(),
+            MailboxOp::TakeOver => {
                 self.taken.clear();
                 self.waiting.clear();
                 self.mailbox = Mailbox::default();
@@ -191,7 +191,7 @@ proptest! {
 
     #[test]
     fn numbered_messages_arrive_once_in_order(ops in ops()) {
-        let mut world = World { telling: 1, ..World::default() };
+        let mut world = MailboxWorld { telling: 1, ..MailboxWorld::default() };
         world.mailbox.take_each_once(1, []);
         ops.iter().for_each(|op| world.step(op));
         world.say_again();

@@ -7,7 +7,7 @@ use whimbrel_platform::Time;
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::durable::Registration;
 use whimbrel_platform::mobility::{
-    Bearer, CodeHash, Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, HopStep, Part, Transits,
+    CodeHash, Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, HopStep, InboundHop, Part, Transits,
 };
 use whimbrel_platform::route::NodeId;
 
@@ -16,7 +16,7 @@ const DESTINATION: usize = 1;
 
 /// Item on its way from one node to another.
 #[derive(Clone, Debug)]
-enum Item {
+enum HopItem {
     Offer,
     News(HopNews),
     /// The end of the link.
@@ -36,7 +36,7 @@ enum SchedulerTask {
 
 /// Code of the agent, and the way in which the destination gets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Code {
+enum CodeSource {
     Here,
     Kept,
     /// Code fetched in this number of parts.
@@ -64,16 +64,16 @@ enum Misfortune {
 }
 
 #[derive(Clone, Debug)]
-struct World {
+struct HopWorld {
     nodes: Vec<Option<Transits>>,
-    wires: Vec<Vec<VecDeque<Item>>>,
+    wires: Vec<Vec<VecDeque<HopItem>>>,
     tasks: Vec<Vec<SchedulerTask>>,
     /// Nodes where the agent has turns.
     runs: Vec<bool>,
     /// True once the agent was killed.
     killed: bool,
     to_come: Misfortune,
-    code: Code,
+    code: CodeSource,
     /// Fetches of the destination, and true if it has the code.
     fetches: Fetches,
     has_code: bool,
@@ -86,8 +86,8 @@ fn name(node: usize) -> Symbol {
 const CODE: CodeHash = CodeHash([7; 32]);
 
 /// Returns the agent, as it comes to the destination.
-fn bearer() -> Bearer {
-    Bearer { node: NodeId(SOURCE as u32), hop: hop() }
+fn bearer() -> InboundHop {
+    InboundHop { node: NodeId(SOURCE as u32), hop: hop() }
 }
 
 fn hop() -> HopId {
@@ -104,8 +104,8 @@ fn named(node: NodeId) -> Symbol {
     name(node.0 as usize)
 }
 
-impl World {
-    fn new(to_come: Misfortune, code: Code) -> Self {
+impl HopWorld {
+    fn new(to_come: Misfortune, code: CodeSource) -> Self {
         let mut world = Self {
             nodes: vec![Some(Transits::default()); 3],
             wires: vec![vec![VecDeque::new(); 3]; 3],
@@ -115,11 +115,11 @@ impl World {
             to_come,
             code,
             fetches: Fetches::default(),
-            has_code: code == Code::Here,
+            has_code: code == CodeSource::Here,
         };
         let to = NodeId(DESTINATION as u32);
         world.ask(SOURCE, |transits| assert!(transits.handle_offered(hop(), to, 0, false, Some(CODE))));
-        world.wires[SOURCE][DESTINATION].push_back(Item::Offer);
+        world.wires[SOURCE][DESTINATION].push_back(HopItem::Offer);
         world
     }
 
@@ -138,16 +138,16 @@ impl World {
             match step {
                 FetchStep::Look(..) => self.tasks[DESTINATION].push(SchedulerTask::Look),
                 FetchStep::Admit(_, _, bytes) => self.tasks[DESTINATION].push(SchedulerTask::Admit(bytes)),
-                FetchStep::Ask(Bearer { hop, .. }, at) => {
+                FetchStep::Ask(InboundHop { hop, .. }, at) => {
                     if self.nodes[SOURCE].is_some() {
-                        self.wires[DESTINATION][SOURCE].push_back(Item::News(HopNews::Lacks { hop, at }));
+                        self.wires[DESTINATION][SOURCE].push_back(HopItem::News(HopNews::Lacks { hop, at }));
                     }
                 }
                 FetchStep::Go(_) => {
                     self.has_code = true;
                     self.tasks[DESTINATION].push(SchedulerTask::Make);
                 }
-                FetchStep::Refuse(Bearer { node, hop }, why) => {
+                FetchStep::Refuse(InboundHop { node, hop }, why) => {
                     let why = HopError::Refused { node: name(DESTINATION), reason: why.to_string() };
                     self.ask(DESTINATION, |transits| transits.refuse(node, hop, why));
                 }
@@ -162,20 +162,20 @@ impl World {
             return;
         }
         let part = match self.code {
-            Code::None => Part::none(at),
-            Code::Fetched(of) => Part { at, of, bytes: vec![1] },
-            _ => Part { at, of: 1, bytes: vec![u8::from(self.code != Code::Forged)] },
+            CodeSource::None => Part::none(at),
+            CodeSource::Fetched(of) => Part { at, of, bytes: vec![1] },
+            _ => Part { at, of: 1, bytes: vec![u8::from(self.code != CodeSource::Forged)] },
         };
         let next = at + part.bytes.len() as u64;
         self.ask(SOURCE, |transits| transits.handle_code_given(NodeId(asks as u32), hop, next));
-        self.wires[SOURCE][asks].push_back(Item::News(HopNews::Code(hop, part)));
+        self.wires[SOURCE][asks].push_back(HopItem::News(HopNews::Code(hop, part)));
     }
 
     fn take(&mut self, node: usize, step: HopStep) {
         let task = match step {
             HopStep::Tell(to, news) | HopStep::TellBehind(_, to, news) => {
                 if self.nodes[to.0 as usize].is_some() {
-                    self.wires[node][to.0 as usize].push_back(Item::News(news));
+                    self.wires[node][to.0 as usize].push_back(HopItem::News(news));
                 }
                 return;
             }
@@ -217,26 +217,26 @@ impl World {
         next
     }
 
-    fn arrive(&mut self, from: usize, to: usize, item: Item) {
+    fn arrive(&mut self, from: usize, to: usize, item: HopItem) {
         let node = NodeId(from as u32);
         match item {
-            Item::Offer => {
+            HopItem::Offer => {
                 if self.ask(to, |transits| transits.handle_offer(node, hop())) == Some(true) {
                     self.tasks[to].push(SchedulerTask::Make);
                 }
             }
-            Item::News(HopNews::Lacks { hop, at }) => self.give(from, hop, at),
-            Item::News(HopNews::Code(hop, part)) => {
-                self.fetch(|fetches| fetches.handle_part(Bearer { node, hop }, &part, Time::ZERO));
+            HopItem::News(HopNews::Lacks { hop, at }) => self.give(from, hop, at),
+            HopItem::News(HopNews::Code(hop, part)) => {
+                self.fetch(|fetches| fetches.handle_part(InboundHop { node, hop }, &part, Time::ZERO));
             }
-            Item::News(news) => {
+            HopItem::News(news) => {
                 let cancelled = if let HopNews::Cancel(hop) = news { Some(hop) } else { None };
                 self.ask(to, |transits| transits.handle_news(node, name(from), news));
                 if let Some(hop) = cancelled {
-                    self.fetch(|fetches| fetches.handle_cancelled(Bearer { node, hop }));
+                    self.fetch(|fetches| fetches.handle_cancelled(InboundHop { node, hop }));
                 }
             }
-            Item::Lost => {
+            HopItem::Lost => {
                 self.ask(to, |transits| transits.handle_lost(node, name(from)));
                 if to == DESTINATION {
                     self.fetch(|fetches| fetches.handle_lost(node));
@@ -258,12 +258,12 @@ impl World {
                 }
             }
             SchedulerTask::Look => {
-                let is_kept = self.code == Code::Kept;
+                let is_kept = self.code == CodeSource::Kept;
                 self.fetch(|fetches| fetches.handle_looked(CODE, is_kept, Time::ZERO));
             }
             SchedulerTask::Admit(bytes) => {
                 let outcome = match self.code {
-                    Code::Inadmissible => Err(FetchError::Inadmissible("why".to_owned())),
+                    CodeSource::Inadmissible => Err(FetchError::Inadmissible("why".to_owned())),
                     _ if bytes.contains(&0) => Err(FetchError::WrongHash),
                     _ => Ok(()),
                 };
@@ -294,8 +294,8 @@ impl World {
             Misfortune::Cut => {
                 let mut lossy = world.clone();
                 for (from, to) in [(SOURCE, DESTINATION), (DESTINATION, SOURCE)] {
-                    world.wires[from][to].push_back(Item::Lost);
-                    lossy.wires[from][to] = VecDeque::from([Item::Lost]);
+                    world.wires[from][to].push_back(HopItem::Lost);
+                    lossy.wires[from][to] = VecDeque::from([HopItem::Lost]);
                 }
                 return vec![world, lossy];
             }
@@ -307,8 +307,8 @@ impl World {
                 for other in (0..3).filter(|other| *other != node) {
                     world.wires[other][node].clear();
                     lossy.wires[other][node].clear();
-                    world.wires[node][other].push_back(Item::Lost);
-                    lossy.wires[node][other] = VecDeque::from([Item::Lost]);
+                    world.wires[node][other].push_back(HopItem::Lost);
+                    lossy.wires[node][other] = VecDeque::from([HopItem::Lost]);
                 }
                 return vec![world, lossy];
             }
@@ -318,8 +318,8 @@ impl World {
 }
 
 /// Visits every world that can be reached. Returns those in which nothing is left to happen.
-fn explore(misfortune: Misfortune, code: Code) -> (usize, Vec<World>) {
-    let (mut seen, mut open, mut ends) = (HashSet::new(), vec![World::new(misfortune, code)], Vec::new());
+fn explore(misfortune: Misfortune, code: CodeSource) -> (usize, Vec<HopWorld>) {
+    let (mut seen, mut open, mut ends) = (HashSet::new(), vec![HopWorld::new(misfortune, code)], Vec::new());
     while let Some(world) = open.pop() {
         if !seen.insert(format!("{world:?}")) {
             continue;
@@ -333,13 +333,13 @@ fn explore(misfortune: Misfortune, code: Code) -> (usize, Vec<World>) {
     (seen.len(), ends)
 }
 
-fn runners(world: &World) -> Vec<usize> {
+fn runners(world: &HopWorld) -> Vec<usize> {
     (0..3).filter(|node| world.runs[*node]).collect()
 }
 
 #[test]
 fn agent_arrives_in_any_order() {
-    for code in [Code::Here, Code::Kept, Code::Fetched(1), Code::Fetched(3)] {
+    for code in [CodeSource::Here, CodeSource::Kept, CodeSource::Fetched(1), CodeSource::Fetched(3)] {
         let (count, ends) = explore(Misfortune::Nothing, code);
         assert!(count > 20, "{count}");
         for end in &ends {
@@ -350,7 +350,7 @@ fn agent_arrives_in_any_order() {
 
 #[test]
 fn agent_stays_without_its_code() {
-    for code in [Code::Forged, Code::None, Code::Inadmissible] {
+    for code in [CodeSource::Forged, CodeSource::None, CodeSource::Inadmissible] {
         for end in &explore(Misfortune::Nothing, code).1 {
             assert_eq!(runners(end), [SOURCE], "{end:#?}");
         }
@@ -359,7 +359,7 @@ fn agent_stays_without_its_code() {
 
 #[test]
 fn refused_agent_stays() {
-    for end in &explore(Misfortune::Refusal, Code::Here).1 {
+    for end in &explore(Misfortune::Refusal, CodeSource::Here).1 {
         assert_eq!(runners(end), [SOURCE], "{end:#?}");
     }
 }
@@ -383,7 +383,7 @@ fn unmade_agent_is_not_committed() {
 fn nothing_stays_under_way() {
     use Misfortune::{Crash, Cut, Kill, Nothing, Refusal};
     for misfortune in [Nothing, Refusal, Kill, Cut, Crash(0), Crash(1), Crash(2)] {
-        for code in [Code::Here, Code::Fetched(2), Code::Forged] {
+        for code in [CodeSource::Here, CodeSource::Fetched(2), CodeSource::Forged] {
             for end in &explore(misfortune, code).1 {
                 let quiet = |node: &Option<Transits>| node.as_ref().is_none_or(Transits::is_quiet);
                 assert!(end.nodes.iter().all(quiet), "{misfortune:?}: {end:#?}");
@@ -395,12 +395,12 @@ fn nothing_stays_under_way() {
 
 #[test]
 fn agent_survives_lost_node() {
-    for code in [Code::Here, Code::Fetched(2)] {
+    for code in [CodeSource::Here, CodeSource::Fetched(2)] {
         lives_on_where_it_can(code);
     }
 }
 
-fn lives_on_where_it_can(code: Code) {
+fn lives_on_where_it_can(code: CodeSource) {
     let mut outcomes = Vec::new();
     for (misfortune, allowed) in [
         (Misfortune::Crash(0), vec![vec![], vec![DESTINATION]]),

@@ -15,7 +15,7 @@ const NODES: usize = 3;
 const AGENTS: usize = 4;
 
 #[derive(Clone, Debug)]
-enum Input {
+enum TopicsInput {
     Join {
         node: usize,
         agent: usize,
@@ -48,21 +48,22 @@ enum Input {
 
 const NAMES: [&str; 4] = ["topic:x", "topic:y", "group:x", "group:y"];
 
-fn input() -> impl Strategy<Value = Input> {
+fn input() -> impl Strategy<Value = TopicsInput> {
     let name = || prop::sample::select(&NAMES[..]);
     let (node, agent) = (|| 0..NODES, || 0..AGENTS);
     prop_oneof![
-        8 => (node(), agent(), name()).prop_map(|(node, agent, name)| Input::Join { node, agent, name }),
-        4 => (node(), agent(), name()).prop_map(|(node, agent, name)| Input::Leave { node, agent, name }),
-        2 => (node(), agent()).prop_map(|(node, agent)| Input::Ended { node, agent }),
-        4 => (node(), agent(), any::<bool>()).prop_map(|(node, agent, crowded)| Input::Crowded { node, agent, crowded }),
-        8 => (node(), node()).prop_map(|(from, to)| Input::Arrive { from, to }),
-        1 => node().prop_map(|node| Input::Restart { node }),
+        8 => (node(), agent(), name()).prop_map(|(node, agent, name)| TopicsInput::Join { node, agent, name }),
+        4 => (node(), agent(), name()).prop_map(|(node, agent, name)| TopicsInput::Leave { node, agent, name }),
+        2 => (node(), agent()).prop_map(|(node, agent)| TopicsInput::Ended { node, agent }),
+        4 => (node(), agent(), any::<bool>())
+            .prop_map(|(node, agent, crowded)| TopicsInput::Crowded { node, agent, crowded }),
+        8 => (node(), node()).prop_map(|(from, to)| TopicsInput::Arrive { from, to }),
+        1 => node().prop_map(|node| TopicsInput::Restart { node }),
     ]
 }
 
 /// Three nodes, the news on its way between them, and the expected state.
-struct World {
+struct TopicsWorld {
     nodes: Vec<Topics>,
     links: BTreeMap<(usize, usize), VecDeque<News>>,
     /// Expected subscribers and members, by node, in the order in which they came.
@@ -74,7 +75,7 @@ fn agent_of(node: usize, agent: usize) -> Symbol {
     Symbol::new(&format!("topics-model-{node}-{agent}"))
 }
 
-impl World {
+impl TopicsWorld {
     fn new() -> Self {
         Self {
             nodes: (0..NODES).map(|_| Topics::new()).collect(),
@@ -88,9 +89,9 @@ impl World {
         (0..NODES).filter(move |other| *other != node)
     }
 
-    fn apply(&mut self, input: Input) {
+    fn apply(&mut self, input: TopicsInput) {
         match input {
-            Input::Join { node, agent, name } => {
+            TopicsInput::Join { node, agent, name } => {
                 let (agent, name) = (agent_of(node, agent), Symbol::new(name));
                 let crowded = self.crowded.contains(agent.as_str());
                 let new = self.nodes[node].join(agent, name, crowded).unwrap();
@@ -99,13 +100,13 @@ impl World {
                     self.model[node].push((name, agent));
                 }
             }
-            Input::Leave { node, agent, name } => {
+            TopicsInput::Leave { node, agent, name } => {
                 let entry = (Symbol::new(name), agent_of(node, agent));
                 let was = self.model[node].contains(&entry);
                 assert_eq!(self.nodes[node].leave(entry.1, entry.0), was);
                 self.model[node].retain(|other| *other != entry);
             }
-            Input::Ended { node, agent } => {
+            TopicsInput::Ended { node, agent } => {
                 let agent = agent_of(node, agent);
                 self.nodes[node].handle_agent_ended(agent);
                 self.model[node].retain(|(_, other)| *other != agent);
@@ -115,7 +116,7 @@ impl World {
                     self.links.entry((node, other)).or_default().push_back(news);
                 }
             }
-            Input::Crowded { node, agent, crowded } => {
+            TopicsInput::Crowded { node, agent, crowded } => {
                 let agent = agent_of(node, agent);
                 self.nodes[node].handle_crowded(agent, crowded);
                 if crowded {
@@ -124,12 +125,12 @@ impl World {
                     self.crowded.remove(agent.as_str());
                 }
             }
-            Input::Arrive { from, to } => {
+            TopicsInput::Arrive { from, to } => {
                 if let Some(news) = self.links.get_mut(&(from, to)).and_then(VecDeque::pop_front) {
                     assert!(self.nodes[to].handle_news(NodeId(from as u32), &news));
                 }
             }
-            Input::Restart { node } => self.restart(node),
+            TopicsInput::Restart { node } => self.restart(node),
         }
         for node in 0..NODES {
             while let Some(news) = self.nodes[node].poll_news() {
@@ -191,7 +192,7 @@ impl World {
 proptest! {
     #[test]
     fn every_node_knows_audiences(inputs in prop::collection::vec(input(), 0..120)) {
-        let mut world = World::new();
+        let mut world = TopicsWorld::new();
         for input in inputs {
             world.apply(input);
         }
@@ -199,7 +200,7 @@ proptest! {
         // All agents end: nothing is left.
         for node in 0..NODES {
             for agent in 0..AGENTS {
-                world.apply(Input::Ended { node, agent });
+                world.apply(TopicsInput::Ended { node, agent });
             }
         }
         world.settle();

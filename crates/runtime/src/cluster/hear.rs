@@ -4,7 +4,7 @@ use whimbrel_acl::{Aid, Envelope, MessageBody, Name, Numbered, Symbol};
 use whimbrel_platform::ams::{AgentKind, ElsewhereError};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::creation::is_creation;
-use whimbrel_platform::durable::{Facts, Heard, Ticket};
+use whimbrel_platform::durable::{AnnouncementKind, Facts, Ticket};
 use whimbrel_platform::limits::LINK_NEWS_AGENTS;
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Route};
@@ -75,7 +75,7 @@ impl Node {
             return;
         }
         // This node learns from the journal, not from here, that it was deposed.
-        if parts.servers.hear_serves(from, partition, epoch) != Heard::News
+        if parts.servers.hear_serves(from, partition, epoch) != AnnouncementKind::News
             || cluster.server(partition) == PartitionServer::HereSoon
         {
             return;

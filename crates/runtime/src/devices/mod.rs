@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
-use whimbrel_platform::devices::{Answered, Device, Part, Verdict, Work};
+use whimbrel_platform::devices::{AnswerVerdict, Answered, Device, Part, Work};
 use whimbrel_platform::limits::{
     WORK_BYTES_MAX, WORK_BYTES_PER_PAYER_MAX, WORK_KINDS_MAX, WORK_KINDS_PER_PAYER_MAX, WORK_PARTS_EACH_MAX,
     WORK_PARTS_MAX, WORK_PARTS_PER_PAYER_MAX,
@@ -259,16 +259,16 @@ impl Devices {
                 shared => shared.content.clone(),
             };
             match trade.work.handle_answer(ctx.now(), device, part, answer, fleet) {
-                Verdict::Taken => {
+                AnswerVerdict::Taken => {
                     if let Some(wanted) = trade.wanted.get_mut(&part) {
                         wanted.bytes += bytes;
                         taken = Some(wanted.payer.clone());
                     }
                 }
-                Verdict::Unasked => {
+                AnswerVerdict::Unasked => {
                     ctx.reply(&message, Performative::Refuse, "you were not asked that, or said something already");
                 }
-                Verdict::Done | Verdict::Late => {}
+                AnswerVerdict::Done | AnswerVerdict::Late => {}
             }
         } else {
             trade.work.handle_failure(device, part, fleet);

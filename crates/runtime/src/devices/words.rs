@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use whimbrel_acl::{Symbol, Text, Value};
-use whimbrel_platform::devices::{Battery, Condition, Device, Terms};
+use whimbrel_platform::devices::{Battery, Condition, Device, WorkTerms};
 use whimbrel_platform::limits::{
     DEVICE_AGENTS_TOLD_MAX, DEVICE_KIND_BYTES_MAX, DEVICE_KINDS_MAX, WORK_AGREEING_MAX, WORK_ATTEMPTS_MAX,
     WORK_LEASE_MS_MAX, WORK_LEASE_MS_MIN,
@@ -16,7 +16,7 @@ pub(super) struct ShareRequest {
     pub kind: Text,
     /// Content for the device.
     pub part: Value,
-    pub terms: Terms,
+    pub terms: WorkTerms,
     /// True if the answer has to name the devices that gave it.
     pub named: bool,
 }
@@ -49,9 +49,9 @@ impl ShareRequest {
         let within = option(options, "within_ms", [1, WORK_LEASE_MS_MAX])?;
         let option =
             |name: &str, range: [u64; 2], or: u64| Ok::<_, String>(option(options, name, range)?.unwrap_or(or));
-        let or = Terms::default();
+        let or = WorkTerms::default();
         let lease_ms = option("lease_ms", [WORK_LEASE_MS_MIN, WORK_LEASE_MS_MAX], or.lease.as_millis() as u64)?;
-        let terms = Terms {
+        let terms = WorkTerms {
             lease: Duration::from_millis(lease_ms),
             agreeing: option("agreeing", [1, WORK_AGREEING_MAX.into()], or.agreeing.into())? as u32,
             attempts_max: option("attempts", [1, WORK_ATTEMPTS_MAX.into()], or.attempts_max.into())? as u32,
@@ -205,7 +205,8 @@ mod tests {
             ("within_ms", Value::Int(30_000)),
         ];
         let within = Some(Duration::from_secs(30));
-        let terms = Terms { lease: Duration::from_secs(5), agreeing: 2, attempts_max: 9, within, ..Terms::default() };
+        let terms =
+            WorkTerms { lease: Duration::from_secs(5), agreeing: 2, attempts_max: 9, within, ..WorkTerms::default() };
         let expected = Ok(ShareRequest { kind: "ants".into(), part: part.clone(), terms, named: true });
         let term = Value::term("share", [Value::atom("ants"), part.clone(), list(&options)]);
         assert_eq!(ShareRequest::read(&term), expected);
@@ -216,7 +217,7 @@ mod tests {
             assert!(ShareRequest::read(&Value::term("share", [Value::from("ants"), part.clone(), wrong])).is_err());
         }
         let plain = ShareRequest::read(&Value::term("share", [Value::from("ants"), part]));
-        assert!(plain.is_ok_and(|share| share.terms == Terms::default() && !share.named));
+        assert!(plain.is_ok_and(|share| share.terms == WorkTerms::default() && !share.named));
     }
 
     #[test]

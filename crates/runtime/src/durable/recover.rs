@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{Aid, Symbol};
-use whimbrel_platform::durable::{FrameError, JournalReplay, Layout, Ledger, Resumed, Sent, Ticket, decode_frame};
+use whimbrel_platform::durable::{JournalReplay, Layout, Ledger, RecordError, Resumed, Sent, Ticket, decode_frame};
 use whimbrel_platform::store::{Epoch, Journal, Lsn, OpenError, Partition, StoreError};
 
 use crate::sync::{Arc, Mutex, locked};
@@ -77,7 +77,7 @@ pub enum RecoverError {
         /// Position of the frame.
         lsn: Lsn,
         /// Fault of the frame.
-        error: FrameError,
+        error: RecordError,
     },
 }
 

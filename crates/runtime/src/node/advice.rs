@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::Links;
 use whimbrel_platform::advice::{
-    Advice, AdviceNews, AdviseError, Condition, Job, JobError, LinkCost, Situation, Weight,
+    Advice, AdviceNews, AdviseError, DocumentJob, JobError, LinkCost, NodeCondition, Situation, Weight,
 };
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{
@@ -46,9 +46,9 @@ impl Node {
         self: &Arc<Self>,
         agent: Option<Aid>,
         to: Symbol,
-        job: Result<Job, JobError>,
+        job: Result<DocumentJob, JobError>,
     ) -> Result<Advice, AdviseError> {
-        let job = job.and_then(Job::checked)?;
+        let job = job.and_then(DocumentJob::checked)?;
         let links = self.linked.links().ok_or(AdviseError::OneNode)?;
         if to == self.my_name() {
             return Err(AdviseError::Here(to));
@@ -130,8 +130,8 @@ impl Node {
     }
 
     /// Returns this node's condition, for the node that asks.
-    fn condition(&self, links: &dyn Links, asker: Option<NodeId>) -> Condition {
-        Condition {
+    fn condition(&self, links: &dyn Links, asker: Option<NodeId>) -> NodeCondition {
+        NodeCondition {
             speed: Some(self.speed()),
             cores: std::thread::available_parallelism().ok().and_then(|cores| u32::try_from(cores.get()).ok()),
             load: load(),
@@ -204,7 +204,7 @@ impl Node {
             let found = || self.loader.find_code(&origin) != CodeFound::Missing || self.loader.recall_code(&origin);
             origin.code().and_then(|_| caught(found).ok())
         };
-        let condition = Condition { has_code: code.and_then(has), ..self.condition(&**links, Some(to)) };
+        let condition = NodeCondition { has_code: code.and_then(has), ..self.condition(&**links, Some(to)) };
         links.tell(to, News::Advice(AdviceNews::Tell { number, condition }));
     }
 

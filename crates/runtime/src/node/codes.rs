@@ -3,7 +3,7 @@
 use whimbrel_platform::Time;
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::limits::{CODE_PART_BYTES, CODE_WAITING_BYTES_MAX};
-use whimbrel_platform::mobility::{Bearer, FetchError, FetchStep, HopError, HopId, HopNews, HopOffer, Part};
+use whimbrel_platform::mobility::{FetchError, FetchStep, HopError, HopId, HopNews, HopOffer, InboundHop, Part};
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 
@@ -38,7 +38,7 @@ impl Node {
 
     /// Fetches the code of an agent that arrives without it.
     pub fn order_code(self: &Arc<Self>, from: NodeId, offer: HopOffer) {
-        let (bearer, Some(code)) = (Bearer { node: from, hop: offer.hop }, offer.origin.code()) else { return };
+        let (bearer, Some(code)) = (InboundHop { node: from, hop: offer.hop }, offer.origin.code()) else { return };
         let waits = self.with_fetches(|it| {
             // The hop may have been cancelled, or its node lost, before this entry was made.
             if !self.with_transits(|it| it.transits.is_offered(from, offer.hop)) {
@@ -154,7 +154,7 @@ impl Node {
 
     /// Handles a part of an agent's code.
     pub fn hear_code(self: &Arc<Self>, from: NodeId, hop: HopId, part: &Part) {
-        self.with_fetches(|it| it.fetches.handle_part(Bearer { node: from, hop }, part, self.now()));
+        self.with_fetches(|it| it.fetches.handle_part(InboundHop { node: from, hop }, part, self.now()));
     }
 
     /// Sends a part of an agent's code to the node that the agent is offered to.
@@ -169,7 +169,7 @@ impl Node {
 
     /// Cancels the fetch for an agent that does not arrive any more.
     pub fn drop_order(self: &Arc<Self>, from: NodeId, hop: HopId) {
-        let bearer = Bearer { node: from, hop };
+        let bearer = InboundHop { node: from, hop };
         self.with_fetches(|it| {
             it.offers.remove(&bearer);
             it.fetches.handle_cancelled(bearer);

@@ -8,7 +8,7 @@ use whimbrel_platform::ams::{AgentKind, LifecycleStep, NewAgent};
 use whimbrel_platform::durable::{Born, Origin};
 use whimbrel_platform::route::{Route, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
-use whimbrel_platform::{AgentBody, Arrival, Time};
+use whimbrel_platform::{AgentBody, OfferedAgent, Time};
 
 use super::Node;
 use super::introduction::Introduction;
@@ -272,7 +272,7 @@ impl Node {
         let kind = self.with_ams(|ams| ams.kind_anywhere(Aid::local(original))).unwrap_or(AgentKind::Native);
         self.permit_clone(kind, name, original)?;
         let services = NodeServices { node: Arc::clone(self), shard, in_turn: false, withheld: None };
-        let arrival = Arrival { name, owner, from: self.called(), clone_of: Some(original), services: &services };
+        let arrival = OfferedAgent { name, owner, from: self.called(), clone_of: Some(original), services: &services };
         caught(|| body.admit(&arrival)).unwrap_or_else(Err).map(|()| body)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use whimbrel_acl::{Symbol, Text};
-use whimbrel_platform::cluster::Work;
+use whimbrel_platform::cluster::WorkTotals;
 use whimbrel_platform::limits::{HEALTH_LATE_TURNS_MAX, NODE_MEMORY_PERCENT};
 use whimbrel_platform::{Time, growth};
 
@@ -64,13 +64,13 @@ impl Node {
 
 impl Node {
     /// Returns the work of this node's workers since it began.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> WorkTotals {
         let now = self.now();
         let busy_us = self
             .seats
             .iter()
             .map(|ShardHandle { figures, .. }| figures.busy_us(now) + figures.late_us.load(Ordering::Relaxed));
-        Work {
+        WorkTotals {
             busy: Duration::from_micros(busy_us.sum()),
             workers: self.seats.len() as u32,
             partitions: self.cluster.iter().flat_map(PartitionTable::work).collect(),

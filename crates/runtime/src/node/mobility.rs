@@ -16,7 +16,7 @@ use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::DepartingBody;
-use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Time};
+use whimbrel_platform::{AgentBody, EndReason, OfferedAgent, PlatformEvent, Time};
 
 use super::Node;
 use super::creation::assign_name;
@@ -304,7 +304,7 @@ impl Node {
             self.permit_clone(offer.kind, name, offer.hop.agent)?;
         }
         let services = NodeServices { node: Arc::clone(self), shard, in_turn: false, withheld: None };
-        let arrival = Arrival {
+        let arrival = OfferedAgent {
             name,
             owner: offer.owner,
             from: self.name_of(from),
@@ -475,7 +475,7 @@ impl Node {
         // The agent may have been killed since it arrived.
         if self.with_ams(|ams| ams.kind(slot.aid()).is_some()) {
             self.tell_of(slot.aid(), kind, offers, from);
-            self.tell(Event::Came(slot.aid(), source));
+            self.tell(PlatformEvent::Came(slot.aid(), source));
         } else if let Some(links) = self.linked.links() {
             // A node that hears of the end before it hears of the hop believes the agent to be here.
             links.tell_all(News::AgentEnded(hop.agent.into(), EndReason::Killed));

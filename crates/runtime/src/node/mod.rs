@@ -34,7 +34,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::ams::{Ams, AmsChange, AmsCommand, Ties};
 use whimbrel_platform::dead_letters::DeadLetters;
 use whimbrel_platform::df::Df;
-use whimbrel_platform::environment::Environments;
+use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_platform::limits::{
     MAILBOX_HARD_BYTES, MAILBOX_HARD_MESSAGES, MAILBOX_SOFT_BYTES, MAILBOX_SOFT_MESSAGES, OFFLOAD_THREADS_MAX,
 };
@@ -42,7 +42,7 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::session::KeptAgents;
 use whimbrel_platform::storage::Shelves;
-use whimbrel_platform::{EndReason, Event, Links, Mailbox, Observer, Time};
+use whimbrel_platform::{EndReason, Links, Mailbox, Observer, PlatformEvent, Time};
 
 use crate::activity::Activity;
 use crate::advice::Advisor;
@@ -85,7 +85,7 @@ pub(crate) struct Node {
     /// Types of durable agents.
     pub kinds: Kinds,
     /// Environments on which agents of this node can act.
-    pub environments: Environments,
+    pub environments: NodeEnvironments,
     pub storage: Arc<Shelves>,
     /// Idle time after which a durable agent leaves memory; `None` if it stays.
     pub passivate_after: Option<Duration>,
@@ -180,7 +180,7 @@ pub(crate) struct NodeParts {
     pub output: Box<dyn Output>,
     pub loader: Box<dyn ProgramLoader>,
     pub kinds: Kinds,
-    pub environments: Environments,
+    pub environments: NodeEnvironments,
     pub storage: Arc<Shelves>,
     pub passivate_after: Option<Duration>,
     pub observer: Option<Arc<dyn Observer>>,
@@ -271,8 +271,8 @@ impl Node {
     pub fn post(&self, shard: ShardIndex, message: Box<AclMessage>) {
         let mut commands = Vec::new();
         Envelope::for_each_receiver(message, |envelope| {
-            self.tell(Event::Sent(&envelope));
-            self.tell(Event::Routed(&envelope, self.routes.look_up(envelope.to.name).place()));
+            self.tell(PlatformEvent::Sent(&envelope));
+            self.tell(PlatformEvent::Routed(&envelope, self.routes.look_up(envelope.to.name).place()));
             commands.push(ShardCommand::Posted(envelope));
         });
         self.outside.sent.fetch_add(commands.len() as u64, Ordering::Relaxed);
@@ -302,7 +302,7 @@ impl Node {
     fn agents_changed(&self, ams: &mut Ams, first: AmsChange) {
         let mut changes = vec![first];
         changes.extend(std::iter::from_fn(|| ams.poll_change()));
-        changes.iter().for_each(|change| self.tell(Event::Agent(change)));
+        changes.iter().for_each(|change| self.tell(PlatformEvent::Agent(change)));
         self.push_agents(ams, &changes);
     }
 
@@ -346,7 +346,7 @@ impl Node {
         let mut df = locked(&self.df);
         let answer = ask(&mut df);
         while let Some(change) = df.poll_change() {
-            self.tell(Event::Directory(&change));
+            self.tell(PlatformEvent::Directory(&change));
             self.push_entry(&df, &change);
         }
         answer
@@ -365,7 +365,7 @@ impl Node {
     }
 
     /// Notifies the observers, if there are any.
-    pub fn tell(&self, event: Event<'_>) {
+    pub fn tell(&self, event: PlatformEvent<'_>) {
         if self.observers.any() {
             self.observers.tell(self.now(), event);
         }

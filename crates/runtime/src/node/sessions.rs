@@ -11,8 +11,8 @@ use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::policy::{Action, Principal, Verdict};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{Exchange, Host, KeptAgents, Whereabouts};
-use whimbrel_platform::{AgentBody, Arrival, Time};
+use whimbrel_platform::session::{Exchange, KeptAgents, SessionHost, Whereabouts};
+use whimbrel_platform::{AgentBody, OfferedAgent, Time};
 
 use super::Node;
 use super::introduction::Introduction;
@@ -28,7 +28,7 @@ use crate::turn::caught;
 /// Node as host of sessions; see the module.
 pub(crate) struct NodeHost(pub Arc<Node>);
 
-impl Host for NodeHost {
+impl SessionHost for NodeHost {
     fn platform(&self) -> Symbol {
         self.0.name
     }
@@ -147,7 +147,7 @@ impl Host for NodeHost {
         body.disown();
         let owner = Symbol::new(&Principal::Session { name, node: sym::EMPTY }.to_string());
         let services = NodeServices { node: Arc::clone(&self.0), shard: 0, in_turn: false, withheld: None };
-        let arrival = Arrival { name, owner, from: self.0.called(), clone_of: None, services: &services };
+        let arrival = OfferedAgent { name, owner, from: self.0.called(), clone_of: None, services: &services };
         caught(|| body.admit(&arrival))??;
         Ok(body)
     }

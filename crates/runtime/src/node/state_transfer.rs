@@ -1,7 +1,7 @@
 //! State transfer of moving agents: collects the pieces of a large state, so that other messages can use the link.
 
 use whimbrel_platform::limits::{HOP_ARRIVING_BYTES_MAX, HOP_STATE_BYTES_MAX};
-use whimbrel_platform::mobility::{Bearer, HopError, HopId, HopNews, HopOffer, Part};
+use whimbrel_platform::mobility::{HopError, HopId, HopNews, HopOffer, InboundHop, Part};
 use whimbrel_platform::route::{NodeId, ShardIndex};
 
 use super::Node;
@@ -10,7 +10,7 @@ use crate::sync::locked;
 impl Node {
     /// Prepares for the rest of an agent's state.
     pub fn order_rest(&self, from: NodeId, offer: HopOffer) {
-        let bearer = Bearer { node: from, hop: offer.hop };
+        let bearer = InboundHop { node: from, hop: offer.hop };
         if offer.of > HOP_STATE_BYTES_MAX as u64 || offer.state.is_empty() || offer.state.len() as u64 > offer.of {
             return self.refuse_coming(from, &offer, self.no("its state is none that could come"));
         }
@@ -33,7 +33,7 @@ impl Node {
 
     /// Handles a piece of an agent's state.
     pub fn hear_state(&self, idle: Option<ShardIndex>, from: NodeId, hop: HopId, piece: &Part) {
-        let bearer = Bearer { node: from, hop };
+        let bearer = InboundHop { node: from, hop };
         let mut arriving = locked(&self.luggage.0);
         let Some(offer) = arriving.get_mut(&bearer) else { return };
         let fits = offer.take_piece(piece);
@@ -50,7 +50,7 @@ impl Node {
     }
 
     /// Drops the states of agents that do not arrive any more.
-    pub fn drop_luggage(&self, is_gone: impl Fn(&Bearer) -> bool) {
+    pub fn drop_luggage(&self, is_gone: impl Fn(&InboundHop) -> bool) {
         locked(&self.luggage.0).retain(|bearer, _| !is_gone(bearer));
     }
 

@@ -5,7 +5,7 @@ use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::topics::Cast;
-use whimbrel_platform::{Event, Time};
+use whimbrel_platform::{PlatformEvent, Time};
 
 use super::slot::{Slot, SlotStatus};
 use super::{Departing, Early, Shard};
@@ -180,7 +180,7 @@ impl Shard {
 
     fn flush_link(&mut self, node: NodeId, mut messages: Vec<Envelope>) {
         if self.observed {
-            messages.iter().for_each(|envelope| self.node.tell(Event::Linked(envelope, node)));
+            messages.iter().for_each(|envelope| self.node.tell(PlatformEvent::Linked(envelope, node)));
         }
         let (count, links) = (messages.len(), self.node.linked.links());
         let room = links.map_or(usize::MAX, |links| links.send(node, &mut messages, self.index));
@@ -325,7 +325,7 @@ impl Shard {
     #[cold]
     fn delivered(node: &Node, to: Aid, body: MessageBody) -> MessageBody {
         let envelope = Envelope { to, body };
-        node.tell(Event::Delivered(&envelope));
+        node.tell(PlatformEvent::Delivered(&envelope));
         envelope.body
     }
 
@@ -442,7 +442,7 @@ impl Shard {
     pub(super) fn undeliverable(&mut self, to: Aid, body: MessageBody, why: DeadReason) {
         let Err(envelope) = self.choose_again(Envelope { to, body }, why) else { return };
         self.write_off(&envelope, why);
-        self.node.tell(Event::Died(&envelope, why));
+        self.node.tell(PlatformEvent::Died(&envelope, why));
         if why == DeadReason::MailboxFull {
             self.node.health.note_full_mailbox(envelope.to.name, self.now);
         }

@@ -10,7 +10,7 @@ use whimbrel_platform::limits::{HOP_NUMBER_BITS, HOP_PIECE_BYTES, HOP_STATE_BYTE
 use whimbrel_platform::mobility::{Hop, HopError, HopId, HopMode, HopNews, HopOffer, HopRequest, Part, Whence};
 use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route};
-use whimbrel_platform::{EndReason, Event, Time};
+use whimbrel_platform::{EndReason, PlatformEvent, Time};
 
 use super::slot::Incarnation;
 use super::slot::{Doom, SlotStatus};
@@ -414,7 +414,7 @@ impl Shard {
     /// Notes that an agent belongs to another node from now on.
     fn note_left(&mut self, index: u32, generation: u32, crowded: bool, hop: HopId, to: NodeId) {
         let (name, node) = (hop.agent, &self.node);
-        node.tell(Event::Left(Aid::local(name), node.name_of(to)));
+        node.tell(PlatformEvent::Left(Aid::local(name), node.name_of(to)));
         node.monitors.moved(name, Some(generation), None);
         node.with_df(|df| df.handle_left(Aid::local(name)));
         if crowded {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{Place, Route};
-use whimbrel_platform::{Event, Outbox, Time};
+use whimbrel_platform::{Outbox, PlatformEvent, Time};
 
 use super::delivery::RoutingOutcome;
 use super::slot::{Away, Slot, SlotStatus};
@@ -77,7 +77,7 @@ impl Shard {
         self.tally.handled += i64::from(handled);
         slot.handled = slot.handled.wrapping_add_signed(handled.into());
         if self.observed && handled > 0 {
-            self.node.tell(Event::Handled(slot.aid(), handled as usize));
+            self.node.tell(PlatformEvent::Handled(slot.aid(), handled as usize));
         }
         if slot.crowded {
             self.relieve(&mut slot);
@@ -159,12 +159,12 @@ impl Shard {
     #[cold]
     fn send_observed(&mut self, to: Aid, body: MessageBody) -> RoutingOutcome {
         let envelope = Envelope { to, body };
-        self.node.tell(Event::Sent(&envelope));
+        self.node.tell(PlatformEvent::Sent(&envelope));
         if self.node.guard.restricts_sending && !self.node.permits_sending(&envelope) {
             self.undeliverable(to, envelope.body, DeadReason::Forbidden);
             return RoutingOutcome::Fine;
         }
-        self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
+        self.node.tell(PlatformEvent::Routed(&envelope, self.node.routes.look_up(to.name).place()));
         self.route(to, envelope.body)
     }
 
@@ -173,8 +173,8 @@ impl Shard {
     pub(super) fn send_own(&mut self, to: Aid, message: AclMessage) {
         self.tally.sent += 1;
         let envelope = Envelope { to, body: MessageBody::Owned(Box::new(message)) };
-        self.node.tell(Event::Sent(&envelope));
-        self.node.tell(Event::Routed(&envelope, self.node.routes.look_up(to.name).place()));
+        self.node.tell(PlatformEvent::Sent(&envelope));
+        self.node.tell(PlatformEvent::Routed(&envelope, self.node.routes.look_up(to.name).place()));
         self.route(to, envelope.body);
     }
 

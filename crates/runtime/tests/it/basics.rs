@@ -8,7 +8,7 @@ use whimbrel_platform::capabilities::Owned;
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
-use whimbrel_platform::{AgentBody, Arrival, EndReason, Event, Next, Observer, Time, Turn};
+use whimbrel_platform::{AgentBody, EndReason, Next, Observer, OfferedAgent, PlatformEvent, Time, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use crate::kit::{assert_balanced, does, inform, platform, wait_for};
@@ -184,7 +184,7 @@ fn ams_answers_as_an_agent() {
 struct Trace(Arc<Mutex<Vec<String>>>);
 
 impl Observer for Trace {
-    fn observe(&self, _at: Time, event: Event<'_>) {
+    fn observe(&self, _at: Time, event: PlatformEvent<'_>) {
         self.0.lock().unwrap().push(event.to_string());
     }
 }
@@ -307,7 +307,7 @@ impl AgentBody for ChoosyReceiver {
 }
 
 impl Owned for ChoosyReceiver {
-    fn admit(&mut self, arrival: &Arrival<'_>) -> Result<(), String> {
+    fn admit(&mut self, arrival: &OfferedAgent<'_>) -> Result<(), String> {
         assert_eq!((arrival.clone_of, arrival.owner), (Some("amy".into()), "boss".into()));
         if arrival.name.as_str() == "bob" { Ok(()) } else { Err("another name".to_owned()) }
     }

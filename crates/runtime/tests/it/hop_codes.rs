@@ -14,7 +14,7 @@ use whimbrel_platform::policy::Policy;
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_runtime::{CodeFound, ProgramLoader};
 
-use crate::hops::{Item, Nodes};
+use crate::hops::{Nodes, WireItem};
 
 /// Agent that does nothing.
 struct Idler(CodeHash);
@@ -158,7 +158,7 @@ fn settle(nodes: &Nodes, tamper: impl Fn(&mut Part)) -> Vec<u64> {
         nodes.idle();
         let mut any = false;
         for (from, to) in nodes.pairs() {
-            if let Some(Item::News(News::Hop(news))) =
+            if let Some(WireItem::News(News::Hop(news))) =
                 nodes.wires[from].queues.lock().unwrap()[to].as_mut().and_then(|wire| wire.front_mut())
             {
                 match news {
@@ -255,7 +255,9 @@ fn code_goes_only_to_destination() {
     nodes.idle();
     let hop = {
         let queues = nodes.wires[0].queues.lock().unwrap();
-        let Some(Item::News(News::Hop(HopNews::Offer(offer)))) = queues[1].as_ref().unwrap().front() else { panic!() };
+        let Some(WireItem::News(News::Hop(HopNews::Offer(offer)))) = queues[1].as_ref().unwrap().front() else {
+            panic!()
+        };
         let HopOffer { hop, .. } = **offer;
         hop
     };
@@ -266,7 +268,7 @@ fn code_goes_only_to_destination() {
     station.hear(whimbrel_platform::route::NodeId(1), News::Hop(HopNews::Lacks { hop: other, at: 0 }));
     let gives = |to: usize| {
         let queues = nodes.wires[0].queues.lock().unwrap();
-        queues[to].as_ref().unwrap().iter().any(|item| matches!(item, Item::News(News::Hop(HopNews::Code(..)))))
+        queues[to].as_ref().unwrap().iter().any(|item| matches!(item, WireItem::News(News::Hop(HopNews::Code(..)))))
     };
     assert!(!gives(1) && !gives(2));
     // Parts that were not requested are ignored.
@@ -322,11 +324,11 @@ fn carry(state: &[u8], tamper: impl Fn(&mut Part)) -> (usize, Result<(), HopErro
     let mut pieces = 0;
     loop {
         nodes.idle();
-        let on_the_way = |item: &&mut Item| matches!(item, Item::News(News::Hop(HopNews::State(..))));
+        let on_the_way = |item: &&mut WireItem| matches!(item, WireItem::News(News::Hop(HopNews::State(..))));
         let mut queues = nodes.wires[0].queues.lock().unwrap();
-        let mut waiting: Vec<&mut Item> = queues[1].as_mut().unwrap().iter_mut().filter(on_the_way).collect();
+        let mut waiting: Vec<&mut WireItem> = queues[1].as_mut().unwrap().iter_mut().filter(on_the_way).collect();
         assert!(waiting.len() <= 1, "others use the link, too");
-        if let Some(Item::News(News::Hop(HopNews::State(_, piece)))) = waiting.first_mut() {
+        if let Some(WireItem::News(News::Hop(HopNews::State(_, piece)))) = waiting.first_mut() {
             pieces += 1;
             tamper(piece);
         }

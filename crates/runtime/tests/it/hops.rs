@@ -24,7 +24,7 @@ use whimbrel_runtime::{DurableAgent, DurableContext, KillOutcome, Platform, dura
 
 use crate::kit::{Lines, does, inform};
 
-pub enum Item {
+pub enum WireItem {
     Message(Envelope),
     Forwarded(Envelope),
     News(News),
@@ -33,9 +33,9 @@ pub enum Item {
 /// Items on their way from one node to each other; `None` where a node is lost.
 pub struct Wires {
     me: usize,
-    pub queues: Mutex<Vec<Option<VecDeque<Item>>>>,
+    pub queues: Mutex<Vec<Option<VecDeque<WireItem>>>>,
     /// Corked items, with their receivers.
-    held: Mutex<Vec<(usize, Item)>>,
+    held: Mutex<Vec<(usize, WireItem)>>,
     /// Nodes that are expected and not linked yet: items for them wait, unless they need no introduction first.
     expected: Mutex<Vec<usize>>,
 }
@@ -45,7 +45,7 @@ thread_local! {
 }
 
 impl Wires {
-    fn put(&self, to: usize, items: impl Iterator<Item = Item>) -> bool {
+    fn put(&self, to: usize, items: impl Iterator<Item = WireItem>) -> bool {
         let mut held = self.held.lock().unwrap();
         let before = held.extract_if(.., |(node, _)| *node == to).map(|(_, item)| item);
         let mut queues = self.queues.lock().unwrap();
@@ -57,7 +57,7 @@ impl Wires {
 impl Links for Wires {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
         if self.queues.lock().unwrap()[to.0 as usize].is_some() {
-            self.put(to.0 as usize, batch.drain(..).map(Item::Message));
+            self.put(to.0 as usize, batch.drain(..).map(WireItem::Message));
         }
         usize::MAX
     }
@@ -70,7 +70,7 @@ impl Links for Wires {
 
     fn tell(&self, to: NodeId, news: News) {
         let waits = matches!(news, News::Hop(_));
-        let (to, item) = (to.0 as usize, Item::News(news));
+        let (to, item) = (to.0 as usize, WireItem::News(news));
         if !waits && self.expected.lock().unwrap().contains(&to) {
             return;
         }
@@ -94,7 +94,7 @@ impl Links for Wires {
 
     fn forward(&self, to: NodeId, batch: &mut Vec<Envelope>) {
         if self.queues.lock().unwrap()[to.0 as usize].is_some() {
-            self.put(to.0 as usize, batch.drain(..).map(Item::Forwarded));
+            self.put(to.0 as usize, batch.drain(..).map(WireItem::Forwarded));
         }
     }
 
@@ -109,7 +109,7 @@ impl Links for Wires {
 
     fn waiting(&self) -> u64 {
         let queues = self.queues.lock().unwrap();
-        let is_message = |item: &&Item| !matches!(item, Item::News(_));
+        let is_message = |item: &&WireItem| !matches!(item, WireItem::News(_));
         queues.iter().flatten().map(|queue| queue.iter().filter(is_message).count() as u64).sum()
     }
 
@@ -234,15 +234,15 @@ impl Nodes {
         let (Some(item), Some(platform)) = (item, &self.platforms[to]) else { return false };
         let (from, station) = (NodeId(from as u32), platform.station());
         match item {
-            Item::Message(envelope) => match station.speaks_for(from, envelope.body.sender) {
+            WireItem::Message(envelope) => match station.speaks_for(from, envelope.body.sender) {
                 true => station.arrive(from, &mut vec![envelope]),
                 false => {
                     let forged = station.keep_doubtful(from, envelope);
                     assert!(forged.is_none(), "{:?} from {from:?}", forged.map(|it| it.body.sender));
                 }
             },
-            Item::Forwarded(envelope) => station.arrive_forwarded(from, envelope),
-            Item::News(news) => station.hear(from, news),
+            WireItem::Forwarded(envelope) => station.arrive_forwarded(from, envelope),
+            WireItem::News(news) => station.hear(from, news),
         }
         true
     }
@@ -291,8 +291,8 @@ impl Nodes {
             let lost = self.wires[other].queues.lock().unwrap()[node].take();
             self.wires[node].queues.lock().unwrap()[other].take();
             let message = |item| match item {
-                Item::Message(envelope) | Item::Forwarded(envelope) => Some(envelope),
-                Item::News(_) => None,
+                WireItem::Message(envelope) | WireItem::Forwarded(envelope) => Some(envelope),
+                WireItem::News(_) => None,
             };
             let lost = lost.into_iter().flatten().filter_map(message).collect();
             if let Some(platform) = &self.platforms[other] {
@@ -409,7 +409,7 @@ impl Nodes {
         let wires = &self.wires[from];
         wires.queues.lock().unwrap()[to].get_or_insert_default();
         self.introduce(from, |news| {
-            wires.put(to, news.into_iter().map(Item::News));
+            wires.put(to, news.into_iter().map(WireItem::News));
         });
     }
 
@@ -428,14 +428,14 @@ impl Nodes {
                 let mut expected = wires.expected.lock().unwrap();
                 if !expected.contains(&to) {
                     drop(expected);
-                    wires.put(to, news.into_iter().map(Item::News));
+                    wires.put(to, news.into_iter().map(WireItem::News));
                     return;
                 }
                 expected.retain(|expected| *expected != to);
                 drop(expected);
                 let mut queues = wires.queues.lock().unwrap();
                 let queue = queues[to].as_mut().unwrap();
-                news.into_iter().rev().for_each(|news| queue.push_front(Item::News(news)));
+                news.into_iter().rev().for_each(|news| queue.push_front(WireItem::News(news)));
             });
         }
     }
@@ -589,8 +589,8 @@ impl Nodes {
         let (mut asked, mut answers) = (Vec::new(), 0);
         for item in items {
             match item {
-                Item::News(News::Asks(agents)) => asked.push(agents),
-                Item::News(News::Has { agents, not }) => answers += agents.len() + not.len(),
+                WireItem::News(News::Asks(agents)) => asked.push(agents),
+                WireItem::News(News::Has { agents, not }) => answers += agents.len() + not.len(),
                 _ => {}
             }
         }
@@ -619,8 +619,10 @@ fn answers_keep_order_with_events() {
         // The asker is answered both ways, however seldom it has the processor.
         let answered = |lives: bool| {
             let queues = nodes.wires[1].queues.lock().unwrap();
-            let is_so =
-                |item: &Item| matches!(item, Item::News(News::Has { agents, .. }) if agents.is_empty() != lives);
+            let is_so = |item: &WireItem| {
+                let WireItem::News(News::Has { agents, .. }) = item else { return false };
+                agents.is_empty() != lives
+            };
             queues[0].as_ref().unwrap().iter().any(is_so)
         };
         let until = Instant::now() + Duration::from_secs(60);
@@ -640,9 +642,9 @@ fn answers_keep_order_with_events() {
     let (mut lives, mut answers, mut wrong) = (false, [0, 0], 0);
     for item in nodes.wires[1].queues.lock().unwrap()[0].take().unwrap() {
         match item {
-            Item::News(News::Agents(_)) => lives = true,
-            Item::News(News::AgentEnded(..)) => lives = false,
-            Item::News(News::Has { agents, not }) => {
+            WireItem::News(News::Agents(_)) => lives = true,
+            WireItem::News(News::AgentEnded(..)) => lives = false,
+            WireItem::News(News::Has { agents, not }) => {
                 assert_eq!(agents.len() + not.len(), 1);
                 wrong += usize::from(lives == agents.is_empty());
                 answers[agents.len()] += 1;
@@ -912,7 +914,7 @@ fn source_speaks_for_own_agents() {
         nodes.idle();
         nodes.step(1, 0);
         for item in nodes.wires[0].queues.lock().unwrap()[1].iter_mut().flatten() {
-            let Item::News(News::Hop(HopNews::Commit { standing, .. })) = item else { continue };
+            let WireItem::News(News::Hop(HopNews::Commit { standing, .. })) = item else { continue };
             let standing = standing.get_or_insert_with(|| Box::new(Registration::plain(bank.name)));
             standing.agent = bank.name;
             let entry = DfDescription { agent: Some(bank), ..DfDescription::offering("bank", "forged") };
@@ -1117,7 +1119,7 @@ impl Nodes {
         move || {
             for _ in 0..news {
                 let item = there.queues.lock().unwrap()[0].as_mut().and_then(VecDeque::pop_front);
-                let Some(Item::News(news)) = item else { panic!("no news") };
+                let Some(WireItem::News(news)) = item else { panic!("no news") };
                 station.hear(NodeId(1), news);
             }
             here.queues.lock().unwrap()[1] = None;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::capabilities::Owned;
 use whimbrel_platform::durable::{Origin, State};
-use whimbrel_platform::{AgentBody, Arrival, Next, Time, Turn};
+use whimbrel_platform::{AgentBody, Next, OfferedAgent, Time, Turn};
 use whimbrel_runtime::{Platform, ProgramLoader};
 
 /// Owners that bodies claimed when they were admitted, if any.
@@ -28,7 +28,7 @@ impl AgentBody for OwnedBody {
 }
 
 impl Owned for OwnedBody {
-    fn admit(&mut self, _arrival: &Arrival<'_>) -> Result<(), String> {
+    fn admit(&mut self, _arrival: &OfferedAgent<'_>) -> Result<(), String> {
         self.admitted.lock().unwrap().push(self.claim.clone());
         Ok(())
     }

@@ -11,15 +11,15 @@ use super::kit::{assert_balanced, does, inform, platform, wait_for};
 
 /// Record of messages: `name<receiver:content`.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+pub struct MessageRecord(Arc<Mutex<Vec<String>>>);
 
-impl Heard {
-    fn note(&self, ctx: &Context<'_, '_>, message: &AclMessage) {
+impl MessageRecord {
+    pub fn note(&self, ctx: &Context<'_, '_>, message: &AclMessage) {
         let line = format!("{}<{}:{}", ctx.aid(), message.receivers[0], message.content);
         self.0.lock().unwrap().push(line);
     }
 
-    fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 
@@ -29,7 +29,7 @@ impl Heard {
         lines
     }
 
-    fn count(&self, part: &str) -> usize {
+    pub fn count(&self, part: &str) -> usize {
         self.lines().iter().filter(|line| line.contains(part)).count()
     }
 }
@@ -38,7 +38,7 @@ impl Heard {
 struct TopicListener {
     topics: Vec<&'static str>,
     groups: Vec<&'static str>,
-    heard: Heard,
+    heard: MessageRecord,
 }
 
 impl Agent for TopicListener {
@@ -61,7 +61,13 @@ impl Agent for TopicListener {
     }
 }
 
-fn listen(platform: &Platform, name: &str, heard: &Heard, topics: &[&'static str], groups: &[&'static str]) -> Aid {
+fn listen(
+    platform: &Platform,
+    name: &str,
+    heard: &MessageRecord,
+    topics: &[&'static str],
+    groups: &[&'static str],
+) -> Aid {
     let listener = TopicListener { topics: topics.into(), groups: groups.into(), heard: heard.clone() };
     let aid = platform.spawn(name, listener).unwrap();
     platform.wait_idle();
@@ -77,7 +83,7 @@ fn publish(platform: &Platform, to: Aid, content: &str) {
 fn subscribers_get_the_same_message() {
     for workers in [1, 3] {
         let (platform, _) = platform(workers);
-        let heard = Heard::default();
+        let heard = MessageRecord::default();
         for (number, name) in ["a", "b", "c"].into_iter().enumerate() {
             let aid = listen(&platform, name, &heard, &["weather"], &[]);
             platform.move_to_worker(aid, number);
@@ -105,7 +111,7 @@ fn topic_without_subscribers_accepts_messages() {
 #[test]
 fn former_subscribers_get_nothing() {
     let (platform, _) = platform(2);
-    let heard = Heard::default();
+    let heard = MessageRecord::default();
     let [a, b, c] = ["a", "b", "c"].map(|name| listen(&platform, name, &heard, &["weather"], &[]));
     platform.send(inform("test", a, Value::atom("leave")));
     platform.send(inform("test", b, Value::atom("end")));
@@ -126,7 +132,7 @@ fn former_subscribers_get_nothing() {
 #[test]
 fn anycast_rotates_multicast_reaches_all() {
     let (platform, _) = platform(2);
-    let heard = Heard::default();
+    let heard = MessageRecord::default();
     for name in ["a", "b", "c"] {
         listen(&platform, name, &heard, &[], &["crew"]);
     }
@@ -175,7 +181,7 @@ fn empty_group_answers_failure() {
 #[test]
 fn ended_members_jobs_are_reassigned() {
     let (platform, _) = platform(1);
-    let heard = Heard::default();
+    let heard = MessageRecord::default();
     let lazy = listen(&platform, "lazy", &heard, &[], &["crew"]);
     platform.suspend(lazy).unwrap();
     platform.wait_idle();
@@ -195,7 +201,7 @@ fn ended_members_jobs_are_reassigned() {
 fn crowded_member_is_skipped() {
     let lines = super::kit::Lines::default();
     let platform = Platform::builder().workers(1).output(lines).mailbox_limits(5, 100).build();
-    let heard = Heard::default();
+    let heard = MessageRecord::default();
     let lazy = listen(&platform, "lazy", &heard, &[], &["crew"]);
     listen(&platform, "keen", &heard, &[], &["crew"]);
     platform.suspend(lazy).unwrap();
@@ -210,7 +216,7 @@ fn crowded_member_is_skipped() {
 #[test]
 fn crowded_subscriber_slows_publisher() {
     let platform = Platform::builder().workers(2).mailbox_limits(100, 1_000_000).build();
-    let heard = Heard::default();
+    let heard = MessageRecord::default();
     let lazy = listen(&platform, "lazy", &heard, &["weather"], &[]);
     platform.suspend(lazy).unwrap();
     platform.wait_idle();
@@ -241,7 +247,7 @@ fn crowded_subscriber_slows_publisher() {
 #[test]
 fn direct_and_published_keep_order() {
     let (platform, _) = platform(3);
-    let heard = Heard::default();
+    let heard = MessageRecord::default();
     let listeners = ["a", "b", "c"].map(|name| listen(&platform, name, &heard, &["weather"], &[]));
     let publisher = platform
         .spawn(

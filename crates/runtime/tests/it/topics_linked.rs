@@ -16,8 +16,9 @@ use whimbrel_platform::{AgentBody, Counters, Links, Next, Turn};
 use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::kit::{does, inform, wait_for};
+use super::topics::MessageRecord;
 
-enum Item {
+enum TopicItem {
     Message(Envelope),
     News(News),
 }
@@ -26,24 +27,24 @@ enum Item {
 #[derive(Default)]
 struct TopicWires {
     me: usize,
-    queues: Mutex<Vec<VecDeque<Item>>>,
+    queues: Mutex<Vec<VecDeque<TopicItem>>>,
 }
 
 impl TopicWires {
-    fn put(&self, to: usize, item: Item) {
+    fn put(&self, to: usize, item: TopicItem) {
         if let Some(queue) = self.queues.lock().unwrap().get_mut(to) {
             queue.push_back(item);
         }
     }
 
     fn messages(&self, to: usize) -> usize {
-        self.queues.lock().unwrap()[to].iter().filter(|item| matches!(item, Item::Message(_))).count()
+        self.queues.lock().unwrap()[to].iter().filter(|item| matches!(item, TopicItem::Message(_))).count()
     }
 }
 
 impl Links for TopicWires {
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, _from: ShardIndex) -> usize {
-        batch.drain(..).for_each(|envelope| self.put(to.0 as usize, Item::Message(envelope)));
+        batch.drain(..).for_each(|envelope| self.put(to.0 as usize, TopicItem::Message(envelope)));
         usize::MAX
     }
 
@@ -51,11 +52,11 @@ impl Links for TopicWires {
 
     fn tell_all(&self, news: News) {
         let count = self.queues.lock().unwrap().len();
-        (0..count).filter(|to| *to != self.me).for_each(|to| self.put(to, Item::News(news.clone())));
+        (0..count).filter(|to| *to != self.me).for_each(|to| self.put(to, TopicItem::News(news.clone())));
     }
 
     fn tell(&self, to: NodeId, news: News) {
-        self.put(to.0 as usize, Item::News(news));
+        self.put(to.0 as usize, TopicItem::News(news));
     }
 
     fn waiting(&self) -> u64 {
@@ -78,28 +79,14 @@ struct TopicNodes {
     wires: Vec<Arc<TopicWires>>,
     /// Number of messages that crossed, by sender and receiver.
     crossed: Vec<Vec<usize>>,
-    heard: Heard,
-}
-
-/// Record of messages: `name<receiver:content`.
-#[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
-
-impl Heard {
-    fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-
-    fn count(&self, part: &str) -> usize {
-        self.lines().iter().filter(|line| line.contains(part)).count()
-    }
+    heard: MessageRecord,
 }
 
 /// Agent in a topic, a group, or both, that records its messages; `end` ends it, `leave` makes it leave the topic.
 struct MemberAgent {
     topic: Option<&'static str>,
     group: Option<&'static str>,
-    heard: Heard,
+    heard: MessageRecord,
 }
 
 impl Agent for MemberAgent {
@@ -109,8 +96,7 @@ impl Agent for MemberAgent {
     }
 
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
-        let line = format!("{}<{}:{}", ctx.aid(), message.receivers[0], message.content);
-        self.heard.0.lock().unwrap().push(line);
+        self.heard.note(ctx, &message);
         match message.content.to_string().as_str() {
             "end" => ctx.end(),
             "leave" => assert!(ctx.unsubscribe(self.topic.unwrap())),
@@ -135,7 +121,7 @@ impl TopicNodes {
         for (platform, wires) in platforms.iter().zip(&wires) {
             assert!(platform.link_with(Arc::clone(wires) as Arc<dyn Links>));
         }
-        Self { platforms, wires, crossed: vec![vec![0; count]; count], heard: Heard::default() }
+        Self { platforms, wires, crossed: vec![vec![0; count]; count], heard: MessageRecord::default() }
     }
 
     fn idle(&self) {
@@ -149,11 +135,11 @@ impl TopicNodes {
         let (any, station) = (!items.is_empty(), self.platforms[to].station());
         for item in items {
             match item {
-                Item::Message(envelope) => {
+                TopicItem::Message(envelope) => {
                     self.crossed[from][to] += 1;
                     station.arrive(NodeId(from as u32), &mut vec![envelope]);
                 }
-                Item::News(news) => station.hear(NodeId(from as u32), news),
+                TopicItem::News(news) => station.hear(NodeId(from as u32), news),
             }
         }
         self.idle();
@@ -363,7 +349,7 @@ fn lost_node_loses_its_members() {
     nodes.say(0, speaker, any_member("crew").unwrap(), "job");
     nodes.say(0, speaker, group("crew").unwrap(), "all");
     let on_their_way = std::mem::take(&mut nodes.wires[0].queues.lock().unwrap()[1]);
-    let message = |item| if let Item::Message(envelope) = item { Some(envelope) } else { None };
+    let message = |item| if let TopicItem::Message(envelope) = item { Some(envelope) } else { None };
     nodes.platforms[0].station().lose(NodeId(1), on_their_way.into_iter().filter_map(message).collect());
     nodes.settle();
     let lines = nodes.heard.lines();
@@ -568,7 +554,7 @@ fn moved_agents_relief_is_announced() {
     platform.wait_idle();
     let queues = nodes.wires[0].queues.lock().unwrap();
     let crowded = queues[1].iter().filter_map(|item| match item {
-        Item::News(News::Crowded(_, crowded)) => Some(*crowded),
+        TopicItem::News(News::Crowded(_, crowded)) => Some(*crowded),
         _ => None,
     });
     assert_eq!(crowded.collect::<Vec<_>>(), [true, false]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::{Event, Observer, Time};
+use whimbrel_platform::{Observer, PlatformEvent, Time};
 use whimbrel_runtime::Platform;
 
 use crate::kit::{does, inform};
@@ -18,8 +18,8 @@ struct Modest {
 }
 
 impl Observer for Modest {
-    fn observe(&self, _at: Time, event: Event<'_>) {
-        if matches!(event, Event::Sent(_)) {
+    fn observe(&self, _at: Time, event: PlatformEvent<'_>) {
+        if matches!(event, PlatformEvent::Sent(_)) {
             self.seen.fetch_add(1, Ordering::Relaxed);
         }
     }

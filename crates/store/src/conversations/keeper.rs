@@ -10,7 +10,7 @@ use whimbrel_platform::limits::{
     CONVERSATION_PASSAGE_BYTES_MAX, CONVERSATION_PASSAGE_ENTRIES_MAX, CONVERSATION_WAITING_BYTES_MAX,
 };
 use whimbrel_platform::store::{Append, AppendError, Epoch, OpenError, StoreError};
-use whimbrel_platform::{Event, Observer, Time};
+use whimbrel_platform::{Observer, PlatformEvent, Time};
 
 use super::{ConversationLog, PARTITION, SharedLog};
 
@@ -98,10 +98,10 @@ struct PendingEntries {
 }
 
 impl Observer for Ear {
-    fn observe(&self, at: Time, event: Event<'_>) {
+    fn observe(&self, at: Time, event: PlatformEvent<'_>) {
         let (envelope, why) = match event {
-            Event::Sent(envelope) => (envelope, None),
-            Event::Died(envelope, why) => (envelope, Some(why)),
+            PlatformEvent::Sent(envelope) => (envelope, None),
+            PlatformEvent::Died(envelope, why) => (envelope, Some(why)),
             _ => return,
         };
         if self.bytes.load(Ordering::Relaxed) >= CONVERSATION_WAITING_BYTES_MAX {

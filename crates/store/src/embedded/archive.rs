@@ -16,7 +16,7 @@ use super::layout::{RECORD_HEADER, RecordHeader, RecordKind, SegmentRecord, alig
 use super::queue::RecordEffect;
 use super::recover::{Damage, FRAMES_MOST, RecoveredState};
 use super::segment::Segment;
-use super::{BATCH_BYTES, Embedded, Options};
+use super::{BATCH_BYTES, Embedded, OpenOptions};
 use crate::fence::Ownership;
 
 const MAGIC: &[u8; 8] = b"WHIMEXP\n";
@@ -138,7 +138,7 @@ pub fn export(
     salvage: bool,
     progress: &mut Progress<'_>,
 ) -> Result<Archived, ArchiveError> {
-    let files = StoreFiles::lock(folder, &Options { create: false, ..Options::default() })?;
+    let files = StoreFiles::lock(folder, &OpenOptions { create: false, ..OpenOptions::default() })?;
     let recovered = files.recover(false, &mut |_, _| ControlFlow::Continue(()))?;
     let draft = draft_of(file);
     let failed = |error| ArchiveError::Io { path: file.to_owned(), error };
@@ -351,7 +351,7 @@ fn vacant(folder: &Path) -> Result<(), ArchiveError> {
     if entries.next().is_none() {
         return Ok(());
     }
-    let store = match Embedded::open(folder, &Options { create: false, ..Options::default() }) {
+    let store = match Embedded::open(folder, &OpenOptions { create: false, ..OpenOptions::default() }) {
         Err(OpenStoreError::NoStore(_)) => return Err(not_empty()),
         opened => opened?,
     };
@@ -371,7 +371,7 @@ fn restore(
 ) -> Result<Archived, ArchiveError> {
     let wrong = |why| ArchiveError::NotAnExport { file: file.to_owned(), why };
     let mut reader = ExportReader::new(input).map_err(wrong)?;
-    let options = Options { partitions: Some(reader.partitions), ..Options::default() };
+    let options = OpenOptions { partitions: Some(reader.partitions), ..OpenOptions::default() };
     let store = Embedded::open(folder, &options)?;
     let mut done = Archived::default();
     while let Some((record, payload)) = reader.next().map_err(wrong)? {
@@ -383,7 +383,8 @@ fn restore(
     // A new segment begins with all that is known, the last revision, too.
     store.begin_segment()?;
     drop(store);
-    done.damage = Embedded::open(folder, &Options { create: false, ..Options::default() })?.found().damage.clone();
+    done.damage =
+        Embedded::open(folder, &OpenOptions { create: false, ..OpenOptions::default() })?.found().damage.clone();
     Ok(done)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use whimbrel_platform::store::{Epoch, Lsn, Partition, StoreError};
 
-use super::Options;
+use super::OpenOptions;
 use super::blobs::BlobFiles;
 use super::files::{Progress, StoreFiles};
 use super::folder::OpenStoreError;
@@ -58,7 +58,7 @@ pub struct PartitionReport {
 /// # Errors
 /// There is no store, a process has it open, or it cannot be read. Damage is no error: it is in the report.
 pub fn check(folder: &Path, progress: &mut Progress<'_>) -> Result<Report, OpenStoreError> {
-    let files = StoreFiles::lock(folder, &Options { create: false, ..Options::default() })?;
+    let files = StoreFiles::lock(folder, &OpenOptions { create: false, ..OpenOptions::default() })?;
     let mut recovered = files.recover(true, progress)?;
     let journal = files.journal();
     let numbers = super::segment::list(&journal).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Options;
+use super::OpenOptions;
 use super::folder::{self, BLOBS, JOURNAL, Lock, OpenStoreError, StoreDescription, at, create, describe, lock};
 use super::layout::{BatchPlace, SegmentHeader};
 use super::mark::{self, Flushed, MarkFile};
@@ -31,7 +31,7 @@ pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
 impl StoreFiles {
     /// Locks the directory of a store, which is made if it is to be.
-    pub fn lock(folder: &Path, options: &Options) -> Result<Self, OpenStoreError> {
+    pub fn lock(folder: &Path, options: &OpenOptions) -> Result<Self, OpenStoreError> {
         if options.create {
             at(folder, whimbrel_files::create_folder(folder))?;
         } else if !folder.is_dir() {
@@ -136,7 +136,11 @@ impl StoreFiles {
     }
 
     /// Opens all segments, and takes up writing where the last one ends.
-    pub fn tail(&self, recovered: &RecoveredState, options: &Options) -> Result<(Vec<Segment>, Tail), OpenStoreError> {
+    pub fn tail(
+        &self,
+        recovered: &RecoveredState,
+        options: &OpenOptions,
+    ) -> Result<(Vec<Segment>, Tail), OpenStoreError> {
         let (folder, store) = (self.journal(), self.description.store);
         let numbers = at(&folder, list(&folder))?;
         let mut segments = Vec::new();

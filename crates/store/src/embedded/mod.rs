@@ -8,7 +8,7 @@ use std::time::Duration;
 use whimbrel_platform::limits::{STORE_COORD_BYTES_MAX, STORE_FRAME_BYTES_MAX};
 use whimbrel_platform::store::{
     Append, AppendError, BlobHash, Blobs, Coord, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame,
-    Revision, StoreError, Survives, Watch, WatchNotice, WriteError,
+    Revision, StoreError, Survives, WatchGuard, WatchNotice, WriteError,
 };
 
 mod archive;
@@ -61,7 +61,7 @@ const TRIM_ATTEMPTS: usize = 10;
 
 /// Options for opening a store.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct OpenOptions {
     /// Number of partitions: of a new store, or required of an existing one. A new store has 256 if this is `None`.
     pub partitions: Option<u16>,
     /// Bytes after which a new segment of the journal begins.
@@ -70,7 +70,7 @@ pub struct Options {
     pub create: bool,
 }
 
-impl Default for Options {
+impl Default for OpenOptions {
     fn default() -> Self {
         Self { partitions: None, segment_bytes: 64 << 20, create: true }
     }
@@ -78,7 +78,7 @@ impl Default for Options {
 
 /// Findings when a store was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct OpenReport {
     /// Number of frames.
     pub frames: u64,
     /// Bytes of the frames.
@@ -98,7 +98,7 @@ pub struct Embedded {
     partitions: u16,
     store: u64,
     segment_bytes: u64,
-    found: Found,
+    found: OpenReport,
     blobs: BlobFiles,
     queue: Mutex<WriteQueue>,
     turn: Condvar,
@@ -117,7 +117,7 @@ impl Embedded {
     ///
     /// # Errors
     /// Another process has the store open, its damage leaves its state in doubt, or it cannot be read or written.
-    pub fn open(folder: impl AsRef<Path>, options: &Options) -> Result<Self, OpenStoreError> {
+    pub fn open(folder: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, OpenStoreError> {
         let files = StoreFiles::lock(folder.as_ref(), options)?;
         let exposed = folder::narrow(&files.folder);
         let survives = folder::try_flush(&files.folder)?;
@@ -129,7 +129,7 @@ impl Embedded {
         let blobs = files.blobs()?;
         let blobs = folder::at(&blobs, BlobFiles::open(blobs.clone()))?;
         let (segments, tail) = files.tail(&recovered, options)?;
-        let found = Found {
+        let found = OpenReport {
             frames: recovered.partitions.iter().map(|frames| frames.slots.len() as u64).sum(),
             bytes: recovered.partitions.iter().flat_map(|frames| &frames.slots).map(|slot| u64::from(slot.bytes)).sum(),
             torn_bytes: recovered.torn_bytes as u64,
@@ -156,7 +156,7 @@ impl Embedded {
     }
 
     /// Returns the findings when this store was opened.
-    pub fn found(&self) -> &Found {
+    pub fn found(&self) -> &OpenReport {
         &self.found
     }
 
@@ -473,7 +473,7 @@ impl Coord for Embedded {
         Ok(self.settle(queue, &outcome).1?)
     }
 
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn WatchGuard>, StoreError> {
         let queue = &mut *self.queue();
         let there = queue.keys.iter().map(|(key, (revision, value))| (key, *revision, value));
         queue.watchers.watch(prefix, there, tell)

@@ -48,7 +48,7 @@ fn frames(store: &Embedded) -> Vec<u64> {
 }
 
 fn open(folder: &FaultyFolder) -> Embedded {
-    let store = Embedded::open(&folder.0, &Options::default()).unwrap();
+    let store = Embedded::open(&folder.0, &OpenOptions::default()).unwrap();
     store.open(Partition(9), Epoch(1)).unwrap();
     store
 }

@@ -13,7 +13,7 @@ const PORT: u16 = 4222;
 
 /// Options for the use of an engine. Options in the address take precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct EngineOptions {
     /// The name of the store: several may be on one engine. Letters, digits, `-` and `_`.
     pub name: String,
     /// Copies of everything, each on another server: 1, 3 or 5.
@@ -35,14 +35,14 @@ pub struct Options {
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
-impl Options {
+impl EngineOptions {
     /// Returns the guarantee that acknowledgements must have.
     pub(crate) fn asked(&self) -> Survives {
         self.survives.unwrap_or(if self.replicas > 1 { Survives::OneMachine } else { Survives::Process })
     }
 }
 
-impl Default for Options {
+impl Default for EngineOptions {
     fn default() -> Self {
         Self {
             name: "whimbrel".to_owned(),
@@ -65,12 +65,12 @@ pub(crate) struct Address {
     pub servers: Vec<String>,
     pub tls: bool,
     pub user: Option<(String, String)>,
-    pub options: Options,
+    pub options: EngineOptions,
 }
 
 impl Address {
     /// Parses an address; `options` are the defaults.
-    pub(crate) fn parse(text: &str, options: Options) -> Result<Self, ConnectError> {
+    pub(crate) fn parse(text: &str, options: EngineOptions) -> Result<Self, ConnectError> {
         let wrong = |why: String| ConnectError::Address { address: without_password(text), why };
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong("expected nats:// or tls://".into()))?;
         let tls = match scheme {
@@ -127,7 +127,7 @@ impl Address {
     }
 
     fn check(&self) -> Result<(), String> {
-        let Options { name, replicas, partitions, streams, request_timeout, certificate, .. } = &self.options;
+        let EngineOptions { name, replicas, partitions, streams, request_timeout, certificate, .. } = &self.options;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > limits::STORE_NAME_BYTES_MAX || !name.chars().all(plain) {
             return Err(format!("invalid store name {name:?}: use letters, digits, - and _"));
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Address, String> {
-        Address::parse(text, Options::default()).map_err(|error| error.to_string())
+        Address::parse(text, EngineOptions::default()).map_err(|error| error.to_string())
     }
 
     #[test]

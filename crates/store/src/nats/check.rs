@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use whimbrel_platform::limits;
 use whimbrel_platform::store::Survives;
 
-use super::address::Options;
-use super::engine::{NO_STREAM, NatsEngine, NatsMessage, Pause, RequestError, Server, WRONG_LAST_SEQUENCE, servers};
+use super::address::EngineOptions;
+use super::engine::{
+    NO_STREAM, NatsEngine, NatsMessage, Pause, RequestError, ServerInfo, WRONG_LAST_SEQUENCE, servers,
+};
 use super::journal::persist;
 use super::{ConnectError, patience};
 
@@ -19,7 +21,7 @@ const NO_PEERS: [u32; 2] = [NO_PEERS_NOW, 10_074];
 
 /// State and guarantees of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct EngineState {
     /// The version of the server that this node is connected to.
     pub version: String,
     /// Name of the cluster; empty if there is none.
@@ -27,10 +29,10 @@ pub struct Standing {
     /// Bytes of a message at most.
     pub payload_bytes_max: usize,
     /// All servers; empty if the account may not ask for them.
-    pub servers: Vec<Server>,
+    pub servers: Vec<ServerInfo>,
 }
 
-impl Standing {
+impl EngineState {
     /// Asks the engine for its state.
     pub(crate) async fn of(engine: &NatsEngine) -> Self {
         let info = engine.client.server_info();
@@ -60,7 +62,7 @@ impl Standing {
     }
 
     /// Refuses an engine that is too old or promises less than asked.
-    pub(crate) fn check(&self, options: &Options) -> Result<(), ConnectError> {
+    pub(crate) fn check(&self, options: &EngineOptions) -> Result<(), ConnectError> {
         let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
         let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         if version < VERSION_MIN {
@@ -73,7 +75,7 @@ impl Standing {
         Err(ConnectError::Weaker { asked: options.asked(), promised, fix: self.fix(options) })
     }
 
-    fn fix(&self, options: &Options) -> String {
+    fn fix(&self, options: &EngineOptions) -> String {
         let mut fixes = Vec::new();
         if options.replicas == 1 && options.asked() > Survives::PowerCut {
             fixes.push("ask for three copies (?replicas=3), which needs three servers".to_owned());
@@ -121,7 +123,7 @@ impl StreamLayout {
 const FORMAT: u32 = 1;
 
 /// Makes the store's streams where they are missing, and checks those that are there.
-pub(crate) async fn prepare(engine: &NatsEngine, options: &Options) -> Result<StreamLayout, ConnectError> {
+pub(crate) async fn prepare(engine: &NatsEngine, options: &EngineOptions) -> Result<StreamLayout, ConnectError> {
     let name = &options.name;
     let is_used = is_used(engine, options).await?;
     ensure(engine, coordination(options), false).await?;
@@ -141,8 +143,8 @@ pub(crate) async fn prepare(engine: &NatsEngine, options: &Options) -> Result<St
 }
 
 /// Checks whether the store was ever written to. Then a missing stream was lost, and must not be made again.
-async fn is_used(engine: &NatsEngine, options: &Options) -> Result<bool, ConnectError> {
-    let Options { name, .. } = options;
+async fn is_used(engine: &NatsEngine, options: &EngineOptions) -> Result<bool, ConnectError> {
+    let EngineOptions { name, .. } = options;
     let (coordination, first) = (format!("{name}-COORD"), format!("{name}-J0"));
     // The order matters: a node that makes a store, perhaps at this moment, makes the coordination first.
     let journal_there = info(engine, &first).await?.is_some();
@@ -168,7 +170,7 @@ async fn info(engine: &NatsEngine, stream: &str) -> Result<Option<Value>, Connec
 }
 
 /// Settings that all streams share.
-fn settings(options: &Options, name: String, subjects: &[String], more: Value) -> Value {
+fn settings(options: &EngineOptions, name: String, subjects: &[String], more: Value) -> Value {
     let mut settings = json!({
         "name": name,
         "subjects": subjects,
@@ -192,26 +194,26 @@ fn settings(options: &Options, name: String, subjects: &[String], more: Value) -
     settings
 }
 
-fn coordination(options: &Options) -> Value {
-    let Options { name, .. } = options;
+fn coordination(options: &EngineOptions) -> Value {
+    let EngineOptions { name, .. } = options;
     let subjects = [format!("{name}.c.>"), format!("{name}.m.*")];
     let more = json!({ "max_msgs_per_subject": 1, "allow_msg_ttl": true });
     settings(options, format!("{name}-COORD"), &subjects, more)
 }
 
-fn journal(options: &Options, index: u16) -> Value {
-    let Options { name, .. } = options;
+fn journal(options: &EngineOptions, index: u16) -> Value {
+    let EngineOptions { name, .. } = options;
     settings(options, format!("{name}-J{index}"), &[format!("{name}.j.{index}.>")], json!({}))
 }
 
-fn blobs(options: &Options) -> Value {
-    let Options { name, .. } = options;
+fn blobs(options: &EngineOptions) -> Value {
+    let EngineOptions { name, .. } = options;
     let more = json!({ "max_msgs_per_subject": 1 });
     settings(options, format!("{name}-BLOB"), &[format!("{name}.b.>")], more)
 }
 
 /// The settings that all streams of a store are to have.
-pub(crate) fn wanted(options: &Options, layout: StreamLayout) -> Vec<Value> {
+pub(crate) fn wanted(options: &EngineOptions, layout: StreamLayout) -> Vec<Value> {
     let journals = (0..layout.streams).map(|index| journal(options, index));
     [coordination(options)].into_iter().chain(journals).chain([blobs(options)]).collect()
 }
@@ -221,7 +223,11 @@ pub(crate) fn name_of(settings: &Value) -> &str {
 }
 
 /// Removes a store's streams, the one with the layout first.
-pub(crate) async fn erase(engine: &NatsEngine, options: &Options, layout: StreamLayout) -> Result<(), ConnectError> {
+pub(crate) async fn erase(
+    engine: &NatsEngine,
+    options: &EngineOptions,
+    layout: StreamLayout,
+) -> Result<(), ConnectError> {
     for settings in wanted(options, layout) {
         let order = format!("STREAM.DELETE.{}", name_of(&settings));
         match persist(Instant::now() + patience(), || engine.ask(&order, &Value::Null)).await {
@@ -291,7 +297,7 @@ async fn create(engine: &NatsEngine, name: &str, wanted: &Value, deadline: Insta
 }
 
 /// Reads how the store is made, or says so first.
-async fn layout(engine: &NatsEngine, options: &Options, is_used: bool) -> Result<StreamLayout, ConnectError> {
+async fn layout(engine: &NatsEngine, options: &EngineOptions, is_used: bool) -> Result<StreamLayout, ConnectError> {
     let subject = format!("{}.m.layout", options.name);
     let stream = format!("{}-COORD", options.name);
     if is_used {
@@ -312,7 +318,10 @@ async fn layout(engine: &NatsEngine, options: &Options, is_used: bool) -> Result
 }
 
 /// Returns the layout of the store; `None` if there is no store.
-pub(crate) async fn layout_there(engine: &NatsEngine, options: &Options) -> Result<Option<StreamLayout>, ConnectError> {
+pub(crate) async fn layout_there(
+    engine: &NatsEngine,
+    options: &EngineOptions,
+) -> Result<Option<StreamLayout>, ConnectError> {
     let subject = format!("{}.m.layout", options.name);
     let stream = format!("{}-COORD", options.name);
     let there = persist(Instant::now() + patience(), || engine.last(&stream, &subject)).await;
@@ -338,8 +347,8 @@ fn failed(what: &str, trouble: RequestError) -> ConnectError {
 mod tests {
     use super::*;
 
-    fn server(name: &str, sync_always: bool) -> Server {
-        Server {
+    fn server(name: &str, sync_always: bool) -> ServerInfo {
+        ServerInfo {
             name: name.into(),
             version: "2.15.1".into(),
             jetstream: true,
@@ -350,12 +359,12 @@ mod tests {
         }
     }
 
-    fn standing(version: &str, servers: Vec<Server>) -> Standing {
-        Standing { version: version.into(), cluster: String::new(), payload_bytes_max: 1 << 20, servers }
+    fn standing(version: &str, servers: Vec<ServerInfo>) -> EngineState {
+        EngineState { version: version.into(), cluster: String::new(), payload_bytes_max: 1 << 20, servers }
     }
 
-    fn asking(survives: Survives, replicas: u8, sync_believed: bool) -> Options {
-        Options { survives: Some(survives), replicas, sync_believed, ..Options::default() }
+    fn asking(survives: Survives, replicas: u8, sync_believed: bool) -> EngineOptions {
+        EngineOptions { survives: Some(survives), replicas, sync_believed, ..EngineOptions::default() }
     }
 
     #[test]
@@ -394,7 +403,7 @@ mod tests {
 
     #[test]
     fn settings_that_differ_are_named() {
-        let wanted = coordination(&Options::default());
+        let wanted = coordination(&EngineOptions::default());
         let mut there = wanted.clone();
         there.as_object_mut().unwrap().retain(|_, value| *value != json!(false) && *value != json!(0));
         assert_eq!(differences(&wanted, &there), Vec::<String>::new());

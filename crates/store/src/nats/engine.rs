@@ -417,7 +417,7 @@ impl Pause {
 
 /// Description of a server by itself, if the account may ask for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ServerInfo {
     /// Name.
     pub name: String,
     /// Version.
@@ -435,7 +435,7 @@ pub struct Server {
 }
 
 /// Asks all servers for their descriptions; none if this account may not ask.
-pub(crate) async fn servers(client: &Client) -> Vec<Server> {
+pub(crate) async fn servers(client: &Client) -> Vec<ServerInfo> {
     use futures_util::StreamExt;
     let inbox = client.new_inbox();
     let Ok(mut answers) = client.subscribe(inbox.clone()).await else { return Vec::new() };
@@ -452,15 +452,15 @@ pub(crate) async fn servers(client: &Client) -> Vec<Server> {
         let server = server_of(answer.get("data").unwrap_or(&Value::Null));
         servers.insert(server.name.clone(), server);
     }
-    let mut servers: Vec<Server> = servers.into_values().collect();
+    let mut servers: Vec<ServerInfo> = servers.into_values().collect();
     servers.sort_by(|a, b| a.name.cmp(&b.name));
     servers
 }
 
-fn server_of(varz: &Value) -> Server {
+fn server_of(varz: &Value) -> ServerInfo {
     let text = |pointer: &str| varz.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let number = |pointer: &str| varz.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
-    Server {
+    ServerInfo {
         name: text("/server_name"),
         version: text("/version"),
         jetstream: varz.pointer("/jetstream/config").is_some(),
@@ -477,7 +477,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::nats::Options;
+    use crate::nats::EngineOptions;
 
     /// A server that lets one client in, and hangs up when it is asked something.
     fn hang_up_when_asked(listener: &TcpListener) {
@@ -500,7 +500,8 @@ mod tests {
         let server = format!("nats://{}", listener.local_addr().unwrap());
         std::thread::spawn(move || hang_up_when_asked(&listener));
         let minute = Duration::from_secs(60);
-        let address = Address::parse(&server, Options { request_timeout: minute, ..Options::default() }).unwrap();
+        let address =
+            Address::parse(&server, EngineOptions { request_timeout: minute, ..EngineOptions::default() }).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let trouble = runtime.block_on(async {
             let engine = NatsEngine::connect(&address).await.unwrap();

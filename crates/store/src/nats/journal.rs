@@ -247,7 +247,7 @@ impl Journals {
         engine: &NatsEngine,
         partition: Partition,
         from: Lsn,
-    ) -> Result<JournalReading, StoreError> {
+    ) -> Result<JournalCursor, StoreError> {
         self.slot(partition).map_err(|error| StoreError::Away(error.to_string()))?;
         let subjects = self.subjects(partition);
         let deadline = Instant::now() + patience();
@@ -255,14 +255,14 @@ impl Journals {
         let end = persist(deadline, || engine.publish(&subjects.mark, &mark)).await.map_err(away)?;
         let after = trimmed(engine, &subjects, deadline).await?.max(from.0.saturating_sub(1));
         let sequence = self.locate(engine, &subjects, partition, after + 1).await?;
-        Ok(JournalReading { subjects, sequence, end, after, told: None, asked: 0, consumer: None })
+        Ok(JournalCursor { subjects, sequence, end, after, told: None, asked: 0, consumer: None })
     }
 
     /// The next message with frames; `None` if there is no more.
     pub(crate) async fn next(
         &self,
         engine: &NatsEngine,
-        reading: &mut JournalReading,
+        reading: &mut JournalCursor,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         loop {
             let message = self.next_of(engine, reading).await?;
@@ -289,7 +289,7 @@ impl Journals {
 
     /// Returns the next message. The first few are requested singly, because making a consumer takes longer; a
     /// consumer delivers the rest.
-    async fn next_of(&self, engine: &NatsEngine, reading: &mut JournalReading) -> Result<StoredMessage, StoreError> {
+    async fn next_of(&self, engine: &NatsEngine, reading: &mut JournalCursor) -> Result<StoredMessage, StoreError> {
         if reading.consumer.is_none() && reading.asked >= limits::STORE_NATS_ASKED_FOR {
             let on = &reading.subjects;
             let which = json!({
@@ -467,7 +467,7 @@ impl PartitionSlot {
 }
 
 /// Position of a reader.
-pub(crate) struct JournalReading {
+pub(crate) struct JournalCursor {
     subjects: Subjects,
     /// Sequence of the next message.
     sequence: u64,
@@ -483,7 +483,7 @@ pub(crate) struct JournalReading {
     consumer: Option<StreamConsumer>,
 }
 
-impl JournalReading {
+impl JournalCursor {
     /// Passes the frames of a message to `each`.
     pub(crate) fn tell(&mut self, message: &[u8], each: &mut ReadFrame<'_>) -> Result<ControlFlow<()>, StoreError> {
         let (head, frames) = frames::unpack(message).map_err(damaged)?;

@@ -38,7 +38,7 @@ pub struct Setup {
 
 /// A host of its own for a server: a network namespace.
 #[derive(Clone, Debug)]
-pub struct Host {
+pub struct ServerHost {
     /// Address of the host.
     pub address: Ipv4Addr,
     /// The words of a command that runs another one there, as `ip netns exec NAME`.
@@ -47,7 +47,7 @@ pub struct Host {
 
 /// Servers that run; dropping it ends them.
 #[derive(Debug)]
-pub struct Cluster {
+pub struct ServerCluster {
     setup: Setup,
     members: Vec<ServerProcess>,
 }
@@ -55,7 +55,7 @@ pub struct Cluster {
 #[derive(Debug)]
 struct ServerProcess {
     name: String,
-    host: Host,
+    host: ServerHost,
     port: u16,
     /// Number of starts so far.
     starts: usize,
@@ -124,7 +124,7 @@ print(sysconfig.get_path('scripts')); print(os.path.join(site.getuserbase(), 'bi
     String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect()
 }
 
-impl Cluster {
+impl ServerCluster {
     /// Starts the servers and waits until each takes connections.
     ///
     /// # Errors
@@ -133,20 +133,20 @@ impl Cluster {
         Self::start_on(setup, &[])
     }
 
-    /// As [`Cluster::start`], with each server on a host of its own.
+    /// As [`ServerCluster::start`], with each server on a host of its own.
     ///
     /// # Errors
-    /// As [`Cluster::start`].
-    pub fn start_on(setup: Setup, hosts: &[Host]) -> Result<Self, ClusterError> {
-        let here = Host { address: Ipv4Addr::LOCALHOST, enter: Vec::new() };
-        let hosts: Vec<Host> =
+    /// As [`ServerCluster::start`].
+    pub fn start_on(setup: Setup, hosts: &[ServerHost]) -> Result<Self, ClusterError> {
+        let here = ServerHost { address: Ipv4Addr::LOCALHOST, enter: Vec::new() };
+        let hosts: Vec<ServerHost> =
             (0..setup.servers.into()).map(|index| hosts.get(index).unwrap_or(&here).clone()).collect();
         let ports = ports(&setup)?;
         let (clients, routes) = ports.split_at(setup.servers.into());
         whimbrel_files::create_folder(&setup.dir)
             .map_err(|error| ClusterError::File { path: setup.dir.clone(), error })?;
         let mut cluster = Self { members: Vec::new(), setup };
-        let route = |(host, port): (&Host, &u16)| format!("nats://{}:{port}", host.address);
+        let route = |(host, port): (&ServerHost, &u16)| format!("nats://{}:{port}", host.address);
         let all: Vec<String> = hosts.iter().zip(routes).map(route).collect();
         for (index, ((host, &port), &route)) in hosts.into_iter().zip(clients).zip(routes).enumerate() {
             let name = format!("whimbrel-{}", index + 1);
@@ -321,7 +321,7 @@ fn end(process: &mut Child) {
     let _ = process.wait();
 }
 
-impl Drop for Cluster {
+impl Drop for ServerCluster {
     fn drop(&mut self) {
         self.stop();
     }

@@ -28,7 +28,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use whimbrel_platform::limits;
 use whimbrel_platform::store::{
     Append, AppendError, BlobHash, Blobs, Coord, Epoch, Journal, Lsn, OpenError, Partition, Promises, ReadFrame,
-    Revision, StoreError, Survives, Watch, WatchNotice, WriteError,
+    Revision, StoreError, Survives, WatchGuard, WatchNotice, WriteError,
 };
 
 use self::address::Address;
@@ -37,10 +37,10 @@ use self::coord::Keys;
 use self::engine::NatsEngine;
 use self::journal::Journals;
 
-pub use self::address::{Options, without_password};
-pub use self::check::Standing;
-pub use self::engine::Server;
-pub use self::local::{Cluster, ClusterError, Host, Setup, find_server, free_ports};
+pub use self::address::{EngineOptions, without_password};
+pub use self::check::EngineState;
+pub use self::engine::ServerInfo;
+pub use self::local::{ClusterError, ServerCluster, ServerHost, Setup, find_server, free_ports};
 pub use self::status::{Status, StreamStatus, status};
 
 /// Store in NATS JetStream. Many threads may use it, but not those of an asynchronous runtime: its calls block.
@@ -50,7 +50,7 @@ pub struct Nats {
     keys: Arc<Keys>,
     chunks: Chunks,
     promises: Promises,
-    standing: Standing,
+    standing: EngineState,
     name: String,
     // Last, so that all else is gone when it ends.
     runtime: ClientThread,
@@ -183,12 +183,12 @@ impl Nats {
     ///
     /// # Errors
     /// The engine cannot be reached, or guarantees less than the options ask for; the message says what to do.
-    pub fn connect(address: &str, options: Options) -> Result<Self, ConnectError> {
+    pub fn connect(address: &str, options: EngineOptions) -> Result<Self, ConnectError> {
         let address = Address::parse(address, options)?;
         let runtime = ClientThread::start()?;
         let (engine, standing, layout) = runtime.block_on(async {
             let engine = NatsEngine::connect(&address).await?;
-            let standing = Standing::of(&engine).await;
+            let standing = EngineState::of(&engine).await;
             standing.check(&address.options)?;
             let layout = check::prepare(&engine, &address.options).await?;
             Ok::<_, ConnectError>((engine, standing, layout))
@@ -213,7 +213,7 @@ impl Nats {
     /// It cannot be reached; part of the store may be there.
     pub fn erase(&self) -> Result<(), ConnectError> {
         let layout = check::StreamLayout::of(self.journals.partitions(), self.journals.streams());
-        let options = Options { name: self.name.clone(), ..Options::default() };
+        let options = EngineOptions { name: self.name.clone(), ..EngineOptions::default() };
         self.runtime.block_on(check::erase(&self.engine, &options, layout))
     }
 
@@ -224,7 +224,7 @@ impl Nats {
     }
 
     /// Returns the engine's state and guarantees when this node connected.
-    pub fn standing(&self) -> &Standing {
+    pub fn standing(&self) -> &EngineState {
         &self.standing
     }
 }
@@ -290,7 +290,7 @@ impl Coord for Nats {
         self.runtime.block_on(self.keys.remove(&self.engine, key, expected))
     }
 
-    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(&self, prefix: &str, tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn WatchGuard>, StoreError> {
         watch::watch(&self.runtime.handle, self.engine.clone(), self.keys.clone(), prefix, tell)
     }
 }

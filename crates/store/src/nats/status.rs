@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::address::{Address, Options};
-use super::check::{Standing, differences, name_of, wanted};
+use super::address::{Address, EngineOptions};
+use super::check::{EngineState, differences, name_of, wanted};
 use super::engine::{NO_STREAM, NatsEngine};
 use super::{ClientThread, ConnectError, check};
 
@@ -11,11 +11,11 @@ use super::{ClientThread, ConnectError, check};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// State and guarantees of the engine.
-    pub standing: Standing,
+    pub standing: EngineState,
     /// The name of the store.
     pub store: String,
     /// Options of the store.
-    pub options: Options,
+    pub options: EngineOptions,
     /// Partitions; `None` if the store was not made yet.
     pub partitions: Option<u16>,
     /// Streams of the store.
@@ -45,13 +45,13 @@ pub struct StreamStatus {
 ///
 /// # Errors
 /// It cannot be reached.
-pub fn status(address: &str, options: Options) -> Result<Status, ConnectError> {
+pub fn status(address: &str, options: EngineOptions) -> Result<Status, ConnectError> {
     let address = Address::parse(address, options)?;
     let runtime = ClientThread::start()?;
     runtime.block_on(async {
         let engine = NatsEngine::connect(&address).await?;
         let options = address.options;
-        let standing = Standing::of(&engine).await;
+        let standing = EngineState::of(&engine).await;
         let refused = standing.check(&options).err().map(|error| error.to_string());
         let layout = check::layout_there(&engine, &options).await?;
         let mut streams = Vec::new();

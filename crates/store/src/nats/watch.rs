@@ -14,7 +14,7 @@ use bytes::Bytes;
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
-use whimbrel_platform::store::{Revision, StoreError, Watch, WatchNotice};
+use whimbrel_platform::store::{Revision, StoreError, WatchGuard, WatchNotice};
 
 use super::consumer::{ConsumerDelivery, StreamConsumer};
 use super::coord::{Keys, says_removed};
@@ -31,7 +31,7 @@ pub(crate) fn watch(
     keys: Arc<Keys>,
     prefix: &str,
     tell: Tell,
-) -> Result<Box<dyn Watch>, StoreError> {
+) -> Result<Box<dyn WatchGuard>, StoreError> {
     let (events, told) = channel();
     let mut round = Round { engine, keys, prefix: prefix.to_owned(), events };
     let deadline = Instant::now() + patience();
@@ -66,7 +66,7 @@ struct WatchTask {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch for WatchTask {}
+impl WatchGuard for WatchTask {}
 
 impl Drop for WatchTask {
     fn drop(&mut self) {

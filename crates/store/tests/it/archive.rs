@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use whimbrel_platform::store::{Append, Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
-use whimbrel_store::{ArchiveError, Archived, Embedded, Options, Report, check, export, import};
+use whimbrel_store::{ArchiveError, Archived, Embedded, OpenOptions, Report, check, export, import};
 
 use crate::folders::StoreFolder;
 use crate::torn::{copy, options, read, write};
@@ -20,7 +20,7 @@ fn checked(folder: &Path) -> Report {
 /// A store with a bit of everything.
 fn rich(folder: &StoreFolder) -> PathBuf {
     let path = folder.path().join("rich");
-    let store = Embedded::open(&path, &Options { partitions: Some(32), ..options() }).unwrap();
+    let store = Embedded::open(&path, &OpenOptions { partitions: Some(32), ..options() }).unwrap();
     write(&store, 1, 120, |_, _| ());
     store.trim(Partition(1), Lsn(40)).unwrap();
     store.open(Partition(31), Epoch(77)).unwrap();

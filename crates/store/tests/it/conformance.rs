@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use whimbrel_store::{Embedded, Fault, Memory, Options, Point};
+use whimbrel_store::{Embedded, Memory, OpenOptions, Point, StoreFault};
 use whimbrel_testkit::Random;
 use whimbrel_testkit::stores::{Candidate, Store, run};
 
@@ -30,28 +30,28 @@ impl Candidate for InMemory {
 }
 
 /// Three calls of ten go wrong in one way or another.
-fn by_chance(random: &mut Random, point: Point<'_>) -> Fault {
+fn by_chance(random: &mut Random, point: Point<'_>) -> StoreFault {
     let count = match point {
         Point::Append(frames) => frames.len() as u64,
         _ => 1,
     };
     match random.between(0..=9) {
-        0 => Fault::Fails,
-        1 => Fault::Unknown(0),
-        2 => Fault::Unknown(random.between(0..=count) as usize),
-        _ => Fault::None,
+        0 => StoreFault::Fails,
+        1 => StoreFault::Unknown(0),
+        2 => StoreFault::Unknown(random.between(0..=count) as usize),
+        _ => StoreFault::None,
     }
 }
 
 struct InFolders {
-    options: Options,
+    options: OpenOptions,
     /// Cases come one after the other, each with one store.
     last: RefCell<Option<StoreFolder>>,
 }
 
 impl InFolders {
     fn new(segment_bytes: u64) -> Self {
-        Self { options: Options { segment_bytes, ..Options::default() }, last: RefCell::default() }
+        Self { options: OpenOptions { segment_bytes, ..OpenOptions::default() }, last: RefCell::default() }
     }
 }
 
@@ -93,7 +93,7 @@ fn persistent_writer_survives_all_faults() {
 
 #[test]
 fn embedded_store_passes_the_suite() {
-    passes(&InFolders::new(Options::default().segment_bytes), false);
+    passes(&InFolders::new(OpenOptions::default().segment_bytes), false);
 }
 
 #[test]

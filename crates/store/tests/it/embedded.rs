@@ -3,13 +3,13 @@
 use std::ops::ControlFlow;
 
 use whimbrel_platform::store::{Append, Coord, Epoch, Journal, Lsn, Partition, Revision};
-use whimbrel_store::{Embedded, OpenStoreError, Options};
+use whimbrel_store::{Embedded, OpenOptions, OpenStoreError};
 
 use crate::folders::StoreFolder;
 
 /// Opens a store of small segments.
 pub fn open(folder: &StoreFolder) -> Embedded {
-    Embedded::open(folder.path(), &Options { segment_bytes: 128 << 10, ..Options::default() }).unwrap()
+    Embedded::open(folder.path(), &OpenOptions { segment_bytes: 128 << 10, ..OpenOptions::default() }).unwrap()
 }
 
 /// Appends frames of a size to a partition, from a number on.
@@ -41,7 +41,7 @@ fn segments(folder: &StoreFolder) -> usize {
 fn second_process_is_told_the_holder() {
     let folder = StoreFolder::new("lock");
     let store = open(&folder);
-    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    let error = Embedded::open(folder.path(), &OpenOptions::default()).unwrap_err();
     assert!(error.to_string().ends_with(&format!("is in use by process {}", std::process::id())), "{error}");
     drop(store);
     drop(open(&folder));
@@ -50,7 +50,7 @@ fn second_process_is_told_the_holder() {
 #[test]
 fn partition_count_is_fixed() {
     let folder = StoreFolder::new("partitions");
-    let with = |partitions| Embedded::open(folder.path(), &Options { partitions, ..Options::default() });
+    let with = |partitions| Embedded::open(folder.path(), &OpenOptions { partitions, ..OpenOptions::default() });
     assert!(matches!(with(Some(0)), Err(OpenStoreError::PartitionsOutOfRange(0))));
     assert!(matches!(with(Some(16_385)), Err(OpenStoreError::PartitionsOutOfRange(16_385))));
     assert_eq!(with(Some(16_384)).unwrap().partitions(), 16_384);
@@ -62,10 +62,10 @@ fn partition_count_is_fixed() {
 fn other_folders_are_left_alone() {
     let folder = StoreFolder::new("other");
     std::fs::write(folder.path().join("thesis.tex"), "important").unwrap();
-    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    let error = Embedded::open(folder.path(), &OpenOptions::default()).unwrap_err();
     assert!(matches!(&error, OpenStoreError::NotAStore { found, .. } if found == "thesis.tex"), "{error}");
     let absent = folder.path().join("absent");
-    let error = Embedded::open(&absent, &Options { create: false, ..Options::default() }).unwrap_err();
+    let error = Embedded::open(&absent, &OpenOptions { create: false, ..OpenOptions::default() }).unwrap_err();
     assert!(matches!(error, OpenStoreError::NoStore(_)), "{error}");
     assert!(!absent.exists());
 }
@@ -77,10 +77,10 @@ fn later_layout_is_refused() {
     let path = folder.path().join("store");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("layout 1", "layout 2")).unwrap();
-    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    let error = Embedded::open(folder.path(), &OpenOptions::default()).unwrap_err();
     assert!(matches!(error, OpenStoreError::Layout { found: 2, .. }), "{error}");
     std::fs::write(&path, text.replace("partitions 256", "partitions 255")).unwrap();
-    let error = Embedded::open(folder.path(), &Options::default()).unwrap_err();
+    let error = Embedded::open(folder.path(), &OpenOptions::default()).unwrap_err();
     assert!(matches!(error, OpenStoreError::Incomplete { .. }), "{error}");
 }
 

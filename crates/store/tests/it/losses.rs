@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use whimbrel_platform::store::{Blobs, Journal};
-use whimbrel_store::{Embedded, OpenStoreError, Options, check, export, import, repair, store_in};
+use whimbrel_store::{Embedded, OpenOptions, OpenStoreError, check, export, import, repair, store_in};
 
 use crate::folders::StoreFolder;
 use crate::torn::{PARTITIONS, copy, options, read, write};
@@ -107,7 +107,7 @@ fn incomplete_store_is_repaired() {
         lose(copied.path());
         let before = contents(copied.path());
         for create in [true, false] {
-            match Embedded::open(copied.path(), &Options { create, ..options() }) {
+            match Embedded::open(copied.path(), &OpenOptions { create, ..options() }) {
                 Err(error) => assert!(error.to_string().contains(said), "{name}: {error}"),
                 // Damage in the middle of a journal is reported, but does not keep the store from opening at its end.
                 Ok(store) => assert!(store.found().damage.iter().any(|damage| damage.what.contains(said)), "{name}"),

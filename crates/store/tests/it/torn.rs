@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use whimbrel_platform::store::{Append, Epoch, Journal, Lsn, Partition, StoreError};
-use whimbrel_store::{Embedded, Options, Report, check};
+use whimbrel_store::{Embedded, OpenOptions, Report, check};
 use whimbrel_testkit::Random;
 
 use crate::folders::StoreFolder;
@@ -16,8 +16,8 @@ pub const PARTITIONS: u16 = 4;
 /// Environment variable that tells the killed process its store.
 const CHILD_FOLDER: &str = "WHIMBREL_TEST_STORE";
 
-pub fn options() -> Options {
-    Options { segment_bytes: 256 << 10, ..Options::default() }
+pub fn options() -> OpenOptions {
+    OpenOptions { segment_bytes: 256 << 10, ..OpenOptions::default() }
 }
 
 /// The only frame that is ever appended at this place of this partition.

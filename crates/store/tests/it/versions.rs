@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use whimbrel_platform::store::{Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
-use whimbrel_store::{Embedded, Options, check, import};
+use whimbrel_store::{Embedded, OpenOptions, check, import};
 
 use crate::folders::StoreFolder;
 use crate::torn::{content, copy, options, write};
@@ -18,7 +18,7 @@ fn fixtures() -> PathBuf {
 
 /// Writes the content of every fixture.
 fn fill(folder: &Path) {
-    let store = Embedded::open(folder, &Options { partitions: Some(16), ..options() }).unwrap();
+    let store = Embedded::open(folder, &OpenOptions { partitions: Some(16), ..options() }).unwrap();
     write(&store, 2, 12, |_, _| ());
     store.trim(Partition(1), Lsn(5)).unwrap();
     store.open(Partition(9), Epoch(3)).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use whimbrel_acl::Encoding;
 use whimbrel_platform::Time;
-use whimbrel_platform::link::{Claim, Frame, FrameKind, Hello, Link, LinkError, LinkEvent};
+use whimbrel_platform::link::{ClaimOutcome, FrameKind, Hello, Link, LinkError, LinkEvent, LinkFrame};
 
 use super::{LinkEnd, speaker};
 use crate::Random;
@@ -172,11 +172,11 @@ impl LinkContest {
 
     fn host_greets(&mut self, number: usize) {
         let Some(claimant) = self.claimants.get_mut(number) else { return };
-        let frame = Frame::first(&claimant.at_host).ok().flatten().filter(|frame| frame.kind == FrameKind::Hello);
+        let frame = LinkFrame::first(&claimant.at_host).ok().flatten().filter(|frame| frame.kind == FrameKind::Hello);
         let Some(hello) = frame.and_then(|frame| frame.parse::<Hello>().ok()) else { return };
         match self.host.link.handle_claim(self.now, &hello) {
-            Claim::Granted => self.grant(number),
-            Claim::Waits => {
+            ClaimOutcome::Granted => self.grant(number),
+            ClaimOutcome::Waits => {
                 if let Some(other) = self.waiting() {
                     self.cut(other);
                 }
@@ -184,7 +184,7 @@ impl LinkContest {
                     claimant.line = ClaimState::Waits;
                 }
             }
-            Claim::Crossed => self.cut(number),
+            ClaimOutcome::Crossed => self.cut(number),
         }
     }
 

@@ -14,8 +14,8 @@ use whimbrel_platform::limits::{
     CODE_BYTES_MAX, KEPT_MS_MAX, KEPT_WAITING_BYTES_MAX, SESSION_CODE_BYTES_AT_ONCE, SESSION_WINDOW_BYTES_MAX,
 };
 use whimbrel_platform::session::{
-    Ack, Code, CodeName, CodePart, Create, Fault, Frame, Grant, Hello, Keep, KeptAgents, Lacks, MessageFrame, OnLeave,
-    Opening, Resume, Save, Session, SessionBody, SessionEvent, SharedSession,
+    AckFrame, CodeName, CodePart, Create, ErrorCode, ErrorFrame, HelloFrame, Keep, KeptAgents, Lacks, MessageFrame,
+    OnLeave, Opening, Resume, Save, Session, SessionBody, SessionEvent, SessionFrame, SessionGrant, SharedSession,
 };
 use whimbrel_testkit::{Simulation, answering};
 
@@ -62,10 +62,10 @@ struct KeptClient {
     session: Arc<SharedSession>,
     number: u64,
     /// Frames that the node has not acknowledged, and the number of those written on this connection.
-    unacknowledged: VecDeque<Frame>,
+    unacknowledged: VecDeque<SessionFrame>,
     written: usize,
     /// Frames on their way to the client.
-    coming: VecDeque<Frame>,
+    coming: VecDeque<SessionFrame>,
     received: u64,
     /// Number up to which the node lets the client send.
     credit: u64,
@@ -77,18 +77,18 @@ struct KeptClient {
 }
 
 impl KeptClient {
-    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) {
+    fn say(&mut self, frame: impl FnOnce(u64) -> SessionFrame) {
         self.number += 1;
         self.unacknowledged.push_back(frame(self.number));
     }
 }
 
-fn number_of(frame: &Frame) -> u64 {
+fn number_of(frame: &SessionFrame) -> u64 {
     match frame {
-        Frame::Create(create) => create.number,
-        Frame::Keep(keep) => keep.number,
-        Frame::Save(save) => save.number,
-        Frame::Message(message) => message.number,
+        SessionFrame::Create(create) => create.number,
+        SessionFrame::Keep(keep) => keep.number,
+        SessionFrame::Save(save) => save.number,
+        SessionFrame::Message(message) => message.number,
         _ => 0,
     }
 }
@@ -117,11 +117,11 @@ impl KeptWorld {
     }
 
     fn connect(sim: &mut Simulation, shelf: &Arc<KeptAgents>, count: u32, holds: bool) -> KeptClient {
-        let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new("tester", vec!["bob".into()]) };
+        let grant = SessionGrant { lease_ms: LEASE_MS, window: 16, ..SessionGrant::new("tester", vec!["bob".into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
         let mut session = Session::new(opening, sim.now());
-        session.handle_hello(sim.now(), &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+        session.handle_hello(sim.now(), &HelloFrame { versions: vec![1], ..HelloFrame::default() }).unwrap();
         let session = Arc::new(SharedSession::new(session, || ()));
         let mut client = KeptClient {
             session,
@@ -136,8 +136,8 @@ impl KeptWorld {
             upto: 0,
             is_created: false,
         };
-        client.say(|number| Frame::Create(Create { number, agent: 0, name: "bob".into() }));
-        client.say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds }));
+        client.say(|number| SessionFrame::Create(Create { number, agent: 0, name: "bob".into() }));
+        client.say(|number| SessionFrame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds }));
         client
     }
 
@@ -187,24 +187,24 @@ impl KeptWorld {
         let client = &mut self.client;
         let Some(frame) = client.coming.pop_front() else { return };
         match frame {
-            Frame::Welcome(welcome) => client.acknowledge(welcome.received, welcome.credit),
-            Frame::Ack(ack) => client.acknowledge(ack.received, ack.credit.unwrap()),
-            Frame::Created(created) => {
+            SessionFrame::Welcome(welcome) => client.acknowledge(welcome.received, welcome.credit),
+            SessionFrame::Ack(ack) => client.acknowledge(ack.received, ack.credit.unwrap()),
+            SessionFrame::Created(created) => {
                 (client.received, client.is_created) = (created.number, true);
             }
-            Frame::State(state) => {
+            SessionFrame::State(state) => {
                 client.received = state.number;
                 assert!(!client.is_created && state.code == CODE);
                 client.state = state.state.chunks(8).map(|n| i64::from_le_bytes(n.try_into().unwrap())).collect();
             }
-            Frame::Saved(saved) => client.received = saved.number,
-            Frame::Message(message) => {
+            SessionFrame::Saved(saved) => client.received = saved.number,
+            SessionFrame::Message(message) => {
                 client.received = message.number;
                 client.mailbox.push_back((message.number, message.message.content.as_i64().unwrap()));
             }
             other => panic!("{other:?}"),
         }
-        let ack = Frame::Ack(Ack { received: client.received, credit: None });
+        let ack = SessionFrame::Ack(AckFrame { received: client.received, credit: None });
         client.session.lock().handle_frame(self.sim.now(), ack, 5).unwrap();
         self.settle();
     }
@@ -216,7 +216,7 @@ impl KeptWorld {
         client.upto = number;
         let message = AclMessage::new(Performative::Inform, Aid::NOBODY, Aid::local("amy"), Value::Int(content));
         client.say(|number| {
-            Frame::Message(MessageFrame { number, agent: 0, message: MessageBody::Owned(Box::new(message)) })
+            SessionFrame::Message(MessageFrame { number, agent: 0, message: MessageBody::Owned(Box::new(message)) })
         });
     }
 
@@ -226,7 +226,7 @@ impl KeptWorld {
             let state = client.state.iter().flat_map(|n| n.to_le_bytes()).collect();
             let (upto, code) = (client.upto, CODE.to_owned());
             client.say(|number| {
-                Frame::Save(Save { number, agent: 0, upto, code, state, to: None, also: vec![], from: None })
+                SessionFrame::Save(Save { number, agent: 0, upto, code, state, to: None, also: vec![], from: None })
             });
         }
     }
@@ -238,7 +238,7 @@ impl KeptWorld {
         client.written = 0;
         let resume =
             Resume { session: client.session.lock().name().to_owned(), secret: "x".into(), received: client.received };
-        let hello = Hello { versions: vec![1], resume: Some(resume), ..Hello::default() };
+        let hello = HelloFrame { versions: vec![1], resume: Some(resume), ..HelloFrame::default() };
         client.session.lock().handle_hello(self.sim.now(), &hello).unwrap();
         self.settle();
         // Its welcome says which frames must be written again.
@@ -262,7 +262,7 @@ impl KeptWorld {
     }
 
     fn leave(&mut self) {
-        self.client.session.lock().handle_frame(self.sim.now(), Frame::Bye, 1).unwrap();
+        self.client.session.lock().handle_frame(self.sim.now(), SessionFrame::Bye, 1).unwrap();
         self.succeed();
     }
 
@@ -382,7 +382,7 @@ fn agent_returns_only_to_owner() {
     world.sim.run_for(LEASE_MS + 1);
     world.settle();
     // The same name is not enough: another token may be for agents of the same names.
-    let grant = Grant { account: "another token".to_owned(), ..Grant::new("tester", vec!["bob".into()]) };
+    let grant = SessionGrant { account: "another token".to_owned(), ..SessionGrant::new("tester", vec!["bob".into()]) };
     let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
     let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
     let session = Arc::new(SharedSession::new(Session::new(opening, world.sim.now()), || ()));
@@ -395,7 +395,7 @@ fn malformed_state_is_refused() {
     world.take(&KeptOp::Tell(2));
     (0..6).for_each(|_| world.arrive_at_client());
     let save = |number, upto, code: &str, bytes: usize| {
-        Frame::Save(Save {
+        SessionFrame::Save(Save {
             number,
             agent: 0,
             upto,
@@ -412,7 +412,7 @@ fn malformed_state_is_refused() {
         say += 1;
         world.client.session.lock().handle_frame(now, save(say, upto, code, bytes), bytes).unwrap();
     }
-    let other = Frame::Save(Save {
+    let other = SessionFrame::Save(Save {
         number: say + 1,
         agent: 7,
         upto: 0,
@@ -425,11 +425,11 @@ fn malformed_state_is_refused() {
     world.client.session.lock().handle_frame(now, other, 1).unwrap();
     world.settle();
     for frame in std::mem::take(&mut world.client.coming) {
-        if let Frame::Refused(refusal) = frame {
+        if let SessionFrame::Refused(refusal) = frame {
             refused.push(refusal.code);
         }
     }
-    assert_eq!(refused, [Code::BadState, Code::BadState, Code::TooLong, Code::NoAgent]);
+    assert_eq!(refused, [ErrorCode::BadState, ErrorCode::BadState, ErrorCode::TooLong, ErrorCode::NoAgent]);
     world.crash();
     world.flush();
     assert_eq!(world.client.state, [0, 1]);
@@ -448,7 +448,7 @@ fn returned_unkept_agent_ends_with_session() {
         client.unacknowledged.truncate(1);
         client.number = 1;
         for policy in policies {
-            client.say(|number| Frame::Keep(Keep { number, agent: 0, policy: *policy, holds: true }));
+            client.say(|number| SessionFrame::Keep(Keep { number, agent: 0, policy: *policy, holds: true }));
         }
         world.client = client;
         // All frames are written before anything is done about them.
@@ -457,10 +457,10 @@ fn returned_unkept_agent_ends_with_session() {
             world.client.session.lock().handle_frame(now, frame, 9).unwrap();
         }
         world.settle();
-        let is_state = |frame: &Frame| matches!(frame, Frame::State(it) if it.state.len() == 16);
+        let is_state = |frame: &SessionFrame| matches!(frame, SessionFrame::State(it) if it.state.len() == 16);
         assert!(world.client.coming.iter().any(is_state), "{:?}", world.client.coming);
         assert_eq!(world.shelf.len(), usize::from(is_kept));
-        world.client.session.lock().handle_frame(now, Frame::Bye, 1).unwrap();
+        world.client.session.lock().handle_frame(now, SessionFrame::Bye, 1).unwrap();
         world.settle();
         assert_eq!(world.sim.services().exists(Aid::local("bob")), is_kept);
     }
@@ -470,7 +470,7 @@ fn returned_unkept_agent_ends_with_session() {
 fn agent_without_right_is_dropped() {
     let mut world = begun(4, true);
     let now = world.sim.now();
-    let last = Frame::Error(Fault::new(Code::Unauthorised, "not trusted any more"));
+    let last = SessionFrame::Error(ErrorFrame::new(ErrorCode::Unauthorised, "not trusted any more"));
     world.client.session.lock().end(now, EndReason::Failed("distrusted".into()), last);
     world.settle();
     assert!(!world.sim.services().exists(Aid::local("bob")) && world.shelf.is_empty());
@@ -485,7 +485,7 @@ fn code_arrives_in_requested_parts() {
     let mut say = |at: u64, of: u64, bytes: &[u8]| {
         number += 1;
         let (code, bytes) = (code.to_string(), bytes.to_vec());
-        let part = Frame::Code(CodePart { number, agent: 0, code, at, of, bytes });
+        let part = SessionFrame::Code(CodePart { number, agent: 0, code, at, of, bytes });
         world.client.session.lock().handle_frame(now, part, 9).unwrap();
     };
     say(0, 1, b"x");
@@ -507,10 +507,10 @@ fn code_arrives_in_requested_parts() {
         drop(session);
         number += 1;
         let part = CodePart { number, agent: 0, code: code.to_string(), at, of, bytes: bytes.to_vec() };
-        world.client.session.lock().handle_frame(now, Frame::Code(part), 9).unwrap();
+        world.client.session.lock().handle_frame(now, SessionFrame::Code(part), 9).unwrap();
     }
     world.settle();
-    let refused = world.client.coming.iter().filter(|frame| matches!(frame, Frame::Refused(_))).count();
+    let refused = world.client.coming.iter().filter(|frame| matches!(frame, SessionFrame::Refused(_))).count();
     assert_eq!(refused, 3, "{:?}", world.client.coming);
 }
 
@@ -527,7 +527,7 @@ fn excess_code_alone_is_refused() {
         for at in [0, 7] {
             number += 1;
             let code = code.to_string();
-            let part = Frame::Code(CodePart { number, agent: 0, code, at, of, bytes: vec![1] });
+            let part = SessionFrame::Code(CodePart { number, agent: 0, code, at, of, bytes: vec![1] });
             session.handle_frame(now, part, 9).unwrap();
         }
         let events = std::iter::from_fn(|| session.poll_event());
@@ -535,10 +535,10 @@ fn excess_code_alone_is_refused() {
     }
     assert_eq!(outcomes, [0, 0, 0, 0, 1]);
     world.settle();
-    let is_busy = |frame: &&Frame| matches!(frame, Frame::Refused(it) if it.code == Code::Busy);
+    let is_busy = |frame: &&SessionFrame| matches!(frame, SessionFrame::Refused(it) if it.code == ErrorCode::Busy);
     assert_eq!(world.client.coming.iter().filter(is_busy).count(), 1, "{:?}", world.client.coming);
     world.client.number = number;
-    world.client.coming.retain(|frame| !matches!(frame, Frame::Refused(_) | Frame::Lacks(_)));
+    world.client.coming.retain(|frame| !matches!(frame, SessionFrame::Refused(_) | SessionFrame::Lacks(_)));
     world.crash();
     assert_eq!(world.shelf.len(), 1);
 }
@@ -577,7 +577,7 @@ fn claimed_and_abandoned_agent_is_kept() {
     world.flush();
     world.crash();
     let now = world.sim.now();
-    for frame in [Frame::Create(Create { number: 1, agent: 0, name: "bob".into() }), Frame::Bye] {
+    for frame in [SessionFrame::Create(Create { number: 1, agent: 0, name: "bob".into() }), SessionFrame::Bye] {
         world.client.session.lock().handle_frame(now, frame, 1).unwrap();
     }
     world.settle();
@@ -595,7 +595,7 @@ fn returned_client_is_asked_for_code() {
     let code = format!("asl:{}/bob.asl", "00".repeat(32));
     let mut world = begun(7, false);
     let mut number = world.client.number;
-    let mut say = |world: &mut KeptWorld, frame: &dyn Fn(u64) -> Frame| {
+    let mut say = |world: &mut KeptWorld, frame: &dyn Fn(u64) -> SessionFrame| {
         number += 1;
         world.client.session.lock().handle_frame(world.sim.now(), frame(number), 9).unwrap();
         let mut events = Vec::new();
@@ -610,9 +610,9 @@ fn returned_client_is_asked_for_code() {
     };
     let save = |number| {
         let (code, state, also) = (code.clone(), vec![1], vec![]);
-        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also, from: None })
+        SessionFrame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also, from: None })
     };
-    let keep = |policy| move |number| Frame::Keep(Keep { number, agent: 0, policy, holds: false });
+    let keep = |policy| move |number| SessionFrame::Keep(Keep { number, agent: 0, policy, holds: false });
     assert_eq!(say(&mut world, &keep(OnLeave::Wait)), []);
     assert_eq!(say(&mut world, &save), []);
     assert_eq!(say(&mut world, &keep(OnLeave::GoOn)), []);
@@ -620,24 +620,24 @@ fn returned_client_is_asked_for_code() {
     assert!(asks(&say(&mut world, &save)), "its code is the same, but nobody asked for it yet");
     world.client.session.lock().ask_for_code(0, Arc::new(code.parse().unwrap()), world.sim.now());
     say(&mut world, &|number| {
-        Frame::Code(CodePart { number, agent: 0, code: code.clone(), at: 7, of: 9, bytes: vec![1] })
+        SessionFrame::Code(CodePart { number, agent: 0, code: code.clone(), at: 7, of: 9, bytes: vec![1] })
     });
     world.settle();
-    let saved = world.client.coming.iter().filter(|frame| matches!(frame, Frame::Saved(_))).count();
+    let saved = world.client.coming.iter().filter(|frame| matches!(frame, SessionFrame::Saved(_))).count();
     assert_eq!(saved, 2, "{:?}", world.client.coming);
 }
 
 #[test]
 fn ended_request_claims_no_kept_agent() {
     let world = begun(8, true);
-    let grant = Grant { account: "another token".to_owned(), ..Grant::new("*", vec!["*".into()]) };
+    let grant = SessionGrant { account: "another token".to_owned(), ..SessionGrant::new("*", vec!["*".into()]) };
     let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
     let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
     let (mut other, now) = (Session::new(opening, world.sim.now()), world.sim.now());
-    other.handle_hello(now, &Hello { versions: vec![1], ..Hello::default() }).unwrap();
+    other.handle_hello(now, &HelloFrame { versions: vec![1], ..HelloFrame::default() }).unwrap();
     for frame in [
-        Frame::Create(Create { number: 1, agent: 0, name: "bob".into() }),
-        Frame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::End, holds: false }),
+        SessionFrame::Create(Create { number: 1, agent: 0, name: "bob".into() }),
+        SessionFrame::Keep(Keep { number: 2, agent: 0, policy: OnLeave::End, holds: false }),
     ] {
         other.handle_frame(now, frame, 1).unwrap();
     }
@@ -650,9 +650,9 @@ fn unnamed_code_does_not_delay_acknowledgement() {
     let code = format!("asl:{}/bob.asl", "00".repeat(32));
     let save = |number| {
         let (code, state, also) = (code.clone(), vec![1], vec![]);
-        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also, from: None })
+        SessionFrame::Save(Save { number, agent: 0, upto: 0, code, state, to: None, also, from: None })
     };
-    world.client.say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::GoOn, holds: true }));
+    world.client.say(|number| SessionFrame::Keep(Keep { number, agent: 0, policy: OnLeave::GoOn, holds: true }));
     world.client.say(save);
     (0..2).for_each(|_| world.arrive_at_node());
     let name: Arc<CodeName> = Arc::new(code.parse().unwrap());
@@ -660,15 +660,16 @@ fn unnamed_code_does_not_delay_acknowledgement() {
     let wait = |world: &mut KeptWorld, ms: u64| {
         for _ in 0..ms / 500 {
             world.sim.run_for(500);
-            let ack = Frame::Ack(Ack { received: world.client.received, credit: None });
+            let ack = SessionFrame::Ack(AckFrame { received: world.client.received, credit: None });
             world.client.session.lock().handle_frame(world.sim.now(), ack, 5).unwrap();
             world.settle();
         }
     };
-    let saved = |world: &KeptWorld| world.client.coming.iter().filter(|frame| matches!(frame, Frame::Saved(_))).count();
+    let saved =
+        |world: &KeptWorld| world.client.coming.iter().filter(|frame| matches!(frame, SessionFrame::Saved(_))).count();
     let part = |number, at: u64, bytes: &[u8]| {
         let (code, bytes) = (code.clone(), bytes.to_vec());
-        Frame::Code(CodePart { number, agent: 0, code, at, of: 4, bytes })
+        SessionFrame::Code(CodePart { number, agent: 0, code, at, of: 4, bytes })
     };
     wait(&mut world, 8_000);
     world.client.say(|number| part(number, 0, b"co"));
@@ -733,17 +734,17 @@ fn endless_code_requests_exhaust_credit() {
     let mut number = world.client.number + 1;
     let state = vec![1];
     let save = Save { number, agent: 0, upto: 0, code: code.clone(), state, to: None, also: vec![], from: None };
-    world.client.session.lock().handle_frame(now, Frame::Save(save), 9).unwrap();
+    world.client.session.lock().handle_frame(now, SessionFrame::Save(save), 9).unwrap();
     world.settle();
     // All that the client may send without waiting for any answer.
-    let lacks = |number| Frame::Lacks(Lacks { number, agent: 0, code: code.clone() });
+    let lacks = |number| SessionFrame::Lacks(Lacks { number, agent: 0, code: code.clone() });
     let mut asked = Vec::new();
     for _ in 0..1_000 {
         let mut session = world.client.session.lock();
         let _ = std::iter::from_fn(|| session.poll_frame(now)).count();
         number += 1;
         if let Err(fault) = session.handle_frame(now, lacks(number), 9) {
-            assert_eq!(fault.code, Code::OverCredit);
+            assert_eq!(fault.code, ErrorCode::OverCredit);
             break;
         }
         asked.extend(std::iter::from_fn(|| session.poll_event()).filter_map(|event| match event {

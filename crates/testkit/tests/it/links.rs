@@ -7,7 +7,7 @@ use whimbrel_platform::limits::LINK_MESSAGE_BYTES_MAX;
 use whimbrel_platform::limits::{
     LINK_BACKOFF_MS_MAX, LINK_CLAIM_MS, LINK_FLIGHT_BYTES, LINK_GIVE_UP_MS, LINK_SILENCE_MS, LINK_UNREAD_FORGOTTEN_MS,
 };
-use whimbrel_platform::link::{Frame, Item, LinkError, News};
+use whimbrel_platform::link::{LinkError, LinkFrame, LinkItem, News};
 use whimbrel_testkit::{Faults, LinkContest, LinkEnd, LinkPair, Random};
 
 const SEEDS: u64 = 50;
@@ -226,7 +226,7 @@ fn send_between(pair: &mut LinkPair, content: Value) {
 fn send_content(end: &mut LinkEnd, content: Value) {
     let message = AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), content);
     let envelope = Envelope { to: Aid::local("b"), body: MessageBody::Owned(Box::new(message)) };
-    end.link.offer(&mut vec![Item::Message(envelope)]);
+    end.link.offer(&mut vec![LinkItem::Message(envelope)]);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn unreadable_news_are_left_out() {
     let many = Value::list(std::iter::repeat_n(Value::Int(7), 3_000_000));
     let service = ServiceDescription { properties: vec![("prices".into(), many)], ..ServiceDescription::default() };
     let description = DfDescription { services: vec![service], ..DfDescription::default() };
-    pair.ends[0].link.offer(&mut vec![Item::News(Box::new(News::Service(Box::new(description))))]);
+    pair.ends[0].link.offer(&mut vec![LinkItem::News(Box::new(News::Service(Box::new(description))))]);
     pair.ends[0].send(1);
     pair.run_for(5_000);
     assert_eq!(pair.ends[1].numbers(), [0, 1]);
@@ -287,7 +287,7 @@ fn new_names_over_bound_come_back() {
         pair.run_for(15_000);
         let [speaker, hearer] = &mut pair.ends;
         // What comes back leaves an empty place.
-        let messages = hearer.arrived.iter().filter(|item| matches!(item, Item::Message(_))).count();
+        let messages = hearer.arrived.iter().filter(|item| matches!(item, LinkItem::Message(_))).count();
         let (heard, unsendable) = (messages - 24, speaker.unsendable.len());
         assert!(heard > 2 && unsendable > 2 && heard + unsendable == 12, "{encoding}: {heard} {unsendable}");
         let plain: Vec<u64> = hearer.numbers().into_iter().filter(|number| *number < 24).collect();
@@ -298,8 +298,10 @@ fn new_names_over_bound_come_back() {
         hearer.arrived.clear();
         send_content(speaker, Value::atom(name(0)));
         pair.run_for(100);
-        let said =
-            |item: &Item| matches!(item, Item::Message(message) if message.body.content.to_string().contains("away"));
+        let said = |item: &LinkItem| {
+            matches!(item, LinkItem::Message(message)
+                if message.body.content.to_string().contains("away"))
+        };
         assert!(pair.ends[1].arrived.iter().any(said), "{encoding}: {:?}", pair.ends[1].arrived);
     }
 }
@@ -336,15 +338,18 @@ fn excess_names_drop_their_news() {
     pair.ends[1].link.set_name_bytes_max(0);
     let agent = Some(Aid::local("told-here-of-a-service"));
     let description = DfDescription { agent, ..DfDescription::default() };
-    pair.ends[0].link.offer(&mut vec![Item::News(Box::new(News::Service(Box::new(description))))]);
+    pair.ends[0].link.offer(&mut vec![LinkItem::News(Box::new(News::Service(Box::new(description))))]);
     pair.ends[0].send(0);
     // Agents that are only told of have names that are not kept.
     let agents = vec![("told-here-of-an-agent".into(), AgentKind::Native)];
-    pair.ends[0].link.offer(&mut vec![Item::News(Box::new(News::Agents(agents)))]);
+    pair.ends[0].link.offer(&mut vec![LinkItem::News(Box::new(News::Agents(agents)))]);
     pair.run_for(1_000);
     let [speaker, hearer] = &pair.ends;
     assert_eq!((hearer.numbers(), hearer.errors.len(), speaker.link.waiting()), (vec![0], 1, 0));
-    let told = |item: &Item| matches!(item, Item::News(news) if matches!(&**news, News::Agents(agents) if agents[0].0.as_str() == "told-away-of-an-agent"));
+    let told = |item: &LinkItem| {
+        matches!(item, LinkItem::News(news) if matches!(&**news, News::Agents(agents)
+            if agents[0].0.as_str() == "told-away-of-an-agent"))
+    };
     assert!(hearer.arrived.iter().any(told), "{:?}", hearer.arrived);
 }
 
@@ -354,7 +359,7 @@ fn refused_names_end_no_link() {
     let mut pair = LinkPair::new(12);
     pair.run_for(100);
     let refusal = LinkError::TooManyNames(7).refusal().expect("the peer hears why");
-    let frame = Frame::first(&refusal).unwrap().unwrap();
+    let frame = LinkFrame::first(&refusal).unwrap().unwrap();
     let heard = pair.ends[0].link.handle_frame(pair.now, &frame, &mut Vec::new()).unwrap_err();
     assert!(heard.is_of_names() && !heard.is_refusal() && heard.to_string().contains("take 7 bytes"), "{heard}");
     assert!(LinkError::BadToken.is_refusal() && !LinkError::BadToken.is_of_names());

@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{CodeName, Host, KeptAgents};
+use whimbrel_platform::session::{CodeName, KeptAgents, SessionHost};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, answering};
 
@@ -28,7 +28,7 @@ impl Movers {
     pub fn begin(sim: &mut Simulation) -> (Arc<Self>, Arc<KeptAgents>) {
         let movers = Arc::<Self>::default();
         let shelf = Arc::<KeptAgents>::default();
-        shelf.attach(&(Arc::<Self>::clone(&movers) as Arc<dyn Host>));
+        shelf.attach(&(Arc::<Self>::clone(&movers) as Arc<dyn SessionHost>));
         *movers.shelf.lock().unwrap() = Arc::downgrade(&shelf);
         sim.spawn("scout", Box::new(Scout { state: vec![7, 8, 9], shelf: Arc::clone(&shelf), next: None }));
         let warden = Arc::clone(&movers);
@@ -62,7 +62,7 @@ impl Movers {
     }
 }
 
-impl Host for Movers {
+impl SessionHost for Movers {
     fn platform(&self) -> Symbol {
         "home".into()
     }

@@ -14,8 +14,9 @@ use whimbrel_platform::limits::SESSION_OFFERS_MAX;
 use whimbrel_platform::mobility::{Hop, HopError, Wish};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
-    Ack, Code, CodeName, CodePart, Create, Frame, Grant, Hello, Host, Keep, KeptAgents, Lacks, MessageFrame, OnLeave,
-    Opening, Resume, Save, Session, SessionBody, SessionEvent, SharedSession, Stays,
+    AckFrame, CodeName, CodePart, Create, ErrorCode, HelloFrame, Keep, KeptAgents, Lacks, MessageFrame, OnLeave,
+    Opening, Resume, Save, Session, SessionBody, SessionEvent, SessionFrame, SessionGrant, SessionHost, SharedSession,
+    Stays,
 };
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, answering};
@@ -68,7 +69,7 @@ struct MovesNode {
     shelf: Mutex<std::sync::Weak<KeptAgents>>,
 }
 
-impl Host for MovesNode {
+impl SessionHost for MovesNode {
     fn platform(&self) -> Symbol {
         "home".into()
     }
@@ -164,14 +165,14 @@ struct TabBob {
 /// Outgoing frames of a tab.
 #[derive(Default)]
 struct TabOutbox {
-    unacknowledged: VecDeque<Frame>,
+    unacknowledged: VecDeque<SessionFrame>,
     written: usize,
     credit: u64,
 }
 
 impl TabOutbox {
     /// Takes the next frame that may be written.
-    fn next(&mut self) -> Option<Frame> {
+    fn next(&mut self) -> Option<SessionFrame> {
         let next = self.unacknowledged.get(self.written).filter(|frame| number_of(frame) <= self.credit).cloned();
         self.written += usize::from(next.is_some());
         next
@@ -183,35 +184,36 @@ struct MovingTab {
     session: Arc<SharedSession>,
     number: u64,
     post: Arc<Mutex<TabOutbox>>,
-    coming: VecDeque<Frame>,
+    coming: VecDeque<SessionFrame>,
     received: u64,
     offers: usize,
     /// Received part of bob's code.
     code: Vec<u8>,
-    refusals: Vec<Code>,
+    refusals: Vec<ErrorCode>,
     bob: Option<TabBob>,
 }
 
-fn number_of(frame: &Frame) -> u64 {
+fn number_of(frame: &SessionFrame) -> u64 {
     match frame {
-        Frame::Create(create) => create.number,
-        Frame::Keep(keep) => keep.number,
-        Frame::Save(save) => save.number,
-        Frame::Message(message) => message.number,
-        Frame::Stays(stays) => stays.number,
-        Frame::Lacks(lacks) => lacks.number,
-        Frame::Code(part) => part.number,
+        SessionFrame::Create(create) => create.number,
+        SessionFrame::Keep(keep) => keep.number,
+        SessionFrame::Save(save) => save.number,
+        SessionFrame::Message(message) => message.number,
+        SessionFrame::Stays(stays) => stays.number,
+        SessionFrame::Lacks(lacks) => lacks.number,
+        SessionFrame::Code(part) => part.number,
         other => panic!("{other:?}"),
     }
 }
 
 impl MovingTab {
     fn open(now: Time, shelf: &Arc<KeptAgents>, which: usize, count: u32) -> Self {
-        let grant = Grant { lease_ms: LEASE_MS, window: 16, ..Grant::new(TABS[which], vec![TABS[which].into()]) };
+        let grant =
+            SessionGrant { lease_ms: LEASE_MS, window: 16, ..SessionGrant::new(TABS[which], vec![TABS[which].into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
         let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
         let mut session = Session::new(opening, now);
-        session.handle_hello(now, &Hello { versions: vec![1], moves: true, ..Hello::default() }).unwrap();
+        session.handle_hello(now, &HelloFrame { versions: vec![1], moves: true, ..HelloFrame::default() }).unwrap();
         let session = Arc::new(SharedSession::new(session, || ()));
         let mut tab = Self {
             session,
@@ -224,11 +226,11 @@ impl MovingTab {
             refusals: Vec::new(),
             bob: None,
         };
-        tab.say(|number| Frame::Create(Create { number, agent: 0, name: TABS[which].into() }));
+        tab.say(|number| SessionFrame::Create(Create { number, agent: 0, name: TABS[which].into() }));
         tab
     }
 
-    fn say(&mut self, frame: impl FnOnce(u64) -> Frame) -> u64 {
+    fn say(&mut self, frame: impl FnOnce(u64) -> SessionFrame) -> u64 {
         self.number += 1;
         self.post.lock().unwrap().unacknowledged.push_back(frame(self.number));
         self.number
@@ -243,49 +245,49 @@ impl MovingTab {
         }
     }
 
-    fn take(&mut self, frame: Frame) {
+    fn take(&mut self, frame: SessionFrame) {
         match frame {
-            Frame::Welcome(welcome) => self.acknowledge(welcome.received, welcome.credit),
-            Frame::Ack(ack) => self.acknowledge(ack.received, ack.credit.unwrap()),
-            Frame::Created(created) => {
+            SessionFrame::Welcome(welcome) => self.acknowledge(welcome.received, welcome.credit),
+            SessionFrame::Ack(ack) => self.acknowledge(ack.received, ack.credit.unwrap()),
+            SessionFrame::Created(created) => {
                 self.received = created.number;
                 if created.agent == BOB {
                     self.bob.as_mut().unwrap().is_created = true;
                 }
             }
-            Frame::State(state) => {
+            SessionFrame::State(state) => {
                 self.received = state.number;
                 assert_eq!((state.agent, state.code), (BOB, code()));
                 self.bob.as_mut().unwrap().state = numbers_of(&state.state);
             }
-            Frame::Message(message) => {
+            SessionFrame::Message(message) => {
                 self.received = message.number;
                 let (number, content) = (message.number, message.message.content.as_i64().unwrap());
                 self.bob.as_mut().unwrap().mailbox.push_back((number, content));
             }
-            Frame::Saved(saved) => self.received = saved.number,
-            Frame::Offer(offer) => {
+            SessionFrame::Saved(saved) => self.received = saved.number,
+            SessionFrame::Offer(offer) => {
                 (self.received, self.offers) = (offer.number, self.offers + 1);
                 assert_eq!((offer.name.as_str(), offer.code), ("bob", code()));
             }
-            Frame::Ended(ended) => {
+            SessionFrame::Ended(ended) => {
                 self.received = ended.number;
                 let is_gone = ended.reason.starts_with("it moved to") || ended.reason.starts_with("it went back: ");
                 assert!(ended.agent == BOB && is_gone, "{ended:?}");
                 self.bob = None;
             }
-            Frame::Lacks(lacks) => {
+            SessionFrame::Lacks(lacks) => {
                 self.received = lacks.number;
                 let (code, bytes) = (lacks.code, b"code".to_vec());
-                self.say(|number| Frame::Code(CodePart { number, agent: BOB, code, at: 0, of: 4, bytes }));
+                self.say(|number| SessionFrame::Code(CodePart { number, agent: BOB, code, at: 0, of: 4, bytes }));
             }
-            Frame::Code(part) => {
+            SessionFrame::Code(part) => {
                 assert_eq!((part.at, part.of), (self.code.len() as u64, CODE_BYTES as u64));
                 self.received = part.number;
                 self.code.extend(part.bytes);
             }
-            Frame::Yield(wish) => self.received = wish.number,
-            Frame::Refused(refused) => {
+            SessionFrame::Yield(wish) => self.received = wish.number,
+            SessionFrame::Refused(refused) => {
                 self.received = refused.number;
                 self.refusals.push(refused.code);
                 self.refused(refused.of, refused.code);
@@ -294,12 +296,12 @@ impl MovingTab {
         }
     }
 
-    fn refused(&mut self, of: u64, code: Code) {
+    fn refused(&mut self, of: u64, code: ErrorCode) {
         let Some(bob) = &mut self.bob else { return };
         if bob.leaving == Some(of) {
-            assert_eq!(code, Code::NotMovable);
+            assert_eq!(code, ErrorCode::NotMovable);
             bob.leaving = None;
-        } else if !bob.is_created && matches!(code, Code::NameTaken | Code::NotAllowed) {
+        } else if !bob.is_created && matches!(code, ErrorCode::NameTaken | ErrorCode::NotAllowed) {
             // The frame came too late: bob is no longer available.
             self.bob = None;
         }
@@ -316,12 +318,12 @@ impl MovingTab {
             return;
         }
         if !takes {
-            self.say(|number| Frame::Stays(Stays { number, name: "bob".into(), text: "no room".into() }));
+            self.say(|number| SessionFrame::Stays(Stays { number, name: "bob".into(), text: "no room".into() }));
             return;
         }
         self.bob = Some(TabBob::default());
-        self.say(|number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
-        self.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
+        self.say(|number| SessionFrame::Create(Create { number, agent: BOB, name: "bob".into() }));
+        self.say(|number| SessionFrame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
     }
 
     fn handle(&mut self) {
@@ -330,14 +332,14 @@ impl MovingTab {
         bob.state.push(content);
         bob.upto = number;
         let message = MessageBody::Owned(Box::new(told(content)));
-        self.say(|number| Frame::Message(MessageFrame { number, agent: BOB, message }));
+        self.say(|number| SessionFrame::Message(MessageFrame { number, agent: BOB, message }));
     }
 
     /// Reports that the tab cannot have bob. All that he did since he was saved is undone.
     fn fail(&mut self) {
         if self.bob.as_ref().is_some_and(|bob| bob.is_created && bob.leaving.is_none()) {
             let why = "no engine".to_owned();
-            let number = self.say(|number| Frame::Stays(Stays { number, name: "bob".into(), text: why }));
+            let number = self.say(|number| SessionFrame::Stays(Stays { number, name: "bob".into(), text: why }));
             self.bob.as_mut().unwrap().leaving = Some(number);
         }
     }
@@ -345,7 +347,7 @@ impl MovingTab {
     /// Repeats an earlier save.
     fn chat(&mut self) {
         if self.bob.as_ref().is_some_and(|bob| bob.is_created) {
-            self.say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
+            self.say(|number| SessionFrame::Keep(Keep { number, agent: BOB, policy: OnLeave::GoOn, holds: true }));
         }
     }
 
@@ -354,7 +356,7 @@ impl MovingTab {
         let (upto, state, to) = (bob.upto, bytes_of(&bob.state), to.map(str::to_owned));
         let leaves = to.is_some();
         let number = self.say(|number| {
-            Frame::Save(Save { number, agent: BOB, upto, code: code(), state, to, also: vec![], from: None })
+            SessionFrame::Save(Save { number, agent: BOB, upto, code: code(), state, to, also: vec![], from: None })
         });
         if leaves {
             self.bob.as_mut().unwrap().leaving = Some(number);
@@ -418,7 +420,7 @@ struct MovesWorld {
     seen: Arc<SharedScene>,
     shelf: Arc<KeptAgents>,
     /// Host for continuing agents; it must live as long as the world.
-    _host: Arc<dyn Host>,
+    _host: Arc<dyn SessionHost>,
     heard: Arc<Mutex<Vec<i64>>>,
     tabs: Vec<MovingTab>,
     told: i64,
@@ -431,7 +433,7 @@ impl MovesWorld {
     fn new(seed: u64) -> Self {
         let (mut sim, seen) = (Simulation::new(seed), Arc::<SharedScene>::default());
         let node = Arc::new(MovesNode { seen: Arc::clone(&seen), shelf: Mutex::default() });
-        let (shelf, host) = (Arc::<KeptAgents>::default(), Arc::<MovesNode>::clone(&node) as Arc<dyn Host>);
+        let (shelf, host) = (Arc::<KeptAgents>::default(), Arc::<MovesNode>::clone(&node) as Arc<dyn SessionHost>);
         shelf.attach(&host);
         *node.shelf.lock().unwrap() = Arc::downgrade(&shelf);
         let heard = Arc::<Mutex<Vec<i64>>>::default();
@@ -479,7 +481,7 @@ impl MovesWorld {
             SessionEvent::Create { agent, name } if session.claim(agent, name) => {}
             SessionEvent::Create { agent, name } => {
                 let outcome = if self.sim.services().exists(Aid::local(name)) {
-                    Err(whimbrel_platform::session::Fault::new(Code::NameTaken, "there is one"))
+                    Err(whimbrel_platform::session::ErrorFrame::new(ErrorCode::NameTaken, "there is one"))
                 } else {
                     let body = Box::new(SessionBody::new(Arc::clone(session), agent));
                     Ok(self.sim.introduce(NewAgent::new(name, AgentKind::Session), body))
@@ -516,7 +518,7 @@ impl MovesWorld {
         let client = &mut self.tabs[tab];
         let Some(frame) = client.coming.pop_front() else { return };
         client.take(frame);
-        let ack = Frame::Ack(Ack { received: client.received, credit: None });
+        let ack = SessionFrame::Ack(AckFrame { received: client.received, credit: None });
         client.session.lock().handle_frame(self.sim.now(), ack, 5).unwrap();
         self.settle();
     }
@@ -536,7 +538,7 @@ impl MovesWorld {
         client.post.lock().unwrap().written = 0;
         let session = client.session.lock().name().to_owned();
         let resume = Some(Resume { session, secret: "x".into(), received: client.received });
-        let hello = Hello { versions: vec![1], moves: true, resume, ..Hello::default() };
+        let hello = HelloFrame { versions: vec![1], moves: true, resume, ..HelloFrame::default() };
         client.session.lock().handle_hello(self.sim.now(), &hello).unwrap();
         self.settle();
         self.arrive_at_tab(tab);
@@ -548,7 +550,7 @@ impl MovesWorld {
             self.sim.run_for(ms.min(500));
             self.settle();
             for tab in 0..self.tabs.len() {
-                let ack = Frame::Ack(Ack { received: self.tabs[tab].received, credit: None });
+                let ack = SessionFrame::Ack(AckFrame { received: self.tabs[tab].received, credit: None });
                 let session = Arc::clone(&self.tabs[tab].session);
                 if session.lock().is_connected() {
                     session.lock().handle_frame(self.sim.now(), ack, 5).unwrap();
@@ -606,7 +608,7 @@ impl MovesWorld {
             }
             MovesOp::Bye(tab) => {
                 self.recall();
-                self.tabs[tab].session.lock().handle_frame(self.sim.now(), Frame::Bye, 1).unwrap();
+                self.tabs[tab].session.lock().handle_frame(self.sim.now(), SessionFrame::Bye, 1).unwrap();
                 self.succeed(tab);
             }
             MovesOp::Wait(ms) => self.wait(u64::from(ms)),
@@ -646,7 +648,7 @@ impl MovesWorld {
             }
             if frames == 0 {
                 *seen.lacks_code.lock().unwrap() = false;
-                session.handle_frame(now, Frame::Bye, 1).unwrap();
+                session.handle_frame(now, SessionFrame::Bye, 1).unwrap();
                 left.lock().unwrap().push(tab);
             }
             for _ in 0..frames {
@@ -711,7 +713,7 @@ fn in_a_tab() -> MovesWorld {
     world
 }
 
-fn say(world: &mut MovesWorld, frame: impl FnOnce(u64) -> Frame) {
+fn say(world: &mut MovesWorld, frame: impl FnOnce(u64) -> SessionFrame) {
     world.tabs[0].say(frame);
     world.exchange(0, 9);
 }
@@ -719,14 +721,14 @@ fn say(world: &mut MovesWorld, frame: impl FnOnce(u64) -> Frame) {
 #[test]
 fn new_client_gets_agents_code() {
     let mut world = in_a_tab();
-    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: BOB, code: code() }));
+    say(&mut world, |number| SessionFrame::Lacks(Lacks { number, agent: BOB, code: code() }));
     let all: Vec<u8> = (0..CODE_BYTES).map(|n| n as u8).collect();
     assert!(world.tabs[0].code == all && world.tabs[0].refusals.is_empty());
     let other = format!("asl:{}/bob.asl", "11".repeat(32));
-    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: BOB, code: other }));
-    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: 0, code: code() }));
-    say(&mut world, |number| Frame::Lacks(Lacks { number, agent: 7, code: code() }));
-    assert_eq!(world.tabs[0].refusals, [Code::BadState, Code::BadState, Code::NoAgent]);
+    say(&mut world, |number| SessionFrame::Lacks(Lacks { number, agent: BOB, code: other }));
+    say(&mut world, |number| SessionFrame::Lacks(Lacks { number, agent: 0, code: code() }));
+    say(&mut world, |number| SessionFrame::Lacks(Lacks { number, agent: 7, code: code() }));
+    assert_eq!(world.tabs[0].refusals, [ErrorCode::BadState, ErrorCode::BadState, ErrorCode::NoAgent]);
 }
 
 #[test]
@@ -734,21 +736,22 @@ fn naming_code_gives_no_access() {
     let mut world = in_a_tab();
     let save = |number, agent, code: String, to: Option<&str>| {
         let (state, to) = (vec![1], to.map(str::to_owned));
-        Frame::Save(Save { number, agent, upto: 0, code, state, to, also: vec![], from: None })
+        SessionFrame::Save(Save { number, agent, upto: 0, code, state, to, also: vec![], from: None })
     };
-    let lacks = |number, agent, code: String| Frame::Lacks(Lacks { number, agent, code });
+    let lacks = |number, agent, code: String| SessionFrame::Lacks(Lacks { number, agent, code });
     // An agent of its own, of code that another client brought here.
-    say(&mut world, |number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
+    say(&mut world, |number| SessionFrame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
     say(&mut world, |number| save(number, 0, code(), None));
     say(&mut world, |number| lacks(number, 0, code()));
-    assert_eq!((&world.tabs[0].refusals[..], world.tabs[0].code.len()), (&[Code::NotAllowed][..], 0));
+    assert_eq!((&world.tabs[0].refusals[..], world.tabs[0].code.len()), (&[ErrorCode::NotAllowed][..], 0));
     // Nor by sending the agent to another client.
     world.tabs[0].say(|number| save(number, 0, code(), Some(TABS[1])));
     world.arrive_at_node(0);
-    world.tabs[1].say(|number| Frame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
+    world.tabs[1].say(|number| SessionFrame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
     world.tabs[1].say(|number| lacks(number, BOB, code()));
     (0..2).for_each(|_| world.arrive_at_node(1));
-    let is_denied = |frame: &Frame| matches!(frame, Frame::Refused(it) if it.code == Code::NotAllowed);
+    let is_denied =
+        |frame: &SessionFrame| matches!(frame, SessionFrame::Refused(it) if it.code == ErrorCode::NotAllowed);
     assert!(world.tabs[1].coming.iter().any(is_denied), "{:?}", world.tabs[1].coming);
     // Nor an arrived agent's code, once the agent says that it is of other code.
     world.tabs[0].coming.clear();
@@ -757,7 +760,7 @@ fn naming_code_gives_no_access() {
     let other = format!("asl:{}/bob.asl", "11".repeat(32));
     say(&mut world, |number| save(number, BOB, other.clone(), None));
     say(&mut world, |number| lacks(number, BOB, other));
-    assert_eq!(world.tabs[0].refusals, [Code::NotAllowed]);
+    assert_eq!(world.tabs[0].refusals, [ErrorCode::NotAllowed]);
 }
 
 #[test]
@@ -794,9 +797,9 @@ fn refused_agent_continues_at_home() {
     world.flush();
     assert_eq!(world.bob(), [0, 1, 2]);
     // A client that accepts too late gets nobody.
-    say(&mut world, |number| Frame::Create(Create { number, agent: BOB, name: "bob".into() }));
-    say(&mut world, |number| Frame::Stays(Stays { number, name: "bob".into(), text: String::new() }));
-    assert_eq!(world.tabs[0].refusals, [Code::NotAllowed, Code::NoAgent]);
+    say(&mut world, |number| SessionFrame::Create(Create { number, agent: BOB, name: "bob".into() }));
+    say(&mut world, |number| SessionFrame::Stays(Stays { number, name: "bob".into(), text: String::new() }));
+    assert_eq!(world.tabs[0].refusals, [ErrorCode::NotAllowed, ErrorCode::NoAgent]);
 }
 
 #[test]
@@ -815,7 +818,7 @@ fn wanted_agent_goes_or_stays() {
     };
     ask(&mut world);
     ask(&mut world);
-    say(&mut world, |number| Frame::Stays(Stays { number, name: "bob".into(), text: "not now".into() }));
+    say(&mut world, |number| SessionFrame::Stays(Stays { number, name: "bob".into(), text: "not now".into() }));
     ask(&mut world);
     world.take(&MovesOp::Wait(11_000));
     ask(&mut world);
@@ -837,7 +840,7 @@ fn offered_agent_is_bound_to_its_offer() {
     world.exchange(2, 9);
     world.take(&MovesOp::Want(0));
     world.exchange(0, 3);
-    for (tab, refusals) in [(1, vec![Code::NotAllowed, Code::NoAgent]), (2, vec![Code::NameTaken])] {
+    for (tab, refusals) in [(1, vec![ErrorCode::NotAllowed, ErrorCode::NoAgent]), (2, vec![ErrorCode::NameTaken])] {
         world.tabs[tab].offers = 1;
         world.tabs[tab].answer(true);
         world.exchange(tab, 9);
@@ -847,7 +850,7 @@ fn offered_agent_is_bound_to_its_offer() {
     assert!(world.tabs[2].bob.as_ref().is_some_and(|bob| bob.is_created) && world.tabs[1].bob.is_none());
     world.take(&MovesOp::Answer(0, false));
     world.exchange(0, 9);
-    assert_eq!(world.tabs[0].refusals, [Code::NoAgent], "it is offered no more");
+    assert_eq!(world.tabs[0].refusals, [ErrorCode::NoAgent], "it is offered no more");
 }
 
 #[test]
@@ -860,14 +863,14 @@ fn frames_of_leaving_agent_are_late() {
         let to = if is_movable { NODE } else { "nowhere" };
         world.tabs[0].save(Some(to));
         // Its client breaks the rules; the save that leaves is the last word all the same.
-        world.tabs[0].say(|number| Frame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
+        world.tabs[0].say(|number| SessionFrame::Keep(Keep { number, agent: BOB, policy: OnLeave::End, holds: false }));
         let (state, also) = (bytes_of(&[9, 9]), vec![]);
         world.tabs[0].say(|number| {
-            Frame::Save(Save { number, agent: BOB, upto: 2, code: code(), state, to: None, also, from: None })
+            SessionFrame::Save(Save { number, agent: BOB, upto: 2, code: code(), state, to: None, also, from: None })
         });
         world.meddle(0, 9);
         world.exchange(0, 12);
-        let no_agent = [Code::NotMovable, Code::NotMovable];
+        let no_agent = [ErrorCode::NotMovable, ErrorCode::NotMovable];
         assert_eq!(world.tabs[0].refusals.iter().take(2).copied().collect::<Vec<_>>(), no_agent);
         assert_eq!(world.tabs[0].bob.is_none(), is_movable);
         world.flush();
@@ -968,7 +971,7 @@ fn early_session_end_keeps_agent() {
     let seen = Arc::clone(&world.seen);
     *world.seen.meanwhile.lock().unwrap() = Some(Box::new(move || {
         *seen.lacks_code.lock().unwrap() = true;
-        session.lock().handle_frame(*seen.now.lock().unwrap(), Frame::Bye, 1).unwrap();
+        session.lock().handle_frame(*seen.now.lock().unwrap(), SessionFrame::Bye, 1).unwrap();
     }));
     world.take(&MovesOp::Leave(0, true));
     world.arrive_at_node(0);
@@ -987,13 +990,16 @@ fn expired_offer_creates_no_agent() {
     world.exchange(0, 3);
     let session = Arc::clone(&world.tabs[0].session);
     // Between the client's `create` and the node's handling of it, the offer ends, and so does the agent.
-    let create = Frame::Create(Create { number: 2, agent: BOB, name: "bob".into() });
+    let create = SessionFrame::Create(Create { number: 2, agent: BOB, name: "bob".into() });
     session.lock().handle_frame(world.sim.now(), create, 9).unwrap();
     assert!(world.sim.kill("bob"));
     while world.sim.step() {}
     assert!(!world.sim.services().exists(Aid::local("bob")));
     world.settle();
-    let is_refused = |frame: &Frame| matches!(frame, Frame::Refused(it) if it.of == 2 && it.code == Code::NotAllowed);
+    let is_refused = |frame: &SessionFrame| {
+        matches!(frame, SessionFrame::Refused(it)
+            if it.of == 2 && it.code == ErrorCode::NotAllowed)
+    };
     assert!(world.tabs[0].coming.iter().any(is_refused), "{:?}", world.tabs[0].coming);
     assert!(!world.sim.services().exists(Aid::local("bob")), "its token is for other names");
 }
@@ -1007,7 +1013,7 @@ fn missing_code_ends_the_move() {
     let now = |world: &MovesWorld| world.sim.now();
     let part = |number, at: u64, bytes: &[u8]| {
         let (code, bytes) = (code(), bytes.to_vec());
-        Frame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
+        SessionFrame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
     };
     world.wait(8_000);
     world.tabs[0].say(|number| part(number, 0, b"co"));
@@ -1015,20 +1021,20 @@ fn missing_code_ends_the_move() {
     let began = now(&world);
     // Each part is a sign of life.
     world.wait(8_000);
-    assert!(world.tabs[0].coming.iter().all(|frame| !matches!(frame, Frame::Refused(_))));
+    assert!(world.tabs[0].coming.iter().all(|frame| !matches!(frame, SessionFrame::Refused(_))));
     world.wait(3_000);
     assert!((now(&world) - began).as_millis() >= 10_000);
-    let why = |frame: &Frame| match frame {
-        Frame::Refused(refused) => Some((refused.code, refused.text.clone())),
+    let why = |frame: &SessionFrame| match frame {
+        SessionFrame::Refused(refused) => Some((refused.code, refused.text.clone())),
         _ => None,
     };
-    let told: Vec<(Code, String)> = world.tabs[0].coming.iter().filter_map(why).collect();
+    let told: Vec<(ErrorCode, String)> = world.tabs[0].coming.iter().filter_map(why).collect();
     let text = "not_movable: it cannot move: its code did not come: nothing of it was heard for 10000 ms".to_owned();
-    assert_eq!(told, [(Code::NotMovable, text)]);
+    assert_eq!(told, [(ErrorCode::NotMovable, text)]);
     // The agent continues in its client, and further parts of the code are useless.
     world.tabs[0].say(|number| part(number, 2, b"de"));
     world.take(&MovesOp::Tell(2));
-    world.tabs[0].coming.retain(|frame| !matches!(frame, Frame::Lacks(_)));
+    world.tabs[0].coming.retain(|frame| !matches!(frame, SessionFrame::Lacks(_)));
     world.tabs[0].refusals.clear();
     world.exchange(0, 12);
     world.flush();
@@ -1039,8 +1045,9 @@ fn missing_code_ends_the_move() {
 fn code_in_transfer_is_requested_once() {
     let mut world = in_a_tab();
     *world.seen.lacks_code.lock().unwrap() = true;
-    let asked =
-        |world: &MovesWorld| world.tabs[0].coming.iter().filter(|frame| matches!(frame, Frame::Lacks(_))).count();
+    let asked = |world: &MovesWorld| {
+        world.tabs[0].coming.iter().filter(|frame| matches!(frame, SessionFrame::Lacks(_))).count()
+    };
     // As the agent is to continue at the node one day.
     let session = Arc::clone(&world.tabs[0].session);
     session.lock().ask_for_code(BOB, Arc::new(code().parse().unwrap()), world.sim.now());
@@ -1048,7 +1055,7 @@ fn code_in_transfer_is_requested_once() {
     assert_eq!(asked(&world), 1);
     let half = |number, at: u64| {
         let (code, bytes) = (code(), b"co".to_vec());
-        Frame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
+        SessionFrame::Code(CodePart { number, agent: BOB, code, at, of: 4, bytes })
     };
     world.tabs[0].say(|number| half(number, 0));
     world.take(&MovesOp::Leave(0, true));
@@ -1056,7 +1063,7 @@ fn code_in_transfer_is_requested_once() {
     assert_eq!(asked(&world), 1, "what came of it stays");
     world.tabs[0].say(|number| half(number, 2));
     world.arrive_at_node(0);
-    world.tabs[0].coming.retain(|frame| !matches!(frame, Frame::Lacks(_)));
+    world.tabs[0].coming.retain(|frame| !matches!(frame, SessionFrame::Lacks(_)));
     world.exchange(0, 9);
     assert!(world.tabs[0].bob.is_none() && world.tabs[0].refusals.is_empty());
 }
@@ -1068,7 +1075,7 @@ fn old_client_is_offered_nobody() {
     session.lock().handle_disconnected();
     let session = session.lock().name().to_owned();
     let resume = Some(Resume { session, secret: "x".into(), received: world.tabs[0].received });
-    let hello = Hello { versions: vec![1], resume, ..Hello::default() };
+    let hello = HelloFrame { versions: vec![1], resume, ..HelloFrame::default() };
     world.tabs[0].session.lock().handle_hello(world.sim.now(), &hello).unwrap();
     world.take(&MovesOp::Want(0));
     let hops = world.seen.hops.lock().unwrap();
@@ -1080,24 +1087,42 @@ fn client_only_code_reaches_no_node() {
     let mut world = MovesWorld::new(4);
     let save = |number, to: &str| {
         let (code, state, to) = ("ts:counter".to_owned(), vec![1], Some(to.to_owned()));
-        Frame::Save(Save { number, agent: 0, upto: 0, code, state, to, also: vec![], from: Some("attic".into()) })
+        SessionFrame::Save(Save {
+            number,
+            agent: 0,
+            upto: 0,
+            code,
+            state,
+            to,
+            also: vec![],
+            from: Some("attic".into()),
+        })
     };
-    world.tabs[0].say(|number| Frame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
+    world.tabs[0].say(|number| SessionFrame::Keep(Keep { number, agent: 0, policy: OnLeave::Wait, holds: false }));
     world.tabs[0].say(|number| save(number, NODE));
     world.tabs[0].say(|number| save(number, TABS[0]));
     world.exchange(0, 9);
-    assert_eq!(world.tabs[0].refusals, [Code::NotMovable, Code::NotMovable], "no node knows it, and it is there");
+    assert_eq!(
+        world.tabs[0].refusals,
+        [ErrorCode::NotMovable, ErrorCode::NotMovable],
+        "no node knows it, and it is there"
+    );
     world.tabs[0].say(|number| save(number, TABS[1]));
     world.arrive_at_node(0);
-    let offers = |frame: &Frame| matches!(frame, Frame::Offer(it) if it.name == TABS[0] && it.code == "ts:counter");
+    let offers = |frame: &SessionFrame| {
+        matches!(frame, SessionFrame::Offer(it)
+            if it.name == TABS[0] && it.code == "ts:counter")
+    };
     assert!(world.tabs[1].coming.iter().any(offers), "{:?}", world.tabs[1].coming);
-    assert!(world.tabs[0].coming.iter().all(|frame| matches!(frame, Frame::Ack(_))), "it waits for the answer");
-    world.tabs[1].say(|number| Frame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
+    assert!(world.tabs[0].coming.iter().all(|frame| matches!(frame, SessionFrame::Ack(_))), "it waits for the answer");
+    world.tabs[1].say(|number| SessionFrame::Create(Create { number, agent: BOB, name: TABS[0].into() }));
     world.arrive_at_node(1);
-    let is_it =
-        |frame: &Frame| matches!(frame, Frame::State(it) if it.state == [1] && it.from.as_deref() == Some("attic"));
+    let is_it = |frame: &SessionFrame| {
+        matches!(frame, SessionFrame::State(it)
+            if it.state == [1] && it.from.as_deref() == Some("attic"))
+    };
     assert!(world.tabs[1].coming.iter().any(is_it), "{:?}", world.tabs[1].coming);
-    let left = |frame: &Frame| matches!(frame, Frame::Ended(it) if it.reason == "it moved to tab1");
+    let left = |frame: &SessionFrame| matches!(frame, SessionFrame::Ended(it) if it.reason == "it moved to tab1");
     assert!(world.tabs[0].coming.iter().any(left), "{:?}", world.tabs[0].coming);
 }
 
@@ -1114,15 +1139,16 @@ fn excess_offer_answers_busy() {
     assert_eq!(why.code(), "busy");
     // A client hears the same, and its agent continues there.
     let (code, state, to) = (code(), vec![], Some(TABS[1].to_owned()));
-    world.tabs[0]
-        .say(|number| Frame::Save(Save { number, agent: BOB, upto: 0, code, state, to, also: vec![], from: None }));
+    world.tabs[0].say(|number| {
+        SessionFrame::Save(Save { number, agent: BOB, upto: 0, code, state, to, also: vec![], from: None })
+    });
     world.arrive_at_node(0);
     let refused = world.tabs[0].coming.iter().find_map(|frame| match frame {
-        Frame::Refused(refused) => Some((refused.code, refused.text.as_str())),
+        SessionFrame::Refused(refused) => Some((refused.code, refused.text.as_str())),
         _ => None,
     });
     let text = "busy: node tab1 cannot take it now: too many agents are offered to that client";
-    assert_eq!(refused, Some((Code::Busy, text)));
+    assert_eq!(refused, Some((ErrorCode::Busy, text)));
     drop(open);
     assert!(offer(&world, 0).is_ok());
 }

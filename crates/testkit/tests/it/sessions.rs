@@ -1,13 +1,13 @@
 //! Sessions: once and in order, whatever the wire does; and an end, whatever the client does.
 
 use whimbrel_platform::inspection::Look;
-use whimbrel_platform::session::{Code, Framing, Grant};
+use whimbrel_platform::session::{ErrorCode, Framing, SessionGrant};
 use whimbrel_testkit::{Faults, SessionWorld};
 
 const SEEDS: u64 = 30;
 
-fn grant(window: u32) -> Grant {
-    Grant { window, lease_ms: 5_000, ..Grant::new("tester", vec!["bob".into()]) }
+fn grant(window: u32) -> SessionGrant {
+    SessionGrant { window, lease_ms: 5_000, ..SessionGrant::new("tester", vec!["bob".into()]) }
 }
 
 fn said_by_amy(world: &SessionWorld) -> Vec<i64> {
@@ -117,7 +117,7 @@ fn long_break_ends_session_agents() {
         assert_eq!(world.sim.counters().check(), Ok(()), "seed {seed}");
         world.severed = false;
         world.run_for(100);
-        assert_eq!(world.client.faults.first().map(|fault| fault.code), Some(Code::SessionGone));
+        assert_eq!(world.client.faults.first().map(|fault| fault.code), Some(ErrorCode::SessionGone));
     }
 }
 
@@ -161,5 +161,5 @@ fn client_hears_of_killed_agent() {
     assert_eq!(world.client.ended.as_deref(), Some("killed"));
     world.client.send(1);
     world.run_for(50);
-    assert_eq!(world.client.refused, [Code::NoAgent]);
+    assert_eq!(world.client.refused, [ErrorCode::NoAgent]);
 }

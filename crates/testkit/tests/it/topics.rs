@@ -1,7 +1,7 @@
 //! Topics and groups in the simulator: on one platform, and between two nodes on a wire that breaks.
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Performative, Symbol, Value};
-use whimbrel_platform::link::Item;
+use whimbrel_platform::link::LinkItem;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::topics::{Topics, any_member, group, topic};
 use whimbrel_platform::{AgentBody, EndReason, Next, Turn};
@@ -86,8 +86,8 @@ struct TopicNode {
 }
 
 impl TopicNode {
-    fn news(&mut self) -> Vec<Item> {
-        std::iter::from_fn(|| self.topics.poll_news()).map(|news| Item::News(Box::new(news))).collect()
+    fn news(&mut self) -> Vec<LinkItem> {
+        std::iter::from_fn(|| self.topics.poll_news()).map(|news| LinkItem::News(Box::new(news))).collect()
     }
 }
 
@@ -115,7 +115,7 @@ fn publications_cross_breaking_link_once() {
         let mut published = 0;
         for _ in 0..400 {
             for item in pair.ends[0].arrived.drain(..) {
-                let Item::News(news) = item else { panic!("only news go this way") };
+                let LinkItem::News(news) = item else { panic!("only news go this way") };
                 assert!(publisher.handle_news(NodeId(1), &news));
             }
             let audience = publisher.audience(weather.name).expect("one always subscribes");
@@ -123,7 +123,7 @@ fn publications_cross_breaking_link_once() {
             let content = Value::Int(published);
             let message = AclMessage::new(Performative::Inform, Aid::local("a"), weather, content);
             let envelope = Envelope { to: weather, body: MessageBody::Owned(Box::new(message)) };
-            pair.ends[0].link.offer(&mut vec![Item::Message(envelope)]);
+            pair.ends[0].link.offer(&mut vec![LinkItem::Message(envelope)]);
             published += 1;
             change_one(&mut node, &mut random, weather.name);
             pair.ends[1].link.offer(&mut node.news());
@@ -158,7 +158,7 @@ fn change_one(node: &mut TopicNode, random: &mut Random, name: Symbol) {
 /// Delivers each message that arrived to all subscribers.
 fn take(node: &mut TopicNode, pair: &mut LinkPair, topic: Aid) {
     for item in pair.ends[1].arrived.drain(..) {
-        let Item::Message(envelope) = item else { continue };
+        let LinkItem::Message(envelope) = item else { continue };
         assert_eq!((envelope.to, envelope.body.receivers.as_slice()), (topic, [topic].as_slice()));
         let Value::Int(number) = envelope.body.content else { panic!("{envelope:?}") };
         for subscriber in &node.topics.audience(topic.name).expect("one always subscribes").local {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use whimbrel_acl::Performative;
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::session::{
-    Code, Fault, Frame, FrameReader, FrameWriter, Framing, Grant, KeptAgents, Opening, Session, SessionBody,
-    SessionEvent, SharedSession, check_version,
+    ErrorCode, ErrorFrame, FrameReader, FrameWriter, Framing, KeptAgents, Opening, Session, SessionBody, SessionEvent,
+    SessionFrame, SessionGrant, SharedSession, check_version,
 };
 use whimbrel_testkit::{Simulation, Transcript, TranscriptNode, answering};
 
@@ -23,7 +23,7 @@ fn folder() -> PathBuf {
 /// Simulated node.
 struct SimulatedNode {
     sim: Simulation,
-    grant: Grant,
+    grant: SessionGrant,
     framing: Framing,
     sessions: Vec<Arc<SharedSession>>,
     shelf: Arc<KeptAgents>,
@@ -37,7 +37,7 @@ struct SimulatedNode {
 }
 
 impl SimulatedNode {
-    fn new(grant: Grant, framing: Framing, moves: bool) -> Self {
+    fn new(grant: SessionGrant, framing: Framing, moves: bool) -> Self {
         let mut sim = Simulation::new(1);
         let echo = answering(|message, turn| {
             if message.performative == Performative::Request {
@@ -56,19 +56,19 @@ impl SimulatedNode {
         Self { sim, grant, framing, sessions, shelf, movers, current: None, reader, writer, out, open: false }
     }
 
-    fn say(&mut self, frame: &Frame) {
+    fn say(&mut self, frame: &SessionFrame) {
         let mut bytes = Vec::new();
         self.writer.write(frame, &mut bytes).expect("it can be written");
         self.out.push_back(bytes);
     }
 
-    fn give_up(&mut self, fault: Fault) {
-        self.say(&Frame::Error(fault));
+    fn give_up(&mut self, fault: ErrorFrame) {
+        self.say(&SessionFrame::Error(fault));
         self.open = false;
         self.current = None;
     }
 
-    fn greet(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    fn greet(&mut self, bytes: &[u8]) -> Result<(), ErrorFrame> {
         let (framing, hello) = FrameReader::read_hello(bytes).expect("a hello");
         assert_eq!(framing, self.framing);
         check_version(&hello)?;
@@ -78,7 +78,7 @@ impl SimulatedNode {
                     let session = session.lock();
                     session.name() == resume.session && session.knows(&resume.secret)
                 });
-                Arc::clone(known.ok_or_else(|| Fault::new(Code::SessionGone, "there is no such session"))?)
+                Arc::clone(known.ok_or_else(|| ErrorFrame::new(ErrorCode::SessionGone, "there is no such session"))?)
             }
             None => {
                 let name = format!("s{}", self.sessions.len());
@@ -108,7 +108,7 @@ impl SimulatedNode {
                     SessionEvent::Create { agent, name } => {
                         let taken = self.sim.services().exists(whimbrel_acl::Aid::local(name));
                         let outcome = if taken {
-                            Err(Fault::new(Code::NameTaken, "there is one"))
+                            Err(ErrorFrame::new(ErrorCode::NameTaken, "there is one"))
                         } else {
                             let body = Box::new(SessionBody::new(Arc::clone(&session), agent));
                             Ok(self.sim.introduce(NewAgent::new(name, AgentKind::Session), body))

@@ -6,7 +6,7 @@ use whimbrel_platform::capabilities::{Mobile, Owned};
 
 use whimbrel_platform::ams::{AgentKind, NewAgent};
 use whimbrel_platform::durable::State;
-use whimbrel_platform::{AgentBody, Arrival, EndReason};
+use whimbrel_platform::{AgentBody, EndReason, OfferedAgent};
 use whimbrel_testkit::{Probe, Simulation};
 use whimbrel_wasm::{Host, WasmAgent};
 
@@ -149,7 +149,7 @@ fn taken_in(
     let module = compile(host, &guest(&format!("{HANDLE} {body}"))).unwrap();
     let mut came = WasmAgent::restore(module, "guest.wasm".into(), &[State::Whole(state)], sim.now()).unwrap();
     let (clone_of, services) = (clone_of.map(Into::into), sim.services());
-    came.admit(&Arrival { name: name.into(), owner: "liar".into(), from: "n7".into(), clone_of, services })?;
+    came.admit(&OfferedAgent { name: name.into(), owner: "liar".into(), from: "n7".into(), clone_of, services })?;
     Ok(came)
 }
 
@@ -268,7 +268,7 @@ fn clients_state_cannot_claim_owner() {
             came.disown();
         }
         let (name, owner, from) = ("guest".into(), "session:guest".into(), "n1".into());
-        came.admit(&Arrival { name, owner, from, clone_of: None, services: sim.services() }).unwrap();
+        came.admit(&OfferedAgent { name, owner, from, clone_of: None, services: sim.services() }).unwrap();
         sim.spawn("guest", Box::new(came));
         sim.tell("guest", "go");
         sim.run_until_idle();

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use whimbrel_platform::cluster::{LoadWindow, LocalNode, Mover, NodeView, Nonce, Participant, Terms};
+use whimbrel_platform::cluster::{ClusterTerms, LoadWindow, LocalNode, Mover, NodeView, Nonce, Participant};
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::store::{Coord, Epoch, Partition, StoreError};
 
@@ -35,7 +35,7 @@ pub const DEPOSED: i32 = 75;
 pub type Forget = Box<dyn Fn(Epoch) -> Result<(), StoreError> + Send>;
 
 /// A part in a cluster. Ends without a word when it is dropped: others will take this node for dead.
-pub struct Cluster {
+pub struct ClusterHandle {
     /// This node's name.
     pub name: String,
     /// Secret of links between nodes.
@@ -45,7 +45,7 @@ pub struct Cluster {
     view: ClusterView,
 }
 
-impl std::fmt::Debug for Cluster {
+impl std::fmt::Debug for ClusterHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cluster").field("name", &self.name).finish_non_exhaustive()
     }
@@ -55,7 +55,7 @@ impl std::fmt::Debug for Cluster {
 #[derive(Debug)]
 pub enum Joined {
     /// This node takes part.
-    In(Cluster),
+    In(ClusterHandle),
     /// The caller does not wait any longer.
     Interrupted,
 }
@@ -95,7 +95,7 @@ pub fn this_process() -> String {
     format!("process {} on {machine}", std::process::id())
 }
 
-impl Cluster {
+impl ClusterHandle {
     /// Asks for admission, with the weight of `weighing`, if there is one. `wait` waits, and returns whether to stop
     /// waiting; `note` gets notices for people.
     ///
@@ -103,7 +103,7 @@ impl Cluster {
     /// The store cannot be watched, or the node is not admitted.
     pub fn join(
         store: Arc<dyn Coord>,
-        mut terms: Terms,
+        mut terms: ClusterTerms,
         weighing: Option<Weighing>,
         forget: Forget,
         mut wait: impl FnMut(Duration) -> bool,
@@ -184,7 +184,7 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for ClusterHandle {
     fn drop(&mut self) {
         let _ = self.inputs.send(ThreadInput::Dropped);
     }

@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whimbrel_platform::cluster::{
-    AdoptError, LEVEL, LocalNode, Mover, Nonce, Terms, TroubleKind, Work, YIELD_PATIENCE, YieldFailure,
+    AdoptError, ClusterTerms, LEVEL, LocalNode, Mover, Nonce, TroubleKind, WorkTotals, YIELD_PATIENCE, YieldFailure,
 };
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::store::{
-    Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, Watch, WatchNotice, WriteError,
+    Append, Coord, Epoch, Journal, Lsn, OpenError, Partition, Revision, StoreError, WatchGuard, WatchNotice, WriteError,
 };
-use whimbrel_store::{Fault, Memory, Point};
+use whimbrel_store::{Memory, Point, StoreFault};
 
 use super::weight::Weighing;
-use super::{Cluster, JoinError, Joined, random};
+use super::{ClusterHandle, JoinError, Joined, random};
 
 const PARTITIONS: u16 = 8;
 const TAKEOVER: Duration = Duration::from_secs(1);
@@ -53,7 +53,11 @@ impl Coord for Gate {
         Coord::remove(&*self.store, key, expected)
     }
 
-    fn watch(&self, prefix: &str, mut tell: Box<dyn FnMut(WatchNotice) + Send>) -> Result<Box<dyn Watch>, StoreError> {
+    fn watch(
+        &self,
+        prefix: &str,
+        mut tell: Box<dyn FnMut(WatchNotice) + Send>,
+    ) -> Result<Box<dyn WatchGuard>, StoreError> {
         let closed = Arc::clone(&self.closed);
         // What is told while it is closed comes late.
         let told = move |watched| {
@@ -132,8 +136,8 @@ impl LocalNode for Fake {
         self.seen.served.lock().unwrap().len() as u64 * 100
     }
 
-    fn work(&self) -> Work {
-        Work::default()
+    fn work(&self) -> WorkTotals {
+        WorkTotals::default()
     }
 
     fn deposed(&self) {
@@ -150,7 +154,7 @@ impl LocalNode for Fake {
 }
 
 struct ThreadNode {
-    cluster: Cluster,
+    cluster: ClusterHandle,
     seen: Arc<RecordedChanges>,
     closed: Arc<AtomicBool>,
 }
@@ -161,8 +165,8 @@ impl ThreadNode {
     }
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> ClusterTerms {
+    ClusterTerms {
         me: Nonce(random()),
         name: None,
         level: LEVEL,
@@ -180,11 +184,15 @@ fn terms() -> Terms {
     }
 }
 
-fn join_with(store: &Arc<Memory>, terms: Terms) -> Result<ThreadNode, JoinError> {
+fn join_with(store: &Arc<Memory>, terms: ClusterTerms) -> Result<ThreadNode, JoinError> {
     join_weighing(store, terms, None)
 }
 
-fn join_weighing(store: &Arc<Memory>, terms: Terms, weighing: Option<Weighing>) -> Result<ThreadNode, JoinError> {
+fn join_weighing(
+    store: &Arc<Memory>,
+    terms: ClusterTerms,
+    weighing: Option<Weighing>,
+) -> Result<ThreadNode, JoinError> {
     let (seen, closed) = (Arc::<RecordedChanges>::default(), Arc::<AtomicBool>::default());
     let gate = Arc::new(Gate { store: Arc::clone(store), closed: Arc::clone(&closed) });
     let journal = Arc::clone(store);
@@ -195,7 +203,7 @@ fn join_weighing(store: &Arc<Memory>, terms: Terms, weighing: Option<Weighing>) 
         std::thread::sleep(time);
         false
     };
-    let Joined::In(cluster) = Cluster::join(gate, terms, weighing, forget, wait, |_| {})? else {
+    let Joined::In(cluster) = ClusterHandle::join(gate, terms, weighing, forget, wait, |_| {})? else {
         unreachable!("nobody interrupts")
     };
     cluster.begin("here", Arc::new(Fake { store: Arc::clone(store), seen: Arc::clone(&seen) }));
@@ -332,7 +340,7 @@ fn unreachable_store_deposes_nobody() {
     let [first, second] = [join(&store), join(&store)];
     wait_for("both have some", || (first.has(), second.has()) == (4, 4));
     let before = first.seen.served.lock().unwrap().clone();
-    store.set_faults(|point| if matches!(point, Point::WriteKey(_)) { Fault::Crash(0) } else { Fault::None });
+    store.set_faults(|point| if matches!(point, Point::WriteKey(_)) { StoreFault::Crash(0) } else { StoreFault::None });
     std::thread::sleep(3 * TAKEOVER);
     store.clear_faults();
     store.recover();
@@ -346,15 +354,15 @@ fn unreachable_store_deposes_nobody() {
 fn refused_admission_explains_reason() {
     let store = store();
     let first = join(&store);
-    let other = join_with(&store, Terms { project: "desert".to_owned(), ..terms() });
+    let other = join_with(&store, ClusterTerms { project: "desert".to_owned(), ..terms() });
     let why = other.err().expect("it is another society").to_string();
     assert!(why.starts_with("the society garden is kept there, not desert"), "{why}");
     // A node of the same name lives, or not: that takes a moment to find out.
     first.closed.store(true, Ordering::Relaxed);
     let (gate, forget) = (Gate { store: Arc::clone(&store), closed: Arc::default() }, Box::new(|_| Ok(())));
-    let twin = Terms { name: Some("n1".to_owned()), ..terms() };
+    let twin = ClusterTerms { name: Some("n1".to_owned()), ..terms() };
     let mut waits = 0;
-    let joined = Cluster::join(
+    let joined = ClusterHandle::join(
         Arc::new(gate),
         twin,
         None,

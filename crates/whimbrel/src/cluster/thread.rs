@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use whimbrel_platform::Time;
 use whimbrel_platform::cluster::{
-    Action, AdoptError, BEAT, Ending, Load, LoadWindow, LocalNode, NodeView, Nonce, PAUSE, Participant, YieldFailure,
+    AdoptError, BEAT, ClusterAction, Load, LoadWindow, LocalNode, MembershipEnd, NodeView, Nonce, PAUSE, Participant,
+    YieldFailure,
 };
 use whimbrel_platform::mobility::Wish;
 use whimbrel_platform::store::{Coord, Epoch, Partition, Revision, StoreError, WatchNotice};
@@ -104,7 +105,7 @@ impl ClusterThread {
             }
             self.look();
             while let Some(action) = self.participant.act(self.now()) {
-                if let Action::End(ending) = action {
+                if let ClusterAction::End(ending) = action {
                     return self.end(ending);
                 }
                 self.carry_out(action);
@@ -160,35 +161,35 @@ impl ClusterThread {
         }
     }
 
-    fn carry_out(&mut self, action: Action) {
+    fn carry_out(&mut self, action: ClusterAction) {
         match action {
-            Action::Write(key, expected, value) => {
+            ClusterAction::Write(key, expected, value) => {
                 let outcome = self.store.write(&key, expected, &value);
                 self.participant.wrote(&key, outcome, self.now());
             }
-            Action::Remove(key, expected) => {
+            ClusterAction::Remove(key, expected) => {
                 let outcome = self.store.remove(&key, expected).map(|()| Revision(0));
                 self.participant.wrote(&key, outcome, self.now());
             }
-            Action::Read(key) => {
+            ClusterAction::Read(key) => {
                 let outcome = self.store.read(&key);
                 self.participant.read(&key, outcome, self.now());
             }
-            Action::Adopt(partitions) => self.adopt(partitions),
-            Action::Yield(partitions) => self.yield_up(partitions),
-            Action::Forget(epoch) => self.hand_to_worker(ThreadJob::Forget(epoch)),
-            Action::Accepted { name, token } => self.answer(Ok((name, token))),
-            Action::LinkWith(members) => self.with_node(|node| node.link_with(&members)),
-            Action::Moved { partition, to, outcome } => {
+            ClusterAction::Adopt(partitions) => self.adopt(partitions),
+            ClusterAction::Yield(partitions) => self.yield_up(partitions),
+            ClusterAction::Forget(epoch) => self.hand_to_worker(ThreadJob::Forget(epoch)),
+            ClusterAction::Accepted { name, token } => self.answer(Ok((name, token))),
+            ClusterAction::LinkWith(members) => self.with_node(|node| node.link_with(&members)),
+            ClusterAction::Moved { partition, to, outcome } => {
                 let is_it = |(wanted, there, _): &mut (Partition, Nonce, Wish)| (*wanted, *there) == (partition, to);
                 self.wishes.extract_if(.., is_it).for_each(|(.., wish)| wish.over(outcome.clone()));
             }
-            Action::Note(text) => (self.note)(&text),
-            Action::Conclude => {
+            ClusterAction::Note(text) => (self.note)(&text),
+            ClusterAction::Conclude => {
                 (self.note)("the society has ended on another node");
                 self.with_node(|node| node.concluded());
             }
-            Action::End(_) => {}
+            ClusterAction::End(_) => {}
         }
     }
 
@@ -280,17 +281,17 @@ impl ClusterThread {
         }
     }
 
-    fn end(mut self, ending: Ending) {
+    fn end(mut self, ending: MembershipEnd) {
         match ending {
-            Ending::Left => {}
-            Ending::Deposed => match &self.node {
+            MembershipEnd::Left => {}
+            MembershipEnd::Deposed => match &self.node {
                 Some(node) => {
                     (self.note)("other nodes took this one for dead, and what it served is theirs");
                     node.deposed();
                 }
                 None => self.answer(Err("other nodes took this one for dead before it began".to_owned())),
             },
-            Ending::Failed(why) => match &self.node {
+            MembershipEnd::Failed(why) => match &self.node {
                 Some(node) => node.failed(&why),
                 None => self.answer(Err(why)),
             },

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
-use whimbrel_operator::{Answer, Call, NodeInfo, Refusal, Request, VERSION};
+use whimbrel_operator::{Answer, NodeInfo, OperatorCall, Refusal, Request, VERSION};
 
 use super::socket_folder;
 
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Node on this machine.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RunningNode {
     /// Description of the node.
     pub info: NodeInfo,
     socket: PathBuf,
@@ -29,7 +29,7 @@ pub struct Found {
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The nodes, those of one platform together, the oldest first.
-    pub nodes: Vec<Found>,
+    pub nodes: Vec<RunningNode>,
     /// Errors of nodes that did not answer.
     pub problems: Vec<anyhow::Error>,
 }
@@ -52,11 +52,11 @@ pub fn survey() -> Survey {
 }
 
 /// Asks a node for its description; `None` if it has ended.
-fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
+fn greet(socket: PathBuf) -> anyhow::Result<Option<RunningNode>> {
     let cannot = || format!("the node at {} cannot be asked", socket.display());
     let Some(stream) = socket_folder::connect(&socket).with_context(cannot)? else { return Ok(None) };
     match call(&stream, &Request::Node, GREETING_PATIENCE).and_then(|mut lines| read_answer(&mut lines)) {
-        Ok(Answer::Node(info)) => Ok(Some(Found { info: *info, socket })),
+        Ok(Answer::Node(info)) => Ok(Some(RunningNode { info: *info, socket })),
         Ok(Answer::Error(refusal)) => {
             bail!("the node at {} does not answer: {}", socket.display(), harmless(&refusal.text))
         }
@@ -67,7 +67,7 @@ fn greet(socket: PathBuf) -> anyhow::Result<Option<Found>> {
     }
 }
 
-impl Found {
+impl RunningNode {
     /// Asks for one answer, which may take `wait` longer than usual.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Found {
 fn call(stream: &UnixStream, request: &Request, patience: Duration) -> anyhow::Result<BufReader<UnixStream>> {
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
-    let mut line = serde_json::to_vec(&Call { version: VERSION, request: request.clone() })?;
+    let mut line = serde_json::to_vec(&OperatorCall { version: VERSION, request: request.clone() })?;
     line.push(b'\n');
     let mut stream = stream.try_clone()?;
     stream.write_all(&line).context("cannot send the request")?;

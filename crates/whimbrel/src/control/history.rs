@@ -5,7 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use whimbrel_operator::{ConversationsFound, Event, Happening, LogLine, LogWanted, MessageInfo, Reason, Refusal};
+use whimbrel_operator::{ConversationsFound, Happening, LogLine, LogWanted, MessageInfo, NodeEvent, Reason, Refusal};
 use whimbrel_platform::conversations::{Logged, LoggedMessage, What};
 use whimbrel_store::{ConversationLog, LogError, LogItem};
 
@@ -152,6 +152,6 @@ impl EntryTeller<'_> {
 
     fn say(&mut self, number: u64, at_us: u64, what: Happening) -> io::Result<()> {
         self.told = Instant::now();
-        (self.line)(&LogLine { number, event: Event { at_us, node: self.node.to_owned(), what } })
+        (self.line)(&LogLine { number, event: NodeEvent { at_us, node: self.node.to_owned(), what } })
     }
 }

@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use whimbrel_platform::limits::{KILL_PATIENCE_MS, LINK_GIVE_UP_MS};
 
-pub use self::client::{Found, Survey, survey};
+pub use self::client::{RunningNode, Survey, survey};
 pub use self::content::content_of;
 pub use self::cursor::Cursor;
 pub use self::merge::Merge;

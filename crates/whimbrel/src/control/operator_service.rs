@@ -15,7 +15,7 @@ use whimbrel_operator::{
     AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, DoorsInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
     MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo, WishInfo,
 };
-use whimbrel_platform::advice::{Advice, AdviseError, Job};
+use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, Ams, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::inspection::Instruction;
@@ -528,7 +528,7 @@ impl OperatorService {
         await_hop(agent, &told)
     }
 
-    fn advise(&self, to: &str, agent: Option<&str>, job: &Job) -> Result<Advice, Refusal> {
+    fn advise(&self, to: &str, agent: Option<&str>, job: &DocumentJob) -> Result<Advice, Refusal> {
         agent.map_or(Ok(()), |agent| self.is_here(agent))?;
         let agent = agent.map(|agent| self.known(agent)).transpose()?;
         self.platform.advise(agent, to, job).map_err(|error| {

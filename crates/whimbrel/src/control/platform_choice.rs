@@ -7,7 +7,7 @@ use std::fmt::Write;
 use anyhow::{anyhow, bail};
 use whimbrel_operator::NodeInfo;
 
-use super::client::{Found, Survey, survey};
+use super::client::{RunningNode, Survey, survey};
 use super::name_order;
 
 /// Choice of a platform and of its nodes.
@@ -33,7 +33,7 @@ impl PlatformChoice {
 ///
 /// # Errors
 /// Nothing runs, nothing that is meant, or several platforms that could be.
-pub fn choose(target: impl Into<PlatformChoice>) -> anyhow::Result<Vec<Found>> {
+pub fn choose(target: impl Into<PlatformChoice>) -> anyhow::Result<Vec<RunningNode>> {
     let target = target.into();
     let Survey { nodes, problems } = survey();
     let mut platforms = platforms(nodes);
@@ -55,7 +55,7 @@ pub fn choose(target: impl Into<PlatformChoice>) -> anyhow::Result<Vec<Found>> {
 }
 
 /// One line for each platform, with what tells it from the others.
-fn listed(platforms: &[Vec<Found>]) -> String {
+fn listed(platforms: &[Vec<RunningNode>]) -> String {
     let mut text = String::new();
     let firsts = || platforms.iter().filter_map(|nodes| nodes.first()).map(|found| &found.info);
     for nodes in platforms {
@@ -78,8 +78,8 @@ fn listed(platforms: &[Vec<Found>]) -> String {
 
 /// Returns nodes by platform, the oldest platform first. Nodes that know each other belong together, whatever others
 /// are called.
-pub fn platforms(nodes: Vec<Found>) -> Vec<Vec<Found>> {
-    let mut platforms: Vec<(Vec<Found>, Vec<Name>)> = Vec::new();
+pub fn platforms(nodes: Vec<RunningNode>) -> Vec<Vec<RunningNode>> {
+    let mut platforms: Vec<(Vec<RunningNode>, Vec<Name>)> = Vec::new();
     for node in nodes {
         let mut names: Vec<Name> = known(&node.info);
         let mut members = vec![node];
@@ -92,14 +92,14 @@ pub fn platforms(nodes: Vec<Found>) -> Vec<Vec<Found>> {
         }
         platforms.push((members, names));
     }
-    let mut platforms: Vec<Vec<Found>> = platforms.into_iter().map(|(nodes, _)| nodes).collect();
-    let by_name = |a: &Found, b: &Found| name_order::compare(&a.info.node, &b.info.node).then(age(a, b));
+    let mut platforms: Vec<Vec<RunningNode>> = platforms.into_iter().map(|(nodes, _)| nodes).collect();
+    let by_name = |a: &RunningNode, b: &RunningNode| name_order::compare(&a.info.node, &b.info.node).then(age(a, b));
     platforms.iter_mut().for_each(|nodes| nodes.sort_by(by_name));
     platforms.sort_by(|a, b| a.first().zip(b.first()).map_or(Ordering::Equal, |(a, b)| age(a, b)));
     platforms
 }
 
-fn age(a: &Found, b: &Found) -> Ordering {
+fn age(a: &RunningNode, b: &RunningNode) -> Ordering {
     (a.info.started_ms, a.info.pid).cmp(&(b.info.started_ms, b.info.pid))
 }
 

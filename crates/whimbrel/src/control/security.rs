@@ -2,7 +2,7 @@
 
 use whimbrel_net::{AuditLine, AuditReadError, CertificateSeen, Certified, HubView, read_back};
 use whimbrel_operator::{
-    AuditFound, CertificateInfo, Event, Happening, Reason, Refusal, RefusalCount, RefusalsFound, RevokedInfo,
+    AuditFound, CertificateInfo, Happening, NodeEvent, Reason, Refusal, RefusalCount, RefusalsFound, RevokedInfo,
     SecurityInfo,
 };
 use whimbrel_platform::audit::Outcome;
@@ -53,7 +53,7 @@ pub fn audit(service: &OperatorService, before: Option<&str>, limit: usize) -> R
             true => Happening::Allowed { who, from, action: action.unwrap_or_default(), object, text, count },
             false => Happening::Refused { reason, who, action, object, text, count },
         };
-        Event { at_us, node, what }
+        NodeEvent { at_us, node, what }
     };
     Ok(AuditFound { refusals: page.lines.into_iter().map(event).collect(), next: page.next })
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use whimbrel_acl::{AclMessage, Aid, Envelope, Extras, Symbol};
-use whimbrel_operator::{DeadLettersFound, Event, Feed, Happening, MessageInfo, MoreInfo, SniffWanted};
+use whimbrel_operator::{DeadLettersFound, Feed, Happening, MessageInfo, MoreInfo, NodeEvent, SniffWanted};
 use whimbrel_platform::ams::{AmsChange, name_fits};
 use whimbrel_platform::conversations::{shortened, spelled_alike};
 use whimbrel_platform::dead_letters::DeadLetter;
@@ -18,7 +18,7 @@ use whimbrel_platform::limits::{
     LIVE_EVENTS_MAX, SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX, SNIFFED_PARAMETERS_MAX,
 };
 use whimbrel_platform::topics::Cast;
-use whimbrel_platform::{Event as Seen, Observer, Time};
+use whimbrel_platform::{Observer, PlatformEvent as Seen, Time};
 use whimbrel_runtime::{Observation, Platform};
 
 /// Longest silence towards a client. Then a line with the time follows, which also shows whether the client is still
@@ -174,8 +174,8 @@ impl EventFeed {
 }
 
 impl Feed for EventFeed {
-    fn take(&mut self) -> Vec<Event> {
-        let mut events: Vec<Event> = std::iter::from_fn(|| self.kept.kept.try_recv().ok())
+    fn take(&mut self) -> Vec<NodeEvent> {
+        let mut events: Vec<NodeEvent> = std::iter::from_fn(|| self.kept.kept.try_recv().ok())
             .take(LIVE_EVENTS_MAX)
             .map(|(at, what)| self.kept.event(self.kept.began_us + at.0, what))
             .collect();
@@ -201,9 +201,9 @@ pub fn dead_letters(platform: &Platform, node: &str, agents: Vec<String>, limit:
         let envelope = Envelope { to: letter.to, body: letter.body };
         let died = Seen::Died(&envelope, letter.reason);
         let what = happening(&died).filter(|_| filter.takes(&died))?;
-        Some(Event { at_us: began_us + letter.at.0, node: node.to_owned(), what })
+        Some(NodeEvent { at_us: began_us + letter.at.0, node: node.to_owned(), what })
     };
-    let mut letters: Vec<Event> = platform.dead_letters().into_iter().filter_map(event).take(limit).collect();
+    let mut letters: Vec<NodeEvent> = platform.dead_letters().into_iter().filter_map(event).take(limit).collect();
     letters.reverse();
     DeadLettersFound { letters, total: platform.counters_now().dead }
 }
@@ -224,8 +224,8 @@ struct SniffedMessage {
 }
 
 impl SniffedMessage {
-    fn event(&self, at_us: u64, what: Happening) -> Event {
-        Event { at_us, node: self.node.clone(), what }
+    fn event(&self, at_us: u64, what: Happening) -> NodeEvent {
+        NodeEvent { at_us, node: self.node.clone(), what }
     }
 
     fn tell(self, mut stream: &UnixStream) -> io::Result<()> {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 use whimbrel_operator::{Counted, Pair, Traffic};
 use whimbrel_platform::limits::TRAFFIC_PAIRS_MAX;
-use whimbrel_platform::{Event, Observer, Time};
+use whimbrel_platform::{Observer, PlatformEvent, Time};
 use whimbrel_runtime::{Observation, Platform};
 
 use super::keep_first::keep_first;
@@ -62,8 +62,8 @@ fn stripe() -> usize {
 }
 
 impl Observer for Stripes {
-    fn observe(&self, _at: Time, event: Event<'_>) {
-        let Event::Sent(envelope) = event else { return };
+    fn observe(&self, _at: Time, event: PlatformEvent<'_>) {
+        let PlatformEvent::Sent(envelope) = event else { return };
         let Some(mut stripe) = self.own() else { return };
         stripe.looks += 1;
         let pair = (envelope.body.sender.name, envelope.to.name);
@@ -143,7 +143,7 @@ mod tests {
         let stripes = Arc::clone(&count.stripes);
         let begin = Time(LOOKS_US);
         assert!(!stripes.is_sated(begin));
-        (0..LOOKS_MAX).for_each(|_| stripes.observe(begin, Event::Sent(&envelope)));
+        (0..LOOKS_MAX).for_each(|_| stripes.observe(begin, PlatformEvent::Sent(&envelope)));
         assert!(stripes.is_sated(begin) && stripes.is_sated(Time(begin.0 + LOOKS_US - 1)));
         stripes.pass_over(7);
         assert!(!stripes.is_sated(Time(begin.0 + LOOKS_US)), "later it looks again");

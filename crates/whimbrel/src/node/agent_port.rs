@@ -10,7 +10,7 @@ use whimbrel_net::{Credentials, HubView, LinkSecurity};
 use whimbrel_operator::{Answer, DoorsInfo, Request};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::limits::QUESTION_PATIENCE_MS;
-use whimbrel_platform::session::{Grant, SessionLimits};
+use whimbrel_platform::session::{SessionGrant, SessionLimits};
 use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 
 use super::Notes;
@@ -76,7 +76,7 @@ pub fn open(
             // No token's account is called so: these are hashes.
             let account = format!("cert:{name}");
             let names = claim.certified.iter().map(ToString::to_string).collect();
-            return Some(Grant { account, ..Grant::new(*name, names) });
+            return Some(SessionGrant { account, ..SessionGrant::new(*name, names) });
         }
         let token = claim.token?;
         let listed = file.as_ref().and_then(|file| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use whimbrel_platform::store::{Coord, Epoch, Journal, Revision};
 use whimbrel_runtime::{Observation, Platform};
-use whimbrel_store::{ConversationKeeper, ConversationLog, Embedded, Options};
+use whimbrel_store::{ConversationKeeper, ConversationLog, Embedded, OpenOptions};
 
 use super::Notes;
 use crate::control::began_us;
@@ -97,7 +97,7 @@ pub fn read(folder: &Path, notes: &Notes) -> anyhow::Result<Vec<(String, Convers
 }
 
 fn open(folder: &Path, create: bool, notes: &Notes) -> anyhow::Result<Arc<Embedded>> {
-    let options = Options { partitions: Some(1), segment_bytes: SEGMENT_BYTES, create };
+    let options = OpenOptions { partitions: Some(1), segment_bytes: SEGMENT_BYTES, create };
     let store = Embedded::open(folder, &options)?;
     notes.exposed(store.found().exposed.as_deref());
     Ok(Arc::new(store))

@@ -7,7 +7,7 @@ use crate::agent_storage::StorageFolder;
 use crate::documents::DocumentFolder;
 use crate::society::DocumentOffer;
 use anyhow::{Context, bail};
-use whimbrel_platform::environment::Environments;
+use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_runtime::Platform;
 
 use super::Notes;
@@ -30,14 +30,14 @@ pub fn environments(
     options: &OfferOptions,
     offers: &[DocumentOffer],
     node: Option<&str>,
-) -> anyhow::Result<Environments> {
+) -> anyhow::Result<NodeEnvironments> {
     let is_here = |offer: &&DocumentOffer| match (&offer.host, node) {
         (Some(host), Some(node)) => host.as_str() == node,
         _ => true,
     };
     let of_project = offers.iter().filter(is_here).map(|offer| (&offer.name, &offer.folder));
     let of_command = options.offers.iter().map(|(name, folder)| (name, folder));
-    let mut environments = Environments::default();
+    let mut environments = NodeEnvironments::default();
     for (name, folder) in of_project.chain(of_command) {
         if !environments.add(name.clone(), documents(name, folder)?) {
             bail!("two offers of this node have the name {name}: rename one (`at \"n2\"` in a project needs --nodes)");
@@ -65,7 +65,7 @@ pub fn storage(options: &OfferOptions, node: Option<&str>, notes: &Notes) -> any
 }
 
 /// Says so if something is offered that nobody is granted.
-pub fn note_ungranted(environments: &Environments, platform: &Platform, notes: &Notes) {
+pub fn note_ungranted(environments: &NodeEnvironments, platform: &Platform, notes: &Notes) {
     for name in environments.names() {
         if !platform.services().policy().offers_environment(name) {
             notes.news(&format!(

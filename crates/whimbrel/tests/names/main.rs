@@ -6,7 +6,7 @@ use whimbrel_acl::Symbol;
 use whimbrel_platform::EndReason;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::{LINK_LAST_WORDS_AGENTS_MAX, LINK_NAME_BYTES_MAX};
-use whimbrel_platform::link::{Item, News};
+use whimbrel_platform::link::{LinkItem, News};
 use whimbrel_platform::route::NodeId;
 use whimbrel_runtime::Platform;
 use whimbrel_testkit::LinkPair;
@@ -35,7 +35,7 @@ impl NodeWithPeer {
 
     /// The other node says this, over the link.
     fn hear(&mut self, news: impl Iterator<Item = News>) {
-        let mut items: Vec<Item> = news.map(|news| Item::News(Box::new(news))).collect();
+        let mut items: Vec<LinkItem> = news.map(|news| LinkItem::News(Box::new(news))).collect();
         let mut due = items.len();
         self.pair.ends[0].link.offer(&mut items);
         while due > 0 {
@@ -44,7 +44,7 @@ impl NodeWithPeer {
             assert!(speaker.errors.is_empty() && hearer.errors.is_empty(), "{:?} {:?}", speaker.errors, hearer.errors);
             due -= hearer.arrived.len();
             for item in hearer.arrived.drain(..) {
-                let Item::News(news) = item else { panic!("nothing else was said") };
+                let LinkItem::News(news) = item else { panic!("nothing else was said") };
                 self.platform.station().hear(OTHER, *news);
             }
         }

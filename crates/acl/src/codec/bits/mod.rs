@@ -1,6 +1,6 @@
 //! FIPA ACL in bit-efficient encoding (FIPA00069), with and without the dynamic code table.
 //!
-//! [`encode`] and [`decode`] use no table: each message stands alone. An [`Encoder`] and a [`Decoder`] share one
+//! [`encode`] and [`decode`] use no table: each message stands alone. A [`BitsEncoder`] and a [`BitsDecoder`] share one
 //! table for each direction of a link: a repeated word or string takes one or two bytes. Both ends agree on the size
 //! of the table beforehand, and see the same messages in the same order. After an error of the decoder the link is
 //! useless.
@@ -92,11 +92,11 @@ pub fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage, Decod
 
 /// The sending end of a link with a code table.
 #[derive(Debug)]
-pub struct Encoder {
+pub struct BitsEncoder {
     table: CodeTable,
 }
 
-impl Encoder {
+impl BitsEncoder {
     /// With an empty table of this size.
     pub fn new(size: TableSize) -> Self {
         Self { table: CodeTable::new(size) }
@@ -116,11 +116,11 @@ impl Encoder {
 
 /// The receiving end of a link with a code table.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct BitsDecoder {
     table: CodeTable,
 }
 
-impl Decoder {
+impl BitsDecoder {
     /// With an empty table of this size.
     pub fn new(size: TableSize) -> Self {
         Self { table: CodeTable::new(size) }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn repeated_words_are_short() {
         let size = TableSize::from_bits(8).expect("a size");
-        let (mut encoder, mut decoder) = (Encoder::new(size), Decoder::new(size));
+        let (mut encoder, mut decoder) = (BitsEncoder::new(size), BitsDecoder::new(size));
         let mut lengths = Vec::new();
         for content in ["one", "two", "ten"] {
             let bytes = encoder.encode(&message(content)).expect("can be written");
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn full_table_evicts_at_both_ends() {
         let size = TableSize::from_bits(8).expect("a size");
-        let (mut encoder, mut decoder) = (Encoder::new(size), Decoder::new(size));
+        let (mut encoder, mut decoder) = (BitsEncoder::new(size), BitsDecoder::new(size));
         for n in 0..2_000 {
             let name = format!("word{}", n * n % 701);
             let message = message("x").with_protocol(name.as_str()).in_conversation(format!("c{}", n % 97));
@@ -183,12 +183,12 @@ mod tests {
 
     #[test]
     fn table_codes_need_a_table() {
-        let mut encoder = Encoder::new(TableSize::from_bits(12).expect("a size"));
+        let mut encoder = BitsEncoder::new(TableSize::from_bits(12).expect("a size"));
         let bytes = encoder.encode(&message("x")).expect("can be written");
         let error = decode(&bytes, None).expect_err("no table");
         assert_eq!(error, DecodeError::new(0, crate::DecodeErrorKind::NeedsCodeTable));
         assert!(TableSize::from_bits(7).is_none() && TableSize::from_bits(17).is_none());
-        let mut decoder = Decoder::new(TableSize::from_bits(12).expect("a size"));
+        let mut decoder = BitsDecoder::new(TableSize::from_bits(12).expect("a size"));
         encoder
             .encode(&message("y"))
             .and_then(|_| encoder.encode(&message("y")))

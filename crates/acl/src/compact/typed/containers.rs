@@ -221,32 +221,32 @@ impl<T: Decode> Decode for Box<T> {
 }
 
 /// A map's key, as a field's name if it is text.
-pub trait Key: Ord {
+pub trait MapKey: Ord {
     /// Returns the text of the key, if it is text.
     fn as_text(&self) -> Option<&str> {
         None
     }
 }
 
-impl Key for String {
+impl MapKey for String {
     fn as_text(&self) -> Option<&str> {
         Some(self)
     }
 }
 
-impl Key for crate::Text {
+impl MapKey for crate::Text {
     fn as_text(&self) -> Option<&str> {
         Some(self)
     }
 }
 
-macro_rules! plain_keys { ($($type:ty)*) => { $(impl Key for $type {})* } }
+macro_rules! plain_keys { ($($type:ty)*) => { $(impl MapKey for $type {})* } }
 plain_keys! { i8 i16 i32 i64 u8 u16 u32 u64 usize bool }
 
 /// Most entries of a map that is written as an object, as for dynamic values.
 const SHAPED_ENTRIES_MAX: usize = super::super::value_out::ENTRIES_OF_AN_OBJECT;
 
-fn encode_map<'a, K: Encode + Key + 'a, V: Encode + 'a>(
+fn encode_map<'a, K: Encode + MapKey + 'a, V: Encode + 'a>(
     entries: impl ExactSizeIterator<Item = (&'a K, &'a V)>,
     w: &mut Writer<'_>,
 ) {
@@ -271,7 +271,7 @@ fn map_columns<K: Encode, V: Encode>(entries: &[(&K, &V)], w: &mut Writer<'_>) {
     values.chunks(columns::ROWS).for_each(|rows| V::encode_column(rows, w));
 }
 
-fn encode_maps<'a, K: Encode + Key + 'a, V: Encode + 'a, M>(
+fn encode_maps<'a, K: Encode + MapKey + 'a, V: Encode + 'a, M>(
     rows: &[&'a M],
     w: &mut Writer<'_>,
     sorted: impl Fn(&'a M) -> Vec<(&'a K, &'a V)>,
@@ -345,7 +345,7 @@ fn decode_table<K: Decode + Clone, V: Decode>(r: &mut Reader<'_>, count: usize) 
     Ok(maps)
 }
 
-impl<K: Encode + Key, V: Encode> Encode for BTreeMap<K, V> {
+impl<K: Encode + MapKey, V: Encode> Encode for BTreeMap<K, V> {
     fn encode(&self, w: &mut Writer<'_>) {
         encode_map(self.iter(), w);
     }
@@ -361,7 +361,7 @@ impl<K: Encode + Key, V: Encode> Encode for BTreeMap<K, V> {
     }
 }
 
-impl<K: Decode + Key + Clone, V: Decode> Decode for BTreeMap<K, V> {
+impl<K: Decode + MapKey + Clone, V: Decode> Decode for BTreeMap<K, V> {
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         Ok(decode_map(r)?.into_iter().collect())
     }
@@ -372,7 +372,7 @@ impl<K: Decode + Key + Clone, V: Decode> Decode for BTreeMap<K, V> {
     }
 }
 
-impl<K: Encode + Key + Hash + Eq, V: Encode, S: BuildHasher> Encode for HashMap<K, V, S> {
+impl<K: Encode + MapKey + Hash + Eq, V: Encode, S: BuildHasher> Encode for HashMap<K, V, S> {
     fn encode(&self, w: &mut Writer<'_>) {
         encode_map(self.iter(), w);
     }
@@ -393,7 +393,7 @@ impl<K: Encode + Key + Hash + Eq, V: Encode, S: BuildHasher> Encode for HashMap<
     }
 }
 
-impl<K: Decode + Key + Clone + Hash + Eq, V: Decode, S: BuildHasher + Default> Decode for HashMap<K, V, S> {
+impl<K: Decode + MapKey + Clone + Hash + Eq, V: Decode, S: BuildHasher + Default> Decode for HashMap<K, V, S> {
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         Ok(decode_map(r)?.into_iter().collect())
     }

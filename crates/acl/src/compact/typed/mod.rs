@@ -7,7 +7,7 @@ pub mod object;
 mod shared;
 mod text;
 
-pub use containers::Key;
+pub use containers::MapKey;
 use smallvec::SmallVec;
 
 use super::column::ROWS;

@@ -3,8 +3,8 @@
 use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
-use crate::actions::{Answer, Call, Failure};
-use crate::code::{Key, Rule};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
+use crate::code::{CompiledRule, Key};
 use crate::logic::Numbering;
 use crate::mind::{Entry, Table, is_source};
 use crate::syntax::quote;
@@ -13,7 +13,7 @@ use crate::syntax::quote;
 const KQML: &str = "kqml";
 
 /// Builds a rule as a term, its variables numbered from 0.
-fn rule_term(rule: &Rule) -> Value {
+fn rule_term(rule: &CompiledRule) -> Value {
     let mut names = Numbering::default();
     quote::quote_rule(&rule.source, &mut |name| quote::numbered(&mut names, name))
 }
@@ -45,7 +45,7 @@ fn without_sources(literal: &Value) -> Value {
 
 /// Builds a belief as a term: a fact, or the head of a rule that always holds, which is how facts with variables are
 /// stored.
-fn belief_term(entry: &Entry, call: &Call<'_, '_>) -> Option<Value> {
+fn belief_term(entry: &Entry, call: &ActionCall<'_, '_>) -> Option<Value> {
     match entry {
         Entry::Fact(fact) => Some(Value::Term(fact.clone())),
         Entry::Rule(rule) => {
@@ -63,7 +63,7 @@ fn no_literal(value: &Value) -> Failure {
 }
 
 /// `.belief(Pattern)`: each belief that matches, without rules.
-pub fn belief(call: &mut Call<'_, '_>) -> Outcome {
+pub fn belief(call: &mut ActionCall<'_, '_>) -> Outcome {
     let pattern = call.arg(0);
     let beliefs = &call.solver.known.mind.beliefs;
     let found: Vec<Value> = if is_variable(pattern) {
@@ -75,10 +75,10 @@ pub fn belief(call: &mut Call<'_, '_>) -> Outcome {
         let entries = std::iter::from_fn(|| candidates.as_mut()?.next(image));
         entries.filter_map(|entry| belief_term(entry, call)).collect()
     };
-    Ok(Answer::Each(pattern.clone(), Box::new(found.into_iter())))
+    Ok(QueryAnswer::Each(pattern.clone(), Box::new(found.into_iter())))
 }
 
-fn rules<'c>(call: &Call<'c, '_>, table: &'c Table) -> impl Iterator<Item = &'c Rule> {
+fn rules<'c>(call: &ActionCall<'c, '_>, table: &'c Table) -> impl Iterator<Item = &'c CompiledRule> {
     let image = call.solver.known.image;
     table.iter().filter_map(move |entry| match entry {
         Entry::Rule(rule) => Some(rule.resolve(image)),
@@ -87,7 +87,7 @@ fn rules<'c>(call: &Call<'c, '_>, table: &'c Table) -> impl Iterator<Item = &'c 
 }
 
 /// `.list_rules`: prints the rules.
-pub fn list_rules(call: &mut Call<'_, '_>) -> Outcome {
+pub fn list_rules(call: &mut ActionCall<'_, '_>) -> Outcome {
     let known = call.solver.known;
     for (key, table) in known.mind.beliefs.tables() {
         if key.namespace.as_str() == KQML {
@@ -99,11 +99,11 @@ pub fn list_rules(call: &mut Call<'_, '_>) -> Outcome {
             }
         }
     }
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.relevant_rules(Pattern, Rules)`: the rules whose head unifies with the pattern.
-pub fn relevant_rules(call: &mut Call<'_, '_>) -> Outcome {
+pub fn relevant_rules(call: &mut ActionCall<'_, '_>) -> Outcome {
     let pattern = call.arg(0).clone();
     let beliefs = &call.solver.known.mind.beliefs;
     let tables: Vec<&Table> = if is_variable(&pattern) {
@@ -132,7 +132,7 @@ pub fn relevant_rules(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.namespace(N)`: each namespace that has beliefs.
-pub fn namespace(call: &mut Call<'_, '_>) -> Outcome {
+pub fn namespace(call: &mut ActionCall<'_, '_>) -> Outcome {
     let mut namespaces = vec![Value::Atom(sym::DEFAULT), Value::atom(KQML)];
     for (key, _) in call.solver.known.mind.beliefs.tables() {
         let namespace = Value::Atom(key.namespace);
@@ -140,11 +140,11 @@ pub fn namespace(call: &mut Call<'_, '_>) -> Outcome {
             namespaces.push(namespace);
         }
     }
-    Ok(Answer::Each(call.arg(0).clone(), Box::new(namespaces.into_iter())))
+    Ok(QueryAnswer::Each(call.arg(0).clone(), Box::new(namespaces.into_iter())))
 }
 
 /// `.namespace_get_prop(Namespace, Key [, Value [, Default]])`; each property if the key is unbound.
-pub fn namespace_get_prop(call: &mut Call<'_, '_>) -> Outcome {
+pub fn namespace_get_prop(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (Some(namespace), key) = (call.arg(0).functor(), call.arg(1)) else {
         return Err(nonsense(format!("the first argument must be a namespace, not {}", call.arg(0))));
     };
@@ -158,7 +158,7 @@ pub fn namespace_get_prop(call: &mut Call<'_, '_>) -> Outcome {
                 Value::list([Value::Atom(*key), if with_value { value.clone() } else { Value::Null }])
             })
             .collect();
-        return Ok(Answer::Each(target, Box::new(all.into_iter())));
+        return Ok(QueryAnswer::Each(target, Box::new(all.into_iter())));
     }
     let found = own.filter(|(_, known, _)| key.functor() == Some(*known)).map(|(_, _, value)| value).next();
     match (found, call.args.get(3)) {
@@ -167,6 +167,6 @@ pub fn namespace_get_prop(call: &mut Call<'_, '_>) -> Outcome {
             call.unify(2, &value)
         }
         (None, Some(default)) => call.unify(2, default),
-        _ => Ok(Answer::Yes),
+        _ => Ok(QueryAnswer::Yes),
     }
 }

@@ -10,7 +10,7 @@ use whimbrel_acl::value::{Contents, PriorityQueue, TermConversion};
 use whimbrel_acl::{Object, Value};
 
 use super::{Outcome, is_variable, nonsense, open};
-use crate::actions::{Answer, Call, Failure};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
 
 /// Returns the number of values (of a map, pairs).
 pub fn size(contents: &Contents) -> usize {
@@ -23,7 +23,7 @@ pub fn size(contents: &Contents) -> usize {
 }
 
 /// Answers `.member` for a set or queue; `None` for a map.
-pub fn member(wanted: &Value, object: &Object) -> Option<Answer> {
+pub fn member(wanted: &Value, object: &Object) -> Option<QueryAnswer> {
     let contents = object.contents();
     if matches!(*contents, Contents::Map(_)) {
         return None;
@@ -36,7 +36,7 @@ pub fn member(wanted: &Value, object: &Object) -> Option<Answer> {
         return Some(found.into());
     }
     let items = values(&contents);
-    Some(Answer::Each(wanted.clone(), Box::new(items.into_iter())))
+    Some(QueryAnswer::Each(wanted.clone(), Box::new(items.into_iter())))
 }
 
 fn new(contents: Contents) -> Value {
@@ -44,7 +44,7 @@ fn new(contents: Contents) -> Value {
 }
 
 /// Returns the container that is argument `place`.
-fn object<'c>(call: &Call<'c, '_>, place: usize) -> Result<&'c Arc<Object>, Failure> {
+fn object<'c>(call: &ActionCall<'c, '_>, place: usize) -> Result<&'c Arc<Object>, Failure> {
     match call.args.get(place) {
         Some(Value::Object(object)) => Ok(object),
         _ => Err(nonsense(format!("{} is no map, set or queue", call.arg(place)))),
@@ -62,7 +62,7 @@ fn not_a(kind: &str) -> Failure {
 }
 
 /// Returns the container that is argument 0; binds a variable to a new one.
-fn object_or_new(call: &mut Call<'_, '_>, empty: fn() -> Contents) -> Result<Arc<Object>, Failure> {
+fn object_or_new(call: &mut ActionCall<'_, '_>, empty: fn() -> Contents) -> Result<Arc<Object>, Failure> {
     if !is_variable(call.arg(0)) {
         return object(call, 0).cloned();
     }
@@ -72,7 +72,7 @@ fn object_or_new(call: &mut Call<'_, '_>, empty: fn() -> Contents) -> Result<Arc
 }
 
 /// Closes argument `place` to be put into `target`.
-fn closed(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Value, Failure> {
+fn closed(call: &ActionCall<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Value, Failure> {
     let value = call.bindings.closed(call.args.get(place).ok_or_else(|| nonsense("what to put in is missing"))?);
     if holds(&value, target) { Err(cyclic()) } else { Ok(value) }
 }
@@ -97,7 +97,7 @@ fn holds(value: &Value, target: &Arc<Object>) -> bool {
 }
 
 /// Closes the values in argument `place`, a list or a container, to be put into `target`.
-fn closed_items(call: &Call<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Vec<Value>, Failure> {
+fn closed_items(call: &ActionCall<'_, '_>, place: usize, target: &Arc<Object>) -> Result<Vec<Value>, Failure> {
     let items: Vec<Value> = match call.arg(place) {
         Value::Object(object) if Arc::ptr_eq(object, target) => return Ok(values(&target.contents())),
         Value::Object(object) => values(&object.contents()),
@@ -117,7 +117,7 @@ fn taken(value: &Value) -> Value {
 }
 
 /// Unifies argument `place` with a value taken out.
-fn give(call: &mut Call<'_, '_>, place: usize, value: &Value) -> Outcome {
+fn give(call: &mut ActionCall<'_, '_>, place: usize, value: &Value) -> Outcome {
     let value = open(call.bindings, &taken(value));
     call.unify(place, &value)
 }
@@ -139,59 +139,59 @@ fn empty_set() -> Contents {
 }
 
 /// `.map.clear(M)`, `.set.clear(S)`, `.queue.clear(Q)`
-pub fn clear(call: &mut Call<'_, '_>) -> Outcome {
+pub fn clear(call: &mut ActionCall<'_, '_>) -> Outcome {
     match &mut *object(call, 0)?.contents() {
         Contents::Map(pairs) => pairs.clear(),
         Contents::Set(items) => items.clear(),
         Contents::Queue(items) => items.clear(),
         Contents::PriorityQueue(items) => items.clear(),
     }
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.map.copy(M, Copy)`, `.set.copy(S, Copy)`, `.queue.copy(Q, Copy)`
-pub fn copy(call: &mut Call<'_, '_>) -> Outcome {
+pub fn copy(call: &mut ActionCall<'_, '_>) -> Outcome {
     let contents = object(call, 0)?.contents().clone();
     call.unify(1, &new(contents))
 }
 
 /// `.set.to_list(S, List)`, `.queue.to_list(Q, List)`
-pub fn to_list(call: &mut Call<'_, '_>) -> Outcome {
+pub fn to_list(call: &mut ActionCall<'_, '_>) -> Outcome {
     let items = values(&object(call, 0)?.contents());
     let opened: Vec<Value> = items.iter().map(|item| open(call.bindings, item)).collect();
     call.unify(1, &Value::list(opened))
 }
 
 /// `.map.create(M)`
-pub fn map_create(call: &mut Call<'_, '_>) -> Outcome {
+pub fn map_create(call: &mut ActionCall<'_, '_>) -> Outcome {
     call.unify(0, &new(empty_map()))
 }
 
 /// `.map.put(M, Key, Value)`; a new map if M is unbound.
-pub fn map_put(call: &mut Call<'_, '_>) -> Outcome {
+pub fn map_put(call: &mut ActionCall<'_, '_>) -> Outcome {
     let target = object_or_new(call, empty_map)?;
     let (key, value) = (closed(call, 1, &target)?, closed(call, 2, &target)?);
     map(&mut target.contents())?.insert(key, value);
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
-fn key(call: &Call<'_, '_>) -> Value {
+fn key(call: &ActionCall<'_, '_>) -> Value {
     call.bindings.closed(call.arg(1))
 }
 
 /// `.map.get(M, Key, Value [, Default])`
-pub fn map_get(call: &mut Call<'_, '_>) -> Outcome {
+pub fn map_get(call: &mut ActionCall<'_, '_>) -> Outcome {
     let key = key(call);
     let found = map(&mut object(call, 0)?.contents())?.get(&key).cloned();
     match (found, call.args.get(3)) {
         (Some(found), _) => give(call, 2, &found),
         (None, Some(default)) => call.unify(2, default),
-        (None, None) => Ok(Answer::No),
+        (None, None) => Ok(QueryAnswer::No),
     }
 }
 
 /// `.map.remove(M, Key [, Value])`
-pub fn map_remove(call: &mut Call<'_, '_>) -> Outcome {
+pub fn map_remove(call: &mut ActionCall<'_, '_>) -> Outcome {
     let key = key(call);
     let removed = map(&mut object(call, 0)?.contents())?.remove(&key);
     match removed {
@@ -200,13 +200,13 @@ pub fn map_remove(call: &mut Call<'_, '_>) -> Outcome {
     }
 }
 
-fn each(call: &Call<'_, '_>, of: fn(&BTreeMap<Value, Value>) -> Vec<Value>) -> Outcome {
+fn each(call: &ActionCall<'_, '_>, of: fn(&BTreeMap<Value, Value>) -> Vec<Value>) -> Outcome {
     let values = of(map(&mut object(call, 0)?.contents())?);
-    Ok(Answer::Each(call.arg(1).clone(), Box::new(values.into_iter())))
+    Ok(QueryAnswer::Each(call.arg(1).clone(), Box::new(values.into_iter())))
 }
 
 /// `.map.key(M, Key)`: each in turn.
-pub fn map_key(call: &mut Call<'_, '_>) -> Outcome {
+pub fn map_key(call: &mut ActionCall<'_, '_>) -> Outcome {
     if call.arg(1).is_ground() {
         return Ok(map(&mut object(call, 0)?.contents())?.contains_key(call.arg(1)).into());
     }
@@ -214,12 +214,12 @@ pub fn map_key(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.map.value(M, Value)`: each in turn.
-pub fn map_value(call: &mut Call<'_, '_>) -> Outcome {
+pub fn map_value(call: &mut ActionCall<'_, '_>) -> Outcome {
     each(call, |pairs| pairs.values().map(taken).collect())
 }
 
 /// `.set.create(S [, List])`
-pub fn set_create(call: &mut Call<'_, '_>) -> Outcome {
+pub fn set_create(call: &mut ActionCall<'_, '_>) -> Outcome {
     let target = Arc::new(Object::new(empty_set()));
     if call.args.len() > 1 {
         let items = closed_items(call, 1, &target)?;
@@ -229,48 +229,48 @@ pub fn set_create(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.set.add(S, X)`; a new set if S is unbound.
-pub fn set_add(call: &mut Call<'_, '_>) -> Outcome {
+pub fn set_add(call: &mut ActionCall<'_, '_>) -> Outcome {
     let target = object_or_new(call, empty_set)?;
     let item = closed(call, 1, &target)?;
     set(&mut target.contents())?.insert(item);
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.set.add_all(S, ListOrSet)`, `.set.union(S, ListOrSet)`
-pub fn set_add_all(call: &mut Call<'_, '_>) -> Outcome {
+pub fn set_add_all(call: &mut ActionCall<'_, '_>) -> Outcome {
     let target = object_or_new(call, empty_set)?;
     let items = closed_items(call, 1, &target)?;
     set(&mut target.contents())?.extend(items);
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.set.remove(S, X)`; yes also if it is not there.
-pub fn set_remove(call: &mut Call<'_, '_>) -> Outcome {
+pub fn set_remove(call: &mut ActionCall<'_, '_>) -> Outcome {
     let item = key(call);
     set(&mut object(call, 0)?.contents())?.remove(&item);
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
-fn retain(call: &Call<'_, '_>, those_in: bool) -> Outcome {
+fn retain(call: &ActionCall<'_, '_>, those_in: bool) -> Outcome {
     let target = object(call, 0)?;
     let mut others = closed_items(call, 1, target)?;
     others.sort();
     set(&mut target.contents())?.retain(|item| others.binary_search(item).is_ok() == those_in);
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.set.intersection(S, ListOrSet)`
-pub fn set_intersection(call: &mut Call<'_, '_>) -> Outcome {
+pub fn set_intersection(call: &mut ActionCall<'_, '_>) -> Outcome {
     retain(call, true)
 }
 
 /// `.set.difference(S, ListOrSet)`
-pub fn set_difference(call: &mut Call<'_, '_>) -> Outcome {
+pub fn set_difference(call: &mut ActionCall<'_, '_>) -> Outcome {
     retain(call, false)
 }
 
 /// `.queue.create(Q [, priority])`
-pub fn queue_create(call: &mut Call<'_, '_>) -> Outcome {
+pub fn queue_create(call: &mut ActionCall<'_, '_>) -> Outcome {
     let by_priority = matches!(call.arg(1), Value::Atom(kind) if kind.as_str() == "priority");
     let contents =
         if by_priority { Contents::PriorityQueue(PriorityQueue::default()) } else { Contents::Queue(VecDeque::new()) };
@@ -287,38 +287,38 @@ fn enqueue(contents: &mut MutexGuard<'_, Contents>, item: Value) -> Result<(), F
 }
 
 /// `.queue.add(Q, X)`
-pub fn queue_add(call: &mut Call<'_, '_>) -> Outcome {
+pub fn queue_add(call: &mut ActionCall<'_, '_>) -> Outcome {
     let target = object(call, 0)?;
     let item = closed(call, 1, target)?;
     enqueue(&mut target.contents(), item)?;
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.queue.add_all(Q, List)`
-pub fn queue_add_all(call: &mut Call<'_, '_>) -> Outcome {
+pub fn queue_add_all(call: &mut ActionCall<'_, '_>) -> Outcome {
     let target = object(call, 0)?;
     let items = closed_items(call, 1, target)?;
     let mut contents = target.contents();
     items.into_iter().try_for_each(|item| enqueue(&mut contents, item))?;
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.queue.head(Q, X)`
-pub fn queue_head(call: &mut Call<'_, '_>) -> Outcome {
+pub fn queue_head(call: &mut ActionCall<'_, '_>) -> Outcome {
     let head = match &*object(call, 0)?.contents() {
         Contents::Queue(items) => items.front().cloned(),
         Contents::PriorityQueue(items) => items.first().cloned(),
         _ => return Err(not_a("queue")),
     };
-    head.map_or(Ok(Answer::No), |head| give(call, 1, &head))
+    head.map_or(Ok(QueryAnswer::No), |head| give(call, 1, &head))
 }
 
 /// `.queue.remove(Q, X)`
-pub fn queue_remove(call: &mut Call<'_, '_>) -> Outcome {
+pub fn queue_remove(call: &mut ActionCall<'_, '_>) -> Outcome {
     let head = match &mut *object(call, 0)?.contents() {
         Contents::Queue(items) => items.pop_front(),
         Contents::PriorityQueue(items) => items.pop(),
         _ => return Err(not_a("queue")),
     };
-    head.map_or(Ok(Answer::No), |head| give(call, 1, &head))
+    head.map_or(Ok(QueryAnswer::No), |head| give(call, 1, &head))
 }

@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, plans};
-use crate::actions::{Answer, Call, Failure};
-use crate::code::{Body, CompiledPlan, TriggerKind, TriggerOp, reserved};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
+use crate::code::{CompiledBody, CompiledPlan, TriggerKind, TriggerOp, reserved};
 use crate::logic::{Bindings, Numbering};
-use crate::mind::{Event, Frame, Intention, Pending, Place, WaitFor, namespace_of};
+use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, WaitFor, namespace_of};
 use crate::reason::current_literal;
 use crate::syntax::{ast, quote};
 
 /// Returns true for the current intention. Either its step is executed: then it is ready and in no queue. Or its
 /// event is handled: then it is in an event that is in no queue.
-fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
+fn is_current(call: &ActionCall<'_, '_>, intention: &Intention) -> bool {
     let mind = call.solver.known.mind;
     match intention.place {
-        Place::Ready => mind.ready.place_of(intention.id).is_none(),
-        Place::InEvent => {
+        IntentionPlace::Ready => mind.ready.place_of(intention.id).is_none(),
+        IntentionPlace::InEvent => {
             let atomic = mind.atomic_event.as_ref().and_then(|event| event.intention);
             let queued = mind.events.place_of(intention.id).or_else(|| mind.suspended_events.place_of(intention.id));
             queued.is_none() && atomic != Some(intention.id)
@@ -29,12 +29,12 @@ fn is_current(call: &Call<'_, '_>, intention: &Intention) -> bool {
 
 /// Returns all intentions that may pursue a goal: the current one, those that are ready, waiting, and suspended; each
 /// group oldest first.
-fn intentions<'c>(call: &Call<'c, '_>, goal: &Value) -> Vec<&'c Intention> {
+fn intentions<'c>(call: &ActionCall<'c, '_>, goal: &Value) -> Vec<&'c Intention> {
     let rank = |intention: &Intention| match intention.place {
         _ if intention.suspended.is_some() => 4,
-        Place::Ready if is_current(call, intention) => 0,
-        Place::Ready => 1,
-        Place::InEvent => 2,
+        IntentionPlace::Ready if is_current(call, intention) => 0,
+        IntentionPlace::Ready => 1,
+        IntentionPlace::InEvent => 2,
         _ => 3,
     };
     let known = &call.solver.known.mind.intentions;
@@ -46,7 +46,7 @@ fn intentions<'c>(call: &Call<'c, '_>, goal: &Value) -> Vec<&'c Intention> {
 }
 
 /// Returns an intention's variables, which are in the bindings while it is current.
-fn slots<'s>(call: &'s Call<'_, '_>, intention: &'s Intention) -> &'s [Value] {
+fn slots<'s>(call: &'s ActionCall<'_, '_>, intention: &'s Intention) -> &'s [Value] {
     if intention.slots.is_empty() { call.bindings.from(0) } else { &intention.slots }
 }
 
@@ -59,7 +59,7 @@ fn closed(value: &Value) -> Value {
 }
 
 /// Returns the goals of an intention, innermost first.
-fn goals(call: &Call<'_, '_>, intention: &Intention) -> Vec<Value> {
+fn goals(call: &ActionCall<'_, '_>, intention: &Intention) -> Vec<Value> {
     let slots = slots(call, intention);
     let goals = intention.frames.iter().rev().filter(|frame| is_goal(frame.trigger.op, frame.trigger.kind));
     goals.map(|frame| closed(&current_literal(frame, slots).into_value())).collect()
@@ -69,7 +69,7 @@ fn number(intention: &Intention) -> Value {
     Value::Num(f64::from(intention.id.number))
 }
 
-fn check(call: &Call<'_, '_>) -> Result<(), Failure> {
+fn check(call: &ActionCall<'_, '_>) -> Result<(), Failure> {
     let goal = call.arg(0);
     if goal.is_literal() || is_variable(goal) {
         return Ok(());
@@ -78,16 +78,16 @@ fn check(call: &Call<'_, '_>) -> Result<(), Failure> {
 }
 
 /// Answers goals with the numbers of their intentions, as `.intend` and `.desire` do.
-fn answer(call: &Call<'_, '_>, goals: Vec<(Value, Value)>) -> Answer {
+fn answer(call: &ActionCall<'_, '_>, goals: Vec<(Value, Value)>) -> QueryAnswer {
     if call.args.len() > 1 {
         let pairs = goals.into_iter().map(|(goal, number)| closed(&Value::list([goal, number])));
-        return Answer::Each(Value::list(call.args.to_vec()), Box::new(pairs.collect::<Vec<_>>().into_iter()));
+        return QueryAnswer::Each(Value::list(call.args.to_vec()), Box::new(pairs.collect::<Vec<_>>().into_iter()));
     }
-    Answer::Each(call.arg(0).clone(), Box::new(goals.into_iter().map(|(goal, _)| goal)))
+    QueryAnswer::Each(call.arg(0).clone(), Box::new(goals.into_iter().map(|(goal, _)| goal)))
 }
 
 /// `.intend(Goal [, Intention])`: each goal of an intention that is not suspended.
-pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
+pub fn intend(call: &mut ActionCall<'_, '_>) -> Outcome {
     check(call)?;
     let mut found = Vec::new();
     for intention in intentions(call, call.arg(0)).into_iter().filter(|intention| intention.suspended.is_none()) {
@@ -97,7 +97,7 @@ pub fn intend(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.desire(Goal [, Intention])`: each goal of an event or an intention, suspended or not.
-pub fn desire(call: &mut Call<'_, '_>) -> Outcome {
+pub fn desire(call: &mut ActionCall<'_, '_>) -> Outcome {
     check(call)?;
     let mind = call.solver.known.mind;
     let selected = mind.selected_event.as_deref().into_iter().map(Cow::Borrowed);
@@ -125,7 +125,7 @@ fn owner(event: &Event) -> Value {
 }
 
 /// `.suspended(Goal, Reason)`: the reason why an intention with the goal does not continue.
-pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
+pub fn suspended(call: &mut ActionCall<'_, '_>) -> Outcome {
     let goal = call.arg(0);
     if !goal.is_literal() || is_variable(goal) {
         return Err(call.wrong("first argument must be a literal"));
@@ -133,9 +133,9 @@ pub fn suspended(call: &mut Call<'_, '_>) -> Outcome {
     let mut found = Vec::new();
     for intention in intentions(call, goal) {
         let reason = match (&intention.suspended, &intention.place) {
-            (_, Place::Waiting(wait)) if matches!(wait.until, WaitFor::Action(..)) => Some(Value::atom("act")),
+            (_, IntentionPlace::Waiting(wait)) if matches!(wait.until, WaitFor::Action(..)) => Some(Value::atom("act")),
             // An intention that was suspended during a wait still waits for the same.
-            (Some(_), Place::Waiting(wait)) if !matches!(wait.until, WaitFor::Resume) => intention.reason(),
+            (Some(_), IntentionPlace::Waiting(wait)) if !matches!(wait.until, WaitFor::Resume) => intention.reason(),
             (Some(reason), _) => Some(reason.clone()),
             (None, _) => intention.reason(),
         };
@@ -165,7 +165,7 @@ fn state(intention: &Intention) -> Value {
 }
 
 /// `.intention(Id, State [, Stack [, current]])`: each intention, or the current one.
-pub fn intention(call: &mut Call<'_, '_>) -> Outcome {
+pub fn intention(call: &mut ActionCall<'_, '_>) -> Outcome {
     let only_current = call.args.len() > 3;
     let count = call.args.len().min(3);
     let target = Value::list(call.args.iter().take(count).cloned().collect::<Vec<_>>());
@@ -181,20 +181,20 @@ pub fn intention(call: &mut Call<'_, '_>) -> Outcome {
             closed(&Value::list(parts))
         })
         .collect();
-    Ok(Answer::Each(target, Box::new(found.into_iter())))
+    Ok(QueryAnswer::Each(target, Box::new(found.into_iter())))
 }
 
 /// `.current_intention(intention(Id, Stack))`
-pub fn current_intention(call: &mut Call<'_, '_>) -> Outcome {
+pub fn current_intention(call: &mut ActionCall<'_, '_>) -> Outcome {
     let current = intentions(call, &Value::Null).into_iter().find(|intention| is_current(call, intention));
-    let Some(current) = current else { return Ok(Answer::No) };
+    let Some(current) = current else { return Ok(QueryAnswer::No) };
     let term = closed(&Value::term("intention", [number(current), stack(call, current)]));
     let term = super::open(call.bindings, &term);
     call.unify(0, &term)
 }
 
 /// Returns the stack of an intention, `[im(Label, Trigger, Body, Unifier), ..]`, innermost first.
-fn stack(call: &Call<'_, '_>, intention: &Intention) -> Value {
+fn stack(call: &ActionCall<'_, '_>, intention: &Intention) -> Value {
     let known = call.solver.known;
     let mut bindings = Bindings::default();
     bindings.resume(slots(call, intention).to_vec());
@@ -223,11 +223,11 @@ fn frame_term(frame: &Frame, plan: &CompiledPlan, bindings: &Bindings) -> Value 
     };
     let trigger = Value::term(reserved::TRIGGER, [Value::Atom(Symbol::new(operator)), literal]);
     let splice = frame.extra.as_ref().and_then(|extra| extra.splices.last());
-    let code: &Body = splice.map_or(&plan.body, |splice| &splice.body);
+    let code: &CompiledBody = splice.map_or(&plan.body, |splice| &splice.body);
     let steps = remaining(code, frame.pc, splice.is_none().then_some(&plan.source.body));
     // The body's variables are no longer those of the plan.
     let mut names = Numbering::default();
-    let body = quote::quote_body(&ast::Body { steps }, &mut |name| Var {
+    let body = quote::quote_body(&ast::PlanBody { steps }, &mut |name| Var {
         slot: BODY_VARIABLES + quote::numbered(&mut names, name).slot,
         name: sym::ANY,
     });
@@ -256,7 +256,7 @@ fn unifier(frame: &Frame, plan: &CompiledPlan, bindings: &Bindings) -> Value {
 }
 
 /// Returns the steps left at `pc`. With `whole`, the code's source, those of enclosing control structures follow.
-fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::BodyStep> {
+fn remaining(code: &CompiledBody, pc: u32, whole: Option<&ast::PlanBody>) -> Vec<ast::BodyStep> {
     let at = code.skip_jumps(pc) as usize;
     let Some(source) = code.sources.get(at) else { return Vec::new() };
     if let Some(steps) = whole.and_then(|whole| steps_from(whole, &source.step)) {
@@ -272,7 +272,7 @@ fn remaining(code: &Body, pc: u32, whole: Option<&ast::Body>) -> Vec<ast::BodySt
 }
 
 /// Returns the steps from `step` on, then those after the control structures around it. A loop is repeated.
-fn steps_from(body: &ast::Body, step: &ast::BodyStep) -> Option<Vec<ast::BodyStep>> {
+fn steps_from(body: &ast::PlanBody, step: &ast::BodyStep) -> Option<Vec<ast::BodyStep>> {
     let inside = |outer: &ast::BodyStep| outer.span.start <= step.span.start && step.span.start < outer.span.end;
     let place = body.steps.iter().position(inside)?;
     let (found, after) = (body.steps.get(place)?, body.steps.get(place + 1..)?);
@@ -281,7 +281,7 @@ fn steps_from(body: &ast::Body, step: &ast::BodyStep) -> Option<Vec<ast::BodySte
     }
     let ast::Term::Literal(control) = &found.term else { return None };
     let inner = control.args.iter().find_map(|arg| match arg {
-        ast::Term::Code(ast::Code::Body(inner)) => steps_from(inner, step),
+        ast::Term::Code(ast::CodeTerm::Body(inner)) => steps_from(inner, step),
         _ => None,
     });
     let mut steps = inner?;

@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 
 use super::{Elements, Outcome, bad_pattern, each_part, failure, is_variable, nonsense, patterns, text_of};
-use crate::actions::{Answer, Call, Failure};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
 
 /// Returns the number of elements or characters; `None` if the value has no length.
 fn size(value: &Value) -> Option<usize> {
@@ -17,20 +17,20 @@ fn size(value: &Value) -> Option<usize> {
 }
 
 /// `.length(ListOrStringOrContainer, N)`; a list's open tail does not count.
-pub fn length(call: &mut Call<'_, '_>) -> Outcome {
+pub fn length(call: &mut ActionCall<'_, '_>) -> Outcome {
     match size(call.arg(0)) {
         Some(size) => call.unify(1, &Value::Num(size as f64)),
-        None => Ok(Answer::No),
+        None => Ok(QueryAnswer::No),
     }
 }
 
 /// `.length(ListOrStringOrContainer)` in an expression.
-pub fn length_function(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn length_function(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     size(call.arg(0)).map(|size| Value::Num(size as f64))
 }
 
 /// `.empty(ListOrStringOrContainer)`
-pub fn empty(call: &mut Call<'_, '_>) -> Outcome {
+pub fn empty(call: &mut ActionCall<'_, '_>) -> Outcome {
     Ok(match call.arg(0) {
         Value::List(_) => false,
         other => size(other) == Some(0),
@@ -39,7 +39,7 @@ pub fn empty(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.concat(X1, .., Xn, R)`: lists to a list, anything else to a string.
-pub fn concat(call: &mut Call<'_, '_>) -> Outcome {
+pub fn concat(call: &mut ActionCall<'_, '_>) -> Outcome {
     let Some((last, parts)) = call.args.split_last() else { return Err(nonsense("there is nothing to join")) };
     if parts.first().is_some_and(Value::is_list) {
         if let Some(place) = parts.iter().position(|part| !part.is_list()) {
@@ -93,7 +93,7 @@ fn unquoted(name: &str) -> &str {
 
 /// `.delete(Element, List, R)`, `.delete(Position, ListOrString, R)`, `.delete(From, To, ListOrString, R)`,
 /// `.delete(Pattern, Text, R)`
-pub fn delete(call: &mut Call<'_, '_>) -> Outcome {
+pub fn delete(call: &mut ActionCall<'_, '_>) -> Outcome {
     let args = call.args;
     let (result, place) = match (args.first(), args.get(1)) {
         (Some(Value::Num(from)), Some(Value::Num(to))) if args.len() == 4 => {
@@ -128,7 +128,7 @@ fn delete_places(whole: &Value, from: i64, to: i64) -> Option<Value> {
 }
 
 /// Removes the elements that unify with `element`. Bindings of the first one hold for the others, but not afterwards.
-fn delete_elements(call: &mut Call<'_, '_>, element: &Value, list: &Value) -> Value {
+fn delete_elements(call: &mut ActionCall<'_, '_>, element: &Value, list: &Value) -> Value {
     let mut kept = Vec::new();
     let before = call.bindings.mark();
     for item in list.items() {
@@ -143,7 +143,7 @@ fn delete_elements(call: &mut Call<'_, '_>, element: &Value, list: &Value) -> Va
 }
 
 /// `.reverse(ListOrString, R)`
-pub fn reverse(call: &mut Call<'_, '_>) -> Outcome {
+pub fn reverse(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (whole, last) = (call.arg(0), call.arg(1));
     let (reversed, fits, kind) = match whole {
         Value::Str(text) => {
@@ -167,7 +167,7 @@ pub fn reverse(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.nth(Index, ListOrString, Element)`; with an unbound index each place in turn.
-pub fn nth(call: &mut Call<'_, '_>) -> Outcome {
+pub fn nth(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (index, whole) = (call.arg(0), call.arg(1));
     if !is_variable(index) && index.as_f64().is_none() {
         return Err(call.wrong(&format!("the first argument should be numeric or a variable -- not '{index}'.")));
@@ -187,7 +187,7 @@ pub fn nth(call: &mut Call<'_, '_>) -> Outcome {
                 Value::Str(text) => {
                     let text = text.clone();
                     let letters = text.chars().map(|letter| Value::from(letter.to_string())).collect::<Vec<_>>();
-                    Answer::Each(target, Box::new((0_u32..).zip(letters).map(numbered)))
+                    QueryAnswer::Each(target, Box::new((0_u32..).zip(letters).map(numbered)))
                 }
                 list => each_part(&target, (0_u32..).zip(Elements(list.clone())).map(numbered)),
             })
@@ -208,10 +208,10 @@ fn element_at(whole: &Value, index: i64) -> Result<Value, Failure> {
 }
 
 /// `.member(X, ListOrSetOrQueue)`, each in turn.
-pub fn member(call: &mut Call<'_, '_>) -> Outcome {
+pub fn member(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (wanted, whole) = (call.arg(0), call.arg(1));
     match whole {
-        Value::Nil => Ok(Answer::No),
+        Value::Nil => Ok(QueryAnswer::No),
         Value::List(_) => Ok(each_part(wanted, Elements(whole.clone()))),
         Value::Object(object) => super::containers::member(wanted, object)
             .ok_or_else(|| call.wrong("second argument must be a list or a set")),
@@ -220,14 +220,14 @@ pub fn member(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.sort(List, R)`: in the standard order, equal ones stay in their order.
-pub fn sort(call: &mut Call<'_, '_>) -> Outcome {
+pub fn sort(call: &mut ActionCall<'_, '_>) -> Outcome {
     let mut items: Vec<Value> = call.list(0, "first argument must be a list")?.items().cloned().collect();
     items.sort();
     call.unify(1, &Value::list(items))
 }
 
 /// `.shuffle(List, R)`
-pub fn shuffle(call: &mut Call<'_, '_>) -> Outcome {
+pub fn shuffle(call: &mut ActionCall<'_, '_>) -> Outcome {
     let mut items: Vec<Value> = call.list(0, "first argument must be a list")?.items().cloned().collect();
     let mind = call.solver.known.mind;
     for place in (1..items.len()).rev() {

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 
 use whimbrel_acl::Value;
 
-use super::{Answer, Call, Failure, FailureText, NativeFunction, QueryAction};
+use super::{ActionCall, Failure, FailureText, NativeFunction, QueryAction, QueryAnswer};
 use crate::code::{Formula, reserved};
 use crate::logic::{Bindings, arith, open_value};
 
@@ -174,7 +174,7 @@ pub const FUNCTIONS: &[(&str, &[usize], NativeFunction)] = &[
 ];
 
 /// Result of a query action.
-type Outcome = Result<Answer, Failure>;
+type Outcome = Result<QueryAnswer, Failure>;
 
 /// Makes the failure of a senseless call for which Jason has no words of its own.
 fn nonsense(what: impl Into<FailureText>) -> Failure {
@@ -230,8 +230,8 @@ fn open(bindings: &mut Bindings, value: &Value) -> Value {
 }
 
 /// Answers each of the values that unifies with the target. Their variables are the caller's.
-fn each_part(target: &Value, values: impl Iterator<Item = Value> + 'static) -> Answer {
-    Answer::Parts(target.clone(), Box::new(values))
+fn each_part(target: &Value, values: impl Iterator<Item = Value> + 'static) -> QueryAnswer {
+    QueryAnswer::Parts(target.clone(), Box::new(values))
 }
 
 /// Elements of a list, one after another, the list shared.
@@ -248,7 +248,7 @@ impl Iterator for Elements {
     }
 }
 
-impl Call<'_, '_> {
+impl ActionCall<'_, '_> {
     /// Returns argument `place` as a list.
     fn list(&self, place: usize, what: &str) -> Result<&Value, Failure> {
         let arg = self.arg(place);

@@ -3,10 +3,10 @@
 use whimbrel_acl::Value;
 use whimbrel_platform::services::LogLevel;
 
-use crate::actions::Call;
+use crate::actions::ActionCall;
 
 /// Returns argument `place` as a number. Notes the fault if it never will be one.
-fn number(call: &Call<'_, '_>, place: usize) -> Option<f64> {
+fn number(call: &ActionCall<'_, '_>, place: usize) -> Option<f64> {
     let arg = call.arg(place);
     let number = arg.as_f64();
     if number.is_none() && arg.is_ground() {
@@ -15,14 +15,14 @@ fn number(call: &Call<'_, '_>, place: usize) -> Option<f64> {
     number
 }
 
-fn complain(call: &Call<'_, '_>, what: &str) {
+fn complain(call: &ActionCall<'_, '_>, what: &str) {
     let args: Vec<String> = call.args.iter().map(ToString::to_string).collect();
     let text = format!("Error in '{}({})' -- {what}", call.call.name, args.join(","));
     call.solver.known.services.log(call.solver.known.aid, LogLevel::Severe, &text);
 }
 
 /// Returns the numbers of a list without its other elements; `None` if argument 0 is no list.
-fn numbers(call: &Call<'_, '_>) -> Option<Vec<f64>> {
+fn numbers(call: &ActionCall<'_, '_>) -> Option<Vec<f64>> {
     let list = call.arg(0);
     if list.is_list() {
         return Some(list.items().filter_map(Value::as_f64).collect());
@@ -33,13 +33,13 @@ fn numbers(call: &Call<'_, '_>) -> Option<Vec<f64>> {
     None
 }
 
-fn one(call: &Call<'_, '_>, of: fn(f64) -> f64) -> Option<Value> {
+fn one(call: &ActionCall<'_, '_>, of: fn(f64) -> f64) -> Option<Value> {
     number(call, 0).map(|n| Value::Num(of(n)))
 }
 
 macro_rules! of_one_number {
     ($($(#[$doc:meta])* $name:ident = $of:expr;)*) => {
-        $($(#[$doc])* pub fn $name(call: &mut Call<'_, '_>) -> Option<Value> { one(call, $of) })*
+        $($(#[$doc])* pub fn $name(call: &mut ActionCall<'_, '_>) -> Option<Value> { one(call, $of) })*
     };
 }
 
@@ -71,22 +71,22 @@ of_one_number! {
 }
 
 /// `math.pi`
-pub fn pi(_: &mut Call<'_, '_>) -> Option<Value> {
+pub fn pi(_: &mut ActionCall<'_, '_>) -> Option<Value> {
     Some(Value::Num(std::f64::consts::PI))
 }
 
 /// `math.e`
-pub fn e(_: &mut Call<'_, '_>) -> Option<Value> {
+pub fn e(_: &mut ActionCall<'_, '_>) -> Option<Value> {
     Some(Value::Num(std::f64::consts::E))
 }
 
 /// `math.random`, `math.random(N)`: of [0, 1), or of [0, N).
-pub fn random(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn random(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     let scale = if call.args.is_empty() { 1.0 } else { number(call, 0)? };
     Some(Value::Num(call.solver.known.mind.random() * scale))
 }
 
-fn extreme(call: &Call<'_, '_>, of_none: f64, better: fn(f64, f64) -> f64) -> Option<Value> {
+fn extreme(call: &ActionCall<'_, '_>, of_none: f64, better: fn(f64, f64) -> f64) -> Option<Value> {
     if call.args.len() == 2 {
         return Some(Value::Num(better(number(call, 0)?, number(call, 1)?)));
     }
@@ -97,17 +97,17 @@ fn extreme(call: &Call<'_, '_>, of_none: f64, better: fn(f64, f64) -> f64) -> Op
 }
 
 /// `math.max(M, N)`, `math.max(List)`
-pub fn max(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn max(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     extreme(call, f64::from_bits(1), f64::max)
 }
 
 /// `math.min(M, N)`, `math.min(List)`
-pub fn min(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn min(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     extreme(call, f64::MAX, f64::min)
 }
 
 /// `math.sum(List)`
-pub fn sum(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn sum(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     // Not `sum`, which begins with -0.
     Some(Value::Num(numbers(call)?.into_iter().fold(0.0, |sum, n| sum + n)))
 }
@@ -117,12 +117,12 @@ fn mean_of(numbers: &[f64]) -> f64 {
 }
 
 /// `math.average(List)`; not a number if the list is empty.
-pub fn average(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn average(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     Some(Value::Num(mean_of(&numbers(call)?)))
 }
 
 /// Returns the numbers of a list that must have some.
-fn some_numbers(call: &Call<'_, '_>) -> Option<Vec<f64>> {
+fn some_numbers(call: &ActionCall<'_, '_>) -> Option<Vec<f64>> {
     let numbers = numbers(call)?;
     if numbers.is_empty() {
         complain(call, &format!("{} of the empty set '{}' is not defined.", call.call.name, call.arg(0)));
@@ -132,12 +132,12 @@ fn some_numbers(call: &Call<'_, '_>) -> Option<Vec<f64>> {
 }
 
 /// `math.mean(List)`
-pub fn mean(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn mean(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     Some(Value::Num(mean_of(&some_numbers(call)?)))
 }
 
 /// `math.median(List)`
-pub fn median(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn median(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     let mut numbers = some_numbers(call)?;
     numbers.sort_by(f64::total_cmp);
     let upper = numbers.get(numbers.len() / 2)?;
@@ -146,7 +146,7 @@ pub fn median(call: &mut Call<'_, '_>) -> Option<Value> {
 }
 
 /// `math.std_dev(List)`: of a sample.
-pub fn std_dev(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn std_dev(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     let numbers = numbers(call)?;
     let mean = mean_of(&numbers);
     let squares: f64 = numbers.iter().map(|n| (n - mean) * (n - mean)).sum();

@@ -6,38 +6,38 @@ use whimbrel_acl::{Symbol, Value, Var};
 use whimbrel_platform::services::LogLevel;
 
 use super::{Outcome, format, is_variable, nonsense, text_of};
-use crate::actions::{Answer, Call};
+use crate::actions::{ActionCall, QueryAnswer};
 
 /// `.print(..)`: the arguments one after another, strings without quotes.
-pub fn print(call: &mut Call<'_, '_>) -> Outcome {
+pub fn print(call: &mut ActionCall<'_, '_>) -> Outcome {
     Ok(write_out(call, &joined(call.args), ""))
 }
 
 /// `.println(..)`: like `.print`.
-pub fn println(call: &mut Call<'_, '_>) -> Outcome {
+pub fn println(call: &mut ActionCall<'_, '_>) -> Outcome {
     Ok(write_out(call, &joined(call.args), "\n"))
 }
 
 /// Writes a line of the agent; bare text, ended by `end`, if the agent is quiet.
-fn write_out(call: &Call<'_, '_>, text: &str, end: &str) -> Answer {
+fn write_out(call: &ActionCall<'_, '_>, text: &str, end: &str) -> QueryAnswer {
     if is_quiet(call) {
         call.solver.known.services.print_bare(call.solver.known.aid, &format!("{text}{end}"));
-        return Answer::Yes;
+        return QueryAnswer::Yes;
     }
     say(call, text)
 }
 
 /// Returns true if the agent has `verbose=0`.
-fn is_quiet(call: &Call<'_, '_>) -> bool {
+fn is_quiet(call: &ActionCall<'_, '_>) -> bool {
     call.solver.known.mind.options.verbose == 0
 }
 
 /// Writes a line unless the agent is quiet.
-fn say(call: &Call<'_, '_>, line: &str) -> Answer {
+fn say(call: &ActionCall<'_, '_>, line: &str) -> QueryAnswer {
     if !is_quiet(call) {
         call.solver.known.services.print(call.solver.known.aid, line);
     }
-    Answer::Yes
+    QueryAnswer::Yes
 }
 
 fn joined(args: &[Value]) -> String {
@@ -59,7 +59,7 @@ pub fn write_plainly(line: &mut String, value: &Value) {
 }
 
 /// `.printf(Format, ..)`
-pub fn printf(call: &mut Call<'_, '_>) -> Outcome {
+pub fn printf(call: &mut ActionCall<'_, '_>) -> Outcome {
     let Some((Value::Str(format), args)) = call.args.split_first() else {
         return Err(nonsense(format!("the first argument must be a format in quotes, not {}", call.arg(0))));
     };
@@ -69,7 +69,7 @@ pub fn printf(call: &mut Call<'_, '_>) -> Outcome {
 
 /// `.puts("..#{X}..")`: a string with the values of variables inserted; a second argument, if it is a variable, gets
 /// the string.
-pub fn puts(call: &mut Call<'_, '_>) -> Outcome {
+pub fn puts(call: &mut ActionCall<'_, '_>) -> Outcome {
     let Value::Str(text) = call.arg(0) else { return Err(call.wrong("first argument must be a string")) };
     let filled = fill(call, text);
     match call.args.get(1) {
@@ -82,7 +82,7 @@ pub fn puts(call: &mut Call<'_, '_>) -> Outcome {
     }
 }
 
-fn fill(call: &Call<'_, '_>, text: &str) -> String {
+fn fill(call: &ActionCall<'_, '_>, text: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("#{") {
@@ -107,7 +107,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Returns the value of the caller's variable of that name; an atom of that name if there is none.
-fn value_of(call: &Call<'_, '_>, name: &str) -> Value {
+fn value_of(call: &ActionCall<'_, '_>, name: &str) -> Value {
     match call.names.iter().position(|known| known.as_str() == name) {
         Some(place) => {
             let var = Var { slot: call.base + place as u32, name: Symbol::new(name) };
@@ -118,7 +118,7 @@ fn value_of(call: &Call<'_, '_>, name: &str) -> Value {
 }
 
 /// `.log(Level, ..)`: like `.print`, but text below `info` appears only in the platform's log.
-pub fn log(call: &mut Call<'_, '_>) -> Outcome {
+pub fn log(call: &mut ActionCall<'_, '_>) -> Outcome {
     let Some((Value::Atom(level), args)) = call.args.split_first() else {
         return Err(nonsense(format!(
             "the first argument must be a level such as info or warning, not {}",
@@ -128,17 +128,17 @@ pub fn log(call: &mut Call<'_, '_>) -> Outcome {
     let line = joined(args);
     if matches!(level.as_str(), "warning" | "severe") {
         call.solver.known.services.print(call.solver.known.aid, &line);
-        return Ok(Answer::Yes);
+        return Ok(QueryAnswer::Yes);
     }
     if matches!(level.as_str(), "fine" | "finer" | "finest" | "config" | "off" | "debug") {
         call.solver.known.services.log(call.solver.known.aid, LogLevel::Debug, &line);
-        return Ok(Answer::Yes);
+        return Ok(QueryAnswer::Yes);
     }
     Ok(say(call, &line))
 }
 
 /// `.print_unifier`: the caller's variables and their values.
-pub fn print_unifier(call: &mut Call<'_, '_>) -> Outcome {
+pub fn print_unifier(call: &mut ActionCall<'_, '_>) -> Outcome {
     for (slot, name) in (call.base..).zip(call.names) {
         let value = call.bindings.resolve(&Value::Var(Var { slot, name: *name }));
         if !is_variable(&value) && !name.as_str().starts_with('_') {

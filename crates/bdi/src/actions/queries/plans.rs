@@ -3,7 +3,7 @@
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
-use crate::actions::{Answer, Call, Failure};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
 use crate::code::{CompiledPlan, Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, Numbering};
 use crate::mind::{PlanHold, TriggerKey, is_source};
@@ -57,13 +57,13 @@ fn plan_text(plan: &CompiledPlan) -> String {
     format!("{bare}.")
 }
 
-fn all<'c>(call: &Call<'c, '_>) -> impl Iterator<Item = PlanHold<'c>> {
+fn all<'c>(call: &ActionCall<'c, '_>) -> impl Iterator<Item = PlanHold<'c>> {
     let known = call.solver.known;
     known.mind.plans.all(known.image).into_iter().map(|(_, plan)| plan)
 }
 
 /// `.plan_label(Plan, Label)`: the plan of a label, the label of a plan, or all plans with their labels.
-pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
+pub fn plan_label(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (plan, wanted) = (call.arg(0), call.arg(1));
     if !is_variable(plan) {
         return match plan.args() {
@@ -77,7 +77,7 @@ pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
     if is_variable(wanted) {
         let target = Value::list([plan.clone(), wanted.clone()]);
         let plans: Vec<Value> = all(call).map(|plan| Value::list([plan_term(&plan, false), label(&plan)])).collect();
-        return Ok(Answer::Each(target, Box::new(plans.into_iter())));
+        return Ok(QueryAnswer::Each(target, Box::new(plans.into_iter())));
     }
     let known = call.solver.known;
     match known.mind.plans.labelled(known.image, wanted) {
@@ -85,12 +85,12 @@ pub fn plan_label(call: &mut Call<'_, '_>) -> Outcome {
             let term = open(call.bindings, &plan_term(&plan, false));
             call.unify(0, &term)
         }
-        None => Ok(Answer::No),
+        None => Ok(QueryAnswer::No),
     }
 }
 
 /// Returns argument 0 as a trigger.
-fn trigger(call: &mut Call<'_, '_>) -> Result<(TriggerOp, TriggerKind, Value), Failure> {
+fn trigger(call: &mut ActionCall<'_, '_>) -> Result<(TriggerOp, TriggerKind, Value), Failure> {
     let arg = call.arg(0).clone();
     let parts = match &arg {
         Value::Str(text) => syntax::parse_trigger(text).ok().map(|trigger| {
@@ -110,7 +110,7 @@ struct Relevant<'m> {
 }
 
 /// Returns the plans whose trigger is of this kind and unifies with the literal.
-fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, literal: &Value) -> Vec<Relevant<'c>> {
+fn relevant<'c>(call: &mut ActionCall<'c, '_>, op: TriggerOp, kind: TriggerKind, literal: &Value) -> Vec<Relevant<'c>> {
     let known = call.solver.known;
     let candidates: Vec<PlanHold<'c>> = match Key::of_value(literal) {
         Some(key) => {
@@ -138,7 +138,7 @@ fn relevant<'c>(call: &mut Call<'c, '_>, op: TriggerOp, kind: TriggerKind, liter
 }
 
 /// Adds some source to the literal, so that plans for a certain source are relevant too.
-fn from_anyone(call: &mut Call<'_, '_>, literal: Value) -> Value {
+fn from_anyone(call: &mut ActionCall<'_, '_>, literal: Value) -> Value {
     if is_variable(&literal) || literal.annots().iter().any(crate::mind::is_source) {
         return literal;
     }
@@ -148,35 +148,38 @@ fn from_anyone(call: &mut Call<'_, '_>, literal: Value) -> Value {
 }
 
 /// `.relevant_plans(Trigger, Plans [, Labels])`
-pub fn relevant_plans(call: &mut Call<'_, '_>) -> Outcome {
+pub fn relevant_plans(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (op, kind, literal) = trigger(call)?;
     let literal = from_anyone(call, literal);
     let plans = relevant(call, op, kind, &literal);
     let labels = Value::list(plans.iter().map(|found| label(&found.plan)).collect::<Vec<_>>());
     let terms: Vec<Value> = plans.iter().map(|found| open(call.bindings, &plan_term(&found.plan, false))).collect();
-    if !matches!(call.unify(1, &Value::list(terms))?, Answer::Yes) {
-        return Ok(Answer::No);
+    if !matches!(call.unify(1, &Value::list(terms))?, QueryAnswer::Yes) {
+        return Ok(QueryAnswer::No);
     }
-    if call.args.len() > 2 { call.unify(2, &labels) } else { Ok(Answer::Yes) }
+    if call.args.len() > 2 { call.unify(2, &labels) } else { Ok(QueryAnswer::Yes) }
 }
 
 /// `.relevant_plan(Trigger, Plan)`: each in turn; for a given plan, its trigger.
-pub fn relevant_plan(call: &mut Call<'_, '_>) -> Outcome {
+pub fn relevant_plan(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (wanted, plan) = (call.arg(0).clone(), call.arg(1).clone());
     if is_variable(&wanted) && quote::is_plan(&plan) {
         return match plan.args().get(1) {
             Some(trigger) => call.unify(0, trigger),
-            None => Ok(Answer::No),
+            None => Ok(QueryAnswer::No),
         };
     }
     let (op, kind, literal) = trigger(call)?;
     let plans = relevant(call, op, kind, &literal);
     let target = Value::list([literal, plan]);
-    Ok(Answer::Each(target, Box::new(plans.into_iter().map(|found| found.instance).collect::<Vec<_>>().into_iter())))
+    Ok(QueryAnswer::Each(
+        target,
+        Box::new(plans.into_iter().map(|found| found.instance).collect::<Vec<_>>().into_iter()),
+    ))
 }
 
 /// `.list_plans [({Trigger})]`: prints plans; without a trigger those of the program and those acquired.
-pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
+pub fn list_plans(call: &mut ActionCall<'_, '_>) -> Outcome {
     let services = call.solver.known.services;
     let aid = call.solver.known.aid;
     if call.args.is_empty() {
@@ -193,18 +196,18 @@ pub fn list_plans(call: &mut Call<'_, '_>) -> Outcome {
             text.push('\n');
         }
         services.print(aid, &(text + "\n"));
-        return Ok(Answer::Yes);
+        return Ok(QueryAnswer::Yes);
     }
     let (op, kind, literal) = trigger(call)?;
     for found in relevant(call, op, kind, &literal) {
         services.print(aid, &plan_text(&found.plan));
     }
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }
 
 /// `.get_src_info(Term, R)`: the literal, or a body's first one, annotated with the line and file of that step in the
 /// program. Unchanged if the program has no such step.
-pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
+pub fn src_info(call: &mut ActionCall<'_, '_>) -> Outcome {
     let term = match (call.arg(0), call.arg(0).args()) {
         (body, [step, ..]) if quote::is_body(body) => match step.args() {
             [_, term] if quote::is_body(step) => term,
@@ -213,7 +216,7 @@ pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
         (other, _) => other,
     };
     if !term.is_literal() || is_variable(term) {
-        return Ok(Answer::No);
+        return Ok(QueryAnswer::No);
     }
     let wanted = call.bindings.closed(term);
     let place = all(call).find_map(|plan| {
@@ -229,7 +232,7 @@ pub fn src_info(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// Returns the line of the first step that equals `wanted` except for the names of variables.
-fn line_of(body: &ast::Body, wanted: &Value) -> Option<u32> {
+fn line_of(body: &ast::PlanBody, wanted: &Value) -> Option<u32> {
     body.steps.iter().find_map(|step| {
         let mut numbered = Numbering::default();
         let term = quote::quote(&step.term, &mut |name| Var { slot: numbered.number(name), name });
@@ -238,7 +241,7 @@ fn line_of(body: &ast::Body, wanted: &Value) -> Option<u32> {
         }
         let ast::Term::Literal(literal) = &step.term else { return None };
         literal.args.iter().find_map(|arg| match arg {
-            ast::Term::Code(ast::Code::Body(inner)) => line_of(inner, wanted),
+            ast::Term::Code(ast::CodeTerm::Body(inner)) => line_of(inner, wanted),
             _ => None,
         })
     })

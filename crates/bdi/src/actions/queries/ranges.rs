@@ -3,10 +3,10 @@
 use whimbrel_acl::Value;
 
 use super::{Outcome, is_variable, nonsense};
-use crate::actions::{Answer, Call, Failure};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
 
 /// `.range(X, First, Last [, Step])`: each integer in turn.
-pub fn range(call: &mut Call<'_, '_>) -> Outcome {
+pub fn range(call: &mut ActionCall<'_, '_>) -> Outcome {
     let bound = |place: usize, what: &str| -> Result<i64, Failure> {
         let arg = call.arg(place);
         let wrong = || call.wrong(&format!("{what} parameter ('{arg}') must be a number!"));
@@ -23,12 +23,12 @@ pub fn range(call: &mut Call<'_, '_>) -> Outcome {
     }
     let goes_on = move |n: &i64| if step > 0 { *n <= last } else { step < 0 && *n >= last };
     let numbers = std::iter::successors(Some(first).filter(goes_on), move |n| n.checked_add(step).filter(goes_on));
-    Ok(Answer::Each(x.clone(), Box::new(numbers.map(|n| Value::Num(n as f64)))))
+    Ok(QueryAnswer::Each(x.clone(), Box::new(numbers.map(|n| Value::Num(n as f64)))))
 }
 
 /// `.random(X)`: a number of [0, 1). `.random(X, N)`: N of them in turn. `.random(List, X [, N])`: elements of the
 /// list. N = 0 means without end.
-pub fn random(call: &mut Call<'_, '_>) -> Outcome {
+pub fn random(call: &mut ActionCall<'_, '_>) -> Outcome {
     let first = call.arg(0);
     if first.is_list() {
         return random_elements(call, first);
@@ -38,10 +38,10 @@ pub fn random(call: &mut Call<'_, '_>) -> Outcome {
     }
     let count = how_many(call, 1, "second")?;
     let mut state = RandomSeries::seeded(call);
-    Ok(Answer::Each(first.clone(), times(count, move || Value::Num(state.next()))))
+    Ok(QueryAnswer::Each(first.clone(), times(count, move || Value::Num(state.next()))))
 }
 
-fn random_elements(call: &Call<'_, '_>, list: &Value) -> Outcome {
+fn random_elements(call: &ActionCall<'_, '_>, list: &Value) -> Outcome {
     let element = call.arg(1);
     if call.args.len() < 2 {
         return Err(call.wrong("first argument must be a variable."));
@@ -52,14 +52,14 @@ fn random_elements(call: &Call<'_, '_>, list: &Value) -> Outcome {
     let count = how_many(call, 2, "third")?;
     let items: Vec<Value> = list.items().cloned().collect();
     if items.is_empty() {
-        return Ok(Answer::No);
+        return Ok(QueryAnswer::No);
     }
     let mut state = RandomSeries::seeded(call);
     let pick = move || items.get((state.next() * items.len() as f64) as usize).cloned().unwrap_or_default();
     Ok(super::each_part(element, times(count, pick)))
 }
 
-fn how_many(call: &Call<'_, '_>, place: usize, what: &str) -> Result<usize, Failure> {
+fn how_many(call: &ActionCall<'_, '_>, place: usize, what: &str) -> Result<usize, Failure> {
     match call.args.get(place) {
         None => Ok(1),
         Some(count) => {
@@ -80,7 +80,7 @@ struct RandomSeries {
 }
 
 impl RandomSeries {
-    fn seeded(call: &Call<'_, '_>) -> Self {
+    fn seeded(call: &ActionCall<'_, '_>) -> Self {
         let first = call.solver.known.mind.random();
         Self { first: Some(first), state: first.to_bits() | 1 }
     }
@@ -96,8 +96,8 @@ impl RandomSeries {
 }
 
 /// `.set_random_seed(N)`: makes the following random numbers reproducible.
-pub fn set_random_seed(call: &mut Call<'_, '_>) -> Outcome {
+pub fn set_random_seed(call: &mut ActionCall<'_, '_>) -> Outcome {
     let seed = call.arg(0).as_f64().ok_or_else(|| nonsense(format!("a seed is a number, not {}", call.arg(0))))?;
     call.solver.known.mind.seed_random(seed as i64 as u64);
-    Ok(Answer::Yes)
+    Ok(QueryAnswer::Yes)
 }

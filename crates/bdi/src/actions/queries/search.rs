@@ -4,14 +4,14 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Value, Var, sym};
 
 use super::{Outcome, is_formula, nonsense};
-use crate::actions::{Answer, Call, Failure};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
 use crate::code::{Expr, Formula, TermExpr};
-use crate::logic::{Found, Numbering, map_vars};
+use crate::logic::{Numbering, SearchDecision, map_vars};
 use whimbrel_platform::limits::PROOF_STEPS_KEPT;
 
 /// Collects the values of a template in each solution of argument `place`. A variable that a solution leaves open is
 /// the caller's if the caller has it, otherwise a fresh one.
-fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value> {
+fn collect(call: &mut ActionCall<'_, '_>, place: usize, template: &Value) -> Vec<Value> {
     let top = call.bindings.len();
     let mut fresh = 0;
     let mut found = Vec::new();
@@ -29,26 +29,26 @@ fn collect(call: &mut Call<'_, '_>, place: usize, template: &Value) -> Vec<Value
         }
         found.push(value);
         // A stored solution takes more memory than its proof, so it costs more steps.
-        if solver.spend(PROOF_STEPS_KEPT, || None) { Found::More } else { Found::Enough }
+        if solver.spend(PROOF_STEPS_KEPT, || None) { SearchDecision::More } else { SearchDecision::Enough }
     });
     call.bindings.extend(fresh);
     found
 }
 
 /// Returns true if argument `place` can be a formula.
-fn is_asked(call: &Call<'_, '_>, place: usize) -> bool {
+fn is_asked(call: &ActionCall<'_, '_>, place: usize) -> bool {
     match call.formula(place) {
         None | Some(Formula::Dynamic(_)) => is_formula(call.arg(place)),
         Some(_) => true,
     }
 }
 
-fn check(call: &Call<'_, '_>, place: usize, what: &str) -> Result<(), Failure> {
+fn check(call: &ActionCall<'_, '_>, place: usize, what: &str) -> Result<(), Failure> {
     if is_asked(call, place) { Ok(()) } else { Err(call.wrong(&format!("{what} argument must be a formula"))) }
 }
 
 /// `.findall(Template, Formula, List)`
-pub fn findall(call: &mut Call<'_, '_>) -> Outcome {
+pub fn findall(call: &mut ActionCall<'_, '_>) -> Outcome {
     check(call, 1, "second")?;
     let template = call.arg(0).clone();
     let found = collect(call, 1, &template);
@@ -56,7 +56,7 @@ pub fn findall(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.setof(Template, Formula, List)`: in the standard order, without duplicates.
-pub fn setof(call: &mut Call<'_, '_>) -> Outcome {
+pub fn setof(call: &mut ActionCall<'_, '_>) -> Outcome {
     check(call, 1, "second")?;
     let template = call.arg(0).clone();
     let mut found = collect(call, 1, &template);
@@ -66,33 +66,33 @@ pub fn setof(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.count(Formula, N)`
-pub fn count(call: &mut Call<'_, '_>) -> Outcome {
+pub fn count(call: &mut ActionCall<'_, '_>) -> Outcome {
     check(call, 0, "first")?;
     let count = number_of_solutions(call);
     call.unify(1, &Value::Num(count as f64))
 }
 
 /// `.count(Formula)` in an expression.
-pub fn count_function(call: &mut Call<'_, '_>) -> Option<Value> {
+pub fn count_function(call: &mut ActionCall<'_, '_>) -> Option<Value> {
     check(call, 0, "first").ok()?;
     Some(Value::Num(number_of_solutions(call) as f64))
 }
 
-fn number_of_solutions(call: &mut Call<'_, '_>) -> usize {
+fn number_of_solutions(call: &mut ActionCall<'_, '_>) -> usize {
     if let Some(count) = believed(call) {
         return count;
     }
     let mut count = 0;
     call.each_solution(0, |_| {
         count += 1;
-        Found::More
+        SearchDecision::More
     });
     count
 }
 
 /// Returns the number of solutions of a query for a whole predicate, such as `b(_, _)`, or for each of its sources,
 /// such as `b(_, _)[source(_)]`. Returns `None` for any other query.
-fn believed(call: &Call<'_, '_>) -> Option<usize> {
+fn believed(call: &ActionCall<'_, '_>) -> Option<usize> {
     let Some(Formula::Query(query)) = call.formula(0) else { return None };
     let mut slots: SmallVec<[u32; 4]> = SmallVec::new();
     for arg in query.args.iter().chain(source_asked(query)) {
@@ -123,7 +123,7 @@ fn source_asked(query: &TermExpr) -> Option<&Expr> {
 }
 
 /// `.eval(Truth, Formula)`: `true` or `false`; binds no variable of the formula.
-pub fn eval(call: &mut Call<'_, '_>) -> Outcome {
+pub fn eval(call: &mut ActionCall<'_, '_>) -> Outcome {
     if !is_asked(call, 1) {
         return Err(call.wrong("second argument must be a logical formula"));
     }
@@ -134,16 +134,16 @@ pub fn eval(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.max(List, X)`, `.max(Template, Formula, X)`: the first of the greatest.
-pub fn max(call: &mut Call<'_, '_>) -> Outcome {
+pub fn max(call: &mut ActionCall<'_, '_>) -> Outcome {
     best(call, |new, best| new > best)
 }
 
 /// `.min(List, X)`, `.min(Template, Formula, X)`: the first of the least.
-pub fn min(call: &mut Call<'_, '_>) -> Outcome {
+pub fn min(call: &mut ActionCall<'_, '_>) -> Outcome {
     best(call, |new, best| new < best)
 }
 
-fn best(call: &mut Call<'_, '_>, better: fn(&Value, &Value) -> bool) -> Outcome {
+fn best(call: &mut ActionCall<'_, '_>, better: fn(&Value, &Value) -> bool) -> Outcome {
     let first = call.arg(0).clone();
     if call.args.len() == 2 {
         if !first.is_list() {
@@ -152,7 +152,7 @@ fn best(call: &mut Call<'_, '_>, better: fn(&Value, &Value) -> bool) -> Outcome 
         let best = first.items().reduce(|best, new| if better(new, best) { new } else { best });
         return match best {
             Some(best) => call.unify(1, best),
-            None => Ok(Answer::No),
+            None => Ok(QueryAnswer::No),
         };
     }
     if !is_asked(call, 1) {
@@ -162,6 +162,6 @@ fn best(call: &mut Call<'_, '_>, better: fn(&Value, &Value) -> bool) -> Outcome 
     let best = found.iter().reduce(|best, new| if better(new, best) { new } else { best });
     match best {
         Some(best) => call.unify(2, best),
-        None => Ok(Answer::No),
+        None => Ok(QueryAnswer::No),
     }
 }

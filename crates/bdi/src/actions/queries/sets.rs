@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 
 use super::{Outcome, is_variable};
-use crate::actions::{Call, Failure};
+use crate::actions::{ActionCall, Failure};
 
 fn sorted(list: &Value) -> Vec<Value> {
     let mut items: Vec<Value> = list.items().cloned().collect();
@@ -12,7 +12,7 @@ fn sorted(list: &Value) -> Vec<Value> {
     items
 }
 
-fn combine(call: &mut Call<'_, '_>, combine: fn(Vec<Value>, Vec<Value>) -> Vec<Value>) -> Outcome {
+fn combine(call: &mut ActionCall<'_, '_>, combine: fn(Vec<Value>, Vec<Value>) -> Vec<Value>) -> Outcome {
     let not_a_list =
         |place: &str, arg: &Value| -> Failure { call.wrong(&format!("{place} argument '{arg}'is not a list.")) };
     let (left, right, last) = (call.arg(0), call.arg(1), call.arg(2));
@@ -30,7 +30,7 @@ fn combine(call: &mut Call<'_, '_>, combine: fn(Vec<Value>, Vec<Value>) -> Vec<V
 }
 
 /// `.union(A, B, R)`
-pub fn union(call: &mut Call<'_, '_>) -> Outcome {
+pub fn union(call: &mut ActionCall<'_, '_>) -> Outcome {
     combine(call, |mut left, right| {
         left.extend(right);
         left.sort();
@@ -40,7 +40,7 @@ pub fn union(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.intersection(A, B, R)`
-pub fn intersection(call: &mut Call<'_, '_>) -> Outcome {
+pub fn intersection(call: &mut ActionCall<'_, '_>) -> Outcome {
     combine(call, |mut left, right| {
         left.retain(|item| right.binary_search(item).is_ok());
         left
@@ -48,7 +48,7 @@ pub fn intersection(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.difference(A, B, R)`
-pub fn difference(call: &mut Call<'_, '_>) -> Outcome {
+pub fn difference(call: &mut ActionCall<'_, '_>) -> Outcome {
     combine(call, |mut left, right| {
         left.retain(|item| right.binary_search(item).is_err());
         left

@@ -3,7 +3,7 @@
 use whimbrel_acl::{Args, Structure, Symbol, Value, Var};
 
 use super::{Outcome, bad_pattern, failure, is_variable, nonsense, patterns, text_of};
-use crate::actions::{Answer, Call, Failure};
+use crate::actions::{ActionCall, Failure, QueryAnswer};
 use crate::logic::arith;
 use crate::syntax::ast::Term;
 use crate::syntax::{self, quote};
@@ -11,7 +11,7 @@ use crate::syntax::{self, quote};
 /// `.substring(Part, Whole)`: true if the text contains the part. `.substring(Part, Whole, Start [, End])`: each
 /// place, with the last character's place as `End`. With an unbound part and a bound start: the text there, `End`
 /// excluded.
-pub fn substring(call: &mut Call<'_, '_>) -> Outcome {
+pub fn substring(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (part, whole) = (call.arg(0), call.arg(1));
     if call.args.len() == 2 {
         return Ok(text_of(whole).contains(&*text_of(part)).into());
@@ -34,7 +34,7 @@ pub fn substring(call: &mut Call<'_, '_>) -> Outcome {
         let places = [Value::Num(start), Value::Num(start + length - 1.0)];
         Value::list(places.into_iter().take(if with_end { 2 } else { 1 }).collect::<Vec<_>>())
     });
-    Ok(Answer::Each(target, Box::new(places)))
+    Ok(QueryAnswer::Each(target, Box::new(places)))
 }
 
 fn not_a_place(value: &Value) -> Failure {
@@ -73,20 +73,20 @@ impl Iterator for Occurrences {
 }
 
 /// `.upper_case(Term, R)`
-pub fn upper_case(call: &mut Call<'_, '_>) -> Outcome {
+pub fn upper_case(call: &mut ActionCall<'_, '_>) -> Outcome {
     let upper = text_of(call.arg(0)).to_uppercase();
     call.unify(1, &Value::from(upper))
 }
 
 /// `.lower_case(Term, R)`
-pub fn lower_case(call: &mut Call<'_, '_>) -> Outcome {
+pub fn lower_case(call: &mut ActionCall<'_, '_>) -> Outcome {
     let lower = text_of(call.arg(0)).to_lowercase();
     call.unify(1, &Value::from(lower))
 }
 
 /// `.replace(Term, Pattern, Replacement, R)`: all matches of a regular expression; `$1` in the replacement is its
 /// first group.
-pub fn replace(call: &mut Call<'_, '_>) -> Outcome {
+pub fn replace(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (Value::Str(pattern), Value::Str(replacement)) = (call.arg(1), call.arg(2)) else {
         return Err(nonsense("the pattern and its replacement must be texts in quotes"));
     };
@@ -96,7 +96,7 @@ pub fn replace(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.term2string(Term, String)`: writes the term, or reads it if it is a variable.
-pub fn term2string(call: &mut Call<'_, '_>) -> Outcome {
+pub fn term2string(call: &mut ActionCall<'_, '_>) -> Outcome {
     let (term, text) = (call.arg(0), call.arg(1));
     match (is_variable(term), text) {
         (false, Value::Str(text)) => Ok((term.to_string() == text.as_str()).into()),
@@ -114,7 +114,7 @@ pub fn term2string(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// Reads the term in a text, with fresh variables; an atom with this text if it contains none.
-fn read(call: &mut Call<'_, '_>, text: &str) -> Value {
+fn read(call: &mut ActionCall<'_, '_>, text: &str) -> Value {
     let term = syntax::parse_term(text).or_else(|_| syntax::parse_formula(text));
     match term {
         Ok(term) => computed(&with_fresh_variables(call, &term)),
@@ -142,7 +142,7 @@ fn computed(value: &Value) -> Value {
 }
 
 /// Builds a term as a value, with fresh variables for its variables.
-pub fn with_fresh_variables(call: &mut Call<'_, '_>, term: &Term) -> Value {
+pub fn with_fresh_variables(call: &mut ActionCall<'_, '_>, term: &Term) -> Value {
     let mut known: Vec<(Symbol, u32)> = Vec::new();
     quote::quote(term, &mut |name| {
         let slot = known.iter().find(|(other, _)| *other == name).map(|(_, slot)| *slot);

@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 
 use super::{Outcome, each_part, is_variable};
-use crate::actions::{Answer, Call};
+use crate::actions::{ActionCall, QueryAnswer};
 use crate::logic::are_apart;
 
 /// Returns the length of a list that is not open. Returns `None` for an open list or a variable, which may have any
@@ -38,7 +38,7 @@ fn rest_of(list: &Value, count: usize) -> Value {
 }
 
 /// `.prefix(P, ListOrString)`, longest first, down to the empty one.
-pub fn prefix(call: &mut Call<'_, '_>) -> Outcome {
+pub fn prefix(call: &mut ActionCall<'_, '_>) -> Outcome {
     check(call)?;
     let (part, whole) = (call.arg(0), call.arg(1));
     if let Value::Str(text) = whole {
@@ -46,7 +46,7 @@ pub fn prefix(call: &mut Call<'_, '_>) -> Outcome {
         let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         ends.push(text.len());
         let prefixes = ends.into_iter().rev().map(move |end| Value::from(text.get(..end).unwrap_or_default()));
-        return Ok(Answer::Each(part.clone(), Box::new(prefixes)));
+        return Ok(QueryAnswer::Each(part.clone(), Box::new(prefixes)));
     }
     let (list, length) = closed(whole);
     let lengths = lengths_to_try(part, length);
@@ -55,7 +55,7 @@ pub fn prefix(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.suffix(S, ListOrString)`, longest first, down to the empty one.
-pub fn suffix(call: &mut Call<'_, '_>) -> Outcome {
+pub fn suffix(call: &mut ActionCall<'_, '_>) -> Outcome {
     check(call)?;
     let (part, whole) = (call.arg(0), call.arg(1));
     if let Value::Str(text) = whole {
@@ -63,7 +63,7 @@ pub fn suffix(call: &mut Call<'_, '_>) -> Outcome {
         let mut starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         starts.push(text.len());
         let suffixes = starts.into_iter().map(move |start| Value::from(text.get(start..).unwrap_or_default()));
-        return Ok(Answer::Each(part.clone(), Box::new(suffixes)));
+        return Ok(QueryAnswer::Each(part.clone(), Box::new(suffixes)));
     }
     let (list, length) = closed(whole);
     let lengths = lengths_to_try(part, length);
@@ -88,7 +88,7 @@ fn lengths_to_try(part: &Value, length: usize) -> std::iter::Rev<std::ops::Range
     lengths.rev()
 }
 
-fn check(call: &Call<'_, '_>) -> Result<(), crate::actions::Failure> {
+fn check(call: &ActionCall<'_, '_>) -> Result<(), crate::actions::Failure> {
     let (part, whole) = (call.arg(0), call.arg(1));
     if !part.is_list() && !matches!(part, Value::Str(_)) && !is_variable(part) {
         return Err(call.wrong("first argument must be a list, string, or a variable"));
@@ -100,7 +100,7 @@ fn check(call: &Call<'_, '_>) -> Result<(), crate::actions::Failure> {
 }
 
 /// `.sublist(S, List)`: adjacent elements; from each place the longest first, the empty list last.
-pub fn sublist(call: &mut Call<'_, '_>) -> Outcome {
+pub fn sublist(call: &mut ActionCall<'_, '_>) -> Outcome {
     let part = call.arg(0);
     if !part.is_list() && !is_variable(part) {
         return Err(call.wrong("first argument must be a list or a variable"));

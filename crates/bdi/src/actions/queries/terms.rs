@@ -4,7 +4,7 @@ use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
-use crate::actions::{Action, Answer, Call, lookup};
+use crate::actions::{ActionCall, InternalAction, QueryAnswer, lookup};
 use crate::code::compile::is_internal_action;
 use crate::logic::{Numbering, map_vars};
 use crate::mind::is_source;
@@ -37,55 +37,55 @@ fn is_ground(value: &Value) -> bool {
     value.is_ground() && !quote::is_rule(value)
 }
 
-fn test(call: &Call<'_, '_>, is: fn(&Value) -> bool) -> Outcome {
+fn test(call: &ActionCall<'_, '_>, is: fn(&Value) -> bool) -> Outcome {
     Ok(is(call.arg(0)).into())
 }
 
 /// `.atom(X)`
-pub fn atom(call: &mut Call<'_, '_>) -> Outcome {
+pub fn atom(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, is_atom)
 }
 
 /// `.structure(X)`
-pub fn structure(call: &mut Call<'_, '_>) -> Outcome {
+pub fn structure(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, is_structure)
 }
 
 /// `.literal(X)`
-pub fn literal(call: &mut Call<'_, '_>) -> Outcome {
+pub fn literal(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, is_literal)
 }
 
 /// `.list(X)`
-pub fn list(call: &mut Call<'_, '_>) -> Outcome {
+pub fn list(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, Value::is_list)
 }
 
 /// `.ground(X)`
-pub fn ground(call: &mut Call<'_, '_>) -> Outcome {
+pub fn ground(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, is_ground)
 }
 
 /// `.number(X)`: also true for arithmetic that cannot be computed yet.
-pub fn number(call: &mut Call<'_, '_>) -> Outcome {
+pub fn number(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, is_number)
 }
 
 /// `.string(X)`
-pub fn string(call: &mut Call<'_, '_>) -> Outcome {
+pub fn string(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, |value| matches!(value, Value::Str(_)))
 }
 
 /// `.internal_action(X)`: true if there is one of that name.
-pub fn internal_action(call: &mut Call<'_, '_>) -> Outcome {
+pub fn internal_action(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, |value| {
-        let known = |name: Symbol| !matches!(lookup(name.as_str(), value.args().len()), Action::Unknown);
+        let known = |name: Symbol| !matches!(lookup(name.as_str(), value.args().len()), InternalAction::Unknown);
         value.functor().is_some_and(known)
     })
 }
 
 /// `.type(X, Type)`: each type in turn.
-pub fn kind(call: &mut Call<'_, '_>) -> Outcome {
+pub fn kind(call: &mut ActionCall<'_, '_>) -> Outcome {
     let value = call.arg(0);
     let contents = match value {
         Value::Object(object) => Some(object.contents()),
@@ -107,11 +107,11 @@ pub fn kind(call: &mut Call<'_, '_>) -> Outcome {
         ("free", is_variable(value)),
     ];
     let types = types.into_iter().filter(|(_, is)| *is).map(|(name, _)| Value::atom(name));
-    Ok(Answer::Each(call.arg(1).clone(), Box::new(types)))
+    Ok(QueryAnswer::Each(call.arg(1).clone(), Box::new(types)))
 }
 
 /// `.copy_term(Term, Copy)`, `.rename_apart(Term, Copy)`: the term with fresh variables.
-pub fn copy_term(call: &mut Call<'_, '_>) -> Outcome {
+pub fn copy_term(call: &mut ActionCall<'_, '_>) -> Outcome {
     let term = call.arg(0);
     if matches!(term, Value::Str(_)) || term.as_f64().is_some() {
         return Err(nonsense(format!("{term} has no variables: only literals and lists are copied")));
@@ -150,7 +150,7 @@ fn with_annots(term: &Value, levels: u32, change: &dyn Fn(&[Annot]) -> Annots) -
 }
 
 /// `.add_annot(Term, Annotation, R)`
-pub fn add_annot(call: &mut Call<'_, '_>) -> Outcome {
+pub fn add_annot(call: &mut ActionCall<'_, '_>) -> Outcome {
     let annot = match call.arg(1) {
         Value::Var(var) => Annot::Term(Value::Var(*var)),
         annot => Annot::new(annot.clone()),
@@ -160,14 +160,14 @@ pub fn add_annot(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// `.add_nested_source(Term, Source, R)`: existing sources become annotations of the new one.
-pub fn add_nested_source(call: &mut Call<'_, '_>) -> Outcome {
+pub fn add_nested_source(call: &mut ActionCall<'_, '_>) -> Outcome {
     let source = call.arg(1);
     let nested = with_annots(call.arg(0), DEEP, &|annots| nest_sources(annots, source));
     call.unify(2, &nested)
 }
 
 /// `.remove_source_annot(Term, R)`: removes sources; of a plan those of its label.
-pub fn remove_source_annot(call: &mut Call<'_, '_>) -> Outcome {
+pub fn remove_source_annot(call: &mut ActionCall<'_, '_>) -> Outcome {
     let changed = without_sources(call.arg(0));
     call.unify(1, &changed)
 }

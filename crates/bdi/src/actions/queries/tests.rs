@@ -6,7 +6,7 @@ use whimbrel_acl::{Aid, Symbol, Text, Value, Var};
 use whimbrel_platform::services::{CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Mailbox, Outbox, Services, Time, Turn};
 
-use crate::logic::{Bindings, Found, Knowledge, Solver};
+use crate::logic::{Bindings, Knowledge, SearchDecision, Solver};
 use crate::reason::{Agent, AgentConfig, load};
 use crate::syntax::NoFiles;
 
@@ -101,7 +101,7 @@ pub fn ask_in(program: &str, template: &str, goal: &str) -> GoalOutcome {
     let mut answers = Vec::new();
     solver.each(&formula, &mut bindings, 0, &[], &mut |bindings| {
         answers.push(bindings.resolve(&answer).to_string());
-        Found::More
+        SearchDecision::More
     });
     let answers = answers.join(" ");
     GoalOutcome {

@@ -5,7 +5,7 @@ use whimbrel_acl::{Structure, Value};
 
 use crate::actions::{Failure, StepCall, StepProgress, is_open_arithmetic};
 use crate::logic::Numbering;
-use crate::mind::{Event, IntentionId, Place, PlacedQueue, TimerWhat, WaitFor};
+use crate::mind::{Event, IntentionId, IntentionPlace, PlacedQueue, TimerWhat, WaitFor};
 use crate::reason::{Cycle, Doomed, unify_apart};
 use crate::syntax::quote::numbered;
 use crate::syntax::{ast, quote};
@@ -353,8 +353,8 @@ fn suspend_current(cycle: &mut Cycle<'_>, id: IntentionId) {
 fn suspend_other(cycle: &mut Cycle<'_>, id: IntentionId) {
     let Some(intention) = cycle.mind.intentions.find_mut(id) else { return };
     intention.suspended = Some(Value::atom(SUSPENDED));
-    if matches!(intention.place, Place::Ready) {
-        intention.place = Place::Parked;
+    if matches!(intention.place, IntentionPlace::Ready) {
+        intention.place = IntentionPlace::Parked;
         cycle.mind.leave_ready(id);
     }
 }
@@ -421,8 +421,8 @@ fn resume_intention(cycle: &mut Cycle<'_>, id: IntentionId) {
     intention.suspended = None;
     let top = intention.frames.len().saturating_sub(1);
     let place = match &intention.place {
-        Place::Waiting(wait) if matches!(wait.until, WaitFor::Resume) => Some(true),
-        Place::Parked => Some(false),
+        IntentionPlace::Waiting(wait) if matches!(wait.until, WaitFor::Resume) => Some(true),
+        IntentionPlace::Parked => Some(false),
         _ => None,
     };
     cycle.tell_state(id, top, "resumed", "resume_ia");

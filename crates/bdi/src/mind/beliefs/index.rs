@@ -303,7 +303,7 @@ mod tests {
 
     use super::super::{BeliefBase, RuleRef, matches_fact};
     use super::*;
-    use crate::code::{Image, Key, Rule};
+    use crate::code::{CompiledRule, Image, Key};
     use crate::logic::Bindings;
 
     fn belief(args: &[u8]) -> Structure {
@@ -345,7 +345,9 @@ mod tests {
                 let args = small(args.map(|number| number.wrapping_add((at * at) as u8)));
                 match (at % 16, adds) {
                     (7, _) if at < 16 * open => drop(base.add(belief(&[0, args[1], 2]), *at_end)),
-                    (9, _) if at < 16 * open => base.add_rule(key, RuleRef::Own(Arc::new(Rule::never())), *at_end),
+                    (9, _) if at < 16 * open => {
+                        base.add_rule(key, RuleRef::Own(Arc::new(CompiledRule::never())), *at_end);
+                    }
                     (_, false) if at % 3 == 0 => drop(base.delete(&belief(&args), &mut scratch, &image)),
                     _ => drop(base.add(belief(&args), *at_end)),
                 }

@@ -6,7 +6,7 @@ use whimbrel_platform::limits;
 use super::literals::is_dotted;
 use super::terms::{begins_term, is_arithmetic};
 use super::{Failed, Height, Parse, Parser};
-use crate::syntax::ast::{Body, BodyStep, Code, ELIF, Literal, Op, Span, StepKind, Term};
+use crate::syntax::ast::{BodyStep, CodeTerm, ELIF, Literal, Op, PlanBody, Span, StepKind, Term};
 use crate::syntax::lexer::Tok;
 use crate::syntax::signatures;
 
@@ -25,7 +25,7 @@ fn action_step(name: &str, args: Vec<Term>, span: Span) -> BodyStep {
 }
 
 fn code(steps: Vec<BodyStep>) -> Term {
-    Term::Code(Code::Body(Body { steps }))
+    Term::Code(CodeTerm::Body(PlanBody { steps }))
 }
 
 /// Kind of fork: continues in several intentions at once.
@@ -43,7 +43,7 @@ const ELIF_LEVELS: usize = 3;
 
 impl Parser<'_, '_> {
     /// Parses the body of a plan: steps up to a token that cannot continue it.
-    pub(super) fn plan_body(&mut self) -> Parse<Body> {
+    pub(super) fn plan_body(&mut self) -> Parse<PlanBody> {
         let start = self.token().span;
         let (body, height) = self.steps(|_, height| height)?;
         if body.steps.len() > limits::BODY_STEPS_MAX {
@@ -55,7 +55,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses a body inside a term or another body. As data each step is a level deeper than the one before.
-    pub(super) fn body(&mut self) -> Parse<Body> {
+    pub(super) fn body(&mut self) -> Parse<PlanBody> {
         let (body, height) = self.steps(|before, height| height.deeper(before))?;
         self.grown(height)?;
         Ok(body)
@@ -63,7 +63,7 @@ impl Parser<'_, '_> {
 
     /// Parses steps. Also returns the greatest of their heights, which `level` computes from the number of steps
     /// before.
-    fn steps(&mut self, level: impl Fn(usize, Height) -> Height) -> Parse<(Body, Height)> {
+    fn steps(&mut self, level: impl Fn(usize, Height) -> Height) -> Parse<(PlanBody, Height)> {
         let mut steps = Vec::new();
         let mut height = Height::default();
         loop {
@@ -76,7 +76,7 @@ impl Parser<'_, '_> {
             height = height.max(level(steps.len(), self.height));
             let separated = self.accept(Tok::Semicolon);
             if !(separated || control) || !begins_step(self.peek()) {
-                return Ok((Body { steps }, height));
+                return Ok((PlanBody { steps }, height));
             }
         }
     }
@@ -135,8 +135,8 @@ impl Parser<'_, '_> {
             None => return Err(self.missing_step()),
         };
         let span = Span { line, ..self.span_from(start) };
-        if let (None, Term::Code(Code::Body(_))) = (kind, &term)
-            && let Term::Code(Code::Body(body)) = term
+        if let (None, Term::Code(CodeTerm::Body(_))) = (kind, &term)
+            && let Term::Code(CodeTerm::Body(body)) = term
         {
             steps.extend(body.steps);
             return Ok(());
@@ -292,8 +292,8 @@ impl Parser<'_, '_> {
             Term::Num(_) => ("a number", "bind it: `X = 3`"),
             Term::Str(_) => ("a string", "print it: `.print(\"...\")`"),
             Term::List { .. } => ("a list", "bind it: `X = [a,b]`"),
-            Term::Code(Code::Plan(_)) => ("a plan", "add it with `+{ ... }`, delete it with `-{ ... }`"),
-            Term::Code(Code::Rule(_)) => ("a rule", "add it with `+{ ... }`"),
+            Term::Code(CodeTerm::Plan(_)) => ("a plan", "add it with `+{ ... }`, delete it with `-{ ... }`"),
+            Term::Code(CodeTerm::Rule(_)) => ("a rule", "add it with `+{ ... }`"),
             Term::Code(_) => ("code", "run it through a variable: `B = { ... }; B`"),
             Term::Data(_) => ("data", "bind it to a variable"),
         };
@@ -329,9 +329,9 @@ impl Parser<'_, '_> {
             Term::Literal(literal) if is_dotted(literal.functor.as_str()) => {
                 return Err(self.misplaced_action(literal.functor, span));
             }
-            Term::Literal(_) | Term::Var(_) | Term::Code(Code::Rule(_)) => return Ok(kind),
-            Term::Code(Code::Plan(_)) if plan_may => return Ok(kind),
-            Term::Code(Code::Plan(_)) => ("a plan", "plans are added with `+{ ... }` or `+>{ ... }`"),
+            Term::Literal(_) | Term::Var(_) | Term::Code(CodeTerm::Rule(_)) => return Ok(kind),
+            Term::Code(CodeTerm::Plan(_)) if plan_may => return Ok(kind),
+            Term::Code(CodeTerm::Plan(_)) => ("a plan", "plans are added with `+{ ... }` or `+>{ ... }`"),
             Term::Code(_) => ("code", "what is added or deleted is a belief, a rule or a plan"),
             _ => ("this", "what is added or deleted is a belief, a rule or a plan"),
         };

@@ -2,7 +2,7 @@
 
 use super::literals::is_truth;
 use super::{Failed, Parse, Parser};
-use crate::syntax::ast::{Body, Goal, Op, Plan, Rule, Span, StepKind, Term};
+use crate::syntax::ast::{Goal, Op, Plan, PlanBody, Rule, Span, StepKind, Term};
 use crate::syntax::diagnostics::Diagnostic;
 use crate::syntax::lexer::{Tok, Token};
 use crate::syntax::signatures;
@@ -224,7 +224,7 @@ impl Parser<'_, '_> {
         if self.accept(Tok::GoalCondition) {
             goal_condition = Some(self.condition()?);
         }
-        let mut body = Body::default();
+        let mut body = PlanBody::default();
         let mut expected: &[&str] = &["`:`", "`<-`", "`.`"];
         if self.accept(Tok::Arrow) {
             body = self.plan_body()?;

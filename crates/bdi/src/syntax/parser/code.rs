@@ -4,7 +4,7 @@ use super::literals::is_truth;
 use super::terms::begins_literal;
 use super::{Failed, Height, Parse, Parser};
 use crate::syntax::ast::{
-    Body, BodyStep, Code, Literal, Plan, Rule, Span, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
+    BodyStep, CodeTerm, Literal, Plan, PlanBody, Rule, Span, StepKind, Term, Trigger, TriggerKind, TriggerOp, Variable,
 };
 use crate::syntax::lexer::Tok;
 
@@ -30,12 +30,12 @@ impl Parser<'_, '_> {
     }
 
     #[inline(never)]
-    fn code_inside(&mut self) -> Parse<Code> {
+    fn code_inside(&mut self) -> Parse<CodeTerm> {
         let start = self.token().span;
         match self.peek() {
             Tok::RightBrace => {
                 self.height = Height::default();
-                Ok(Code::Body(Body::default()))
+                Ok(CodeTerm::Body(PlanBody::default()))
             }
             Tok::At => self.plan_term(start),
             _ if self.begins_trigger() => self.plan_term(start),
@@ -52,7 +52,7 @@ impl Parser<'_, '_> {
 
     /// Parses a plan, a trigger, or a body that begins with `+belief` or `-belief`.
     #[inline(never)]
-    fn plan_term(&mut self, start: Span) -> Parse<Code> {
+    fn plan_term(&mut self, start: Span) -> Parse<CodeTerm> {
         let mut height = Height::default();
         let label = if self.peek() == Tok::At { Some(self.label(true)?) } else { None };
         let trigger_start = self.token().span;
@@ -74,13 +74,13 @@ impl Parser<'_, '_> {
         }
         self.height = height;
         if bare && body.is_none() {
-            return self.body_of(trigger, trigger_start).map(Code::Body);
+            return self.body_of(trigger, trigger_start).map(CodeTerm::Body);
         }
         if label.is_none() && context.is_none() && body.is_none() {
-            return Ok(Code::Trigger(Box::new(trigger)));
+            return Ok(CodeTerm::Trigger(Box::new(trigger)));
         }
         let label = label.unwrap_or_default();
-        Ok(Code::Plan(Box::new(Plan {
+        Ok(CodeTerm::Plan(Box::new(Plan {
             label: label.literal,
             label_variable: label.variable,
             trigger,
@@ -94,7 +94,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses `+b; ...`, where the apparent trigger was the first step of a body.
-    fn body_after(&mut self, trigger: Trigger, bare: bool, start: Span) -> Parse<Code> {
+    fn body_after(&mut self, trigger: Trigger, bare: bool, start: Span) -> Parse<CodeTerm> {
         if !bare {
             let span = self.token().span;
             let help = "a plan's body follows `<-`";
@@ -107,10 +107,10 @@ impl Parser<'_, '_> {
             body.steps.extend(self.body()?.steps);
             self.height = self.height.max(height);
         }
-        Ok(Code::Body(body))
+        Ok(CodeTerm::Body(body))
     }
 
-    fn body_of(&mut self, trigger: Trigger, start: Span) -> Parse<Body> {
+    fn body_of(&mut self, trigger: Trigger, start: Span) -> Parse<PlanBody> {
         let kind = match trigger.op {
             TriggerOp::Add => StepKind::Add,
             TriggerOp::Delete => StepKind::Delete,
@@ -120,15 +120,15 @@ impl Parser<'_, '_> {
             }
         };
         let span = self.span_from(start);
-        Ok(Body { steps: vec![BodyStep { kind, term: trigger.term, span }] })
+        Ok(PlanBody { steps: vec![BodyStep { kind, term: trigger.term, span }] })
     }
 
     #[inline(never)]
-    fn body_or_rule(&mut self, start: Span) -> Parse<Code> {
+    fn body_or_rule(&mut self, start: Span) -> Parse<CodeTerm> {
         let mut body = self.body()?;
         let height = self.height;
         if self.peek() != Tok::RuleSign {
-            return Ok(Code::Body(body));
+            return Ok(CodeTerm::Body(body));
         }
         let sign = self.advance().span;
         let head = match (body.steps.pop(), body.steps.is_empty()) {
@@ -146,7 +146,7 @@ impl Parser<'_, '_> {
         let condition = self.condition()?;
         self.height = self.height.max(height);
         let rule = Rule { head, body: Some(condition), span: self.span_from(start), file: self.file.clone() };
-        Ok(Code::Rule(Box::new(rule)))
+        Ok(CodeTerm::Rule(Box::new(rule)))
     }
 
     /// Parses `+`, `-` or `^`, then `!`, `?` or nothing, then a literal.

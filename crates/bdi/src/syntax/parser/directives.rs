@@ -7,7 +7,7 @@ use super::{Failed, LoadError, Parse, Parser};
 use crate::syntax::ast::{FunctionRule, Literal, Span, Term};
 use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
-use crate::syntax::patterns::{self, Pattern};
+use crate::syntax::patterns::{self, GoalPattern};
 use crate::syntax::signatures;
 
 /// Name and arguments of a directive.
@@ -91,7 +91,7 @@ impl Parser<'_, '_> {
                 }
             }),
             "register_function" => self.register_function(directive),
-            name if Pattern::named(name).is_some() => {
+            name if GoalPattern::named(name).is_some() => {
                 let help = format!("write `{{ begin {name}(...) }}`, the plans, and `{{ end }}`");
                 Err(self.error_with_help(directive.span, format!("`{name}` is a block of plans"), "no block", help))
             }
@@ -100,7 +100,7 @@ impl Parser<'_, '_> {
     }
 
     fn unknown_directive(&mut self, directive: &Directive) -> Failed {
-        let known = PLAIN.into_iter().chain(Pattern::names());
+        let known = PLAIN.into_iter().chain(GoalPattern::names());
         let help = match nearest(directive.name, known) {
             Some(name) => format!("did you mean `{name}`?"),
             None => "the directives are include, namespace, register_function, and begin with \
@@ -125,7 +125,7 @@ impl Parser<'_, '_> {
                 }
                 Err(Failed) => self.components(Some(span)),
             },
-            name => match Pattern::named(name) {
+            name => match GoalPattern::named(name) {
                 Some(pattern) => self.run_pattern(pattern, &directive, span),
                 None => {
                     if PLAIN.contains(&name) {
@@ -141,7 +141,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn run_pattern(&mut self, pattern: Pattern, directive: &Directive, span: Span) {
+    fn run_pattern(&mut self, pattern: GoalPattern, directive: &Directive, span: Span) {
         let outer = std::mem::take(&mut self.session.program);
         self.components(Some(span));
         let inner = std::mem::replace(&mut self.session.program, outer);
@@ -161,7 +161,7 @@ impl Parser<'_, '_> {
     }
 
     /// Prepares a pattern's arguments: puts goals into the namespace of the place, and parses the texts of `sga`.
-    fn pattern_arguments(&mut self, pattern: Pattern, directive: &Directive) -> Parse<patterns::Arguments> {
+    fn pattern_arguments(&mut self, pattern: GoalPattern, directive: &Directive) -> Parse<patterns::Arguments> {
         let mut terms = directive.args.clone();
         for term in &mut terms {
             if let Term::Literal(literal) = term
@@ -172,7 +172,7 @@ impl Parser<'_, '_> {
         }
         let mut arguments =
             patterns::Arguments { terms, trigger: None, context: None, span: directive.span, file: self.file.clone() };
-        if pattern == Pattern::Sga {
+        if pattern == GoalPattern::Sga {
             let (trigger, context) = match (directive.args.first(), directive.args.get(1)) {
                 (Some(Term::Str(trigger)), Some(Term::Str(context))) => (trigger.clone(), context.clone()),
                 _ => {

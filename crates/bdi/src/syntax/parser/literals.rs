@@ -4,7 +4,7 @@ use whimbrel_acl::{Symbol, sym};
 
 use super::terms::{ListParts, begins_term};
 use super::{Height, Parse, Parser};
-use crate::syntax::ast::{Annotations, Body, Code, Literal, Namespace, Span, Term, Variable};
+use crate::syntax::ast::{Annotations, CodeTerm, Literal, Namespace, PlanBody, Span, Term, Variable};
 use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
 use crate::syntax::signatures;
@@ -273,14 +273,14 @@ impl Parser<'_, '_> {
         let kind = self.peek();
         if ends(kind) {
             self.height = Height::default();
-            return Ok(Term::Code(Code::Body(Body::default())));
+            return Ok(Term::Code(CodeTerm::Body(PlanBody::default())));
         }
         let variable = matches!(kind, Tok::Var | Tok::Anonymous | Tok::Numbered) && ends(self.peek_at(1));
         if kind == Tok::LeftBrace || variable {
             return self.term();
         }
         let body = self.body()?;
-        Ok(Term::Code(Code::Body(body)))
+        Ok(Term::Code(CodeTerm::Body(body)))
     }
 
     /// Takes a name as used for labels and directives.

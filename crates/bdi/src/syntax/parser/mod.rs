@@ -18,10 +18,10 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text, sym};
 use whimbrel_platform::limits;
 
-pub(crate) use session::Session;
+pub(crate) use session::ParseSession;
 pub use session::{LoadError, Loader, NoFiles};
 
-use super::ast::{Body, Namespace, Plan, Span, Term, Trigger};
+use super::ast::{Namespace, Plan, PlanBody, Span, Term, Trigger};
 use super::diagnostics::Diagnostic;
 use super::lexer::{self, Tok, Token};
 
@@ -80,16 +80,16 @@ pub(crate) struct Parser<'a, 'l> {
     blocks: u32,
     /// Number of code terms around the current place.
     quoted: u32,
-    session: &'a mut Session<'l>,
+    session: &'a mut ParseSession<'l>,
 }
 
 impl<'a, 'l> Parser<'a, 'l> {
-    pub(crate) fn new(text: &'a str, file: &Text, session: &'a mut Session<'l>) -> Self {
+    pub(crate) fn new(text: &'a str, file: &Text, session: &'a mut ParseSession<'l>) -> Self {
         Self::starting_at(text, Span { line: 1, ..Span::default() }, file, session)
     }
 
     /// Creates a parser of the part of `text` from `start` on. Places refer to the whole text.
-    pub(crate) fn starting_at(text: &'a str, start: Span, file: &Text, session: &'a mut Session<'l>) -> Self {
+    pub(crate) fn starting_at(text: &'a str, start: Span, file: &Text, session: &'a mut ParseSession<'l>) -> Self {
         let file = file.clone();
         let mut text = text;
         if text.len() > limits::SOURCE_BYTES_MAX {
@@ -364,7 +364,7 @@ impl Parser<'_, '_> {
         self.trigger()
     }
 
-    pub(crate) fn body_phrase(&mut self) -> Parse<Body> {
+    pub(crate) fn body_phrase(&mut self) -> Parse<PlanBody> {
         self.body()
     }
 

@@ -49,7 +49,7 @@ impl Loader for NoFiles {
 }
 
 /// State that the parsers of a program's files share.
-pub(crate) struct Session<'l> {
+pub(crate) struct ParseSession<'l> {
     pub(crate) program: Program,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) loader: &'l mut dyn Loader,
@@ -63,7 +63,7 @@ pub(crate) struct Session<'l> {
     pub(crate) at_run_time: bool,
 }
 
-impl<'l> Session<'l> {
+impl<'l> ParseSession<'l> {
     pub(crate) fn new(loader: &'l mut dyn Loader) -> Self {
         Self {
             program: Program::default(),
@@ -101,7 +101,7 @@ impl<'l> Session<'l> {
     }
 }
 
-/// State of a [`Session`] to return to.
+/// State of a [`ParseSession`] to return to.
 pub(crate) struct SessionMark {
     lengths: [usize; 5],
     functions: FxHashMap<Symbol, u32>,

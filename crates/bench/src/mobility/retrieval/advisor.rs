@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use whimbrel_platform::advice::{Advice, Choice, Job};
+use whimbrel_platform::advice::{Advice, DocumentJob, MoveChoice};
 use whimbrel_platform::limits::ADVICE_FRESH_MS;
 
 use super::network::RetrievalNetwork;
@@ -58,12 +58,12 @@ struct AdviceVerdict<'a> {
 
 impl AdviceVerdict<'_> {
     fn is_right(&self) -> bool {
-        (self.advice.choice == Choice::Go) == (self.agent_ms < self.other_ms)
+        (self.advice.choice == MoveChoice::Go) == (self.agent_ms < self.other_ms)
     }
 
     /// Returns the time of the advised side, relative to the faster one.
     fn regret(&self) -> f64 {
-        let picked = if self.advice.choice == Choice::Go { self.agent_ms } else { self.other_ms };
+        let picked = if self.advice.choice == MoveChoice::Go { self.agent_ms } else { self.other_ms };
         picked / self.agent_ms.min(self.other_ms)
     }
 
@@ -204,7 +204,7 @@ impl AdvisedGrid<'_> {
     fn advise(&self, running: &mut RunningSystem, other: System, pass: u32) -> anyhow::Result<Advice> {
         let collection = collection(self.grid);
         let pace = |system: System| self.paces.get(system.name()).copied();
-        let job = Job {
+        let job = DocumentJob {
             pass: Some(collection.passing(pass) as f64 / collection.documents as f64),
             question: Some(1),
             packed: other == System::Lz4,
@@ -213,7 +213,7 @@ impl AdvisedGrid<'_> {
             agent_work_ns: pace(System::Agent).map(|pace| pace.work),
             clients: Some(self.clients.into()),
             per_second: Some(PER_SECOND),
-            ..Job::with(collection.documents as u64, collection.bytes as u64)
+            ..DocumentJob::with(collection.documents as u64, collection.bytes as u64)
         };
         let answer = running.say(&format!("advise {}", serde_json::to_string(&job)?))?;
         serde_json::from_str(&answer).with_context(|| format!("no advice: {answer}"))
@@ -246,7 +246,7 @@ fn json_line(verdict: &AdviceVerdict<'_>) -> String {
         ("other_p50_ms", Some(verdict.other_ms)),
         ("agent_estimated_ms", Some(verdict.advice.go.seconds() * 1e3)),
         ("other_estimated_ms", Some(verdict.advice.ask.seconds() * 1e3)),
-        ("advised_to_go", yes(verdict.advice.choice == Choice::Go)),
+        ("advised_to_go", yes(verdict.advice.choice == MoveChoice::Go)),
         ("right", yes(verdict.is_right())),
         ("regret", Some(verdict.regret())),
     ];

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use whimbrel::documents::DocumentFolder;
 use whimbrel::{AclMessage, Aid, Output, Performative, Platform, Society, Value};
 use whimbrel_net::{Hub, HubConfig, LinkSecurity, LinkStatus};
-use whimbrel_platform::environment::Environments;
+use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::{AgentSource, CreateAgent, LogLevel};
-use whimbrel_platform::{Event, Observer, Time};
+use whimbrel_platform::{Observer, PlatformEvent, Time};
 
 use crate::messaging::wall_ns;
 use whimbrel::node::node_secrets::NodeSecrets;
@@ -54,8 +54,8 @@ impl Visits {
 }
 
 impl Observer for Visits {
-    fn observe(&self, _at: Time, event: Event<'_>) {
-        if let Event::Came(agent, _) = event {
+    fn observe(&self, _at: Time, event: PlatformEvent<'_>) {
+        if let PlatformEvent::Came(agent, _) = event {
             self.note(agent, "came");
         }
     }
@@ -99,7 +99,7 @@ pub fn serve() -> anyhow::Result<()> {
     let part = read_part()?;
     let society = Society::open(&part.module)?;
     let visits = Visits::default();
-    let mut environments = Environments::default();
+    let mut environments = NodeEnvironments::default();
     environments.add(LIBRARY, Arc::new(DocumentFolder::open(&part.folder)?));
     let policy: Policy =
         serde_json::from_str(&format!(r#"{{"grant": [{{"who": "*", "environments": "{LIBRARY}"}}]}}"#))?;

@@ -10,7 +10,7 @@ use whimbrel_operator::{Answer, MindInfo, Request};
 
 use super::life::{ask, local};
 use crate::arguments::MindArguments;
-use whimbrel::control::{Found, choose};
+use whimbrel::control::{RunningNode, choose};
 use whimbrel_terminal::screen::show;
 
 pub use page::standing;
@@ -28,7 +28,7 @@ pub fn mind(arguments: &MindArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Asks for it, the node where the agent is.
-pub fn look(nodes: &[Found], agent: &str, follow: bool) -> anyhow::Result<MindInfo> {
+pub fn look(nodes: &[RunningNode], agent: &str, follow: bool) -> anyhow::Result<MindInfo> {
     match ask(nodes, None, &Request::Mind { agent: agent.to_owned(), follow })? {
         Answer::Mind(mind) => Ok(*mind),
         _ => bail!("unexpected answer to a query for the state of {agent}"),

@@ -1,6 +1,6 @@
 //! End of a node's part, and the duties of the last node.
 
-use super::{Action, Ending, Participant, Phase};
+use super::{ClusterAction, MembershipEnd, Participant, Phase};
 use crate::cluster::member::MemberPhase;
 use crate::cluster::society::{SocietyState, StoredSociety};
 use crate::store::StoreError;
@@ -21,7 +21,7 @@ impl Participant {
     }
 
     /// Returns the next action before the end.
-    pub(super) fn finish(&mut self, now: Time) -> Option<Action> {
+    pub(super) fn finish(&mut self, now: Time) -> Option<ClusterAction> {
         if self.concluding {
             let society = self.society.as_ref().map(|society| society.value.clone());
             match society.filter(|society| society.term == self.me.term) {
@@ -35,7 +35,7 @@ impl Participant {
             }
         }
         match self.roster.member(self.terms.me).map(|me| me.state) {
-            None | Some(MemberPhase::Left) => Some(self.end(Ending::Left)),
+            None | Some(MemberPhase::Left) => Some(self.end(MembershipEnd::Left)),
             Some(_) if self.me.state == MemberPhase::Left => None,
             Some(_) => {
                 self.me.state = MemberPhase::Left;
@@ -48,15 +48,15 @@ impl Participant {
         self.others(now).any(|(_, member)| member.takes_part() && member.term == self.me.term)
     }
 
-    /// Takes in the outcome of [`Action::Forget`]. A failed erasure is left to the next node that begins a society
-    /// there.
+    /// Takes in the outcome of [`ClusterAction::Forget`]. A failed erasure is left to the next node that begins a
+    /// society there.
     pub fn forgot(&mut self, outcome: Result<(), StoreError>, now: Time) {
         self.forgetting = false;
         match (outcome, self.phase) {
             (Ok(()), _) => self.forgotten = self.taken,
             (Err(error), Phase::Leaving) => {
                 self.concluding = false;
-                self.to_do.push_back(Action::Note(format!("cannot forget what was kept: {error}")));
+                self.to_do.push_back(ClusterAction::Note(format!("cannot forget what was kept: {error}")));
             }
             (Err(_), _) => self.failed(false, now),
         }

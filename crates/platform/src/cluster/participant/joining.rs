@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Action, Ending, Participant, Phase};
+use super::{ClusterAction, MembershipEnd, Participant, Phase};
 use crate::cluster::member::{MemberPhase, Nonce};
 use crate::cluster::placement::Placement;
 use crate::cluster::society::{FormerState, SocietyState, StoredSociety};
@@ -11,12 +11,12 @@ use crate::time::Time;
 
 impl Participant {
     /// Checks for obstacles before the node's key is written and others know of it.
-    pub(super) fn ask(&mut self, now: Time) -> Option<Action> {
+    pub(super) fn ask(&mut self, now: Time) -> Option<ClusterAction> {
         if !self.roster.is_clear() {
             return None;
         }
         if let Some(why) = self.objection() {
-            return Some(self.end(Ending::Failed(why)));
+            return Some(self.end(MembershipEnd::Failed(why)));
         }
         if self.former_may_live(now) || self.is_strange(now) {
             return None;
@@ -125,7 +125,7 @@ impl Participant {
     }
 
     /// Takes the next step of admission, after the node's key is written.
-    pub(super) fn join(&mut self, now: Time) -> Option<Action> {
+    pub(super) fn join(&mut self, now: Time) -> Option<ClusterAction> {
         // Keys written before this node's own are seen before it.
         if !self.seen_self || !self.roster.is_clear() || !self.has_its_name(now) {
             return None;
@@ -196,7 +196,7 @@ impl Participant {
     }
 
     /// Refuses `--fresh` if the other node is alive; else waits until it is dead.
-    fn wait_or_refuse(&mut self, node: Nonce) -> Option<Action> {
+    fn wait_or_refuse(&mut self, node: Nonce) -> Option<ClusterAction> {
         if self.is_beating(node) {
             let name = self.name_of(node);
             self.fail(format!("{name} runs this society: --fresh begins anew only what nobody runs"));
@@ -219,7 +219,7 @@ impl Participant {
 
     /// Begins a society after the one before has ended. When all its nodes have left, one of those that ask to be let
     /// in erases it.
-    fn begin_anew(&mut self, term: u64, now: Time) -> Option<Action> {
+    fn begin_anew(&mut self, term: u64, now: Time) -> Option<ClusterAction> {
         let ends_still = self.others(now).any(|(_, member)| member.takes_part() && member.term == term);
         let first = self.roster.living(now).find(|(_, member)| member.state == MemberPhase::Joining);
         if ends_still || first.is_none_or(|(first, _)| first != self.terms.me) {
@@ -239,7 +239,7 @@ impl Participant {
     }
 
     /// Takes all partitions, and has them erased.
-    pub(super) fn forget(&mut self) -> Option<Action> {
+    pub(super) fn forget(&mut self) -> Option<ClusterAction> {
         if self.forgetting {
             return None;
         }
@@ -252,7 +252,7 @@ impl Participant {
             self.taken.filter(|taken| self.table.as_ref().and_then(|table| mine(&table.value)) == Some(*taken))
         {
             self.forgetting = true;
-            return Some(Action::Forget(epoch));
+            return Some(ClusterAction::Forget(epoch));
         }
         let mut table = self.table_or_first();
         self.taken = Some(table.take_all(me));
@@ -266,7 +266,7 @@ impl Participant {
         self.table.as_ref().map_or_else(first, |table| table.value.clone())
     }
 
-    fn accept(&mut self, society: &StoredSociety, now: Time) -> Action {
+    fn accept(&mut self, society: &StoredSociety, now: Time) -> ClusterAction {
         self.phase = Phase::Accepted;
         self.me.term = society.term;
         (self.forgotten, self.taken) = (None, None);
@@ -281,9 +281,9 @@ impl Participant {
                 true => "waiting to take over (Ctrl-C ends that)".to_owned(),
                 false => format!("joining as {}", self.me.name),
             };
-            self.to_do.push_back(Action::Note(format!("{names} {verb} this society; {what}")));
+            self.to_do.push_back(ClusterAction::Note(format!("{names} {verb} this society; {what}")));
         }
-        Action::Accepted { name: self.me.name.clone(), token: society.token.clone() }
+        ClusterAction::Accepted { name: self.me.name.clone(), token: society.token.clone() }
     }
 
     /// Begins to serve. Other nodes reach this one at `address` (empty if there are none).

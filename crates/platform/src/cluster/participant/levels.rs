@@ -5,15 +5,15 @@
 //! [`LEVEL`], and withholds the addition until [`Participant::level`] allows it. It accepts societies one level lower,
 //! so nodes are replaced one by one.
 
-use super::{Action, Participant};
+use super::{ClusterAction, Participant};
 use crate::cluster::society::{SocietyState, StoredSociety};
 use crate::time::Time;
 
 /// Level that this release knows.
 ///
 /// Level 1: releases before there were levels. Level 2: partitions that moved because of load
-/// ([`Part::home`](crate::cluster::Part::home)) or of a wish ([`Part::wish`](crate::cluster::Part::wish)); no release
-/// had only one of them.
+/// ([`home`](crate::cluster::PlacementRow::home)) or of a wish ([`wish`](crate::cluster::PlacementRow::wish)); no
+/// release had only one of them.
 pub const LEVEL: u32 = 2;
 
 /// Level from which partitions move because of load.
@@ -55,7 +55,7 @@ impl Participant {
     }
 
     /// Raises the society's level when all living nodes know the next one. Only the placer does this.
-    pub(super) fn rise(&mut self, now: Time) -> Option<Action> {
+    pub(super) fn rise(&mut self, now: Time) -> Option<ClusterAction> {
         let society = self.society.as_ref().map(|society| &society.value)?;
         let all_know = self.roster.living(now).map(|(_, member)| member.level).min()?.min(self.terms.level);
         let rises = society.state == SocietyState::Running && all_know > society.level;

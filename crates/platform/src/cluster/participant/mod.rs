@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::holdings::Holdings;
 use super::member::{Member, MemberPhase, Nonce};
-use super::placement::{Cause, Change, ChangeKind, Placement};
+use super::placement::{Cause, ChangeKind, Placement, RowChange};
 use super::relief::Pressure;
 use super::roster::Roster;
 use super::society::{FormerOwner, StoredSociety};
@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Terms on which a node takes part in the cluster.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct ClusterTerms {
     /// Number of the node.
     pub me: Nonce,
     /// Name of the node, if it was given one.
@@ -82,7 +82,7 @@ pub struct Terms {
 
 /// Action that the driver of a [`Participant`] carries out next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ClusterAction {
     /// Write a key, then call [`Participant::wrote`].
     Write(String, Revision, Vec<u8>),
     /// Remove a key, then call [`Participant::wrote`] with revision 0.
@@ -118,12 +118,12 @@ pub enum Action {
     /// End this node, because the society has ended on another node; then call [`Participant::leave`].
     Conclude,
     /// Stop: nothing more is to be done.
-    End(Ending),
+    End(MembershipEnd),
 }
 
 /// Ending of a node's part in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum MembershipEnd {
     /// Voluntary departure.
     Left,
     /// Deposition: other nodes took it for dead.
@@ -173,14 +173,14 @@ enum Phase {
 /// [`Participant::ask_to_drain`] for wishes, [`Participant::prepare_to_leave`] and [`Participant::leave`] at the end,
 /// [`Participant::conclude`] to end the society.
 ///
-/// Outputs: one [`Action`] at a time from [`Participant::act`]. Each variant names the function that takes its outcome
-/// ([`Participant::wrote`], [`Participant::read`], [`Participant::adopted`], ...).
+/// Outputs: one [`ClusterAction`] at a time from [`Participant::act`]. Each variant names the function that takes its
+/// outcome ([`Participant::wrote`], [`Participant::read`], [`Participant::adopted`], ...).
 ///
 /// Order: after each input, outcome or command, and at least every [`PAUSE`], call [`Participant::act`] until it
-/// returns `None`. Only one write is under way at a time. After [`Action::End`], nothing follows.
+/// returns `None`. Only one write is under way at a time. After [`ClusterAction::End`], nothing follows.
 #[derive(Debug)]
 pub struct Participant {
-    terms: Terms,
+    terms: ClusterTerms,
     phase: Phase,
     roster: Roster,
     holdings: Holdings,
@@ -220,7 +220,7 @@ pub struct Participant {
     /// Departure of the node, for which it drains.
     leaving: bool,
     /// Actions that come before all others.
-    to_do: VecDeque<Action>,
+    to_do: VecDeque<ClusterAction>,
     /// Nodes to ask to drain, or to drain no longer.
     wishes: Vec<(Nonce, bool)>,
     /// Moves of partitions that callers on this node wait for.
@@ -243,7 +243,7 @@ pub struct Participant {
 
 impl Participant {
     /// Returns a participant that has not looked around yet.
-    pub fn new(terms: Terms, now: Time) -> Self {
+    pub fn new(terms: ClusterTerms, now: Time) -> Self {
         let roster = if terms.alone { Roster::alone(terms.me) } else { Roster::new(terms.patience) };
         let me = Member {
             name: String::new(),
@@ -306,20 +306,20 @@ impl Participant {
     }
 
     /// Returns the next action; `None` if there is none now.
-    pub fn act(&mut self, now: Time) -> Option<Action> {
+    pub fn act(&mut self, now: Time) -> Option<ClusterAction> {
         if self.phase == Phase::Ended {
             return None;
         }
         self.roster.look(now);
         if self.lost {
-            return Some(self.end(Ending::Deposed));
+            return Some(self.end(MembershipEnd::Deposed));
         }
         if self.writing.is_some() {
             return None;
         }
         if let Some(action) = self.to_do.pop_front() {
             return Some(match action {
-                Action::End(ending) => self.end(ending),
+                ClusterAction::End(ending) => self.end(ending),
                 other => other,
             });
         }
@@ -330,7 +330,7 @@ impl Participant {
             return None;
         }
         if let Some(key) = self.to_read.take() {
-            return Some(Action::Read(key));
+            return Some(ClusterAction::Read(key));
         }
         match self.phase {
             Phase::Asking => self.ask(now),
@@ -341,48 +341,48 @@ impl Participant {
         }
     }
 
-    fn end(&mut self, ending: Ending) -> Action {
+    fn end(&mut self, ending: MembershipEnd) -> ClusterAction {
         self.phase = Phase::Ended;
-        Action::End(ending)
+        ClusterAction::End(ending)
     }
 
-    fn beat(&mut self, now: Time) -> Action {
+    fn beat(&mut self, now: Time) -> ClusterAction {
         self.beat_at = Some(now + BEAT);
         let me = Member { beat: self.me.beat + 1, ..self.me.clone() };
         let bytes = serde_json::to_vec(&me).unwrap_or_default();
         self.writing = Some(Writing::Beat(me));
-        Action::Write(self.my_key(), self.revision, bytes)
+        ClusterAction::Write(self.my_key(), self.revision, bytes)
     }
 
     fn my_key(&self) -> String {
         format!("{NODE}{}", self.terms.me)
     }
 
-    fn write_table(&mut self, table: Placement) -> Action {
+    fn write_table(&mut self, table: Placement) -> ClusterAction {
         let revision = self.table.as_ref().map_or(Revision(0), |table| table.revision);
         let bytes = table.encode();
         self.writing = Some(Writing::Table(table));
-        Action::Write(PLACEMENT.to_owned(), revision, bytes)
+        ClusterAction::Write(PLACEMENT.to_owned(), revision, bytes)
     }
 
-    fn write_society(&mut self, society: StoredSociety) -> Action {
+    fn write_society(&mut self, society: StoredSociety) -> ClusterAction {
         let revision = self.society.as_ref().map_or(Revision(0), |society| society.revision);
         let bytes = serde_json::to_vec(&society).unwrap_or_default();
         self.writing = Some(Writing::Society(society));
-        Action::Write(SOCIETY.to_owned(), revision, bytes)
+        ClusterAction::Write(SOCIETY.to_owned(), revision, bytes)
     }
 
-    fn write_other(&mut self, key: String, revision: Revision, value: Vec<u8>) -> Action {
+    fn write_other(&mut self, key: String, revision: Revision, value: Vec<u8>) -> ClusterAction {
         self.writing = Some(Writing::Other);
-        Action::Write(key, revision, value)
+        ClusterAction::Write(key, revision, value)
     }
 
-    fn remove(&mut self, key: String, revision: Revision) -> Action {
+    fn remove(&mut self, key: String, revision: Revision) -> ClusterAction {
         self.writing = Some(Writing::Other);
-        Action::Remove(key, revision)
+        ClusterAction::Remove(key, revision)
     }
 
-    /// Takes in the outcome of the last [`Action::Write`] or [`Action::Remove`].
+    /// Takes in the outcome of the last [`ClusterAction::Write`] or [`ClusterAction::Remove`].
     pub fn wrote(&mut self, key: &str, outcome: Result<Revision, WriteError>, now: Time) {
         let writing = self.writing.take();
         let numbering = self.numbering.take();
@@ -428,7 +428,7 @@ impl Participant {
         }
     }
 
-    /// Takes in the outcome of the last [`Action::Read`].
+    /// Takes in the outcome of the last [`ClusterAction::Read`].
     pub fn read(&mut self, key: &str, outcome: Result<Option<(Revision, Vec<u8>)>, StoreError>, now: Time) {
         match outcome {
             // A beat of unknown outcome had been written.
@@ -503,7 +503,7 @@ impl Participant {
     }
 
     fn fail(&mut self, why: String) {
-        self.to_do.push_back(Action::End(Ending::Failed(why)));
+        self.to_do.push_back(ClusterAction::End(MembershipEnd::Failed(why)));
     }
 
     fn heed_draining(&mut self) {
@@ -523,7 +523,7 @@ impl Participant {
                     "all nodes know level {} of what they write for each other: from now on they do",
                     society.level
                 );
-                self.to_do.push_back(Action::Note(text));
+                self.to_do.push_back(ClusterAction::Note(text));
             }
             self.society = Some(Version { revision, value: society });
         }
@@ -551,7 +551,7 @@ impl Participant {
         let changes = table.value.changes_since(before);
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Planned) {
             self.pressure.moved(change, now);
-            let Change { partition, from, to, kind, cause } = *change;
+            let RowChange { partition, from, to, kind, cause } = *change;
             if let (Some(from), Some(to)) = (from, to)
                 && (Some(from) == me || Some(to) == me)
                 && from != to
@@ -571,7 +571,7 @@ impl Participant {
                 _ => "for balance".to_owned(),
             };
             let (which, from, to) = (list(&partitions), self.name_of(from), self.name_of(to));
-            self.to_do.push_back(Action::Note(format!("{which}: {from} -> {to} ({why})")));
+            self.to_do.push_back(ClusterAction::Note(format!("{which}: {from} -> {to} ({why})")));
         }
     }
 

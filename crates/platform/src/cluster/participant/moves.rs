@@ -1,11 +1,11 @@
 //! Requested moves: a partition goes to another node because an agent that moves, or a person, asks for it.
 //!
-//! The wish stands in the table ([`Part::wish`](crate::cluster::Part::wish)), and the placer has the partition handed
-//! over like any other. So no node has to remember the wish: if the node that asked dies, the partition still moves.
-//! The partition stays there until the wish is taken back or replaced.
+//! The wish stands in the table ([`PlacementRow::wish`](crate::cluster::PlacementRow::wish)), and the placer has the
+//! partition handed over like any other. So no node has to remember the wish: if the node that asked dies, the
+//! partition still moves. The partition stays there until the wish is taken back or replaced.
 
 use super::levels::LEVEL_WISHES;
-use super::{Action, Participant, Phase};
+use super::{ClusterAction, Participant, Phase};
 use crate::cluster::member::{Member, MemberPhase, Nonce};
 use crate::durable::Pin;
 use crate::mobility::HopError;
@@ -33,7 +33,7 @@ impl Ask {
 }
 
 impl Participant {
-    /// Asks for a partition to be served by the node of this name. [`Action::Moved`] reports the outcome, once.
+    /// Asks for a partition to be served by the node of this name. [`ClusterAction::Moved`] reports the outcome, once.
     ///
     /// # Errors
     /// The reason why the partition cannot move there.
@@ -146,7 +146,7 @@ impl Participant {
     }
 
     /// Returns the outcome of a move that a caller waits for, if there is one by now.
-    pub(super) fn moved(&mut self, now: Time) -> Option<Action> {
+    pub(super) fn moved(&mut self, now: Time) -> Option<ClusterAction> {
         let table = self.table.as_ref().map(|table| &table.value);
         for ask in &mut self.asks {
             let part = table.and_then(|table| table.part(ask.partition));
@@ -154,7 +154,7 @@ impl Participant {
         }
         let (place, outcome) = (0..).zip(&self.asks).find_map(|(place, ask)| Some((place, self.outcome(ask, now)?)))?;
         let Ask { partition, to, .. } = self.asks.remove(place);
-        Some(Action::Moved { partition, to, outcome })
+        Some(ClusterAction::Moved { partition, to, outcome })
     }
 
     fn outcome(&self, ask: &Ask, now: Time) -> Option<Result<(), HopError>> {
@@ -174,7 +174,7 @@ impl Participant {
     }
 
     /// Writes new wishes into the table, and removes those that were taken back.
-    pub(super) fn write_wishes(&mut self) -> Option<Action> {
+    pub(super) fn write_wishes(&mut self) -> Option<ClusterAction> {
         let mut table = self.table.as_ref()?.value.clone();
         // By now there may be another wish.
         let is_wished = |(partition, to): &(Partition, Option<Nonce>)| {

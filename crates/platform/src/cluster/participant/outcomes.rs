@@ -1,6 +1,6 @@
 //! Outcomes of beginning and ceasing to serve partitions.
 
-use super::{Action, PAUSE, Participant, list};
+use super::{ClusterAction, PAUSE, Participant, list};
 use crate::cluster::local::{AdoptError, YIELD_PATIENCE, YieldFailure};
 use crate::cluster::member::{Trouble, TroubleKind};
 use crate::limits::{TROUBLE_REASON_CHARS_MAX, TROUBLE_REASONS_MAX};
@@ -8,7 +8,7 @@ use crate::store::{Epoch, Partition};
 use crate::time::Time;
 
 impl Participant {
-    /// Takes in the outcome of [`Action::Adopt`]: these partitions failed, all others are served.
+    /// Takes in the outcome of [`ClusterAction::Adopt`]: these partitions failed, all others are served.
     pub fn adopted(&mut self, partitions: &[(Partition, Epoch)], failed: Vec<(Partition, AdoptError)>, now: Time) {
         self.is_due = true;
         let has_failed = |partition: &Partition| failed.iter().any(|(other, _)| other == partition);
@@ -48,7 +48,7 @@ impl Participant {
             return self.fail(format!("cannot go on with what is kept: {why}"));
         }
         let partitions: Vec<Partition> = unreadable.iter().map(|(partition, _)| *partition).collect();
-        self.to_do.push_back(Action::Note(format!(
+        self.to_do.push_back(ClusterAction::Note(format!(
             "cannot serve {}, which another node may be able to; until one is, its agents wait and nothing is lost: {why}",
             list(&partitions)
         )));
@@ -57,7 +57,7 @@ impl Participant {
         }
     }
 
-    /// Takes in the outcome of [`Action::Yield`]: these partitions are still served, all others are not.
+    /// Takes in the outcome of [`ClusterAction::Yield`]: these partitions are still served, all others are not.
     pub fn yielded(&mut self, partitions: &[Partition], stuck: Vec<(Partition, YieldFailure)>, now: Time) {
         self.is_due = true;
         let is_stuck = |partition: &Partition| stuck.iter().any(|(other, _)| other == partition);
@@ -77,7 +77,7 @@ impl Participant {
                 let which = list(&[partition]);
                 let text =
                     format!("cannot hand over {which} after {} s, and goes on trying: {why}", YIELD_PATIENCE.as_secs());
-                self.to_do.push_back(Action::Note(text));
+                self.to_do.push_back(ClusterAction::Note(text));
             }
         }
     }

@@ -1,11 +1,11 @@
 //! Service of partitions, and the placer's work.
 
 use super::levels::LEVEL_LOAD;
-use super::{Action, DRAIN, Ending, LINK_AGAIN, LOOK, NODE, Participant, Phase, list};
+use super::{ClusterAction, DRAIN, LINK_AGAIN, LOOK, MembershipEnd, NODE, Participant, Phase, list};
 use crate::cluster::holdings::Duties;
 use crate::cluster::load::Load;
 use crate::cluster::member::{Member, MemberPhase, Nonce};
-use crate::cluster::placement::{Candidate, Part};
+use crate::cluster::placement::{OwnerCandidate, PlacementRow};
 use crate::cluster::placer::{is_placer, proposal};
 use crate::cluster::society::{SocietyState, StoredSociety};
 use crate::durable::Pin;
@@ -32,15 +32,15 @@ pub struct NodeView {
 }
 
 impl Participant {
-    pub(super) fn serve(&mut self, now: Time) -> Option<Action> {
+    pub(super) fn serve(&mut self, now: Time) -> Option<ClusterAction> {
         if let Some(action) = self.end_of_society() {
             return action;
         }
         if let Some(why) = self.outgrown() {
-            return Some(self.end(Ending::Failed(why)));
+            return Some(self.end(MembershipEnd::Failed(why)));
         }
         if let Some(links) = self.new_links(now) {
-            return Some(Action::LinkWith(links));
+            return Some(ClusterAction::LinkWith(links));
         }
         if std::mem::take(&mut self.is_due)
             && let Some(action) = self.duties()
@@ -63,7 +63,7 @@ impl Participant {
     }
 
     /// Returns what to do if the society has ended; then nothing else matters.
-    fn end_of_society(&mut self) -> Option<Option<Action>> {
+    fn end_of_society(&mut self) -> Option<Option<ClusterAction>> {
         let society = self.society.as_ref().map(|society| society.value.clone())?;
         if society.state == SocietyState::Running && society.term == self.me.term {
             let ended = StoredSociety { state: SocietyState::Concluded, ..society };
@@ -71,7 +71,7 @@ impl Participant {
         }
         let tell = !self.concluding && !self.told_concluded;
         self.told_concluded = true;
-        Some(tell.then_some(Action::Conclude))
+        Some(tell.then_some(ClusterAction::Conclude))
     }
 
     /// Returns the nodes to link with, if they have changed or [`LINK_AGAIN`] is over: links may be lost for good.
@@ -92,7 +92,7 @@ impl Participant {
     }
 
     /// Returns the next action to serve new partitions, or to stop serving some.
-    fn duties(&mut self) -> Option<Action> {
+    fn duties(&mut self) -> Option<ClusterAction> {
         let raised = self.raised();
         let table = &self.table.as_ref()?.value;
         if !raised.is_empty() {
@@ -103,13 +103,13 @@ impl Participant {
         }
         let Duties { adopt, yield_up, hand_over, deposed } = self.holdings.duties(table, self.terms.me);
         if deposed {
-            return Some(self.end(Ending::Deposed));
+            return Some(self.end(MembershipEnd::Deposed));
         }
         if !adopt.is_empty() {
-            self.to_do.push_back(Action::Adopt(adopt));
+            self.to_do.push_back(ClusterAction::Adopt(adopt));
         }
         if !yield_up.is_empty() {
-            self.to_do.push_back(Action::Yield(yield_up));
+            self.to_do.push_back(ClusterAction::Yield(yield_up));
         }
         if hand_over.is_empty() {
             return self.to_do.pop_front();
@@ -144,7 +144,7 @@ impl Participant {
         }
     }
 
-    pub(super) fn candidates(&self, now: Time) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, now: Time) -> Vec<OwnerCandidate> {
         let has = |node| self.table.as_ref().map_or(0, |table| table.value.owned_by(node));
         self.roster.candidates(has, self.terms.layout.rules(), now)
     }
@@ -159,7 +159,8 @@ impl Participant {
         let candidates = self.candidates(now);
         let vacant = |(pin, partitions): (&Pin, &Vec<Partition>)| {
             let vacant: Vec<Partition> = partitions.iter().copied().filter(is_vacant).collect();
-            let may = |candidate: &Candidate| vacant.iter().any(|partition| !candidate.without.contains(partition));
+            let may =
+                |candidate: &OwnerCandidate| vacant.iter().any(|partition| !candidate.without.contains(partition));
             let waits = !vacant.is_empty() && !candidates.iter().any(may);
             waits.then(|| format!("{} can be served by {pin} only, and there is none: its agents wait", list(&vacant)))
         };
@@ -170,13 +171,13 @@ impl Participant {
     fn tell_of_vacant(&mut self, now: Time) {
         let vacant = self.vacant(now);
         for text in vacant.iter().filter(|text| !self.told_vacant.contains(text)) {
-            self.to_do.push_back(Action::Note(text.clone()));
+            self.to_do.push_back(ClusterAction::Note(text.clone()));
         }
         self.told_vacant = vacant;
     }
 
     /// Takes the placer's next step: first the table, then the keys that dead nodes left behind.
-    fn place(&mut self, now: Time) -> Option<Action> {
+    fn place(&mut self, now: Time) -> Option<ClusterAction> {
         let table = self.table_or_first();
         if let Some(next) = proposal(&table, &self.roster, self.terms.layout.rules(), self.settled, now) {
             return Some(self.write_table(next));
@@ -210,7 +211,7 @@ impl Participant {
         Ok(())
     }
 
-    fn wish(&mut self, node: Nonce, drains: bool) -> Option<Action> {
+    fn wish(&mut self, node: Nonce, drains: bool) -> Option<ClusterAction> {
         let key = format!("{DRAIN}{node}");
         match (self.draining.get(&node).copied(), drains) {
             (None, true) => Some(self.write_other(key, Revision(0), Vec::new())),
@@ -234,7 +235,7 @@ impl Participant {
         let me = self.terms.me;
         let is_told = self.roster.member(me).is_none_or(|me| me.state != MemberPhase::Running);
         let candidates = self.candidates(now);
-        let goes = |(partition, part): (Partition, &Part)| {
+        let goes = |(partition, part): (Partition, &PlacementRow)| {
             let is_mine = part.owner == Some(me) || part.next == Some(me);
             is_mine && candidates.iter().any(|other| !other.without.contains(&partition))
         };
@@ -263,7 +264,7 @@ impl Participant {
         let table = self.table.as_ref().map(|table| &table.value);
         let placer = self.roster.living(now).find(|(_, member)| member.takes_part()).map(|(node, _)| node);
         let count = |node: Nonce, leaving: bool| {
-            let has = |part: &&Part| part.owner == Some(node) && (!leaving || part.next.is_some());
+            let has = |part: &&PlacementRow| part.owner == Some(node) && (!leaving || part.next.is_some());
             table.map_or(0, |table| table.parts.iter().filter(has).count())
         };
         let has = |node, partition| {

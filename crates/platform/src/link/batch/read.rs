@@ -7,7 +7,7 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, NameAllowance, Number
 
 use super::super::codec::MessageReader;
 use super::super::wire::take_number;
-use super::super::{Item, ItemSink, News};
+use super::super::{ItemSink, LinkItem, News};
 use super::write::{alone_in, receiver};
 use super::*;
 use crate::limits::{LINK_BATCH_SHARES_MAX, LINK_BATCH_TAGS_MAX, LINK_RECEIVERS_MAX, MESSAGE_WEIGHED_BYTES};
@@ -53,7 +53,7 @@ pub(in crate::link) fn read_shares(
             items.put_alike(envelope);
             continue;
         }
-        let Head { tag, forwarded, number } = read_head(&mut bytes)?;
+        let ItemHead { tag, forwarded, number } = read_head(&mut bytes)?;
         if tag == TAG_FORGET {
             reader.forget();
             continue;
@@ -63,11 +63,11 @@ pub(in crate::link) fn read_shares(
             TAG_NEWS => {
                 let news = read_news(&mut bytes, reader)?;
                 check_names()?;
-                items.put(Item::News(Box::new(news)));
+                items.put(LinkItem::News(Box::new(news)));
                 continue;
             }
             TAG_VOID => {
-                items.put(Item::Tombstone);
+                items.put(LinkItem::Tombstone);
                 continue;
             }
             _ => read_to(tag, &mut bytes)?,
@@ -76,9 +76,9 @@ pub(in crate::link) fn read_shares(
         let message = reader.read(encoded)?;
         check_names()?;
         match number {
-            Some(number) if forwarded => items.put(Item::Forwarded(numbered(message, number, &to)?)),
-            Some(number) => items.put(Item::Message(numbered(message, number, &to)?)),
-            None if forwarded => items.put(Item::Forwarded(for_one(boxed(message, encoded), &to)?)),
+            Some(number) if forwarded => items.put(LinkItem::Forwarded(numbered(message, number, &to)?)),
+            Some(number) => items.put(LinkItem::Message(numbered(message, number, &to)?)),
+            None if forwarded => items.put(LinkItem::Forwarded(for_one(boxed(message, encoded), &to)?)),
             None => {
                 *shares += to.count(&message).saturating_sub(1);
                 if *shares > LINK_BATCH_SHARES_MAX {
@@ -104,14 +104,14 @@ fn boxed(message: AclMessage, encoded: &[u8]) -> MessageBody {
 }
 
 /// Head of an item: its tag, the mark of a message that is passed on, and the numbers from its sender.
-struct Head {
+struct ItemHead {
     tag: u64,
     forwarded: bool,
     number: Option<(u64, u64, u64)>,
 }
 
-fn read_head(bytes: &mut &[u8]) -> Result<Head, BatchError> {
-    let mut head = Head { tag: take_number(bytes)?, forwarded: false, number: None };
+fn read_head(bytes: &mut &[u8]) -> Result<ItemHead, BatchError> {
+    let mut head = ItemHead { tag: take_number(bytes)?, forwarded: false, number: None };
     if head.tag == TAG_FORWARDED {
         head.forwarded = true;
         head.tag = take_number(bytes)?;
@@ -138,7 +138,7 @@ struct Alike {
 
 impl Alike {
     /// Returns the common part of this item and those that may follow it.
-    fn of(first: &Item) -> Option<Self> {
+    fn of(first: &LinkItem) -> Option<Self> {
         let message = alone_in(first).filter(|message| message.extras.is_none())?;
         Some(Self { to: receiver(first)?, message: message.alike(Value::Null) })
     }
@@ -201,14 +201,14 @@ fn for_one(message: MessageBody, to: &To) -> Result<Envelope, BatchError> {
     all.pop().filter(|_| all.is_empty()).ok_or(BatchError::Receivers)
 }
 
-fn address(message: MessageBody, to: &To, mut push: impl FnMut(Item)) -> Result<(), BatchError> {
+fn address(message: MessageBody, to: &To, mut push: impl FnMut(LinkItem)) -> Result<(), BatchError> {
     if message.excess_receivers().is_some() {
         return Err(BatchError::Receivers);
     }
     match to {
         To::All => match message.receivers.as_slice() {
             [] => return Err(BatchError::Receivers),
-            [only] => push(Item::Message(Envelope { to: *only, body: message })),
+            [only] => push(LinkItem::Message(Envelope { to: *only, body: message })),
             all => {
                 let all = all.to_vec();
                 share(message, &all, &mut push);
@@ -247,20 +247,20 @@ fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: 
 }
 
 /// Gives the message to each of several receivers once. A repeated receiver only keeps the numbering.
-fn share(message: MessageBody, receivers: &[Aid], push: &mut impl FnMut(Item)) {
+fn share(message: MessageBody, receivers: &[Aid], push: &mut impl FnMut(LinkItem)) {
     if let [to] = receivers {
-        return push(Item::Message(Envelope { to: *to, body: message }));
+        return push(LinkItem::Message(Envelope { to: *to, body: message }));
     }
     let shared = message.for_many();
     if Envelope::names_ascend(receivers) {
-        return receivers.iter().for_each(|to| push(Item::Message(Envelope { to: *to, body: shared.clone() })));
+        return receivers.iter().for_each(|to| push(LinkItem::Message(Envelope { to: *to, body: shared.clone() })));
     }
     let mut seen = FxHashSet::default();
     for to in receivers {
         push(if seen.insert(*to) {
-            Item::Message(Envelope { to: *to, body: shared.clone() })
+            LinkItem::Message(Envelope { to: *to, body: shared.clone() })
         } else {
-            Item::Tombstone
+            LinkItem::Tombstone
         });
     }
 }

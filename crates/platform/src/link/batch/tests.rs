@@ -10,11 +10,11 @@ use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Numbered, Symbol, Value};
 
 use super::super::wire::{begin_sized, end_sized, write_number};
-use super::super::{Item, Member, NameConflict, News};
+use super::super::{LinkItem, NameConflict, News, PeerAddress};
 use super::write::receiver;
 use super::*;
 use crate::EndReason;
-use crate::advice::{AdviceNews, Condition};
+use crate::advice::{AdviceNews, NodeCondition};
 use crate::ams::{AgentKind, AgentState};
 use crate::df::ServiceDescription;
 use crate::durable::{Facts, Origin, Receipt, Registration};
@@ -27,7 +27,7 @@ fn message(receivers: &[&str]) -> Box<AclMessage> {
     Box::new(message)
 }
 
-fn there_and_back(items: Vec<Item>) -> (usize, Vec<Item>) {
+fn there_and_back(items: Vec<LinkItem>) -> (usize, Vec<LinkItem>) {
     let (items, mut bytes, mut back) = (VecDeque::from(items), Vec::new(), Vec::new());
     let written = BatchWriter::new(writer(Encoding::Compact)).write(&items, 0, usize::MAX / 2, &mut bytes);
     assert_eq!((written.items, written.refused.len()), (items.len(), 0));
@@ -35,14 +35,14 @@ fn there_and_back(items: Vec<Item>) -> (usize, Vec<Item>) {
     (bytes.len(), back)
 }
 
-fn names(items: &[Item]) -> Vec<String> {
+fn names(items: &[LinkItem]) -> Vec<String> {
     items.iter().filter_map(receiver).map(|aid| aid.to_string()).collect()
 }
 
 #[test]
 fn shared_message_is_written_once() {
     let mut items = Vec::new();
-    Envelope::for_each_receiver(message(&["a", "b", "c", "d"]), |envelope| items.push(Item::Message(envelope)));
+    Envelope::for_each_receiver(message(&["a", "b", "c", "d"]), |envelope| items.push(LinkItem::Message(envelope)));
     let (all_bytes, back) = there_and_back(items.clone());
     assert_eq!(names(&back), ["a", "b", "c", "d"]);
     let some = vec![items.swap_remove(1), items.swap_remove(1)];
@@ -54,22 +54,22 @@ fn shared_message_is_written_once() {
 #[test]
 fn foreign_receiver_is_named() {
     let envelope = Envelope { to: Aid::new("eve", "there"), body: MessageBody::Owned(message(&["bob"])) };
-    let (_, back) = there_and_back(vec![Item::Message(envelope)]);
+    let (_, back) = there_and_back(vec![LinkItem::Message(envelope)]);
     assert_eq!(names(&back), ["eve@there"]);
 }
 
 /// Returns messages of these senders to these receivers, each with its index as its content.
-fn row(pairs: &[(&str, &str)]) -> Vec<Item> {
+fn row(pairs: &[(&str, &str)]) -> Vec<LinkItem> {
     let item = |(number, (from, to)): (usize, &(&str, &str))| {
         let (from, to) = (Aid::local(*from), Aid::local(*to));
         let message = AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64));
-        Item::Message(Envelope { to, body: MessageBody::Owned(Box::new(message)) })
+        LinkItem::Message(Envelope { to, body: MessageBody::Owned(Box::new(message)) })
     };
     pairs.iter().enumerate().map(item).collect()
 }
 
-fn messages(items: &[Item]) -> Vec<AclMessage> {
-    items.iter().cloned().filter_map(Item::into_message).map(|envelope| *envelope.body.into_message()).collect()
+fn messages(items: &[LinkItem]) -> Vec<AclMessage> {
+    items.iter().cloned().filter_map(LinkItem::into_message).map(|envelope| *envelope.body.into_message()).collect()
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn alike_messages_share_their_head() {
 #[test]
 fn differing_messages_are_written_whole() {
     let mut items = row(&[("amy", "bob"), ("amy", "bob"), ("amy", "eve"), ("bob", "eve"), ("bob", "eve")]);
-    let change = |item: &mut Item, change: &dyn Fn(&mut AclMessage)| {
-        if let Item::Message(Envelope { body: MessageBody::Owned(message), .. }) = item {
+    let change = |item: &mut LinkItem, change: &dyn Fn(&mut AclMessage)| {
+        if let LinkItem::Message(Envelope { body: MessageBody::Owned(message), .. }) = item {
             change(message);
         }
     };
@@ -94,11 +94,11 @@ fn differing_messages_are_written_whole() {
     change(&mut items[8], &|message| message.content = Value::from("x".repeat(300)));
     change(&mut items[9], &|message| message.content = Value::list((0..9).map(|n| Value::from(format!("text{n}")))));
     change(&mut items[10], &|message| message.receivers.push(Aid::local("bob")));
-    items.extend([Item::Tombstone, Item::News(Box::new(News::NoService("bob".into())))]);
+    items.extend([LinkItem::Tombstone, LinkItem::News(Box::new(News::NoService("bob".into())))]);
     items.extend(row(&[("bob", "eve"), ("bob", "eve")]));
     let (_, back) = there_and_back(items.clone());
     assert_eq!(messages(&back), messages(&items));
-    let kinds = |items: &[Item]| items.iter().map(std::mem::discriminant).collect::<Vec<_>>();
+    let kinds = |items: &[LinkItem]| items.iter().map(std::mem::discriminant).collect::<Vec<_>>();
     assert_eq!((kinds(&back), names(&back)), (kinds(&items), names(&items)));
 }
 
@@ -122,15 +122,16 @@ fn alike_needs_plain_predecessor() {
 #[test]
 fn news_and_messages_keep_their_order() {
     let news = News::AgentEnded("bob".into(), EndReason::Failed("why not".into()));
-    let mut items = vec![Item::News(Box::new(news.clone()))];
-    Envelope::for_each_receiver(message(&["bob"]), |envelope| items.push(Item::Message(envelope)));
+    let mut items = vec![LinkItem::News(Box::new(news.clone()))];
+    Envelope::for_each_receiver(message(&["bob"]), |envelope| items.push(LinkItem::Message(envelope)));
     let (_, back) = there_and_back(items);
-    assert!(matches!(back.as_slice(), [Item::News(first), Item::Message(_)] if **first == news));
+    assert!(matches!(back.as_slice(), [LinkItem::News(first), LinkItem::Message(_)] if **first == news));
 }
 
 #[test]
 fn repeated_news_are_short() {
-    let ready = |number| Item::News(Box::new(News::Hop(HopNews::Ready(HopId { agent: "retriever".into(), number }))));
+    let ready =
+        |number| LinkItem::News(Box::new(News::Hop(HopNews::Ready(HopId { agent: "retriever".into(), number }))));
     let bytes = |count| there_and_back((0..count).map(|_| ready(1 << (HOP_NUMBER_BITS - 1))).collect()).0;
     let (first, both) = (bytes(1), bytes(2));
     assert!(both - first < first * 2 / 3, "{first} {both}");
@@ -167,7 +168,7 @@ fn hop_news_are_short() {
         sizes.clear();
         for news in said(round) {
             let mut bytes = Vec::new();
-            batches.write(&VecDeque::from([Item::News(Box::new(News::Hop(news)))]), 0, usize::MAX / 2, &mut bytes);
+            batches.write(&VecDeque::from([LinkItem::News(Box::new(News::Hop(news)))]), 0, usize::MAX / 2, &mut bytes);
             sizes.push(bytes.len());
         }
     }
@@ -181,12 +182,12 @@ fn unencodable_message_leaves_placeholder() {
     message.content = deep;
     let envelope = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message) };
     let good = Envelope { to: Aid::local("bob"), body: MessageBody::Owned(super::tests::message(&["bob"])) };
-    let items = VecDeque::from([Item::Message(good.clone()), Item::Message(envelope), Item::Message(good)]);
+    let items = VecDeque::from([LinkItem::Message(good.clone()), LinkItem::Message(envelope), LinkItem::Message(good)]);
     let (mut bytes, mut back) = (Vec::new(), Vec::new());
     let written = BatchWriter::new(writer(Encoding::Compact)).write(&items, 0, usize::MAX / 2, &mut bytes);
     assert_eq!((written.items, written.refused), (3, vec![1]));
     assert_eq!(read_items(&bytes, &mut *reader(Encoding::Compact), &mut back), Ok(3));
-    assert!(matches!(back.as_slice(), [Item::Message(_), Item::Tombstone, Item::Message(_)]));
+    assert!(matches!(back.as_slice(), [LinkItem::Message(_), LinkItem::Tombstone, LinkItem::Message(_)]));
 }
 
 #[test]
@@ -194,9 +195,11 @@ fn forwarded_message_stays_marked() {
     let numbered = Numbered { number: 7, after: 5, telling: 9, bulk: 0, message: Arc::from(message(&["bob", "eve"])) };
     let shared = MessageBody::Shared(Arc::from(message(&["bob", "eve"])));
     let bodies = [MessageBody::Owned(message(&["bob"])), shared, MessageBody::Numbered(Box::new(numbered))];
-    let items = bodies.map(|body| Item::Forwarded(Envelope { to: Aid::local("bob"), body }));
+    let items = bodies.map(|body| LinkItem::Forwarded(Envelope { to: Aid::local("bob"), body }));
     let (_, back) = there_and_back(items.to_vec());
-    assert!(back.iter().all(|item| matches!(item, Item::Forwarded(envelope) if envelope.to.name.as_str() == "bob")));
+    assert!(
+        back.iter().all(|item| matches!(item, LinkItem::Forwarded(envelope) if envelope.to.name.as_str() == "bob"))
+    );
     assert_eq!(back.len(), 3);
     let two = [TAG_FORWARDED as u8, TAG_NEWS as u8];
     assert!(read_items(&two, &mut *reader(Encoding::Compact), &mut Vec::new()).is_err());
@@ -213,12 +216,12 @@ fn numbered_message_keeps_number() {
             bulk: 0,
             message,
         }));
-        Item::Message(Envelope { to: Aid::local("eve"), body })
+        LinkItem::Message(Envelope { to: Aid::local("eve"), body })
     };
-    let plain = Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message(&["bob"])) });
+    let plain = LinkItem::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message(&["bob"])) });
     let (_, back) = there_and_back(vec![numbered(1), plain, numbered(u64::MAX / 2)]);
-    let number = |item: &Item| match item {
-        Item::Message(Envelope { body: MessageBody::Numbered(numbered), .. }) => {
+    let number = |item: &LinkItem| match item {
+        LinkItem::Message(Envelope { body: MessageBody::Numbered(numbered), .. }) => {
             assert_eq!((numbered.telling, numbered.after), (numbered.number + 1, numbered.number / 2));
             Some(numbered.number)
         }
@@ -233,7 +236,7 @@ fn all_news() -> Vec<News> {
     let mut description = crate::df::DfDescription::offering("s", "t");
     description.agent = Some(Aid::local("bob"));
     let receipt = Receipt { sender: "bob".into(), number: 5, by: "eve".into() };
-    let member = Member { node: "n2".into(), address: "127.0.0.1:1".into() };
+    let member = PeerAddress { node: "n2".into(), address: "127.0.0.1:1".into() };
     let others = [
         News::Agents(vec![("bob".into(), AgentKind::AgentSpeak), ("eve".into(), AgentKind::Native)]),
         News::AgentEnded("bob".into(), EndReason::Killed),
@@ -262,7 +265,10 @@ fn all_news() -> Vec<News> {
         News::NameConflict(NameConflict::Has { agent: "bob".into(), asked: 7, life: 9, age_ms: 11 }),
         News::NameConflict(NameConflict::Ends("bob".into(), 9)),
         News::Advice(AdviceNews::Ask { number: 7, code: Some(Origin::Type("t".to_owned())) }),
-        News::Advice(AdviceNews::Tell { number: 7, condition: Condition { cores: Some(2), ..Condition::default() } }),
+        News::Advice(AdviceNews::Tell {
+            number: 7,
+            condition: NodeCondition { cores: Some(2), ..NodeCondition::default() },
+        }),
     ];
     others.into_iter().chain(hop_news().into_iter().map(News::Hop)).collect()
 }
@@ -334,9 +340,9 @@ fn link_version_matches_fingerprint() {
 #[test]
 fn all_news_round_trip() {
     let all = all_news();
-    let (_, back) = there_and_back(all.iter().map(|news| Item::News(Box::new(news.clone()))).collect());
+    let (_, back) = there_and_back(all.iter().map(|news| LinkItem::News(Box::new(news.clone()))).collect());
     let news: Vec<News> =
-        back.into_iter().filter_map(|item| if let Item::News(news) = item { Some(*news) } else { None }).collect();
+        back.into_iter().filter_map(|item| if let LinkItem::News(news) = item { Some(*news) } else { None }).collect();
     assert_eq!(news, all);
 }
 
@@ -346,7 +352,7 @@ fn overlong_message_leaves_others_intact() {
         let mut message = message(&["bob"]);
         message.content = content;
         message.extras_mut().protocol = Some(text.into());
-        Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message) })
+        LinkItem::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(message) })
     };
     let long = Value::from("x".repeat(LINK_MESSAGE_BYTES_MAX));
     let items = VecDeque::from([
@@ -363,7 +369,7 @@ fn overlong_message_leaves_others_intact() {
     let protocols: Vec<_> = back
         .iter()
         .map(|item| match item {
-            Item::Message(envelope) => envelope.body.extras().protocol.map(|name| name.as_str()),
+            LinkItem::Message(envelope) => envelope.body.extras().protocol.map(|name| name.as_str()),
             _ => None,
         })
         .collect();
@@ -375,10 +381,10 @@ fn overlong_alike_content_is_forgotten() {
     let texts = || (0..40).map(|number| Value::from(format!("{number:01000}")));
     let bytes = Value::from(vec![7_u8; LINK_MESSAGE_BYTES_MAX - 20_000]);
     let long = Value::list(texts().chain([bytes]).collect::<Vec<_>>());
-    let items: VecDeque<Item> = [Value::from(1), long, Value::list(texts()), Value::from(2)]
+    let items: VecDeque<LinkItem> = [Value::from(1), long, Value::list(texts()), Value::from(2)]
         .map(|content| {
             let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), content);
-            Item::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(message)) })
+            LinkItem::Message(Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(message)) })
         })
         .into();
     let (mut bytes, mut back) = (Vec::new(), Vec::new());
@@ -386,8 +392,8 @@ fn overlong_alike_content_is_forgotten() {
     let written = batches.write(&items, 0, usize::MAX / 2, &mut bytes);
     assert_eq!((written.items, written.refused), (4, vec![1]));
     assert_eq!(read_items(&bytes, &mut *reader(Encoding::Compact), &mut back), Ok(4));
-    let content = |item: &Item| match item {
-        Item::Message(envelope) => Some(envelope.body.content.clone()),
+    let content = |item: &LinkItem| match item {
+        LinkItem::Message(envelope) => Some(envelope.body.content.clone()),
         _ => None,
     };
     let sent = [content(&items[0]), None, content(&items[2]), content(&items[3])];
@@ -443,7 +449,7 @@ fn batch_closes_by_receiver_count() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut items = VecDeque::new();
     for _ in 0..3 {
-        Envelope::for_each_receiver(message(&names), |envelope| items.push_back(Item::Message(envelope)));
+        Envelope::for_each_receiver(message(&names), |envelope| items.push_back(LinkItem::Message(envelope)));
     }
     let mut batches = BatchWriter::new(writer(Encoding::Compact));
     let written = batches.write(&items, 0, crate::limits::LINK_BATCH_BYTES, &mut Vec::new());

@@ -7,13 +7,13 @@ use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody};
 
 use super::super::codec::MessageWriter;
 use super::super::wire::{begin_sized, end_sized, write_number};
-use super::super::{Item, News};
+use super::super::{LinkItem, News};
 use super::*;
 use crate::limits::{LINK_MESSAGE_BYTES_MAX, LINK_RECEIVER_BYTES, LINK_RECEIVERS_MAX};
 
 /// Result of writing items.
 #[derive(Debug, Default)]
-pub(in crate::link) struct Written {
+pub(in crate::link) struct WrittenItems {
     /// Number of items that were written.
     pub items: usize,
     /// Indexes of messages that cannot be encoded: placeholders stand for them.
@@ -35,7 +35,13 @@ impl BatchWriter {
     /// Writes items, beginning with the one at `from`, until `bytes_max` are written. A message to several agents is
     /// written once if its envelopes are adjacent. Of adjacent messages that differ in their contents alone, only the
     /// first is written whole.
-    pub fn write(&mut self, items: &VecDeque<Item>, from: usize, bytes_max: usize, out: &mut Vec<u8>) -> Written {
+    pub fn write(
+        &mut self,
+        items: &VecDeque<LinkItem>,
+        from: usize,
+        bytes_max: usize,
+        out: &mut Vec<u8>,
+    ) -> WrittenItems {
         let (limit, mut at, mut refused, mut shares) = (out.len().saturating_add(bytes_max), from, Vec::new(), 0);
         let mut before: Option<&AclMessage> = None;
         while out.len() + shares * LINK_RECEIVER_BYTES < limit
@@ -51,15 +57,15 @@ impl BatchWriter {
             }
             before = None;
             at += match item {
-                Item::Tombstone => {
+                LinkItem::Tombstone => {
                     write_number(TAG_VOID, out);
                     1
                 }
-                Item::News(news) => {
+                LinkItem::News(news) => {
                     self.write_news(news, out);
                     1
                 }
-                Item::Message(envelope) | Item::Forwarded(envelope) => {
+                LinkItem::Message(envelope) | LinkItem::Forwarded(envelope) => {
                     let together = together(items, at);
                     if self.write_message(item, envelope, items.range(at..at + together), out) {
                         before = alone.filter(|_| together == 1);
@@ -72,7 +78,7 @@ impl BatchWriter {
                 }
             };
         }
-        Written { items: at - from, refused, shares }
+        WrittenItems { items: at - from, refused, shares }
     }
 
     /// Writes the content of a message that equals the one before in all else. Returns false, and writes nothing, if
@@ -88,13 +94,13 @@ impl BatchWriter {
     /// Writes the message of this item, which all of `together` share. Returns false if that is not possible.
     fn write_message<'a>(
         &mut self,
-        item: &Item,
+        item: &LinkItem,
         Envelope { to, body }: &Envelope,
-        together: impl ExactSizeIterator<Item = &'a Item> + Clone,
+        together: impl ExactSizeIterator<Item = &'a LinkItem> + Clone,
         out: &mut Vec<u8>,
     ) -> bool {
         let start = out.len();
-        if matches!(item, Item::Forwarded(_)) {
+        if matches!(item, LinkItem::Forwarded(_)) {
             write_number(TAG_FORWARDED, out);
         }
         if let MessageBody::Numbered(numbered) = body {
@@ -155,8 +161,8 @@ impl BatchWriter {
 }
 
 /// Returns the number of items, from this one on, that share its message and are written together.
-fn together(items: &VecDeque<Item>, at: usize) -> usize {
-    let Some(Item::Message(Envelope { body, .. })) = items.get(at) else { return 1 };
+fn together(items: &VecDeque<LinkItem>, at: usize) -> usize {
+    let Some(LinkItem::Message(Envelope { body, .. })) = items.get(at) else { return 1 };
     body.shared().map_or(1, |message| {
         let most = items.len().min(at + LINK_RECEIVERS_MAX);
         (at..most).take_while(|index| shares(items.get(*index), message)).count()
@@ -164,25 +170,25 @@ fn together(items: &VecDeque<Item>, at: usize) -> usize {
 }
 
 /// Returns the message of an item without other data: not numbered, not passed on, and for its only receiver.
-pub(super) fn alone_in(item: &Item) -> Option<&AclMessage> {
+pub(super) fn alone_in(item: &LinkItem) -> Option<&AclMessage> {
     match item {
-        Item::Message(Envelope { body: MessageBody::Numbered(_), .. }) => None,
-        Item::Message(Envelope { to, body }) => {
+        LinkItem::Message(Envelope { body: MessageBody::Numbered(_), .. }) => None,
+        LinkItem::Message(Envelope { to, body }) => {
             matches!(body.receivers.as_slice(), [only] if only == to).then_some(&**body)
         }
         _ => None,
     }
 }
 
-fn shares(item: Option<&Item>, with: &Arc<AclMessage>) -> bool {
-    let Some(Item::Message(Envelope { body, .. })) = item else { return false };
+fn shares(item: Option<&LinkItem>, with: &Arc<AclMessage>) -> bool {
+    let Some(LinkItem::Message(Envelope { body, .. })) = item else { return false };
     body.shared().is_some_and(|message| Arc::ptr_eq(message, with))
 }
 
-pub(super) fn receiver(item: &Item) -> Option<Aid> {
+pub(super) fn receiver(item: &LinkItem) -> Option<Aid> {
     match item {
-        Item::Message(envelope) | Item::Forwarded(envelope) => Some(envelope.to),
-        Item::News(_) | Item::Tombstone => None,
+        LinkItem::Message(envelope) | LinkItem::Forwarded(envelope) => Some(envelope.to),
+        LinkItem::News(_) | LinkItem::Tombstone => None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::limits::{LINK_CLAIM_MS, LINK_CLAIM_MS_MAX};
 
 /// Decision about a connection that a peer made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum ClaimOutcome {
     /// The connection is the link's: close the present one, if there is one, and call [`Link::handle_accepted`].
     Granted,
     /// The claim waits while the present peer is asked whether it is there: [`LinkEvent::ClaimGranted`] or
@@ -32,20 +32,20 @@ pub(super) struct Contest {
 impl Link {
     /// Decides about a connection whose peer sent this hello. The peer was admitted
     /// ([`Speaker::admits`](super::Speaker::admits)), and its name is proven.
-    pub fn handle_claim(&mut self, now: Time, hello: &Hello) -> Claim {
+    pub fn handle_claim(&mut self, now: Time, hello: &Hello) -> ClaimOutcome {
         let dials_first = self.me.node < hello.node;
-        let Some(connection) = &mut self.connection else { return Claim::Granted };
+        let Some(connection) = &mut self.connection else { return ClaimOutcome::Granted };
         // Of two connections that cross, both ends keep the one that was made by the node whose name sorts first.
         let crosses = connection.dialled && dials_first;
         if !connection.greeted {
-            return if crosses { Claim::Crossed } else { Claim::Granted };
+            return if crosses { ClaimOutcome::Crossed } else { ClaimOutcome::Granted };
         }
         let is_same = self.session.is_some_and(|session| session.incarnation == hello.incarnation);
         if is_same && hello.to.is_some() && !crosses {
             // The peer itself knows best that it has no connection any more. Its name is not another process's.
             let contest = self.contest.take();
             self.events.extend(contest.map(|contest| LinkEvent::ClaimRefused(contest.refusal)));
-            return Claim::Granted;
+            return ClaimOutcome::Granted;
         }
         let refusal = match (is_same, &hello.to) {
             (true, Some(_)) => None,
@@ -56,7 +56,7 @@ impl Link {
         connection.asked_at = Time::ZERO;
         let began = self.contest.take().map_or(now, |contest| contest.began);
         self.contest = Some(Contest { began, refusal });
-        Claim::Waits
+        ClaimOutcome::Waits
     }
 
     /// Returns true while a claim is undecided.

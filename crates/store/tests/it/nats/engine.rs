@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use whimbrel_platform::store::Survives;
-use whimbrel_store::nats::{Cluster, Nats, Options, Setup, find_server};
+use whimbrel_store::nats::{EngineOptions, Nats, ServerCluster, Setup, find_server};
 
 use crate::folders::StoreFolder;
 
@@ -13,7 +13,7 @@ const REQUIRED: &str = "WHIMBREL_NATS_REQUIRED";
 
 /// Servers with a folder of their own.
 pub struct TestEngine {
-    pub cluster: Cluster,
+    pub cluster: ServerCluster,
     _folder: StoreFolder,
 }
 
@@ -23,7 +23,7 @@ impl TestEngine {
         let program = program()?;
         let folder = StoreFolder::new("nats");
         let setup = Setup { program, servers, dir: folder.path().to_owned(), port: 0, sync_always };
-        Some(Self { cluster: Cluster::start(setup).unwrap(), _folder: folder })
+        Some(Self { cluster: ServerCluster::start(setup).unwrap(), _folder: folder })
     }
 
     /// The address of a store of its own.
@@ -38,7 +38,7 @@ impl TestEngine {
 }
 
 pub fn connect(address: &str) -> Nats {
-    Nats::connect(address, Options { survives: Some(Survives::Nothing), ..Options::default() }).unwrap()
+    Nats::connect(address, EngineOptions { survives: Some(Survives::Nothing), ..EngineOptions::default() }).unwrap()
 }
 
 /// The server program: where `make nats` puts it, or wherever else it is.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use whimbrel_platform::store::{
     Append, AppendError, Coord, Epoch, Journal, Lsn, Partition, Revision, WatchNotice, WriteError,
 };
-use whimbrel_store::nats::{Nats, Options, status};
+use whimbrel_store::nats::{EngineOptions, Nats, status};
 
 use super::engine::{TestEngine, connect};
 
@@ -155,7 +155,7 @@ impl WatchedKeys {
 fn leader(address: &str, stream: &str) -> String {
     let deadline = Instant::now() + Duration::from_secs(15);
     while Instant::now() < deadline {
-        if let Ok(status) = status(address, Options::default())
+        if let Ok(status) = status(address, EngineOptions::default())
             && let Some(stream) = status.streams.iter().find(|found| found.name.ends_with(stream))
             && !stream.leader.is_empty()
         {

@@ -1,12 +1,12 @@
 //! Refusal of engines that promise less than the options ask for.
 
 use whimbrel_platform::store::{Coord, Journal, Revision, Survives};
-use whimbrel_store::nats::{ConnectError, Nats, Options, status};
+use whimbrel_store::nats::{ConnectError, EngineOptions, Nats, status};
 
 use super::engine::{TestEngine, connect};
 
-fn asking(survives: Survives) -> Options {
-    Options { survives: Some(survives), partitions: 8, streams: 1, ..Options::default() }
+fn asking(survives: Survives) -> EngineOptions {
+    EngineOptions { survives: Some(survives), partitions: 8, streams: 1, ..EngineOptions::default() }
 }
 
 /// Returns the reason for which a store at this address is refused.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use whimbrel_acl::Symbol;
-use whimbrel_platform::cluster::Ending;
+use whimbrel_platform::cluster::MembershipEnd;
 use whimbrel_platform::durable::partition_of;
 use whimbrel_platform::store::{Partition, WatchNotice};
 use whimbrel_testkit::with_seeds;
@@ -46,7 +46,7 @@ impl SocietyWorld {
                 let weight = self.random.between(50..=200) as u32;
                 self.start(weight);
             }
-            (2, Some(index)) => self.end(index, Ending::Left),
+            (2, Some(index)) => self.end(index, MembershipEnd::Left),
             (3 | 4, Some(index)) => {
                 let ms = self.random.between(100..=6_000);
                 self.nodes[index].paused_until = self.now + Duration::from_millis(ms);

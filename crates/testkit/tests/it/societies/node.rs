@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use whimbrel_acl::{Aid, Symbol};
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Ending, Participant, Terms};
+use whimbrel_platform::cluster::{ClusterTerms, MembershipEnd, Participant};
 use whimbrel_platform::durable::{Ledger, Record, Sent, Servers, Ticket};
 use whimbrel_platform::store::{Epoch, Partition, WatchNotice};
 use whimbrel_testkit::Random;
@@ -40,7 +40,7 @@ pub struct PlayedMember {
     pub peers: BTreeSet<String>,
     pub paused_until: Time,
     pub leaving: bool,
-    pub ended: Option<Ending>,
+    pub ended: Option<MembershipEnd>,
     pub ledger: Ledger,
     pub servers: Servers<usize>,
     pub actors: Vec<Actor>,
@@ -57,7 +57,7 @@ pub struct PlayedMember {
 }
 
 impl PlayedMember {
-    pub fn new(terms: Terms, now: Time) -> Self {
+    pub fn new(terms: ClusterTerms, now: Time) -> Self {
         let mut ledger = Ledger::new(PARTITIONS);
         ledger.keep_letters();
         Self {

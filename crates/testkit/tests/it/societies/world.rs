@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
-use whimbrel_platform::cluster::{Action, AdoptError, Ending, LEVEL, Nonce, Terms, YieldFailure};
-use whimbrel_platform::durable::{Heard, JournalReplay, Letter, Ticket, decode_frame};
+use whimbrel_platform::cluster::{AdoptError, ClusterAction, ClusterTerms, LEVEL, MembershipEnd, Nonce, YieldFailure};
+use whimbrel_platform::durable::{AnnouncementKind, JournalReplay, Letter, Ticket, decode_frame};
 use whimbrel_platform::durable::{Resumed, Sent};
 use whimbrel_platform::store::{AppendError, Epoch, OpenError, Partition, StoreError, WatchNotice};
 use whimbrel_testkit::Random;
@@ -40,7 +40,7 @@ impl SocietyWorld {
 
     /// Starts a node.
     pub fn start(&mut self, weight: u32) {
-        let terms = Terms {
+        let terms = ClusterTerms {
             me: Nonce(self.random.next_u64()),
             name: None,
             level: LEVEL,
@@ -63,7 +63,7 @@ impl SocietyWorld {
         self.nodes.push(node);
     }
 
-    pub fn end(&mut self, index: usize, ending: Ending) {
+    pub fn end(&mut self, index: usize, ending: MembershipEnd) {
         let node = &mut self.nodes[index];
         node.ended = Some(ending);
         node.batch = None;
@@ -172,36 +172,38 @@ impl SocietyWorld {
         }
     }
 
-    fn carry_out(&mut self, index: usize, action: Action) {
+    fn carry_out(&mut self, index: usize, action: ClusterAction) {
         let now = self.now;
         match action {
-            Action::Write(key, expected, value) => {
+            ClusterAction::Write(key, expected, value) => {
                 let (outcome, watched) = self.store.write(&key, expected, Some(&value), &mut self.random);
                 watched.iter().for_each(|watched| self.tell_all(watched));
                 self.nodes[index].part.wrote(&key, outcome, now);
             }
-            Action::Remove(key, expected) => {
+            ClusterAction::Remove(key, expected) => {
                 let (outcome, watched) = self.store.write(&key, expected, None, &mut self.random);
                 watched.iter().for_each(|watched| self.tell_all(watched));
                 self.nodes[index].part.wrote(&key, outcome, now);
             }
-            Action::Read(key) => {
+            ClusterAction::Read(key) => {
                 let outcome = self.store.key(&key);
                 self.nodes[index].part.read(&key, outcome, now);
             }
-            Action::Adopt(partitions) => self.later(index, NodeJob::Adopt(partitions)),
-            Action::Yield(partitions) => {
+            ClusterAction::Adopt(partitions) => self.later(index, NodeJob::Adopt(partitions)),
+            ClusterAction::Yield(partitions) => {
                 self.nodes[index].yielding.extend(&partitions);
                 self.later(index, NodeJob::Yield(partitions));
             }
-            Action::Accepted { name, .. } => {
+            ClusterAction::Accepted { name, .. } => {
                 self.nodes[index].part.begin(format!("{name}:1"));
                 self.nodes[index].name = name;
             }
-            Action::LinkWith(peers) => self.nodes[index].peers = peers.into_iter().map(|(name, _)| name).collect(),
-            Action::Note(_) | Action::Moved { .. } => {}
-            Action::Forget(_) | Action::Conclude => panic!("nobody asked for that"),
-            Action::End(ending) => self.end(index, ending),
+            ClusterAction::LinkWith(peers) => {
+                self.nodes[index].peers = peers.into_iter().map(|(name, _)| name).collect()
+            }
+            ClusterAction::Note(_) | ClusterAction::Moved { .. } => {}
+            ClusterAction::Forget(_) | ClusterAction::Conclude => panic!("nobody asked for that"),
+            ClusterAction::End(ending) => self.end(index, ending),
         }
     }
 
@@ -326,7 +328,7 @@ impl SocietyWorld {
             let Some((partition, epoch, number, records)) = batch.frames.front() else { break };
             match self.store.append(*partition, *epoch, *number, records, &mut self.random) {
                 Ok(()) => batch.written.extend(batch.frames.pop_front().unwrap().3),
-                Err(AppendError::Fenced { .. }) => return self.end(index, Ending::Deposed),
+                Err(AppendError::Fenced { .. }) => return self.end(index, MembershipEnd::Deposed),
                 Err(_) => break,
             }
             batch.heard_at = self.now + Duration::from_millis(self.random.between(0..=80));
@@ -353,7 +355,7 @@ impl SocietyWorld {
         let dies = self.random.one_in(20);
         let count = if dies { self.random.between(0..=pieces.len() as u64) as usize } else { pieces.len() };
         if !self.store.away && !self.store.rewrite(partition, epoch, pieces, count) || dies {
-            return self.end(index, Ending::Deposed);
+            return self.end(index, MembershipEnd::Deposed);
         }
         self.nodes[index].numbers.insert(partition, self.store.last(partition));
     }
@@ -408,13 +410,13 @@ impl SocietyWorld {
 
     fn hear_serves(&mut self, index: usize, from: usize, partition: Partition, epoch: Epoch) {
         match self.nodes[index].servers.hear_serves(from, partition, epoch) {
-            Heard::News => {
+            AnnouncementKind::News => {
                 let letters = self.nodes[index].ledger.say_again(&[partition]);
                 self.say(index, from, SocietyNews::Again(partition, epoch));
                 self.dispatch_all(index, letters.into_iter());
             }
-            Heard::Stale => {}
-            Heard::Deposed => self.end(index, Ending::Deposed),
+            AnnouncementKind::Stale => {}
+            AnnouncementKind::Deposed => self.end(index, MembershipEnd::Deposed),
         }
     }
 }

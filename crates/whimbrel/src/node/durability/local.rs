@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use whimbrel_platform::cluster::{AdoptError, LocalNode, Work, YIELD_PATIENCE, YieldFailure};
+use whimbrel_platform::cluster::{AdoptError, LocalNode, WorkTotals, YIELD_PATIENCE, YieldFailure};
 use whimbrel_platform::store::{Epoch, OpenError, Partition, StoreError};
 use whimbrel_runtime::{Adopted, NotAdopted, Platform, RecoverError};
 
@@ -114,7 +114,7 @@ impl LocalNode for SocietyNode {
         count.unwrap_or_default()
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> WorkTotals {
         self.platform.work()
     }
 

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use whimbrel_platform::cluster::{LEVEL, Nonce, Terms};
+use whimbrel_platform::cluster::{ClusterTerms, LEVEL, Nonce};
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::limits::{PROGRAM_NAME_BYTES_MAX, PROGRAMS_COMPARED_MAX};
 use whimbrel_platform::store::{Coord, Journal, StoreError};
 use whimbrel_runtime::{Platform, PlatformBuilder, RecoverError, erase};
-use whimbrel_store::{Embedded, Options};
+use whimbrel_store::{Embedded, OpenOptions};
 
 use self::links::default_address;
 use self::local::SocietyNode;
@@ -24,7 +24,7 @@ use super::membership::{LinkOptions, Membership};
 use super::{Notes, credentials};
 use crate::Society;
 use crate::cluster::weight::Weighing;
-use crate::cluster::{self, Cluster, ClusterView, Forget, Joined};
+use crate::cluster::{self, ClusterHandle, ClusterView, Forget, Joined};
 
 /// The folder beside a project in which its society is kept.
 const FOLDER: &str = ".whimbrel";
@@ -39,7 +39,7 @@ impl<S: Journal + Coord> JournalStore for S {}
 
 /// A store, and this process's part in what goes on there.
 pub struct Durability {
-    cluster: Cluster,
+    cluster: ClusterHandle,
     place: String,
     /// Address at which others reach this node, if it is one of several.
     listen: Option<String>,
@@ -98,13 +98,15 @@ impl Durability {
             true => society.layout(store.partitions())?,
             false => Layout::from(store.partitions()),
         };
-        let terms =
-            Terms { name: asked_name(links, on_engine)?, ..terms(options, links, society, on_engine, layout.clone()) };
+        let terms = ClusterTerms {
+            name: asked_name(links, on_engine)?,
+            ..terms(options, links, society, on_engine, layout.clone())
+        };
         let told = notes.clone();
         let note = move |text: &str| told.news(text);
         let coord: Arc<dyn Coord> = Arc::clone(&store) as _;
         let weighing = (on_engine && options.weight.is_none()).then(Weighing::begin);
-        let joined = Cluster::join(coord, terms, weighing, forget(&store), ends_within, note);
+        let joined = ClusterHandle::join(coord, terms, weighing, forget(&store), ends_within, note);
         match joined.with_context(|| format!("cannot run the society stored in {}", shown(&place)))? {
             Joined::In(cluster) => {
                 let durability = Self { cluster, place, listen, over: Arc::default() };
@@ -172,10 +174,10 @@ fn terms(
     society: &Society,
     on_engine: bool,
     layout: Layout,
-) -> Terms {
+) -> ClusterTerms {
     let random = cluster::random;
     let token = links.token.clone().unwrap_or_else(|| format!("{:016x}{:016x}", random(), random()));
-    Terms {
+    ClusterTerms {
         me: Nonce(random()),
         name: None,
         level: options.level.unwrap_or(LEVEL),
@@ -219,7 +221,7 @@ fn open(place: &str, on_engine: bool, patience: Duration, notes: &Notes) -> anyh
     if on_engine {
         return open_engine(place, patience);
     }
-    let store = Embedded::open(place, &Options::default());
+    let store = Embedded::open(place, &OpenOptions::default());
     let store = store.with_context(|| format!("cannot keep the society in {place}"))?;
     notes.exposed(store.found().exposed.as_deref());
     Ok(Arc::new(store))
@@ -231,11 +233,11 @@ const TRIES: u32 = 3;
 
 #[cfg(feature = "nats")]
 fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn JournalStore>> {
-    use whimbrel_store::nats::{Nats, Options};
-    let usual = Options::default();
+    use whimbrel_store::nats::{EngineOptions, Nats};
+    let usual = EngineOptions::default();
     // Whose request got lost is to have tried again before others take this node for dead.
     let request_timeout = usual.request_timeout.min(patience / TRIES);
-    let options = Options { partitions: cluster::ENGINE_PARTITIONS, request_timeout, ..usual };
+    let options = EngineOptions { partitions: cluster::ENGINE_PARTITIONS, request_timeout, ..usual };
     Ok(Arc::new(Nats::connect(place, options)?))
 }
 

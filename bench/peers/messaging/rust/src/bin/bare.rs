@@ -27,9 +27,9 @@ type Reading = Pin<Box<dyn AsyncRead + Send>>;
 type Writing = Pin<Box<dyn AsyncWrite + Send>>;
 
 /// Content in mailboxes: owned, or shared by all receivers.
-trait Content: for<'a> From<&'a [u8]> + AsRef<[u8]> + Clone + Send + 'static {}
-impl Content for Box<[u8]> {}
-impl Content for Arc<[u8]> {}
+trait Payload: for<'a> From<&'a [u8]> + AsRef<[u8]> + Clone + Send + 'static {}
+impl Payload for Box<[u8]> {}
+impl Payload for Arc<[u8]> {}
 
 /// Contents that wait for an agent.
 struct ContentQueue<C> {
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
 }
 
 /// Listens, and starts the consumers.
-async fn consume<C: Content>(case: &MeasuredCase, tally: &Tally) -> Result<()> {
+async fn consume<C: Payload>(case: &MeasuredCase, tally: &Tally) -> Result<()> {
     let listener = TcpListener::bind(&case.address).await?;
     let mailboxes: Arc<Vec<ContentQueue<C>>> = Arc::new((0..case.consumers).map(|_| ContentQueue::default()).collect());
     for index in 0..case.consumers {
@@ -82,7 +82,7 @@ async fn consume<C: Content>(case: &MeasuredCase, tally: &Tally) -> Result<()> {
     Ok(())
 }
 
-async fn handle<C: Content>(mailboxes: Arc<Vec<ContentQueue<C>>>, index: usize, mut consumer: Consumer) {
+async fn handle<C: Payload>(mailboxes: Arc<Vec<ContentQueue<C>>>, index: usize, mut consumer: Consumer) {
     let Some(mailbox) = mailboxes.get(index) else { return };
     let mut contents = Vec::new();
     while !consumer.is_done() {
@@ -94,7 +94,7 @@ async fn handle<C: Content>(mailboxes: Arc<Vec<ContentQueue<C>>>, index: usize, 
 }
 
 /// Reads messages, and puts all that arrived at once into the mailboxes.
-async fn read<C: Content>(mut reading: Reading, mailboxes: &[ContentQueue<C>]) -> Result<()> {
+async fn read<C: Payload>(mut reading: Reading, mailboxes: &[ContentQueue<C>]) -> Result<()> {
     let mut bytes = vec![0; READ_BYTES];
     let mut filled = 0;
     let mut sorted: Vec<Vec<C>> = mailboxes.iter().map(|_| Vec::new()).collect();
