@@ -283,6 +283,17 @@ pub struct CompiledPlan {
     pub source: Arc<ast::Plan>,
 }
 
+impl Plan {
+    /// Returns the number of its trigger's arguments.
+    #[inline]
+    pub(crate) fn arity(&self) -> u16 {
+        match &self.head {
+            Head::Literal { key, .. } => key.arity,
+            Head::Any(_) => 0,
+        }
+    }
+}
+
 /// Pattern of a plan's trigger.
 #[derive(Clone, Debug)]
 pub enum Head {

@@ -159,6 +159,21 @@ impl Event {
     pub fn is_goal(&self) -> bool {
         self.kind != TriggerKind::Belief
     }
+
+    /// Writes the event as Jason prints it: `+!g(1)[source(self)]`.
+    pub fn display(&self) -> String {
+        let op = match self.op {
+            TriggerOp::Add => "+",
+            TriggerOp::Delete => "-",
+            TriggerOp::Meta => "^",
+        };
+        let kind = match self.kind {
+            TriggerKind::Belief => "",
+            TriggerKind::Achieve => "!",
+            TriggerKind::Test => "?",
+        };
+        format!("{op}{kind}{}", self.literal)
+    }
 }
 
 /// Work that is deferred to the next selection of an event.
@@ -344,6 +359,41 @@ impl Mind {
         if let (WaitFor::Event(..) | WaitFor::Condition(_), Some(waits)) = (until, &mut self.waits) {
             waits.end(id, until);
             self.beliefs.watch(waits.is_watching());
+        }
+    }
+
+    /// Ends a wait without a result; the intention is in no place then.
+    pub(crate) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
+        let intention = self.intentions.find_mut(id)?;
+        if !matches!(intention.place, IntentionPlace::Waiting(_)) {
+            return None;
+        }
+        let IntentionPlace::Waiting(wait) = std::mem::replace(&mut intention.place, IntentionPlace::InEvent) else {
+            return None;
+        };
+        self.wait_ends(id, &wait.until);
+        Some(*wait)
+    }
+
+    /// Closes the gaps among events and ready intentions if they are many. To be called between turns: operations on
+    /// goals hold places while they go on.
+    #[inline]
+    pub(crate) fn close_gaps(&mut self) {
+        self.events.close_gaps();
+        self.ready.close_gaps();
+    }
+
+    /// Takes an intention out of the ready ones. Returns its place among them.
+    pub(crate) fn leave_ready(&mut self, id: IntentionId) -> Option<u64> {
+        let turn = self.ready.place_of(id)?;
+        self.ready.take(turn);
+        Some(turn)
+    }
+
+    /// Takes the event that an intention waits for out of the suspended ones.
+    pub(crate) fn leave_suspended_events(&mut self, id: IntentionId) {
+        if let Some(place) = self.suspended_events.place_of(id) {
+            self.suspended_events.take(place);
         }
     }
 

@@ -7,7 +7,7 @@ use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{Key, TriggerKind, TriggerOp, reserved};
 use crate::logic::{Bindings, Numbering, are_apart, levels, map_vars};
-use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, Mind, Resumption, WaitFor};
+use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, Resumption, WaitFor};
 
 /// Fate of a goal by command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,30 +18,6 @@ pub enum Doomed {
     Fails,
     /// The whole intention ends.
     Dropped,
-}
-
-impl Mind {
-    /// Closes the gaps among events and ready intentions if they are many. To be called between turns: operations on
-    /// goals hold places while they go on.
-    #[inline]
-    pub(crate) fn close_gaps(&mut self) {
-        self.events.close_gaps();
-        self.ready.close_gaps();
-    }
-
-    /// Takes an intention out of the ready ones. Returns its place among them.
-    pub(crate) fn leave_ready(&mut self, id: IntentionId) -> Option<u64> {
-        let turn = self.ready.place_of(id)?;
-        self.ready.take(turn);
-        Some(turn)
-    }
-
-    /// Takes the event that an intention waits for out of the suspended ones.
-    fn leave_suspended_events(&mut self, id: IntentionId) {
-        if let Some(place) = self.suspended_events.place_of(id) {
-            self.suspended_events.take(place);
-        }
-    }
 }
 
 impl Cycle<'_> {

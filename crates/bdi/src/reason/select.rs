@@ -399,15 +399,6 @@ impl CompiledPlan {
         name.unwrap_or_else(|| super::step::anonymous(number))
     }
 
-    /// Returns the number of its trigger's arguments.
-    #[inline]
-    pub(super) fn arity(&self) -> u16 {
-        match &self.head {
-            Head::Literal { key, .. } => key.arity,
-            Head::Any(_) => 0,
-        }
-    }
-
     /// Returns true if the plan's trigger has the event's predicate.
     pub fn may_handle(&self, event: &Event) -> bool {
         let key = match &self.head {
@@ -415,23 +406,6 @@ impl CompiledPlan {
             Head::Any(_) => true,
         };
         self.op == event.op && self.kind == event.kind && key
-    }
-}
-
-impl Event {
-    /// Writes the event as Jason prints it: `+!g(1)[source(self)]`.
-    pub fn display(&self) -> String {
-        let op = match self.op {
-            TriggerOp::Add => "+",
-            TriggerOp::Delete => "-",
-            TriggerOp::Meta => "^",
-        };
-        let kind = match self.kind {
-            TriggerKind::Belief => "",
-            TriggerKind::Achieve => "!",
-            TriggerKind::Test => "?",
-        };
-        format!("{op}{kind}{}", self.literal)
     }
 }
 

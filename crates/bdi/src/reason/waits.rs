@@ -9,24 +9,9 @@ use crate::actions::Failure;
 use crate::code::{Expr, Formula};
 use crate::logic::levels;
 use crate::mind::{
-    BeliefBase, Deferred, Event, Feedback, Intention, IntentionId, IntentionPlace, Mind, Resumption, Subject, Subjects,
+    BeliefBase, Deferred, Event, Feedback, Intention, IntentionId, IntentionPlace, Resumption, Subject, Subjects,
     Table, TimerWhat, Wait, WaitFor,
 };
-
-impl Mind {
-    /// Ends a wait without a result; the intention is in no place then.
-    pub(super) fn cancel_wait(&mut self, id: IntentionId) -> Option<Wait> {
-        let intention = self.intentions.find_mut(id)?;
-        if !matches!(intention.place, IntentionPlace::Waiting(_)) {
-            return None;
-        }
-        let IntentionPlace::Waiting(wait) = std::mem::replace(&mut intention.place, IntentionPlace::InEvent) else {
-            return None;
-        };
-        self.wait_ends(id, &wait.until);
-        Some(*wait)
-    }
-}
 
 /// Adds the subjects that a formula's solutions depend on. Returns false if that may be more than the beliefs of some
 /// predicates.
