@@ -6,15 +6,15 @@
 //! use std::sync::Arc;
 //! use std::sync::atomic::{AtomicUsize, Ordering};
 //! use whimbrel::agents::Time;
-//! use whimbrel::observation::{Event, Observer};
+//! use whimbrel::observation::{Observer, PlatformEvent};
 //! use whimbrel::prelude::*;
 //!
 //! #[derive(Default)]
 //! struct DeathCount(AtomicUsize);
 //!
 //! impl Observer for DeathCount {
-//!     fn observe(&self, _at: Time, event: Event<'_>) {
-//!         if let Event::Died(..) = event {
+//!     fn observe(&self, _at: Time, event: PlatformEvent<'_>) {
+//!         if let PlatformEvent::Died(..) = event {
 //!             self.0.fetch_add(1, Ordering::Relaxed);
 //!         }
 //!     }

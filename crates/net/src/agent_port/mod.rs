@@ -656,7 +656,7 @@ fn stopping() -> ErrorFrame {
     ErrorFrame::new(ErrorCode::Stopping, "the node stops")
 }
 
-/// Fault that closes a client's older connection.
+/// Error frame that closes a client's older connection.
 fn taken_over() -> ErrorFrame {
     ErrorFrame::new(ErrorCode::TakenOver, "the session was resumed over another connection")
 }

@@ -358,7 +358,7 @@ impl ClientConnection {
     }
 }
 
-/// Fault for a client whose agent cannot be created.
+/// Error frame for a client whose agent cannot be created.
 fn fault_of(error: &CreateError) -> ErrorFrame {
     let code = match error {
         CreateError::NameTaken(_) => ErrorCode::NameTaken,

@@ -11,7 +11,7 @@ use super::kit::{assert_balanced, does, inform, platform, wait_for};
 
 /// Record of messages: `name<receiver:content`.
 #[derive(Clone, Default)]
-pub struct MessageRecord(Arc<Mutex<Vec<String>>>);
+pub struct MessageRecord(pub Arc<Mutex<Vec<String>>>);
 
 impl MessageRecord {
     pub fn note(&self, ctx: &Context<'_, '_>, message: &AclMessage) {

@@ -26,7 +26,7 @@ const ALL: u32 = u32::MAX;
 type Reading = Pin<Box<dyn AsyncRead + Send>>;
 type Writing = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// Content in mailboxes: owned, or shared by all receivers.
+/// Payload in mailboxes: owned, or shared by all receivers.
 trait Payload: for<'a> From<&'a [u8]> + AsRef<[u8]> + Clone + Send + 'static {}
 impl Payload for Box<[u8]> {}
 impl Payload for Arc<[u8]> {}
