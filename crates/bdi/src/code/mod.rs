@@ -283,7 +283,7 @@ pub struct CompiledPlan {
     pub source: Arc<ast::Plan>,
 }
 
-impl Plan {
+impl CompiledPlan {
     /// Returns the number of its trigger's arguments.
     #[inline]
     pub(crate) fn arity(&self) -> u16 {
