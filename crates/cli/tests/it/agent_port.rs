@@ -16,7 +16,7 @@ use whimbrel_platform::session::{
 };
 use whimbrel_runtime::{Agent, Context, Platform, PlatformBuilder};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 fn open(builder: PlatformBuilder) -> (Platform, AgentPort) {
     open_audited(builder, None)

@@ -12,7 +12,7 @@ use super::examples::repository;
 use super::{CommandOutput, Scratch, whimbrel};
 
 /// Longest time of a run on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 fn chaos(plan: &Path, scratch: &Scratch, arguments: &[&str]) -> Command {
     let mut command = whimbrel();

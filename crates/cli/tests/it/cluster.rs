@@ -25,7 +25,7 @@ use super::{Scratch, durable_rust};
 pub(super) const PARTITIONS: u16 = 8;
 
 /// Longest time for anything on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 pub(super) struct ClusterNode {
     pub(super) platform: Platform,

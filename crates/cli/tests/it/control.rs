@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CommandOutput, RunningProcess, Scratch, whimbrel};
 
 /// Longest time for a platform to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 const MARKET: &str = "MAS market { agents: buyer; seller; bank #12; }";
 const BUYER: &str = "

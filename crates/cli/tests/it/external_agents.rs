@@ -19,7 +19,7 @@ use super::examples::{by_agent, repository};
 use super::{CommandFolder, whimbrel};
 
 const TOKEN: &str = "a token for tests";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A platform of its own with an agent port.
 fn platform() -> (Platform, AgentPort) {

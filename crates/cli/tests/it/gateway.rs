@@ -24,7 +24,7 @@ use tungstenite::{Message, WebSocket};
 use super::{Scratch, whimbrel};
 
 /// Longest time for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 const ADMIN: &str = "admin-of-the-tests";
 const VIEWER: &str = "viewer-of-the-tests";
 

@@ -172,7 +172,7 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
     told
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Returns the watcher's output, until some time after the loss of the other node, and the log of the wire.
 fn said(fault: HopFault) -> (Vec<String>, bool) {

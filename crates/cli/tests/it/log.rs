@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::control::SocietyFolder;
 use super::{CommandOutput, RunningProcess};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 const PROJECT: &str = "MAS m { agents: a; b; c; }";
 /// Counts, and never stops.

@@ -15,7 +15,7 @@ use super::agent_port::Client;
 use super::control::SocietyFolder;
 
 const TOKEN: &str = "a token for tests";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// Number of the scout in the client's frames.
 const SCOUT: u32 = 1;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CommandOutput, Scratch, whimbrel};
 
 /// Longest time for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// Duration of the cut: longer than a link waits for a sign of life, shorter than the time after which a node is given
 /// up.
 const CUT: Duration = Duration::from_secs(10);

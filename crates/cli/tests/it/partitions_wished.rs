@@ -14,7 +14,7 @@ use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 
 use super::cluster::ClusterNodes;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Counts its messages, and goes wherever it is told to.
 #[derive(Default, Serialize, Deserialize)]

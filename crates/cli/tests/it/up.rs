@@ -29,7 +29,7 @@ ended(0, 0).
 ";
 
 /// Longest time for anything on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 pub(super) struct NodeProcesses {
     scratch: Scratch,

@@ -200,7 +200,7 @@ fn storage_excess_stops_keeper() {
     let seen = scratch.run(&["run", ".", "--policy", "policy.toml", "--for", "60s"]);
     let why = "bytes, the limit is 80 (quota storage_bytes)";
     assert!(
-        seen.out.starts_with("[boss] it would keep ") && seen.out.trim_end().ends_with(why),
+        seen.out.starts_with("[boss] its storage would have ") && seen.out.trim_end().ends_with(why),
         "{}{}",
         seen.out,
         seen.err
@@ -217,7 +217,7 @@ fn overlong_call_is_stopped() {
         let files = [("keeping.mas2j", project), ("boss.asl", boss), ("policy.toml", policy.as_str())];
         let Some(scratch) = scratch(&files, &["villain-c"]) else { return };
         let seen = scratch.run(&["run", ".", "--policy", "policy.toml", "--for", "60s"]);
-        assert!(seen.out.trim_end().ends_with(&format!("are over (quota {quota})")), "{}{}", seen.out, seen.err);
+        assert!(seen.out.trim_end().ends_with(&format!("over: 1 s (quota {quota})")), "{}{}", seen.out, seen.err);
     }
 }
 
@@ -416,7 +416,7 @@ fn searchers_agree_across_languages() {
         assert_eq!(lines, expected, "{}", seen.err);
         assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
     };
-    told(project, "this node has no environment library");
+    told(project, "no environment library here");
     told(&project.replace("at \"n2\"", "at \"n1\""), "[\"a\",\"c\"] of 3");
 }
 

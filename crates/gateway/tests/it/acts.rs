@@ -72,7 +72,7 @@ impl Auditor for ActingNode {
 /// Waits until a condition holds.
 #[track_caller]
 fn until(what: &str, so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     while !so() {
         assert!(Instant::now() < end, "{what}");
         std::thread::yield_now();

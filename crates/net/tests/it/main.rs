@@ -220,7 +220,7 @@ fn numbers(messages: &Mutex<Vec<AclMessage>>) -> Vec<u64> {
 /// Waits until a condition holds.
 #[track_caller]
 fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     while !so() {
         assert!(Instant::now() < end, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(2));
