@@ -27,6 +27,7 @@ pub mod inspection;
 pub mod limits;
 pub mod link;
 pub mod links;
+pub mod local;
 pub mod mailbox;
 pub mod mobility;
 mod outbox;

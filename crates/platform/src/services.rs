@@ -18,7 +18,8 @@ static NO_RULES: Policy = Policy::DEFAULT;
 
 use crate::topics::TopicError;
 
-/// Services of the platform for an agent. The scheduler implements them over the AMS and DF, and so does the simulator.
+/// Services of the platform for an agent. The scheduler implements them over the AMS and DF, and so do platforms of one
+/// thread ([`LocalServices`](crate::local::LocalServices)).
 pub trait Services: Send + Sync {
     /// Returns the platform's name.
     fn platform(&self) -> Symbol;

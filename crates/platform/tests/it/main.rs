@@ -18,6 +18,7 @@ mod durable_servers;
 mod fetches;
 mod fuzz;
 mod layout;
+mod local;
 mod mailbox_once;
 mod mobility_model;
 mod topics_model;
