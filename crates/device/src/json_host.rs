@@ -7,10 +7,10 @@ use whimbrel_acl::codec::json;
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_bdi::syntax::{Diagnostic, Severity, render};
 use whimbrel_platform::inspection::{DebugOrder, Inspection, Instruction, Look};
-use whimbrel_platform::{Counters, Services, Time};
+use whimbrel_platform::local::LocalHost;
+use whimbrel_platform::{Counters, Time};
 
 use crate::events::SocietyEvent;
-use crate::services::locked;
 use crate::{DeviceHost, DeviceSociety, NextRun, ProjectOpenError};
 
 /// Order of a host: `{"spawn":{"name":"bob","path":"bob.asl"}}`, `"agents"`.
@@ -222,9 +222,9 @@ impl JsonHost {
                 let mut put = files.iter().map(|SourceFile { path, text }| society.put_file(path, text));
                 done(put.find(Result::is_err).unwrap_or(Ok(())))
             }
-            HostOrder::Remove { path } => done(
-                locked(&society.world().files).remove(&path).then_some(()).ok_or(format!("there is no file {path}")),
-            ),
+            HostOrder::Remove { path } => {
+                done(society.host().files().remove(&path).then_some(()).ok_or(format!("there is no file {path}")))
+            }
             HostOrder::Check { path } => {
                 let diagnostics = society.check(&path);
                 self.checked(diagnostics, Vec::new())
@@ -253,7 +253,7 @@ impl JsonHost {
                 done(society.set_kept(&agent, kept).then_some(()).ok_or("there is no such agent"))
             }
             HostOrder::Code { path } => code(society, &path, out),
-            HostOrder::Admit { code } => done(locked(&society.world().files).admit(&code, bytes)),
+            HostOrder::Admit { code } => done(society.host().files().admit(&code, bytes)),
             HostOrder::Kill { agent } => done(society.kill(&agent).then_some(()).ok_or("there is no such agent")),
             HostOrder::Mind { agent, follow } => match society.inspect(&agent, Look { follow }) {
                 Some(mind) => OrderAnswer::Mind { mind: Box::new(mind) },
@@ -280,10 +280,10 @@ impl JsonHost {
 
     fn reply(&mut self, answer: OrderAnswer) -> String {
         let society = &mut self.society;
-        society.tell_worked();
+        society.host_mut().tell_worked();
         let happened: Vec<SocietyEvent> = std::iter::from_fn(|| society.poll_event()).take(HAPPENED_MAX).collect();
         let outlook = if happened.len() == HAPPENED_MAX { NextRun::Now } else { society.outlook() };
-        let now = society.world().now();
+        let now = society.host().now();
         let wait_ms = match outlook {
             NextRun::Now => Some(0.0),
             NextRun::At(time) => Some(ms_between(now, time)),
@@ -296,7 +296,7 @@ impl JsonHost {
     }
 
     fn checked(&mut self, diagnostics: Vec<Diagnostic>, agents: Vec<String>) -> OrderAnswer {
-        let mut files = locked(&self.society.world().files);
+        let mut files = self.society.host().files();
         let told = diagnostics.iter().map(|diagnostic| {
             let text = files.read(&diagnostic.file).unwrap_or_default();
             told(diagnostic, text)
@@ -334,7 +334,7 @@ fn depart(society: &mut DeviceSociety, agent: &str, out: &mut Vec<u8>) -> OrderA
 }
 
 fn code(society: &DeviceSociety, path: &str, out: &mut Vec<u8>) -> OrderAnswer {
-    match locked(&society.world().files).code(path) {
+    match society.host().files().code(path) {
         Ok((name, bytes)) => {
             *out = bytes.to_vec();
             OrderAnswer::Code { name: name.to_string() }

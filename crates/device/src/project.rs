@@ -8,10 +8,10 @@ use whimbrel_bdi::project::{AgentEntry, AgentNames, ProjectEnvironment, parse_pr
 use whimbrel_bdi::syntax::ast::{Span, Term};
 use whimbrel_bdi::syntax::{Diagnostic, Severity};
 use whimbrel_bdi::{Agent, AgentConfig};
-use whimbrel_platform::{Services, duration};
+use whimbrel_platform::duration;
 
 use crate::DeviceSociety;
-use crate::services::locked;
+use crate::host::SocietyHost;
 
 /// The name of the agent that is the environment.
 const ENVIRONMENT: &str = "environment";
@@ -34,7 +34,7 @@ struct ProjectAgent {
 
 /// Project that is being read, with its diagnostics so far.
 struct ProjectReader<'a> {
-    society: &'a DeviceSociety,
+    host: &'a mut SocietyHost,
     file: Text,
     diagnostics: Vec<Diagnostic>,
     seats: Vec<ProjectAgent>,
@@ -47,7 +47,7 @@ impl DeviceSociety {
     /// # Errors
     /// Files are missing or have errors, all of which are listed; then no agent is created.
     pub fn open(&mut self, path: &str) -> Result<(Vec<Aid>, Vec<Diagnostic>), ProjectOpenError> {
-        let (seats, diagnostics) = ProjectReader::read(self, path);
+        let (seats, diagnostics) = ProjectReader::read(self.host_mut(), path);
         if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(ProjectOpenError(diagnostics));
         }
@@ -56,7 +56,9 @@ impl DeviceSociety {
         for ProjectAgent { name, config, lifetime } in seats {
             match self.introduce(&name, Agent::new(config)) {
                 Ok(agent) => {
-                    lifetime.map(|lifetime| self.world().set_lifetime(agent, lifetime));
+                    if let Some(lifetime) = lifetime {
+                        self.set_lifetime(agent, lifetime);
+                    }
                     agents.push(agent);
                 }
                 Err(error) => problems.push(problem(&Text::from(path), Span::default(), error.to_string())),
@@ -73,9 +75,9 @@ impl DeviceSociety {
 
     /// Lists the diagnostics of a project or a program, and of all programs that it names. Creates no agents.
     pub fn check(&mut self, path: &str) -> Vec<Diagnostic> {
-        let before = *locked(&self.world().environment);
-        let diagnostics = ProjectReader::read(self, path).1;
-        *locked(&self.world().environment) = before;
+        let before = self.host().environment;
+        let diagnostics = ProjectReader::read(self.host_mut(), path).1;
+        self.host_mut().environment = before;
         diagnostics
     }
 }
@@ -85,8 +87,8 @@ fn problem(file: &Text, span: Span, message: impl Into<String>) -> Diagnostic {
 }
 
 impl<'a> ProjectReader<'a> {
-    fn read(society: &'a DeviceSociety, path: &str) -> (Vec<ProjectAgent>, Vec<Diagnostic>) {
-        let mut opening = Self { society, file: Text::from(path), diagnostics: Vec::new(), seats: Vec::new() };
+    fn read(host: &'a mut SocietyHost, path: &str) -> (Vec<ProjectAgent>, Vec<Diagnostic>) {
+        let mut opening = Self { host, file: Text::from(path), diagnostics: Vec::new(), seats: Vec::new() };
         if path.ends_with(".mas2j") {
             opening.project(path)
         } else {
@@ -103,7 +105,7 @@ impl<'a> ProjectReader<'a> {
     }
 
     fn project(&mut self, path: &str) {
-        let text = locked(&self.society.world().files).read(path).map(ToOwned::to_owned);
+        let text = self.host.files().read(path).map(ToOwned::to_owned);
         let text = match text {
             Ok(text) => text,
             Err(why) => return self.diagnostics.push(problem(&self.file, Span::default(), why)),
@@ -115,7 +117,7 @@ impl<'a> ProjectReader<'a> {
         let beside = |listed: &Text| format!("{folder}/{listed}").trim_start_matches('/').to_owned();
         let folders = project.asl_source_path.iter().map(beside);
         let folders = folders.chain(project.asl_source_path.iter().map(ToString::to_string));
-        locked(&self.society.world().files).search_in(folders.chain([folder.to_owned()]).collect());
+        self.host.files().search_in(folders.chain([folder.to_owned()]).collect());
         self.environment(project.environment.as_ref());
         let mut names = AgentNames::default();
         self.seats.iter().for_each(|seat| drop(names.reserve(Symbol::new(&seat.name), 1, 1)));
@@ -126,13 +128,13 @@ impl<'a> ProjectReader<'a> {
     }
 
     fn environment(&mut self, environment: Option<&ProjectEnvironment>) {
-        *locked(&self.society.world().environment) = None;
+        self.host.environment = None;
         match environment {
             None => {}
             Some(ProjectEnvironment::Program { file, class }) => {
                 if let Some(config) = self.compile(file, class.span) {
                     self.seats.push(ProjectAgent { name: ENVIRONMENT.to_owned(), config, lifetime: None });
-                    *locked(&self.society.world().environment) = Some(Aid::local(ENVIRONMENT));
+                    self.host.environment = Some(Aid::local(ENVIRONMENT));
                 }
             }
             Some(ProjectEnvironment::Host(class)) => {
@@ -149,7 +151,7 @@ impl<'a> ProjectReader<'a> {
             return self.diagnostics.push(problem(&self.file, entry.span, why));
         }
         let Some(mut config) = self.compile(&entry.source, entry.span) else { return };
-        config.environment = *locked(&self.society.world().environment);
+        config.environment = self.host.environment;
         config.beliefs.extend(entry.beliefs.iter().map(|belief| value_of(&Term::Literal(belief.head.clone()))));
         config.goals.extend(entry.goals.iter().map(|goal| value_of(&Term::Literal(goal.literal.clone()))));
         let mut lifetime = None;
@@ -171,7 +173,7 @@ impl<'a> ProjectReader<'a> {
 
     /// A program that several agents run is wrong once.
     fn compile(&mut self, path: &str, span: Span) -> Option<AgentConfig> {
-        let compiled = locked(&self.society.world().files).compile(path);
+        let compiled = self.host.files().compile(path);
         match compiled {
             Ok((image, warnings)) => {
                 self.diagnostics.extend(warnings);

@@ -52,6 +52,8 @@ fn topics_reach_their_subscribers() {
     }
     bench.pass(100);
     assert_eq!(bench.printed(), ["[m1] s", "[m2] s"]);
+    let counters = bench.society.counters();
+    assert_eq!((counters.sent, counters.handled), (2, 2), "as on a node");
 }
 
 #[test]
