@@ -20,23 +20,23 @@
 mod bodies;
 pub mod generators;
 mod harness;
+mod host;
 mod links;
 mod network;
 mod random;
 mod scratch;
 mod sessions;
 mod simulation;
-mod slots;
 pub mod stores;
 mod transcript;
-mod world;
 
 pub use bodies::{Probe, answering, turning};
 pub use harness::{simulate, simulate_seeds, with_seeds};
+pub use host::ProgramLoader;
 pub use links::{Claimant, Faults, LinkContest, LinkEnd, LinkPair, speaker};
 pub use network::Network;
 pub use random::Random;
 pub use scratch::Scratch;
 pub use sessions::{SessionClient, SessionWorld};
-pub use simulation::{ProgramLoader, Simulation};
+pub use simulation::Simulation;
 pub use transcript::{TOKEN, Transcript, TranscriptNode};
