@@ -14,7 +14,7 @@ use whimbrel_platform::limits::DEVICE_SAID_BYTES;
 use whimbrel_platform::local::{HostRoute, LocalHost, LocalRegistry};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::topics::Cast;
-use whimbrel_platform::{AgentBody, EndReason, Event, Time};
+use whimbrel_platform::{AgentBody, EndReason, PlatformEvent, Time};
 
 use crate::SourceFiles;
 use crate::events::{SocietyEvent, SocietyEvents};
@@ -267,15 +267,15 @@ impl LocalHost for SocietyHost {
         self.tell(SocietyEvent::Ended { agent: agent.name.to_string(), reason: reason.to_string() });
     }
 
-    fn note(&mut self, event: Event<'_>) {
+    fn note(&mut self, event: PlatformEvent<'_>) {
         match event {
-            Event::Delivered(envelope) => {
+            PlatformEvent::Delivered(envelope) => {
                 self.report(envelope, None);
                 if let Some(origins) = self.kept.get_mut(&envelope.to.name) {
                     origins.push_back(self.from_outside);
                 }
             }
-            Event::Died(envelope, reason) => self.report(envelope, Some(reason)),
+            PlatformEvent::Died(envelope, reason) => self.report(envelope, Some(reason)),
             _ => {}
         }
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use whimbrel_acl::{Aid, Envelope, Symbol, Value};
-use whimbrel_platform::environment::{Environment, Environments};
+use whimbrel_platform::environment::{NodeEnvironment, NodeEnvironments};
 use whimbrel_platform::local::{HostRoute, LocalHost, LocalRegistry};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::topics::Cast;
-use whimbrel_platform::{AgentBody, EndReason, Event, Observer, Time};
+use whimbrel_platform::{AgentBody, EndReason, Observer, PlatformEvent, Time};
 
 use crate::{Network, Random};
 
@@ -29,7 +29,7 @@ pub(crate) struct SimulatedHost {
     /// Ends of agents, in their order.
     pub ends: Vec<(Symbol, EndReason)>,
     pub policy: Policy,
-    pub environments: Environments,
+    pub environments: NodeEnvironments,
     /// Agent that sees in its turns that it is being ended.
     pub doomed: Option<Symbol>,
     pub output: Mutex<Vec<String>>,
@@ -55,7 +55,7 @@ impl SimulatedHost {
             observers: Vec::new(),
             ends: Vec::new(),
             policy: Policy::default(),
-            environments: Environments::default(),
+            environments: NodeEnvironments::default(),
             doomed: None,
             output: Mutex::default(),
             log: Mutex::default(),
@@ -66,7 +66,7 @@ impl SimulatedHost {
     }
 
     /// Tells the observers of an event.
-    pub fn observe(&self, event: Event<'_>) {
+    pub fn observe(&self, event: PlatformEvent<'_>) {
         self.observers.iter().for_each(|observer| observer.observe(self.now, event));
     }
 
@@ -119,7 +119,7 @@ impl LocalHost for SimulatedHost {
         &self.policy
     }
 
-    fn environment(&self, name: &str) -> Option<Arc<dyn Environment>> {
+    fn environment(&self, name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         self.environments.named(name)
     }
 
@@ -131,7 +131,7 @@ impl LocalHost for SimulatedHost {
         self.ends.push((agent.name, reason.clone()));
     }
 
-    fn note(&mut self, event: Event<'_>) {
+    fn note(&mut self, event: PlatformEvent<'_>) {
         self.observe(event);
     }
 

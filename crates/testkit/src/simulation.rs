@@ -7,12 +7,12 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::ams::{AgentKind, Ams, NewAgent};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::Df;
-use whimbrel_platform::environment::Environments;
+use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_platform::limits::TURN_STEPS;
 use whimbrel_platform::local::LocalPlatform;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::policy::Policy;
-use whimbrel_platform::{AgentBody, Counters, EndReason, Event, Observer, Services, Time};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Observer, PlatformEvent, Services, Time};
 
 use crate::host::{ProgramLoader, SimulatedHost, locked};
 use crate::{Network, Random};
@@ -68,7 +68,7 @@ impl Simulation {
     }
 
     /// Sets the environments for agents to act on.
-    pub fn set_environments(&mut self, environments: Environments) {
+    pub fn set_environments(&mut self, environments: NodeEnvironments) {
         self.platform.host_mut().environments = environments;
     }
 
@@ -299,10 +299,10 @@ impl Simulation {
             return;
         }
         while let Some(change) = registry.ams().poll_change() {
-            host.observe(Event::Agent(&change));
+            host.observe(PlatformEvent::Agent(&change));
         }
         while let Some(change) = registry.df().poll_change() {
-            host.observe(Event::Directory(&change));
+            host.observe(PlatformEvent::Directory(&change));
         }
     }
 }
@@ -314,7 +314,7 @@ struct EventTrace {
 }
 
 impl Observer for EventTrace {
-    fn observe(&self, at: Time, event: Event<'_>) {
+    fn observe(&self, at: Time, event: PlatformEvent<'_>) {
         locked(&self.lines).push(format!("{} ms {event}", at.as_ms()));
     }
 }

@@ -6,11 +6,11 @@ use whimbrel_acl::{Aid, Envelope, Symbol, Value, sym};
 
 use super::registry::LocalRegistry;
 use crate::dead_letters::DeadReason;
-use crate::environment::Environment;
+use crate::environment::NodeEnvironment;
 use crate::policy::Policy;
 use crate::services::LogLevel;
 use crate::topics::Cast;
-use crate::{AgentBody, EndReason, Event, Time};
+use crate::{AgentBody, EndReason, PlatformEvent, Time};
 
 static NO_RULES: Policy = Policy::DEFAULT;
 
@@ -74,7 +74,7 @@ pub trait LocalHost: Send + Sync {
     }
 
     /// Returns the environment of this name.
-    fn environment(&self, _name: &str) -> Option<Arc<dyn Environment>> {
+    fn environment(&self, _name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         None
     }
 
@@ -111,7 +111,7 @@ pub trait LocalHost: Send + Sync {
     fn ended(&mut self, _agent: Aid, _reason: &EndReason) {}
 
     /// Takes note of what happens to a message.
-    fn note(&mut self, _event: Event<'_>) {}
+    fn note(&mut self, _event: PlatformEvent<'_>) {}
 
     /// Chooses the route of a message; for a copy to a member of a topic or group, `cast` is the kind of delivery.
     fn route(&mut self, envelope: Envelope, _cast: Option<Cast>, _registry: &LocalRegistry) -> HostRoute {

@@ -17,7 +17,7 @@ use crate::mobility::{Hop, HopError, HopRequest};
 use crate::route::{NodeId, Route};
 use crate::services::CreateError;
 use crate::topics::Cast;
-use crate::{AgentBody, Counters, EndReason, Event, Next, Outbox, Services, Time, Turn};
+use crate::{AgentBody, Counters, EndReason, Next, Outbox, PlatformEvent, Services, Time, Turn};
 
 /// Platform of one thread: slots and mailboxes of agents, their timers, an AMS, a DF, topics, and dead letters.
 ///
@@ -174,7 +174,7 @@ impl<H: LocalHost> LocalPlatform<H> {
             None => self.bury(envelope, DeadReason::UnknownAgent),
             Some(slot) if slot.mailbox.len() >= self.mailbox_max => self.bury(envelope, DeadReason::MailboxFull),
             Some(slot) => {
-                host.note(Event::Delivered(&envelope));
+                host.note(PlatformEvent::Delivered(&envelope));
                 slot.mailbox.push(envelope.body);
                 self.slots.make_due(to.name);
             }
@@ -200,7 +200,7 @@ impl<H: LocalHost> LocalPlatform<H> {
 
     fn dispatch(&mut self, envelope: Envelope) {
         self.counters.sent += 1;
-        self.services.host.note(Event::Sent(&envelope));
+        self.services.host.note(PlatformEvent::Sent(&envelope));
         match Cast::of(envelope.to.name) {
             None => self.route(envelope, None),
             Some(cast) => self.cast(cast, envelope),
@@ -242,7 +242,7 @@ impl<H: LocalHost> LocalPlatform<H> {
 
     fn bury(&mut self, envelope: Envelope, reason: DeadReason) {
         self.counters.dead += 1;
-        self.services.host.note(Event::Died(&envelope, reason));
+        self.services.host.note(PlatformEvent::Died(&envelope, reason));
         if let Some(failure) = self.dead_letters.bury(self.services.host.now(), envelope, reason) {
             self.send(failure);
         }
@@ -395,7 +395,7 @@ impl<H: LocalHost> LocalPlatform<H> {
         if let Ok(handled) = usize::try_from(handled)
             && handled > 0
         {
-            self.services.host.note(Event::Handled(aid, handled));
+            self.services.host.note(PlatformEvent::Handled(aid, handled));
         }
         self.services.host.turn_ended(aid, slot.mailbox.len());
         outbox.drain().for_each(|envelope| self.dispatch(envelope));

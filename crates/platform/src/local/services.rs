@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Symbol};
 use super::host::LocalHost;
 use super::registry::LocalRegistry;
 use crate::ams::{AgentKind, NewAgent};
-use crate::environment::Environment;
+use crate::environment::NodeEnvironment;
 use crate::policy::{Action, Policy};
 use crate::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
 use crate::storage::Shelves;
@@ -167,7 +167,7 @@ impl<H: LocalHost> Services for LocalServices<H> {
         self.host.policy()
     }
 
-    fn environment(&self, name: &str) -> Option<Arc<dyn Environment>> {
+    fn environment(&self, name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         self.host.environment(name)
     }
 

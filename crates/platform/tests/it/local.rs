@@ -10,7 +10,7 @@ use whimbrel_platform::local::{HostRoute, LocalHost, LocalPlatform, LocalRegistr
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::topics::{Cast, group, topic};
-use whimbrel_platform::{AgentBody, EndReason, Event, Next, Services, Time};
+use whimbrel_platform::{AgentBody, EndReason, Next, PlatformEvent, Services, Time};
 use whimbrel_testkit::{Probe, answering, turning};
 
 /// Host whose clock the test sets. Messages to `away` are elsewhere, those to `late` are held.
@@ -73,7 +73,7 @@ impl LocalHost for TestHost {
         self.add(format!("ended {agent}: {reason}"));
     }
 
-    fn note(&mut self, event: Event<'_>) {
+    fn note(&mut self, event: PlatformEvent<'_>) {
         self.add(event.to_string());
     }
 
