@@ -126,7 +126,7 @@ pub enum News {
 
 /// Node of the platform to link with.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-#[compact(name = "member")]
+#[compact(name = "Member")]
 pub struct PeerAddress {
     /// Name of the node.
     pub node: String,

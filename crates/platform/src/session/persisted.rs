@@ -34,7 +34,7 @@ pub(super) enum UnsavedChange {
 
 /// Kept state of an agent, as written.
 #[derive(Encode, Decode)]
-#[compact(name = "form")]
+#[compact(name = "Form")]
 struct StoredAgent {
     on_leave: OnLeave,
     holds: bool,
