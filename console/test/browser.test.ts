@@ -186,18 +186,26 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await canvas.focus();
       await page.keyboard.press("ArrowRight");
       await tip.waitFor();
-      const first = await tip.textContent();
-      await page.keyboard.press("ArrowLeft");
-      await page.keyboard.press("ArrowRight");
-      await page.keyboard.press("ArrowDown");
-      await page.waitForFunction((first) => document.querySelector(".map-tip")?.textContent !== first, first);
-      // By pointer: the tooltip is above the agent, and the map stands still meanwhile.
-      const [box, spot] = [await canvas.boundingBox(), await tip.boundingBox()];
-      assert.ok(box && spot);
-      const part = await tip.evaluate((element) => parseFloat((element as HTMLElement).style.left) / 100);
-      await page.mouse.move(box.x + part * box.width, spot.y + spot.height + 4);
-      await page.waitForFunction(() => document.querySelector<HTMLElement>(".map canvas")?.style.cursor === "pointer");
-      const name = (await tip.textContent())?.split(" · ")[0] ?? "";
+      const chosen = async () => (await tip.textContent())?.split(" · ")[0] ?? "";
+      const first = await chosen();
+      const drawn = () => page.evaluate(() => new Promise(requestAnimationFrame));
+      // The layout decides in which of the four directions there is another agent.
+      for (const key of ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"]) {
+        await page.keyboard.press(key);
+        await drawn();
+        if ((await chosen()) !== first) break;
+      }
+      assert.notEqual(await chosen(), first);
+      // By pointer: the tooltip is above the agent, and the map stands still once the pointer is on it.
+      const cursor = () => canvas.evaluate((element) => (element as HTMLElement).style.cursor);
+      do {
+        const [box, spot] = [await canvas.boundingBox(), await tip.boundingBox()];
+        assert.ok(box && spot);
+        const part = await tip.evaluate((element) => parseFloat((element as HTMLElement).style.left) / 100);
+        await page.mouse.move(box.x + part * box.width, spot.y + spot.height + 4);
+        await drawn();
+      } while ((await cursor()) !== "pointer");
+      const name = await chosen();
       await page.mouse.down();
       await page.mouse.up();
       await pane.getByRole("heading", { name, exact: true }).waitFor();
