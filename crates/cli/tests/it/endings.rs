@@ -110,7 +110,7 @@ fn endless_durable_programs_end_in_time() {
 }
 
 #[test]
-fn endless_programs_end_across_nodes() {
+fn endless_programs_on_nodes_end_in_time() {
     let scratch = Scratch::with(&ENDLESS);
     all_end_in_time(&scratch, &["run", "proof.asl", "--agents", "3", "--nodes", "3"]);
 }
