@@ -14,6 +14,12 @@ pub fn run() -> io::Result<ExitCode> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["--config", &times::runner()?, "test", "--quiet", "--locked", "--workspace", "--no-fail-fast"]);
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    // Cargo started this program with variables about its package. Build scripts that look at them would run again.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
     let mut child = command.spawn()?;
     // It holds the ends of the pipe that are written to.
     drop(command);

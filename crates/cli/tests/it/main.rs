@@ -75,8 +75,13 @@ fn whimbrel() -> Command {
 fn rust_example(name: &str) -> Command {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "--locked", "--workspace", "--example", name]).current_dir(examples::repository());
-    // `cargo xtask test` sets it for the times of tests. Cargo builds the crates anew that look for it.
-    build.env_remove("RUSTC_BOOTSTRAP");
+    // Cargo builds the crates anew whose build scripts look at what a test has, and `cargo test` had not.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name == "RUSTC_BOOTSTRAP" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            build.env_remove(name);
+        }
+    }
     assert!(build.status().expect("cargo runs").success());
     Command::new(Path::new(env!("CARGO_BIN_EXE_whimbrel")).with_file_name("examples").join(name))
 }

@@ -119,12 +119,18 @@ fn guest_reads_remaining_timer() {
 }
 
 #[test]
-fn lifetime_is_denied_without_ams() {
+fn guest_limits_its_lifetime() {
     let body = r#"
       (func (export "whim_handle") (param i32 i32) (result i32)
         (call $tell (i64.extend_i32_s (call $set_lifetime (i64.const 500))))
         (i32.const 0))"#;
-    assert_eq!(told(body, 1), ["inform -1"]);
+    let (mut sim, probe) = world();
+    sim.spawn("guest", agent(&host(), body));
+    sim.tell("guest", 1);
+    sim.run_for(499);
+    assert_eq!((probe.take_lines(), sim.ended("guest")), (vec!["inform 0".to_owned()], None));
+    sim.run_for(2);
+    assert_eq!(sim.ended("guest"), Some(EndReason::Expired));
 }
 
 #[test]
