@@ -8,6 +8,8 @@ use crate::embedded::{
     export_of,
 };
 
+pub use crate::embedded::ALIGN as RECORD_ALIGN;
+
 const STORE: u64 = 7;
 
 /// A record, as a target says it.

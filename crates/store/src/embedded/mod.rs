@@ -35,6 +35,7 @@ pub use self::compact::Compacted;
 pub use self::files::Progress;
 pub(crate) use self::folder::read_description;
 pub use self::folder::{OpenStoreError, store_in};
+pub use self::layout::ALIGN;
 pub(crate) use self::layout::{BatchPlace, RecordKind, SegmentHeader, SegmentRecord};
 pub use self::recover::Damage;
 pub(crate) use self::recover::RecoveredState;

@@ -77,8 +77,8 @@ impl Scan<'_> {
             next = next.saturating_add(1);
         }
         if at > self.bytes.len() {
-            // An acknowledged batch does not fit into the file.
-            return SegmentEnd { offset: self.bytes.len(), next_batch: next, torn: None };
+            // An acknowledged batch does not fit into the file. Its padding is completed if only that is missing.
+            return SegmentEnd { offset: aligned(self.bytes.len()), next_batch: next, torn: None };
         }
         SegmentEnd { offset: at, next_batch: next, torn: None }
     }

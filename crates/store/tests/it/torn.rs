@@ -375,3 +375,32 @@ fn missing_frames_are_counted() {
         if all - left == 1 { "1 frame is missing".into() } else { format!("{} frames are missing", all - left) };
     assert!(said.contains(&missing), "{said}");
 }
+
+/// A file that ends in the padding of an acknowledged batch: the next batch begins behind the padding all the same.
+#[test]
+fn lost_padding_costs_no_batch() {
+    let mut cut = 0;
+    for round in 0..12 {
+        let (folder, after) = (StoreFolder::new("padded"), StoreFolder::new("padding"));
+        let mut safe = [0; PARTITIONS as usize];
+        let store = Embedded::open(folder.path(), &options()).unwrap();
+        write(&store, round, 2, |partition, sequence| safe[usize::from(partition)] = sequence);
+        // As a kill leaves it: what was allocated beyond the last batch is zero.
+        copy(folder.path(), after.path());
+        drop(store);
+        let path = last_segment(after.path());
+        let bytes = std::fs::read(&path).unwrap();
+        let data = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+        cut += data.next_multiple_of(8) - data;
+        std::fs::write(&path, &bytes[..data]).unwrap();
+        for again in 0..3 {
+            let store = Embedded::open(after.path(), &options()).unwrap();
+            assert_eq!(store.found().damage, [], "round {round}, {again}");
+            for partition in 0..PARTITIONS {
+                assert_eq!(read(&store, partition), (safe[usize::from(partition)], Ok(())), "round {round}, {again}");
+            }
+            write(&store, round, 1, |partition, sequence| safe[usize::from(partition)] = sequence);
+        }
+    }
+    assert!(cut > 0, "no record had padding");
+}
