@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_platform::durable::State;
 use whimbrel_platform::policy::Policy;
@@ -24,14 +24,22 @@ fn imports() -> u8 {
     SCRIPTED.matches("(import \"whim\"").count().try_into().expect("few imports")
 }
 
-fn host() -> &'static Arc<Host> {
-    static HOST: OnceLock<Arc<Host>> = OnceLock::new();
-    HOST.get_or_init(|| Host::new(HostOptions { slots: Some(16), ..HostOptions::default() }).expect("a host"))
+thread_local! {
+    /// Host and scripted module of each thread. Guests on one host share their owner's quotas, and so tests that run
+    /// beside each other would end each other's guests.
+    static SCRIPTED_ON_HOST: (Arc<Host>, Arc<Module>) = {
+        let host = Host::new(HostOptions { slots: Some(16), ..HostOptions::default() }).expect("a host");
+        let module = host.module(&module()).expect("a guest");
+        (host, module)
+    };
 }
 
-fn scripted() -> &'static Arc<Module> {
-    static MODULE: OnceLock<Arc<Module>> = OnceLock::new();
-    MODULE.get_or_init(|| host().module(&module()).expect("a guest"))
+fn host() -> Arc<Host> {
+    SCRIPTED_ON_HOST.with(|(host, _)| Arc::clone(host))
+}
+
+fn scripted() -> Arc<Module> {
+    SCRIPTED_ON_HOST.with(|(_, module)| Arc::clone(module))
 }
 
 fn module() -> Vec<u8> {
@@ -48,7 +56,7 @@ pub fn guest_module(bytes: &[u8]) {
 /// Checks that a state is refused, or is one of an agent that continues or ends.
 pub fn guest_state(bytes: &[u8]) {
     let states = [State::Whole(bytes.to_vec())];
-    if let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) {
+    if let Ok(agent) = WasmAgent::restore(scripted(), "guest.wasm".into(), &states, Time(0)) {
         live(agent, &[0; 17]);
     }
 }
@@ -56,10 +64,10 @@ pub fn guest_state(bytes: &[u8]) {
 /// Checks whether a state is valid: an agent continues from it.
 pub fn is_state(bytes: &[u8]) -> bool {
     let states = [State::Whole(bytes.to_vec())];
-    let Ok(agent) = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, Time(0)) else {
+    let Ok(agent) = WasmAgent::restore(scripted(), "guest.wasm".into(), &states, Time(0)) else {
         return false;
     };
-    let (mut sim, _) = begin(agent, &[], CALL_CPU_MS);
+    let (mut sim, _) = begin(agent, &[]);
     sim.run_for(1);
     sim.body("guest").is_some()
 }
@@ -91,7 +99,7 @@ pub fn guest_frame(bytes: &[u8]) {
 }
 
 fn live(agent: WasmAgent, script: &[u8]) -> usize {
-    let (mut sim, probe) = begin(agent, script, CALL_CPU_MS);
+    let (mut sim, probe) = begin(agent, script);
     for _ in 0..STEPS {
         if !sim.step() {
             sim.run_for(1);
@@ -101,7 +109,7 @@ fn live(agent: WasmAgent, script: &[u8]) -> usize {
     if let Some(state) = sim.body("guest").and_then(|body| body.snapshot(now)) {
         // Of another module it may be none.
         let states = [State::Whole(state)];
-        let again = WasmAgent::restore(Arc::clone(scripted()), "guest.wasm".into(), &states, now);
+        let again = WasmAgent::restore(scripted(), "guest.wasm".into(), &states, now);
         let _ = again.map(|agent| agent.snapshot(now));
     }
     let counters = sim.counters();
@@ -109,15 +117,10 @@ fn live(agent: WasmAgent, script: &[u8]) -> usize {
     probe.take().len()
 }
 
-/// Time that a call of a fuzzed guest may take, in milliseconds of the processor: a script may spin.
-const CALL_CPU_MS: u32 = 50;
-/// The same for seeds, which do not spin: the first call also waits for a busy machine.
-const SEED_CALL_CPU_MS: u32 = 10_000;
-
 /// A world with a guest that is about to get a script.
-fn begin(agent: WasmAgent, script: &[u8], call_cpu_ms: u32) -> (Simulation, Probe) {
+fn begin(agent: WasmAgent, script: &[u8]) -> (Simulation, Probe) {
     let (mut sim, probe) = (Simulation::new(1), Probe::new());
-    sim.set_policy(policy(call_cpu_ms));
+    sim.set_policy(policy());
     sim.spawn("probe", probe.body());
     sim.spawn("guest", Box::new(agent));
     let content = Value::from(script);
@@ -127,7 +130,7 @@ fn begin(agent: WasmAgent, script: &[u8], call_cpu_ms: u32) -> (Simulation, Prob
 }
 
 fn scripted_agent() -> WasmAgent {
-    WasmAgent::new(Arc::clone(scripted()), "guest.wasm".into(), Vec::new())
+    WasmAgent::new(scripted(), "guest.wasm".into(), Vec::new())
 }
 
 /// Returns the number of messages that a guest sent which followed this script.
@@ -136,9 +139,9 @@ pub fn sent_by(script: &[u8]) -> usize {
 }
 
 /// Policy that grants everything, in small amounts.
-fn policy(call_cpu_ms: u32) -> Policy {
+fn policy() -> Policy {
     let grant = json!({"who": "*", "clock": true, "random": true, "storage": true, "topics": "*", "environments": "*"});
-    let quota = json!({"who": "*", "call_cpu_ms": call_cpu_ms, "messages_per_s": 200, "memory_bytes": 1_048_576,
+    let quota = json!({"who": "*", "call_cpu_ms": 50, "messages_per_s": 200, "memory_bytes": 1_048_576,
                        "storage_bytes": 1000, "owner_cpu_ms_per_s": 900, "owner_messages_per_s": 150,
                        "owner_memory_bytes": 900_000});
     serde_json::from_value(json!({"grant": [grant], "quota": [quota]})).expect("a policy")
@@ -166,7 +169,7 @@ pub fn scripts() -> Vec<Vec<u8>> {
 /// States to start from: of an agent that has run, and of one that waits in the middle of a call.
 pub fn states() -> Vec<Vec<u8>> {
     let state = |script: &[u8]| {
-        let (mut sim, _) = begin(scripted_agent(), script, SEED_CALL_CPU_MS);
+        let (mut sim, _) = begin(scripted_agent(), script);
         sim.run_for(1);
         let now = sim.now();
         sim.body("guest").and_then(|body| body.snapshot(now)).expect("a state")

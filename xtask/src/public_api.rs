@@ -31,7 +31,7 @@ struct Item<'a> {
 enum Reach {
     Everywhere,
     Crate,
-    /// Its module, and the modules inside.
+    /// Module of the crate, and the modules inside.
     Module,
 }
 

@@ -66,7 +66,7 @@ impl CodeCache {
     /// The cache in this folder, which is made if there is none.
     ///
     /// # Errors
-    /// It cannot be used, or another user could write there.
+    /// The folder cannot be used, or another user could write there.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
         let cache = Self::at(folder.to_owned());
         let _ = cache.key.set(Some(cache.prepare()?));

@@ -235,7 +235,7 @@ impl SlContent {
 /// Converts SL text to a content value: a list of its expressions.
 ///
 /// # Errors
-/// Those of [`SlContent::parse`].
+/// The same as those of [`SlContent::parse`].
 pub fn text_to_value(text: &str, profile: Profile) -> Result<Value, DecodeError> {
     Ok(values::from_content(&SlContent::parse(text, profile)?))
 }
