@@ -2,15 +2,19 @@
 //!
 //! No stranger can flood the log: refusals of one address are one line, and later one with their count.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::net::{TcpListener, TcpStream};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{Act, AuditEntry, Auditor, Folded, Folding, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::backoff::Backoff;
 use whimbrel_platform::connection_limit::{ConnectionLimit, ConnectionPlace};
 use whimbrel_platform::limits::{AUDIT_FOLD_MS, WRONG_SECRETS_WAITING_EACH_MAX, WRONG_SECRETS_WAITING_MAX};
+
+/// Time until a port accepts connections again after its listener failed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Taker of lines for an operator.
 type Log = Box<dyn Fn(&str) + Send + Sync>;
@@ -59,6 +63,27 @@ impl PortGuard {
         self.counts.count(what.reason);
         if let Some(auditor) = &self.auditor {
             auditor.refused(what);
+        }
+    }
+
+    /// Accepts a connection that gets one of the places for connections whose peers have not identified themselves.
+    /// Those without a place are refused; failures of the listener are waited out.
+    pub async fn accept(
+        &self,
+        listener: &TcpListener,
+        place_for: impl Fn(IpAddr) -> Option<ConnectionPlace>,
+    ) -> (TcpStream, SocketAddr, ConnectionPlace) {
+        loop {
+            let Ok((socket, from)) = listener.accept().await else {
+                // The process has no more file descriptors, most likely: wait until some are closed.
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            };
+            if let Some(place) = place_for(from.ip()) {
+                return (socket, from, place);
+            }
+            let why = "too many connections without a hello";
+            self.refuse(&Refused::stranger(RefusalReason::TooMany, from.ip(), why));
         }
     }
 

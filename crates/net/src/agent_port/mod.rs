@@ -416,19 +416,7 @@ fn certifier(host: &dyn SessionHost, credentials: &Credentials) -> Result<Option
 
 async fn accept(listener: TcpListener, inner: Arc<AgentPortState>) {
     loop {
-        let Ok((socket, from)) = listener.accept().await else {
-            // The process has no more file descriptors, most likely: wait until some are closed.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        let Some(place) = inner.strangers.enter(from.ip()) else {
-            inner.guard.refuse(&Refused::stranger(
-                RefusalReason::TooMany,
-                from.ip(),
-                "too many connections without a hello",
-            ));
-            continue;
-        };
+        let (socket, from, place) = inner.guard.accept(&listener, |from| inner.strangers.enter(from)).await;
         let inner = Arc::clone(&inner);
         tokio::spawn(async move { inner.receive(socket, from, place).await });
     }

@@ -3,10 +3,9 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
-use whimbrel_platform::audit::{RefusalReason, Refused};
+use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::connection_limit::ConnectionPlace;
 use whimbrel_platform::limits::NODES_MAX;
 use whimbrel_platform::link::LinkError;
@@ -17,19 +16,7 @@ use crate::refusal;
 
 pub(super) async fn accept(listener: TcpListener, inner: Arc<HubState>) {
     loop {
-        let Ok((socket, from)) = listener.accept().await else {
-            // The process has no more file descriptors, most likely: wait until some are closed.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        let Some(place) = inner.place_for(from.ip()) else {
-            inner.guard.refuse(&Refused::stranger(
-                RefusalReason::TooMany,
-                from.ip(),
-                "too many connections without a hello",
-            ));
-            continue;
-        };
+        let (socket, from, place) = inner.guard.accept(&listener, |from| inner.place_for(from)).await;
         let inner = Arc::clone(&inner);
         tokio::spawn(async move {
             let welcomed = async {
