@@ -247,7 +247,9 @@ test("failed load keeps the current program", { skip: without(), timeout: 240_00
     // The current program runs while another is fetched.
     let come = (): void => undefined;
     const comes = new Promise<void>((resolve) => (come = resolve));
+    const fetched: string[] = [];
     await page.route("**/programs/vacuum/*", async (route) => {
+      fetched.push(route.request().url());
       await comes;
       await route.continue();
     });
@@ -255,9 +257,12 @@ test("failed load keeps the current program", { skip: without(), timeout: 240_00
     await page.click("#run");
     await page.locator("#agents [role=tab]", { hasText: "amy" }).waitFor();
     await page.locator("#output li").first().waitFor();
+    // The same choice again does not fetch it again, which would end the society that runs by then.
+    await page.selectOption("#program", "vacuum");
     come();
     await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).waitFor();
     assert.ok(await page.isDisabled("#pause"), "the previous society has ended");
+    assert.ok(fetched.length > 0 && new Set(fetched).size === fetched.length, "each file is fetched once");
 
     // After `.stopMAS` nothing can be sent to an agent.
     await page.locator("#files [role=tab]", { hasText: "cleaner.asl" }).click();

@@ -296,11 +296,17 @@ function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf
     const canvas = ref.current;
     if (!canvas) return undefined;
     let held: { spot: Spot | undefined; moved: number } | null = null;
+    // After a change of the layout, browsers report a resting pointer again. That does not undo what keys chose.
+    let pointer = { x: NaN, y: NaN };
+    let isByKeys = false;
     const down = (event: PointerEvent) => {
       canvas.setPointerCapture(event.pointerId);
       held = { spot: spotAt(event.offsetX, event.offsetY, sizeOf()), moved: 0 };
     };
     const movePointer = (event: PointerEvent) => {
+      if (event.clientX === pointer.x && event.clientY === pointer.y) return;
+      pointer = { x: event.clientX, y: event.clientY };
+      isByKeys = false;
       if (!held) {
         hovered.value = spotAt(event.offsetX, event.offsetY, sizeOf())?.name ?? null;
         canvas.style.cursor = hovered.value === null ? "" : "pointer";
@@ -336,9 +342,13 @@ function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf
       camera.isOwn = true;
       changed();
     };
-    const leave = () => (hovered.value = null);
+    const blur = () => (hovered.value = null);
+    const leave = () => {
+      if (!isByKeys) hovered.value = null;
+    };
     const press = (event: KeyboardEvent) => {
       const arrow = ARROWS[event.key];
+      if (arrow) isByKeys = true;
       if (arrow) hovered.value = spotBeside(hovered.value, ...arrow)?.name ?? null;
       else if (event.key === "Enter" && hovered.value !== null) choose.current(hovered.value);
       else if (event.key === "Escape" && hovered.value !== null) hovered.value = null;
@@ -350,12 +360,12 @@ function useGestures(ref: { readonly current: HTMLCanvasElement | null }, sizeOf
     for (const [type, listener] of listeners) canvas.addEventListener(type, listener as EventListener);
     canvas.addEventListener("wheel", wheel, { passive: false });
     canvas.addEventListener("keydown", press);
-    canvas.addEventListener("blur", leave);
+    canvas.addEventListener("blur", blur);
     return () => {
       for (const [type, listener] of listeners) canvas.removeEventListener(type, listener as EventListener);
       canvas.removeEventListener("wheel", wheel);
       canvas.removeEventListener("keydown", press);
-      canvas.removeEventListener("blur", leave);
+      canvas.removeEventListener("blur", blur);
     };
   }, []);
 }

@@ -100,12 +100,19 @@ async function fetched(path) {
   return response;
 }
 
+/** Number of choices, and the program of the last one. */
 let choices = 0;
+let last;
 
-/** Opens a program. Until all of it has been loaded, the former one stays open, and runs. */
+/**
+ * Opens a program. Until all of it has been loaded, the former one stays open, and runs. To choose the same program
+ * again has no effect: it may run by now.
+ */
 async function choose(name) {
-  const choice = ++choices;
   const wanted = programs.find((one) => one.name === name) ?? programs[0];
+  if (wanted === last) return;
+  last = wanted;
+  const choice = ++choices;
   part("program").value = wanted.name;
   let texts;
   try {
@@ -113,6 +120,7 @@ async function choose(name) {
   } catch (error) {
     if (choice !== choices) return;
     part("program").value = program?.name ?? "";
+    last = program;
     state(error.message);
     return write("warning", "", error.message);
   }
