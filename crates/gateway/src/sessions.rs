@@ -126,8 +126,8 @@ impl SessionSocket {
         Pin::new(&mut self.socket).poll_flush(cx).map_err(failure)
     }
 
-    /// Ready when the good-bye is written.
     /// Polls until the closing handshake is written.
+    ///
     /// # Errors
     /// The connection broke.
     pub fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -94,7 +94,7 @@ pub struct MoveArguments {
     pub target: TargetArguments,
 }
 
-/// Move agents back to the nodes that created them.
+/// Move agents home, to the nodes where they were created.
 ///
 /// A recall ends an agent's tour. An agent in the middle of a hop turns back after the hop. If the home node is dead,
 /// the agent stays where it is, and the command says so.

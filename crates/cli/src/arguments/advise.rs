@@ -30,34 +30,34 @@ pub struct AdviseArguments {
     /// Bytes of each document.
     #[arg(long, value_name = "N")]
     pub bytes: u64,
-    /// Share of the documents that pass the filter and are wanted here.
+    /// Share of the documents that are wanted here [default: 10].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub pass: Option<f64>,
-    /// Share of each passing document that is wanted.
+    /// Wanted share of each wanted document [default: 100].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub keeps: Option<f64>,
-    /// Number of requests that the client makes, one after the other.
+    /// Number of requests to have the documents sent, one after the other [default: 1].
     #[arg(long, value_name = "N")]
     pub requests: Option<u64>,
-    /// Bytes of each request.
+    /// Bytes of each request [default: 100].
     #[arg(long, value_name = "N")]
     pub question: Option<u64>,
-    /// Let the server select the documents that pass.
+    /// Assume that the answering agent sends the wanted documents only.
     #[arg(long)]
     pub picks: bool,
-    /// Let the server compress the documents that it sends.
+    /// Assume that the answering agent compresses the documents that it sends.
     #[arg(long)]
     pub packed: bool,
-    /// Size of a compressed document, as a share of its original size.
+    /// Size of a compressed document, as a share of its original size [default: 60].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub packs_to: Option<f64>,
-    /// Nanoseconds of work per byte, for the client.
+    /// Nanoseconds of work per byte, for the agent that has the documents sent [default: 3].
     #[arg(long, value_name = "NS")]
     pub work: Option<f64>,
-    /// Nanoseconds of work per byte, for the agent, if it differs from the client.
+    /// Nanoseconds of work per byte, for the agent that moves [default: as --work].
     #[arg(long, value_name = "NS")]
     pub agent_work: Option<f64>,
-    /// Nanoseconds per byte to send, read and hand over a message.
+    /// Nanoseconds per byte to send, read and deliver a message [default: 1].
     #[arg(long, value_name = "NS")]
     pub handling: Option<f64>,
     /// Bytes of the agent's state.
@@ -66,7 +66,7 @@ pub struct AdviseArguments {
     /// Bytes of the agent's code, if the node lacks it.
     #[arg(long, value_name = "N")]
     pub code: Option<u64>,
-    /// Number of clients that do such jobs over this link, including this one.
+    /// Number of clients that have such jobs on this link, including this one [default: 1].
     #[arg(long, value_name = "N")]
     pub clients: Option<u64>,
     /// Jobs per second of each client [default: one job after the other].

@@ -18,11 +18,10 @@ pub struct AgentArguments {
 /// Actions of `whimbrel agent`.
 #[derive(Debug, Subcommand)]
 pub enum AgentAction {
-    /// Compile a program to an optimised WebAssembly module, instrumented for strong mobility if the agent moves in the
-    /// middle of a call.
+    /// Compile a program to an optimised WebAssembly module, instrumented if the agent moves or waits in the middle of
+    /// a call.
     ///
-    /// Prints the module's size, its SHA-256 (by which nodes know modules), its imports, and the kind of mobility that
-    /// it supports.
+    /// Prints the module's size, its SHA-256 (by which nodes know modules), its imports, and when its agents can move.
     #[command(
         after_help = "Programs in Rust use the crate whimbrel-guest; those in AssemblyScript import \"whimbrel\", \
                             those in C include <whimbrel.h>:

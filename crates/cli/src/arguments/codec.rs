@@ -25,7 +25,7 @@ pub struct CodecArguments {
 pub enum CodecAction {
     /// Convert messages to another encoding.
     Convert {
-        /// File with the messages [default: standard input, as is `-`].
+        /// File with the messages; `-` is standard input [default: -].
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
         /// Encoding of the input [default: detected from its first bytes].
@@ -40,7 +40,7 @@ pub enum CodecAction {
     },
     /// Show messages in readable form, with their length in each encoding.
     Inspect {
-        /// File with the messages [default: standard input, as is `-`].
+        /// File with the messages; `-` is standard input [default: -].
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
         /// Encoding of the input [default: detected from its first bytes].

@@ -35,7 +35,7 @@ pub enum EngineAction {
         /// as many further ports.
         #[arg(long, default_value_t = 4222)]
         port: u16,
-        /// Time at which the servers flush to disk.
+        /// Moment at which the servers flush data to the disk.
         #[arg(long, value_enum, default_value_t = Sync::Always)]
         sync: Sync,
     },

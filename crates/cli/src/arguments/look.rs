@@ -1,4 +1,5 @@
-//! `whimbrel ps`, `nodes`, `agents`, `df` and `links`: commands that inspect a running society.
+//! `whimbrel ps`, `nodes`, `agents`, `df`, `topics`, `dead-letters`, `links`, `log` and `sniff`: commands that only
+//! show.
 
 use std::path::PathBuf;
 use std::time::Duration;

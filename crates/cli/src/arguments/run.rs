@@ -132,8 +132,8 @@ pub struct RunArguments {
     /// Folder with this node's certificate, from `whimbrel ca issue FOLDER n1 --out`.
     #[arg(long, value_name = "FOLDER", conflicts_with = "nodes", help_heading = NODES)]
     pub credentials: Option<PathBuf>,
-    /// Time out of reach after which another node and its agents are declared lost; agents that wait for it are
-    /// notified [default: 30s].
+    /// Time without contact after which another node and its agents are declared lost: senders of messages to them get
+    /// `failure` [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]
@@ -201,8 +201,8 @@ pub struct JoinArguments {
     /// Folder with this node's certificate, from `whimbrel ca issue`.
     #[arg(long, value_name = "FOLDER", help_heading = NODES)]
     pub credentials: Option<PathBuf>,
-    /// Time out of reach after which another node and its agents are declared lost; agents that wait for it are
-    /// notified [default: 30s].
+    /// Time without contact after which another node and its agents are declared lost: senders of messages to them get
+    /// `failure` [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = whimbrel::duration::parse_link_timeout, help_heading = NODES)]
     pub link_timeout: Option<Duration>,
     #[command(flatten)]

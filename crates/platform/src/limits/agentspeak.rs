@@ -21,7 +21,7 @@ pub const PROJECT_NAMES_COMPARED_MAX: usize = 10_000;
 /// Steps of the proofs of one step or context: rules tried, returns from them, and alternatives gone back to. A step
 /// that needs more fails.
 pub const PROOF_STEPS_MAX: u32 = 30_000_000;
-/// Steps of each further context, once a context needed more than it may while plans are tried for one event.
+/// Steps of each further context of an event, once one of its contexts needed more than [`PROOF_STEPS_MAX`].
 pub const PROOF_STEPS_AFTER_RUNAWAY: u32 = 300_000;
 /// Steps that a solution kept for a list counts for.
 pub const PROOF_STEPS_KEPT: u32 = 10;

@@ -43,7 +43,7 @@ pub const WORK_KINDS_MAX: usize = 1_000;
 /// Bytes of program text for a society in a page or a Worker.
 pub const DEVICE_FILES_BYTES_MAX: usize = 64 << 20;
 /// Events of such a society that its host has not fetched: beyond that, the oldest lines and notes are dropped. While
-/// this many messages and news of agents wait, no agent has a turn.
+/// this many messages and reports about agents wait, no agent has a turn.
 pub const DEVICE_HAPPENINGS_MAX: usize = 100_000;
 /// Bytes of a message's content that listeners to such a society are shown.
 pub const DEVICE_SAID_BYTES: usize = 400;

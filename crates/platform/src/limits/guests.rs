@@ -39,7 +39,7 @@ pub const GUEST_AWAY_MS: u64 = 60_000;
 /// Departed guests whose usage is remembered.
 pub const GUESTS_AWAY_MAX: usize = 100_000;
 /// Bytes that are added to the memory of a guest that waits in the middle of a call, for the variables on its stack.
-/// The host's stack has about as many for it. Only used bytes take memory, and move with the agent.
+/// The host's stack for the guest has about the same size. Only used bytes take memory, and move with the agent.
 pub const GUEST_UNWOUND_BYTES: usize = 512 << 10;
 /// Timers of a WebAssembly agent.
 pub const GUEST_TIMERS_MAX: usize = 1_024;

@@ -25,15 +25,15 @@ pub const LINK_NEWS_BYTES_MAX: usize = 12 << 20;
 pub const LINK_NEWS_AGENTS: usize = 4_096;
 /// Entries of the DF that are read at once for a new peer: the DF is locked meanwhile.
 pub const LINK_NEWS_ENTRIES: usize = 1_024;
-/// Unknown agents whose end one node told, and that another node remembers.
+/// Agents that are unknown here and whose end another node reported: this many are remembered for each node.
 pub const LINK_DENIED_AGENTS_MAX: usize = 4_096;
 /// Time after news of an agent's end in which its node may hand over the agent's last messages (milliseconds): some
 /// turns of its shard.
 pub const LINK_LAST_WORDS_MS: u64 = 2_000;
 /// Agents of one node with last messages at the same time; if there are more, those that ended first have none.
 pub const LINK_LAST_WORDS_AGENTS_MAX: usize = 1 << 16;
-/// Agents that one other node claims, and that the node believed to have them is asked about. Further claims are not
-/// believed.
+/// Agents that another node claims, while the node that is believed to have them is asked: this many for each node.
+/// Further claims are not believed.
 pub const LINK_CLAIMED_AGENTS_MAX: usize = 4_096;
 /// Messages of claimed agents that wait, for each node, until the agents' place is known.
 pub const LINK_DOUBTFUL_MESSAGES_MAX: usize = 1_024;
@@ -44,8 +44,9 @@ pub const LINK_DOUBTFUL_BYTES_MAX: usize = 4 << 20;
 pub const LINK_NAME_BYTES_MAX: u64 = 1 << 30;
 /// Bytes of encoded messages after which a frame is closed. One longer message makes a longer frame.
 pub const LINK_BATCH_BYTES: usize = 32 << 10;
-/// Tags of a batch, each with an item or a message to several receivers. No node writes more than one for each byte,
-/// and those of the messages that could not be encoded last. More would let a few bytes take much memory.
+/// Tags of a batch, each with an item, or with a message to several receivers. A node writes one at most for each byte,
+/// and one at the end for each receiver of a message that it could not encode. More would let a few bytes take much
+/// memory.
 pub const LINK_BATCH_TAGS_MAX: usize = LINK_BATCH_BYTES + LINK_RECEIVERS_MAX;
 /// Bytes a link hands to its connection at once, roughly.
 pub const LINK_WRITE_BYTES: usize = 128 << 10;
@@ -66,7 +67,7 @@ pub const LINK_SOFT_MESSAGES: usize = 4_096;
 pub const LINK_SOFT_MESSAGES_MIN: usize = 64;
 /// Messages that wait on a link at most; further ones are answered `failure`.
 pub const LINK_HARD_MESSAGES: usize = 1_000_000;
-/// Bytes of the first train by which a link's throughput is measured.
+/// Bytes of the first train (frames without content) by which a link's throughput is measured.
 pub const LINK_TRAIN_BYTES: u64 = 16 << 10;
 /// Bytes of the longest train.
 pub const LINK_TRAIN_BYTES_MAX: u64 = 256 << 10;
@@ -88,9 +89,11 @@ pub const LINK_TRAIN_ANSWER_BYTES_PER_S: u64 = 512 << 10;
 pub const LINK_PING_MS: u64 = 1_000;
 /// Silence of a peer after which its connection counts as broken (milliseconds).
 pub const LINK_SILENCE_MS: u64 = 5_000;
-/// Time that a node whose name another process claims has to answer; then the name is the other process's.
+/// Time in which a node must answer when another process claims its name (milliseconds); else the name is the other
+/// process's.
 pub const LINK_CLAIM_MS: u64 = 2_000;
-/// Longest wait of a claim while the node sends frames, but no answer: then the node is taken to be there.
+/// Longest wait of such a claim, while the node sends frames and no answer (milliseconds). Then the node counts as
+/// present.
 pub const LINK_CLAIM_MS_MAX: u64 = 4_000;
 /// First delay before a link connects again (milliseconds); it doubles each time.
 pub const LINK_BACKOFF_MS: u64 = 50;

@@ -1,5 +1,5 @@
-//! Limits of all layers, by name: one file for each layer, all reachable as `limits::NAME`.
-//! `cargo xtask limits` writes docs/reference/limits.md from these files.
+//! Limits of all layers, by name: one file for each layer, all reachable as `limits::NAME`. Those of encoded input are
+//! in `whimbrel_acl::limits`. `cargo xtask limits` writes docs/reference/limits.md from all these files.
 
 mod agentspeak;
 mod clusters;

@@ -78,7 +78,7 @@ pub const LIVE_WAITING_MAX: usize = 16;
 pub const LIVE_WRITE_PATIENCE_MS: u64 = 30_000;
 /// Shortest interval of a watch (milliseconds).
 pub const LIVE_EVERY_MS_MIN: u64 = 50;
-/// Age up to which what one watch was told may be told to another one (milliseconds).
+/// Age up to which the report of one watch may serve another one (milliseconds).
 pub const LIVE_SHARED_MS: u64 = 40;
 /// Longest interval of a watch (milliseconds).
 pub const LIVE_EVERY_MS_MAX: u64 = 60_000;

@@ -17,8 +17,8 @@ pub const SPARE_QUEUES_MAX: usize = 64;
 pub const SPARE_QUEUE_MESSAGES_MAX: usize = 1_024;
 /// Steps (messages handled, reasoning cycles) one turn may take before the next agent's turn comes.
 pub const TURN_STEPS: u32 = 64;
-/// Most reasoning cycles of an AgentSpeak agent's turn after one in which it sent something and its intentions go on.
-/// Receivers have their turns before the sender goes on for long.
+/// Most reasoning cycles of an AgentSpeak agent's turn after a cycle in which it sent something and its intentions
+/// continue. So receivers have their turns before the sender continues for long.
 pub const TURN_STEPS_AFTER_SENDING: u32 = 24;
 /// Nice value of a late turn's thread, whose shard continues without it: it yields to other threads.
 pub const LATE_TURN_NICENESS: i32 = 10;
@@ -34,7 +34,7 @@ pub const NODE_AGENTS_MAX: u32 = 10_000_000;
 pub const NODE_MEMORY_PERCENT: u64 = 80;
 /// Share of a process's memory limit from which on a node reports that memory is short, in percent.
 pub const HEALTH_MEMORY_PERCENT: u64 = 90;
-/// Share of a process's memory from which on a node that reports short memory names the names it keeps, in percent.
+/// Share of a process's memory, in percent, that kept names must take before a report of short memory mentions them.
 pub const HEALTH_NAMES_PERCENT: u64 = 10;
 /// Age of a turn from which on its node reports it (milliseconds).
 pub const HEALTH_TURN_MS: u64 = 5_000;

@@ -35,8 +35,8 @@ pub const SESSION_WINDOW_MAX: u32 = 256;
 /// Messages that a session's client acknowledged and its agents have not handled, of which the node keeps copies. Their
 /// senders get `failure` if the agent ends. Further messages count as handled.
 pub const SESSION_OPEN_MESSAGES_MAX: usize = 16_384;
-/// Messages and runs that the node checks for an `open` frame, for each message that the frame counts as, against the
-/// rate.
+/// Open messages, and runs of messages in an `open` frame, that are checked for the price of one message: the frame
+/// counts as that many messages against the rate.
 pub const SESSION_OPEN_MESSAGES_PER_CHARGE: usize = 512;
 /// Bytes of memory of the copies of open messages.
 pub const SESSION_OPEN_BYTES_MAX: usize = 64 << 20;
@@ -60,7 +60,7 @@ pub const SESSION_LEASE_MS_MAX: u64 = 300_000;
 pub const SESSION_ACK_DELAY_MS: u64 = 20;
 /// Time in which the client of an ended session may read its last frames (milliseconds).
 pub const SESSION_LAST_FRAMES_MS: u64 = 5_000;
-/// Agents, and texts, that compact messages of a session refer to by number, each way.
+/// Agents that compact messages of a session refer to by number, each way; and as many texts.
 pub const SESSION_REMEMBER_MAX: u32 = 4_096;
 /// Bytes of new names that all sessions of one token or certificate from one address may make: names stay as long as
 /// the process.

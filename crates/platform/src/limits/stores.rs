@@ -1,6 +1,6 @@
 //! Limits of stores: journals, segments, logs of conversations.
 
-/// Messages in one piece of news of facts about messages.
+/// Messages in one piece of facts: those that receivers have handled, and those that senders know to be handled.
 pub const FACTS_MAX: usize = 10_000;
 /// Bytes of a log of conversations; beyond that, its oldest messages are dropped.
 pub const CONVERSATION_LOG_BYTES_MAX: u64 = 256 << 20;
@@ -16,7 +16,7 @@ pub const CONVERSATION_PASSAGE_ENTRIES_MAX: usize = 1_024;
 pub const CONVERSATION_PASSAGE_BYTES_MAX: usize = 256 << 10;
 /// Partitions of a store at most: each owner keeps an entry for each.
 pub const STORE_PARTITIONS_MAX: u16 = 16_384;
-/// Partitions of a store, if no other number was asked for.
+/// Partitions of a store, if no other number was asked for. A society in NATS asks for 16.
 pub const STORE_PARTITIONS: u16 = 256;
 /// Bytes of one frame in an embedded store's journal; other stores take less.
 pub const STORE_FRAME_BYTES_MAX: usize = 16 << 20;

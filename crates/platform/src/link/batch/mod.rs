@@ -33,7 +33,7 @@ pub enum BatchError {
         "more than {LINK_BATCH_TAGS_MAX} items in a batch, or more than {LINK_BATCH_SHARES_MAX} receivers that share a message with another"
     )]
     TooMany,
-    /// Item with names that the peer may not make this node keep ([`NameAllowance`]).
+    /// Item with names that the peer may not make this node keep ([`whimbrel_acl::NameAllowance`]).
     #[error("too many new names: this node keeps no more of this peer's")]
     NewNames,
 }
