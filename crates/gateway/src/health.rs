@@ -110,7 +110,7 @@ impl NodeFacts {
                 wrong.push(format!("node {} cannot serve {} of its partitions", member.node, member.unserved.len()));
             }
         }
-        wrong.extend(self.vacant.iter().map(|partition| format!("nobody serves {partition}")));
+        wrong.extend(self.vacant.iter().map(|partition| format!("no node serves {partition}")));
         wrong
     }
 }

@@ -251,7 +251,7 @@ pub enum AppendError {
 #[non_exhaustive]
 pub enum WriteError {
     /// Conflict with another write: the key has this revision, as far as known.
-    #[error("somebody else wrote it: revision {}", .0.0)]
+    #[error("another process wrote it: revision {}", .0.0)]
     Conflict(Revision),
     /// Key that was certainly not written, and may be if it is tried again.
     #[error("not written: {0}")]

@@ -120,7 +120,7 @@ impl GuardedTurn<'_> {
         let body = match (self.body.activate(), self.body.origin()) {
             (Ok(body), _) => body,
             (Err(why), origin) => {
-                let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
+                let text = format!("it does not continue, and its stored state stays as it is: {why}");
                 self.turn.services.log(self.turn.aid, LogLevel::Severe, &text);
                 Box::new(Unserved(origin))
             }

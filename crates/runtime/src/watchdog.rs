@@ -141,7 +141,7 @@ fn warn(node: &Node, turn: &LongTurn) -> bool {
             Some(AgentKind::Wasm) => "does it loop? its quota `call_cpu_ms` ends such a call",
             _ => "is it blocked? see `offload`",
         };
-        let text = format!("it has been in one turn for a second; others go on meanwhile ({what})");
+        let text = format!("it has been in one turn for a second; other agents continue meanwhile ({what})");
         node.output.log(turn.agent, LogLevel::Warning, &text);
     }
     late

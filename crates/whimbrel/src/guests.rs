@@ -93,7 +93,7 @@ mod hosted {
         pub fn restore(&self, hash: [u8; 32], states: &[State], now: Time) -> Result<Box<dyn AgentBody>, String> {
             if !self.is(hash) {
                 return Err(format!(
-                    "{} is not the module any more that its state is of; --fresh begins anew",
+                    "{} has changed since the state of its agents was stored; --fresh begins anew",
                     self.path
                 ));
             }

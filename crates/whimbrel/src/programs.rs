@@ -438,7 +438,7 @@ impl SocietyLoader {
         // What has the hash is the program.
         let is_it = code.is_some_and(|code| image.code == Some(code.0));
         if !is_it && image.fingerprint != fingerprint {
-            return Err(format!("{path} is not the program any more that its state is of; --fresh begins anew"));
+            return Err(format!("{path} has changed since the state of its agents was stored; --fresh begins anew"));
         }
         let Some((State::Whole(whole), changes)) = states.split_first() else {
             return Err("its state was not kept whole".to_owned());

@@ -238,9 +238,9 @@ fn missing_include_is_warning() {
     assert_eq!(
         said,
         [
-            "main.asl:2: warning: cannot include `none.asl`: no such file: the program goes on without it",
+            "main.asl:2: warning: cannot include `none.asl`: no such file: the program continues without it",
             "main.asl:3: warning: cannot include `$moiseJar/asl/org-rules.asl`: it is part of Moise, which does not run \
-             here: the program goes on without it",
+             here: the program continues without it",
         ]
     );
 }
@@ -257,7 +257,7 @@ fn broken_include_is_left_out() {
     assert!(parsed.program.goals.is_empty() && parsed.program.plans.is_empty() && parsed.program.functions.is_empty());
     let said: Vec<String> = parsed.diagnostics.iter().map(ToString::to_string).collect();
     assert!(said[0].starts_with("y.asl:1: warning: "), "{said:?}");
-    assert_eq!(said[1], "x.asl:1: warning: `y.asl` has errors: the program goes on without it");
+    assert_eq!(said[1], "x.asl:1: warning: `y.asl` has errors: the program continues without it");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn issue(folder: &Path, node: &str, out: &Path, addresses: &[String], days: u32)
     }
     let issued = open(folder)?.with(|authority| authority.issue(node, addresses, days))?;
     credentials::write(&issued, out)?;
-    say(&format!("{node} is good for {days} days; its key is in {}", out.join("node.pem").display()))
+    say(&format!("{node} has a certificate for {days} days; its key is in {}", out.join("node.pem").display()))
 }
 
 fn issue_session(folder: &Path, name: &str, also: &[String], out: &Path, days: u32) -> anyhow::Result<()> {
@@ -75,7 +75,7 @@ fn issue_session(folder: &Path, name: &str, also: &[String], out: &Path, days: u
     write_text(&out.join(AUTHORITY), &issued.authority_pem)?;
     let agents = std::iter::once(name).chain(also.iter().map(String::as_str)).collect::<Vec<_>>().join(", ");
     let word = if also.is_empty() { "agent" } else { "agents" };
-    say(&format!("whoever has {} may have the {word} {agents} for {days} days", key.display()))
+    say(&format!("the holder of {} may have the {word} {agents} for {days} days", key.display()))
 }
 
 fn token(folder: &Path, node: &str, valid: Duration, addresses: &[String], days: u32) -> anyhow::Result<()> {
@@ -123,7 +123,7 @@ fn revoke(folder: &Path, node_or_serial: &str) -> anyhow::Result<()> {
     }
     let certificates = if count == 1 { "1 certificate".to_owned() } else { format!("{count} certificates") };
     let revoked = folder.join(REVOKED);
-    say(&format!("took back {certificates}; nodes that enrolled hear of it, give others {}", revoked.display()))
+    say(&format!("revoked {certificates}; nodes that enrolled are told, give others {}", revoked.display()))
 }
 
 fn list(issued: &[Issued], json: bool) -> anyhow::Result<()> {

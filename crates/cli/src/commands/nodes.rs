@@ -63,7 +63,7 @@ fn page(seen: &NodePage, room: PageRoom) -> String {
     if seen.nodes.is_empty() {
         let what = match &*seen.linked {
             [] | [_] => "one node".to_owned(),
-            names => format!("the nodes {}, which share nothing that is kept (`whimbrel links`)", names.join(", ")),
+            names => format!("the nodes {}, which share no store (`whimbrel links`)", names.join(", ")),
         };
         return format!("no cluster, but {what}: `whimbrel up` makes one");
     }
@@ -135,7 +135,7 @@ fn mixture(nodes: &[MemberInfo]) -> Option<String> {
     let (names, verb) = (older.join(", "), if older.len() == 1 { "is" } else { "are" });
     (!older.is_empty()).then(|| {
         format!(
-            "{names} {verb} of an earlier release than {}: what that one does not know is left alone until no such node is left.",
+            "{names} {verb} of an earlier release than {}: all nodes use the formats of the earlier release until no such node is left.",
             newest.node
         )
     })
@@ -155,8 +155,8 @@ fn troubles(nodes: &[MemberInfo]) -> Vec<String> {
         format!("{} {what}{why}", node.node)
     };
     let lines = nodes.iter().flat_map(|node| node.troubles.iter().map(|trouble| line(node, trouble)));
-    let hint = "What nobody serves waits: its agents go on when a node with the program that they were kept with joins (--fresh \
-                forgets the whole society).";
+    let hint = "Agents of a partition that no node serves wait: they continue when a node with their program joins (--fresh \
+                deletes the whole society).";
     let is_unserved = nodes.iter().any(|node| !node.unserved.is_empty());
     lines.chain(is_unserved.then(|| hint.to_owned())).collect()
 }

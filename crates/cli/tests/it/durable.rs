@@ -514,7 +514,7 @@ fn store_admits_one_process_and_program() {
         .expect("it can be written");
     let changed = scratch.run(&["run", "a.asl", "--durable"]);
     assert_eq!(changed.code, Some(1), "{}", changed.err);
-    assert!(changed.err.contains("is not the program any more"), "{}", changed.err);
+    assert!(changed.err.contains("has changed since the state of its agents was stored"), "{}", changed.err);
     assert!(changed.err.contains("--fresh"), "{}", changed.err);
     let fresh = scratch.run(&["run", "a.asl", "--durable", "--fresh"]);
     assert_eq!((fresh.out.as_str(), fresh.code), ("[a] changed\n", Some(0)), "{}", fresh.err);

@@ -251,7 +251,7 @@ fn unknown_agent_type_waits_for_program() {
     // A program without clerks: a message to one waits.
     let platform = process(&memory, 2, &lines).kind::<QuestionAsker>().build();
     platform.spawn_together([durable("asker", QuestionAsker)]).expect("it begins");
-    let text = "LOG it does not go on, and what is kept of it stays as it is: this program has no kind of agent that is \
+    let text = "LOG it does not continue, and its stored state stays as it is: this program has no kind of agent that is \
                 called clerk";
     wait_for(&lines, &format!("[clerk] {text}"));
     wait_for(&lines, &format!("[other] {text}"));

@@ -102,7 +102,7 @@ fn an_authority_issues_and_takes_back() {
         "error: authority exists already; choose another folder\n"
     );
     let issued = ca(&["issue", "authority", "n1", "--out", "n1", "--days", "5"], "open sesame");
-    assert_eq!(issued.out, "n1 is good for 5 days; its key is in n1/node.pem\n", "{}", issued.err);
+    assert_eq!(issued.out, "n1 has a certificate for 5 days; its key is in n1/node.pem\n", "{}", issued.err);
     for file in ["node.pem", "agents.pem", "authority.pem", "revoked.pem"] {
         let text = std::fs::read_to_string(scratch.path().join("n1").join(file)).expect("it is there");
         assert!(text.starts_with("-----BEGIN "), "{file}");

@@ -331,7 +331,7 @@ fn a_store_is_for_one_project() {
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
     std::fs::write(nodes.scratch.path().join("other.asl"), "!wait. +!wait <- .wait(1000).").expect("it can be written");
     let (said, done) = nodes.command(&["up", "other.asl", "--store", &nodes.store]);
-    assert!(!done && said.contains("the society count is kept there, not other"), "{said}");
+    assert!(!done && said.contains("the store has the society count, not other"), "{said}");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--fresh", "--store", &nodes.store]);
     assert!(!done && said.contains("n1 runs this society"), "{said}");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", "folder"]);
@@ -357,7 +357,7 @@ fn rolling_upgrade_replaces_release() {
     assert_eq!(nodes.wait_for_end(0), Some(130));
     nodes.wait_for("the level rises", |nodes| nodes.text("err").contains("all nodes know level 2"));
     let (said, done) = nodes.command(&["up", "count.mas2j", "--level", "1", "--store", &nodes.store]);
-    assert!(!done && said.contains("this release is too old for the society that is kept there"), "{said}");
+    assert!(!done && said.contains("this release is too old for the society in the store"), "{said}");
     nodes.end(&[1]);
     nodes.assert_all_told_once();
 }
@@ -443,7 +443,7 @@ fn unreadable_partition_waits_for_other_node() {
     change(&nodes, &ODD.replace("200", "201"));
     nodes.start();
     nodes.wait_for("the rest goes on", |nodes| nodes.out(1).matches("[steady]").count() > 5);
-    nodes.wait_for_nodes_to_say(&["n2 has partition ", "odd.asl is not the program any more"]);
+    nodes.wait_for_nodes_to_say(&["n2 has partition ", "odd.asl has changed since the state of its agents"]);
     assert!(nodes.text("err").contains("cannot serve partition"), "{}", nodes.text("err"));
     assert!(!nodes.out(1).contains("[odd]"), "{}", nodes.out(1));
     change(&nodes, ODD);
@@ -509,5 +509,5 @@ fn agents_live_where_project_wants() {
     std::fs::write(nodes.scratch.path().join("count.mas2j"), PROJECT.replace("[label=gpu]", ""))
         .expect("it can be written");
     let (said, done) = nodes.command(&["up", "count.mas2j", "--store", &nodes.store]);
-    assert!(!done && said.contains("the project says otherwise of where agents live"), "{said}");
+    assert!(!done && said.contains("the project's hints about places of agents differ"), "{said}");
 }

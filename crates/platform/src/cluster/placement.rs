@@ -102,7 +102,8 @@ impl Placement {
     /// # Errors
     /// [`StoreError::Damaged`] if the bytes are no table, or one of another number of partitions.
     pub fn decode(bytes: &[u8], partitions: u16) -> Result<Self, StoreError> {
-        let damaged = |why: String| StoreError::Damaged(format!("it does not say who serves what: {why}"));
+        let damaged =
+            |why: String| StoreError::Damaged(format!("it does not say which node serves which partition: {why}"));
         let read: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
         if read.parts.len() != usize::from(partitions) {
             return Err(damaged(format!("{} partitions of {partitions}", read.parts.len())));

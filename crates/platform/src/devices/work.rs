@@ -75,7 +75,7 @@ pub enum Unfinished {
     #[error("it was lent {0} times, and not enough answers agree")]
     Attempts(u32),
     /// Part whose [`WorkTerms::within`] is over.
-    #[error("nobody did it in time: it was lent {0} times")]
+    #[error("no device did it in time: it was lent {0} times")]
     Time(u32),
 }
 

@@ -55,8 +55,8 @@ pub enum LinkError {
     Batch(#[from] BatchError),
     /// Peer with another version of the protocol.
     #[error(
-        "the peer speaks version {0} of the link protocol, this node version {LINK_VERSION}: all nodes of a platform are to be of releases \
-         that speak the same"
+        "the peer speaks version {0} of the link protocol, this node version {LINK_VERSION}: run releases that speak the \
+         same version on all nodes"
     )]
     Version(u16),
     /// Peer of another platform.

@@ -53,7 +53,7 @@ impl SharedSession {
             let mut session = self.lock();
             session.handle_returned(agent, Aid::local(name), kept);
             if let Some(why) = stranded {
-                let text = format!("{name} was to go on at this node while its client was away, and could not: {why}");
+                let text = format!("{name} cannot continue at this node while its client is away: {why}");
                 session.refuse_creation(agent, ErrorCode::NotMovable, text);
             }
             return true;

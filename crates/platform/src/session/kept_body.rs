@@ -175,7 +175,7 @@ impl AgentBody for KeptBody {
                     turn.services.log(
                         turn.aid,
                         LogLevel::Warning,
-                        &format!("it cannot go on here, and waits for its client: {why}"),
+                        &format!("it cannot continue here, and waits for its client: {why}"),
                     );
                     let _ = self.cell.stranded.set(why);
                 }

@@ -103,7 +103,7 @@ impl SessionBody {
         may(name.as_str())?;
         let here = host.is_here(to);
         if self.written.is_some() && !matches!(here, Ok(true)) {
-            return Err(stays(format!("its society is durable, and {name} is written down at this node")));
+            return Err(stays(format!("its society is durable, and {name} is stored at this node")));
         }
         if let Some(client) = shelf.client(to).filter(|_| here.is_err()) {
             may(&format!("session:{to}"))?;

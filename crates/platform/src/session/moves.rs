@@ -141,7 +141,7 @@ impl Session {
         self.moves.due = due;
         without_code.into_iter().for_each(|agent| self.wait_no_more(agent));
         for agent in late {
-            let text = format!("its code did not come: nothing of it was heard for {SESSION_OFFER_MS} ms");
+            let text = format!("its code did not come: no part of it arrived for {SESSION_OFFER_MS} ms");
             self.forget_coming(agent);
             self.refuse_departure(agent, None, HopError::NotMovable(text));
         }
@@ -234,7 +234,7 @@ impl Session {
             return self.refuse(
                 number,
                 ErrorCode::NoAgent,
-                format!("nobody wants {name}, and it is offered to nobody"),
+                format!("{name} is neither wanted elsewhere nor offered to a client"),
             );
         };
         lodger.departing = Some(Departure::Back(number, text));

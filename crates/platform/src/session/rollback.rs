@@ -92,7 +92,7 @@ impl SessionBody {
                 self.next = Some(body);
             }
             Err(error) => {
-                let text = format!("cannot go on here, and waits for its client: {error}");
+                let text = format!("cannot continue here, and waits for its client: {error}");
                 turn.services.log(turn.aid, LogLevel::Warning, &format!("it came back from {to}, {text}"));
                 self.session.lock().note_stranded(self.agent, &text);
                 self.next = Some(Box::new(KeptBody::stranded(name, kept, shelf, self.written.clone(), error)));

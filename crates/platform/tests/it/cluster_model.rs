@@ -621,8 +621,8 @@ fn other_project_is_refused() {
         Some(MembershipEnd::Failed(why)) => why.clone(),
         other => panic!("{other:?}"),
     };
-    assert!(failed(stranger).starts_with("the society garden is kept there, not desert"), "{}", failed(stranger));
-    assert_eq!(failed(forgetful), "n1 runs this society: --fresh begins anew only what nobody runs");
+    assert!(failed(stranger).starts_with("the store has the society garden, not desert"), "{}", failed(stranger));
+    assert_eq!(failed(forgetful), "n1 runs this society: --fresh needs that no node runs it");
     world.assert_all_served();
 }
 
@@ -1070,7 +1070,10 @@ fn blind_node_ends_if_others_read() {
     let wrong = world.start(|_| {});
     world.nodes[wrong].damaged.extend((0..PARTITIONS).map(Partition));
     world.run(seconds(10));
-    assert_eq!(world.nodes[wrong].ended, Some(MembershipEnd::Failed("cannot go on with what is kept: damaged".into())));
+    assert_eq!(
+        world.nodes[wrong].ended,
+        Some(MembershipEnd::Failed("cannot continue the stored society: damaged".into()))
+    );
     world.run(seconds(10));
     world.assert_all_served();
 }

@@ -106,7 +106,7 @@ impl Node {
             Ok(body) => body,
             // Another program may know the agent. Its messages wait, and its records stay as they are.
             Err(why) if matches!(born.origin, Origin::Type(_) | Origin::Kept { .. } | Origin::GoneOn { .. }) => {
-                let text = format!("it does not go on, and what is kept of it stays as it is: {why}");
+                let text = format!("it does not continue, and its stored state stays as it is: {why}");
                 self.output.log(Aid::local(born.agent), LogLevel::Severe, &text);
                 Box::new(Unserved(Some(born.origin.clone())))
             }

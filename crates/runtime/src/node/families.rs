@@ -59,7 +59,7 @@ impl Node {
     fn tell_condemned(&self, root: Symbol, members: usize) {
         let aid = Aid::local(root);
         let reason = format!(
-            "ended with the {members} agents that descend from it: they went on creating agents although that was refused"
+            "ended with the {members} agents that descend from it: they continued to create agents although these were refused"
         );
         self.output.log(aid, LogLevel::Severe, &reason);
         // The root may have ended long ago, and is no stranger for that.

@@ -107,7 +107,7 @@ impl Node {
             }
             Some(false) => format!(
                 "the name {agent} is an agent's of {other}, and the policy here does not let {other} end the one here, too: \
-                 as long as both live, what is sent to {agent} goes to the one or the other"
+                 as long as both live, messages to {agent} go to the one or the other"
             ),
         };
         self.output.log(Aid::local(sym::AMS), LogLevel::Severe, &text);

@@ -138,7 +138,7 @@ fn unoffered_work_times_out() {
     let (performative, said) = asked.heard().remove(0);
     assert_eq!(
         (performative, said.as_str()),
-        (Performative::Failure, "1: \"nobody did it in time: it was lent 0 times\"")
+        (Performative::Failure, "1: \"no device did it in time: it was lent 0 times\"")
     );
     assert_balanced(platform.counters());
 }

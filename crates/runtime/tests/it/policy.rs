@@ -382,7 +382,10 @@ fn owner_of_ended_family_is_told() {
     guarded.platform.send(inform("x", root, 0.0));
     let (performative, content) = told.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(performative, Performative::Failure);
-    assert!(content.contains("failed") && content.contains("creating agents although that was refused"), "{content}");
+    assert!(
+        content.contains("failed") && content.contains("to create agents although these were refused"),
+        "{content}"
+    );
     wait_for("the family ends", || guarded.platform.search(&AgentQuery::named("breeder*")).is_empty());
     let ends = guarded.platform.health().quota_ends;
     assert!(matches!(ends.as_slice(), [end] if end.who.as_str().starts_with("agent:root")), "{ends:?}");

@@ -84,7 +84,7 @@ pub fn repair(folder: &Path, partitions: Option<u16>, progress: &mut Progress<'_
         }
         at(&folder.join(FLUSHED), MarkFile::begin(folder, store, reached))?;
         done.push(format!(
-            "the file `{FLUSHED}` is written again, as if nothing were missing after batch {}: whether something is, only it knew",
+            "the file `{FLUSHED}` is written again, up to batch {}: if later batches are missing, only the lost file could tell",
             reached.batch
         ));
     }

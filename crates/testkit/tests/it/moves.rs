@@ -1029,7 +1029,7 @@ fn missing_code_ends_the_move() {
         _ => None,
     };
     let told: Vec<(ErrorCode, String)> = world.tabs[0].coming.iter().filter_map(why).collect();
-    let text = "not_movable: it cannot move: its code did not come: nothing of it was heard for 10000 ms".to_owned();
+    let text = "not_movable: it cannot move: its code did not come: no part of it arrived for 10000 ms".to_owned();
     assert_eq!(told, [(ErrorCode::NotMovable, text)]);
     // The agent continues in its client, and further parts of the code are useless.
     world.tabs[0].say(|number| part(number, 2, b"de"));

@@ -356,7 +356,7 @@ fn refused_admission_explains_reason() {
     let first = join(&store);
     let other = join_with(&store, ClusterTerms { project: "desert".to_owned(), ..terms() });
     let why = other.err().expect("it is another society").to_string();
-    assert!(why.starts_with("the society garden is kept there, not desert"), "{why}");
+    assert!(why.starts_with("the store has the society garden, not desert"), "{why}");
     // A node of the same name lives, or not: that takes a moment to find out.
     first.closed.store(true, Ordering::Relaxed);
     let (gate, forget) = (Gate { store: Arc::clone(&store), closed: Arc::default() }, Box::new(|_| Ok(())));

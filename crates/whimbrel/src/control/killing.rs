@@ -42,7 +42,7 @@ pub(super) fn kill(service: &OperatorService, agent: &str) -> Result<(), Refusal
         }
         if Instant::now() >= until {
             let text = format!(
-                "it is not known whether {agent} has ended: its node does not say so, and no other one goes on with it so far"
+                "it is not known whether {agent} has ended: its node does not say so, and no other node runs it so far"
             );
             return Err(Refusal::new(Reason::NoAnswer, text));
         }

@@ -516,7 +516,10 @@ impl OperatorService {
         let partition = self.platform.partition_of(known.name);
         match self.cluster.as_ref().zip(partition) {
             Some((cluster, partition)) if cluster.free(partition) => Ok(Answer::Done),
-            _ => Err(Refusal::new(Reason::BadState, format!("nobody wants {agent} on any one node"))),
+            _ => Err(Refusal::new(
+                Reason::BadState,
+                format!("no order keeps {agent} on one node: there is nothing to withdraw"),
+            )),
         }
     }
 

@@ -301,7 +301,7 @@ impl Parser<'_, '_> {
         self.session.files.pop();
         if self.session.failed_since(&before) && !self.session.loader.is_strict() {
             self.session.leave_out_since(before);
-            let message = format!("`{name}` has errors: the program goes on without it");
+            let message = format!("`{name}` has errors: the program continues without it");
             self.warn(span, message, "included here", "mend the errors in it, or delete this line");
         }
     }
@@ -320,7 +320,7 @@ impl Parser<'_, '_> {
             let message = format!("cannot include `{path}`: {reason}");
             return Err(self.error_with_help(span, message, "included here", help));
         }
-        let message = format!("cannot include `{path}`: {reason}: the program goes on without it");
+        let message = format!("cannot include `{path}`: {reason}: the program continues without it");
         self.warn(span, message, "included here", help);
         Ok(())
     }

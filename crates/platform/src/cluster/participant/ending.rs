@@ -56,7 +56,7 @@ impl Participant {
             (Ok(()), _) => self.forgotten = self.taken,
             (Err(error), Phase::Leaving) => {
                 self.concluding = false;
-                self.to_do.push_back(ClusterAction::Note(format!("cannot forget what was kept: {error}")));
+                self.to_do.push_back(ClusterAction::Note(format!("cannot delete the stored society: {error}")));
             }
             (Err(_), _) => self.failed(false, now),
         }

@@ -39,8 +39,8 @@ impl Participant {
         if society.project == self.terms.project && kept != mine {
             let said = |hints: &str| if hints.is_empty() { "nothing".to_owned() } else { format!("`{hints}`") };
             return Some(format!(
-                "the project says otherwise of where agents live than when the society was begun: {} now, {} then. That decides \
-                 where they are kept, so it must stay as it was (--fresh forgets the society and begins anew)",
+                "the project's hints about places of agents differ from those that the society began with: {} now, {} then. They \
+                 decide on partitions, so they must stay (--fresh deletes the society and begins anew)",
                 said(mine),
                 said(kept)
             ));
@@ -48,8 +48,8 @@ impl Participant {
         let (kept, mine) = (&society.project, &self.terms.project);
         (kept != mine).then(|| {
             format!(
-                "the society {kept} is kept there, not {mine}: the same folder or address with another project is another \
-                 society's (--fresh forgets it and begins anew)"
+                "the store has the society {kept}, not {mine}: a folder or address holds one society (--fresh deletes it and begins \
+                 anew)"
             )
         })
     }
@@ -199,7 +199,7 @@ impl Participant {
     fn wait_or_refuse(&mut self, node: Nonce) -> Option<ClusterAction> {
         if self.is_beating(node) {
             let name = self.name_of(node);
-            self.fail(format!("{name} runs this society: --fresh begins anew only what nobody runs"));
+            self.fail(format!("{name} runs this society: --fresh needs that no node runs it"));
         }
         None
     }

@@ -34,14 +34,14 @@ impl Participant {
         let (theirs, ours) = (society.level, self.terms.level);
         if theirs > ours {
             return Some(format!(
-                "this release is too old for the society that is kept there: it knows level {ours} of what nodes write for each \
-                 other, and the society has gone on to level {theirs}. Use the release that its other nodes have"
+                "this release is too old for the society in the store: it knows level {ours} of the stored formats, and that is at \
+                 level {theirs}. Use the release that its other nodes have"
             ));
         }
         (theirs.saturating_add(1) < ours).then(|| {
             format!(
-                "this release is too new for the society that is kept there: that is at level {theirs} of what nodes write for each \
-                 other, and this release goes on with levels {} and {ours}. Run a release in between first, on all nodes",
+                "this release is too new for the society in the store: that is at level {theirs} of the stored formats, and this \
+                 release continues levels {} and {ours}. Run a release in between first, on all nodes",
                 ours.saturating_sub(1)
             )
         })

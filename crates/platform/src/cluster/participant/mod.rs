@@ -519,10 +519,8 @@ impl Participant {
         if self.society.as_ref().is_none_or(|known| known.revision < revision) {
             let before = self.society.as_ref().map(|known| known.value.level).filter(|_| self.phase == Phase::Serving);
             if before.is_some_and(|before| before < society.level) {
-                let text = format!(
-                    "all nodes know level {} of what they write for each other: from now on they do",
-                    society.level
-                );
+                let text =
+                    format!("all nodes know level {} of the stored formats: from now on they use it", society.level);
                 self.to_do.push_back(ClusterAction::Note(text));
             }
             self.society = Some(Version { revision, value: society });

@@ -45,11 +45,11 @@ impl Participant {
         });
         let serves = self.holdings.served().next().is_some();
         if self.terms.alone || !serves && !others_fail {
-            return self.fail(format!("cannot go on with what is kept: {why}"));
+            return self.fail(format!("cannot continue the stored society: {why}"));
         }
         let partitions: Vec<Partition> = unreadable.iter().map(|(partition, _)| *partition).collect();
         self.to_do.push_back(ClusterAction::Note(format!(
-            "cannot serve {}, which another node may be able to; until one is, its agents wait and nothing is lost: {why}",
+            "cannot serve {}: its agents wait until another node can; nothing is lost: {why}",
             list(&partitions)
         )));
         for (partition, why) in unreadable {
@@ -75,8 +75,10 @@ impl Participant {
             self.not_before = now + PAUSE;
             if self.trouble(partition, TroubleKind::Stuck, why.clone()) {
                 let which = list(&[partition]);
-                let text =
-                    format!("cannot hand over {which} after {} s, and goes on trying: {why}", YIELD_PATIENCE.as_secs());
+                let text = format!(
+                    "cannot hand over {which} after {} s, and continues to try: {why}",
+                    YIELD_PATIENCE.as_secs()
+                );
                 self.to_do.push_back(ClusterAction::Note(text));
             }
         }

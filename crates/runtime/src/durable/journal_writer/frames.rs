@@ -76,7 +76,7 @@ impl WriterState {
             return None;
         }
         let Some(ServedTerm { epoch, number, .. }) = self.terms.get_mut(&partition) else {
-            self.log(&format!("a step of partition {} is not written: it is another node's", partition.0));
+            self.log(&format!("a step of partition {} is not written: another node serves it", partition.0));
             return None;
         };
         *number += 1;
@@ -109,7 +109,7 @@ impl WriterState {
                         // Continuing would promise durability that is not there.
                         let agents: Vec<&str> = frame.records.iter().map(|record| record.agent().as_str()).collect();
                         self.log(&format!(
-                            "the society ends, for a step of {} cannot be kept: {error}",
+                            "the society ends, because a step of {} cannot be stored: {error}",
                             agents.join(", ")
                         ));
                         return Err(Fenced);

@@ -222,7 +222,7 @@ fn open(place: &str, on_engine: bool, patience: Duration, notes: &Notes) -> anyh
         return open_engine(place, patience);
     }
     let store = Embedded::open(place, &OpenOptions::default());
-    let store = store.with_context(|| format!("cannot keep the society in {place}"))?;
+    let store = store.with_context(|| format!("cannot store the society in {place}"))?;
     notes.exposed(store.found().exposed.as_deref());
     Ok(Arc::new(store))
 }
@@ -243,7 +243,7 @@ fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn Journa
 
 #[cfg(not(feature = "nats"))]
 fn open_engine(place: &str, _: Duration) -> anyhow::Result<Arc<dyn JournalStore>> {
-    anyhow::bail!("cannot keep the society in {place}: this program was built without NATS")
+    anyhow::bail!("cannot store the society in {place}: this program was built without NATS")
 }
 
 /// Returns the folder of a society's store if nothing else is said: beside its file.
