@@ -529,7 +529,14 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       const before = await lines.count();
       await page.waitForFunction((before) => document.querySelectorAll(".line-row.virtual-row").length > before, before);
       await page.getByText("n3 did not answer: it is busy with something else").waitFor();
-      await page.getByRole("button", { name: "From now" }).click();
+      // The choice acts at once, whatever else is changed meanwhile.
+      const recorded = async () => parseInt((await page.locator(".tools-note").textContent()) ?? "", 10);
+      const all = await recorded();
+      await page.getByRole("button", { name: "From now" }).evaluate(async (button) => {
+        (button as HTMLButtonElement).click();
+        for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
+      });
+      assert.ok((await recorded()) < all, "the log is shown no more");
       await page.getByRole("button", { name: "Clear" }).click();
       await lines.filter({ hasText: "ferry-n2" }).first().waitFor();
       await page.getByLabel("Node", { exact: true }).selectOption("n1");

@@ -37,6 +37,9 @@ const source = signal<"live" | "log">("log");
 const goal = signal<{ readonly index: number } | null>(null);
 const lanes = new Lanes();
 
+/** Time without a change after which a filter is sent to the node, in milliseconds. */
+const TYPING_MS = 250;
+
 /** Rows of the live view. More pass too quickly to be read. */
 const LIVE_ROWS_MAX = 2_000;
 
@@ -130,10 +133,11 @@ function useRoute(): void {
 export function ConversationsView() {
   useRoute();
   const filter = recording.filter.value;
+  useEffect(() => listen(recording.filter.peek()), [source.value, live.welcome.value]);
   useEffect(() => {
-    const timer = setTimeout(() => listen(filter), 250);
+    const timer = setTimeout(() => listen(filter), TYPING_MS);
     return () => clearTimeout(timer);
-  }, [filter, source.value, live.welcome.value]);
+  }, [filter]);
   // A new filter applies to paused messages, too.
   useEffect(() => {
     if (still.peek()) pause(recording.shown.slice());
