@@ -78,7 +78,7 @@ pub fn read(input: TokenStream) -> Result<Declaration, String> {
     Ok(Declaration { ident, name, body })
 }
 
-/// A raw identifier without its mark.
+/// Returns a raw identifier without its mark.
 fn plain(ident: &str) -> String {
     ident.strip_prefix("r#").unwrap_or(ident).to_owned()
 }
@@ -166,7 +166,7 @@ fn fields(group: &Group) -> Result<Vec<FieldDeclaration>, String> {
     Ok(fields)
 }
 
-/// A type's tokens, up to the comma after it.
+/// Returns a type's tokens, up to the comma after it.
 fn type_of(tokens: &mut Tokens) -> String {
     let mut depth = 0;
     let mut of = TokenStream::new();

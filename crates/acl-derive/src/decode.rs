@@ -12,7 +12,7 @@ const ERR: &str = "::std::result::Result::Err";
 const SOME: &str = "::std::option::Option::Some";
 const NONE: &str = "::std::option::Option::None";
 
-/// The implementation for a declared type.
+/// Returns the implementation for a declared type.
 pub fn implementation(declaration: &Declaration) -> String {
     let Declaration { ident, name, body } = declaration;
     let functions = match body {

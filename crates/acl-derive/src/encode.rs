@@ -6,7 +6,7 @@ const TRAIT: &str = "::whimbrel_acl::compact::Encode";
 const CALLS: &str = "::whimbrel_acl::compact::object";
 const WRITER: &str = "w: &mut ::whimbrel_acl::compact::Writer<'_>";
 
-/// The implementation for a declared type.
+/// Returns the implementation for a declared type.
 pub fn implementation(declaration: &Declaration) -> String {
     let Declaration { ident, name, body } = declaration;
     let functions = match body {

@@ -95,12 +95,12 @@ impl Aid {
     /// No agent: the sender of a message without a sender.
     pub const NOBODY: Self = Self { name: sym::EMPTY, platform: sym::EMPTY, contact: None };
 
-    /// The agent `name` of the platform `platform`.
+    /// Makes the identifier of the agent `name` of the platform `platform`.
     pub fn new(name: impl Into<Symbol>, platform: impl Into<Symbol>) -> Self {
         Self { name: name.into(), platform: platform.into(), contact: None }
     }
 
-    /// The agent `name` of the platform the holder is on.
+    /// Makes the identifier of the agent `name` of the platform that its holder is on.
     pub fn local(name: impl Into<Symbol>) -> Self {
         Self { name: name.into(), platform: sym::EMPTY, contact: None }
     }

@@ -64,7 +64,7 @@ static NO_EXTRAS: Extras = Extras {
 };
 
 impl AclMessage {
-    /// A message from `sender` to `receiver`.
+    /// Makes a message from `sender` to `receiver`.
     pub fn new(performative: Performative, sender: Aid, receiver: Aid, content: impl Into<Value>) -> Self {
         Self { performative, sender, receivers: SmallVec::from_buf([receiver]), content: content.into(), extras: None }
     }
@@ -196,18 +196,18 @@ impl AclMessage {
         self
     }
 
-    /// The rarer parameters, to read.
+    /// Returns the rarer parameters for reading.
     pub fn extras(&self) -> &Extras {
         self.extras.as_deref().unwrap_or(&NO_EXTRAS)
     }
 
-    /// The rarer parameters, to set.
+    /// Returns the rarer parameters for changing.
     pub fn extras_mut(&mut self) -> &mut Extras {
         self.extras.get_or_insert_default()
     }
 
-    /// The answer to this message, from `from`: to `:reply-to` or else the sender, in the same conversation, protocol,
-    /// ontology, language and encoding, quoting `:reply-with` (FIPA00061 2.5).
+    /// Makes the answer to this message, from `from`: to `:reply-to` or else the sender, in the same conversation,
+    /// protocol, ontology, language and encoding, quoting `:reply-with` (FIPA00061 2.5).
     #[must_use]
     pub fn make_reply(&self, from: Aid, performative: Performative) -> Self {
         let asked = self.extras();
@@ -287,7 +287,7 @@ impl Numbered {
 }
 
 impl MessageBody {
-    /// The message itself, copied only if others hold it too.
+    /// Returns the message itself, copied only if others hold it too.
     #[inline]
     pub fn into_message(self) -> Box<AclMessage> {
         match self {
@@ -298,7 +298,7 @@ impl MessageBody {
         }
     }
 
-    /// The message itself, to be given to many.
+    /// Returns the message itself, to be given to many.
     pub fn into_shared(self) -> Arc<AclMessage> {
         match self {
             Self::Owned(message) => Arc::from(message),
@@ -321,7 +321,7 @@ impl MessageBody {
         }
     }
 
-    /// The message, if other envelopes may have it, too.
+    /// Returns the message, if other envelopes may have it, too.
     pub fn shared(&self) -> Option<&Arc<AclMessage>> {
         match self {
             Self::Shared(message) => Some(message),
@@ -393,8 +393,8 @@ impl Envelope {
         }
     }
 
-    /// True if agents are listed in the order in which their names became known, which proves that none is there twice.
-    /// Most lists are, and this check needs no set of names.
+    /// Returns true if agents are listed in the order in which their names became known, which proves that none is
+    /// there twice. Most lists are, and this check needs no set of names.
     pub fn names_ascend(agents: &[Aid]) -> bool {
         agents.is_sorted_by(|one, other| one.name.index() < other.name.index())
     }
@@ -422,7 +422,7 @@ impl Envelope {
         }
     }
 
-    /// [`Envelope::for_each_receiver`] of a message that is [weighed](MessageBody::weighed).
+    /// Does as [`Envelope::for_each_receiver`], with a message that is [weighed](MessageBody::weighed).
     pub fn for_each_receiver_weighed(message: Box<AclMessage>, mut send: impl FnMut(Self)) {
         if message.receivers.len() != 1 {
             return Self::for_each_of_many_weighed(message, send);

@@ -28,7 +28,7 @@ pub struct NameKey<'a> {
 }
 
 impl NameKey<'_> {
-    /// A dense number, as [`Symbol::index`] is.
+    /// Returns a dense number, as [`Symbol::index`] is.
     #[inline]
     pub const fn index(self) -> u32 {
         self.index
@@ -66,7 +66,7 @@ impl Name {
         }
     }
 
-    /// Number of the name while it has a holder.
+    /// Returns the number of the name while it has a holder.
     #[inline]
     pub fn key(&self) -> NameKey<'_> {
         NameKey { index: self.index, name: PhantomData }

@@ -21,7 +21,7 @@ macro_rules! performatives {
             /// All 22 performatives of FIPA00037, in its order.
             pub const FIPA: [Performative; 22] = [$(Performative::$name),*];
 
-            /// The name as FIPA00037 writes it.
+            /// Returns the name as FIPA00037 writes it.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* Self::Other(name) => name.as_str() }
             }
@@ -71,7 +71,7 @@ performatives! {
 pub struct UnknownPerformative(pub String);
 
 impl Performative {
-    /// The performative called `name`: FIPA's if it is one of the 22, else [`Performative::Other`].
+    /// Returns the performative of this name: one of FIPA's 22, or else [`Performative::Other`].
     pub fn named(name: Symbol) -> Self {
         Self::FIPA.get(name.index() as usize).copied().unwrap_or(Self::Other(name))
     }

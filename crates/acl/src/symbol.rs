@@ -77,7 +77,7 @@ impl NameAllowance {
         Self { made_max_before, was_refused, thread: PhantomData }
     }
 
-    /// True if a name was refused to this thread since its newest allowance began.
+    /// Returns true if a name was refused to this thread since its newest allowance began.
     pub fn is_refused() -> bool {
         IS_REFUSED.get()
     }
@@ -125,7 +125,7 @@ impl NameTable {
         self.texts.get(id as usize).and_then(OnceLock::get).copied().unwrap_or("")
     }
 
-    /// The hash of a name, and the shard that has it if any has.
+    /// Returns the hash of a name, and the shard that has it if any has.
     fn shard(&self, text: &str) -> (u32, MutexGuard<'_, NameShard>) {
         let full = FxBuildHasher.hash_one(text);
         let hash = (full ^ (full >> 32)) as u32;
@@ -158,7 +158,7 @@ impl NameTable {
         id
     }
 
-    /// A number that no name has.
+    /// Returns a number that no name has.
     fn free_id(&self, shard: &mut NameShard) -> u32 {
         shard.counted.free_id().unwrap_or_else(|| self.texts.push(OnceLock::new()) as u32)
     }
@@ -186,7 +186,7 @@ fn spread(hash: u32) -> u64 {
 }
 
 impl Symbol {
-    /// The symbol of `text`, made if it is new.
+    /// Returns the symbol of `text`, made if it is new.
     pub fn new(text: &str) -> Self {
         Self(NAMES.intern(text))
     }
@@ -215,7 +215,7 @@ impl Symbol {
         self.0
     }
 
-    /// The symbol of this number, which is no counted name's.
+    /// Returns the symbol of this number, which is no counted name's.
     pub(crate) const fn numbered(index: u32) -> Self {
         Self(index)
     }

@@ -30,7 +30,7 @@ pub(crate) enum TokenKind<'a> {
 }
 
 impl TokenKind<'_> {
-    /// The token as an error message shows it.
+    /// Returns the token as an error message shows it.
     pub fn describe(&self) -> String {
         match self {
             Self::Open => "`(`".to_owned(),
@@ -65,7 +65,7 @@ impl<'a> FipaTokens<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The tokens of a document, which may begin with a byte order mark.
+    /// Returns the tokens of a document, which may begin with a byte order mark.
     pub fn of_document(bytes: &'a [u8]) -> Self {
         Self { bytes, at: if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 } }
     }
@@ -74,12 +74,12 @@ impl<'a> FipaTokens<'a> {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// The next token, without taking it.
+    /// Returns the next token without reading on.
     pub fn peek(&self) -> Result<FipaToken<'a>, DecodeError> {
         self.clone().next()
     }
 
-    /// The next token.
+    /// Reads the next token.
     pub fn next(&mut self) -> Result<FipaToken<'a>, DecodeError> {
         self.at += self.rest().iter().take_while(|byte| is_space(**byte)).count();
         let at = self.at;
@@ -148,7 +148,7 @@ impl<'a> FipaTokens<'a> {
     }
 }
 
-/// The digits' number and the length they say, if a byte-length-encoded string begins here, after `#`.
+/// Returns the digits' number and the length they say, if a byte-length-encoded string begins here, after `#`.
 fn byte_length(rest: &[u8]) -> Option<(usize, usize)> {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 || rest.get(digits) != Some(&b'"') {
@@ -159,7 +159,7 @@ fn byte_length(rest: &[u8]) -> Option<(usize, usize)> {
     Some((digits, text.parse().unwrap_or(usize::MAX)))
 }
 
-/// A token's text, however it is written.
+/// Returns a token's text, however it is written.
 pub(crate) fn text_of(token: FipaToken<'_>, expected: &'static str) -> Result<String, DecodeError> {
     match token.kind {
         TokenKind::Bare(text) => Ok(text.to_owned()),

@@ -52,7 +52,8 @@ pub struct Received {
 }
 
 impl TransportEnvelope {
-    /// The envelope of a message that leaves its platform at this moment, its payload written in this representation.
+    /// Returns the envelope of a message that leaves its platform at this moment, its payload written in this
+    /// representation.
     pub fn of(message: &AclMessage, acl_representation: impl Into<Symbol>, date_ms: u64) -> Self {
         Self {
             to: message.receivers.to_vec(),

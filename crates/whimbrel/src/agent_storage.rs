@@ -191,7 +191,7 @@ fn write(file: &Path, kept: &[u8]) -> io::Result<()> {
     fs::rename(&draft, file)
 }
 
-/// The file of an agent and its clones: names may be no file names, and too long.
+/// Returns the file of an agent and its clones: names may be no file names, and too long.
 fn name_of(holder: &Holder) -> String {
     let Holder { owner, node, agent } = holder;
     // None of them has a zero in it that could be another one's.

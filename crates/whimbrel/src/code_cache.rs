@@ -63,7 +63,7 @@ pub struct CodeCache {
 }
 
 impl CodeCache {
-    /// The cache in this folder, which is made if there is none.
+    /// Opens the cache in this folder, which is made if it is missing.
     ///
     /// # Errors
     /// The folder cannot be used, or another user could write there.
@@ -73,7 +73,8 @@ impl CodeCache {
         Ok(cache)
     }
 
-    /// The cache in this folder, which is made when there is something to keep. If it cannot be used, nothing is kept.
+    /// Returns the cache in this folder, which is made with its first entry. If the folder cannot be used, nothing is
+    /// cached.
     pub fn at(folder: PathBuf) -> Self {
         Self { folder, bytes_max: CODE_CACHE_BYTES_MAX, key: OnceLock::new(), written: AtomicU64::new(0) }
     }
@@ -140,7 +141,7 @@ impl CodeCache {
         }
     }
 
-    /// Nobody ever sees half a file.
+    /// Writes a file beside its place and renames it, so that nobody ever sees half a file.
     fn write(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let draft = self.folder.join(format!(".{}-{number}", std::process::id()));

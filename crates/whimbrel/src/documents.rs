@@ -69,7 +69,7 @@ enum DocumentContent {
 }
 
 impl DocumentFolder {
-    /// The documents of that folder.
+    /// Reads the documents of a folder.
     ///
     /// # Errors
     /// There is no such folder, it cannot be read, or there is too much in it.

@@ -45,7 +45,7 @@ pub fn kept_in(folder: impl AsRef<Path>) -> Result<RecoveredJournal, KeepError> 
     Ok(recover(journal, epoch)?)
 }
 
-/// One that nobody had. Nobody else opens partitions meanwhile: the folder is locked.
+/// Returns an epoch that is new to all partitions. No other process opens partitions meanwhile: the folder is locked.
 fn next_epoch(journal: &dyn Journal) -> Result<Epoch, RecoverError> {
     let mut highest = Epoch(0);
     for partition in (0..journal.partitions()).map(Partition) {

@@ -28,7 +28,7 @@ pub fn parse_link_timeout(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
-/// A duration as a person reads it.
+/// Returns a duration as a person reads it.
 pub fn readable(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match seconds {

@@ -34,13 +34,13 @@ pub use whimbrel_bdi::project::{Class, ClassArg};
 /// }
 /// ```
 pub trait Environment: Send + 'static {
-    /// An agent does something. The world changes at once, and the agent's intention goes on.
+    /// Performs an agent's action. The world changes at once, and the agent's intention continues.
     ///
     /// # Errors
     /// It cannot be done: why. The agent's step fails.
     fn act(&mut self, agent: Aid, action: &Value) -> Result<(), Value>;
 
-    /// All that an agent sees now. What it saw before and does not see any more it no longer believes.
+    /// Returns all present percepts of an agent. The agent ceases to believe earlier percepts that are missing here.
     fn percepts(&mut self, agent: Aid) -> Vec<Value>;
 }
 
@@ -53,7 +53,7 @@ pub struct Environments {
 }
 
 impl Environments {
-    /// None yet.
+    /// Makes an empty set of environments.
     pub fn new() -> Self {
         Self::default()
     }
@@ -75,7 +75,7 @@ impl Environments {
         self.makers.keys().map(String::as_str).collect()
     }
 
-    /// A body that runs the environment of this name; `None` if there is no such one.
+    /// Returns a body that runs the environment of this name; `None` if there is no such one.
     pub(crate) fn make(&self, class: &Class) -> Option<Result<Box<dyn AgentBody>, String>> {
         let make = self.makers.get(class.name.as_str())?;
         Some(make(class).map(|environment| -> Box<dyn AgentBody> {

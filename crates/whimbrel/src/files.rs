@@ -103,7 +103,7 @@ pub fn read_bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, SourceReadEr
     Ok(bytes)
 }
 
-/// A file beside `path` whose name is much like it.
+/// Returns a file beside `path` whose name is much like it.
 fn nearest(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -128,9 +128,9 @@ const JASON_ARCHIVE: &str = "$jasonJar/";
 const JASON_FOLDERS: [&str; 4] =
     ["", "jason-interpreter/src", "jason-interpreter/src/main/resources", "src/main/resources"];
 
-/// A path, that of a file in Jason's archive replaced by where the file is: below the folder that the environment
-/// variable `JASON_HOME` names (a checkout of Jason's repository, or its archive unpacked), or below a folder around
-/// `near`.
+/// Returns a path, that of a file in Jason's archive replaced by where the file is: below the folder that the
+/// environment variable `JASON_HOME` names (a checkout of Jason's repository, or its archive unpacked), or below a
+/// folder around `near`.
 fn in_jason(path: &str, near: &Path) -> PathBuf {
     let Some(path) = path.strip_prefix(JASON_ARCHIVE) else { return path.into() };
     let home = std::env::var_os("JASON_HOME").map(PathBuf::from);
@@ -183,7 +183,7 @@ impl Sources {
         Self::Folders(folders)
     }
 
-    /// The folder that the project is in, unless it is built in.
+    /// Returns the folder that the project is in, unless it is built in.
     pub fn project_folder(&self) -> Option<&Path> {
         match self {
             Self::Folders(folders) => folders.last().map(PathBuf::as_path),
@@ -191,8 +191,8 @@ impl Sources {
         }
     }
 
-    /// The file a program names by `path`; the last place where one could be, if there is none. Paths that were written
-    /// on Windows have back-slashes.
+    /// Returns the file a program names by `path`; the last place where one could be, if there is none. Paths that were
+    /// written on Windows have back-slashes.
     pub fn find(&self, path: &str) -> PathBuf {
         let path = path.strip_prefix("file:").unwrap_or(path);
         let Self::Folders(folders) = self else { return path.into() };
@@ -210,7 +210,7 @@ impl Sources {
         inside(folders, path).or_else(|| inside(folders, &path.replace('\\', "/")))
     }
 
-    /// The text of a file that [`Sources::find`] found.
+    /// Returns the text of a file that [`Sources::find`] found.
     ///
     /// # Errors
     /// There is none.
@@ -227,7 +227,7 @@ impl Sources {
 }
 
 impl Sources {
-    /// The bytes of a WebAssembly module that [`Sources::find`] found.
+    /// Returns the bytes of a WebAssembly module that [`Sources::find`] found.
     ///
     /// # Errors
     /// There is none.

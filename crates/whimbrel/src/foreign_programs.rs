@@ -56,17 +56,17 @@ impl Foreign {
         self.entry(code).map(|entry| &entry.made)
     }
 
-    /// The code as it travels.
+    /// Returns the code as it travels.
     pub fn bytes(&self, code: CodeHash) -> Option<Arc<[u8]>> {
         self.entry(code).map(|entry| Arc::clone(&entry.bytes))
     }
 
-    /// All that are in memory.
+    /// Returns all programs and modules in memory, with their sizes in bytes.
     pub fn all(&self) -> impl Iterator<Item = (CodeHash, &Made, u64)> {
         self.entries.iter().map(|entry| (entry.code, &entry.made, entry.bytes.len() as u64))
     }
 
-    /// Keeps one. Those that no agent has any more make room for it.
+    /// Stores a program or module. Unused ones make room for it.
     ///
     /// # Errors
     /// There is none.

@@ -51,12 +51,12 @@ mod hosted {
     use super::*;
 
     impl GuestCode {
-        /// A new agent.
+        /// Returns a new agent.
         pub fn agent(&self, options: Vec<(Symbol, Value)>) -> Box<dyn AgentBody> {
             Box::new(WasmAgent::new(Arc::clone(&self.module), self.path, options))
         }
 
-        /// The module's file.
+        /// Returns the module's file.
         pub fn path(&self) -> Symbol {
             self.path
         }
@@ -76,7 +76,7 @@ mod hosted {
             self.module.hash.0 == hash
         }
 
-        /// The module as it came.
+        /// Returns the module as it came.
         pub fn bytes(&self) -> Arc<[u8]> {
             Arc::clone(&self.module.bytes)
         }
@@ -86,7 +86,7 @@ mod hosted {
             Arc::strong_count(&self.module) > 1
         }
 
-        /// An agent as it was kept; [`whimbrel_runtime::ProgramLoader::restore`].
+        /// Restores an agent from its stored state: see [`whimbrel_runtime::ProgramLoader::restore`].
         ///
         /// # Errors
         /// The module has another hash, or the state is none of such an agent.
@@ -143,7 +143,7 @@ mod hosted {
             host.map(|host| host.owners(now)).unwrap_or_default()
         }
 
-        /// The module with these bytes, which are in that file.
+        /// Returns the module with these bytes, which are in that file.
         ///
         /// # Errors
         /// It cannot run here: why.
@@ -160,12 +160,12 @@ mod absent {
     use super::*;
 
     impl GuestCode {
-        /// A new agent.
+        /// Returns a new agent.
         pub fn agent(&self, _options: Vec<(Symbol, Value)>) -> Box<dyn AgentBody> {
             match self.never {}
         }
 
-        /// The module's file.
+        /// Returns the module's file.
         pub fn path(&self) -> Symbol {
             match self.never {}
         }
@@ -185,7 +185,7 @@ mod absent {
             match self.never {}
         }
 
-        /// The module as it came.
+        /// Returns the module as it came.
         pub fn bytes(&self) -> Arc<[u8]> {
             match self.never {}
         }
@@ -195,7 +195,7 @@ mod absent {
             match self.never {}
         }
 
-        /// An agent as it was kept.
+        /// Restores no agent.
         ///
         /// # Errors
         /// None: there is no such agent.
@@ -205,17 +205,17 @@ mod absent {
     }
 
     impl GuestModules {
-        /// Nothing is compiled for them.
+        /// Makes an empty set of modules.
         pub fn new(_cache: Option<Arc<CodeCache>>) -> Self {
             Self {}
         }
 
-        /// There are none.
+        /// Returns no owner.
         pub fn owners(&self, _now: Time) -> Vec<(String, Vec<QuotaSeen>)> {
             Vec::new()
         }
 
-        /// This program was built without.
+        /// Loads no module, because this program was built without WebAssembly.
         ///
         /// # Errors
         /// Always.

@@ -131,7 +131,7 @@ fn parts_of<'a>(value: &SpannedValue<'a>) -> Vec<SpannedValue<'a>> {
     }
 }
 
-/// A list of this only, where that one is.
+/// Returns a list of this item only, at the place of the list that it came from.
 fn array_of<'a>(list: &SpannedValue<'a>, one: SpannedValue<'a>) -> SpannedValue<'a> {
     Spanned::new(list.span(), DeValue::Array([one].into_iter().collect()))
 }

@@ -84,7 +84,7 @@ impl Programs {
         Self { sources, guests: GuestModules::new(cache.clone()), cache, ..Self::default() }
     }
 
-    /// The same, where a file that cannot be included is an error of the program.
+    /// Makes files that cannot be included errors of their programs.
     #[must_use]
     pub fn strict(self) -> Self {
         Self { is_strict: true, ..self }
@@ -102,7 +102,7 @@ impl Programs {
         }
     }
 
-    /// The compiled program, and what there is to say about it when it is compiled for the first time.
+    /// Returns the compiled program, and what there is to say about it when it is compiled for the first time.
     ///
     /// # Errors
     /// There is none, or it has errors.
@@ -131,13 +131,13 @@ impl Programs {
         Ok((image, warnings))
     }
 
-    /// A program's file as its project names it, whichever folder that is in.
+    /// Returns a program's file as its project names it, whichever folder that is in.
     pub fn name(&self, file: &Path) -> String {
         let name = self.sources.project_folder().and_then(|folder| file.strip_prefix(folder).ok());
         name.or(file.file_name().map(Path::new)).unwrap_or(file).to_string_lossy().into_owned()
     }
 
-    /// The compiled WebAssembly module.
+    /// Returns the compiled WebAssembly module.
     ///
     /// # Errors
     /// There is none, or it cannot run here.
@@ -159,12 +159,12 @@ impl Programs {
 
 /// Code by its hash.
 impl Programs {
-    /// A program of this node's own.
+    /// Returns a program of this node's own.
     fn own_image(&self, code: CodeHash) -> Option<Compiled> {
         locked(&self.images).values().find(|own| own.image.code == Some(code.0)).cloned()
     }
 
-    /// A module of this node's own.
+    /// Returns a module of this node's own.
     fn own_module(&self, code: CodeHash) -> Option<GuestCode> {
         locked(&self.modules).values().find(|own| own.is(code.0)).cloned()
     }
@@ -228,7 +228,7 @@ impl Programs {
         Ok(form)
     }
 
-    /// As [`ProgramLoader::recall_code`].
+    /// Does as [`ProgramLoader::recall_code`].
     fn recall(&self, origin: &Origin) -> bool {
         let Some(code) = origin.code() else { return false };
         if locked(&self.foreign).find(code).is_some() {
@@ -243,7 +243,7 @@ impl Programs {
         is_here
     }
 
-    /// As [`ProgramLoader::admit_code`].
+    /// Does as [`ProgramLoader::admit_code`].
     fn admit(&self, origin: &Origin, bytes: Vec<u8>) -> Result<(), FetchError> {
         let form = self.take_in(origin, bytes)?;
         if let (Some(cache), Some(code)) = (&self.cache, origin.code())
@@ -254,7 +254,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Code that is in use here, as it travels.
+    /// Returns code that is in use here, in the form in which it travels.
     fn travelling(&self, code: CodeHash) -> Option<Arc<[u8]>> {
         let own = self.own_image(code).map(|own| own.bytes);
         let own = own.or_else(|| self.own_module(code).map(|own| own.bytes()));
@@ -273,7 +273,7 @@ impl Programs {
         }
     }
 
-    /// The same of a module.
+    /// Returns the module of WebAssembly agents with this code.
     fn module_for(&self, path: &str, code: CodeHash) -> Result<GuestCode, CompileError> {
         if let Some(own) = self.own_module(code) {
             return Ok(own);
@@ -402,15 +402,15 @@ pub struct SocietyLoader {
 }
 
 impl SocietyLoader {
-    /// A loader of these programs, whose agents act on this environment.
+    /// Returns a loader of these programs, whose agents act on this environment.
     pub fn new(programs: Arc<Programs>, environment: Option<whimbrel_acl::Aid>) -> Self {
         Self { programs, environment }
     }
 }
 
 impl SocietyLoader {
-    /// True if a program that a stranger names by path is one of the society's: in one of its folders, and not by a
-    /// symbolic link.
+    /// Returns true if a program that a stranger names by path is one of the society's: in one of its folders, and not
+    /// by a symbolic link.
     pub fn has_inside(&self, path: &str) -> bool {
         let sources = &self.programs.sources;
         sources.find_inside(path).is_some_and(|file| file == sources.find(path))

@@ -95,18 +95,18 @@ impl Refusals {
         Self { record, file: None, began: Instant::now(), recent: Mutex::default(), counts: RefusalCounts::default() }
     }
 
-    /// The same, whose record is in that file.
+    /// Sets the file that records refusals.
     #[must_use]
     pub fn in_file(self, file: Option<PathBuf>) -> Self {
         Self { file, ..self }
     }
 
-    /// The file in which they are recorded, if they are.
+    /// Returns the file that records refusals, if there is one.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// The newest so many of those that are kept, the oldest of them first.
+    /// Returns the newest entries, the oldest of them first.
     pub fn newest(&self, node: &str, most: usize) -> Vec<NodeEvent> {
         let mut recent = self.recent();
         recent.fold(self.now());

@@ -102,18 +102,18 @@ impl AgentCode {
 }
 
 impl SocietyEntry {
-    /// One agent of this code.
+    /// Makes an entry of one agent with this code.
     fn lone(name: &str, code: AgentCode) -> Self {
         let (name, hints) = (Symbol::new(name), Hints::default());
         Self { name, count: None, names: vec![name], host: None, hints, lifetime: None, code }
     }
 
-    /// The agents by name.
+    /// Returns the agents by name.
     fn names(&self) -> impl Iterator<Item = Symbol> {
         self.names.iter().copied()
     }
 
-    /// The agents by name, with their bodies.
+    /// Returns the agents by name, with their bodies.
     fn agents(&self) -> impl Iterator<Item = (Symbol, AgentKind, Box<dyn AgentBody>)> {
         self.names().filter_map(|name| Some((name, self.code.kind(), self.code.agent()?)))
     }
@@ -236,12 +236,12 @@ impl Society {
         SocietyReader { is_strict: false, ..SocietyReader::new(environments, cache) }.open(file)
     }
 
-    /// A society without agents or programs of its own, for a node that takes in agents of other nodes.
+    /// Returns a society without agents or programs of its own, for a node that takes in agents of other nodes.
     pub fn empty(cache: Option<Arc<CodeCache>>) -> Self {
         Self::of(Programs::new(Sources::default(), cache), Vec::new())
     }
 
-    /// A society that is built into this program: a project's text, and the files it names.
+    /// Returns a society that is built into this program: a project's text, and the files it names.
     ///
     /// # Errors
     /// The project or its programs have errors.
@@ -305,10 +305,10 @@ impl Society {
         self.workers
     }
 
-    /// Which partitions its agents are in, of a store that has so many.
+    /// Returns the partitions of the society's agents, in a store with this number of partitions.
     ///
     /// # Errors
-    /// They want more than there are.
+    /// The project's hints need more partitions than there are.
     pub fn layout(&self, partitions: u16) -> Result<Layout, TooFewPartitions> {
         let hinted = |entry: &SocietyEntry| Hinted {
             what: entry.count.map_or(entry.name.to_string(), |count| format!("{} #{count}", entry.name)),
@@ -338,7 +338,8 @@ impl Society {
         SocietyLoader::new(Arc::clone(&self.programs), self.environment)
     }
 
-    /// All agents in the order of the project, the environment first, and on which host each is to be, if it is said.
+    /// Returns all agents in the order of the project, the environment first, and on which host each is to be, if it is
+    /// said.
     pub fn members(&self) -> Vec<Seat> {
         let environment = self.host_environment.as_ref().map(|_| {
             let name = Symbol::new(ENVIRONMENT);
@@ -362,7 +363,7 @@ impl Society {
         platform.spawn_together_for(self.some(lives_here), |name| bounded.get(&name).copied())
     }
 
-    /// The agents that live no longer than the project says, and how long that is.
+    /// Returns the agents that live no longer than the project says, and how long that is.
     pub fn lifetimes(&self) -> impl Iterator<Item = (Symbol, Duration)> {
         self.entries.iter().flat_map(|entry| entry.names().zip(entry.lifetime.into_iter().cycle()))
     }
@@ -445,7 +446,7 @@ impl<'a> SocietyReader<'a> {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
     }
 
-    /// A module as a society of one agent.
+    /// Returns a module as a society of one agent.
     fn module(&self, file: &Path) -> Result<Society, SocietyError> {
         let programs = self.programs(Sources::new(file.parent().unwrap_or(Path::new("")), []));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -531,7 +532,8 @@ impl<'a> SocietyReader<'a> {
         }
     }
 
-    /// The agents that one line of a project declares, with the line's place and their names; none if they have errors.
+    /// Returns the agents that one line of a project declares, with the line's place and their names; none if they have
+    /// errors.
     fn agent(
         &mut self,
         agent: &AgentEntry,
@@ -644,7 +646,7 @@ impl<'a> SocietyReader<'a> {
         })
     }
 
-    /// A program that several agents run is wrong once.
+    /// Notes diagnostics, each once: several agents may run one program.
     fn note_once(&mut self, diagnostics: Vec<Diagnostic>) {
         for diagnostic in diagnostics {
             if !self.diagnostics.contains(&diagnostic) {

@@ -14,7 +14,7 @@ use whimbrel_platform::session::Framing;
 pub struct WebSessions(Weak<AgentPort>);
 
 impl WebSessions {
-    /// Held by this port, as long as it is there.
+    /// Makes the sessions of this port, as long as it exists.
     pub fn of(port: &Arc<AgentPort>) -> Self {
         Self(Arc::downgrade(port))
     }

@@ -22,7 +22,7 @@ pub(crate) enum FipaTime {
 }
 
 impl FipaTime {
-    /// The moment, in milliseconds since 1970-01-01 UTC, if the message arrived at `now_ms`.
+    /// Returns the moment, in milliseconds since 1970-01-01 UTC, if the message arrived at `now_ms`.
     pub fn resolve(self, now_ms: Option<u64>) -> Option<u64> {
         match self {
             Self::Absolute(ms) => Some(ms),
@@ -32,7 +32,7 @@ impl FipaTime {
     }
 }
 
-/// The moment in FIPA's notation, with the designator of UTC; `None` beyond the year 9999.
+/// Returns the moment in FIPA's notation, with the designator of UTC; `None` beyond the year 9999.
 pub(crate) fn write(ms: u64) -> Option<String> {
     if ms >= BEYOND_MS {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn write(ms: u64) -> Option<String> {
     Some(format!("{year:04}{month:02}{day:02}T{}Z", clock(ms % MS_PER_DAY)))
 }
 
-/// A duration in FIPA's notation, without its sign: days, then hours and the rest. `None` beyond 9999 years.
+/// Returns a duration in FIPA's notation, without its sign: days, then hours and the rest. `None` beyond 9999 years.
 pub(crate) fn write_duration(ms: u64) -> Option<String> {
     let days = ms / MS_PER_DAY;
     let (years, months, days) = (days / 365, days % 365 / 30, days % 365 % 30);
@@ -74,7 +74,7 @@ pub(crate) fn read(text: &str, at: usize) -> Result<FipaTime, DecodeError> {
     Ok(if sign > 0 { FipaTime::After(span) } else { FipaTime::Before(span) })
 }
 
-/// Sign (1, -1, or 0 for none), fields and type designator.
+/// Splits a time into its sign (1, -1, or 0 for none), fields and type designator.
 fn split(text: &str) -> Option<(i8, Fields, Option<u8>)> {
     let bytes = text.as_bytes();
     let (sign, bytes) = match bytes {
@@ -138,7 +138,7 @@ pub fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// The inverse; `None` for days that no calendar has, and before 1970.
+/// Returns the inverse; `None` for days that no calendar has, and before 1970.
 fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
     if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

@@ -28,7 +28,7 @@ pub(super) enum ExpressionForm<'a> {
 }
 
 impl<'a> ExpressionForm<'a> {
-    /// The form of `value`, in which it is read back as it is. `depth` brackets are around it.
+    /// Returns the form of `value`, in which it is read back as it is. `depth` brackets are around it.
     pub fn of(value: &'a Value, depth: usize) -> Result<Self, EncodeError> {
         Ok(match value {
             Value::Str(text) => Self::Text(text),
@@ -55,7 +55,8 @@ fn is_listable(list: &Value) -> bool {
     !escaped && matches!(items.tail(), Value::Nil)
 }
 
-/// The value that a bare token says: a number if the number is written as we would, else an atom (or a boolean).
+/// Returns the value that a bare token says: a number if the number is written as we would, else an atom (or a
+/// boolean).
 pub(super) fn bare_value(text: &str) -> Value {
     if is_integer(text)
         && let Ok(n) = text.parse::<i64>()
@@ -69,7 +70,7 @@ pub(super) fn bare_value(text: &str) -> Value {
     }
 }
 
-/// The value of a list of expressions.
+/// Returns the value of a list of expressions.
 pub(super) fn list_value(items: Vec<Value>, at: usize) -> Result<Value, DecodeError> {
     match items.as_slice() {
         [Value::Atom(head), Value::Str(text)] if head.as_str() == JSON_HEAD => json::value_from_str(text)
@@ -170,7 +171,7 @@ fn is_ascii(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
 }
 
-/// The head that marks JSON, for encodings that write lists in their own way.
+/// Returns the head that marks JSON, for encodings that write lists in their own way.
 pub(super) fn json_head() -> &'static str {
     JSON_HEAD
 }

@@ -52,7 +52,7 @@ impl Encoding {
     /// All encodings.
     pub const ALL: [Self; 5] = [Self::String, Self::Xml, Self::BitEfficient, Self::Json, Self::Compact];
 
-    /// The name in settings and on the command line.
+    /// Returns the name in settings and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -76,7 +76,8 @@ impl Encoding {
         }
     }
 
-    /// The encoding that `bytes` begin like; `None` if none does. The rest may still be wrong.
+    /// Returns the encoding in which messages begin like these bytes; `None` if there is none. The rest may still be
+    /// wrong.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.first() == Some(&compact::MESSAGE_MARK) {
             return Some(Self::Compact);
@@ -110,7 +111,7 @@ impl Encoding {
         Ok(bytes)
     }
 
-    /// The message that `bytes` are.
+    /// Decodes a message from all of these bytes.
     ///
     /// # Errors
     /// If they are none, and where that shows. A `:reply-by` that counts from the message's arrival needs
@@ -119,7 +120,7 @@ impl Encoding {
         self.read(bytes, None)
     }
 
-    /// The message that `bytes` are, which arrived at this moment: milliseconds since 1970-01-01 UTC.
+    /// Decodes a message that arrived at this moment (milliseconds since 1970-01-01 UTC).
     ///
     /// # Errors
     /// If they are none, and where that shows.

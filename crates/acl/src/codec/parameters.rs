@@ -88,12 +88,12 @@ impl Parameter {
         }
     }
 
-    /// The parameter of this name, in any case.
+    /// Returns the parameter of this name, in any case.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|parameter| parameter.name().eq_ignore_ascii_case(name))
     }
 
-    /// The parameter with this code.
+    /// Returns the parameter with this code.
     pub fn coded(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|parameter| *parameter as u8 == code)
     }
@@ -167,7 +167,7 @@ impl<'a> OutgoingParameters<'a> {
         self.user.push((name.into(), Cow::Owned(Value::atom(form))));
     }
 
-    /// The parameters that are texts, in the order they are written in.
+    /// Returns the parameters that are texts, in the order they are written in.
     pub fn texts(&self) -> impl Iterator<Item = (Parameter, &'a str)> + use<'a> {
         let extras = self.message.extras();
         let symbols = [
@@ -207,7 +207,7 @@ fn is_user_name(name: &str) -> bool {
         && !reserved.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
 }
 
-/// The value as SL and the form it then has, if it is read back from there as it was.
+/// Encodes a value as SL, if SL has it without loss. Also returns its form there.
 fn sl_text(value: &Value, language: Option<Symbol>) -> Option<(String, &'static str)> {
     let profile = sl::Profile::of_language(language?.as_str())?;
     let text = sl::value_to_text(value, profile).ok()?;
@@ -225,7 +225,7 @@ fn read_sl(text: &str, form: &str, profile: sl::Profile) -> Result<Value, Decode
     }
 }
 
-/// An agent's name as one text. An empty platform is said by a closing `@` if the name itself holds an `@`.
+/// Returns an agent's name as one text. An empty platform is said by a closing `@` if the name itself holds an `@`.
 pub(super) fn agent_name(agent: Aid) -> Result<String, EncodeError> {
     let name = match agent.platform == crate::sym::EMPTY && agent.name.as_str().contains('@') {
         true => format!("{agent}@"),
@@ -237,7 +237,7 @@ pub(super) fn agent_name(agent: Aid) -> Result<String, EncodeError> {
     }
 }
 
-/// The name of a parameter of an agent identifier beyond FIPA's, if it can be written.
+/// Returns the name of a parameter of an agent identifier beyond FIPA's, if it can be written.
 pub(super) fn agent_parameter_name(name: Symbol) -> Result<&'static str, EncodeError> {
     let reserved =
         ["name", "addresses", "resolvers"].iter().any(|reserved| reserved.eq_ignore_ascii_case(name.as_str()));
@@ -245,7 +245,7 @@ pub(super) fn agent_parameter_name(name: Symbol) -> Result<&'static str, EncodeE
     writable.then(|| name.as_str()).ok_or_else(|| EncodeError::ParameterName(name.as_str().to_owned()))
 }
 
-/// The agent of this name; `None` if it is no name.
+/// Returns the agent of this name; `None` if it is no name.
 pub(super) fn read_agent_name(name: &str) -> Option<Aid> {
     match name.strip_suffix('@') {
         Some(local) if local.contains('@') => Some(Aid::local(local)),
@@ -253,7 +253,7 @@ pub(super) fn read_agent_name(name: &str) -> Option<Aid> {
     }
 }
 
-/// The performative of this name: FIPA's in any case, else as it is written.
+/// Returns the performative of this name: FIPA's in any case, else as it is written.
 pub(super) fn performative(name: &str) -> Performative {
     name.parse().unwrap_or_else(|_| Performative::named(Symbol::new(name)))
 }
@@ -377,7 +377,7 @@ impl IncomingParameters {
         }
     }
 
-    /// The content's bytes, if it is Base64 and said to be.
+    /// Returns the content's bytes, if it is Base64 and said to be.
     fn base64_content(&self) -> Option<Vec<u8>> {
         let (_, encoding) = self.extras.user.get(self.find(JADE_ENCODING)?)?;
         let is_base64 = encoding.as_str().is_some_and(|encoding| encoding.eq_ignore_ascii_case("base64"));

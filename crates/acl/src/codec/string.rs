@@ -58,7 +58,7 @@ fn begin(out: &mut Vec<u8>, name: &str) {
     out.push(b' ');
 }
 
-/// A name or address, bare if it can be.
+/// Writes a name or address, without quotes if possible.
 fn write_word(out: &mut Vec<u8>, text: &str) {
     if expression::is_simple_word(text) { out.extend_from_slice(text.as_bytes()) } else { write_literal(out, text) }
 }
@@ -146,13 +146,13 @@ impl<'a> StringReader<'a> {
         }
     }
 
-    /// A token that is text, however it is written.
+    /// Returns a token that is text, however it is written.
     fn word(&mut self, expected: &'static str) -> Result<String, DecodeError> {
         let token = self.tokens.next()?;
         text_of(token, expected)
     }
 
-    /// The value's first token: a keyword in its place says that the value was left out.
+    /// Returns the value's first token: a keyword in its place says that the value was left out.
     fn value(&mut self) -> Result<FipaToken<'a>, DecodeError> {
         let token = self.tokens.next()?;
         match token.kind {
@@ -191,7 +191,7 @@ impl<'a> StringReader<'a> {
         Ok(())
     }
 
-    /// The text of an expression: a list is written out again.
+    /// Returns the text of an expression: a list is written out again.
     fn text(&mut self) -> Result<String, DecodeError> {
         let first = self.value()?;
         if first.kind != TokenKind::Open {

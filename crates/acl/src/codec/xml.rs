@@ -274,7 +274,7 @@ impl<'a> XmlReader<'a> {
         DecodeError::new(at.min(self.length), DecodeErrorKind::Syntax(error.to_string()))
     }
 
-    /// The next item that says something, and where it begins.
+    /// Returns the next item that says something, and where it begins.
     fn next(&mut self) -> Result<(usize, XmlItem), DecodeError> {
         loop {
             let at = self.at();
@@ -313,7 +313,7 @@ impl<'a> XmlReader<'a> {
         DecodeError::new(at, DecodeErrorKind::Syntax(error.to_string()))
     }
 
-    /// The next element inside the present one; `None` at its end.
+    /// Returns the next element inside the present one; `None` at its end.
     fn child(&mut self, expected: &'static str) -> Result<Option<Element>, DecodeError> {
         loop {
             match self.next()? {
@@ -326,7 +326,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The text inside the present element, up to its end.
+    /// Returns the text inside the present element, up to its end.
     fn text(&mut self) -> Result<String, DecodeError> {
         let mut all = String::new();
         loop {
@@ -421,7 +421,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The agent identifiers inside this element, which is the present one.
+    /// Returns the agent identifiers inside this element, which is the present one.
     fn agents(&mut self, parent: &Element, depth: usize) -> Result<Vec<Aid>, DecodeError> {
         parent.allow(&[])?;
         let mut agents = Vec::new();
@@ -480,17 +480,17 @@ impl<'a> XmlReader<'a> {
     }
 }
 
-/// True if an element's name marks a user-defined parameter (`X-..`), which JADE's add-on writes as an element.
+/// Returns true if an element's name marks a user-defined parameter (`X-..`), which JADE's add-on writes as an element.
 fn is_user_defined(name: &str) -> bool {
     name.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("X-")) && name.len() > 2
 }
 
-/// True if an attribute is the XML document's own (a namespace or schema), not the message's.
+/// Returns true if an attribute is the XML document's own (a namespace or schema), not the message's.
 fn is_about_xml(name: &str) -> bool {
     name == "xmlns" || ["xmlns:", "xml:", "xsi:"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The character a reference stands for.
+/// Returns the character a reference stands for.
 fn resolve(reference: &BytesRef<'_>, at: usize) -> Result<char, DecodeError> {
     let unknown = |what: String| DecodeError::new(at, DecodeErrorKind::Syntax(what));
     if let Some(character) = reference.resolve_char_ref().map_err(|error| unknown(error.to_string()))? {

@@ -173,7 +173,7 @@ fn unpack_eight<const WIDTH: usize>(window: &[u8; WINDOW]) -> Eight {
     })
 }
 
-/// The number at this place, of up to 64 bits.
+/// Returns the number at this place, of up to 64 bits.
 #[inline]
 fn wide(packed: &[u8], place: usize, width: u32) -> u64 {
     let bit = place * width as usize;
@@ -207,7 +207,7 @@ pub(super) fn pack_bools(out: &mut Vec<u8>, values: impl Iterator<Item = bool>) 
     }
 }
 
-/// As [`pack_bools`], for values that lie side by side.
+/// Packs values that lie side by side, as [`pack_bools`] does.
 pub(super) fn pack_bool_slice(out: &mut Vec<u8>, values: &[bool]) {
     let (groups, rest) = values.as_chunks::<8>();
     out.extend(groups.iter().map(|group| {
@@ -243,7 +243,7 @@ pub(super) fn unpack_bools(out: &mut Vec<bool>, packed: &[u8], count: usize) {
     out.truncate(start + count);
 }
 
-/// The bits of `packed`, the lowest of each byte first.
+/// Returns the bits of `packed`, the lowest of each byte first.
 pub(super) fn bools(packed: &[u8]) -> impl Iterator<Item = bool> + '_ {
     packed.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1))
 }

@@ -56,7 +56,7 @@ pub(super) fn read_plain(body: &[u8], bytes_max: usize) -> Option<&[u8]> {
     (bytes.len() as u64 == length && bytes.len() <= bytes_max).then_some(bytes)
 }
 
-/// The stride at which packing saves at least an eighth.
+/// Returns the stride at which packing saves at least an eighth.
 fn stride(bytes: &[u8]) -> Option<usize> {
     if bytes.len() < PACKED_BYTES_MIN {
         return None;

@@ -57,7 +57,7 @@ impl ColumnKind {
         }
     }
 
-    /// The kind of all of them.
+    /// Returns the kind of all these values, or `Other` if they differ.
     fn of_all(values: &[&Value]) -> Self {
         let mut kinds = values.iter().map(|value| Self::of(value));
         let first = kinds.next().unwrap_or(Self::Other);
@@ -73,7 +73,7 @@ impl ColumnKind {
         }
     }
 
-    /// From how many values on a list is a column, if that does not depend on the values.
+    /// Returns the number of values from which on a list is a column, if that does not depend on the values.
     fn pays_from(self) -> usize {
         match self {
             Self::Bool => 5,

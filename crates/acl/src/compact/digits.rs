@@ -1,6 +1,6 @@
 //! Whole numbers as usually written, without a look at one digit after the other.
 
-/// The number a text is, if it is just how a 64-bit number is written.
+/// Returns the 64-bit number that a text is, if the number is written exactly so.
 pub(super) fn numeric(text: &str) -> Option<i64> {
     numeric_inlined(text)
 }
@@ -20,7 +20,7 @@ fn numeric_inlined(text: &str) -> Option<i64> {
     signed(magnitude(digits)?, negative)
 }
 
-/// The numbers that texts are, if all of them are just how 64-bit numbers are written.
+/// Returns the 64-bit numbers that texts are, if the numbers are written exactly so.
 pub(super) fn all_numeric(texts: &[&str]) -> Option<Vec<i64>> {
     // Most texts are none, which the first one tells.
     numeric(texts.first()?)?;
@@ -99,13 +99,13 @@ fn take_apart(digits: &[u8], cell: &mut [u8; LONG]) -> Option<()> {
     Some(())
 }
 
-/// Of eight digits' values the first few, at the end of eight.
+/// Moves the first few of eight digits' values to the end of eight.
 #[inline(always)]
 fn before_eights(first: u64, few: usize) -> u64 {
     first.wrapping_shl(56_u32.wrapping_sub(8 * few as u32)) << 8
 }
 
-/// A number by its digits and its sign, if it is one of 64 bits.
+/// Returns a number by its digits and its sign, if it is one of 64 bits.
 #[inline(always)]
 fn signed(magnitude: u64, negative: bool) -> Option<i64> {
     let most = i64::MAX as u64 + u64::from(negative);
@@ -119,7 +119,7 @@ const EIGHT: u64 = 100_000_000;
 /// Eight zeros as text.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The number that up to 19 digits are: eight at a time, from the last one on.
+/// Returns the number that up to 19 digits are: eight at a time, from the last one on.
 #[inline(always)]
 fn magnitude(digits: &[u8]) -> Option<u64> {
     let (Some(first), Some((rest, last))) = (digits.first_chunk::<8>(), digits.split_last_chunk::<8>()) else {
@@ -152,7 +152,7 @@ fn are_digits(beyond: u64) -> bool {
     beyond & 0x8080_8080_8080_8080 == 0
 }
 
-/// The number that eight digits of these values are, all put together at once.
+/// Returns the number that eight digits of these values are, all put together at once.
 #[inline(always)]
 fn number_of_eight(values: u64) -> u64 {
     // The upper half of each place of the product has the combined neighbours.
@@ -177,7 +177,7 @@ pub(super) struct Digits {
 }
 
 impl Digits {
-    /// The text of these, at most [`AT_ONCE`].
+    /// Returns the text of these, at most [`AT_ONCE`].
     pub(super) fn of(numbers: &[i64]) -> Self {
         let mut digits = Self { cells: [[0; CELL]; AT_ONCE], starts: [0; AT_ONCE], count: numbers.len().min(AT_ONCE) };
         write_digits(numbers, &mut digits.cells);

@@ -20,7 +20,7 @@ pub(super) fn whole(n: f64) -> Option<i64> {
     (whole as f64 == n && n.abs() <= WHOLE && (whole != 0 || n.is_sign_positive())).then_some(whole)
 }
 
-/// The whole number that, divided by a power of ten, is `n` to the last bit.
+/// Returns the whole number that, divided by a power of ten, is `n` to the last bit.
 #[inline]
 pub(super) fn scaled(n: f64, power: f64) -> Option<i64> {
     let scaled = (n * power).round();

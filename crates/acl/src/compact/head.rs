@@ -201,7 +201,7 @@ fn read_user_value(r: &mut Reader<'_>) -> Result<Value, DecodeError> {
     Ok(value)
 }
 
-/// About how many bytes an agent takes when it is written in full; the same at both ends of a link.
+/// Returns roughly the bytes that an agent takes when it is written in full; the same at both ends of a link.
 pub(super) fn agent_bytes(agent: Aid) -> usize {
     let contact = agent.contact();
     let own = agent.name.as_str().len() + agent.platform.as_str().len() + AGENT_BYTES;
@@ -301,7 +301,7 @@ pub(super) fn text_of(r: &mut Reader<'_>, number: u64) -> Result<Text, DecodeErr
     Ok(Text::from(text))
 }
 
-/// The text both ends know by this number.
+/// Returns the text both ends know by this number.
 pub(super) fn known_text(number: u32, at: usize) -> Result<Text, DecodeError> {
     let text = known::TEXTS.get(number as usize).copied();
     text.map(Text::from).ok_or(DecodeError::Malformed { at, what: "a text nobody knows" })

@@ -38,7 +38,7 @@ fn width_of(distance: u64) -> u32 {
 
 /// Whole numbers, of any width: of narrow ones a processor handles several at once.
 pub(super) trait Whole: Copy + Ord + Default + Into<i64> + TryFrom<i64> {
-    /// The least and the most of these, if there are any.
+    /// Returns the least and the most of these, if there are any.
     fn range(values: &[Self]) -> Option<(Self, Self)> {
         let first = *values.first()?;
         Some(values.iter().fold((first, first), |(least, most), n| (least.min(*n), most.max(*n))))
@@ -49,7 +49,7 @@ macro_rules! whole { ($($type:ty)*) => { $(impl Whole for $type {})* } }
 whole! { i8 i16 u16 u32 i64 }
 
 impl Whole for i32 {
-    /// Most are small, and of numbers of 16 bits every processor finds the least and the most at once.
+    /// Returns the least and the most. Most numbers are small, and every processor compares 16-bit numbers fast.
     fn range(values: &[Self]) -> Option<(Self, Self)> {
         let narrow = |n: Self| n.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
         let (mut least, mut most) = (i16::MAX, i16::MIN);
@@ -245,7 +245,7 @@ impl<'a> PackedNumbers<'a> {
         self.count
     }
 
-    /// The number that all of them are, if its column says it once.
+    /// Returns the number that all items are, if the column has it once only.
     pub(super) fn constant(&self) -> Option<i64> {
         if let IntsForm::Packed { least, width: 0 } = self.form { Some(least) } else { None }
     }

@@ -123,12 +123,13 @@ const fn longest(texts: &[&str]) -> usize {
     if first.len() > others { first.len() } else { others }
 }
 
-/// The number of a known text.
+/// Returns the number of a known text.
 pub(super) fn text_number(text: &str) -> Option<u32> {
     if text.len() > TEXT_BYTES_MAX { None } else { NUMBERS.get(text).copied() }
 }
 
-/// The known shape an object has, and which of its fields, as bits; `None` if the fields are not in the shape's order.
+/// Returns the known shape an object has, and which of its fields, as bits; `None` if the fields are not in the shape's
+/// order.
 pub(super) fn shape_number<'a>(name: &str, fields: impl Iterator<Item = &'a str>) -> Option<(u64, u64)> {
     let (number, shape) = (0..).zip(SHAPES).find(|(_, shape)| shape.name == name)?;
     let mut mask = 0;

@@ -133,7 +133,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// An end that has said nothing. The other end must have the same limits.
+    /// Returns an end that has said nothing. The other end must have the same limits.
     pub fn new(limits: LinkLimits) -> Self {
         Self {
             dictionary: Dictionary::default(),
@@ -269,7 +269,8 @@ impl Encoder {
 /// Count of a dictionary, its items, and the bytes after it.
 type SplitBody<'a> = (u32, &'a [u8], &'a [u8]);
 
-/// The count and the items of a self-contained body's dictionary, and its value; `None` if it has no dictionary.
+/// Returns the count and the items of a self-contained body's dictionary, and its value; `None` if it has no
+/// dictionary.
 fn split_body(body: &[u8]) -> Result<Option<SplitBody<'_>>, DecodeError> {
     let mut reader = Reader::bare(body, Limits::DEFAULT);
     let Some(count) = reader.dictionary_count()? else { return Ok(None) };
@@ -416,7 +417,7 @@ impl LinkReceiver {
 }
 
 impl Decoder {
-    /// An end that has heard nothing. The other end must have the same link limits.
+    /// Returns an end that has heard nothing. The other end must have the same link limits.
     pub fn new(limits: Limits, link_limits: LinkLimits) -> Self {
         Self { limits, link_limits, heard: LinkReceiver::new(link_limits) }
     }

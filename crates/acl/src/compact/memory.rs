@@ -48,7 +48,7 @@ impl<K> SenderMemory<K> {
         self.limits
     }
 
-    /// The number of the thing for which `same` holds, or one to remember it by.
+    /// Returns the number of the thing for which `same` holds, or one to remember it by.
     #[inline]
     pub(super) fn look_up(
         &mut self,

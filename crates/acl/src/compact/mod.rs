@@ -92,7 +92,7 @@ impl EncodedMessage {
         Ok(Self { head: message, body: body.into() })
     }
 
-    /// The message, its content decoded.
+    /// Decodes the content, and returns the whole message.
     ///
     /// # Errors
     /// The body is malformed, or would take more than the limits allow.
@@ -155,7 +155,7 @@ pub fn decode_message(bytes: &[u8]) -> Result<AclMessage, DecodeError> {
     Decoder::new(Limits::MESSAGE, LinkLimits::NONE).decode_message(document(bytes, MESSAGE_MARK)?)
 }
 
-/// The body in a document that holds a value.
+/// Returns the body in a document that holds a value.
 fn value_document(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     if bytes.first().copied().is_some_and(tags::is_mark) { Ok(bytes) } else { document(bytes, VALUE_MARK) }
 }

@@ -77,7 +77,7 @@ pub struct Reader<'a> {
 const ITEM_BYTES: usize = 64;
 
 impl<'a> Reader<'a> {
-    /// A reader of this body, its dictionary read.
+    /// Returns a reader of this body, its dictionary read.
     pub(super) fn new(bytes: &'a [u8], limits: Limits) -> Result<Self, DecodeError> {
         let mut reader = Self::bare(bytes, limits);
         if let Some(count) = reader.dictionary_count()? {
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         Ok(reader)
     }
 
-    /// A reader of these bytes, from their beginning.
+    /// Returns a reader of these bytes, from their beginning.
     pub(super) fn bare(bytes: &'a [u8], limits: Limits) -> Self {
         Self {
             bytes,
@@ -309,7 +309,7 @@ impl<'a> Reader<'a> {
         Ok(varint::unzigzag(self.number()?))
     }
 
-    /// The signed number that comes next, which is left where it is.
+    /// Returns the signed number that comes next, which is left where it is.
     pub(super) fn peek_signed(&self) -> Option<i64> {
         varint::read(self.bytes, &mut self.at.clone()).ok().map(varint::unzigzag)
     }
@@ -342,7 +342,7 @@ impl<'a> Reader<'a> {
         self.text_of(length)
     }
 
-    /// The text with this number.
+    /// Returns the text with this number.
     pub(super) fn dictionary_text(&mut self, number: u64) -> Result<&mut DictionaryText<'a>, DecodeError> {
         let at = self.at;
         let entry = usize::try_from(number).ok().and_then(|number| self.texts.get_mut(number));
@@ -380,7 +380,7 @@ impl<'a> Reader<'a> {
         Ok(*entry.symbol.get_or_insert_with(|| Symbol::new(entry.text)))
     }
 
-    /// A name where nothing else can stand.
+    /// Returns a name where nothing else can stand.
     pub(super) fn name(&mut self) -> Result<Symbol, DecodeError> {
         let head = self.number()?;
         if head & 1 == 0 {
@@ -421,12 +421,12 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// The bytes from one place to another.
+    /// Returns the bytes from one place to another.
     pub(super) fn slice(&self, start: usize, end: usize) -> &'a [u8] {
         self.bytes.get(start..end).unwrap_or_default()
     }
 
-    /// Back to a place that was read before, to read it again.
+    /// Returns to a place that was read before, to read it again.
     pub(super) fn return_to(&mut self, at: usize) {
         self.at = at;
     }
@@ -445,7 +445,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The shape with this number.
+    /// Returns the shape with this number.
     pub(super) fn shape_numbered(&self, number: u64) -> Result<Rc<ObjectShape<'a>>, DecodeError> {
         let found = usize::try_from(number).ok().and_then(|number| self.shapes.get(number)).cloned();
         found.ok_or_else(|| self.malformed("a shape the dictionary does not have"))

@@ -11,7 +11,7 @@ const FIELDS_MAX: usize = 256;
 /// Least average density of fields for a table, as a fraction: one field in this many.
 const SPARSE_MAX: usize = 16;
 
-/// The fields of an object, in its order; terms' have no names.
+/// Returns the fields of an object, in its order; terms' have no names.
 fn fields(row: &Value) -> Box<dyn ExactSizeIterator<Item = (&str, &Value)> + '_> {
     match row {
         Value::Record(record) => Box::new(record.fields.iter().map(|(name, value)| (name.as_str(), value))),
@@ -50,7 +50,7 @@ fn begin(w: &mut Writer<'_>, first: &Value, names: &[&str]) {
     w.table(number);
 }
 
-/// The table of objects that do not all have the same fields.
+/// Returns the table of objects that do not all have the same fields.
 fn write_with_gaps(w: &mut Writer<'_>, first: &Value, rows: &[&Value]) -> bool {
     let Some(names) = union(rows) else { return false };
     let cells: usize = rows.iter().map(|row| fields(row).len()).sum();

@@ -243,7 +243,7 @@ pub(super) fn is_texts(tag: u8, kind: TextKind) -> bool {
     }
 }
 
-/// Each text of a run, by its lengths.
+/// Returns each text of a run, by its lengths.
 pub(super) fn pieces<'a>(lengths: &'a [i64], run: &'a str) -> impl Iterator<Item = &'a str> + 'a {
     let mut at = 0;
     lengths.iter().map(move |length| {

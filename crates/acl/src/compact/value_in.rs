@@ -128,7 +128,7 @@ fn object(r: &mut Reader<'_>, tag: u8) -> Result<Value> {
     Ok(assemble(&shape, fields.into_iter()))
 }
 
-/// The object of this shape with these fields.
+/// Returns the object of this shape with these fields.
 pub(super) fn assemble(shape: &ObjectShape<'_>, fields: impl Iterator<Item = Value>) -> Value {
     match shape.kind {
         ShapeKind::Record => {

@@ -105,7 +105,7 @@ fn map(w: &mut Writer<'_>, pairs: &[(Value, Value)]) {
     }
 }
 
-/// The keys of a map that is written as an object.
+/// Returns the keys of a map that is written as an object.
 pub(super) fn shaped_keys(pairs: &[(Value, Value)]) -> Option<impl ExactSizeIterator<Item = &str> + Clone> {
     let shaped = !pairs.is_empty()
         && pairs.len() <= SHAPED_MAP_ENTRIES_MAX
@@ -114,7 +114,7 @@ pub(super) fn shaped_keys(pairs: &[(Value, Value)]) -> Option<impl ExactSizeIter
     shaped.then(|| pairs.iter().map(|(key, _)| key.as_str().unwrap_or_default()))
 }
 
-/// The shape of a map that is written as an object.
+/// Returns the shape of a map that is written as an object.
 pub(super) fn map_shape(w: &mut Writer<'_>, pairs: &[(Value, Value)]) -> Option<u32> {
     Some(w.dictionary.named_shape(shape::MAP, "", shaped_keys(pairs)?))
 }
@@ -125,7 +125,7 @@ fn object(w: &mut Writer<'_>, record: &Record) {
     record.fields.iter().for_each(|(_, field)| value(w, field));
 }
 
-/// The shape of a record.
+/// Returns the shape of a record.
 pub(super) fn record_shape(w: &mut Writer<'_>, record: &Record) -> u32 {
     let symbols = std::iter::once(record.name).chain(record.fields.iter().map(|(name, _)| *name));
     let hash = hash_symbols(symbols.clone());

@@ -82,7 +82,7 @@ pub(super) fn zigzag(n: i64) -> u64 {
     (n << 1 ^ n >> 63) as u64
 }
 
-/// The number that [`zigzag`] made this of.
+/// Reverts [`zigzag`].
 #[inline]
 pub(super) fn unzigzag(n: u64) -> i64 {
     (n >> 1) as i64 ^ -((n & 1) as i64)

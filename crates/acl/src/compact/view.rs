@@ -55,7 +55,7 @@ pub struct ObjectView<'a> {
 }
 
 impl<'a> ObjectView<'a> {
-    /// The name of its type; empty for a map.
+    /// Returns the name of its type; empty for a map.
     pub fn name(&self) -> &'a str {
         self.shape.name
     }
@@ -65,7 +65,7 @@ impl<'a> ObjectView<'a> {
         self.shape.kind == ShapeKind::Record
     }
 
-    /// The field `name`, if it has it.
+    /// Returns the field `name`, if it has it.
     pub fn field(&self, name: &str) -> Option<&ValueView<'a>> {
         self.fields.get(self.shape.fields.iter().position(|field| *field == name)?)
     }
@@ -157,7 +157,7 @@ pub struct ObjectTable<'a> {
 }
 
 impl<'a> ObjectTable<'a> {
-    /// The name of the objects' type, or the terms' functor; empty for maps.
+    /// Returns the name of the objects' type, or the terms' functor; empty for maps.
     pub fn name(&self) -> &'a str {
         self.shape.name
     }
@@ -167,7 +167,7 @@ impl<'a> ObjectTable<'a> {
         self.shape.kind == ShapeKind::Record
     }
 
-    /// The column of the field `name`.
+    /// Returns the column of the field `name`.
     pub fn column(&self, name: &str) -> Option<&Column<'a>> {
         self.columns.get(self.shape.fields.iter().position(|field| *field == name)?)
     }
@@ -177,7 +177,7 @@ impl<'a> ObjectTable<'a> {
         &self.columns
     }
 
-    /// The fields' names; terms' arguments have none.
+    /// Returns the fields' names; terms' arguments have none.
     pub fn names(&self) -> &[&'a str] {
         &self.shape.fields
     }
@@ -251,7 +251,7 @@ impl<'a> View<'a> {
         &self.root
     }
 
-    /// The dictionary's text with this number, if there is one.
+    /// Returns the dictionary's text with this number, if there is one.
     pub fn text(&self, number: i64) -> Option<&'a str> {
         self.texts.get(usize::try_from(number).ok()?).copied()
     }

@@ -84,7 +84,7 @@ impl ItemIndex {
     }
 }
 
-/// A table takes its place from the low bits of a hash, its tag from the high ones.
+/// Spreads a hash over 64 bits: a table takes its place from the low bits, and its tag from the high ones.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
@@ -128,7 +128,7 @@ impl Dictionary {
         &self.references
     }
 
-    /// The number of `text`, which is added if it is new.
+    /// Returns the number of `text`, which is added if it is new.
     pub(super) fn text(&mut self, text: &str) -> u32 {
         let hash = FxBuildHasher.hash_one(text.as_bytes());
         if let Some(number) = self.texts.find(&self.items, text.as_bytes(), hash) {
@@ -155,7 +155,7 @@ impl Dictionary {
         }
     }
 
-    /// The number of the shape with this definition, which is added if it is new.
+    /// Returns the number of the shape with this definition, which is added if it is new.
     fn shape(&mut self, definition: &[u8]) -> u32 {
         let hash = FxBuildHasher.hash_one(definition);
         if let Some(number) = self.shapes.find(&self.items, definition, hash) {
@@ -169,7 +169,7 @@ impl Dictionary {
         self.shapes.insert((start, self.items.len() as u32), hash)
     }
 
-    /// The shape of records called `name`, or maps, or terms, with these fields.
+    /// Returns the shape of records called `name`, or maps, or terms, with these fields.
     pub(super) fn named_shape<'a>(
         &mut self,
         kind: u8,
@@ -212,7 +212,7 @@ impl Dictionary {
         number
     }
 
-    /// The number that [`Dictionary::remember_symbols`] gave these symbols.
+    /// Returns the number that [`Dictionary::remember_symbols`] gave these symbols.
     pub(super) fn find_symbols(&self, hash: u64, symbols: impl Iterator<Item = Symbol> + Clone) -> Option<u32> {
         let same = |entry: &(u64, u32)| {
             entry.0 == hash
@@ -232,7 +232,8 @@ impl Dictionary {
         self.records.insert_unique(hash, (hash, at), |entry| entry.0);
     }
 
-    /// The shape that a Rust type (by the address of its description) has with these fields present, if it was met.
+    /// Returns the shape that a Rust type (by the address of its description) has with these fields present, if it was
+    /// met.
     #[inline]
     pub(super) fn find_type(&self, description: usize, present: u64) -> Option<u32> {
         self.types.iter().rev().find(|known| known.0 == description && known.1 == present).map(|known| known.2)
@@ -385,7 +386,7 @@ impl<'a> Writer<'a> {
         1 + fixed.unwrap_or_else(|| varint::length(varint::zigzag(n)))
     }
 
-    /// Text, in the shortest way.
+    /// Writes text in the shortest way.
     pub(super) fn text(&mut self, text: &str) {
         if text.len() < SHARED_TEXT_BYTES_MIN {
             return self.text_in_place(text);
@@ -408,7 +409,7 @@ impl<'a> Writer<'a> {
         self.out.len() == self.start
     }
 
-    /// Text that will hardly come again.
+    /// Writes text that will hardly come again.
     pub(super) fn text_in_place(&mut self, text: &str) {
         if text.len() < tags::SHORT_TEXTS {
             self.out.push(tags::SHORT_TEXT + text.len() as u8);
@@ -429,14 +430,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// An atom that will hardly come again.
+    /// Writes an atom that will hardly come again.
     pub(super) fn atom_in_place(&mut self, name: &str) {
         self.out.push(tags::ATOM);
         varint::write(self.out, name.len() as u64);
         self.out.extend_from_slice(name.as_bytes());
     }
 
-    /// A name where nothing else can stand.
+    /// Writes a name where nothing else can stand.
     pub(super) fn name(&mut self, name: &str) {
         if name.len() < SHARED_TEXT_BYTES_MIN {
             varint::write(self.out, (name.len() as u64) << 1 | 1);
@@ -447,7 +448,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The beginning of an object of this shape.
+    /// Begins an object of this shape.
     pub(super) fn object(&mut self, shape: u32) {
         self.reference(ReferenceKind::Object, shape);
     }
@@ -473,13 +474,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The number of a text in the dictionary, for a column, which cannot be rewritten.
+    /// Returns the number of a text in the dictionary, for a column, which cannot be rewritten.
     pub(super) fn column_text(&mut self, text: &str) -> u32 {
         self.notes_references = false;
         self.dictionary.text(text)
     }
 
-    /// The beginning of a table of this shape.
+    /// Begins a table of this shape.
     pub(super) fn table(&mut self, shape: u32) {
         self.notes_references = false;
         self.out.push(tags::column::TABLE);

@@ -47,7 +47,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The profile that a `:language` names, in any case; `None` if it is not SL.
+    /// Returns the profile that a `:language` names, in any case; `None` if it is not SL.
     pub fn of_language(language: &str) -> Option<Self> {
         let all = [Self::Sl0, Self::Sl1, Self::Sl2, Self::Sl];
         all.into_iter().find(|profile| profile.language().eq_ignore_ascii_case(language))
@@ -240,7 +240,7 @@ pub fn text_to_value(text: &str, profile: Profile) -> Result<Value, DecodeError>
     Ok(values::from_content(&SlContent::parse(text, profile)?))
 }
 
-/// The SL text of a content value: of a list's elements as expressions, or of one expression.
+/// Returns the SL text of a content value: of a list's elements as expressions, or of one expression.
 ///
 /// # Errors
 /// [`EncodeError::Inexpressible`] if the profile has no expression for it.
@@ -256,12 +256,12 @@ pub fn value_to_text(value: &Value, profile: Profile) -> Result<String, EncodeEr
 macro_rules! operators {
     ($($type:ident { $($variant:ident = $word:literal),* })*) => {
         $(impl $type {
-            /// The word in the text.
+            /// Returns the word in the text.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }
 
-            /// The operator of this word.
+            /// Returns the operator of this word.
             pub fn of_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }

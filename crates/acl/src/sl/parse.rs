@@ -74,7 +74,7 @@ impl<'a> SlParser<'a> {
         Ok(self.tokens.peek()?.kind == TokenKind::Close)
     }
 
-    /// An opening bracket and the symbol after it.
+    /// Reads an opening bracket and the symbol after it.
     fn head(&mut self) -> Result<HeadToken<'a>, DecodeError> {
         let at = self.open("`(`")?;
         let token = self.tokens.next()?;
@@ -87,7 +87,7 @@ impl<'a> SlParser<'a> {
         }
     }
 
-    /// The operator after the bracket that comes next, if one does.
+    /// Returns the operator after the next bracket, if a bracket comes next.
     fn peek_operator(&self) -> Result<&'a str, DecodeError> {
         let mut ahead = self.tokens.clone();
         if ahead.next()?.kind != TokenKind::Open {

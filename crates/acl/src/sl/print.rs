@@ -19,7 +19,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A symbol: a word if it is one, and `reserved` does not mean something else.
+/// Returns a symbol: a word if it is one, and `reserved` does not mean something else.
 fn symbol(f: &mut Formatter<'_>, name: &str, reserved: fn(&str) -> bool) -> fmt::Result {
     if is_word(name) && !reserved(name) { f.write_str(name) } else { Quoted(name).fmt(f) }
 }

@@ -10,7 +10,7 @@ use crate::limits::SL_DEPTH_MAX;
 use crate::tokens::is_bare;
 use crate::{Symbol, Text, Value, Var};
 
-/// A content as the list of its expressions.
+/// Decodes a content as the list of its expressions.
 pub(super) fn from_content(content: &SlContent) -> Value {
     let mut reader = SlReader::default();
     let expression = |expression: &ContentExpression| match expression {
@@ -102,7 +102,7 @@ impl SlReader {
     }
 }
 
-/// A time's value; a time that no calendar has stays text.
+/// Returns a time's value; a time that no calendar has stays text.
 fn time_value(text: &str) -> Value {
     let duration = |ms: i64| Value::term("duration", [Value::Int(ms)]);
     match date::read(text, 0) {
@@ -113,7 +113,7 @@ fn time_value(text: &str) -> Value {
     }
 }
 
-/// The content of a list of expressions, or of one.
+/// Returns the content of a list of expressions, or of one.
 pub(super) fn to_content(value: &Value) -> Result<SlContent, EncodeError> {
     let expressions: Vec<&Value> = if value.is_list() { proper_items(value)? } else { vec![value] };
     if expressions.is_empty() {
@@ -123,7 +123,7 @@ pub(super) fn to_content(value: &Value) -> Result<SlContent, EncodeError> {
     Ok(SlContent { expressions: expressions.iter().map(expression).collect::<Result<_, _>>()? })
 }
 
-/// A list's elements, if it ends as lists do.
+/// Returns a list's elements, if it ends as lists do.
 fn proper_items(list: &Value) -> Result<Vec<&Value>, EncodeError> {
     let mut items = list.items();
     let all = items.by_ref().collect();
@@ -148,7 +148,7 @@ impl SlWriter {
         }
     }
 
-    /// Functor and arguments of a term without namespace, negation and annotations.
+    /// Returns functor and arguments of a term without namespace, negation and annotations.
     fn plain(self, value: &Value) -> Option<(&'static str, &[Value])> {
         match value {
             Value::Term(term) if term.is_plain() => Some((term.functor.as_str(), &term.args)),
@@ -221,7 +221,7 @@ impl SlWriter {
         }
     }
 
-    /// The formula of an operator with as many operands as it has; `None` if it is a predicate like others.
+    /// Returns the formula of an operator with as many operands as it has; `None` if it is a predicate like others.
     fn compound(self, name: &str, arguments: &[Value]) -> Result<Option<Wff>, EncodeError> {
         let formula = |value| Ok::<_, EncodeError>(Box::new(self.formula(value)?));
         Ok(match arguments {
@@ -306,7 +306,7 @@ fn time_text(name: &str, ms: i64) -> Option<Text> {
     text.map(Text::from)
 }
 
-/// A variable's name, if it can be written.
+/// Returns a variable's name, if it can be written.
 fn variable_name(var: Var) -> Result<Symbol, EncodeError> {
     let text = format!("?{}", var.name);
     if text.len() > 1 && is_bare(&text) { Ok(var.name) } else { Err(inexpressible(&Value::Var(var))) }

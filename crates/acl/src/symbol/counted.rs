@@ -36,7 +36,7 @@ impl NameShare {
         &self.0.text
     }
 
-    /// The symbol of this text, if there is one.
+    /// Returns the symbol of this text, if there is one.
     pub(crate) fn symbol(&self) -> Option<Symbol> {
         // The lock orders this load with a thread that makes the symbol. Either the symbol is seen here, or that
         // thread sees all effects of the caller before this call.

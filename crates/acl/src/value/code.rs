@@ -18,7 +18,7 @@ pub(super) fn is_code(code: &Structure) -> bool {
     )
 }
 
-/// The first argument of a control structure that is written without braces if it is a body.
+/// Returns the first argument of a control structure that is written without braces if it is a body.
 pub(super) fn first_bare_argument(functor: Symbol) -> usize {
     match functor.as_str() {
         ".if_then_else" | ".loop" | ".foreach" | ".fork" => 1,
@@ -69,8 +69,8 @@ fn write_bare(f: &mut fmt::Formatter<'_>, code: &Structure) -> fmt::Result {
     }
 }
 
-/// The steps of a body, separated; `first` tells whether none was written before. A body in a step's place is written
-/// as its steps are.
+/// Returns the steps of a body, separated; `first` tells whether none was written before. A body in a step's place is
+/// written as its steps are.
 fn write_steps(f: &mut fmt::Formatter<'_>, body: &Structure, first: &mut bool) -> fmt::Result {
     let mut body = body;
     loop {

@@ -37,7 +37,7 @@ impl Value {
         }
     }
 
-    /// True if it takes few bytes for certain, as most contents of messages do: known at a glance.
+    /// Returns true if it takes few bytes for certain, as most contents of messages do: known at a glance.
     #[inline]
     pub fn is_light(&self) -> bool {
         match self {
@@ -95,7 +95,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// An empty scale; more than `enough` bytes are all the same.
+    /// Returns an empty scale, which stops counting at `enough` bytes.
     pub fn new(enough: usize) -> Self {
         Self { bytes: 0, enough, seen: FxHashSet::default() }
     }
@@ -105,7 +105,7 @@ impl Scale {
         self.bytes
     }
 
-    /// True if the scale has counted enough bytes, so that counting can stop.
+    /// Returns true if the scale has counted enough bytes, so that counting can stop.
     pub fn is_full(&self) -> bool {
         self.bytes >= self.enough
     }
@@ -144,7 +144,7 @@ impl Scale {
         self.add_all(pile);
     }
 
-    /// True if a shared allocation was not counted before.
+    /// Returns true if a shared allocation was not counted before.
     fn is_first<T>(&mut self, shared: &Arc<T>) -> bool {
         Arc::strong_count(shared) == 1 || self.seen.insert(Arc::as_ptr(shared).addr())
     }

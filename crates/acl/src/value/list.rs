@@ -19,7 +19,7 @@ pub struct Cons {
 }
 
 impl Cons {
-    /// The list of `head` followed by `tail`.
+    /// Returns the list of `head` followed by `tail`.
     pub fn new(head: Value, tail: Value) -> Self {
         let ground = head.is_ground() && tail.is_ground();
         // A list is as deep as its deepest element, however long.
@@ -39,7 +39,7 @@ impl Cons {
         self.ground
     }
 
-    /// True if the list contains an integer or a null, which are no terms.
+    /// Returns true if the list contains an integer or a null, which are no terms.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         self.foreign

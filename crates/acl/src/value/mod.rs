@@ -89,7 +89,7 @@ pub struct Record {
 }
 
 impl Value {
-    /// The atom `name`; `true` and `false` are booleans.
+    /// Returns the atom `name`; `true` and `false` are booleans.
     pub fn atom(name: impl Into<Symbol>) -> Self {
         match name.into() {
             sym::TRUE => Self::Bool(true),
@@ -98,23 +98,23 @@ impl Value {
         }
     }
 
-    /// The structure `functor(args)`, an atom if there are no arguments.
+    /// Returns the structure `functor(args)`, an atom if there are no arguments.
     pub fn term(functor: impl Into<Symbol>, args: impl IntoIterator<Item = Self>) -> Self {
         let args: Args = args.into_iter().collect();
         if args.is_empty() { Self::atom(functor) } else { Structure::new(functor.into(), args).into() }
     }
 
-    /// A list of these elements.
+    /// Returns a list of these elements.
     pub fn list(items: impl IntoIterator<Item = Self, IntoIter: DoubleEndedIterator>) -> Self {
         Self::list_with_tail(items, Self::Nil)
     }
 
-    /// A list of these elements, then `tail`.
+    /// Returns a list of these elements, then `tail`.
     pub fn list_with_tail(items: impl IntoIterator<Item = Self, IntoIter: DoubleEndedIterator>, tail: Self) -> Self {
         items.into_iter().rev().fold(tail, |tail, head| Self::List(Arc::new(Cons::new(head, tail))))
     }
 
-    /// A map of these pairs; of two with the same key, the later counts.
+    /// Returns a map of these pairs; of two with the same key, the later counts.
     pub fn map(pairs: impl IntoIterator<Item = (Self, Self)>) -> Self {
         let mut pairs: Vec<(Self, Self)> = pairs.into_iter().collect();
         pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -128,7 +128,7 @@ impl Value {
         Self::Map(Arc::new(pairs))
     }
 
-    /// An object of the type `name` with these fields, in the type's order.
+    /// Returns an object of the type `name` with these fields, in the type's order.
     pub fn record(name: impl Into<Symbol>, fields: impl IntoIterator<Item = (Symbol, Self)>) -> Self {
         Self::Record(Arc::new(Record { name: name.into(), fields: fields.into_iter().collect() }))
     }
@@ -165,7 +165,7 @@ impl Value {
         matches!(self, Self::Num(_) | Self::Atom(_) | Self::Bool(_) | Self::Nil) || self.is_short()
     }
 
-    /// True if the value is a short text, or short bytes.
+    /// Returns true if the value is a short text, or short bytes.
     #[inline]
     fn is_short(&self) -> bool {
         match self {

@@ -60,7 +60,7 @@ impl PriorityQueue {
         self.items.len()
     }
 
-    /// True if there is no value.
+    /// Returns true if there is no value.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -112,12 +112,12 @@ impl<'de> Deserialize<'de> for PriorityQueue {
 }
 
 impl Object {
-    /// A container of these contents.
+    /// Returns a container of these contents.
     pub fn new(contents: Contents) -> Self {
         Self(Mutex::new(contents))
     }
 
-    /// The contents, to read or change.
+    /// Returns the contents for reading and changing.
     pub fn contents(&self) -> MutexGuard<'_, Contents> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

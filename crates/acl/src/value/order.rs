@@ -65,7 +65,7 @@ fn compare_texts(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// By value, exactly; NaN after all others and equal to itself.
+/// Compares numbers exactly by value; NaN comes after all others and equals itself.
 fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -78,7 +78,7 @@ fn compare_numbers(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Not by way of `f64`, which takes neighbouring large integers for one.
+/// Compares an integer with a double, not as `f64`, which takes neighbouring large integers for one.
 fn compare_integer(integer: i64, double: f64) -> Ordering {
     const BEYOND: f64 = -(i64::MIN as f64);
     if double.is_nan() || double >= BEYOND {

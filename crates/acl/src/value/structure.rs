@@ -30,7 +30,7 @@ pub enum Annot {
 }
 
 impl Annot {
-    /// The annotation that `value` says; `source(atom)` in its short form.
+    /// Returns the annotation that `value` says; `source(atom)` in its short form.
     pub fn new(value: Value) -> Self {
         match &value {
             Value::Term(term) if term.is_plain() && term.functor == sym::SOURCE => match term.args.as_slice() {
@@ -41,7 +41,7 @@ impl Annot {
         }
     }
 
-    /// The annotation as a term.
+    /// Returns the annotation as a term.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Source(name) => Value::term(sym::SOURCE, [Value::Atom(*name)]),
@@ -59,12 +59,12 @@ impl Annot {
         }
     }
 
-    /// True if the part contains an integer or a null, which are no terms.
+    /// Returns true if the part contains an integer or a null, which are no terms.
     fn has_foreign(&self) -> bool {
         matches!(self, Self::Term(value) if value.has_foreign())
     }
 
-    /// Depth of a structure that has this annotation.
+    /// Returns the levels of a structure that has this annotation.
     fn levels_around(&self) -> u32 {
         if let Self::Term(value) = self { value.levels() + 1 } else { 1 }
     }
@@ -218,7 +218,7 @@ impl Structure {
         self.look_again();
     }
 
-    /// True if this is one of the annotations.
+    /// Returns true if this is one of the annotations.
     pub fn has_annot(&self, annot: &Annot) -> bool {
         place_of(annot, &self.annots).is_ok()
     }
@@ -267,14 +267,14 @@ impl Structure {
         (self.ground, self.foreign, self.flat, self.levels) = (shape.ground, shape.foreign, shape.flat, shape.levels);
     }
 
-    /// True if there are no annotations, and few arguments, all flat: none nests, is a variable, an integer, a null or
-    /// long. Known at a glance.
+    /// Returns true if there are no annotations, and few arguments, all flat: none nests, is a variable, an integer, a
+    /// null or long. Known at a glance.
     #[inline(always)]
     pub fn is_flat(&self) -> bool {
         self.flat && self.annots.is_empty()
     }
 
-    /// True if the structure contains an integer or a null, which are no terms.
+    /// Returns true if the structure contains an integer or a null, which are no terms.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         self.foreign
@@ -296,7 +296,7 @@ impl Structure {
         !self.negated && self.annots.is_empty() && self.namespace == sym::DEFAULT
     }
 
-    /// The value this is: an atom if it is plain and has no arguments.
+    /// Returns the value this is: an atom if it is plain and has no arguments.
     pub fn into_value(self) -> Value {
         if self.args.is_empty() && self.is_plain() { Value::atom(self.functor) } else { Value::Term(Arc::new(self)) }
     }

@@ -18,8 +18,8 @@ pub struct TermConversion {
 }
 
 impl Value {
-    /// True if the value contains an integer or a null, which are no terms. Objects are not searched: their contents
-    /// change.
+    /// Returns true if the value contains an integer or a null, which are no terms. Objects are not searched: their
+    /// contents change.
     #[inline]
     pub fn has_foreign(&self) -> bool {
         match self {
@@ -63,7 +63,7 @@ impl TermConversion {
         work()
     }
 
-    /// The value as a term. A value that is one already is not copied.
+    /// Returns the value as a term. A value that is one already is not copied.
     #[inline]
     pub fn value(&mut self, value: Value) -> Value {
         if value.has_foreign() { self.converted(&value) } else { value }

@@ -83,7 +83,7 @@ pub struct ClusterView {
     me: Nonce,
 }
 
-/// A number like no other.
+/// Returns a random number.
 pub fn random() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()
@@ -178,7 +178,7 @@ impl ClusterHandle {
         }
     }
 
-    /// The nodes, as this one sees them.
+    /// Returns the nodes, as this one sees them.
     pub fn view(&self) -> ClusterView {
         self.view.clone()
     }
@@ -191,12 +191,12 @@ impl Drop for ClusterHandle {
 }
 
 impl ClusterView {
-    /// All nodes that there are keys of.
+    /// Returns all nodes that have keys in the store.
     pub fn nodes(&self) -> Vec<NodeView> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).nodes.clone()
     }
 
-    /// Which partitions are served by nobody because no node may have them, for people.
+    /// Returns the partitions that no node serves because no node may have them, as text for people.
     pub fn vacant(&self) -> Vec<String> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).vacant.clone()
     }

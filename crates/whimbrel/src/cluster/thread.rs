@@ -86,7 +86,7 @@ pub(super) struct ClusterThread {
     pub dropped: bool,
 }
 
-/// The time of a participant that began then.
+/// Returns the time since a participant began.
 pub(super) fn time(began: Instant) -> Time {
     Time::ZERO + began.elapsed()
 }

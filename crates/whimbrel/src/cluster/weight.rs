@@ -22,7 +22,7 @@ fn measure() -> f64 {
     cores as f64 * whimbrel_runtime::speed(PRIMES_TO, MEASURE) / UNIT
 }
 
-/// The nearest number of which at most two bits are set, and these side by side: 1, 2, 3, 4, 6, 8, 12, ...
+/// Returns the nearest number of which at most two bits are set, and these side by side: 1, 2, 3, 4, 6, 8, 12, ...
 fn rounded(units: f64) -> u32 {
     let units = (units as u32).clamp(1, 1 << 30);
     let below = 1 << units.ilog2();
@@ -50,7 +50,7 @@ impl Weighing {
         Self::with(measure, Duration::from_millis(WEIGHT_IDLE_MS), Duration::from_millis(WEIGHT_AGAIN_MS))
     }
 
-    /// One that measures like this, once it was idle for so long, and again after so long.
+    /// Makes a gauge with this measurement, which is taken after this idle time, and again after this interval.
     pub(super) fn with(measure: fn() -> f64, idle: Duration, again: Duration) -> Self {
         let first = measure();
         let (weight, measured) = (rounded(first), VecDeque::from([first]));

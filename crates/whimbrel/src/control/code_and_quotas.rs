@@ -13,7 +13,7 @@ use whimbrel_platform::mobility::CodeHash;
 use super::keep_first::keep_first;
 use super::operator_service::OperatorService;
 
-/// All code that the node has.
+/// Returns all code that the node has.
 pub fn codes(service: &OperatorService) -> CodesFound {
     let Some(programs) = &service.programs else {
         return CodesFound { codes: Vec::new(), kept_bytes: None, kept_bytes_max: None };

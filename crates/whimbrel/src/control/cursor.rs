@@ -13,7 +13,8 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The number of the last entry of this node that was read; 0 if none was. A number without a name is any node's.
+    /// Returns the number of the last entry of this node that was read; 0 if none was. A number without a name is any
+    /// node's.
     pub fn of(&self, node: &str) -> u64 {
         self.read.get(node).copied().or(self.lone).unwrap_or_default()
     }
@@ -23,7 +24,7 @@ impl Cursor {
         self.lone.is_some()
     }
 
-    /// A node's entries up to this one were read.
+    /// Notes that a node's entries were read up to this one.
     pub fn advance(&mut self, node: &str, number: u64) {
         self.read.insert(node.to_owned(), number);
     }

@@ -7,7 +7,7 @@ use whimbrel_runtime::DeviceSeen;
 
 use super::operator_service::OperatorService;
 
-/// The first so many devices by name.
+/// Returns the first `limit` devices by name.
 pub fn look(service: &OperatorService, limit: usize) -> DevicesFound {
     let (devices, total) = service.roll.devices(limit);
     DevicesFound { devices: devices.iter().map(|seen| describe(service, seen)).collect(), total: total as u64 }

@@ -21,14 +21,14 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The first piece, all digits or none, and the rest.
+/// Returns the first piece, all digits or none, and the rest.
 fn piece(text: &str) -> Option<(&str, &str)> {
     let digits = text.chars().next()?.is_ascii_digit();
     let end = text.find(|c: char| c.is_ascii_digit() != digits).unwrap_or(text.len());
     text.split_at_checked(end)
 }
 
-/// The digits of a number, without those that say nothing.
+/// Returns the digits of a number, without those that say nothing.
 fn number(piece: &str) -> Option<&str> {
     piece.starts_with(|c: char| c.is_ascii_digit()).then(|| piece.trim_start_matches('0'))
 }

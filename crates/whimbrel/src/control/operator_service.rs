@@ -63,14 +63,14 @@ pub struct OperatorService {
 /// Of the agents of a partition that is wanted somewhere, so many are named.
 const WISH_AGENTS_SHOWN: usize = 3;
 
-/// All agents that a node knows.
+/// Returns all agents that a node knows.
 fn names_of(ams: &Ams) -> Vec<Name> {
     let elsewhere = ams.agents_elsewhere().into_iter().map(|(name, ..)| name);
     ams.reachable().map(|(name, _)| name.into()).chain(elsewhere).collect()
 }
 
 impl OperatorService {
-    /// For the node that runs this project or program, and has these links.
+    /// Makes the service of the node that runs this project or program, and has these links.
     pub fn new(platform: &Platform, society: String, hub: Option<HubView>) -> Self {
         Self {
             platform: platform.clone(),
@@ -88,37 +88,37 @@ impl OperatorService {
         }
     }
 
-    /// The same for a node that keeps this log of conversations, if it keeps one.
+    /// Sets the log of conversations, if the node has one.
     #[must_use]
     pub fn with_log(self, log: Option<ConversationLog>) -> Self {
         Self { log, ..self }
     }
 
-    /// The same for a node of this cluster, if it is of one.
+    /// Sets the cluster, if the node is part of one.
     #[must_use]
     pub fn with_cluster(self, cluster: Option<ClusterView>) -> Self {
         Self { cluster, ..self }
     }
 
-    /// The same for a node that keeps what is refused there.
+    /// Sets the record of what this node refuses.
     #[must_use]
     pub fn with_refusals(self, refusals: Arc<Refusals>) -> Self {
         Self { refusals, ..self }
     }
 
-    /// The same for a node whose agent `devices` has this roll.
+    /// Sets the roll of the agent `devices`.
     #[must_use]
     pub fn with_devices(self, roll: Roll) -> Self {
         Self { roll, ..self }
     }
 
-    /// The same for a node that runs these programs.
+    /// Sets the programs that the node runs.
     #[must_use]
     pub fn with_programs(self, programs: SocietyLoader) -> Self {
         Self { programs: Some(programs), ..self }
     }
 
-    /// The same for a node whose sessions' clients connect there.
+    /// Sets the addresses to which clients of sessions connect.
     #[must_use]
     pub fn with_doors(self, doors: DoorsInfo) -> Self {
         Self { doors, ..self }
@@ -414,12 +414,12 @@ impl OperatorService {
         upkeep.into_iter().filter_map(|(name, upkeep)| Some((name, upkeep.kind?))).collect()
     }
 
-    /// The names of the other nodes, each with whether there is a connection.
+    /// Returns the names of the other nodes, each with true if it is connected.
     pub(super) fn other_nodes(&self) -> Vec<(String, bool)> {
         self.statuses().into_iter().filter_map(|link| Some((link.node?, link.up))).collect()
     }
 
-    /// The names of the other nodes, by number.
+    /// Returns the names of the other nodes, by their numbers.
     pub(super) fn node_names(&self) -> FxHashMap<NodeId, String> {
         let numbered = (1..).map(NodeId).zip(self.statuses());
         numbered.filter_map(|(id, link)| Some((id, link.node?))).collect()
@@ -453,7 +453,7 @@ impl OperatorService {
         self.statuses().into_iter().map(link).collect()
     }
 
-    /// Another node is to be asked about agents that live there.
+    /// Refuses agents of other nodes, and names the node that is to be asked.
     pub(super) fn is_here(&self, agent: &str) -> Result<(), Refusal> {
         if let Some(node) = self.elsewhere(agent) {
             let text = format!("agent {agent} lives on node {node}");
@@ -467,7 +467,7 @@ impl OperatorService {
         self.found(agent).ok_or_else(|| self.nobody(agent))
     }
 
-    /// The agent of this name, if there is one.
+    /// Returns the agent of this name, if there is one.
     pub(super) fn found(&self, agent: &str) -> Option<Aid> {
         Symbol::known(agent).map(Aid::local).filter(|aid| self.platform.services().exists(*aid))
     }
@@ -540,7 +540,7 @@ impl OperatorService {
         })
     }
 
-    /// The platform's own agents are not to be touched.
+    /// Refuses to act on the platform's own agents.
     pub(super) fn not_ours(&self, agent: &str) -> Result<(), Refusal> {
         let known = Symbol::known(agent).map(Aid::local).zip(self.directory());
         let kind = known.and_then(|(aid, directory)| directory.with_ams(|ams| ams.kind(aid)).flatten());
@@ -551,7 +551,7 @@ impl OperatorService {
         Ok(())
     }
 
-    /// The node where an agent lives, if that is another one.
+    /// Returns the node where an agent lives, if that is another one.
     pub(super) fn elsewhere(&self, agent: &str) -> Option<String> {
         let directory = self.directory()?;
         let agent = Symbol::known(agent)?;
@@ -559,7 +559,7 @@ impl OperatorService {
         Some(self.node_names().remove(&node).unwrap_or_default())
     }
 
-    /// There is no such agent; perhaps another one is meant.
+    /// Makes the refusal for an agent that does not exist, with a similar name if there is one.
     pub(super) fn nobody(&self, agent: &str) -> Refusal {
         // Names of other nodes' agents become no symbols by this.
         let names = |ams: &mut Ams| -> Vec<Name> {

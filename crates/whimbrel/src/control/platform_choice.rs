@@ -29,7 +29,7 @@ impl PlatformChoice {
     }
 }
 
-/// The nodes of the one platform that is meant, as far as they run here; only the one node if one is named.
+/// Returns the nodes of the chosen platform that run on this machine; only one if a node is named.
 ///
 /// # Errors
 /// Nothing runs, nothing that is meant, or several platforms that could be.
@@ -54,7 +54,7 @@ pub fn choose(target: impl Into<PlatformChoice>) -> anyhow::Result<Vec<RunningNo
     }
 }
 
-/// One line for each platform, with what tells it from the others.
+/// Returns a line for each platform, with the option that chooses it.
 fn listed(platforms: &[Vec<RunningNode>]) -> String {
     let mut text = String::new();
     let firsts = || platforms.iter().filter_map(|nodes| nodes.first()).map(|found| &found.info);
@@ -106,7 +106,7 @@ fn age(a: &RunningNode, b: &RunningNode) -> Ordering {
 /// A node by its platform, its name and its port.
 type Name = (String, String, String);
 
-/// Itself and those it knows.
+/// Returns the names of a node and of its peers.
 fn known(info: &NodeInfo) -> Vec<Name> {
     let name = |node: Option<&String>, address: Option<&String>| {
         let (_, port) = address?.rsplit_once(':')?;

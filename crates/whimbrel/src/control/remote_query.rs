@@ -93,7 +93,8 @@ impl Denials {
     }
 }
 
-/// The agents of all nodes, each as its own node tells of it; of nodes that do not answer only names.
+/// Returns the agents of all nodes, each as its own node describes it. Of nodes that do not answer, only the names of
+/// agents are known.
 pub fn agents(service: &OperatorService, wanted: &AgentsWanted) -> AgentsFound {
     let but = wanted.elsewhere_but.clone().unwrap_or_default();
     let others: Vec<(String, bool)> =

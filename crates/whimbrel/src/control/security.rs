@@ -35,7 +35,7 @@ pub fn refusals(service: &OperatorService, limit: usize) -> RefusalsFound {
     RefusalsFound { refusals: service.refusals.newest(service.node(), limit), total }
 }
 
-/// Some of what its audit log holds: the newest, or those before a place that an earlier answer named.
+/// Returns a page of the node's audit log: the newest entries, or those before a cursor of an earlier answer.
 ///
 /// # Errors
 /// It keeps none, or it cannot be read there.

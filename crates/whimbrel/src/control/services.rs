@@ -11,7 +11,7 @@ use whimbrel_platform::route::NodeId;
 use super::operator_service::OperatorService;
 
 impl OperatorService {
-    /// The entries that fit, in order of registration.
+    /// Returns the entries that fit, in order of registration.
     pub(super) fn services(&self, wanted: &ServicesWanted) -> Vec<EntryInfo> {
         let now = self.now();
         let names = self.node_names();
@@ -46,7 +46,7 @@ impl OperatorService {
         found.unwrap_or_default()
     }
 
-    /// The standing searches, so many at most.
+    /// Returns standing searches, `limit` at most.
     pub(super) fn subscriptions(&self, limit: usize) -> SubscriptionsFound {
         let found = self.directory().and_then(|directory| {
             directory.with_df(|df| {
@@ -80,7 +80,7 @@ fn texts(symbols: &[Symbol]) -> Vec<String> {
     symbols.iter().map(|symbol| symbol.as_str().to_owned()).collect()
 }
 
-/// The services of an entry that fit; `None` if the entry does not.
+/// Returns the services of an entry that fit; `None` if the entry does not.
 fn fitting_services(wanted: &ServicesWanted, entry: &DfDescription) -> Option<Vec<ServiceInfo>> {
     let all = |of_service: fn(&ServiceDescription) -> &[Symbol], of_entry: &[Symbol], wanted: &Option<String>| {
         let Some(wanted) = wanted.clone() else { return Box::new(|_: &ServiceDescription| true) as Fits<'_> };
@@ -130,7 +130,7 @@ fn service_info(service: &ServiceDescription) -> ServiceInfo {
     }
 }
 
-/// A value as it is printed, text without its quotes.
+/// Returns a value as it is printed, text without its quotes.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Str(text) => text.as_str().to_owned(),

@@ -104,8 +104,8 @@ struct Tap {
 }
 
 impl Observer for Tap {
-    /// An observer of all messages has enough when its room is full. An observer of certain messages must miss none of
-    /// them because of others.
+    /// Returns true if this observer has enough. An observer of all messages has, when its room is full. An observer of
+    /// certain messages must miss none of them because of others.
     fn is_sated(&self, _now: Time) -> bool {
         self.filter.only_moves
             || (self.rests && self.filter.takes_all_messages() && self.waiting.load(Ordering::Relaxed) >= self.room)

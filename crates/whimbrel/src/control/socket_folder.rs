@@ -13,7 +13,7 @@ const VARIABLE: &str = "WHIMBREL_RUN_DIR";
 /// A socket nobody listens at is stale when it is as old as this: a younger one may be about to be listened at.
 const STALE_AGE: Duration = Duration::from_secs(1);
 
-/// The folders to use, the preferred first.
+/// Returns the folders to use, the preferred first.
 fn candidates() -> Vec<PathBuf> {
     let folder = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(chosen) = folder(VARIABLE) {
@@ -80,7 +80,7 @@ fn check_parent(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All sockets there are, and what is wrong with folders that there are.
+/// Returns all sockets, and the errors of socket folders that cannot be used.
 pub fn sockets() -> (Vec<PathBuf>, Vec<anyhow::Error>) {
     let (mut sockets, mut problems) = (Vec::new(), Vec::new());
     for folder in candidates().into_iter().filter(|folder| folder.symlink_metadata().is_ok()) {

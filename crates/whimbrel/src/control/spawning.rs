@@ -80,7 +80,7 @@ fn check_path(program: &str) -> Result<(), Refusal> {
     Err(Refusal::new(Reason::BadRequest, "expected a program of the project, as bidder.asl: a path below its folder"))
 }
 
-/// A symbolic link may lead to any file of the machine.
+/// Refuses files outside the project's folder; a symbolic link may lead to any file of the machine.
 fn check_file(service: &OperatorService, program: &str) -> Result<(), Refusal> {
     if service.programs.as_ref().is_none_or(|programs| programs.has_inside(program)) {
         return Ok(());

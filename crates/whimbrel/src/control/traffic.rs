@@ -50,7 +50,7 @@ thread_local! {
     static STRIPE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// The stripe of this thread.
+/// Returns the stripe of this thread.
 fn stripe() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     STRIPE.with(|own| {

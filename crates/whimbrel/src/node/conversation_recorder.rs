@@ -49,12 +49,12 @@ impl ConversationRecorder {
         Ok(Some(Self { log, keeper, observation }))
     }
 
-    /// The log.
+    /// Returns the log.
     pub fn log(&self) -> ConversationLog {
         self.log.clone()
     }
 
-    /// The platform has ended: all that was said is written before this returns.
+    /// Ends the log after its platform. All messages are written before this returns.
     pub fn end(self) {
         let Self { log: _, keeper, observation } = self;
         drop(observation);
@@ -74,7 +74,7 @@ fn default_folder(file: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join(FOLDER).join(name)
 }
 
-/// The logs of a society's nodes, by the nodes' names.
+/// Returns the logs of a society's nodes, by the nodes' names.
 ///
 /// # Errors
 /// There are none, one cannot be read, or a process is writing it.

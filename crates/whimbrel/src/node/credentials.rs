@@ -53,7 +53,7 @@ fn write_pair(path: &Path, certificate_pem: &str, key_pem: &str) -> anyhow::Resu
     replace_secret(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A certificate and its key; no key if there is none.
+/// Returns a certificate and its key; no key if there is none.
 fn read_pair(text: &str) -> (String, String) {
     let (certificate, key) = text.split_at(text.find(KEY_BEGINS).unwrap_or(text.len()));
     (certificate.to_owned(), key.to_owned())

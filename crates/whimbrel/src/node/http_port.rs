@@ -203,7 +203,7 @@ pub struct ConsoleAt {
 }
 
 impl ConsoleAt {
-    /// The same for a browser of this machine, without the token: at all addresses is nowhere in particular.
+    /// Returns the console's address for a browser on this machine, without the token: `0.0.0.0` cannot be visited.
     pub fn here(&self) -> String {
         let ip = match self.address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -237,7 +237,7 @@ pub struct HttpPort {
 }
 
 impl HttpPort {
-    /// The token that lets one do everything.
+    /// Returns the token for full access.
     pub fn token(&self) -> &str {
         &self.token
     }

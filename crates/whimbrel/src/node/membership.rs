@@ -208,7 +208,7 @@ impl Membership {
         Ok(true)
     }
 
-    /// The links as an operator sees them.
+    /// Returns the links as an operator sees them.
     pub fn view(&self) -> HubView {
         self.hub.view()
     }
@@ -293,7 +293,7 @@ fn level_for(asked: Option<LinkSecurity>, address: &str, credentials: Option<&Pa
     Ok(level)
 }
 
-/// Other nodes are told this address as it stands.
+/// Checks that other nodes can use this address: they are told it as it stands.
 fn check_reachable(address: &str) -> anyhow::Result<()> {
     let mut addresses = address
         .to_socket_addrs()

@@ -131,7 +131,7 @@ fn told(notes: &Notes) -> Box<dyn Fn(&str) + Send + Sync> {
     Box::new(move |text| notes.warning(text))
 }
 
-/// The file of one of several nodes that were given the same name: `audit.jsonl.n2`.
+/// Returns the file of one of several nodes that were given the same name: `audit.jsonl.n2`.
 fn of_node(file: &Path, node: Option<&str>) -> PathBuf {
     match node {
         Some(node) => PathBuf::from(format!("{}.{node}", file.display())),

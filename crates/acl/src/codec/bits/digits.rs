@@ -57,7 +57,7 @@ pub(super) fn write_time(out: &mut Vec<u8>, digits: &str) {
 /// Number of bytes of an encoded time.
 pub(super) const TIME_BYTES: usize = 9;
 
-/// A time's text, with its `T`.
+/// Reads a time as text, with its `T`.
 pub(super) fn read_time(bytes: &[u8; TIME_BYTES]) -> Option<String> {
     let mut text = String::with_capacity(2 * TIME_BYTES);
     for (place, byte) in bytes.iter().enumerate() {

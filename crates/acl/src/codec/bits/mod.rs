@@ -63,7 +63,7 @@ mod tag {
 pub struct TableSize(u8);
 
 impl TableSize {
-    /// 2 to the power of `bits` entries; `None` unless that is between 256 and 65536.
+    /// Returns the size of 2 to the power of `bits` entries; `None` unless that is from 256 to 65536.
     pub fn from_bits(bits: u8) -> Option<Self> {
         (8..=16).contains(&bits).then_some(Self(bits))
     }
@@ -74,7 +74,7 @@ impl TableSize {
     }
 }
 
-/// The message as bytes, without a code table.
+/// Encodes a message without a code table.
 ///
 /// # Errors
 /// See [`EncodeError`].
@@ -82,7 +82,7 @@ pub fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
     write::message(message, id::PLAIN, None)
 }
 
-/// The message that bytes are, which needs no code table.
+/// Decodes a message that needs no code table.
 ///
 /// # Errors
 /// See [`DecodeError`].
@@ -97,12 +97,12 @@ pub struct BitsEncoder {
 }
 
 impl BitsEncoder {
-    /// With an empty table of this size.
+    /// Begins with an empty table of this size.
     pub fn new(size: TableSize) -> Self {
         Self { table: CodeTable::new(size) }
     }
 
-    /// The message as bytes, for the decoder at the other end.
+    /// Encodes a message for the decoder at the other end.
     ///
     /// # Errors
     /// See [`EncodeError`]; the table is then as it was.
@@ -121,12 +121,12 @@ pub struct BitsDecoder {
 }
 
 impl BitsDecoder {
-    /// With an empty table of this size.
+    /// Begins with an empty table of this size.
     pub fn new(size: TableSize) -> Self {
         Self { table: CodeTable::new(size) }
     }
 
-    /// The message that bytes from the encoder at the other end are. A message without a code table may come between.
+    /// Decodes a message from the encoder at the other end. A message without a code table may come between.
     ///
     /// # Errors
     /// See [`DecodeError`]; the tables of both ends are then no longer the same.

@@ -66,7 +66,7 @@ impl<'a> BitsReader<'a> {
         Ok(taken)
     }
 
-    /// Up to four bytes, the highest first.
+    /// Reads a number of up to four bytes, the highest first.
     fn integer(&mut self, count: usize, within: &'static str) -> Result<usize, DecodeError> {
         Ok(self.take(count, within)?.iter().fold(0, |n, byte| n << 8 | usize::from(*byte)))
     }
@@ -122,7 +122,8 @@ impl<'a> BitsReader<'a> {
         Ok(())
     }
 
-    /// An expression where text is wanted. Words and strings are their text; they are many and need not be interned.
+    /// Returns an expression where text is wanted. Words and strings are their text; they are many and need not be
+    /// interned.
     fn text(&mut self) -> Result<String, DecodeError> {
         let at = self.at;
         let code = self.bytes.get(at).copied();
@@ -369,7 +370,7 @@ fn is_word(code: u8, text: &str) -> bool {
     matches!(code, tag::WORD | tag::WORD_CODE) && !text.starts_with('"')
 }
 
-/// A string's text; in an expression it stands in quotes, but not everyone writes them.
+/// Returns a string's text; in an expression it stands in quotes, but not everyone writes them.
 fn unquoted(text: &str) -> String {
     let mut tokens = FipaTokens::new(text.as_bytes());
     match (tokens.next().map(|token| token.kind), tokens.next().map(|token| (token.kind, token.at))) {

@@ -46,14 +46,14 @@ impl CodeTable {
         self.size.entries() == 256
     }
 
-    /// The code of an entry, which counts as its use.
+    /// Returns the code of an entry, which counts as its use.
     pub fn code(&mut self, entry: &CodeEntry) -> Option<u16> {
         let code = *self.codes.get(entry)?;
         self.touch(code);
         Some(code)
     }
 
-    /// The entry with this code, which counts as its use.
+    /// Returns the entry with this code, which counts as its use.
     pub fn entry(&mut self, code: u16) -> Option<CodeEntry> {
         self.touch(code);
         self.entries.get(usize::from(code))?.as_ref().map(|(entry, _)| entry.clone())

@@ -12,7 +12,7 @@ use crate::codec::{DecodeError, EncodeError, parameters};
 use crate::limits::RESOLVER_DEPTH_MAX;
 use crate::{AclMessage, Aid, Contact, Extras, Performative, Symbol, Text, Value, sym};
 
-/// The message as JSON.
+/// Encodes a message as JSON.
 ///
 /// # Errors
 /// [`EncodeError::TooDeep`].
@@ -86,7 +86,7 @@ fn agents(out: &mut String, key: &str, agents: &[Aid]) -> Result<(), EncodeError
     Ok(())
 }
 
-/// An agent: its name, or an object if there is more to say or the name would be read as another's.
+/// Encodes an agent: as its name, or as an object if it has more parts or its name would be read as another's.
 fn agent(out: &mut String, agent: Aid, depth: usize) -> Result<(), EncodeError> {
     if depth > RESOLVER_DEPTH_MAX {
         return Err(EncodeError::TooDeep { what: "resolvers", max: RESOLVER_DEPTH_MAX });
@@ -127,7 +127,7 @@ fn agent(out: &mut String, agent: Aid, depth: usize) -> Result<(), EncodeError> 
     Ok(())
 }
 
-/// The message that JSON says.
+/// Decodes a message from JSON.
 ///
 /// # Errors
 /// If it is no JSON, or says no message.

@@ -12,7 +12,7 @@ pub use message::{decode, encode};
 use crate::Value;
 use crate::codec::{DecodeError, DecodeErrorKind, EncodeError};
 
-/// A value as JSON.
+/// Encodes a value as JSON.
 ///
 /// # Errors
 /// [`EncodeError::TooDeep`] if it is nested deeper than [`VALUE_DEPTH_MAX`](crate::limits::VALUE_DEPTH_MAX).
@@ -22,7 +22,7 @@ pub fn value_to_string(value: &Value) -> Result<String, EncodeError> {
     Ok(out)
 }
 
-/// The value that JSON says.
+/// Decodes a value from JSON.
 ///
 /// # Errors
 /// If it is no JSON, or says no value; the offset is that in `text`.
@@ -34,7 +34,7 @@ pub fn value_from_str(text: &str) -> Result<Value, DecodeError> {
     value.and_then(|value| source.end().map(|()| value)).map_err(|error| decode_error(text.as_bytes(), &error))
 }
 
-/// The library's error in our terms, its line and column as an offset.
+/// Converts an error of the JSON library: its line and column become an offset.
 fn decode_error(bytes: &[u8], error: &serde_json::Error) -> DecodeError {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
     let offset = lines.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);

@@ -85,7 +85,7 @@ pub(super) fn value(out: &mut String, what: &Value, depth: usize) -> Result<(), 
     Ok(())
 }
 
-/// A pair of a name and a value.
+/// Writes a pair of a name and a value.
 pub(super) fn field(out: &mut String, name: Symbol, what: &Value, depth: usize) -> Result<(), EncodeError> {
     out.push('[');
     string(out, name.as_str());
@@ -177,7 +177,7 @@ fn number(out: &mut String, n: f64) {
     }
 }
 
-/// A finite number as ECMAScript's `Number::toString` writes it.
+/// Returns a finite number as ECMAScript's `Number::toString` writes it.
 fn ecmascript(n: f64) -> String {
     let scientific = format!("{:e}", n.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -126,7 +126,7 @@ impl<T: Decode> Decode for Vec<T> {
         T::repeat_list(self, count, out)
     }
 
-    /// A single value is decoded as a list of one, so that a field may become a list.
+    /// Decodes a single value as a list of one, so that a field may become a list.
     fn decode(r: &mut Reader<'_>) -> Result<Self> {
         let tag = r.peek()?;
         let is_list = (tags::SHORT_LIST..tags::OBJECT).contains(&tag);
@@ -295,7 +295,7 @@ fn decode_map<K: Decode, V: Decode>(r: &mut Reader<'_>) -> Result<Vec<(K, V)>> {
     r.nested(|r| keys.into_iter().map(|key| Ok((key, V::decode(r)?))).collect())
 }
 
-/// The keys that a shape's fields are.
+/// Returns the keys that a shape's fields are.
 fn object_keys<K: Decode>(r: &mut Reader<'_>, number: u64) -> Result<Vec<K>> {
     let shape = r.shape_numbered(number)?;
     if shape.kind != ShapeKind::Map {

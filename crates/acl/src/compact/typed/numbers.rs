@@ -385,7 +385,7 @@ macro_rules! floats {
                 repeat_copies(list, count, out)
             }
 
-            /// Whole numbers are doubles, too.
+            /// Decodes a number; whole numbers are doubles, too.
             fn decode(r: &mut Reader<'_>) -> Result<Self> {
                 let tag = r.byte()?;
                 if let Some(number) = r.int(tag)? {

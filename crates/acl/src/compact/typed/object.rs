@@ -165,7 +165,7 @@ pub fn skip_column(r: &mut Reader<'_>, count: usize) -> Result<()> {
     columns::column_in(r, rows, &mut Vec::new())
 }
 
-/// The field that was read, or its default.
+/// Returns the field that was read, or its default.
 ///
 /// # Errors
 /// There is neither.
@@ -213,7 +213,7 @@ pub fn fields<T: Decode>(
     Ok(values)
 }
 
-/// The rows of a field that were read, or its default for each row.
+/// Returns the rows of a field that were read, or its default for each row.
 ///
 /// # Errors
 /// There is neither.
@@ -287,7 +287,7 @@ pub fn variant<'a>(r: &mut Reader<'a>, of: &'static str) -> Result<Variant<'a>> 
     }
 }
 
-/// There is no such variant.
+/// Makes the error that a type has no such variant.
 pub fn no_variant(r: &Reader<'_>, of: &'static str) -> DecodeError {
     r.mismatch(of)
 }
@@ -341,7 +341,7 @@ fn table_of_variants<T: Decode>(r: &mut Reader<'_>, count: usize, out: &mut Vec<
     Ok(())
 }
 
-/// A text as if it were read as a value.
+/// Returns a text as if it were read as a value.
 pub(super) fn value_of_text<T: Decode>(r: &mut Reader<'_>, text: &str) -> Result<T> {
     let mut bytes = vec![tags::TEXT];
     varint::write(&mut bytes, text.len() as u64);

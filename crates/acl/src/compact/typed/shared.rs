@@ -27,7 +27,8 @@ macro_rules! shared {
                 }
             }
 
-            /// Shared values never form a constant column, so that each is decoded as one shared value.
+            /// Returns true for equal values without other holders. Shared ones never form a constant column, and stay
+            /// shared.
             fn same(&self, other: &Self) -> bool {
                 $pointer::strong_count(self) == 1 && $pointer::strong_count(other) == 1 && (**self).same(other)
             }

@@ -15,7 +15,7 @@ pub fn default_address(engine: &str) -> anyhow::Result<String> {
     bail!("other nodes need an address of this one: give it with --listen, as --listen 10.0.0.2:7001")
 }
 
-/// The hosts of an engine's address: `nats://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME?...`.
+/// Returns the hosts of an engine's address: `nats://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME?...`.
 fn hosts(engine: &str) -> Vec<String> {
     let rest = engine.split_once("://").map_or(engine, |(_, rest)| rest);
     let servers = rest.split(['/', '?']).next().unwrap_or_default();

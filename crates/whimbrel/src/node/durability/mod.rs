@@ -145,12 +145,12 @@ impl Durability {
         self.cluster.begin(address.as_deref().unwrap_or_default(), Arc::new(local));
     }
 
-    /// The nodes, as this one sees them.
+    /// Returns the nodes, as this one sees them.
     pub fn view(&self) -> ClusterView {
         self.cluster.view()
     }
 
-    /// The platform has stopped: if its society ended itself, there is nothing to go on with.
+    /// Ends this node's part after its platform stopped. If the society ended itself, its store is emptied.
     pub fn end(self, platform: &Platform) {
         self.cluster.end(platform.has_concluded() || self.over.load(Ordering::Acquire));
     }
@@ -161,7 +161,7 @@ pub fn hand_over(view: &ClusterView) {
     view.hand_over(HAND_OVER_PATIENCE);
 }
 
-/// The name that is asked for, else the one in the node's certificate, if any.
+/// Returns the name that is asked for, else the one in the node's certificate, if any.
 fn asked_name(links: &LinkOptions, on_engine: bool) -> anyhow::Result<Option<String>> {
     let folder = links.credentials.as_deref().filter(|_| on_engine && links.name.is_none());
     let Some(folder) = folder else { return Ok(links.name.clone()) };
@@ -195,7 +195,7 @@ fn terms(
     }
 }
 
-/// As many of these programs as have room in what a society's nodes share.
+/// Returns the programs that nodes compare: as many as have room in the society's key.
 fn compared(programs: BTreeMap<String, String>) -> BTreeMap<String, String> {
     programs.into_iter().take(PROGRAMS_COMPARED_MAX).filter(|(file, _)| file.len() <= PROGRAM_NAME_BYTES_MAX).collect()
 }
@@ -210,7 +210,7 @@ fn forget(store: &Arc<dyn JournalStore>) -> Forget {
     })
 }
 
-/// A store's address, without what nobody should see.
+/// Returns a store's address without its password.
 fn shown(place: &str) -> String {
     #[cfg(feature = "nats")]
     let place = &whimbrel_store::nats::without_password(place);
