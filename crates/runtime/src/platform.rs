@@ -812,7 +812,8 @@ impl Platform {
     }
 
     /// Ends all agents, in order of creation, each told by `on_stop`, then the platform. Returns false if some
-    /// agent's turn does not end within 5 s. A second call returns the result of the first.
+    /// agent's turn does not end within 5 s. A second call returns the result of the first. Afterwards the platform
+    /// has no journal, so the folder of its durable agents can be opened again.
     pub fn stop(&self) -> bool {
         self.stop_within(CLOSE_PATIENCE)
     }

@@ -1,4 +1,4 @@
-//! Durability a platform's durable agents in a folder.
+//! Durable agents of a platform, kept in a folder.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -87,10 +87,11 @@ impl Node {
                 failed.insert(cluster.partition_of(*name), error.into());
             }
         }
+        let journal = scribe.journal().ok_or(ServeError::NotServing)?;
         let mut terms = partitions.to_vec();
         let (read, mut resumed) = loop {
             terms.retain(|(partition, _)| !failed.contains_key(partition));
-            let mut read = recover_some(&*scribe.journal, cluster.layout(), &terms);
+            let mut read = recover_some(&*journal, cluster.layout(), &terms);
             if let Some(code) = read.stopped {
                 return Err(ServeError::Ended(code));
             }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use whimbrel::agents::{LogLevel, Output};
+use whimbrel::durable_agents::{durable, kept_in};
 use whimbrel::environment::{ClassArg, Environment, Environments};
 use whimbrel::prelude::*;
 
@@ -139,4 +140,32 @@ fn prelude_suffices_for_two_agents() {
     platform.spawn("guest", NameAsker { host, answers: None }).expect("the name is free");
     assert_eq!(platform.run_until_stopped(), 3);
     assert_eq!(*lines.0.lock().unwrap(), ["[guest] true host"]);
+}
+
+/// Counts what it hears, for as many lives as it has.
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+struct Tally {
+    heard: i64,
+}
+
+impl DurableAgent for Tally {
+    const KIND: &'static str = "tally";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
+        self.heard += 1;
+        ctx.reply(&message, Performative::Inform, self.heard);
+    }
+}
+
+#[test]
+fn stopped_platform_frees_its_folder() {
+    let scratch = Scratch::new();
+    for life in 1..=10 {
+        let kept = kept_in(scratch.path()).expect("the former platform has stopped");
+        let platform = Platform::builder().kind::<Tally>().durable(kept).build();
+        let tally = platform.spawn_together([durable("tally", Tally::default())]).expect("it is there once").remove(0);
+        let answer = platform.ask(tally, Performative::Request, "count").expect("it answers");
+        assert_eq!(answer.content, Value::from(life));
+        platform.stop();
+    }
 }

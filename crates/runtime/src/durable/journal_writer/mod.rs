@@ -55,7 +55,8 @@ pub(crate) struct Takeover {
 
 /// Handle of the journal writer for the rest of the node.
 pub(crate) struct JournalWriter {
-    pub journal: Arc<dyn Journal>,
+    /// The journal, until the platform has ended: whoever ends it can open the journal again at once.
+    journal: Mutex<Option<Arc<dyn Journal>>>,
     jobs: Sender<WriterJob>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Agents and messages that wait to be restored.
@@ -117,7 +118,7 @@ impl JournalWriter {
         let durable = Mutex::new(agents.keys().copied().collect());
         let pending = Mutex::new(PendingAgents { agents, ended, letters, standings: Vec::new() });
         let (suspended, concluded) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (thread, ends) = (Mutex::new(None), Mutex::default());
+        let (thread, ends, journal) = (Mutex::new(None), Mutex::default(), Mutex::new(Some(journal)));
         (Self { journal, jobs, thread, pending, suspended, concluded, awaited, lives, durable, ends }, orders)
     }
 
@@ -129,8 +130,14 @@ impl JournalWriter {
         (scribe, orders)
     }
 
-    /// Waits until all steps that were handed in are persisted, and ends the thread.
+    /// Returns the journal; `None` once the platform has ended.
+    pub fn journal(&self) -> Option<Arc<dyn Journal>> {
+        locked(&self.journal).clone()
+    }
+
+    /// Waits until all steps that were handed in are persisted, ends the thread, and lets go of the journal.
     pub fn end(&self) {
+        drop(locked(&self.journal).take());
         let _ = self.jobs.send(WriterJob::End);
         if let Some(thread) = locked(&self.thread).take()
             && thread.thread().id() != std::thread::current().id()
