@@ -72,7 +72,7 @@ pub fn run(bench: &Study, threads: usize, watching: Watching) -> Result<StudyRes
     Ok(outcome)
 }
 
-/// The project with another number in the belief `name(number)`.
+/// Returns the project with another number in the belief `name(number)`.
 fn with_number(project: &str, name: &str, value: u64) -> String {
     let start = format!("{name}(");
     let Some((before, rest)) = project.split_once(&start) else { return project.to_owned() };

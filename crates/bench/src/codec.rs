@@ -20,7 +20,7 @@ pub enum CodecObject {
 }
 
 impl CodecObject {
-    /// The name on the command line and in JSON.
+    /// Returns the name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -103,7 +103,7 @@ const MEASURED: Duration = Duration::from_millis(400);
 /// Into how many samples that is cut, each short enough to be left alone on a busy machine; the median counts.
 const SAMPLES: u32 = 400;
 
-/// The median time of one `work`, in microseconds.
+/// Returns the median time of one `work`, in microseconds.
 fn median_us<T>(mut work: impl FnMut() -> T) -> f64 {
     let started = Instant::now();
     black_box(work());
@@ -178,7 +178,8 @@ fn warm_bytes(object: &SharedObject) -> Result<usize, compact::DecodeError> {
     Ok(bytes.len())
 }
 
-/// An `inform` of 60 characters between agents that have talked before: bytes beside the text, and time there and back.
+/// Measures an `inform` of 60 characters between agents that have exchanged messages before: bytes beside the text, and
+/// time there and back.
 fn message(metrics: &mut Metrics) -> Result<(), compact::DecodeError> {
     let content = "the kettle in the kitchen boils; somebody should take it off";
     let message = AclMessage::new(Performative::Inform, Aid::new("ada", "here"), Aid::new("bob", "there"), content);

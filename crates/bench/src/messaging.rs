@@ -78,7 +78,7 @@ impl Messaging {
         self.threads.map_or(half.max(1), usize::from)
     }
 
-    /// The parameters, as JSON.
+    /// Returns the parameters, as JSON.
     pub fn params(&self) -> String {
         let scenario = match self.scenario {
             Scenario::OneToOne => "one-to-one",
@@ -99,7 +99,7 @@ impl Messaging {
     }
 }
 
-/// A level as it is typed.
+/// Returns a level as it is typed.
 pub(super) fn security_name(level: SecurityLevel) -> &'static str {
     match level {
         SecurityLevel::Open => "open",
@@ -114,7 +114,7 @@ pub(super) fn wall_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The topic of a broadcast.
+/// Returns the topic of a broadcast.
 fn news() -> anyhow::Result<Aid> {
     Ok(topic("news")?)
 }
@@ -309,7 +309,7 @@ pub(super) fn start_other(address: &str, secrets: &NodeSecrets) -> anyhow::Resul
     Ok(child)
 }
 
-/// The other process: producers, until the first process closes the pipe.
+/// Runs the other process: producers, until the first process closes the pipe.
 ///
 /// # Errors
 /// The first process is not there.
@@ -356,7 +356,7 @@ pub fn produce(what: &Messaging, first: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Processor time that a process used so far.
+/// Returns the processor time that a process used so far.
 pub(super) fn cpu_s(process: &str) -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).context("this needs Linux")?;
     // The name, in brackets, may have blanks in it; what follows has not.

@@ -48,7 +48,7 @@ pub struct TimesPicture {
     pub x: &'static str,
 }
 
-/// A picture of times in microseconds: a line for each name, each power of ten of the same height.
+/// Returns a picture of times in microseconds: a line for each name, each power of ten of the same height.
 ///
 /// # Errors
 /// There is nothing to draw.
@@ -58,8 +58,8 @@ pub fn times(title: &str, shown: TimesPicture, lines: Vec<(String, Vec<(f64, f64
     svg_of(&chart, title)
 }
 
-/// The picture of a run: messages per second over time (ring), meetings of each creature (chameneos), response time by
-/// n (fibonacci), memory over time (spawn).
+/// Returns the picture of a run: messages per second over time (ring), meetings of each creature (chameneos), response
+/// time by n (fibonacci), memory over time (spawn).
 ///
 /// # Errors
 /// There is nothing to draw.
@@ -126,7 +126,7 @@ fn ranked(counts: &[f64]) -> Vec<(f64, f64)> {
     (1..).zip(counts).map(|(rank, count)| (f64::from(rank), count)).collect()
 }
 
-/// A percentile of the response times in us, for each n that was asked for.
+/// Returns a percentile of the response times in us, for each n that was asked for.
 fn by_n(percent: f64, latencies: &[FibonacciLatency]) -> Vec<(f64, f64)> {
     let mut asked: Vec<u64> = latencies.iter().map(|latency| latency.n).collect();
     asked.sort_unstable();
@@ -190,7 +190,7 @@ fn draw(chart: &Chart, title: &str, svg: &mut String) -> Result<(), Box<dyn std:
     Ok(())
 }
 
-/// A number on an axis that ends at `largest`.
+/// Returns a number on an axis that ends at `largest`.
 fn shown(value: f64, largest: f64) -> String {
     match largest {
         largest if largest >= 5e6 => format!("{:.0} M", value / 1e6),

@@ -4,19 +4,19 @@ use std::fmt::Write;
 
 use super::{AgentLanguage, Metrics, Study};
 
-/// One line of JSON: the same names from release to release.
+/// Returns one line of JSON, with the same names from release to release.
 pub fn json(bench: &Study, kind: AgentLanguage, threads: usize, metrics: &Metrics) -> String {
     let params: Vec<String> = bench.params().iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
     let params = format!("\"kind\": \"{}\", \"threads\": {threads}, {}", kind.name(), params.join(", "));
     line(bench.name(), &params, metrics)
 }
 
-/// The same, of parameters that are JSON already.
+/// Returns a line of JSON with parameters that are JSON already.
 pub fn line(name: &str, params: &str, metrics: &Metrics) -> String {
     line_of(name, params, &object(metrics))
 }
 
-/// The same, of figures that are JSON already, too.
+/// Returns a line of JSON with parameters and figures that are JSON already.
 pub fn line_of(name: &str, params: &str, metrics: &str) -> String {
     format!(
         "{{\"bench\": \"{name}\", \"version\": \"{}\", \"machine\": {{\"os\": \"{}\", \"arch\": \"{}\", \"cores\": {}}}, \
@@ -37,7 +37,7 @@ pub fn object(metrics: &Metrics) -> String {
     format!("{{{}}}", metrics.collect::<Vec<_>>().join(", "))
 }
 
-/// A table, and what it means.
+/// Returns a table of the results, with explanations.
 pub fn table(bench: &Study, kind: AgentLanguage, threads: usize, metrics: &Metrics) -> String {
     let mut text = rows(&title(bench, kind, threads), metrics);
     if let (Study::Ring { .. }, Some(rate)) = (bench, metric(metrics, "messages_per_s")) {
@@ -46,7 +46,7 @@ pub fn table(bench: &Study, kind: AgentLanguage, threads: usize, metrics: &Metri
     text
 }
 
-/// A title, and a row for each figure.
+/// Returns a title, and a row for each figure.
 pub fn rows(title: &str, metrics: &Metrics) -> String {
     let mut text = title.to_owned();
     for (name, value) in metrics {

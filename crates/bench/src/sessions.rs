@@ -38,7 +38,7 @@ impl SessionsArguments {
         }
     }
 
-    /// The parameters, as JSON.
+    /// Returns the parameters, as JSON.
     pub fn params(&self) -> String {
         let frames = if self.frames == Framed::Json { "json" } else { "compact" };
         let Self { sessions, in_flight, bytes, messages, .. } = self;
@@ -114,7 +114,7 @@ pub fn run(what: &SessionsArguments) -> anyhow::Result<Metrics> {
     ])
 }
 
-/// The other process: clients of the node that listens there, a thread for each.
+/// Runs the other process: clients of the node that listens there, a thread for each.
 ///
 /// # Errors
 /// The node does not do what it should.

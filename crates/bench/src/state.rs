@@ -175,7 +175,7 @@ struct ThreadResult {
     last: Vec<(Partition, Lsn, Vec<u8>)>,
 }
 
-/// State of an agent: its name, the number of its writes, and bytes of its own.
+/// Makes the state of an agent: its name, the number of its writes, and bytes of its own.
 fn state(name: u64, writes: u64, bytes: usize) -> Vec<u8> {
     let mut random = name.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ writes | 1;
     let mut frame = Vec::with_capacity(bytes + 8);
@@ -216,7 +216,7 @@ impl<'a> Committer<'a> {
         }
     }
 
-    /// One operation of each agent after the other, until time is over.
+    /// Performs one operation of each agent after the other, until time is over.
     fn run(&mut self, begin: Instant, end: Instant) -> anyhow::Result<()> {
         self.call(true)?;
         for calls in 0.. {
@@ -237,7 +237,7 @@ impl<'a> Committer<'a> {
         Ok(())
     }
 
-    /// An operation of each agent: how many were writes, and how many reads.
+    /// Performs an operation of each agent, and returns the numbers of writes and reads.
     fn call(&mut self, writes_only: bool) -> anyhow::Result<(u64, u64)> {
         let mut frames = Vec::new();
         let mut reads = 0;
@@ -356,7 +356,7 @@ fn metrics(what: &StateArguments, committers: Vec<ThreadResult>, before: Bytes, 
 }
 
 impl StateArguments {
-    /// The parameters as JSON.
+    /// Returns the parameters as JSON.
     pub fn params(&self) -> String {
         let store = match &self.store {
             StoreKind::Embedded => "embedded".to_owned(),

@@ -32,7 +32,7 @@ pub enum AgentLanguage {
 }
 
 impl AgentLanguage {
-    /// The name on the command line, in JSON and in file names.
+    /// Returns the name on the command line, in JSON and in file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -67,7 +67,7 @@ pub struct StudyResult {
 }
 
 impl Study {
-    /// The name on the command line and in JSON.
+    /// Returns the name on the command line and in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ring { .. } => "ring",
@@ -77,7 +77,7 @@ impl Study {
         }
     }
 
-    /// The parameters by name.
+    /// Returns the parameters by name.
     pub fn params(&self) -> Vec<(&'static str, u64)> {
         match *self {
             Self::Ring { workers, tokens, passes } => {
@@ -114,14 +114,14 @@ impl Study {
     }
 }
 
-/// Nearest-rank percentile, if there is a sample at all.
+/// Returns the nearest-rank percentile, if there is a sample.
 pub fn percentile(percent: f64, samples: &mut [f64]) -> Option<f64> {
     samples.sort_by(f64::total_cmp);
     let rank = (percent / 100.0 * samples.len() as f64).ceil() as usize;
     samples.get(rank.max(1) - 1).copied()
 }
 
-/// The standard deviation of all of a population.
+/// Returns the standard deviation of all of a population.
 pub fn deviation(counts: &[f64]) -> Option<f64> {
     let mean = counts.iter().sum::<f64>() / counts.len() as f64;
     (!counts.is_empty()).then(|| (counts.iter().map(|k| (k - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt())
@@ -132,12 +132,12 @@ pub fn resident_bytes() -> Option<f64> {
     whimbrel_runtime::resident_bytes().map(|bytes| bytes as f64)
 }
 
-/// The most it ever occupied.
+/// Returns the most memory that this process ever occupied.
 pub fn peak_bytes() -> Option<f64> {
     bytes_of("VmHWM:")
 }
 
-/// The memory that another process occupies now, where the system tells.
+/// Returns the memory that another process occupies now, where the system tells.
 pub fn resident_bytes_of(process: &str) -> Option<f64> {
     bytes_in(process, "VmRSS:")
 }

@@ -38,7 +38,7 @@ pub struct LocalNodes {
     children: Vec<Child>,
 }
 
-/// The name of the k-th node.
+/// Returns the name of the k-th node.
 pub fn name_of(node: u16) -> String {
     format!("n{node}")
 }
@@ -108,12 +108,12 @@ impl LocalNodes {
         Ok(Self { hub, platform: platform.clone(), first, places, me, command, others, children: Vec::new() })
     }
 
-    /// The links as an operator sees them.
+    /// Returns the links as an operator sees them.
     pub fn view(&self) -> HubView {
         self.hub.view()
     }
 
-    /// Whether this agent lives on this node.
+    /// Returns true if this agent lives on this node.
     pub fn lives_here(&self, agent: Symbol) -> bool {
         self.places.get(&agent) == Some(&self.me)
     }
@@ -161,7 +161,7 @@ impl LocalNodes {
     }
 }
 
-/// A node's credentials, if there is an authority.
+/// Returns a node's credentials, if there is an authority.
 fn issue(authority: &mut Option<Authority>, node: u16) -> anyhow::Result<Option<Credentials>> {
     let issued = authority.as_mut().map(|authority| authority.issue(&name_of(node), &[], NODE_DAYS));
     Ok(issued.transpose()?)

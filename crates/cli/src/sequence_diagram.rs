@@ -78,7 +78,7 @@ pub struct EventLines {
 }
 
 impl EventLines {
-    /// One line, without its end; nothing for what is not to be shown.
+    /// Returns one line without its end; nothing for events that are not shown.
     pub fn line(&self, event: &NodeEvent) -> Option<String> {
         let mut line = styled(&self.clock.show(event.at_us), DIM);
         let mut used = self.clock.width();
@@ -108,7 +108,7 @@ impl EventLines {
     }
 }
 
-/// Sender, receiver, performative and conversation, and how wide that is.
+/// Returns sender, receiver, performative and conversation as text, with its width.
 fn head(message: &MessageInfo, style: Style) -> (String, usize) {
     let (from, to) = (harmless(&message.from), harmless(&message.to));
     let performative = harmless(&message.performative);
@@ -150,7 +150,7 @@ fn aside(what: &Happening) -> Option<(String, Style)> {
     }
 }
 
-/// A line about what is not there.
+/// Returns a line about missing messages.
 fn gap(text: String) -> (String, Style) {
     (text, Style::new().fg_color(Some(AnsiColor::Yellow.into())))
 }
@@ -238,7 +238,7 @@ impl Diagram {
         self.agents.iter().position(|known| known == agent).unwrap_or(self.agents.len())
     }
 
-    /// The names above the life lines.
+    /// Returns the names above the life lines.
     pub fn title(&self) -> String {
         let mut line = String::new();
         let mut used = 0;
@@ -253,7 +253,7 @@ impl Diagram {
         line
     }
 
-    /// An event, on one line without its end; nothing for what is not to be shown.
+    /// Returns an event, on one line without its end; nothing for what is not to be shown.
     pub fn line(&self, event: &NodeEvent) -> Option<String> {
         let mut row = self.life_lines(event.at_us);
         let (text, style) = match &event.what {

@@ -40,12 +40,12 @@ struct SummaryCounts {
 }
 
 impl TraceObserver {
-    /// A watch, if there is anything to watch for.
+    /// Returns a watch, if a trace or a summary is wanted.
     pub fn new(trace: bool, summary: bool) -> Option<Self> {
         (trace || summary).then(|| Self { trace, tally: summary.then(Arc::default) })
     }
 
-    /// The table at the end of a run; `None` if nothing was to be counted.
+    /// Returns the table at the end of a run; `None` if nothing was to be counted.
     pub fn summary(&self, counters: Counters, time: Duration) -> Option<String> {
         let tally = self.tally.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         Some(tally.table(counters, time))

@@ -35,7 +35,7 @@ pub struct SourceFiles {
     missing: Vec<String>,
 }
 
-/// A path with `.` and `..` resolved and one slash between names.
+/// Returns a path with `.` and `..` resolved and one slash between names.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -111,7 +111,8 @@ impl SourceFiles {
         std::mem::take(&mut self.missing)
     }
 
-    /// The files in a folder, and in the folders within it: their paths, which begin as the folder's name is given.
+    /// Returns the files in a folder, and in the folders within it: their paths, which begin as the folder's name is
+    /// given.
     pub fn list(&self, folder: &str) -> Vec<String> {
         let (given, found) = (folder.trim_end_matches('/'), plain(folder));
         let rest = |path: &'_ String| match found.as_str() {
@@ -156,7 +157,7 @@ impl SourceFiles {
         Ok((image, warnings))
     }
 
-    /// A program as it travels, and the name of its code.
+    /// Returns a program as it travels, and the name of its code.
     ///
     /// # Errors
     /// It has errors, or is too much to travel.
@@ -205,7 +206,7 @@ impl Loader for IncludedFiles<'_> {
         Ok((Text::from(found), text.into()))
     }
 
-    /// A missing file is an error here, so that the host can be asked for it.
+    /// Returns true: a missing file is an error here, so that the host can be asked for it.
     fn is_strict(&self) -> bool {
         true
     }

@@ -27,7 +27,7 @@ pub trait DeviceHost: Send + Sync {
     /// Milliseconds since 1970-01-01 UTC.
     fn wall_clock_ms(&self) -> u64;
 
-    /// A random number, uniform over all 64 bits: seeds, never secrets.
+    /// Returns a random number, uniform over all 64 bits: seeds, never secrets.
     fn random(&self) -> u64;
 }
 

@@ -377,7 +377,7 @@ fn told(diagnostic: &Diagnostic, text: &str) -> ShownDiagnostic {
     }
 }
 
-/// The line and column of a byte.
+/// Returns the line and column of a byte.
 fn place(text: &str, byte: usize) -> (u32, u32) {
     let end = (0..=byte.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let before = text.get(..end).unwrap_or_default();

@@ -171,7 +171,7 @@ impl<'a> ProjectReader<'a> {
         self.seats.extend(seats);
     }
 
-    /// A program that several agents run is wrong once.
+    /// Compiles a program. Its diagnostics are noted once, even if several agents run it.
     fn compile(&mut self, path: &str, span: Span) -> Option<AgentConfig> {
         let compiled = self.host.files().compile(path);
         match compiled {

@@ -127,13 +127,13 @@ fn narrowed(_: &Metadata, _: impl FnOnce(std::fs::Permissions) -> io::Result<()>
     Ok(false)
 }
 
-/// True if a path is a folder that only its owner can read or write.
+/// Returns true if a path is a folder that only its owner can read or write.
 #[cfg(unix)]
 pub fn is_private_folder(about: &Metadata) -> bool {
     about.is_dir() && std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & OTHERS == 0
 }
 
-/// True if a path is a folder; access rights are not checked here.
+/// Returns true if a path is a folder; access rights are not checked here.
 #[cfg(not(unix))]
 pub fn is_private_folder(about: &Metadata) -> bool {
     about.is_dir()

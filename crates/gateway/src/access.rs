@@ -172,7 +172,7 @@ impl Access {
         Err(format!("pages of {} may not use this node: allow them with --http-origin", shown(&origin)))
     }
 
-    /// Origin of the request, if it is accepted and not the node's own: the answer must allow it to read.
+    /// Returns the origin of the request, if it is accepted and not the node's own: the answer must allow it to read.
     pub fn foreign_origin<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let origin = headers.get(ORIGIN)?.to_str().ok()?;
         (self.any_origin || self.origins.contains(&origin.to_ascii_lowercase())).then_some(origin)

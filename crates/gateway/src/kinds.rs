@@ -1,4 +1,4 @@
-/// Media type of a file, by the ending of its name.
+/// Returns the media type of a file, by the ending of its name.
 pub(crate) fn kind(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",

@@ -74,7 +74,7 @@ impl Pages {
     }
 }
 
-/// Entity tag of a file's version, from its length and modification time.
+/// Returns the entity tag of a file's version, from its length and modification time.
 fn tag(data: &Metadata) -> Option<HeaderValue> {
     let written = data.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     HeaderValue::try_from(format!("W/\"{:x}-{:x}\"", data.len(), written.as_nanos())).ok()

@@ -145,7 +145,7 @@ impl Gateway {
         Ok(path)
     }
 
-    /// Number of connected consoles.
+    /// Returns the number of connected consoles.
     pub fn watchers(&self) -> usize {
         self.shared.live.load(std::sync::atomic::Ordering::Acquire)
     }

@@ -21,10 +21,10 @@ pub const SUBPROTOCOL: &str = "whimbrel.v1";
 
 /// Owner of the sessions of programs outside.
 pub trait Sessions: Send + Sync + 'static {
-    /// Number of sessions over all transports.
+    /// Returns the number of sessions over all transports.
     fn count(&self) -> usize;
 
-    /// Maximal length of a program's frame, in bytes.
+    /// Returns the maximal length of a program's frame, in bytes.
     fn frame_bytes_max(&self) -> usize {
         SESSION_FRAME_BYTES_MAX
     }

@@ -66,7 +66,7 @@ const fn one() -> u64 {
 }
 
 impl AuditLine {
-    /// Time in milliseconds since 1970-01-01 UTC; 0 if the line has none.
+    /// Returns the time in milliseconds since 1970-01-01 UTC; 0 if the line has none.
     pub fn at_ms(&self) -> u64 {
         millis_of(&self.time).unwrap_or_default()
     }

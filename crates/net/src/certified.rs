@@ -24,7 +24,7 @@ pub enum CertificateOf {
 }
 
 impl CertificateOf {
-    /// Name of the role.
+    /// Returns the name of the role.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Node => "node",

@@ -61,7 +61,7 @@ impl FrameBuffer {
         Self { bytes: vec![0; READ_BYTES], used: 0, filled: 0 }
     }
 
-    /// Buffer for further bytes. Used bytes are dropped.
+    /// Returns the buffer for further bytes. Used bytes are dropped.
     pub fn room(&mut self) -> &mut [u8] {
         if self.used > 0 {
             self.bytes.copy_within(self.used..self.filled, 0);
@@ -93,7 +93,7 @@ impl FrameBuffer {
         self.used = (self.used + bytes).min(self.filled);
     }
 
-    /// Received bytes that were not used.
+    /// Returns the received bytes that were not used.
     pub fn unused(&self) -> &[u8] {
         self.bytes.get(self.used..self.filled).unwrap_or_default()
     }
@@ -137,7 +137,7 @@ impl LinkConnection {
         Ok(Self { socket: self.socket.move_here()?, incoming: self.incoming })
     }
 
-    /// IP address of the peer.
+    /// Returns the IP address of the peer.
     pub fn host(&self) -> Option<IpAddr> {
         self.socket.socket().peer_addr().ok().map(|address| address.ip())
     }

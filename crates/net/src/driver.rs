@@ -379,7 +379,7 @@ impl Drivers {
         Ok(drivers)
     }
 
-    /// All drivers.
+    /// Returns all drivers.
     pub fn all(&self) -> Vec<Arc<LinkDriver>> {
         self.0.clone()
     }

@@ -181,8 +181,8 @@ impl Peer {
         true
     }
 
-    /// Number of further messages that a shard may send before their senders should wait. If there are none, the shard
-    /// is woken when its senders may go on.
+    /// Returns the number of further messages that a shard may send before their senders should wait. If there are
+    /// none, the shard is woken when its senders may go on.
     pub fn room_for(&self, shard: ShardIndex) -> usize {
         let mut outbox = self.outbox();
         if outbox.closed {
@@ -213,7 +213,7 @@ impl Peer {
         self.name.get().is_some() && !outbox.lost && !outbox.closed
     }
 
-    /// True if the peer was lost, was replaced, or was never reached, and has no connection now.
+    /// Returns true if the peer was lost, was replaced, or was never reached, and has no connection now.
     pub fn is_lost(&self) -> bool {
         !self.up.load(Ordering::Acquire) && !self.ended.load(Ordering::Acquire) && self.waiting() == 0 && {
             let outbox = self.outbox();

@@ -60,7 +60,8 @@ impl PeerTable {
         self.there.get(&id.0).or_else(|| self.ended.iter().find(|peer| peer.id == id))
     }
 
-    /// True if every peer ever known has left, or refused this node. A peer that was lost, or forgotten, may come back.
+    /// Returns true if every peer ever known has left, or refused this node. A peer that was lost, or forgotten, may
+    /// come back.
     fn is_alone(&self) -> bool {
         self.there.is_empty() && self.ended.iter().all(|peer| !peer.forgotten.load(Ordering::Acquire))
     }
@@ -100,7 +101,7 @@ impl Peers {
         leave(&mut hosts, before);
     }
 
-    /// True if a present peer is at this address, or was when it was last connected.
+    /// Returns true if a present peer is at this address, or was when it was last connected.
     pub fn is_known(&self, address: IpAddr) -> bool {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&household(address))
     }
@@ -124,7 +125,7 @@ impl Peers {
         }
     }
 
-    /// True if no peer is left that may come back.
+    /// Returns true if no peer is left that may come back.
     pub fn is_alone(&self) -> bool {
         self.known().is_alone()
     }
@@ -145,7 +146,7 @@ impl Peers {
     }
 }
 
-/// One peer less is at this address.
+/// Notes that one peer less is at this address.
 fn leave(hosts: &mut FxHashMap<IpAddr, usize>, host: Option<IpAddr>) {
     let Some((host, count)) = host.and_then(|host| hosts.get_mut(&host).map(|count| (host, count))) else { return };
     *count -= 1;

@@ -34,7 +34,7 @@ pub(crate) struct PortGuard {
 }
 
 impl PortGuard {
-    /// Guard that tells this auditor and this log.
+    /// Makes a guard that reports to this auditor and this log.
     pub fn new(auditor: Option<Arc<dyn Auditor>>, log: Log) -> Arc<Self> {
         Arc::new(Self {
             counts: RefusalCounts::default(),

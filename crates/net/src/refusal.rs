@@ -7,8 +7,8 @@ use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::link::LinkError;
 use whimbrel_platform::session::{ErrorCode, ErrorFrame};
 
-/// Reason for which this node closed a connection before it became a link; `None` if the other end or the network
-/// closed it.
+/// Returns the reason for which this node closed a connection before it became a link; `None` if the other end or the
+/// network closed it.
 pub(crate) fn of_connection(error: &io::Error) -> Option<RefusalReason> {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         Some(error) => of_tls(error),
@@ -39,7 +39,7 @@ pub(crate) fn of_tls(error: &Error) -> Option<RefusalReason> {
     }
 }
 
-/// Reason why the other end can be no node to link with, if a connection failed for that.
+/// Returns the reason why the other end can be no node to link with, if a connection failed for that.
 pub(crate) fn of_no_node(error: &io::Error) -> Option<String> {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())? {
         Error::InvalidMessage(_) => Some("the other end does not speak TLS".to_owned()),
@@ -71,7 +71,7 @@ impl ForeignProtocol {
     }
 }
 
-/// Reason why the first bytes of a connection to the link port are no node's, if it is known.
+/// Returns the reason why the first bytes of a connection to the link port are no node's, if it is known.
 pub(crate) fn of_first_bytes(bytes: &[u8]) -> Option<&'static str> {
     Some(match ForeignProtocol::of(bytes)? {
         ForeignProtocol::Json => "these bytes look like JSON: programs connect to the agent port (--agent-port)",
@@ -85,7 +85,7 @@ pub(crate) fn of_first_bytes(bytes: &[u8]) -> Option<&'static str> {
 /// Maximal number of received characters that an error shows.
 const SHOWN_CHARS: usize = 60;
 
-/// Reason why the first bytes of a connection are no node's; `None` if nothing arrived.
+/// Returns the reason why the first bytes of a connection are no node's; `None` if nothing arrived.
 pub(crate) fn of_answer(bytes: &[u8]) -> Option<String> {
     match bytes {
         [] => None,
@@ -99,7 +99,7 @@ pub(crate) fn of_answer(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Reason for which this node closed a connection of a link; `None` if that was no refusal.
+/// Returns the reason for which this node closed a connection of a link; `None` if that was no refusal.
 pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
     match error {
         LinkError::NotNext { .. } => Some(RefusalReason::Replayed),
@@ -117,7 +117,7 @@ pub(crate) fn of_link(error: &LinkError) -> Option<RefusalReason> {
     }
 }
 
-/// Reason for which this node closed a connection of a session; `None` if that was no refusal.
+/// Returns the reason for which this node closed a connection of a session; `None` if that was no refusal.
 pub(crate) fn of_fault(fault: &ErrorFrame) -> Option<RefusalReason> {
     match fault.code {
         ErrorCode::Unauthorised | ErrorCode::SessionGone => Some(RefusalReason::BadToken),

@@ -87,14 +87,14 @@ impl Credentials {
     }
 }
 
-/// Serial numbers on revocation lists.
+/// Returns the serial numbers on revocation lists.
 fn revoked_serials(pem: &str) -> Result<Vec<Vec<u8>>, SecurityError> {
     let mut serials: Vec<Vec<u8>> = revoked(pem)?.into_iter().map(|(serial, _)| serial).collect();
     serials.sort_unstable();
     Ok(serials)
 }
 
-/// Serial numbers on revocation lists, with the times of revocation in milliseconds since 1970.
+/// Returns the serial numbers on revocation lists, with the times of revocation in milliseconds since 1970.
 pub(crate) fn revoked(pem: &str) -> Result<Vec<(Vec<u8>, u64)>, SecurityError> {
     let mut all = Vec::new();
     for list in revocation_lists(pem)? {
@@ -129,7 +129,7 @@ pub enum SecurityError {
     NoCredentials,
 }
 
-/// Name in the certificates of this node, or of any.
+/// Returns the name in the certificates of this node, or of any.
 pub(crate) fn node_dns_name(node: Option<&str>) -> String {
     match node {
         Some(node) => format!("{node}.node.whimbrel"),
@@ -137,12 +137,12 @@ pub(crate) fn node_dns_name(node: Option<&str>) -> String {
     }
 }
 
-/// Name in the certificate with which a node certifies its agents.
+/// Returns the name in the certificate with which a node certifies its agents.
 pub(crate) fn agents_dns_name(node: &str) -> String {
     format!("{node}.agents.whimbrel")
 }
 
-/// Name in the certificate of a program that has an agent of this name.
+/// Returns the name in the certificate of a program that has an agent of this name.
 pub(crate) fn session_dns_name(agent: &str) -> String {
     format!("{agent}.session.whimbrel")
 }
@@ -180,7 +180,7 @@ impl Tls {
         Err(io::Error::new(io::ErrorKind::InvalidData, rustls::Error::NoApplicationProtocol))
     }
 
-    /// Reason why a peer's certificate is not trusted, or no longer; `None` if it is trusted.
+    /// Returns the reason why a peer's certificate is not trusted, or no longer; `None` if it is trusted.
     pub fn distrusts(&self, chain: &[CertificateDer<'_>]) -> Option<rustls::Error> {
         let Some((certificate, others)) = chain.split_first() else {
             return Some(rustls::Error::NoCertificatesPresented);
@@ -271,7 +271,8 @@ pub(crate) fn key(pem: &str) -> Result<PrivateKeyDer<'static>, SecurityError> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| SecurityError::Unreadable("the node's key"))
 }
 
-/// AES-128 first: it takes two thirds of the time of AES-256, and every TLS 1.3 implementation has it (RFC 8446 9.1).
+/// Returns the ciphers, AES-128 first: it takes two thirds of the time of AES-256, and every TLS 1.3 implementation has
+/// it (RFC 8446 9.1).
 fn provider() -> CryptoProvider {
     let mut provider = ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
@@ -365,7 +366,7 @@ impl Identity {
         self.nodes.iter().find_map(|name| name.strip_suffix(".node.whimbrel"))
     }
 
-    /// Reason why the identity is not that of a node, connecting from an address; `None` if it is.
+    /// Returns the reason why the identity is not that of a node that connects from this address; `None` if it is.
     pub fn contradicts(&self, node: &str, from: Option<IpAddr>) -> Option<(RefusalReason, String)> {
         if !self.nodes.contains(&node_dns_name(Some(node))) {
             return Some((RefusalReason::Impostor, format!("its certificate does not name node {node}")));

@@ -46,7 +46,7 @@ impl Stream {
         })
     }
 
-    /// Socket under the stream.
+    /// Returns the socket under the stream.
     pub fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(socket) => socket,
@@ -62,7 +62,7 @@ impl Stream {
         }
     }
 
-    /// Identity in the peer's certificate, if it showed one.
+    /// Returns the identity in the peer's certificate, if it showed one.
     pub fn identity(&self) -> Option<Identity> {
         Identity::of_chain(self.certificates()?, &[])
     }

@@ -134,7 +134,8 @@ impl BulkOutcome {
 }
 
 impl Answer {
-    /// Outcome of an act for the audit log: the reason of its failure, or the number of agents of a bulk operation.
+    /// Returns the outcome of an act for the audit log: the reason of its failure, or the number of agents of a bulk
+    /// operation.
     pub fn outcome(&self) -> Cow<'_, str> {
         match self {
             Self::Error(refusal) => Cow::Borrowed(&refusal.text),

@@ -79,7 +79,7 @@ impl ConversationsFound {
 }
 
 impl LogLine {
-    /// Approximate size of the entry, in bytes.
+    /// Returns the approximate size of the entry, in bytes.
     pub fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let said = match &self.event.what {

@@ -45,7 +45,7 @@ impl Ownership {
         }
     }
 
-    /// The next frame of this epoch was appended.
+    /// Notes that the next frame of this epoch was appended.
     pub fn appended(&mut self) {
         self.number += 1;
         self.last += 1;

@@ -31,7 +31,7 @@ fn record(piece: &RecordPiece) -> SegmentRecord {
     SegmentRecord { kind, partition: piece.partition, epoch: piece.place, number: piece.place, lsn: piece.place }
 }
 
-/// A segment with these records, batch by batch.
+/// Returns a segment with these records, batch by batch.
 pub fn segment(batches: &[Vec<RecordPiece>]) -> Vec<u8> {
     let mut bytes = SegmentHeader { store: STORE, segment: 1, first_batch: 1, partitions: 16 }.write().to_vec();
     for (index, pieces) in batches.iter().enumerate() {
@@ -58,7 +58,7 @@ pub fn read_segment(bytes: &[u8], sealed: bool) -> Option<(Vec<RecordPiece>, usi
     Some((pieces, end.offset))
 }
 
-/// An export with these records.
+/// Returns an export with these records.
 pub fn export(pieces: &[RecordPiece]) -> Vec<u8> {
     export_of(pieces.iter().map(|piece| (record(piece), piece.bytes.as_slice())), 16)
 }

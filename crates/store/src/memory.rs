@@ -97,12 +97,12 @@ impl Memory {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(faults));
     }
 
-    /// From now on nothing goes wrong.
+    /// Ends all faults.
     pub fn clear_faults(&self) {
         *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The store is back after [`StoreFault::Crash`], with all that was done.
+    /// Brings the store back after [`StoreFault::Crash`], with all that was done.
     pub fn recover(&self) {
         self.kept().away = false;
     }

@@ -40,8 +40,8 @@ impl AgentLines {
 }
 
 impl AgentLines {
-    /// Whoever read our output may have read enough: that ends the society, and quietly. If lines cannot be written for
-    /// another reason, that is said, once: agents go on.
+    /// Handles an error of standard output. If its reader has closed it, the society ends quietly. Any other reason is
+    /// reported once, and agents continue.
     fn printed(&self, outcome: &std::io::Result<()>) {
         let Err(error) = outcome else { return };
         if error.kind() != ErrorKind::BrokenPipe {
@@ -85,7 +85,7 @@ impl Output for AgentLines {
     }
 }
 
-/// The style of an agent's name: the same in every run.
+/// Returns the style of an agent's name: the same in every run.
 pub fn style_of(name: &str) -> Style {
     let mut hasher = rustc_hash::FxHasher::default();
     hasher.write(name.as_bytes());

@@ -18,7 +18,7 @@ pub struct PageRoom {
     pub lines: Option<usize>,
 }
 
-/// The terminal's columns and lines, if standard output is one.
+/// Returns the terminal's columns and lines, if standard output is one.
 pub fn terminal_size() -> Option<(usize, usize)> {
     let (width, height) = terminal_size::terminal_size_of(io::stdout())?;
     Some((width.0.into(), height.0.into()))

@@ -21,24 +21,25 @@ pub struct TableColumn {
 }
 
 impl TableColumn {
-    /// The same, but left out if nothing in it is known, or if the terminal is too narrow: the last one first.
+    /// Makes a column optional. It is left out if nothing in it is known, or if the terminal is too narrow: the last
+    /// one first.
     pub const fn if_room(mut self) -> Self {
         self.optional = true;
         self
     }
 }
 
-/// A column of text.
+/// Returns a column of text.
 pub const fn left(title: &'static str) -> TableColumn {
     TableColumn { title, right: false, shrinks: false, optional: false }
 }
 
-/// A column of text that is cut if there is no room.
+/// Returns a column of text that is cut if there is no room.
 pub const fn long(title: &'static str) -> TableColumn {
     TableColumn { title, right: false, shrinks: true, optional: false }
 }
 
-/// A column of figures.
+/// Makes a column of figures.
 pub const fn right(title: &'static str) -> TableColumn {
     TableColumn { title, right: true, shrinks: false, optional: false }
 }
@@ -51,13 +52,13 @@ pub struct TableCell {
 }
 
 impl TableCell {
-    /// Text in a style.
+    /// Makes a cell with text in a style.
     pub fn styled(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: harmless(text.as_ref()), style }
     }
 }
 
-/// Plain text.
+/// Makes a cell with plain text.
 pub fn cell(text: impl AsRef<str>) -> TableCell {
     TableCell::styled(text, Style::new())
 }
@@ -101,7 +102,7 @@ fn colour_bytes(text: &str) -> usize {
     }
 }
 
-/// Text cut to so many columns.
+/// Cuts a text to this number of columns.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -120,7 +121,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     short
 }
 
-/// The table, no wider than the terminal if one is known; a line each, without the last line's end.
+/// Returns the table, no wider than the terminal if one is known; a line each, without the last line's end.
 pub fn table(columns: &[TableColumn], rows: &[Vec<TableCell>], width: Option<usize>) -> String {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let is_known = |index: usize| {

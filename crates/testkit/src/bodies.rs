@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use whimbrel_acl::{AclMessage, MessageBody};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
-/// A body that does `work` each turn.
+/// Returns a body that does `work` each turn.
 pub fn turning(work: impl FnMut(&mut Turn<'_>) -> Next + Send + 'static) -> Box<dyn AgentBody> {
     Box::new(TurningBody(work))
 }
@@ -18,7 +18,7 @@ impl<F: FnMut(&mut Turn<'_>) -> Next + Send> AgentBody for TurningBody<F> {
     }
 }
 
-/// A body that does `work` for each message.
+/// Returns a body that does `work` for each message.
 pub fn answering(work: impl FnMut(MessageBody, &mut Turn<'_>) + Send + 'static) -> Box<dyn AgentBody> {
     Box::new(AnsweringBody(work))
 }
@@ -42,12 +42,12 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A probe that got nothing.
+    /// Returns a probe that got nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A body that keeps its messages here.
+    /// Returns a body that keeps its messages here.
     pub fn body(&self) -> Box<dyn AgentBody> {
         Box::new(self.clone())
     }

@@ -12,7 +12,7 @@ pub fn symbol() -> impl Strategy<Value = Symbol> {
     select(&["a", "b", "bob", "f", "source", "Übung", "two words", "x-y", "", "_", "10"][..]).prop_map(Symbol::new)
 }
 
-/// Text, mostly short.
+/// Generates text, mostly short.
 pub fn text() -> impl Strategy<Value = Text> {
     prop_oneof!["[a-c]{0,2}", "\\PC{0,12}"].prop_map(Text::from)
 }
@@ -24,7 +24,7 @@ pub fn number() -> impl Strategy<Value = f64> {
     prop_oneof![4 => (-3..4_i8).prop_map(f64::from), 2 => -1e6..1e6, 1 => prop::num::f64::NORMAL, 1 => border]
 }
 
-/// Whole numbers: small ones, any, and those next to what doubles hold exactly.
+/// Generates whole numbers: small ones, any, and those next to the limits of exact doubles.
 pub fn integer() -> impl Strategy<Value = i64> {
     let border = select(&[i64::MIN, i64::MAX, 9_007_199_254_740_991, 9_007_199_254_740_992, 9_007_199_254_740_993][..]);
     prop_oneof![4 => -3..4_i64, 1 => any::<i64>(), 1 => border]

@@ -20,7 +20,7 @@ pub fn simulate(test: impl Fn(&mut Simulation)) {
     simulate_seeds(0..seeds, test);
 }
 
-/// As [`simulate`], for these seeds. `WHIMBREL_SEED` takes precedence.
+/// Does as [`simulate`], for these seeds. `WHIMBREL_SEED` takes precedence.
 ///
 /// # Panics
 /// As `test` does; or the simulation's counters do not add up.
@@ -56,7 +56,7 @@ fn environment(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The command line that runs the present test with this seed.
+/// Returns the command line that runs the present test with this seed.
 fn repeat_command(seed: u64) -> String {
     let thread = std::thread::current();
     let test = thread.name().filter(|name| *name != "main").unwrap_or_default();

@@ -164,13 +164,13 @@ pub struct LinkPair {
     absent: Option<Box<LinkEnd>>,
 }
 
-/// Speaker of one end, for the process `incarnation`.
+/// Returns the speaker of one end, for the process `incarnation`.
 pub fn speaker(node: &str, incarnation: u64) -> Speaker {
     Speaker { platform: "p".into(), node: node.into(), incarnation, address: None, token: None }
 }
 
 impl LinkPair {
-    /// A pair on a wire without faults.
+    /// Returns a pair on a wire without faults.
     pub fn new(seed: u64) -> Self {
         Self::writing(seed, Encoding::Compact)
     }

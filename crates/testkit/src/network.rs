@@ -63,7 +63,7 @@ impl Network {
         self.cut.clear();
     }
 
-    /// Number of messages that are on their way or held back.
+    /// Returns the number of messages that are on their way or held back.
     pub(crate) fn len(&self) -> usize {
         self.travelling.len() + self.held.len()
     }
@@ -103,7 +103,7 @@ impl Network {
         (next.key().0 <= now).then(|| next.remove())
     }
 
-    /// Time at which the next message arrives.
+    /// Returns the time at which the next message arrives.
     pub(crate) fn next_arrival(&self) -> Option<Time> {
         self.travelling.keys().next().map(|(arrival, _)| *arrival)
     }

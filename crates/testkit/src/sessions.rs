@@ -75,7 +75,7 @@ impl SessionClient {
         self.keep(|number| SessionFrame::Message(MessageFrame { number, agent: 0, message }));
     }
 
-    /// Number of messages that the node has not acknowledged.
+    /// Returns the number of messages that the node has not acknowledged.
     pub fn waiting(&self) -> usize {
         self.unacknowledged.len()
     }
@@ -220,7 +220,7 @@ impl SessionWorld {
         }
     }
 
-    /// End of the session at the node.
+    /// Returns the end of the session at the node.
     pub fn session(&self) -> &SharedSession {
         &self.session
     }

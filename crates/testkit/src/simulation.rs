@@ -31,33 +31,33 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A platform named `home`, with the agents `ams` and `df`, whose run depends on this seed.
+    /// Returns a platform named `home`, with the agents `ams` and `df`, whose run depends on this seed.
     pub fn new(seed: u64) -> Self {
         let platform = LocalPlatform::new("home", SimulatedHost::new(Random::new(seed)));
         Self { seed, platform, trace: None }
     }
 
-    /// Seed of the simulation.
+    /// Returns the seed of the simulation.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Simulated time.
+    /// Returns the simulated time.
     pub fn now(&self) -> Time {
         self.host().now
     }
 
-    /// Random numbers for the test itself, repeated by the seed.
+    /// Returns the random numbers for the test itself, repeated by the seed.
     pub fn random(&mut self) -> &mut Random {
         &mut self.platform.host_mut().random
     }
 
-    /// The network between agents.
+    /// Returns the network between agents.
     pub fn network(&mut self) -> &mut Network {
         &mut self.platform.host_mut().network
     }
 
-    /// The platform as agents see it.
+    /// Returns the platform as agents see it.
     pub fn services(&self) -> &dyn Services {
         self.platform.services()
     }
@@ -101,7 +101,7 @@ impl Simulation {
         self.observe(trace);
     }
 
-    /// Recorded lines: `12 ms sent amy -> bob: inform hello`.
+    /// Returns the recorded lines: `12 ms sent amy -> bob: inform hello`.
     pub fn trace(&self) -> Vec<String> {
         self.trace.as_ref().map(|trace| locked(&trace.lines).clone()).unwrap_or_default()
     }
@@ -211,28 +211,28 @@ impl Simulation {
         Counters { queued: counters.queued + self.host().network.len() as u64, ..counters }
     }
 
-    /// Recorded dead letters, newest first.
+    /// Returns the recorded dead letters, the newest first.
     pub fn dead_letters(&self) -> impl Iterator<Item = &DeadLetter> {
         self.platform.dead_letters().iter()
     }
 
-    /// Number of agents, `ams` and `df` included.
+    /// Returns the number of agents, `ams` and `df` included.
     pub fn agent_count(&self) -> usize {
         self.platform.agent_count()
     }
 
-    /// Reason of the last end of an agent of this name, if there was one.
+    /// Returns the reason of the last end of an agent of this name, if there was one.
     pub fn ended(&self, name: &str) -> Option<EndReason> {
         let ended = self.host().ends.iter().rev().find(|(agent, _)| agent.as_str() == name);
         ended.map(|(_, reason)| reason.clone())
     }
 
-    /// Body of an agent, between two turns.
+    /// Returns the body of an agent, between two turns.
     pub fn body(&mut self, name: &str) -> Option<&mut dyn AgentBody> {
         self.platform.slot(Symbol::new(name)).map(|slot| &mut *slot.body as &mut dyn AgentBody)
     }
 
-    /// The exit code, if an agent stopped the platform.
+    /// Returns the exit code, if an agent stopped the platform.
     pub fn exit_code(&self) -> Option<i32> {
         self.platform.exit_code()
     }
@@ -267,7 +267,7 @@ impl Simulation {
         None
     }
 
-    /// Time of the next event that happens by itself.
+    /// Returns the time of the next event that happens by itself.
     fn next_moment(&mut self) -> Option<Time> {
         [self.platform.poll_timeout(), self.host().network.next_arrival()].into_iter().flatten().min()
     }

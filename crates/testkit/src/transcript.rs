@@ -83,7 +83,7 @@ impl Transcript {
         all
     }
 
-    /// Grant of the client's token.
+    /// Returns the grant of the client's token.
     pub fn grant(&self) -> SessionGrant {
         let grant = SessionGrant::new("tester", self.grant.names.clone());
         SessionGrant { window: self.grant.window, agents: self.grant.agents.unwrap_or(grant.agents), ..grant }

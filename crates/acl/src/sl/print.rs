@@ -19,7 +19,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// Returns a symbol: a word if it is one, and `reserved` does not mean something else.
+/// Writes a symbol: as a word, unless it is none or `reserved` gives the word another meaning.
 fn symbol(f: &mut Formatter<'_>, name: &str, reserved: fn(&str) -> bool) -> fmt::Result {
     if is_word(name) && !reserved(name) { f.write_str(name) } else { Quoted(name).fmt(f) }
 }

@@ -69,7 +69,7 @@ fn write_bare(f: &mut fmt::Formatter<'_>, code: &Structure) -> fmt::Result {
     }
 }
 
-/// Returns the steps of a body, separated; `first` tells whether none was written before. A body in a step's place is
+/// Writes the steps of a body, separated; `first` tells whether none was written before. A body in a step's place is
 /// written as its steps are.
 fn write_steps(f: &mut fmt::Formatter<'_>, body: &Structure, first: &mut bool) -> fmt::Result {
     let mut body = body;

@@ -85,7 +85,7 @@ pub struct Calm {
 }
 
 impl Calm {
-    /// Nothing was seen yet.
+    /// Makes a record without observations.
     pub fn new() -> Self {
         Self { last: None }
     }
@@ -117,7 +117,7 @@ impl Calm {
     }
 }
 
-/// As one writes it.
+/// Returns the check as the plan writes it.
 pub fn shown(sum: MessageTotals) -> String {
     let MessageTotals { sent, came, handled, dead, queued, left } = sum;
     format!("sent {sent} + came {came}, handled {handled} + dead {dead} + queued {queued} + left {left}")
@@ -148,7 +148,7 @@ pub fn tell(end: &End, nodes: &[RunningNode], told: &mut BTreeSet<String>) -> an
     Ok(())
 }
 
-/// One of the plan's checks. What is wrong.
+/// Performs one of the plan's checks, and returns the fault.
 pub fn check(check: &Check, society: &StruckSociety, lookout: &Lookout) -> Result<(), String> {
     let of = |found: u64, expected: u64, what: &str| {
         if found == expected { Ok(()) } else { Err(format!("{found} {what}, expected {expected}")) }

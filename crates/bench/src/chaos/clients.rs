@@ -40,7 +40,7 @@ struct ClientState {
 }
 
 impl Clients {
-    /// So many of them begin. They count time from `began`.
+    /// Starts this number of clients. They count time from `began`.
     pub fn begin(lookout: &Lookout, registers: Vec<String>, clients: u8, seed: u64, began: Instant) -> Self {
         let shared = Arc::new(ClientState {
             began,
@@ -57,7 +57,7 @@ impl Clients {
         Self { threads: (1..=clients).map(begin).collect(), shared }
     }
 
-    /// They end: what they noted.
+    /// Ends the clients, and returns their notes.
     pub fn end(mut self) -> Histories {
         self.shared.ended.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
@@ -118,7 +118,7 @@ fn was_not_sent(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.reason != Reason::NoAnswer)
 }
 
-/// The value in `value(7)`.
+/// Returns the value in `value(7)`.
 fn value_in(answer: &str) -> Option<u64> {
     answer.strip_prefix("value(")?.strip_suffix(')')?.parse().ok()
 }

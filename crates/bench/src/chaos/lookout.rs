@@ -68,7 +68,7 @@ impl Lookout {
         self.seen.among(survey().nodes)
     }
 
-    /// One of those that answered, any of them.
+    /// Returns any of the nodes that answered.
     pub fn any(&self, random: &mut FaultRandom) -> Option<RunningNode> {
         let mut nodes = self.nodes();
         (!nodes.is_empty()).then(|| nodes.swap_remove(random.below(nodes.len())))
@@ -92,7 +92,7 @@ impl Drop for LookoutThread {
     }
 }
 
-/// The agents of a node whose names fit, without the platform's own.
+/// Returns the agents of a node whose names fit, without the platform's own.
 pub fn agents(node: &RunningNode, names: &str) -> anyhow::Result<Vec<String>> {
     let wanted = AgentsWanted {
         name: names.to_owned(),

@@ -46,12 +46,12 @@ impl ChaosNetwork {
         Ok(network)
     }
 
-    /// The address of a host.
+    /// Returns the address of a host.
     pub fn address(&self, host: Victim) -> Ipv4Addr {
         address(self.hosts.iter().position(|other| *other == host).unwrap_or_default())
     }
 
-    /// The words before a command that is to run on a host.
+    /// Returns the words before a command that is to run on a host.
     pub fn enter(&self, host: Victim) -> Vec<String> {
         ["ip", "netns", "exec", &self.host(host)].map(str::to_owned).to_vec()
     }
@@ -120,7 +120,7 @@ impl Drop for ChaosNetwork {
     }
 }
 
-/// The bridge of those that are parted, by the first of them: nobody is in two faults at a time.
+/// Returns the bridge of hosts that are cut off together. The first one names it: no host is in two faults at a time.
 fn side(hosts: &[Victim]) -> String {
     hosts.first().map(|host| format!("side-{host}")).unwrap_or_default()
 }

@@ -449,7 +449,7 @@ fn bits_per_s(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{text}` is no rate for a link: from 1kbit to 10000mbit"))
 }
 
-/// Whole seconds, which may be negative.
+/// Reads whole seconds, which may be negative.
 fn seconds(text: &str) -> Result<i64, String> {
     let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let time = TimeSpan::try_from(rest.to_owned())?.0;

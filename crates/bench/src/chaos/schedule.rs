@@ -40,7 +40,7 @@ impl std::fmt::Display for Victim {
 pub struct FaultRandom(pub u64);
 
 impl FaultRandom {
-    /// A number below this one; 0 if there is none.
+    /// Returns a number below this one; 0 if there is none.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -50,14 +50,14 @@ impl FaultRandom {
         (mixed % (end.max(1) as u64)) as usize
     }
 
-    /// From half to one and a half of it.
+    /// Returns a random time from a half to one and a half of this one.
     fn around(&mut self, mean: Duration) -> Duration {
         let micros = usize::try_from(mean.as_micros()).unwrap_or(usize::MAX / 2);
         Duration::from_micros((micros / 2 + self.below(micros)) as u64)
     }
 }
 
-/// All that happens, in order.
+/// Returns all faults of a plan, in order.
 pub fn schedule(plan: &FaultPlan, seed: u64) -> Vec<Blow> {
     let mut random = FaultRandom(seed);
     let last = plan.run.time.map_or(Duration::MAX, |time| time.0);
@@ -109,7 +109,7 @@ fn place(
     }
 }
 
-/// One for each target, none of them struck already; the choosiest targets first.
+/// Chooses a victim for each target, none of them in a fault already; the narrowest targets first.
 pub fn choose(
     plan: &FaultPlan,
     targets: &[Target],

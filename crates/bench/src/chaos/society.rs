@@ -116,7 +116,7 @@ impl StruckSociety {
         Ok(())
     }
 
-    /// The folder in which a server, or a node that has a folder, keeps things.
+    /// Returns the folder in which a server, or a node that has a folder, keeps things.
     fn keeps(&self, victim: Victim) -> PathBuf {
         match victim {
             Victim::Node(_) => self.folder.join("store"),
@@ -185,7 +185,7 @@ impl StruckSociety {
         })
     }
 
-    /// The last line that a node wrote on standard error.
+    /// Returns the last line that a node wrote on standard error.
     fn last_words(&self, node: Victim) -> String {
         let text = fs::read_to_string(self.folder.join(format!("{node}.err"))).unwrap_or_default();
         text.lines().last().unwrap_or("without a word").to_owned()
@@ -258,7 +258,7 @@ impl StruckSociety {
         }
     }
 
-    /// A server that had no room writes nothing more until it is started again: as its operator would do.
+    /// Frees a full disk. A server writes again only when it is started again, as its operator would do.
     fn make_room(&mut self, victim: Victim) -> anyhow::Result<()> {
         self.disk(victim)?.free()?;
         if matches!(victim, Victim::Server(_)) {
@@ -327,7 +327,7 @@ impl StruckSociety {
         self.disks.get(&victim).with_context(|| format!("{victim} has no disk of its own"))
     }
 
-    /// The nodes' processes that run.
+    /// Returns the nodes' processes that run.
     pub fn processes(&self) -> Vec<u32> {
         self.nodes.iter().filter_map(|node| Some(node.process.as_ref()?.id())).collect()
     }
@@ -337,7 +337,7 @@ impl StruckSociety {
         self.nodes.len()
     }
 
-    /// All that agents printed so far.
+    /// Returns all that agents printed so far.
     pub fn lines(&self) -> Vec<String> {
         let text = |node: &NodeProcess| fs::read(self.folder.join(format!("{}.out", node.name))).unwrap_or_default();
         let lines = |text: Vec<u8>| String::from_utf8_lossy(&text).lines().map(str::to_owned).collect::<Vec<_>>();

@@ -80,7 +80,7 @@ pub async fn live(load: Rc<DeviceLoad>, index: usize) {
     load.note_trouble(|| format!("device {} could not come back: {why}", load.first + index as u32));
 }
 
-/// Any time between the least and the most, another one for each device and try.
+/// Returns a random time between the least and the most, another one for each device and try.
 fn pause(index: usize) -> Duration {
     let (least, most) = PAUSE_MS;
     let mixed = (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -243,7 +243,7 @@ impl<'a> DeviceConnection<'a> {
         Ok(())
     }
 
-    /// The next frame. Nothing is lost if it is not waited for.
+    /// Returns the next frame. Nothing is lost if it is not waited for.
     async fn read(&mut self) -> anyhow::Result<SessionFrame> {
         loop {
             match self.socket.next().await.context("the connection is closed")?? {
@@ -342,7 +342,7 @@ fn door_at(text: &str, known: SocketAddr) -> anyhow::Result<SocketAddr> {
     Ok(at)
 }
 
-/// A WebSocket of the node, with small buffers: there are many of them.
+/// Returns a WebSocket of the node, with small buffers: there are many of them.
 async fn connect(node: SocketAddr, device: u32) -> anyhow::Result<WebSocketStream<TcpStream>> {
     let socket = if node.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // Devices of a study come from many addresses; all of 127/8 are this machine's (RFC 1122 3.2.1.3).
@@ -359,7 +359,7 @@ async fn connect(node: SocketAddr, device: u32) -> anyhow::Result<WebSocketStrea
     Ok(connecting.await.context("no WebSocket")?.0)
 }
 
-/// A state: its number, whose it is, and what looks like nothing else's.
+/// Makes a state of its number, its device, and bytes unlike those of other states.
 fn state_of(number: u64, device: u32, bytes: usize) -> Vec<u8> {
     let mut state = [&number.to_le_bytes()[..], &device.to_le_bytes()[..]].concat();
     // Neighbours are to have nothing in common: the golden ratio spreads them. It must not be 0.
@@ -378,7 +378,7 @@ fn state_of(number: u64, device: u32, bytes: usize) -> Vec<u8> {
 /// Bytes of a state's number and device.
 const HEAD_BYTES: usize = 12;
 
-/// The number of a state, if it is whole and this device's.
+/// Returns the number of a state, if it is whole and this device's.
 fn number_in(state: &[u8], device: u32) -> Option<u64> {
     let number = u64::from_le_bytes(*state.first_chunk()?);
     (state == state_of(number, device, state.len())).then_some(number)

@@ -132,7 +132,7 @@ impl DeviceLoad {
         }
     }
 
-    /// A device has its agent, or did what it was to do: it has nothing to do.
+    /// Notes that a device has nothing to do: it has its agent, or its operation is done.
     pub fn note_free(&self, slot: &DeviceSlot, index: usize) {
         if slot.phase.replace(DevicePhase::Free) == DevicePhase::Away {
             self.connected.set(self.connected.get() + 1);
@@ -141,7 +141,7 @@ impl DeviceLoad {
         self.turns.borrow_mut().push_back(index);
     }
 
-    /// A device has no connection any more. Nobody knows what became of what it was to do.
+    /// Notes that a device lost its connection. The outcome of its operation is unknown.
     pub fn note_away(&self, slot: &DeviceSlot) {
         slot.operation.take();
         let before = slot.phase.replace(DevicePhase::Away);
@@ -154,12 +154,12 @@ impl DeviceLoad {
         }
     }
 
-    /// Something went wrong.
+    /// Notes a fault.
     pub fn note_trouble(&self, text: impl FnOnce() -> String) {
         self.trouble.borrow_mut().get_or_insert_with(text);
     }
 
-    /// A device's state is not what it was told was safe.
+    /// Notes that a device's state differs from the one that was acknowledged.
     pub fn note_lost(&self, text: String) {
         self.lost.set(self.lost.get() + 1);
         self.note_trouble(|| text);

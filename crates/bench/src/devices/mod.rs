@@ -79,7 +79,7 @@ struct StretchReports {
 }
 
 impl DevicesArguments {
-    /// The parameters, as JSON.
+    /// Returns the parameters, as JSON.
     pub fn params(&self) -> String {
         let Self { devices, ops, seconds, bytes, gateways, .. } = self;
         let kill = self.kill_after.map_or("null".to_owned(), |seconds| seconds.to_string());
@@ -154,7 +154,7 @@ fn figures(
 }
 
 impl DeviceProcesses {
-    /// As many processes as there must be: none has more devices than it may have files, or a gateway.
+    /// Starts the processes with devices: none has more devices than it may have open files, or a gateway.
     fn start(what: &DevicesArguments, nodes: &DeviceNodes, room: u64) -> anyhow::Result<Self> {
         let processes = u64::from(what.devices).div_ceil(room.max(1)).max(1);
         let each = u64::from(what.devices).div_ceil(processes) as u32;
@@ -301,7 +301,7 @@ impl StretchReports {
     }
 }
 
-/// The stretches, as JSON.
+/// Returns the stretches, as JSON.
 pub fn stretches(minutes: &[StretchTally]) -> String {
     let minute = |minute: &StretchTally| {
         super::object(&vec![
@@ -316,7 +316,7 @@ pub fn stretches(minutes: &[StretchTally]) -> String {
     minutes.iter().map(minute).collect::<Vec<_>>().join(", ")
 }
 
-/// A picture of the latencies over time.
+/// Returns a picture of the latencies over time.
 ///
 /// # Errors
 /// Nothing was done.

@@ -148,13 +148,13 @@ impl DeviceNodes {
         }
     }
 
-    /// Memory of all of them.
+    /// Returns the memory of all processes.
     pub fn resident_bytes(&self) -> anyhow::Result<f64> {
         let of = |child: &Child| resident_bytes_of(&child.id().to_string()).context("the system does not tell");
         self.children.iter().map(of).sum()
     }
 
-    /// Processor time of all of them.
+    /// Returns the processor time of all processes.
     pub fn cpu_s(&self) -> anyhow::Result<f64> {
         self.children.iter().map(|child| cpu_s(&child.id().to_string())).sum()
     }
@@ -202,7 +202,7 @@ struct StateStore {
 
 #[cfg(feature = "nats")]
 impl StateStore {
-    /// A server of NATS, which is there as long as this is.
+    /// Starts a NATS server, which lives as long as this value.
     fn open(folder: &Path) -> anyhow::Result<Self> {
         use whimbrel_store::nats::{ServerCluster, Setup, find_server};
         let program = find_server().context("several processes keep states in NATS (or give --volatile)")?;

@@ -41,7 +41,7 @@ impl Default for StretchTally {
 }
 
 impl StretchTally {
-    /// An operation was done so long after it was due.
+    /// Notes the time between an operation's due time and its end.
     pub fn note(&mut self, took: Duration) {
         self.done += 1;
         self.latencies.saturating_record((took.as_micros() as u64).max(1));
@@ -57,19 +57,19 @@ impl StretchTally {
         self.late += told.late;
     }
 
-    /// As it goes to another process.
+    /// Returns the tally as text for another process.
     pub fn told(&self) -> TallyLine {
         let latencies = self.latencies.iter_recorded();
         let latencies = latencies.map(|at| (at.value_iterated_to(), at.count_since_last_iteration())).collect();
         TallyLine { latencies, done: self.done, errors: self.errors, late: self.late }
     }
 
-    /// The percentile of the latencies, in milliseconds, if there is any.
+    /// Returns the percentile of the latencies, in milliseconds, if there is any.
     pub fn percentile_ms(&self, percent: f64) -> Option<f64> {
         (!self.latencies.is_empty()).then(|| self.latencies.value_at_percentile(percent) as f64 / 1e3)
     }
 
-    /// The longest, in milliseconds.
+    /// Returns the longest latency, in milliseconds.
     pub fn max_ms(&self) -> Option<f64> {
         (!self.latencies.is_empty()).then(|| self.latencies.max() as f64 / 1e3)
     }

@@ -49,7 +49,7 @@ impl DurabilityArguments {
         self.society.map_or_else(|| vec![DurableSociety::Ring, DurableSociety::ContractNet], |one| vec![one])
     }
 
-    /// All levels if none is named, but for the one that takes servers which are not here.
+    /// Returns the named levels, or else all for which the servers are installed.
     fn levels(&self) -> Vec<DurableLevel> {
         if !self.levels.is_empty() {
             return self.levels.clone();
@@ -73,7 +73,7 @@ impl DurabilityArguments {
         SocietyRun { society, repetitions: once * times }
     }
 
-    /// The parameters as JSON.
+    /// Returns the parameters as JSON.
     pub fn params(&self) -> String {
         let Self { rounds, workers, tokens, passes, initiators, participants, conversations, .. } = self;
         format!(
@@ -171,7 +171,7 @@ fn figures(mut ran: Ran, store: Option<&RunStore>) -> Metrics {
     ]
 }
 
-/// The median of each figure.
+/// Returns the median of each figure.
 fn medians(runs: &[Metrics]) -> Metrics {
     let Some(first) = runs.first() else { return Vec::new() };
     let median = |index: usize| {
@@ -188,7 +188,7 @@ fn ratio(measured: &LevelResult, all: &[LevelResult]) -> Option<f64> {
     Some(per_s(measured)? / per_s(volatile)?)
 }
 
-/// One line of JSON.
+/// Returns one line of JSON.
 pub fn json(what: &DurabilityArguments, all: &[LevelResult]) -> String {
     let of_society = |society: DurableSociety| {
         let mine = all.iter().filter(|measured| measured.society == society);

@@ -76,7 +76,7 @@ impl Stores {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 
-    /// A store with nothing in it; `None` if nothing is kept. `name` is unlike any other.
+    /// Returns a store with nothing in it; `None` if nothing is kept. `name` is unlike any other.
     pub fn open(&self, level: DurableLevel, name: &str) -> anyhow::Result<Option<RunStore>> {
         match level {
             DurableLevel::Volatile => Ok(None),

@@ -88,7 +88,7 @@ impl AgentSightings {
         self.last.values().filter(|(on, _)| *on == node).count()
     }
 
-    /// From now on agents answer elsewhere.
+    /// Notes that from now on agents answer on other nodes.
     fn before(&mut self, went: Instant) {
         self.went = Some(went);
         let last = std::mem::take(&mut self.last).into_iter();

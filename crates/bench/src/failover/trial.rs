@@ -58,7 +58,7 @@ impl Drop for FailoverTrial {
 }
 
 impl FailoverTrial {
-    /// All nodes run, each has its share, and all agents are at work.
+    /// Starts the nodes, and waits until each has its share and all agents work.
     pub fn begin(what: &Failover) -> anyhow::Result<Self> {
         let mut trial = Self::prepare(what)?;
         trial.start_node(what)?;
@@ -134,7 +134,7 @@ impl FailoverTrial {
         Ok(())
     }
 
-    /// The next line of any node.
+    /// Returns the next line of any node.
     pub fn next(&self, until: Instant, how_far: impl Fn() -> String) -> anyhow::Result<Heard> {
         self.heard.recv_timeout(until.saturating_duration_since(Instant::now())).or_else(|_| {
             let log = |k| std::fs::read_to_string(self.folder.join(format!("{}.log", name(k)))).unwrap_or_default();
@@ -143,7 +143,7 @@ impl FailoverTrial {
         })
     }
 
-    /// All lines of some time.
+    /// Collects all lines for some time.
     pub fn listen(&self, time: Duration, mut each: impl FnMut(Heard)) {
         let until = Instant::now() + time;
         while let Ok(heard) = self.heard.recv_timeout(until.saturating_duration_since(Instant::now())) {

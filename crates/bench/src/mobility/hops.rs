@@ -116,7 +116,7 @@ fn measure(backs: &Receiver<Instant>, trips: usize, began: Instant) -> anyhow::R
     ])
 }
 
-/// The other process: a node where the agent comes to, until the first one closes the pipe.
+/// Runs the other process: a node where the agent comes to, until the first one closes the pipe.
 pub fn second(what: &MobilityArguments, first: &str) -> anyhow::Result<()> {
     let platform = Platform::builder().workers(1).loader(society(what)?.loader()).build();
     let level = LinkSecurity::from(what.security);

@@ -38,7 +38,7 @@ pub fn run(what: &MobilityArguments) -> anyhow::Result<Option<Metrics>> {
     }
 }
 
-/// The module that the agents are of, and what runs it.
+/// Returns the module that the agents are of, and what runs it.
 fn module(file: &Path, slots: Option<u32>) -> anyhow::Result<Arc<Module>> {
     let bytes = std::fs::read(file);
     let bytes = bytes.with_context(|| format!("cannot read {}: `make guests` builds it", file.display()))?;

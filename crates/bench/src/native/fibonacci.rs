@@ -97,12 +97,12 @@ impl Agent for FibonacciClient {
     }
 }
 
-/// The same small generator in every peer, so that all compute the same requests.
+/// Returns the next random number. All peers have this small generator, so all compute the same requests.
 fn step(x: u64) -> u64 {
     x * 16_807 % 2_147_483_647
 }
 
-/// The latencies of all requests.
+/// Returns the latencies of all requests.
 pub fn run(platform: &Platform, clients: u64, requests: u64, max_n: u64) -> Vec<FibonacciLatency> {
     let (report, reports) = channel();
     let Ok(server) = platform.spawn("server", FibonacciServer) else { return Vec::new() };

@@ -37,7 +37,7 @@ impl Rtt {
         self.threads.map_or_else(|| (cores() / usize::from(self.nodes)).max(1), usize::from)
     }
 
-    /// The parameters as JSON.
+    /// Returns the parameters as JSON.
     pub fn params(&self) -> String {
         let Self { pairs, limit, bytes, nodes, .. } = self;
         let (messages, threads, security) = (self.messages(), self.threads(), security_name(self.security));

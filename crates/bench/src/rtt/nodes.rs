@@ -44,7 +44,7 @@ fn name_of(node: u16) -> String {
 }
 
 impl Rtt {
-    /// The node, from 1, of a pair's sender; pairs count from 1.
+    /// Returns the node, from 1, of a pair's sender; pairs count from 1.
     fn node_of_sender(&self, pair: u32) -> u16 {
         ((pair - 1) % u32::from(self.nodes)) as u16 + 1
     }
@@ -54,7 +54,7 @@ impl Rtt {
         (pair % u32::from(self.nodes)) as u16 + 1
     }
 
-    /// The agents of a node.
+    /// Returns the agents of a node.
     fn agents_of(&self, node: u16) -> Vec<Symbol> {
         let senders = (1..=self.pairs).filter(|pair| self.node_of_sender(*pair) == node).map(sender);
         let receivers = (1..=self.pairs).filter(|pair| self.node_of_receiver(*pair) == node).map(receiver);
@@ -81,7 +81,7 @@ pub struct PairsNode {
 }
 
 impl PairsNode {
-    /// The agents of node `number`, at rest.
+    /// Starts the agents of node `number`, and waits until they are at rest.
     pub fn start(what: &Rtt, number: u16, secrets: Option<NodeSecrets>) -> anyhow::Result<Self> {
         let platform = Platform::builder().workers(what.threads()).build();
         let (report, trips) = channel();
@@ -222,7 +222,7 @@ impl OtherProcess {
 }
 
 impl PairsNodes {
-    /// All nodes, linked and at rest.
+    /// Starts all nodes, and waits until they are linked and at rest.
     pub fn start(what: &Rtt) -> anyhow::Result<Self> {
         if what.nodes == 1 {
             return Ok(Self { first: PairsNode::start(what, 1, None)?, others: Vec::new() });
@@ -269,7 +269,7 @@ impl PairsNodes {
     }
 }
 
-/// One of the other processes: does as the first says, until that closes the pipe.
+/// Runs one of the other processes: it obeys the first one until that closes the pipe.
 ///
 /// # Errors
 /// The first process is not there.

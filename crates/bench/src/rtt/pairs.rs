@@ -23,7 +23,7 @@ pub fn primes_to(limit: u32) -> u32 {
 pub struct RandomText(u64);
 
 impl RandomText {
-    /// Each number gives other texts.
+    /// Makes a source of texts; each number gives other texts.
     pub fn new(number: u64) -> Self {
         Self(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -35,7 +35,7 @@ impl RandomText {
         self.0
     }
 
-    /// So many bytes, with `start` as the first of them if there is room.
+    /// Returns a text of this many bytes, which begins with `start` if there is room.
     pub fn text(&mut self, start: &str, bytes: usize) -> String {
         let mut text = String::with_capacity(bytes.max(start.len()));
         text.push_str(start);

@@ -17,7 +17,7 @@ pub fn misplaced_value(command: &mut Command, words: &[String]) -> Option<Error>
     Some(command.error(ErrorKind::ValueValidation, how(option, value)))
 }
 
-/// True for an option whose value may be left out, and stands behind `=` otherwise.
+/// Returns true for an option whose value may be left out, and stands behind `=` otherwise.
 fn takes_value_behind_equals(command: &Command, option: &str) -> bool {
     let is_it = |argument: &&Arg| {
         let long = argument.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long));

@@ -27,7 +27,7 @@ pub fn advise(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// About a link that is none yet.
+/// Advises about a link that does not exist yet.
 fn told(arguments: &AdviseArguments) -> anyhow::Result<Advice> {
     let mbit = arguments.mbit.unwrap_or_default();
     ensure!(mbit > 0.0 && mbit.is_finite(), "--mbit: more than 0 is wanted");
@@ -37,7 +37,7 @@ fn told(arguments: &AdviseArguments) -> anyhow::Result<Advice> {
     Ok(Advice::of(&arguments.job().checked()?, &situation))
 }
 
-/// About a node that is linked with one that runs here: the one that has the agent, or any.
+/// Advises about a node that is linked with one on this machine: the one that has the agent, or any.
 fn measured(arguments: &AdviseArguments, to: &str) -> anyhow::Result<Advice> {
     let nodes = choose(&arguments.target)?;
     let Some(first) = nodes.iter().find(|node| node.info.node != to).or(nodes.first()) else {

@@ -87,7 +87,7 @@ impl CodecInput {
     }
 }
 
-/// An error with its line and column, if what came before is text.
+/// Returns an error with its line and column, if what came before is text.
 fn placed(error: &DecodeError, bytes: &[u8]) -> String {
     let before = bytes.get(..error.offset).and_then(|before| std::str::from_utf8(before).ok());
     match before {
@@ -172,7 +172,7 @@ fn agent(f: &mut Formatter<'_>, what: &str, agent: Aid) -> fmt::Result {
     contact.user.iter().try_for_each(|(name, value)| line(f, "", format_args!("{name} {value}")))
 }
 
-/// The content; if it is text in SL, whether it is.
+/// Writes the content. Of text in a language of SL, it also says whether it is SL.
 fn content(f: &mut Formatter<'_>, message: &AclMessage) -> fmt::Result {
     match &message.content {
         Value::Null => return Ok(()),
@@ -191,7 +191,7 @@ fn content(f: &mut Formatter<'_>, message: &AclMessage) -> fmt::Result {
     }
 }
 
-/// Text as it is, or quoted if it has characters that a terminal would act on.
+/// Returns text as it is, or quoted if it has characters that a terminal would act on.
 fn shown(text: &str) -> String {
     if text.contains(is_harmful) { format!("{text:?}") } else { text.to_owned() }
 }

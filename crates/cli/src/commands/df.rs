@@ -74,7 +74,7 @@ fn page(found: &ServicesFound, room: PageRoom) -> String {
     if more > 0 { format!("{text}\nand {more} more") } else { text }
 }
 
-/// A line for each service; one for an entry without any.
+/// Returns a line for each service; one for an entry without any.
 fn rows(entry: &EntryInfo) -> Vec<Vec<TableCell>> {
     let bare = ServiceInfo::default();
     let services = if entry.services.is_empty() { std::slice::from_ref(&bare) } else { entry.services.as_slice() };

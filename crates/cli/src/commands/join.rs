@@ -120,7 +120,7 @@ fn check_names(society: &Society, platform: &Platform) -> anyhow::Result<()> {
     )
 }
 
-/// The HTTP port that is asked for.
+/// Returns the HTTP port that is asked for.
 fn http_of<'a>(arguments: &'a JoinArguments, options: &'a HttpOptions, notes: &'a Notes) -> HttpSetup<'a> {
     HttpSetup {
         options,

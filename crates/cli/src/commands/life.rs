@@ -147,7 +147,7 @@ fn act(
     Ok(code)
 }
 
-/// With what an agent went.
+/// Returns what moved along with an agent: its partition, and the number of its agents.
 fn together(answer: &Answer) -> String {
     match answer {
         Answer::Moved { partition, agents: 1 } => format!(", with partition {partition}"),
@@ -156,12 +156,12 @@ fn together(answer: &Answer) -> String {
     }
 }
 
-/// The node where an agent lives, if that is why something is not done.
+/// Returns the node where an agent lives, if that is why something is not done.
 fn elsewhere(error: &anyhow::Error) -> Option<&str> {
     error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere)?.node.as_deref()
 }
 
-/// The agents by name, and the node that is known to have each.
+/// Returns the agents by name, and the node that is known to have each.
 fn agents(whom: &[String], nodes: &[RunningNode]) -> anyhow::Result<Vec<(String, Option<String>)>> {
     let mut all = Vec::new();
     for name in whom {
@@ -193,7 +193,7 @@ fn agents(whom: &[String], nodes: &[RunningNode]) -> anyhow::Result<Vec<(String,
     Ok(all)
 }
 
-/// An agent's name without its platform's.
+/// Returns an agent's name without its platform's.
 pub(super) fn local(name: &str) -> &str {
     name.split_once('@').map_or(name, |(local, _)| local)
 }

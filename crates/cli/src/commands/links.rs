@@ -90,7 +90,7 @@ fn row(link: &LinkInfo, at: u64, before: Option<&(LinkInfo, u64)>) -> LinkRow {
     }
 }
 
-/// A time in microseconds, for people.
+/// Returns a time in microseconds, for people.
 fn latency(us: u64) -> String {
     if us < 10_000 { format!("{us} us") } else { format!("{} ms", us / 1_000) }
 }

@@ -176,7 +176,7 @@ impl LogPrinter {
         failed.map(|()| true)
     }
 
-    /// A node that keeps no log is no failure if others do.
+    /// Judges an outcome: a node without a log is no failure if others have one.
     fn judge(&self, node: usize, outcome: anyhow::Result<()>) -> anyhow::Result<()> {
         let Err(error) = outcome else { return Ok(()) };
         let Some(name) = self.nodes.get(node).filter(|_| self.nodes.len() > 1) else { return Err(error) };

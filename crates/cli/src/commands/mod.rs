@@ -166,7 +166,7 @@ fn named(left_out: &LeftOut) -> String {
     format!("{names} ({})", left_out.why)
 }
 
-/// The last line about a society of which agents were left out.
+/// Returns the last line about a society of which agents were left out.
 pub fn last_line(left_out: &[LeftOut]) -> Option<String> {
     (!left_out.is_empty()).then(|| not_started(left_out))
 }

@@ -99,7 +99,7 @@ fn say_made(folder: &Path, program: &str) -> std::io::Result<()> {
     print(&text)
 }
 
-/// As a shell takes it for one word.
+/// Quotes a text, so that a shell takes it for one word.
 fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
@@ -112,7 +112,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The folder's name as a project's name, which is an atom.
+/// Returns the folder's name as a project's name, which is an atom.
 fn project_name(folder: &Path) -> anyhow::Result<String> {
     let name = folder.file_name().and_then(|name| name.to_str()).context("not a valid name of a folder")?;
     let atom: String = name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c }).collect();

@@ -111,7 +111,7 @@ fn wanted(wishes: &[WishInfo]) -> Option<String> {
         .then(|| format!("Wanted: {}{more}. `whimbrel move AGENT '*'` takes that back.", shown.join(", ")))
 }
 
-/// The names of a node and of those that it is linked with.
+/// Returns the names of a node and of those that it is linked with.
 fn linked(node: &RunningNode) -> anyhow::Result<Vec<String>> {
     let Answer::Links { links } = node.ask(&Request::Links, Duration::ZERO)? else {
         bail!("node {} sent an unexpected answer to a query for its links", node.info.node);
@@ -122,7 +122,7 @@ fn linked(node: &RunningNode) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A node's name, and its labels.
+/// Returns a node's name, and its labels.
 fn named(node: &MemberInfo) -> String {
     if node.labels.is_empty() { node.node.clone() } else { format!("{} [{}]", node.node, node.labels.join(", ")) }
 }

@@ -122,7 +122,7 @@ fn summarise(watch: Option<TraceObserver>, platform: &Platform, began: Instant) 
     }
 }
 
-/// The society as it is written, and with as many agents as are wanted.
+/// Returns the society as it is written, and with as many agents as are wanted.
 fn society_of(arguments: &RunArguments, file: &Path) -> anyhow::Result<Society> {
     if arguments.name.is_some() && arguments.store.is_none() && arguments.listen.is_none() {
         bail!(
@@ -182,7 +182,7 @@ fn begin(
     }
 }
 
-/// The name of the node that this process is, if the society has several.
+/// Returns the name of the node that this process is, if the society has several.
 fn lives_at(arguments: &RunArguments, durability: Option<&Durability>) -> Option<String> {
     let of_cluster =
         durability.filter(|durability| durability.listen().is_some()).map(|durability| durability.node().to_owned());
@@ -232,7 +232,7 @@ fn begin_durability(
     Ok(begun.map(|(durability, builder)| (Some(durability), builder)))
 }
 
-/// The links to other nodes, if there may be any.
+/// Returns the links to other nodes, if there may be any.
 fn become_member(
     arguments: &RunArguments,
     durability: Option<&Durability>,

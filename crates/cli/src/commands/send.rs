@@ -60,7 +60,7 @@ fn show(answer: &serde_json::Value, json: bool) -> anyhow::Result<ExitCode> {
     Ok(if refused { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS })
 }
 
-/// The message that is meant, whatever way it is given.
+/// Returns the message that the arguments describe.
 fn message_of(arguments: &SendArguments) -> anyhow::Result<AclMessage> {
     let mut message = match (&arguments.content, arguments.message.as_deref()) {
         (Some(content), _) => with_content(content),
@@ -109,7 +109,7 @@ fn read_input() -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A whole message if it begins like one, else content.
+/// Returns a whole message if it begins like one, else content.
 fn parse(bytes: &[u8]) -> anyhow::Result<AclMessage> {
     if let Some(encoding) = whole(bytes) {
         let arrival_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -120,7 +120,7 @@ fn parse(bytes: &[u8]) -> anyhow::Result<AclMessage> {
     Ok(with_content(text.trim()))
 }
 
-/// FIPA's encodings have text only. What says no language is read as content that is given by itself.
+/// Reads the text of FIPA's encodings as content that is given by itself, unless the message names a language.
 fn understood(mut message: AclMessage) -> AclMessage {
     if message.extras().language.is_none()
         && let Value::Str(text) = &message.content
@@ -130,7 +130,7 @@ fn understood(mut message: AclMessage) -> AclMessage {
     message
 }
 
-/// The encoding of a whole message. A bracket begins messages and other things: a performative has to follow.
+/// Returns the encoding of a whole message. A bracket begins messages and other things: a performative has to follow.
 fn whole(bytes: &[u8]) -> Option<Encoding> {
     let encoding = Encoding::detect(bytes)?;
     if encoding != Encoding::String {

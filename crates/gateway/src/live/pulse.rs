@@ -59,7 +59,7 @@ impl PulseGauge {
     }
 }
 
-/// The agents with the fullest mailboxes.
+/// Returns the agents with the fullest mailboxes.
 async fn fullest(shared: &GatewayState) -> Vec<(String, u64)> {
     let seen = shared.fullest().await;
     let Answer::Agents(found) = &seen.answer else { return Vec::new() };

@@ -285,14 +285,14 @@ pub async fn conversations(state: State, _: Viewer, UrlQuery(asked): UrlQuery<Co
     }
 }
 
-/// Health of the node, for load balancers and people. No token is needed, so the answer says no more than that.
+/// Answers the health of the node, for load balancers and people. No token is needed, so the answer says no more.
 pub async fn health(state: State) -> Response<Body> {
     let health = health::look(&state).await;
     let status = if health.wrong.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(health)).into_response()
 }
 
-/// OpenAPI document of the routes. No token is needed, since the manual says the same.
+/// Answers the OpenAPI document of the routes. No token is needed, since the manual says the same.
 pub async fn openapi() -> Response<Body> {
     ([(CONTENT_TYPE, "application/json")], super::openapi::document()).into_response()
 }

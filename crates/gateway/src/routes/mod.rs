@@ -30,7 +30,7 @@ use whimbrel_operator::{Answer, Reason, Refusal};
 /// The state of all routes.
 pub(crate) type State = axum::extract::State<Arc<GatewayState>>;
 
-/// Router of all routes in the table.
+/// Makes the router of all routes in the table.
 pub(crate) fn router(shared: Arc<GatewayState>) -> Router {
     let routed =
         table::routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));

@@ -23,7 +23,7 @@ const STEPS: [LifecycleStep; 5] = {
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(made().to_string()));
 
-/// The document: JSON.
+/// Returns the document: JSON.
 pub fn document() -> Bytes {
     DOCUMENT.clone()
 }
@@ -138,7 +138,7 @@ fn told(answer: RouteAnswer, shapes: &mut SchemaGenerator) -> (&'static str, Val
     }
 }
 
-/// Shape of the node's answer with this name.
+/// Returns the schema of the node's answer with this name.
 fn answer_named(name: &str, shapes: &mut SchemaGenerator) -> Option<Value> {
     shapes.subschema_for::<Answer>();
     let all = shapes.definitions().get("Answer")?.get("oneOf")?.as_array()?;

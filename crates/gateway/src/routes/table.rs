@@ -97,7 +97,7 @@ impl HttpRoute {
     }
 }
 
-/// Table of all routes.
+/// Returns the table of all routes.
 pub fn routes() -> Vec<HttpRoute> {
     [nodes(), agents(), minds(), traffic(), beside()].into_iter().flatten().collect()
 }

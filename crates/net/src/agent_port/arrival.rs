@@ -106,7 +106,7 @@ impl ClientArrival {
         self.wire.places()
     }
 
-    /// Transport of the client's frames.
+    /// Returns the transport of the client's frames.
     pub fn carrier(&self) -> Carrier {
         self.wire.carrier()
     }

@@ -279,7 +279,7 @@ impl AgentPort {
         self
     }
 
-    /// Maximal length of any client's frame, in bytes.
+    /// Returns the maximal length of any client's frame, in bytes.
     pub fn frame_bytes_max(&self) -> usize {
         self.limits.message_bytes as usize + SESSION_FRAME_BYTES_MORE
     }
@@ -331,7 +331,7 @@ impl AgentPort {
         &self.address
     }
 
-    /// Runtime of the sessions, for callers that hand connections over.
+    /// Returns the runtime of the sessions, for callers that hand connections over.
     pub fn threads(&self) -> &tokio::runtime::Handle {
         self.threads.handle()
     }
@@ -377,7 +377,7 @@ impl AgentPort {
         self.inner.sessions().values().map(status).collect()
     }
 
-    /// Number of sessions.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.inner.sessions().len()
     }
@@ -644,7 +644,7 @@ fn stopping() -> ErrorFrame {
     ErrorFrame::new(ErrorCode::Stopping, "the node stops")
 }
 
-/// Error frame that closes a client's older connection.
+/// Makes the error frame that closes a client's older connection.
 fn taken_over() -> ErrorFrame {
     ErrorFrame::new(ErrorCode::TakenOver, "the session was resumed over another connection")
 }

@@ -24,7 +24,7 @@ impl ClientRejection {
         Self { fault: ErrorFrame::new(ErrorCode::Unauthorised, text), reason: Some(reason) }
     }
 
-    /// Rejection of a client that said nothing, or something else.
+    /// Makes the rejection of a client that said nothing, or something else.
     pub fn unheard(error: &io::Error) -> Self {
         let fault = ErrorFrame::new(ErrorCode::Protocol, format!("no proof of the certificate's key: {error}"));
         Self { fault, reason: refusal::of_connection(error) }
@@ -80,7 +80,8 @@ impl ClientCertificate {
     }
 }
 
-/// Text that a client signs. The text names the node, so that another node cannot replay the signature here.
+/// Returns the text that a client signs. The text names the node, so that another node cannot replay the signature
+/// here.
 pub(super) fn statement(place: &str, challenge: &str) -> String {
     format!("whimbrel session\n{}\n{challenge}", place.to_ascii_lowercase())
 }

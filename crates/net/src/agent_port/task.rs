@@ -276,7 +276,7 @@ impl SessionTask {
         });
     }
 
-    /// Principal of an agent of this session.
+    /// Returns the principal of an agent of this session.
     fn principal(&self, agent: Symbol) -> Principal {
         Principal::Session { name: agent, node: self.port.host.node() }
     }
@@ -358,7 +358,7 @@ impl ClientConnection {
     }
 }
 
-/// Error frame for a client whose agent cannot be created.
+/// Makes the error frame for a client whose agent cannot be created.
 fn fault_of(error: &CreateError) -> ErrorFrame {
     let code = match error {
         CreateError::NameTaken(_) => ErrorCode::NameTaken,

@@ -90,7 +90,7 @@ impl SessionWire {
         }
     }
 
-    /// Transport of the wire.
+    /// Returns the transport of the wire.
     pub fn carrier(&self) -> Carrier {
         match self {
             Self::Stream(_) => Carrier::Stream,
@@ -151,7 +151,7 @@ impl SessionWire {
         }
     }
 
-    /// Number of bytes that wait to be written.
+    /// Returns the number of bytes that wait to be written.
     pub fn put_bytes(&self) -> usize {
         match self {
             Self::Stream(framed) => framed.outgoing.bytes.len(),
@@ -289,7 +289,7 @@ impl SessionInput {
         read.map_ok(|()| count)
     }
 
-    /// Buffer for further bytes.
+    /// Returns the buffer for further bytes.
     fn room(&mut self) -> &mut Vec<u8> {
         self.bytes.drain(..self.used);
         self.used = 0;

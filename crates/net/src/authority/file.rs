@@ -169,7 +169,7 @@ impl Folder {
         Ok(result)
     }
 
-    /// Version of the authority: changes whenever a certificate is revoked or another key signs.
+    /// Returns the version of the authority, which changes whenever a certificate is revoked or another key signs.
     pub(crate) fn epoch(&self) -> Result<(u32, usize, usize), AuthorityFileError> {
         let register = read_register(&self.path)?;
         let revoked = register.issued.iter().filter(|one| one.revoked_s.is_some()).count();

@@ -273,12 +273,12 @@ impl Authority {
         signing.ok_or(AuthorityError::BadFile("no key signs"))
     }
 
-    /// Key that has been known for the longest time. All nodes trust it, even those that have not heard of another yet.
+    /// Returns the key that has been known for the longest time. All nodes trust it, also those that know no other yet.
     fn eldest(&self) -> Result<&AuthorityKey, AuthorityError> {
         self.signers.first().ok_or(AuthorityError::BadFile("it has no key"))
     }
 
-    /// Platform of the authority.
+    /// Returns the platform of the authority.
     pub fn platform(&self) -> &str {
         &self.platform
     }
@@ -298,7 +298,7 @@ impl Authority {
         fingerprint_of(&self.eldest()?.certificate_pem)
     }
 
-    /// Issued certificates, the oldest first.
+    /// Returns the issued certificates, the oldest first.
     pub fn issued(&self) -> &[Issued] {
         &self.issued
     }

@@ -75,12 +75,12 @@ impl EnrolmentToken {
         &self.node
     }
 
-    /// Digest of the certificate of the authority that made the token.
+    /// Returns the digest of the certificate of the authority that made the token.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Digest of the secret. Its 128 random bits cannot be guessed from the digest.
+    /// Returns the digest of the secret. Its 128 random bits cannot be guessed from the digest.
     fn digest(&self) -> String {
         fingerprint(format!("{}.{}.{}", self.id, self.secret, self.node).as_bytes())
     }

@@ -259,7 +259,7 @@ impl Hub {
         self.inner.guard.counts()
     }
 
-    /// Number of messages that were refused because their senders were not agents of the sending nodes.
+    /// Returns the number of messages that were refused because their senders were not agents of the sending nodes.
     pub fn forged(&self) -> u64 {
         self.inner.guard.counts().of(RefusalReason::Forged)
     }
@@ -269,12 +269,12 @@ impl Hub {
         self.inner.status()
     }
 
-    /// View of the links for operators, for others than the hub's owner.
+    /// Returns a view of the links for parties other than the hub's owner, such as operators.
     pub fn view(&self) -> HubView {
         HubView(Arc::clone(&self.inner))
     }
 
-    /// Reason for which a node that this one connects to refuses it, if one does.
+    /// Returns the reason for which a node that this one connects to refuses it, if one does.
     pub fn refusal(&self) -> Option<String> {
         self.inner.peers.known().all().find_map(|peer| peer.refused.get().cloned())
     }
@@ -288,7 +288,8 @@ impl Hub {
         (no_node, known.all().map(complaint).find(|complaint| !complaint.is_empty()))
     }
 
-    /// True if every peer ever known has left, or refused this node. A peer that was lost, or forgotten, may come back.
+    /// Returns true if every peer ever known has left, or refused this node. A peer that was lost, or forgotten, may
+    /// come back.
     pub fn is_alone(&self) -> bool {
         self.inner.peers.is_alone()
     }
@@ -335,7 +336,7 @@ impl HubState {
         self.guard.refuse_and_say(&what, || format!("link to {node}: refused a message to {to}: {why}"));
     }
 
-    /// TLS configuration of later links.
+    /// Returns the TLS configuration of later links.
     pub fn tls(&self) -> Option<Arc<Tls>> {
         self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -47,7 +47,7 @@ pub struct LinkStatus {
 pub struct HubView(pub(super) Arc<HubState>);
 
 impl HubView {
-    /// Name of this node.
+    /// Returns the name of this node.
     pub fn node(&self) -> &str {
         &self.0.me.node
     }
@@ -75,7 +75,7 @@ impl HubView {
         certified
     }
 
-    /// Security level of links.
+    /// Returns the security level of links.
     pub fn level(&self) -> LinkSecurity {
         self.0.level
     }

@@ -108,7 +108,7 @@ impl EvidenceBundle {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -264,7 +264,7 @@ impl fmt::Display for Verified {
 }
 
 impl ProvenMessage {
-    /// Time of the signature, in the format of RFC 3339.
+    /// Returns the time of the signature, in the format of RFC 3339.
     pub fn time(&self) -> String {
         let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.time_ms) * 1_000_000);
         at.map(crate::audit::rfc3339).unwrap_or_default()

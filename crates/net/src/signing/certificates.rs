@@ -212,7 +212,7 @@ impl AgentAuthority {
         Ok(Self { platform: platform.to_owned(), node: node.to_owned(), issuer, certificate })
     }
 
-    /// Certificate by which this node may certify its agents.
+    /// Returns the certificate by which this node may certify its agents.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }

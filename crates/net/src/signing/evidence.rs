@@ -55,7 +55,7 @@ pub(crate) struct EvidenceRecord {
 }
 
 impl EvidenceRecord {
-    /// Approximate memory of the record.
+    /// Returns the approximate memory of the record.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.conversation.len() + self.document.len() + self.agent.len() + self.node.len()
     }
@@ -148,7 +148,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> EvidenceError {
 }
 
 impl EvidenceEntry {
-    /// Digest that the next entry of the conversation builds upon.
+    /// Returns the digest that the next entry of the conversation builds upon.
     pub fn digest(&self) -> Digest {
         let mut bytes = DOMAIN.to_vec();
         for text in [
@@ -237,7 +237,7 @@ impl Evidence {
         self.queue.put(record);
     }
 
-    /// Number of messages that could not be kept so far.
+    /// Returns the number of messages that could not be kept so far.
     pub fn lost(&self) -> u64 {
         self.queue.lost()
     }
@@ -432,7 +432,7 @@ impl EvidenceFiles {
         Ok(Self { folder, number, file, bytes: 0, bytes_max, is_torn: false, certificates })
     }
 
-    /// Maximal number of bytes written at once.
+    /// Returns the maximal number of bytes written at once.
     fn piece_bytes(&self) -> usize {
         EVIDENCE_WRITE_BYTES.min(self.bytes_max as usize)
     }

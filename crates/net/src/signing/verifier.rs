@@ -74,7 +74,8 @@ pub(crate) struct VerifiedMessage {
     pub is_first: bool,
 }
 
-/// Digest under which the numbers of a key in a conversation are counted. Its length does not depend on names.
+/// Returns the digest under which the numbers of a key in a conversation are counted. Its length does not depend on
+/// names.
 fn place_of(claims: &SignatureClaims, conversation: &Text) -> Digest {
     sha256(&[&claims.certificate, &claims.run.to_le_bytes()[..], conversation.as_bytes()].concat())
 }
@@ -265,7 +266,7 @@ impl Verifier {
         }
     }
 
-    /// Number of remembered ends of a node's agents.
+    /// Returns the number of remembered ends of a node's agents.
     #[cfg(test)]
     pub(super) fn ends_of(&self, from: &str) -> usize {
         self.state().nodes.get(from).map_or(0, |node| node.ending.len())

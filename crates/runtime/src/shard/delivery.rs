@@ -123,7 +123,7 @@ impl Shard {
         if batch.room == 0 { RoutingOutcome::LinkFull(node) } else { crowded }
     }
 
-    /// Re-evaluates a result after urgent messages were handed over: a link may have room again.
+    /// Reconsiders a result after urgent messages were handed over: a link may have room again.
     pub(super) fn reconsider(&self, reception: RoutingOutcome) -> RoutingOutcome {
         match reception {
             RoutingOutcome::LinkFull(node) => {

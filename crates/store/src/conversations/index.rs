@@ -35,7 +35,7 @@ impl FrameIndex {
         self.last = self.last.max(first + u64::from(count).saturating_sub(1));
     }
 
-    /// The number of the last entry.
+    /// Returns the number of the last entry.
     pub fn last(&self) -> u64 {
         self.last
     }

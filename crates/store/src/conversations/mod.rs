@@ -88,7 +88,7 @@ impl SharedLog {
 }
 
 impl ConversationLog {
-    /// The log in a journal that holds nothing else.
+    /// Returns the log in a journal that holds nothing else.
     ///
     /// # Errors
     /// The journal cannot be read, or holds something else.
@@ -124,7 +124,7 @@ impl ConversationLog {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The number of the last entry; 0 if there never was one.
+    /// Returns the number of the last entry; 0 if there never was one.
     pub fn last(&self) -> u64 {
         self.shared.index().last()
     }

@@ -110,7 +110,7 @@ impl<W: Write> ExportWriter<W> {
     }
 }
 
-/// An export's bytes, by itself.
+/// Returns an export's bytes, by itself.
 pub fn export_of<'a>(records: impl Iterator<Item = (SegmentRecord, &'a [u8])>, partitions: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     // Nothing goes wrong in memory.
@@ -280,7 +280,7 @@ impl<R: Read> ExportReader<R> {
         Ok(Self { from, partitions, bytes: HEADER as u64, records: 0, payload: Vec::new() })
     }
 
-    /// The next record; `None` at the end, after which nothing may come.
+    /// Returns the next record; `None` at the end, after which nothing may come.
     pub fn next(&mut self) -> Result<Option<(SegmentRecord, &[u8])>, String> {
         let place = self.bytes;
         let broken = |why: &str| format!("the record at byte {place} {why}");
@@ -344,7 +344,7 @@ pub fn import(file: &Path, folder: &Path, progress: &mut Progress<'_>) -> Result
     made
 }
 
-/// Nothing is in the directory, or a store in which nothing is.
+/// Checks that the folder is empty, or has an empty store.
 fn vacant(folder: &Path) -> Result<(), ArchiveError> {
     let not_empty = || ArchiveError::NotEmpty(folder.to_owned());
     let Ok(mut entries) = std::fs::read_dir(folder) else { return Ok(()) };

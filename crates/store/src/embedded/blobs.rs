@@ -18,7 +18,7 @@ pub struct BlobFiles {
     drafts: AtomicU64,
 }
 
-/// A hash as people and file names write it.
+/// Returns a hash as people and file names write it.
 pub fn hex(hash: BlobHash) -> String {
     hash.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -84,7 +84,7 @@ impl BlobFiles {
         })
     }
 
-    /// The bytes of this hash.
+    /// Returns the bytes of this hash.
     pub fn fetch(&self, hash: BlobHash) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.path(hash);
         match std::fs::read(&path) {

@@ -87,7 +87,7 @@ impl StoreFiles {
         Ok(recovered)
     }
 
-    /// As [`StoreFiles::recover`], by another flush mark than the one in the folder.
+    /// Does as [`StoreFiles::recover`], with another flush mark than the one in the folder.
     pub fn recover_upto(
         &self,
         flushed: Flushed,

@@ -200,7 +200,7 @@ pub fn store_in(folder: &Path) -> Result<PathBuf, OpenStoreError> {
     }
 }
 
-/// True if a folder contains a store, even without its description.
+/// Returns true if a folder contains a store, even without its description.
 fn is_store(folder: &Path) -> bool {
     folder.join(DESCRIPTION).is_file() || matches!(refuse_remains(folder), Err(OpenStoreError::Incomplete { .. }))
 }
@@ -319,7 +319,7 @@ pub fn refuse_remains(folder: &Path) -> Result<(), OpenStoreError> {
     Ok(())
 }
 
-/// True if a file begins as a segment does, whatever its name.
+/// Returns true if a file begins as a segment does, whatever its name.
 fn is_segment(path: &Path) -> bool {
     begin_of(path).is_ok_and(|bytes| SegmentHeader::read(&bytes).is_ok())
 }

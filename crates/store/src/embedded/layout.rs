@@ -18,7 +18,7 @@ pub const ALIGN: usize = 8;
 const SEGMENT_MAGIC: &[u8; 8] = b"WHIMLOG\n";
 const BATCH_MAGIC: [u8; 4] = [0xB5, b'W', b'B', 0x0A];
 
-/// The next multiple of [`ALIGN`].
+/// Returns the next multiple of [`ALIGN`].
 pub fn aligned(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGN)
 }
@@ -267,13 +267,13 @@ impl RecordHeader {
     }
 }
 
-/// A key and its value, as one record's bytes.
+/// Returns a key and its value, as one record's bytes.
 pub fn join_key(key: &str, value: &[u8]) -> Vec<u8> {
     // Keys are far below 64 KiB: their sizes were checked.
     [&(key.len() as u16).to_le_bytes(), key.as_bytes(), value].concat()
 }
 
-/// A key and its value.
+/// Returns a key and its value.
 pub fn split_key(payload: &[u8]) -> Option<(&str, &[u8])> {
     let (length, rest) = payload.split_first_chunk::<2>()?;
     let (key, value) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;

@@ -161,7 +161,7 @@ impl Embedded {
         &self.found
     }
 
-    /// The hashes of all blobs.
+    /// Returns the hashes of all blobs.
     ///
     /// # Errors
     /// Their folder cannot be read.
@@ -259,7 +259,7 @@ impl Embedded {
         queue
     }
 
-    /// The frames from a place on, a few at a time, and the segments they are in.
+    /// Returns the frames from a place on, a few at a time, and the segments they are in.
     fn find(&self, partition: Partition, from: u64) -> Vec<(u64, FrameSlot, Option<Arc<Segment>>)> {
         let queue = self.queue();
         let Some(log) = queue.log(partition) else { return Vec::new() };

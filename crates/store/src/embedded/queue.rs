@@ -168,7 +168,7 @@ impl WriteQueue {
         checkpoint(self.store, self.logs.iter().map(|log| log.frames.owned), &self.keys, self.revision)
     }
 
-    /// A batch is on the disk, in this segment from this byte on.
+    /// Notes that a batch is on the disk, in this segment from this byte on.
     pub fn publish(&mut self, effects: Vec<RecordEffect>, segment: &Arc<Segment>, offset: u64) {
         // Segments are far below 4 GiB.
         let place = |at: u32, bytes| FrameSlot { segment: segment.number, offset: offset as u32 + at, bytes };
@@ -257,19 +257,19 @@ impl WriteQueue {
         dead
     }
 
-    /// True if missing frames may be found in this segment when it is mended.
+    /// Returns true if missing frames may be found in this segment when it is mended.
     pub fn may_have_lost(&self, number: u32) -> bool {
         let is_missing = |log: &PartitionLog| log.frames.slots.iter().any(|slot| slot.segment == 0);
         self.unreadable.contains(&number) && self.logs.iter().any(is_missing)
     }
 
-    /// A partition of this store.
+    /// Returns a partition of this store.
     pub fn log(&self, partition: Partition) -> Option<&PartitionLog> {
         self.logs.get(usize::from(partition.0))
     }
 }
 
-/// A frame is in this segment, or no longer.
+/// Counts a frame that is in this segment, or no longer.
 pub fn count(segments: &mut BTreeMap<u32, KeptSegment>, slot: FrameSlot, more: bool) {
     let Some(kept) = segments.get_mut(&slot.segment) else { return };
     let bytes = u64::from(slot.bytes);

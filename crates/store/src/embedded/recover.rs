@@ -35,13 +35,13 @@ pub struct PartitionFrames {
 }
 
 impl PartitionFrames {
-    /// The frame at this place.
+    /// Returns the frame at this place.
     pub fn slot(&self, lsn: u64) -> Option<FrameSlot> {
         let index = lsn.checked_sub(self.owned.trimmed + 1)?;
         self.slots.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// The place of the frame at this index.
+    /// Returns the place of the frame at this index.
     pub fn lsn(&self, index: usize) -> u64 {
         self.owned.trimmed + 1 + index as u64
     }
@@ -62,7 +62,7 @@ impl PartitionFrames {
         self.slots.drain(..gone)
     }
 
-    /// There are frames up to this place, wherever they are.
+    /// Notes that there are frames up to this place, wherever they are.
     fn reach(&mut self, last: u64) {
         self.owned.last = self.owned.last.max(last);
         let kept = self.owned.last.saturating_sub(self.owned.trimmed);
@@ -180,7 +180,7 @@ impl RecoveredState {
         }
     }
 
-    /// A segment that cannot be read at all.
+    /// Notes a segment that cannot be read at all.
     pub fn skip(&mut self, number: u32, what: String) {
         self.unreadable.insert(number);
         self.doubt(what);

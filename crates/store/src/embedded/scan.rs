@@ -95,7 +95,8 @@ impl Scan<'_> {
             .find_map(|at| self.batch(at).filter(|batch| batch.batch > number).map(|batch| (at, batch.batch)))
     }
 
-    /// True if the flush mark, or a sealed segment, shows that this batch was acknowledged, whatever follows it.
+    /// Returns true if the flush mark, or a sealed segment, shows that this batch was acknowledged, whatever follows
+    /// it.
     fn is_acknowledged(&self, number: u64) -> bool {
         self.sealed || number <= self.flushed
     }
@@ -107,7 +108,7 @@ impl Scan<'_> {
             || self.later(end.saturating_sub(ALIGN), number).is_some()
     }
 
-    /// Nothing follows this byte that can be read.
+    /// Notes that nothing after this byte can be read.
     fn last(&self, at: usize, next: u64, each: &mut dyn FnMut(ScannedItem<'_>)) -> SegmentEnd {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let empty = rest.iter().all(|byte| *byte == 0);
@@ -166,7 +167,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The record that begins here.
+    /// Returns the record that begins here.
     fn record(&self, at: usize, end: usize) -> Option<(RecordHeader, &[u8])> {
         let header = RecordHeader::read(self.bytes.get(at..)?, self.header.store)?;
         let begin = at + RECORD_HEADER;

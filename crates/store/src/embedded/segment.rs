@@ -26,12 +26,12 @@ pub struct Segment {
     pub failing: std::sync::atomic::AtomicU32,
 }
 
-/// The name of a segment's file.
+/// Returns the name of a segment's file.
 pub fn file_name(number: u32) -> String {
     format!("{number:010}.log")
 }
 
-/// The numbers of the segments in a folder, in their order.
+/// Returns the numbers of the segments in a folder, in their order.
 pub fn list(folder: &Path) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -125,7 +125,7 @@ impl Segment {
         Ok(())
     }
 
-    /// True if a frame can be read and is damaged.
+    /// Returns true if a frame can be read and is damaged.
     pub fn is_damaged(&self, slot: FrameSlot, store: u64, buffer: &mut Vec<u8>) -> bool {
         buffer.resize(RECORD_HEADER + slot.bytes as usize, 0);
         let is_read = self.file.read_exact_at(buffer, u64::from(slot.offset)).is_ok();

@@ -173,7 +173,7 @@ fn seal(batch: &mut JournalBatch, number: u64, place: BatchPlace) {
     }
 }
 
-/// A batch's bytes, by itself.
+/// Returns a batch's bytes, by itself.
 pub fn batch_of<'a>(
     records: impl Iterator<Item = (SegmentRecord, &'a [u8])>,
     number: u64,

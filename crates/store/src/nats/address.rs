@@ -198,7 +198,7 @@ fn decoded(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the %XX bytes are not UTF-8".into())
 }
 
-/// An address as it may be shown: `***` for its password.
+/// Returns an address as it may be shown: `***` for its password.
 pub fn without_password(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
     let end = rest.find('/').unwrap_or(rest.len());

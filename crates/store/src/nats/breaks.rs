@@ -11,14 +11,14 @@ use tokio::sync::watch;
 pub(crate) struct Breaks(watch::Sender<u64>);
 
 impl Breaks {
-    /// Something happened to the connection.
+    /// Counts an event of the connection.
     pub(crate) fn count(&self, event: &Event) {
         if matches!(event, Event::Disconnected | Event::Closed) {
             self.0.send_modify(|breaks| *breaks += 1);
         }
     }
 
-    /// The connection as it is now: the one that is there, or comes next.
+    /// Returns the connection as it is now: the one that is there, or comes next.
     pub(crate) fn connection(&self) -> Unbroken {
         let mut breaks = self.0.subscribe();
         breaks.mark_unchanged();

@@ -212,7 +212,7 @@ fn blobs(options: &EngineOptions) -> Value {
     settings(options, format!("{name}-BLOB"), &[format!("{name}.b.>")], more)
 }
 
-/// The settings that all streams of a store are to have.
+/// Returns the settings that all streams of a store are to have.
 pub(crate) fn wanted(options: &EngineOptions, layout: StreamLayout) -> Vec<Value> {
     let journals = (0..layout.streams).map(|index| journal(options, index));
     [coordination(options)].into_iter().chain(journals).chain([blobs(options)]).collect()

@@ -84,7 +84,7 @@ impl StreamConsumer {
     }
 }
 
-/// A message's place in the stream, and the how-manieth of its consumer it is; both stand in its reply subject:
+/// Returns a message's sequence in the stream, and that in its consumer. Both are in its reply subject:
 /// `$JS.ACK.STREAM.CONSUMER.TRIES.STREAM-SEQUENCE.CONSUMER-SEQUENCE.TIME.PENDING`, or with two more tokens in front.
 fn sequences(message: &Message) -> Option<(u64, u64)> {
     let tokens: Vec<&str> = message.reply.as_ref()?.split('.').collect();

@@ -106,13 +106,13 @@ impl NatsMessage {
         self.payload.len() + lines.sum::<usize>() + 12
     }
 
-    /// Once only, under this name.
+    /// Lets the engine take the message once only, by this identifier.
     pub(crate) fn once(mut self, id: &str) -> Self {
         self.headers.insert(MESSAGE_ID, id);
         self
     }
 
-    /// In the place of all others of its subject.
+    /// Lets the message replace all others of its subject.
     pub(crate) fn instead(mut self) -> Self {
         self.headers.insert(ROLL_UP, "sub");
         self
@@ -224,7 +224,7 @@ impl NatsEngine {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// The connection that is there, or comes next.
+    /// Returns the connection that is there, or comes next.
     pub(crate) fn connection(&self) -> Unbroken {
         self.breaks.connection()
     }
@@ -244,7 +244,7 @@ impl NatsEngine {
         }
     }
 
-    /// As `publish`, repeated until `deadline` while the expectation cannot be checked.
+    /// Publishes as `publish` does, and repeats until `deadline` while the expectation cannot be checked.
     pub(crate) async fn publish_settled(
         &self,
         subject: &str,
@@ -276,12 +276,13 @@ impl NatsEngine {
         }
     }
 
-    /// The last message of a subject, as the stream's leader knows it.
+    /// Returns the last message of a subject, as the stream's leader knows it.
     pub(crate) async fn last(&self, stream: &str, subject: &str) -> Result<Option<StoredMessage>, RequestError> {
         self.fetch(stream, &json!({ "last_by_subj": subject })).await
     }
 
-    /// The first message of a subject (which may be several) from a sequence on, as the stream's leader knows it.
+    /// Returns the first message of a subject (which may be several) from a sequence on, as the stream's leader knows
+    /// it.
     pub(crate) async fn next(
         &self,
         stream: &str,

@@ -33,12 +33,12 @@ pub(crate) struct MessageHead {
 }
 
 impl MessageHead {
-    /// The number of the last frame.
+    /// Returns the number of the last frame.
     pub(crate) fn last_number(&self) -> u64 {
         self.number + u64::from(self.frames).saturating_sub(1)
     }
 
-    /// The place of the last frame.
+    /// Returns the place of the last frame.
     pub(crate) fn last_place(&self) -> u64 {
         self.place + u64::from(self.frames).saturating_sub(1)
     }

@@ -258,7 +258,7 @@ impl Journals {
         Ok(JournalCursor { subjects, sequence, end, after, told: None, asked: 0, consumer: None })
     }
 
-    /// The next message with frames; `None` if there is no more.
+    /// Returns the next message with frames; `None` if there is no more.
     pub(crate) async fn next(
         &self,
         engine: &NatsEngine,
@@ -360,7 +360,7 @@ impl Journals {
         Ok(())
     }
 
-    /// The sequence of the message that this place is in: of the last one that does not begin behind it.
+    /// Returns the sequence of the message that this place is in: of the last one that does not begin behind it.
     async fn locate(
         &self,
         engine: &NatsEngine,
@@ -448,7 +448,7 @@ impl PartitionSlot {
         Err(AppendError::Unknown(trouble.to_string()))
     }
 
-    /// The stream does not take this owner's messages any more.
+    /// Makes the error that the stream takes no more messages of this owner.
     async fn lost(&mut self, engine: &NatsEngine, on: &Subjects) -> AppendError {
         let by = match engine.last(&on.stream, &on.own).await {
             Ok(Some(own)) => epoch_of(&own).unwrap_or_default(),
@@ -534,7 +534,7 @@ async fn take_over(
     }
 }
 
-/// The place up to which frames are forgotten.
+/// Returns the place up to which frames are forgotten.
 async fn trimmed(engine: &NatsEngine, on: &Subjects, deadline: Instant) -> Result<u64, StoreError> {
     match persist(deadline, || engine.last(&on.stream, &on.trim)).await.map_err(away)? {
         None => Ok(0),
@@ -551,7 +551,7 @@ fn eight(record: &StoredMessage) -> Result<[u8; 8], StoreError> {
     bytes.map_err(|_| StoreError::Damaged(format!("{} has {} bytes, not 8", record.subject, record.payload.len())))
 }
 
-/// An error, and of all frames behind that they were not tried.
+/// Returns this error for a frame, and for all frames behind it that they were not tried.
 fn followed_by_behind(mut results: Results, error: AppendError, frames: usize) -> Results {
     results.push(Err(error));
     results.resize(frames, Err(AppendError::Behind));

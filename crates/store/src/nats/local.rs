@@ -133,7 +133,7 @@ impl ServerCluster {
         Self::start_on(setup, &[])
     }
 
-    /// As [`ServerCluster::start`], with each server on a host of its own.
+    /// Starts servers as [`ServerCluster::start`] does, each on a host of its own.
     ///
     /// # Errors
     /// As [`ServerCluster::start`].
@@ -164,7 +164,7 @@ impl ServerCluster {
         Ok(cluster)
     }
 
-    /// The address of a store in it.
+    /// Returns the address of a store in it.
     pub fn url(&self) -> String {
         let servers: Vec<String> =
             self.members.iter().map(|member| format!("{}:{}", member.host.address, member.port)).collect();
@@ -179,7 +179,7 @@ impl ServerCluster {
         running.collect()
     }
 
-    /// A server that ended by itself, if one did.
+    /// Returns a server that ended by itself, if one did.
     pub fn ended(&mut self) -> Option<String> {
         let mut running = self.members.iter_mut().filter_map(|member| Some((&member.name, member.process.as_mut()?)));
         running.find_map(|(name, process)| (!matches!(process.try_wait(), Ok(None))).then(|| name.clone()))

@@ -172,7 +172,7 @@ fn words(survives: Survives) -> &'static str {
     }
 }
 
-/// Time for which a repeatable request is tried: longer than the engine takes to elect new leaders.
+/// Returns the time for which a repeatable request is tried: longer than the engine takes to elect new leaders.
 fn patience() -> Duration {
     Duration::from_millis(limits::STORE_NATS_PATIENCE_MS)
 }

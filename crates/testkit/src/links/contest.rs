@@ -52,7 +52,7 @@ pub struct LinkContest {
 }
 
 impl LinkContest {
-    /// A host alone.
+    /// Returns a host alone.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let link =
@@ -77,7 +77,7 @@ impl LinkContest {
         self.claimants.len() - 1
     }
 
-    /// A process is killed: its kernel closes its connection.
+    /// Kills a process: its kernel closes its connection.
     pub fn kill(&mut self, number: usize) {
         self.cut(number);
         if let Some(claimant) = self.claimants.get_mut(number) {
@@ -85,7 +85,7 @@ impl LinkContest {
         }
     }
 
-    /// The connection of a process breaks; both ends notice.
+    /// Breaks the connection of a process; both ends notice.
     pub fn cut(&mut self, number: usize) {
         let Some(claimant) = self.claimants.get_mut(number) else { return };
         let line = std::mem::replace(&mut claimant.line, ClaimState::None);
@@ -192,7 +192,7 @@ impl LinkContest {
         self.claimants.iter().position(|claimant| claimant.line == ClaimState::Waits)
     }
 
-    /// The connection of this process is the link's.
+    /// Makes the connection of this process the link's.
     fn grant(&mut self, number: usize) {
         if let Some(holder) = self.claimants.iter().position(|claimant| claimant.line == ClaimState::Held) {
             self.close(holder, None);

@@ -22,7 +22,7 @@ fn one(partition: u16, epoch: u64, number: u64, frame: &[u8]) -> Append<'_> {
     Append { partition: Partition(partition), epoch: Epoch(epoch), number, frame }
 }
 
-/// Content that differs for each frame: some empty, some long.
+/// Makes content that differs for each frame: some empty, some long.
 fn content(partition: u16, number: u64) -> Vec<u8> {
     let length = (number * number * 37 % 3_000) as usize;
     format!("{partition}/{number} ").into_bytes().into_iter().cycle().take(length).collect()

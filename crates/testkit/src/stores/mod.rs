@@ -37,7 +37,7 @@ pub struct Case {
 /// Failure of a case, if there is one.
 pub type Outcome = Result<(), String>;
 
-/// All cases of the suite.
+/// Returns all cases of the suite.
 pub fn cases() -> Vec<Case> {
     [journal::CASES, coord::CASES, rivals::CASES].concat()
 }

@@ -86,7 +86,7 @@ fn read_meanwhile(candidate: &dyn Candidate) -> Outcome {
     })
 }
 
-/// A writer with a partition of its own, which appends several frames in each call.
+/// Returns a writer with a partition of its own, which appends several frames in each call.
 fn write(store: &dyn Store, partition: u16, batches: u64, batch: u64) -> Outcome {
     for first in (0..batches).map(|index| index * batch + 1) {
         let contents: Vec<[u8; 8]> = (first..first + batch).map(u64::to_le_bytes).collect();

@@ -200,7 +200,7 @@ impl AdvisedGrid<'_> {
         Ok(())
     }
 
-    /// Advice to the first client's agent about the other way.
+    /// Returns the advice to the first client's agent about the other way.
     fn advise(&self, running: &mut RunningSystem, other: System, pass: u32) -> anyhow::Result<Advice> {
         let collection = collection(self.grid);
         let pace = |system: System| self.paces.get(system.name()).copied();

@@ -112,7 +112,7 @@ fn compare(what: &Retrieval, json: bool) -> anyhow::Result<()> {
     what.plot.as_deref().map_or(Ok(()), |folder| draw(what, &cells, folder))
 }
 
-/// A picture for each bandwidth: times by the number of clients.
+/// Draws a picture for each bandwidth: times by the number of clients.
 fn draw(what: &Retrieval, cells: &[Cell], folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
     for &mbit in &what.mbit {
@@ -133,7 +133,7 @@ fn draw(what: &Retrieval, cells: &[Cell], folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All cells of a system with so many clients.
+/// Measures all cells of a system with this number of clients.
 fn measure(
     what: &Retrieval,
     network: &RetrievalNetwork,

@@ -29,7 +29,7 @@ pub struct RetrievalNetwork {
 }
 
 impl RetrievalNetwork {
-    /// A network of a server and so many clients, nothing of it shaped.
+    /// Makes a network of a server and this number of clients, without limits of bandwidth.
     ///
     /// # Errors
     /// This user, or this system, cannot have one.
@@ -84,7 +84,7 @@ impl RetrievalNetwork {
         Ok(())
     }
 
-    /// A command that runs on a host.
+    /// Returns a command that runs on a host.
     pub fn command(&self, host: RetrievalHost, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name(host)]).arg(program);

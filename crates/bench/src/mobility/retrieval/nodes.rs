@@ -207,7 +207,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// From 0 to 1.
+    /// Returns a random fraction from 0 to 1.
     pub fn fraction(&mut self) -> f64 {
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }

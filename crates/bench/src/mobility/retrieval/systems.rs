@@ -28,7 +28,7 @@ pub enum System {
 }
 
 impl System {
-    /// As it is written.
+    /// Returns the name as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -232,7 +232,7 @@ fn start_peer(
     Ok((server, (1..=clients).map(client).collect::<anyhow::Result<_>>()?))
 }
 
-/// The client/server program, compiled.
+/// Returns the client/server program, compiled.
 fn compiled(folder: &Path) -> anyhow::Result<PathBuf> {
     let (source, program) = (folder.join("retrieval.cpp"), folder.join("retrieval"));
     if !program.exists() {

@@ -43,7 +43,7 @@ pub fn compile(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// Small, and in the way that nodes expect it, whatever the package says: its author need not know how.
+/// Builds a Cargo package: small, and as nodes expect it, whatever the package says.
 fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
     if !manifest.is_file() {
         bail!("{} is missing: expected a folder with a Cargo package", manifest.display());
@@ -89,7 +89,7 @@ fn nameless_paths(manifest: &Path) -> anyhow::Result<Vec<String>> {
     Ok(remapped.collect())
 }
 
-/// The modules that a message of cargo's tells of.
+/// Returns the modules that a message of cargo's tells of.
 fn modules_in(message: &str) -> Vec<PathBuf> {
     let message: serde_json::Value = serde_json::from_str(message).unwrap_or_default();
     let files = message.get("filenames").and_then(|files| files.as_array()).into_iter().flatten();

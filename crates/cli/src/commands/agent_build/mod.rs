@@ -52,7 +52,7 @@ pub fn agent(arguments: &AgentArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name of the program, and `.wasm`.
+/// Returns the name of the program, and `.wasm`.
 fn default_output(path: &Path) -> anyhow::Result<PathBuf> {
     let place = if path.is_dir() { path.canonicalize()? } else { path.to_owned() };
     let name = if place.is_dir() { place.file_name() } else { place.file_stem() };
@@ -63,7 +63,7 @@ fn default_output(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(output)
 }
 
-/// The module of the program at `path`, made in `folder`.
+/// Returns the module of the program at `path`, made in `folder`.
 fn build(path: &Path, folder: &Path) -> anyhow::Result<BuiltModule> {
     let plain = compile(path, folder)?;
     let module = BuiltModule::read(&plain)?;
@@ -82,7 +82,7 @@ fn build(path: &Path, folder: &Path) -> anyhow::Result<BuiltModule> {
     Ok(module)
 }
 
-/// A tool of binaryen's that makes one module of another.
+/// Returns a tool of binaryen's that makes one module of another.
 fn binaryen(tool: &str, from: &Path, to: &Path) -> anyhow::Result<Command> {
     let Some(program) = node_tool(tool) else { bail!(missing(tool, "of binaryen")) };
     let mut command = Command::new(program);

@@ -17,20 +17,20 @@ const SCRATCH_TRIES: u32 = 100;
 /// Rust target of agents.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Folder that `guest/tools/install.sh` writes.
+/// Returns the folder that `guest/tools/install.sh` writes.
 fn cache() -> Option<PathBuf> {
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     Some(cache.or_else(home)?.join("whimbrel"))
 }
 
-/// A program of this name where commands are searched.
+/// Returns a program of this name where commands are searched.
 pub fn program(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// A tool that npm installs: ours, or else the machine's.
+/// Returns a tool that npm installs: ours, or else the machine's.
 pub fn node_tool(name: &str) -> Option<PathBuf> {
     let ours = cache().map(|cache| cache.join("wasm-tools/node_modules/.bin").join(name));
     ours.filter(|file| file.exists()).or_else(|| program(name))
@@ -41,7 +41,7 @@ pub fn missing(tool: &str, what: &str) -> String {
     format!("{tool} {what} is missing: `make guests` in Whimbrel's repository installs all that agents are built with")
 }
 
-/// Cargo, and the environment in which it compiles for WebAssembly.
+/// Returns Cargo, with the environment in which it compiles for WebAssembly.
 pub fn cargo() -> anyhow::Result<Command> {
     let mut command = Command::new("cargo");
     // What is set for the machine's own programs is not meant for agents.
@@ -76,7 +76,7 @@ fn rustc_has_target() -> bool {
     seen.is_ok_and(|seen| seen.status.success() && Path::new(String::from_utf8_lossy(&seen.stdout).trim()).is_dir())
 }
 
-/// The command as one would type it.
+/// Returns the command as one would type it.
 pub fn quoted(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words = words.map(|word| match word.to_string_lossy() {
@@ -91,7 +91,7 @@ pub fn quoted(command: &Command) -> String {
 #[error("interrupted")]
 pub struct BuildInterrupted;
 
-/// An error if a tool failed; which one, if it did so by itself.
+/// Checks that a tool succeeded. The error names the tool, unless Ctrl-C ended it.
 pub fn well_ended(status: ExitStatus, failed: impl Fn() -> String) -> anyhow::Result<()> {
     #[cfg(unix)]
     if std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGINT) {

@@ -38,7 +38,7 @@ impl MindParts {
     }
 }
 
-/// The whole page, no higher than the room.
+/// Returns the whole page, no higher than the room.
 pub fn page(mind: &MindInfo, parts: MindParts, room: PageRoom) -> String {
     let inside = &mind.inside;
     let mut sections = vec![title(mind)];
@@ -108,7 +108,7 @@ fn title(mind: &MindInfo) -> String {
     format!("{}: {}{}", bold(&harmless(&mind.agent)), harmless(&parts.join(", ")), by.unwrap_or_default())
 }
 
-/// A section's title: how many there are, and how many are not shown.
+/// Returns a section's title: how many there are, and how many are not shown.
 fn headed(what: &str, shown: usize, not_shown: u64, text: &str) -> String {
     let count = match (shown, not_shown) {
         (0, 0) => return format!("{} none", bold(&format!("{what}:"))),
