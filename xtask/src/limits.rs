@@ -77,7 +77,7 @@ fn title(source: &str) -> &str {
 
 fn constants(source: &str) -> Vec<Limit> {
     let (mut limits, mut text) = (Vec::new(), Vec::new());
-    // A long declaration goes on in the next line.
+    // A long declaration continues in the next line.
     for line in source.replace("=\n    ", "= ").lines() {
         if let Some(words) = line.strip_prefix("///") {
             text.push(words.trim().to_owned());

@@ -127,10 +127,10 @@ struct Trail {
     /// Byte of the first file from which to read backwards; `None` for its end.
     end: Option<u64>,
     lines: Option<(String, Backwards)>,
-    /// Place from which the next page goes on: the line that was taken or skipped last.
+    /// Place from which the next page continues: the line that was taken or skipped last.
     place: String,
     peeked: Option<(String, AuditLine)>,
-    /// True if nothing is left before the place from which to go on: there were no lines, or their files are gone.
+    /// True if nothing is left before the place from which to continue: there were no lines, or their files are gone.
     is_at_end: bool,
 }
 

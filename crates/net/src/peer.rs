@@ -78,7 +78,7 @@ struct PeerOutbox {
     unsent: usize,
     /// Shards to wake when most of the items are written.
     waiters: Vec<ShardIndex>,
-    /// True once the peer knows this node's agents: it hears of all changes.
+    /// True once the peer knows this node's agents: it learns of all changes.
     introduced: bool,
     /// True while a known peer is lost.
     lost: bool,
@@ -182,7 +182,7 @@ impl Peer {
     }
 
     /// Returns the number of further messages that a shard may send before their senders should wait. If there are
-    /// none, the shard is woken when its senders may go on.
+    /// none, the shard is woken when its senders may continue.
     pub fn room_for(&self, shard: ShardIndex) -> usize {
         let mut outbox = self.outbox();
         if outbox.closed {
@@ -233,7 +233,7 @@ impl Peer {
         takes
     }
 
-    /// Introduces this node: from now on the peer hears of changes. Earlier news are in the introduction.
+    /// Introduces this node: from now on the peer learns of changes. Earlier news are in the introduction.
     pub fn introduce(&self) {
         let mut outbox = self.outbox();
         outbox.introduced = true;

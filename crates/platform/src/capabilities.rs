@@ -21,7 +21,7 @@ pub trait Durable {
     /// the appended bytes are lost.
     fn save_delta(&mut self, now: Time, out: &mut Vec<u8>) -> bool;
 
-    /// Returns why the last save failed, if this kind of agent cannot go on then.
+    /// Returns why the last save failed, if this kind of agent cannot continue then.
     fn unsaved(&self) -> Option<&str> {
         None
     }
@@ -133,7 +133,7 @@ impl dyn AgentBody + '_ {
         self.durable().is_some_and(|body| body.save_delta(now, out))
     }
 
-    /// Returns why the last save failed ([`Durable::unsaved`]), if the agent cannot go on then.
+    /// Returns why the last save failed ([`Durable::unsaved`]), if the agent cannot continue then.
     pub fn unsaved(&mut self) -> Option<&str> {
         self.durable()?.unsaved()
     }

@@ -130,7 +130,7 @@ impl DeadLetters {
 /// undelivered(Receiver, Reason)]`, agents and reason as atoms.
 ///
 /// A `failure` is never answered by a `failure`, nor is any message of the AMS itself. A sender to a topic, or to all
-/// of a group, does not hear of each receiver that is gone. It hears only of those to which it must not continue to
+/// of a group, does not learn of each receiver that is gone. It learns only of those to which it must not continue to
 /// write.
 //= fipa00037 3.7
 pub fn failure_for(envelope: &Envelope, reason: DeadReason) -> Option<AclMessage> {

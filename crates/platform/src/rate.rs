@@ -1,4 +1,4 @@
-//! Rates: how fast something may go on average.
+//! Rates: limits of how often something happens on average.
 
 use crate::Time;
 

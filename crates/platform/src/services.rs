@@ -116,7 +116,7 @@ pub trait Services: Send + Sync {
     fn df_subscribe(&self, agent: Aid, service: &str, kind: &str);
 
     /// Subscribes `agent`, whose turn it is, to a topic (`topic:NAME`), or makes it a member of a group (`group:NAME`).
-    /// Messages sent on this node reach the agent from now on, those of other nodes once these have heard of it.
+    /// Messages sent on this node reach the agent from now on, those of other nodes once these have learned of it.
     /// Repeating has no effect. Ends with the agent, or by [`Services::leave`].
     ///
     /// # Errors

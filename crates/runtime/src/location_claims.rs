@@ -1,10 +1,9 @@
 //! Location claims: reports of nodes about agents of other nodes. They are believed, but verified where they may be
 //! wrong.
 //!
-//! A node hears of agents from the node that has them, in order. A third node's report that an agent left it
+//! A node learns of agents from the node that has them, in order. A third node's report that an agent left it
 //! ([`HopNews::Departed`](whimbrel_platform::mobility::HopNews)) takes another way. The destination may not have
-//! introduced itself yet, and will not mention an agent that has ended by then; or it may have reported the end
-//! before.
+//! introduced itself yet, and will not mention an agent that has ended by then; or it may have reported the end before.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -623,7 +623,7 @@ impl GuestTurn<'_, '_> {
             return self.go_on(answer);
         }
         if self.is_suspended() {
-            // The hop was not the guest's own, and it waits for something else: the wait goes on.
+            // The hop was not the guest's own, and it waits for something else: the wait continues.
             return Ok(None);
         }
         let news = news.to_value(self.turn.services.node());

@@ -26,7 +26,7 @@ use crate::touched_pages::TouchedPages;
 
 /// Interval at which guests are interrupted, and their time is checked.
 pub const TICK: Duration = Duration::from_millis(5);
-/// Ticks for which the clock goes on after its last use: a call that began or was interrupted.
+/// Ticks for which the clock continues after its last use: a call that began or was interrupted.
 const CLOCK_IDLE_TICKS: u32 = 3_000;
 /// Memory mappings that a process needs for everything else.
 const MAPPINGS_RESERVED: u32 = 16_384;

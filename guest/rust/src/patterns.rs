@@ -198,7 +198,7 @@ impl<T> Itinerary<T> {
     }
 
     /// Begins the journey, or continues it from a stop, when this call into the agent is over. It is for an
-    /// [`Agent`](crate::Agent), which hears of the outcome in [`Agent::on_arrival`](crate::Agent::on_arrival).
+    /// [`Agent`](crate::Agent), which learns of the outcome in [`Agent::on_arrival`](crate::Agent::on_arrival).
     pub fn depart_next(&mut self, ctx: Context) -> Leg<T> {
         let way = self.set_out(ctx);
         self.depart(ctx, way)

@@ -376,7 +376,7 @@ impl Mind {
     }
 
     /// Closes the gaps among events and ready intentions if they are many. To be called between turns: operations on
-    /// goals hold places while they go on.
+    /// goals hold places while they continue.
     #[inline]
     pub(crate) fn close_gaps(&mut self) {
         self.events.close_gaps();

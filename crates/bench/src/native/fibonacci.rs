@@ -25,7 +25,7 @@ impl Computation {
         Self { request, pending: vec![n], sum: 0 }
     }
 
-    /// Goes on for a piece; the result, if it is there.
+    /// Continues for a piece; the result, if it is there.
     fn go_on(&mut self) -> Option<i64> {
         for _ in 0..STEP_CALLS {
             let Some(n) = self.pending.pop() else { return Some(self.sum) };

@@ -50,6 +50,6 @@ fn left(asked: &RunningNode, name: &str) -> anyhow::Result<Option<u64>> {
     };
     let lives = |state| matches!(state, MemberState::Draining | MemberState::Running);
     let found = nodes.into_iter().find(|node| node.node == name && lives(node.state));
-    // It may not have heard of it yet.
+    // It may not have learned of it yet.
     Ok(found.map(|node| if node.state == MemberState::Draining { node.partitions } else { node.partitions.max(1) }))
 }

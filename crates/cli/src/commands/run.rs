@@ -285,7 +285,7 @@ fn begin_log(
     let name = membership.map(|membership| membership.view().node().to_owned());
     let name = name.unwrap_or_else(|| name_of(arguments.node.unwrap_or(1)));
     match ConversationRecorder::begin(arguments.log.as_ref(), file, &name, platform, notes) {
-        // A process that hangs may have the folder: that must not keep anybody from going on with the society.
+        // A process that hangs may have the folder: that must not keep anybody from continuing the society.
         Err(error) if arguments.standby => {
             terminal::note(&format!("{error:#}: no messages are logged"));
             Ok(None)

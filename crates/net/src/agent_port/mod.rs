@@ -73,7 +73,7 @@ pub struct AgentPortConfig {
     pub level: LinkSecurity,
     /// Credentials of this node, if connections are secured. Agents' keys are certified with them, too.
     pub credentials: Option<Credentials>,
-    /// Links of the node: other nodes hear of the certificates of agents here.
+    /// Links of the node: other nodes learn of the certificates of agents here.
     pub links: Option<HubView>,
     /// Finds the doors of other nodes, if there may be other nodes.
     pub doors: Option<AskDoors>,

@@ -166,7 +166,7 @@ fn tokens_and_addresses_are_separate_accounts() {
     assert!(!Arc::ptr_eq(&mine, &account(&one, [10, 0, 0, 2])));
     assert!(port.inner.is_too_much_named(&mine, SESSION_NAME_BYTES_MAX + 1));
     assert!(!port.inner.is_too_much_named(&account(&one, [10, 0, 0, 2]), 1), "others may go on");
-    // When names run out over all accounts, accounts with few names go on.
+    // When names run out over all accounts, accounts with few names continue.
     let many = (1..=200u8).map(|n| account(&two, [10, 0, 1, n]));
     let refused = many.filter(|many| port.inner.is_too_much_named(many, SESSIONS_NAME_BYTES_MAX / 100));
     assert!(refused.count() > 99);

@@ -103,7 +103,7 @@ pub enum EnrolmentError {
 }
 
 async fn accept(listener: TcpListener, inner: Arc<EnrolmentState>) {
-    // No address may take all places: a node that is shut out hears of no revocation.
+    // No address may take all places: a node that is shut out learns of no revocation.
     let room = ConnectionLimit::of(ENROLMENTS_MAX, ENROLMENTS_PER_ADDRESS_MAX);
     loop {
         let Ok((socket, from)) = listener.accept().await else {

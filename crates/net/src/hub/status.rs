@@ -58,7 +58,7 @@ impl HubView {
     }
 
     /// Takes the certificate of an agent of this node that keeps its own key, in a connected program. At the level
-    /// `signed`, other nodes hear of the certificate, and messages that the agent signed leave unchanged.
+    /// `signed`, other nodes learn of the certificate, and messages that the agent signed leave unchanged.
     pub fn adopt(&self, agent: Symbol, certificate: &CertificateDer<'static>, node: &CertificateDer<'static>) {
         let Some(signing) = &self.0.signing else { return };
         if let Some(news) = signing.signer.adopt(agent, certificate, node) {

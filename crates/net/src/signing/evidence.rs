@@ -3,7 +3,7 @@
 //!
 //! The files are lines of JSON, and are only ever appended to. After [`EVIDENCE_FILE_BYTES_MAX`] a new file begins; of
 //! more than [`EVIDENCE_FILES_MAX`] files, the oldest is deleted. Recording waits if the disk is slower than the
-//! messages are. A message that the disk does not take (it is full) is lost, and agents go on: the next entry of the
+//! messages are. A message that the disk does not take (it is full) is lost, and agents continue: the next entry of the
 //! conversation says how many messages are missing.
 
 use std::collections::BTreeMap;

@@ -614,8 +614,8 @@ impl Ams {
         self.elsewhere.limit(bytes_max);
     }
 
-    /// Notes that an agent of another node continues on this one, in this state, with its age. Observers hear of no new
-    /// agent.
+    /// Notes that an agent of another node continues on this one, in this state, with its age. Observers learn of no
+    /// new agent.
     pub fn handle_arrived(&mut self, new: NewAgent, from: NodeId, state: AgentState, now: Time, lived: Duration) {
         self.elsewhere.remove(&new.name.into(), from);
         if !self.records.contains(new.name) {

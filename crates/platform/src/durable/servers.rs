@@ -34,7 +34,7 @@ pub struct Servers<N> {
 /// Server of one partition.
 #[derive(Clone, Debug)]
 struct ServerEntry<N> {
-    /// Highest epoch that was heard of.
+    /// Highest epoch that was reported.
     epoch: Epoch,
     server: Server<N>,
 }

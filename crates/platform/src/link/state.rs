@@ -91,7 +91,7 @@ pub enum LinkError {
     #[error("the peer writes messages in the encoding {0:?}, which this node does not know")]
     UnknownEncoding(String),
     /// Item with names that are new to this node, which keeps no more of the peer's. Names stay as long as the process.
-    /// The item comes back to its sender, and the link goes on.
+    /// The item comes back to its sender, and the link continues.
     #[error(
         "names that were new to the receiving node take {0} bytes of this link, the most that may: messages with further \
          new names come back to their senders, others pass; use names again, or restart the receiving node, which \
@@ -338,7 +338,7 @@ struct PeerSession {
     incarnation: u64,
     /// Number of items received in the session.
     received: u64,
-    /// Incarnation of this end in the session before, if this end began the session anew: the peer may not have heard
+    /// Incarnation of this end in the session before, if this end began the session anew: the peer may not have learned
     /// of it.
     before: Option<u64>,
 }

@@ -129,7 +129,7 @@ pub struct HopOffer {
     pub handled: u64,
     /// [Recall](super::HopMode::Recall) of the agent to its home.
     pub recalled: bool,
-    /// Agent of a client of the destination to which it goes on from there; empty if it goes no further.
+    /// Agent of a client of the destination to which it continues from there; empty if it goes no further.
     pub onward: Symbol,
 }
 

@@ -337,7 +337,7 @@ impl SessionBody {
     fn return_to_senders(turn: &mut Turn<'_>, undelivered: Vec<Arc<AclMessage>>) {
         for message in undelivered {
             if let Some((Cast::Broadcast | Cast::Multicast, _)) = Cast::behind_copy(&message, turn.aid) {
-                // A sender to many does not hear of each missing receiver.
+                // A sender to many does not learn of each missing receiver.
                 continue;
             }
             let mut message = Arc::unwrap_or_clone(message);

@@ -78,7 +78,7 @@ pub struct HelloFrame {
     pub versions: Vec<u32>,
     /// Token that admits the client.
     pub token: Option<String>,
-    /// The session that it goes on with; else a new one is to begin.
+    /// The session that it continues with; else a new one is to begin.
     pub resume: Option<Resume>,
     /// Lease: how long the session is to outlive its client's last frame, in milliseconds.
     pub lease_ms: Option<u64>,

@@ -233,7 +233,7 @@ impl Inspectable for InvitedBody {
 
 impl Drop for InvitedBody {
     fn drop(&mut self) {
-        // The client that was promised the agent hears of its end from the body that is dropped with this.
+        // The client that was promised the agent learns of its end from the body that is dropped with this.
         let answer = std::mem::replace(&mut *self.invitation.answer(), InvitationAnswer::Over);
         drop(answer);
         self.client.withdraw(&self.invitation);

@@ -242,7 +242,7 @@ impl Inspectable for KeptBody {
 
 impl Drop for KeptBody {
     fn drop(&mut self) {
-        // The client that was promised the agent hears of its end from the body that is dropped with this.
+        // The client that was promised the agent learns of its end from the body that is dropped with this.
         let promised = std::mem::replace(&mut *self.cell.next(), Succession::Over);
         self.shelf.strike_waiting(self.name, &self.cell);
         drop(promised);

@@ -398,7 +398,7 @@ impl Session {
         Some(*lodger)
     }
 
-    /// Notes that an agent that left cannot continue where it came from: its client hears of that, too.
+    /// Notes that an agent that left cannot continue where it came from: its client learns of that, too.
     pub(super) fn note_stranded(&mut self, agent: u32, why: &str) {
         if let Some(gone) = self.moves.departed.iter_mut().rfind(|gone| gone.agent == agent) {
             gone.reason = format!("{}; it {why}", gone.reason);

@@ -225,7 +225,7 @@ impl Topics {
         }
     }
 
-    /// Counts agents of this node that have too much to do, more and less. Other nodes hear of the first and the last
+    /// Counts agents of this node that have too much to do, more and less. Other nodes learn of the first and the last
     /// one.
     fn note_crowded(&mut self, name: Symbol, more: usize, less: usize) {
         let Some(entry) = self.entries.get_mut(&name) else { return };

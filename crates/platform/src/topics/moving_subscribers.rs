@@ -314,7 +314,7 @@ impl Topics {
     }
 
     /// Returns the next hop whose agent has become an ordinary subscriber of this node, or none. Other nodes are to
-    /// hear of it, after the news of [`Topics::poll_news`].
+    /// learn of it, after the news of [`Topics::poll_news`].
     pub fn poll_settled(&mut self) -> Option<HopId> {
         self.roaming.settled.pop()
     }
@@ -408,7 +408,7 @@ impl Topics {
             self.change_arriving(hop, |arriving| {
                 let Some(missing) = &mut arriving.missing else { return };
                 missing.remove(&node);
-                // Nodes that had not heard of the move from its source never will.
+                // Nodes that had not learned of the move from its source never will.
                 if arriving.source == node {
                     missing.clear();
                 }
@@ -416,7 +416,7 @@ impl Topics {
         }
     }
 
-    /// Notes that messages no longer come here for an agent that left: other nodes hear of that.
+    /// Notes that messages no longer come here for an agent that left: other nodes learn of that.
     fn note_left(&mut self, agent: Symbol, name: Symbol) {
         if Cast::of(name) != Some(Cast::Multicast) {
             return self.note_unheard(name);
@@ -428,7 +428,7 @@ impl Topics {
         self.note_change(name);
     }
 
-    /// Notes that a subscriber is gone for which messages on a topic came here. Other nodes hear of it if it was the
+    /// Notes that a subscriber is gone for which messages on a topic came here. Other nodes learn of it if it was the
     /// last one.
     pub(super) fn note_unheard(&mut self, name: Symbol) {
         let is_heard = self.entries.get(&name).is_some_and(|entry| !entry.local.is_empty()) || self.roaming.keeps(name);

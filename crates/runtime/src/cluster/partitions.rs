@@ -79,7 +79,7 @@ pub(crate) struct PartitionState {
     pub absent: FxHashSet<Name>,
     /// Absent agents that end as soon as a node restores them.
     pub doomed: FxHashSet<Symbol>,
-    /// Previous server of the partition, if this node heard of one.
+    /// Previous server of the partition, if this node learned of one.
     pub before: Option<NodeId>,
     /// Node that serves the partition in this epoch and has not received its replay yet, with its agents.
     pub coming: Option<NextServer>,

@@ -106,8 +106,8 @@ impl Node {
         }
     }
 
-    /// Handles a node's report that an agent has ended there which lives on another node as far as is known. The
-    /// agent may have gone there before this node hears of that.
+    /// Handles a node's report that an agent has ended there which lives on another node as far as is known. The agent
+    /// may have gone there before this node learns of that.
     pub fn hear_denied(&self, agent: &Name, node: NodeId) {
         let is_elsewhere = self.with_ams(|ams| ams.node_of(agent)).is_some_and(|other| other != node);
         if is_elsewhere {
@@ -151,8 +151,8 @@ impl Node {
         }
     }
 
-    /// Answers another node's question which of these agents are here. Agents on their way here are left out: all
-    /// nodes hear of them when they begin. A question that exceeds the limit gets no answer.
+    /// Answers another node's question which of these agents are here. Agents on their way here are left out: all nodes
+    /// learn of them when they begin. A question that exceeds the limit gets no answer.
     pub fn answer_asks(&self, from: NodeId, mut agents: Vec<Name>) {
         let Some(links) = self.linked.links() else { return };
         if agents.len() > LINK_NEWS_AGENTS {

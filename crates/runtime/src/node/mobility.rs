@@ -477,10 +477,10 @@ impl Node {
             self.tell_of(slot.aid(), kind, offers, from);
             self.tell(PlatformEvent::Came(slot.aid(), source));
         } else if let Some(links) = self.linked.links() {
-            // A node that hears of the end before it hears of the hop believes the agent to be here.
+            // A node that learns of the end before it learns of the hop believes the agent to be here.
             links.tell_all(News::AgentEnded(hop.agent.into(), EndReason::Killed));
         }
-        // The lifetime begins only after all nodes know that the agent is here: none may hear of its end first.
+        // The lifetime begins only after all nodes know that the agent is here: none may learn of its end first.
         self.tie(slot.aid(), ties);
         self.put(shard, ShardCommand::Arrive(vec![slot]));
         recalls.into_iter().for_each(|then| self.recall_here(hop.agent, then));

@@ -221,7 +221,7 @@ impl Shard {
             onward,
         };
         self.node.with_transits(|it| {
-            // The destination may be lost meanwhile. If it is lost from now on, the transits hear of it.
+            // The destination may be lost meanwhile. If it is lost from now on, the transits learn of it.
             if self.node.way_to(request.to) != Some((to, onward)) {
                 return Err(HopError::Unreachable(request.to));
             }
@@ -380,7 +380,7 @@ impl Shard {
             }
             let others = node.with_ams(|ams| {
                 ams.kind(Aid::local(name))?;
-                // A node that is introduced from now on hears of the agent from its new node.
+                // A node that is introduced from now on learns of the agent from its new node.
                 let others = node.linked.links().map(|links| links.nodes()).unwrap_or_default();
                 node.with_topics(|topics| topics.handle_leaving(hop, to, others.iter().copied()));
                 if !self.redirect(name, index, generation, Route::node(to)) {

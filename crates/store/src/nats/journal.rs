@@ -177,7 +177,7 @@ impl Journals {
         results
     }
 
-    /// Goes on in an epoch that was opened before this process began; or learns of a later one.
+    /// Continues in an epoch that was opened before this process began; or learns of a later one.
     async fn go_on(
         &self,
         engine: &NatsEngine,

@@ -30,7 +30,7 @@ pub struct Case {
     pub name: &'static str,
     /// Function that runs the case.
     pub run: fn(&dyn Candidate) -> Outcome,
-    /// True if the case goes on when calls fail, or have an unknown outcome. Faults may be injected while it runs.
+    /// True if the case continues when calls fail, or have an unknown outcome. Faults may be injected while it runs.
     pub stubborn: bool,
 }
 
@@ -42,7 +42,7 @@ pub fn cases() -> Vec<Case> {
     [journal::CASES, coord::CASES, rivals::CASES].concat()
 }
 
-/// Runs all cases; with faults, only those that go on when calls fail.
+/// Runs all cases; with faults, only those that continue when calls fail.
 ///
 /// # Errors
 /// The cases that failed, with the reasons.

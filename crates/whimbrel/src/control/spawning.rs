@@ -45,7 +45,7 @@ pub(super) fn spawn(service: &OperatorService, spawning: Spawning) -> Result<Vec
     Ok(names)
 }
 
-/// Makes an agent that goes on as another one does.
+/// Makes an agent that continues as another one does.
 pub(super) fn clone(service: &OperatorService, agent: &str, name: &str) -> Result<(), Refusal> {
     service.not_ours(agent)?;
     service.is_here(agent)?;

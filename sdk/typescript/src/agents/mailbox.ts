@@ -22,7 +22,7 @@ interface Receiver {
   readonly take: (held: MailboxEntry) => boolean;
 }
 
-/** Handles a message. Returns a promise if the work goes on. */
+/** Handles a message. Returns a promise if the work continues. */
 export type TakeMessage = (message: Message) => Promise<void> | undefined;
 
 type Done = (isTaken?: true) => void;

@@ -114,7 +114,7 @@ export interface Call extends Omit<Draft, "performative" | "receivers" | "conten
   readonly participants: readonly AidLike[];
   /** Task to propose for. */
   readonly content: Value;
-  /** Maximum time to wait for proposals. The call goes on as soon as all have answered. */
+  /** Maximum time to wait for proposals. The call continues as soon as all have answered. */
   readonly deadlineMs: number;
   /** Selects the accepted proposals, in order. */
   readonly select: (proposals: readonly Proposal[]) => readonly Proposal[] | Promise<readonly Proposal[]>;

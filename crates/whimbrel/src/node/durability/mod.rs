@@ -37,7 +37,7 @@ const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 trait JournalStore: Journal + Coord {}
 impl<S: Journal + Coord> JournalStore for S {}
 
-/// A store, and this process's part in what goes on there.
+/// A store, and this process's part in the society there.
 pub struct Durability {
     cluster: ClusterHandle,
     place: String,
