@@ -91,7 +91,7 @@ impl Drop for NameAllowance {
 }
 
 struct NameTable {
-    /// By number; a number of a counted name has no text here.
+    /// Texts by number; a counted name's number has none here.
     texts: boxcar::Vec<OnceLock<&'static str>>,
     shards: [Mutex<NameShard>; SHARDS],
 }

@@ -26,11 +26,11 @@ pub enum Template {
     Language(Symbol),
     /// This `:in-reply-to`.
     InReplyTo(Text),
-    /// From this agent.
+    /// Sender of the message.
     Sender(Aid),
     /// This agent, topic or group is among the `:receiver`s.
     Receiver(Aid),
-    /// Both match.
+    /// Two templates that must both match.
     And(Box<Template>, Box<Template>),
     /// Either matches.
     Or(Box<Template>, Box<Template>),

@@ -10,7 +10,7 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Text, Value};
 
 use super::Metrics;
 
-/// Which data the objects hold.
+/// Data of the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum CodecObject {
     /// All alike but the random number, as in the study.

@@ -30,7 +30,7 @@ const PACE_US: u64 = 1_000;
 const SATURATED_MESSAGES: u64 = 2_000_000;
 /// The same if each is signed: a signature takes a hundred times as long as all the rest.
 const SATURATED_SIGNED_MESSAGES: u64 = 50_000;
-/// Of how many messages one is timed, if they come as fast as they can.
+/// Number of messages of which one is timed, if they come as fast as possible.
 const TIMED_OF: u64 = 16;
 /// The kernel's unit of processor time, a hundredth of a second, on every Linux there is.
 const TICKS_PER_S: f64 = 100.0;
@@ -121,7 +121,7 @@ fn news() -> anyhow::Result<Aid> {
 
 /// Counts what comes, and how long it took.
 struct MessageConsumer {
-    /// To be subscribed to in its first turn.
+    /// Topic to which the agent subscribes in its first turn.
     topic: Option<Aid>,
     left: u64,
     every: u64,

@@ -16,7 +16,7 @@ use crate::arguments::{StateArguments, StoreKind};
 
 /// Unmeasured time at the start, until caches are warm and files exist.
 const WARM_UP: Duration = Duration::from_millis(500);
-/// After how many calls frames that nobody needs any more are forgotten, a partition at a time.
+/// Number of calls after which unused frames are forgotten, a partition at a time.
 const TRIM_CALLS: u64 = 16;
 /// Exit status of a program that Ctrl-C ended, as in shells.
 const INTERRUPTED: i32 = 130;

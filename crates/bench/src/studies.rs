@@ -56,13 +56,13 @@ pub struct FibonacciLatency {
 /// Result of a study.
 #[derive(Debug, Default)]
 pub struct StudyResult {
-    /// For tables and JSON.
+    /// Figures for tables and JSON.
     pub metrics: Metrics,
-    /// For pictures: seconds, and what was there by then (messages handled; bytes of memory for `spawn`).
+    /// Curve for pictures: seconds, and the figure by then (messages handled; bytes of memory for `spawn`).
     pub curve: Vec<(f64, f64)>,
-    /// For pictures: meetings of each creature.
+    /// Meetings of each creature, for pictures.
     pub meetings: Vec<f64>,
-    /// For pictures: each request to the fibonacci server.
+    /// Latency of each request to the fibonacci server, for pictures.
     pub latencies: Vec<FibonacciLatency>,
 }
 

@@ -16,7 +16,7 @@ const PARTIES_WIDTH: usize = 22;
 const PERFORMATIVE_WIDTH: usize = 8;
 /// Columns of a conversation's name.
 const CONVERSATION_WIDTH: usize = 12;
-/// Between two life lines at least: room for an arrow with the longest of the common performatives.
+/// Least distance of two life lines: room for an arrow with the longest of the common performatives.
 const LANE_WIDTH: usize = 20;
 /// Minimum width beside a diagram.
 const CONTENT_WIDTH: usize = 16;

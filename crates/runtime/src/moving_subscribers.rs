@@ -18,8 +18,8 @@ pub(crate) struct Underway {
 
 /// Switch of this node's publications to an agent's new node.
 pub(crate) enum Switch {
-    /// For an agent that goes from that node to the one of this name.
+    /// Switch for an agent that moves from that node to the one of this name.
     Other(HopId, NodeId, Symbol),
-    /// For an agent that this node let go to that node.
+    /// Switch for an agent that this node let go to that node.
     Source(HopId, NodeId),
 }

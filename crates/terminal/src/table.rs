@@ -6,7 +6,7 @@ use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use whimbrel_platform::plain_text::{harmless, is_harmful};
 
-/// Between two columns.
+/// Blanks between two columns.
 const GAP: usize = 2;
 /// Minimum width of a column that can shrink.
 const SHRUNK: usize = 8;

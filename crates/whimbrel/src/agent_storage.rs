@@ -43,10 +43,10 @@ pub enum StorageFolderError {
         /// Cause.
         error: io::Error,
     },
-    /// Others than this process's user can get at it.
+    /// Folder to which other users have access.
     #[error("other users have access to {}: storage of agents must be private (chmod 700)", .0.display())]
     NotPrivate(PathBuf),
-    /// Another process uses it.
+    /// Folder that another process uses.
     #[error("another process uses {} as storage of agents", .0.display())]
     InUse(PathBuf),
     /// A file in it is damaged. Nothing was changed.
@@ -69,7 +69,7 @@ pub struct StorageFolder {
 struct StorageWriter {
     folder: PathBuf,
     shelves: Arc<Shelves>,
-    /// Told when something cannot be written, once until it can be again.
+    /// Report of failed writes: one, until writes succeed again.
     report: Box<dyn Fn(&str) + Send + Sync>,
     /// True if the last write failed. A writer holds this lock, so that an older state never replaces a newer one.
     failed: Mutex<bool>,

@@ -46,7 +46,7 @@ pub enum CacheError {
     /// The folder cannot be made or read.
     #[error("cannot keep code in {}", .0.display())]
     Unusable(PathBuf, #[source] io::Error),
-    /// Another user than the one of this process owns it or can enter it.
+    /// Folder that another user owns or can enter.
     #[error("other users have access to {}: a code cache must be private (chmod 700)", .0.display())]
     NotPrivate(PathBuf),
 }

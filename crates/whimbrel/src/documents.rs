@@ -20,7 +20,7 @@ use whimbrel_platform::limits::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentsError {
-    /// There is none of that name.
+    /// Folder that does not exist.
     #[error("there is no folder {}", .0.display())]
     Missing(PathBuf),
     /// The path is no folder.
@@ -34,10 +34,10 @@ pub enum DocumentsError {
         /// Cause.
         source: std::io::Error,
     },
-    /// There is a file whose name cannot be said.
+    /// File whose name cannot be used as a document's.
     #[error("the name of {} is no UTF-8, or longer than {DOCUMENT_NAME_BYTES_MAX} bytes", .0.display())]
     Name(PathBuf),
-    /// There is more of it than a node keeps in memory.
+    /// Folder with more documents or bytes than a node keeps in memory.
     #[error("{} {what}", .path.display())]
     TooMuch {
         /// The file or folder.
@@ -51,13 +51,13 @@ pub enum DocumentsError {
 /// ask for is never a path. Links and hidden files (those with a dot first) are no documents.
 #[derive(Debug)]
 pub struct DocumentFolder {
-    /// In the order of their names.
+    /// Documents in the order of their names.
     documents: Vec<DocumentFile>,
 }
 
 #[derive(Debug)]
 struct DocumentFile {
-    /// With the folders that it is in, as `poems/ozymandias.txt`.
+    /// Name with its folders, as `poems/ozymandias.txt`.
     name: Text,
     content: DocumentContent,
 }

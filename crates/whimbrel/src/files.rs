@@ -13,7 +13,7 @@ use whimbrel_platform::limits;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceReadError {
-    /// There is none of that name.
+    /// File that does not exist.
     #[error("there is no file {}{}", .path.display(), hint(.nearest))]
     Missing {
         /// Path of the missing file.
@@ -144,7 +144,7 @@ fn in_jason(path: &str, near: &Path) -> PathBuf {
 /// Sources of a society's programs.
 #[derive(Clone, Debug)]
 pub enum Sources {
-    /// In these folders, searched in order.
+    /// Folders that are searched in this order.
     Folders(Vec<PathBuf>),
     /// Built in: names and texts.
     BuiltIn(&'static [(&'static str, &'static str)]),

@@ -35,14 +35,14 @@ impl Made {
 struct ForeignEntry {
     code: CodeHash,
     made: Made,
-    /// As it travels.
+    /// Bytes as they travel.
     bytes: Arc<[u8]>,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Foreign {
-    /// In the order in which they came.
+    /// Entries in the order in which they came.
     entries: Vec<ForeignEntry>,
 }
 

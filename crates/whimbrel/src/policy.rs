@@ -26,7 +26,7 @@ pub enum PolicyError {
     Errors {
         /// The file.
         path: PathBuf,
-        /// In the order of the file.
+        /// Diagnostics in the order of the file.
         diagnostics: Vec<Diagnostic>,
     },
 }

@@ -57,7 +57,7 @@ fn sha256(bytes: &[u8]) -> CodeHash {
 #[derive(Clone, Debug)]
 struct Compiled {
     image: Arc<Image>,
-    /// As it travels with its agents; empty if it does not.
+    /// Bytes as they travel with agents; empty if they do not travel.
     bytes: Arc<[u8]>,
 }
 
@@ -288,7 +288,7 @@ impl Programs {
 /// A code that a node has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeSeen {
-    /// By what it is known everywhere.
+    /// Hash by which all nodes know the program.
     pub code: CodeHash,
     /// Name of the file, if known.
     pub name: Option<String>,

@@ -35,7 +35,7 @@ pub enum SocietyError {
     /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] SourceReadError),
-    /// There is nothing in it.
+    /// Empty project.
     #[error("{} is empty: expected a project or a program", .0.display())]
     Empty(PathBuf),
     /// The file is neither a project nor a program.
@@ -202,7 +202,7 @@ impl Society {
         SocietyReader { names_max: 1, ..SocietyReader::new(&Environments::new(), None) }.open(file)
     }
 
-    /// As [`Society::open`], for projects that name environments written in Rust.
+    /// Opens a project as [`Society::open`] does, with environments written in Rust that it may name.
     ///
     /// # Errors
     /// As [`Society::open`].

@@ -19,7 +19,7 @@ pub enum DecodeErrorKind {
     /// The input ends too early.
     #[error("the input ends within {0}")]
     Truncated(&'static str),
-    /// Something else was to come.
+    /// Unexpected input.
     #[error("expected {expected}, found {found}")]
     Expected {
         /// Description of the expected token.
@@ -60,7 +60,7 @@ pub enum DecodeErrorKind {
         /// The limit.
         max: usize,
     },
-    /// No moment of FIPA's notation.
+    /// Text that is no time in FIPA's notation.
     #[error("{0} is no time: write it as 20261231T235959999Z")]
     Time(String),
     /// A relative time, while the time of arrival is unknown.
@@ -89,7 +89,7 @@ pub enum DecodeErrorKind {
     /// The content or a further parameter does not have the form that the message announces, for this reason.
     #[error("content or parameter cannot be decoded: {0}")]
     Carried(String),
-    /// No message of the compact encoding.
+    /// Bytes that are no message of the compact encoding.
     #[error("not compact: {0}")]
     Compact(crate::compact::DecodeError),
 }

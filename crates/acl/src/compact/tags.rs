@@ -117,13 +117,13 @@ pub(super) mod container {
 
 /// The kinds of dictionary items: the two low bits of the number an item begins with.
 pub(super) mod item {
-    /// Known to both ends; the rest of the number says which.
+    /// Item known to both ends; the rest of the number says which.
     pub(in crate::compact) const KNOWN: u64 = 0;
     /// Text; the rest of the number is its length.
     pub(in crate::compact) const TEXT: u64 = 1;
     /// A shape (in a body) or an agent with addresses (in a head); the rest is its length.
     pub(in crate::compact) const STRUCTURE: u64 = 2;
-    /// To be remembered; the rest is the place. The item itself follows. Only on a link.
+    /// Item to remember; the rest of the number is the place, and the item itself follows. Only on a link.
     pub(in crate::compact) const REMEMBER: u64 = 3;
 }
 
@@ -179,9 +179,10 @@ pub(super) mod column {
     pub(in crate::compact) const MAPS: u8 = 18;
     /// A number per row.
     pub(in crate::compact) const VARINTS: u8 = 19;
-    /// And the bits per row: the least, then distances from it.
+    /// Packed numbers. The tag is this and the bits per row; the least number follows, then distances from it.
     pub(in crate::compact) const PACKED: u8 = 0x40;
-    /// And the bits per row: the first, the least step, then distances of steps from that.
+    /// Packed steps. The tag is this and the bits per row; the first number and the least step follow, then distances
+    /// of steps from that.
     pub(in crate::compact) const STEPS: u8 = PACKED + 65;
     pub(in crate::compact) const STEPS_LAST: u8 = STEPS + 64;
 }

@@ -60,7 +60,7 @@ struct Distinct<'a> {
     texts: Vec<&'a str>,
     /// Index of each row's text.
     rows: Vec<u32>,
-    /// About how many bytes the column takes if the dictionary has its texts.
+    /// Bytes of the column, roughly, if the dictionary has its texts.
     bytes_as_refs: usize,
 }
 

@@ -13,8 +13,7 @@ use crate::{Object, Record, Structure, Symbol, Value, Var, sym};
 /// Most entries of a map that is written as an object, if all keys are text: the keys are a shape, which is sent
 /// once.
 const SHAPED_MAP_ENTRIES_MAX: usize = 64;
-/// But not if they have more entries than this, all values of one kind: they are no object, but a table from keys to
-/// values.
+/// Entries beyond which a map with values of one kind is no object, but a table from keys to values.
 pub(super) const ENTRIES_OF_AN_OBJECT: usize = 15;
 
 /// Writes a value.

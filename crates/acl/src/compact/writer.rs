@@ -55,7 +55,7 @@ struct ItemIndex {
     places: Vec<(u32, u32)>,
 }
 
-/// In the place of a beginning: a text that both ends know.
+/// Beginning of a text that both ends know.
 const KNOWN: u32 = u32::MAX;
 
 impl ItemIndex {

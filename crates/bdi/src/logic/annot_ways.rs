@@ -95,7 +95,7 @@ pub struct AnnotWays<'a> {
     /// Places of the last way; `None` before the first.
     last: Option<AnnotPlaces>,
     is_over: bool,
-    /// For each annotation of the query: true if it [is plain](is_plain). Empty if all subsets are ways.
+    /// Annotations of the query that [are plain](is_plain), as true. Empty if all subsets are ways.
     plain: SmallVec<[bool; JOINED_MAX]>,
 }
 

@@ -45,9 +45,9 @@ impl Clone for IndexMark {
 #[derive(Debug, Default)]
 pub(super) struct GoalIndex {
     by_predicate: FxHashMap<Key, Vec<IntentionId>>,
-    /// By predicate and the hash of the first argument, if that is a constant.
+    /// Intentions by predicate and hash of the first argument, if that is a constant.
     by_constant: FxHashMap<(Key, u64), Vec<IntentionId>>,
-    /// By predicate: goals without a constant first argument.
+    /// Intentions by predicate, for goals without a constant first argument.
     open: FxHashMap<Key, Vec<IntentionId>>,
     /// Intentions with goals that plans for any goal pursue.
     others: Vec<IntentionId>,

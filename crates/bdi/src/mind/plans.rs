@@ -77,9 +77,9 @@ struct Changed {
 /// Plans by label and by code.
 #[derive(Clone, Debug, Default)]
 pub struct PlanNames {
-    /// By namespace and name of the label.
+    /// Plans by namespace and name of the label.
     by_label: FxHashMap<(Symbol, Symbol), SmallVec<[PlanRef; 1]>>,
-    /// By [hash of the code](quote::plan_hash).
+    /// Plans by [hash of the code](quote::plan_hash).
     by_code: FxHashMap<u64, SmallVec<[PlanRef; 1]>>,
 }
 

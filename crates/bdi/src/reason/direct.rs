@@ -16,13 +16,13 @@ use crate::mind::{Event, Frame, GoalRequest, IntentionPlace, PlanList, PlanRef, 
 
 /// Progress of a plan without an intention.
 enum Ahead {
-    /// To its end.
+    /// The plan ran to its end.
     Ended,
-    /// To an operation that needs an intention, in this cycle.
+    /// The plan ran to an operation that needs an intention, in this cycle.
     Here(u32),
-    /// To this operation, which has to wait for its turn.
+    /// The plan ran to this operation, which has to wait for its turn.
     Later(u32),
-    /// To this operation of an atomic plan, where a message came in that may change the agent's work.
+    /// The plan ran to this operation, and is atomic: a message came in there that may change the agent's work.
     Interrupted(u32, Box<AclMessage>),
 }
 

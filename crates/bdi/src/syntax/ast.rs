@@ -294,8 +294,8 @@ pub struct Annotations {
 /// Namespace as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Namespace {
-    /// By name.
+    /// Name.
     Name(Symbol),
-    /// By a variable.
+    /// Variable.
     Var(Symbol),
 }

@@ -16,7 +16,7 @@ use super::schedule::FaultRandom;
 use super::society::StruckSociety;
 use whimbrel::control::RunningNode;
 
-/// For how long nothing may move until the society counts as at rest.
+/// Time without a movement after which the society counts as at rest.
 pub const REST: Duration = Duration::from_secs(2);
 /// Longest time for an agent's answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);

@@ -15,9 +15,9 @@ use super::schedule::FaultRandom;
 
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two operations of a client.
+/// Pause between two operations of a client.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Between two tries while no node answers.
+/// Pause between two tries while no node answers.
 const NOBODY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Histories of registers, by name.
@@ -34,7 +34,7 @@ struct ClientState {
     lookout: Lookout,
     registers: Vec<String>,
     histories: Mutex<Histories>,
-    /// No value is written twice.
+    /// Source of values: none is written twice.
     values: AtomicU64,
     ended: AtomicBool,
 }

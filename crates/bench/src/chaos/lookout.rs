@@ -15,7 +15,7 @@ use super::schedule::FaultRandom;
 use whimbrel::control::content_of;
 use whimbrel::control::{RunningNode, survey};
 
-/// Between two looks.
+/// Interval of looks.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// See the module.

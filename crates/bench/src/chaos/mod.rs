@@ -35,7 +35,7 @@ use whimbrel::society::SocietyError;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::{INTERRUPTED, Stopping};
 
-/// Between two looks at what runs.
+/// Interval of looks at the running processes.
 const LOOK: Duration = Duration::from_millis(50);
 /// Number of faults of one kind.
 #[derive(Debug, PartialEq, Serialize)]

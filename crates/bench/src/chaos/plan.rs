@@ -71,12 +71,12 @@ pub struct PlannedSociety {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum PlannedStore {
-    /// On servers that are started for it.
+    /// Servers that are started for the society.
     #[default]
     Engine,
-    /// In a folder, which one node has for itself.
+    /// Folder that one node has for itself.
     Folder,
-    /// On servers that run already.
+    /// Servers that run already.
     At(String),
 }
 
@@ -130,7 +130,7 @@ pub enum FaultKind {
     SlowLink { bits_per_s: u64 },
     /// Error of the target's clock.
     ClockStep { by_s: i64 },
-    /// There is no room where it keeps things.
+    /// No byte is free where the target stores data.
     DiskFull,
 }
 
@@ -150,9 +150,9 @@ pub enum Target {
 /// Time of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// Once.
+    /// Once, at this time.
     At(Duration),
-    /// At random instants, on average so far apart; so many times, or as long as the run lasts.
+    /// Random instants with this average distance: this many, or as long as the run lasts.
     Every { mean: Duration, times: Option<u64> },
 }
 
@@ -162,9 +162,9 @@ pub enum When {
 pub struct End {
     /// Content to tell.
     pub tell: String,
-    /// To the agents whose names fit.
+    /// Names of the receivers, as a pattern.
     pub to: String,
-    /// With which performative.
+    /// Performative of the message.
     #[serde(default = "tell")]
     pub performative: String,
 }
@@ -188,7 +188,7 @@ fn two() -> u8 {
     2
 }
 
-/// Something that must be so in the end.
+/// Condition that must hold in the end.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(
     untagged,
@@ -198,11 +198,11 @@ fn two() -> u8 {
 pub enum Check {
     /// An agent that is asked (`query-ref`) answers this.
     Ask { ask: String, content: String, expect: String },
-    /// So many lines that agents printed have this in them.
+    /// Number of printed lines that contain the text.
     Lines { lines: String, times: u64 },
-    /// Of the lines that begin so, no two are alike.
+    /// Beginning of lines of which no two are equal.
     Unique { unique: String },
-    /// So many agents live whose names fit.
+    /// Number of living agents whose names match.
     Agents { agents: String, count: u64 },
 }
 

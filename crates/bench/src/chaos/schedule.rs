@@ -13,7 +13,7 @@ pub struct Blow {
     pub at: Duration,
     /// End of the fault.
     pub until: Duration,
-    /// Which of the plan's faults it is.
+    /// Index of the fault in the plan.
     pub fault: usize,
     /// Victims of the fault.
     pub victims: Vec<Victim>,

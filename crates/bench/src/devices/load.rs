@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(1);
 const CONNECTING: usize = 128;
 /// Longest time for acting devices to finish their operations.
 const SETTLE: Duration = Duration::from_secs(60);
-/// Of so many operations one is a read.
+/// Number of operations of which one is a read.
 const READ_EVERY: u64 = 10;
 
 /// Reports of a process with devices, one line of JSON each.
@@ -35,7 +35,7 @@ pub enum DeviceReport {
         /// Results.
         tally: TallyLine,
     },
-    /// Since the last line so many devices have lost their connection, and so many have one.
+    /// Numbers of devices that lost their connection since the last line, and that have one.
     Devices {
         /// Number of connected devices.
         connected: usize,
@@ -89,7 +89,7 @@ pub struct DeviceSlot {
     /// The number of the last state that it had written, and of the last one that it was told is safe.
     pub written: Cell<u64>,
     pub safe: Cell<u64>,
-    /// Which node has its agent, if it was sent there.
+    /// Address of the node that has its agent, if it was redirected there.
     pub door: Cell<Option<SocketAddr>>,
 }
 

@@ -64,7 +64,7 @@ impl Drop for DeviceProcesses {
 /// Reports so far.
 #[derive(Default)]
 struct StretchReports {
-    /// Of each process, what it did in each stretch.
+    /// Tallies of each process, by stretch.
     minutes: Vec<StretchTally>,
     /// Number of stretches that each process reported.
     told: Vec<usize>,

@@ -12,7 +12,7 @@ use super::{Metrics, percentile};
 use crate::arguments::Failover;
 use whimbrel_terminal as terminal;
 
-/// Which node ends: the placer, so that there is to be another one, too.
+/// Index of the node that ends: the placer, so that another node must become placer, too.
 const VICTIM: usize = 0;
 /// Number of losses and repetitions shown.
 const ODD_SHOWN: usize = 5;
@@ -44,7 +44,7 @@ pub fn run(what: &Failover) -> anyhow::Result<Metrics> {
 /// Sightings of each agent.
 #[derive(Default)]
 struct AgentSightings {
-    /// Before the node went: the last time of each agent, on which node.
+    /// Last answer of each agent before the node ended: its node, and the time.
     last: FxHashMap<String, (usize, Instant)>,
     /// Time at which the node left, once it did.
     went: Option<Instant>,

@@ -29,7 +29,7 @@ use whimbrel_terminal::{AgentLines, note, notes};
 
 /// Name of the society of a node without one; its log is in the current folder.
 const VISITORS: &str = "visitors";
-/// Of agents whose names are taken, so many are named.
+/// Number of taken names that an error shows.
 const NAMES_SHOWN: usize = 10;
 
 /// Joins, and stays until the platform stops.

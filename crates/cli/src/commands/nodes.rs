@@ -21,9 +21,9 @@ struct NodePage {
     nodes: Vec<MemberInfo>,
     /// Partitions that wait for a node.
     vacant: Vec<String>,
-    /// Partitions that are wished to a node.
+    /// Wishes for places of partitions.
     wishes: Vec<WishInfo>,
-    /// Of a platform that is no cluster: its nodes, by name.
+    /// Names of the nodes, if the platform is no cluster.
     linked: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub fn nodes(arguments: &NodesArguments) -> anyhow::Result<ExitCode> {
     )
 }
 
-/// So many wishes are shown of those that there are.
+/// Number of wishes that are shown.
 const WISHES_SHOWN: usize = 8;
 
 const COLUMNS: [TableColumn; 9] = [

@@ -16,7 +16,7 @@ use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
-/// Between two looks at figures that tell how much happens.
+/// Time between two looks at the counters, from which rates are computed.
 pub const MOMENT: Duration = Duration::from_millis(150);
 
 /// Page of processes.

@@ -25,7 +25,7 @@ const INTERRUPTED: i32 = 130;
 
 /// Input of the terminal.
 enum SniffNews {
-    /// Something happened on the node of this number.
+    /// Event on the node of this number.
     Event(usize, Box<NodeEvent>),
     /// This node ended.
     Ended(usize),

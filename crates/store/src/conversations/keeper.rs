@@ -165,12 +165,12 @@ struct Pen {
     shared: Arc<SharedLog>,
     ear: Arc<Ear>,
     epoch: Epoch,
-    /// Of the last frame in this epoch.
+    /// Number of the last frame in this epoch.
     number: u64,
     complain: Box<dyn Fn(&str) + Send>,
 }
 
-/// Nothing can be written any more.
+/// Error: another process took the log over, so nothing can be written any more.
 struct Deposed;
 
 impl Pen {

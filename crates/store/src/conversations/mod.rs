@@ -38,7 +38,7 @@ pub enum LogError {
         /// Fault of the frame.
         error: PassageError,
     },
-    /// Something after a number was asked for that was never given: it is of another log, most likely.
+    /// Query for entries after a number that was never given: it is of another log, most likely.
     #[error("no entry has number {after}: the last one is {last}")]
     NotYet {
         /// Number that was asked for.

@@ -55,7 +55,7 @@ pub enum ArchiveError {
         /// Fault of the file.
         why: String,
     },
-    /// There is something in the store already.
+    /// Store that is not empty.
     #[error("{} is not empty: an export is only restored into an empty store", .0.display())]
     NotEmpty(PathBuf),
     /// A file cannot be read or written.

@@ -19,7 +19,7 @@ use super::tail::first;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenStoreError {
-    /// Another process has it open.
+    /// Store that another process has open.
     #[error("{} is in use by {holder}", .folder.display())]
     InUse {
         /// The store.
@@ -27,18 +27,18 @@ pub enum OpenStoreError {
         /// Process that has the store open: `process 4711`.
         holder: String,
     },
-    /// There is something else in the directory.
+    /// Folder with other content.
     #[error("{} is not a store: there is something else in it ({found})", .folder.display())]
     NotAStore {
         /// The directory.
         folder: PathBuf,
-        /// Something that is in it.
+        /// Name of something in the folder.
         found: String,
     },
-    /// There is no store in the directory, and none was to be made.
+    /// Folder without a store, where none was to be made.
     #[error("there is no store in {}", .0.display())]
     NoStore(PathBuf),
-    /// There are several stores below the directory.
+    /// Folder with several stores in it.
     #[error("there are several stores in {}: {}", .folder.display(), .stores.iter().map(|store| store.display().to_string()).collect::<Vec<_>>().join(", "))]
     Several {
         /// The directory.

@@ -78,7 +78,7 @@ impl PartitionFrames {
     }
 }
 
-/// Something that was acknowledged and is damaged.
+/// Damage of acknowledged data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// The partition, if that is known.

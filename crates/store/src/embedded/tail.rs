@@ -54,7 +54,7 @@ pub struct Tail {
     pub allocated: u64,
     /// The number of the next batch.
     pub next_batch: u64,
-    /// At how many bytes a new segment begins.
+    /// Bytes at which a new segment begins.
     pub segment_bytes: u64,
     /// True while it is unknown whether the last batch is on the disk; nothing is written before that is known.
     pub broken: bool,

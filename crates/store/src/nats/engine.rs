@@ -431,7 +431,7 @@ pub struct ServerInfo {
     pub sync_interval: Duration,
     /// Bytes that its streams have on disk.
     pub storage_bytes: u64,
-    /// Since when it runs, in its words.
+    /// Time for which the server runs, as the server writes it.
     pub uptime: String,
 }
 

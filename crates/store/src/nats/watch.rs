@@ -97,7 +97,7 @@ struct WatchRound {
 enum WatchDelivery {
     Change(String, Option<(Revision, Vec<u8>)>),
     Mark(u64),
-    /// Nothing that is looked for.
+    /// Message that concerns no watched key.
     Nothing,
 }
 

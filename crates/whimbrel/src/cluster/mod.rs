@@ -70,7 +70,7 @@ pub enum JoinError {
     /// Admission was refused.
     #[error("{0}")]
     Refused(String),
-    /// There can be no more threads.
+    /// Thread that cannot be started.
     #[error("cannot start a thread of the cluster: {0}")]
     Thread(std::io::Error),
 }

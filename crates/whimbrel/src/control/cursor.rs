@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// For each node the number of the last entry that was read: `n1:5321,n2:17`.
+/// Cursor: the number of the last entry that was read of each node, as `n1:5321,n2:17`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     read: BTreeMap<String, u64>,

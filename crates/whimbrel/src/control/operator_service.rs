@@ -60,7 +60,7 @@ pub struct OperatorService {
     doors: DoorsInfo,
 }
 
-/// Of the agents of a partition that is wanted somewhere, so many are named.
+/// Number of agents that are named for a partition that is wanted somewhere.
 const WISH_AGENTS_SHOWN: usize = 3;
 
 /// Returns all agents that a node knows.

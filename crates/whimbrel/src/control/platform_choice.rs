@@ -1,4 +1,4 @@
-//! Which of the platforms that run here is meant.
+//! Choice of one of the platforms that run on this machine.
 use whimbrel_platform::plain_text::harmless;
 
 use std::cmp::Ordering;

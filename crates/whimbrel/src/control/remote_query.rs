@@ -55,7 +55,7 @@ fn refused(reason: Reason, text: &str) -> Answer {
     Answer::Error(Refusal::new(reason, text))
 }
 
-/// By node and by what was to be looked at: when it was refused, and how.
+/// Refusals by node and by subject, each with its time.
 type Denied = FxHashMap<(String, &'static str), (Instant, Refusal)>;
 
 /// Recent refusals of other nodes. A console does not repeat refused queries, since each is written to the other node's

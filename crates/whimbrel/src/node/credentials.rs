@@ -95,7 +95,7 @@ pub struct WatchedFolder {
     folder: PathBuf,
     seen: Vec<Option<SystemTime>>,
     asked: Option<Instant>,
-    /// Another process asks the authority.
+    /// True if another process asks the authority, and this one only reads the files.
     only_follows: bool,
 }
 

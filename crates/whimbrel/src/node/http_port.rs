@@ -32,7 +32,7 @@ const NODE: &str = "node.whimbrel";
 pub enum Http {
     /// Nowhere.
     Off,
-    /// At this address.
+    /// Address of the port.
     At(String),
 }
 

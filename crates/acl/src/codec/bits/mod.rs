@@ -17,7 +17,7 @@ use table::CodeTable;
 /// The first byte of a message.
 //= fipa00069 2.4.1
 mod id {
-    /// Without a code table.
+    /// First byte of a message without a code table.
     pub const PLAIN: u8 = 0xfa;
     /// New words and strings enter the code table.
     pub const TABLE: u8 = 0xfb;

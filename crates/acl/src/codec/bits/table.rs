@@ -16,11 +16,11 @@ pub(super) struct CodeEntry {
     pub text: Arc<[u8]>,
 }
 
-/// Both ends do the same things in the same order, and so have the same table.
+/// Code table of one direction of a link. Both ends do the same in the same order, so they have the same table.
 #[derive(Debug)]
 pub(super) struct CodeTable {
     size: TableSize,
-    /// By code: the entry, and when it was last used.
+    /// Entries by code, each with the time of its last use.
     entries: Vec<Option<(CodeEntry, u64)>>,
     codes: FxHashMap<CodeEntry, u16>,
     /// Codes that were in use and are free again.

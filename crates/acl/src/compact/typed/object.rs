@@ -20,7 +20,7 @@ pub struct Description {
     pub aliases: &'static [(&'static str, u8)],
 }
 
-/// In the place of a field's number: the type does not have it.
+/// Number of a field that the type does not have.
 const UNKNOWN: u8 = u8::MAX;
 
 impl Description {

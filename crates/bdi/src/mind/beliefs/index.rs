@@ -126,11 +126,11 @@ impl Iterator for NumbersLeft<'_> {
 /// Numbers of a predicate's entries by their arguments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BeliefIndex {
-    /// By hash of the first argument; made on demand.
+    /// Beliefs by hash of the first argument; made on demand.
     by_first: OnceCell<ByHash>,
-    /// By each of the other arguments; made on demand.
+    /// Beliefs by each of the other arguments; made on demand.
     by_others: OnceCell<Box<[ByArgument]>>,
-    /// By hash of all arguments.
+    /// Beliefs by hash of all arguments.
     by_args: ByHash,
     /// Rules, and facts with variables among their arguments.
     open: SmallVec<[i64; 2]>,

@@ -19,7 +19,7 @@ const BURST_BYTES_MIN: u64 = 3_028;
 #[derive(Clone, Copy, Debug)]
 pub enum RetrievalHost {
     Server,
-    /// From 1.
+    /// Client, counted from 1.
     Client(usize),
 }
 

@@ -1,4 +1,4 @@
-//! From programs to modules, language by language.
+//! Compilation of programs to modules, language by language.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

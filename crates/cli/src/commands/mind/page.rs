@@ -13,7 +13,7 @@ use whimbrel_terminal::table::{TableCell, TableColumn, cell, cut, left, long, ri
 /// Number of recent cycles shown with a paused agent.
 const RECENT_SHOWN: usize = 4;
 
-/// Which parts are wanted.
+/// Selection of the parts of a mind.
 #[derive(Clone, Copy)]
 pub struct MindParts {
     beliefs: bool,
