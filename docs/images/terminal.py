@@ -52,8 +52,8 @@ def main():
         rows.append(f'<text x="{MARGIN}" y="{MARGIN + 13 + number * LINE}">{pieces}</text>')
     with open(out, "w", encoding="utf-8") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
-                   f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13" xml:space="preserve">\n'
-                   f'<title>{html.escape(shown)}</title>\n'
+                   f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13">\n'
+                   f'<title>{html.escape(shown)}</title>\n<style>text {{ white-space: pre }}</style>\n'
                    f'<rect width="100%" height="100%" rx="8" fill="{GROUND}"/>\n' + "\n".join(rows) + "\n</svg>\n")
 
 
