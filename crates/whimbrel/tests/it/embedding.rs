@@ -144,11 +144,11 @@ fn prelude_suffices_for_two_agents() {
 
 /// Counts what it hears, for as many lives as it has.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
-struct Tally {
+struct StoredSum {
     heard: i64,
 }
 
-impl DurableAgent for Tally {
+impl DurableAgent for StoredSum {
     const KIND: &'static str = "tally";
 
     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, message: MessageBody) {
@@ -162,8 +162,9 @@ fn stopped_platform_frees_its_folder() {
     let scratch = Scratch::new();
     for life in 1..=10 {
         let kept = kept_in(scratch.path()).expect("the former platform has stopped");
-        let platform = Platform::builder().kind::<Tally>().durable(kept).build();
-        let tally = platform.spawn_together([durable("tally", Tally::default())]).expect("it is there once").remove(0);
+        let platform = Platform::builder().kind::<StoredSum>().durable(kept).build();
+        let tally =
+            platform.spawn_together([durable("tally", StoredSum::default())]).expect("it is there once").remove(0);
         let answer = platform.ask(tally, Performative::Request, "count").expect("it answers");
         assert_eq!(answer.content, Value::from(life));
         platform.stop();
