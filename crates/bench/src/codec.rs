@@ -125,7 +125,7 @@ fn median_us<T>(mut work: impl FnMut() -> T) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Runs it.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// What was encoded does not come back.

@@ -27,7 +27,7 @@ const TOKEN: &str = "a token for benchmarks";
 const REMEMBER: u32 = 64;
 /// Bytes of the longest frame that a client takes.
 const FRAME_BYTES_MAX: usize = 1 << 20;
-/// An acknowledgement is due after so many frames.
+/// Frames after which an acknowledgement is due.
 const ACK_EVERY: u64 = 32;
 
 impl SessionsArguments {

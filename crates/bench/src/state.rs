@@ -77,7 +77,7 @@ impl StoreUnderTest {
     }
 }
 
-/// Runs it.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// The store cannot be opened, refuses a frame, or has not what it acknowledged.

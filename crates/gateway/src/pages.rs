@@ -86,7 +86,7 @@ fn names(known: &HeaderValue, tag: &HeaderValue) -> bool {
     known.split(',').map(str::trim).any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
-/// Streams so many bytes of a file, with one piece at a time in memory.
+/// Streams this many bytes of a file, with one piece at a time in memory.
 fn pieces(file: File, bytes: u64, reader: ConnectionPlace) -> impl Stream<Item = io::Result<Bytes>> + Send {
     stream::try_unfold((file, bytes, reader), |(mut file, left, reader)| async move {
         if left == 0 {

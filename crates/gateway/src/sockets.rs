@@ -58,7 +58,7 @@ fn offers(headers: &HeaderMap, protocol: &str) -> bool {
     offered.flat_map(|value| value.split(',')).any(|one| one.trim() == protocol)
 }
 
-/// Connection that accepts only so many bytes until its client has identified itself. So strangers use little memory.
+/// Connection that accepts only this many bytes until its client has identified itself. So strangers use little memory.
 #[derive(Debug)]
 pub struct Rationed<S> {
     inner: S,

@@ -54,7 +54,7 @@ pub(crate) struct VisitorPlace {
 }
 
 impl Visitors {
-    /// Allows so many visitors, and so many at one address.
+    /// Allows this many visitors, and this many at one address.
     pub fn of(all_max: usize, each_max: usize) -> Arc<Self> {
         Arc::new(Self { all_max, each_max, changes: AtomicU64::new(0), there: Mutex::default() })
     }

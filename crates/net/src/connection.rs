@@ -78,7 +78,7 @@ impl FrameBuffer {
         self.bytes.get_mut(self.filled..).unwrap_or_default()
     }
 
-    /// Notes that so many bytes were received.
+    /// Notes that this many bytes were received.
     pub fn fill(&mut self, count: usize) {
         self.filled += count;
     }
@@ -88,7 +88,7 @@ impl FrameBuffer {
         LinkFrame::first(self.unused())
     }
 
-    /// Drops a frame of so many bytes.
+    /// Drops a frame of this many bytes.
     pub fn use_up(&mut self, bytes: usize) {
         self.used = (self.used + bytes).min(self.filled);
     }

@@ -370,7 +370,7 @@ async fn is_ready(mut waited: Pin<&mut Notified<'_>>) -> bool {
 pub(crate) struct Drivers(Vec<Arc<LinkDriver>>);
 
 impl Drivers {
-    /// Starts so many drivers.
+    /// Starts this many drivers.
     pub fn start(count: usize) -> io::Result<Self> {
         let mut drivers = Self(Vec::new());
         for number in 0..count {

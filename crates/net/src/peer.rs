@@ -249,7 +249,7 @@ impl Peer {
         outbox.unsent += into.len();
     }
 
-    /// Notes that so many of the taken items are not written yet. Returns the shards to wake, since there is room
+    /// Notes that this many of the taken items are not written yet. Returns the shards to wake, since there is room
     /// again.
     pub fn handle_written(&self, unsent: usize) -> Vec<ShardIndex> {
         let mut outbox = self.outbox();
@@ -277,7 +277,7 @@ impl Peer {
         std::mem::take(&mut outbox.items).into_iter().filter_map(LinkItem::into_message).collect()
     }
 
-    /// Notes that so many messages wait no longer.
+    /// Notes that this many messages wait no longer.
     pub fn done(&self, messages: usize) {
         self.waiting.fetch_sub(messages, Ordering::Relaxed);
     }

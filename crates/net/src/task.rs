@@ -28,7 +28,7 @@ use crate::signing::Digest;
 
 /// Interval at which a link checks whether its node has room again, if it is not woken.
 const NO_ROOM_WAIT: Duration = Duration::from_millis(20);
-/// Weight of former items in the average size of an item: all but one part of so many.
+/// Weight of former items in the average size of an item: all but one part of this many.
 const ITEM_BYTES_INERTIA: usize = 4;
 /// Maximal time that a task sleeps: a bound for timers, not a period.
 pub(crate) const SLEEP_MAX: Duration = Duration::from_secs(3600);

@@ -21,7 +21,7 @@ impl Threads {
         Self::start(half, name)
     }
 
-    /// Starts so many threads.
+    /// Starts this many threads.
     pub fn start(threads: usize, name: &str) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build()?;
         Ok(Self(Some(runtime)))

@@ -14,7 +14,7 @@ use crate::shard::Slot;
 /// Longest turn in which behaviours take steps.
 const LONG_TURN: Duration = Duration::from_micros(50);
 
-/// Share of steps that go to a long task even if messages wait: one in so many.
+/// Share of steps that go to a long task even if messages wait: one in this many.
 const LONG_SHARE: u32 = 8;
 
 /// An [`Agent`] in a slot.

@@ -27,7 +27,7 @@ struct PoolState {
 }
 
 impl Pool {
-    /// Creates a pool of so many threads at most.
+    /// Creates a pool of this many threads at most.
     pub fn of(threads_max: usize) -> Self {
         Self { state: Mutex::new(PoolState::default()), threads_max }
     }

@@ -42,7 +42,7 @@ pub(crate) struct ShardHolder {
 }
 
 impl ShardHolders {
-    /// Creates the table for so many shards, which no worker holds yet.
+    /// Creates the table for this many shards, which no worker holds yet.
     pub fn new(shards: usize) -> Self {
         Self((0..shards).map(|_| Mutex::new(None)).collect())
     }

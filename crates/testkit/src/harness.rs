@@ -11,7 +11,7 @@ const SEEDS: u64 = 32;
 /// Runs `test` with a fresh simulation for each of 32 seeds, and checks after each that no message was lost.
 ///
 /// If it panics, the seed and the command that repeats it are printed. `WHIMBREL_SEED=n` in the environment runs this
-/// seed only; `WHIMBREL_SEEDS=n` runs so many.
+/// seed only; `WHIMBREL_SEEDS=n` runs this many.
 ///
 /// # Panics
 /// As `test` does; or the simulation's counters do not add up.
@@ -33,7 +33,7 @@ pub fn simulate_seeds(seeds: Range<u64>, test: impl Fn(&mut Simulation)) {
     });
 }
 
-/// Runs `test` for so many seeds from 0 on, or as the environment says: see [`simulate`]. A panic prints the seed and
+/// Runs `test` for this many seeds from 0 on, or as the environment says: see [`simulate`]. A panic prints the seed and
 /// the command that repeats it.
 ///
 /// # Panics

@@ -132,7 +132,7 @@ fn rename(bytes: &mut [u8], from: &str, to: &str) {
     }
 }
 
-/// Fault rates of a wire: each fault happens once in so many writes, 0 for never.
+/// Fault rates of a wire: each fault happens once in this many writes, 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// The connection breaks, with any part of the bytes on their way.

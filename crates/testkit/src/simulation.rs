@@ -174,7 +174,7 @@ impl Simulation {
         self.run_until(Time::NEVER);
     }
 
-    /// Runs for so many milliseconds of simulated time, or until the platform stopped.
+    /// Runs for this many milliseconds of simulated time, or until the platform stopped.
     pub fn run_for(&mut self, ms: u64) {
         let end = self.now() + Duration::from_millis(ms);
         self.run_until(end);

@@ -77,7 +77,7 @@ pub fn read(path: &Path) -> Result<String, SourceReadError> {
     })
 }
 
-/// Reads a file of at most so many bytes.
+/// Reads a file of at most this many bytes.
 ///
 /// # Errors
 /// There is no such file, or it is longer.

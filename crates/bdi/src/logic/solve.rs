@@ -44,7 +44,7 @@ pub struct Solver<'m> {
     /// Knowledge.
     pub known: Knowledge<'m>,
     depth: Cell<u32>,
-    /// Steps that the solver's proofs may still take, of so many at most.
+    /// Steps that the solver's proofs may still take, of this many at most.
     steps: Cell<u32>,
     most: u32,
 }

@@ -127,7 +127,7 @@ impl<T> PlacedQueue<T> {
         std::mem::take(&mut self.items).into_iter().flatten()
     }
 
-    /// Takes the first items, so many at most.
+    /// Takes the first items, this many at most.
     pub fn remove_first(&mut self, count: usize) {
         (0..count).for_each(|_| drop(self.pop_front()));
     }

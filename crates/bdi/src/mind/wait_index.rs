@@ -188,12 +188,12 @@ impl WaitIndex {
         self.watched.is_some()
     }
 
-    /// Returns true if the notes are valid for the present rules, of which so many were added so far.
+    /// Returns true if the notes are valid for the present rules, of which this many were added so far.
     pub fn is_current(&self, rules: u32) -> bool {
         self.watched.as_ref().is_some_and(|watched| watched.rules == rules)
     }
 
-    /// Returns the intentions whose conditions' dependencies have to be noted; so many rules were added so far.
+    /// Returns the intentions whose conditions' dependencies have to be noted; this many rules were added so far.
     pub fn unwatched(&mut self, rules: u32) -> Vec<IntentionId> {
         if !self.is_current(rules) {
             self.watched = None;

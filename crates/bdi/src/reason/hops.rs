@@ -75,7 +75,7 @@ impl Cycle<'_> {
     }
 }
 
-/// Returns the goal of a tour with so many arguments.
+/// Returns the goal of a tour with this many arguments.
 fn any_tour(count: u32) -> Value {
     let args = (0..count).map(|slot| Value::Var(Var { slot, name: sym::ANY })).collect();
     Structure::full(Symbol::new(JOURNEYS), false, Symbol::new("tour"), args, Annots::default()).into_value()

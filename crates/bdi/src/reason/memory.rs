@@ -85,7 +85,7 @@ fn fair_share(bound: u64, turn: &Turn<'_>) -> usize {
     usize::try_from(bound / count.max(1) as u64).unwrap_or(usize::MAX)
 }
 
-/// Returns the bytes that a mind of so many may allocate before its memory is counted again: half the room that is
+/// Returns the bytes that a mind of this size may allocate before its memory is counted again: half the room that is
 /// left. It is at least a quarter of the mind's size, since counting takes as long as the mind is large. So a mind may
 /// exceed its quota by a quarter for a while.
 fn count_next_after(bytes: u64, most: u64) -> u64 {

@@ -76,7 +76,7 @@ impl ChaosNetwork {
         self.in_switch(&format!("link del {}", side(hosts)))
     }
 
-    /// Lets so many bits a second through, each way; as many as there are if it does not say.
+    /// Limits the rate to this many bits a second, each way; without a number, there is no limit.
     ///
     /// # Errors
     /// A command fails.

@@ -40,7 +40,7 @@ const REST_MAX: Duration = Duration::from_secs(15);
 const SENDINGS_MAX: u32 = 3;
 /// Bytes of the longest frame.
 const FRAME_BYTES_MAX: usize = 64 << 10;
-/// An acknowledgement is due after so many frames.
+/// Frames after which an acknowledgement is due.
 const ACK_EVERY: u64 = 32;
 /// Code name with which states are written.
 const CODE: &str = "ts:bench";

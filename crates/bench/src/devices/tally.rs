@@ -5,9 +5,9 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Microseconds that are told apart, at most; what takes longer counts as this.
+/// Longest latency that is told apart, in microseconds; longer ones count as this.
 const US_MAX: u64 = 600_000_000;
-/// Latencies are known to one part in so many tens of tens.
+/// Significant decimal digits of latencies.
 const DIGITS: u8 = 3;
 
 /// Results of a stretch of time.

@@ -98,7 +98,7 @@ impl NumberSender {
     }
 }
 
-/// Seconds until so many messages to these agents in turns were handled.
+/// Returns the seconds until this many messages, sent to these agents in turns, were handled.
 fn drive(platform: &Platform, to: &[Aid], messages: u64) -> anyhow::Result<f64> {
     let (answer, answered): (Sender<i64>, Receiver<i64>) = channel();
     let began = Instant::now();

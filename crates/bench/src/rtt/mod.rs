@@ -48,7 +48,7 @@ impl Rtt {
     }
 }
 
-/// Runs it.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// Another process cannot be started, or ended too early.

@@ -81,7 +81,7 @@ impl Agent for Receiver {
 
 /// Outcome of one message.
 pub enum Trip {
-    /// The right answer came, after so many milliseconds.
+    /// The right answer came, after this many milliseconds.
     Answered(f64),
     /// Another answer came, or word that there is none.
     Lost,

@@ -16,7 +16,7 @@ use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::style_of;
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
-/// Shows them.
+/// Performs `whimbrel agents`.
 pub fn agents(arguments: &AgentsArguments) -> anyhow::Result<ExitCode> {
     show(&arguments.showing, || look(arguments), page)
 }

@@ -20,7 +20,7 @@ use whimbrel_terminal::stopping::Stopping;
 
 const PASSPHRASE: &str = "WHIMBREL_CA_PASSPHRASE";
 
-/// Does it.
+/// Performs `whimbrel ca`.
 pub fn ca(arguments: &CaArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         CaAction::Init { folder, platform } => init(folder, platform)?,

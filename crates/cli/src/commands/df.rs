@@ -13,7 +13,7 @@ use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::style_of;
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
 
-/// Shows it.
+/// Performs `whimbrel df`.
 pub fn df(arguments: &DfArguments) -> anyhow::Result<ExitCode> {
     show(&arguments.showing, || look(arguments), page)
 }

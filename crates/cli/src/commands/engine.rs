@@ -20,7 +20,7 @@ use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, 
 /// Interval of checks for servers that stopped by themselves.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Does it.
+/// Performs `whimbrel engine`.
 pub fn engine(arguments: &EngineArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         EngineAction::Up { servers, dir, port, sync } => up(*servers, dir, *port, *sync),

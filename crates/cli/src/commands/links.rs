@@ -36,7 +36,7 @@ struct LinkRow {
 /// Links, each with when it was looked at, in microseconds.
 type Before = FxHashMap<(String, Option<String>), (LinkInfo, u64)>;
 
-/// Shows it.
+/// Performs `whimbrel links`.
 pub fn links(arguments: &LinksArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let mut before = Before::default();

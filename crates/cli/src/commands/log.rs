@@ -31,7 +31,7 @@ enum LogNews {
     Enough,
 }
 
-/// Shows it.
+/// Performs `whimbrel log`.
 pub fn log(arguments: &LogArguments) -> anyhow::Result<ExitCode> {
     let (tell, news) = sync_channel(LINES_ON_THE_WAY);
     let names = match &arguments.folder {

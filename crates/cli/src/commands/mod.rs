@@ -112,8 +112,8 @@ pub fn code_cache(asked: Option<&Path>) -> anyhow::Result<Option<Arc<CodeCache>>
     Ok(cache.map(Arc::new))
 }
 
-/// Opens a society, and shows the faults of its programs. Agents with errors are left out, unless it `is_strict`.
-/// Its populations have so many agents, if `population` says so.
+/// Opens a society, and shows the faults of its programs. Agents with errors are left out, unless it `is_strict`. Its
+/// populations have this many agents, if `population` says so.
 pub fn open(
     file: &Path,
     cache: Option<Arc<CodeCache>>,

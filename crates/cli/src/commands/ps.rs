@@ -36,7 +36,7 @@ struct ProcessRow {
 /// Messages that each process had handled, and the time of that figure.
 type Before = FxHashMap<u32, (u64, u64)>;
 
-/// Shows them.
+/// Performs `whimbrel ps`.
 pub fn ps(arguments: &PsArguments) -> anyhow::Result<ExitCode> {
     let mut before = Before::default();
     show(

@@ -39,7 +39,7 @@ use whimbrel_terminal::screen::print;
 use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, Stopping, end_after};
 use whimbrel_terminal::{AgentLines, notes};
 
-/// Runs it.
+/// Performs `whimbrel run`.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
     let society = society_of(arguments, &file)?;

@@ -20,7 +20,7 @@ const REFUSED: u8 = 3;
 /// The exit status if no answer came.
 const UNANSWERED: u8 = 4;
 
-/// Sends it.
+/// Performs `whimbrel send`.
 pub fn send(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     let message = message_of(arguments)?;
     let nodes = choose(&arguments.target)?;

@@ -10,7 +10,7 @@ use whimbrel_net::agent_port::new_token;
 use crate::arguments::{SessionAction, SessionArguments};
 use whimbrel_terminal::screen::print;
 
-/// Does it.
+/// Performs `whimbrel session`.
 pub fn session(arguments: &SessionArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         SessionAction::Token { names, file } => token(names, file)?,

@@ -33,7 +33,7 @@ enum SniffNews {
     Enough,
 }
 
-/// Shows it.
+/// Performs `whimbrel sniff`.
 pub fn sniff(arguments: &SniffArguments) -> anyhow::Result<ExitCode> {
     let nodes = choose(&arguments.target)?;
     let (tell, news) = sync_channel(EVENTS_ON_THE_WAY);

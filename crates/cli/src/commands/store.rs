@@ -16,10 +16,10 @@ use crate::arguments::{StoreAction, StoreArguments};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 
-/// Damage is told line by line up to so many; further ones are counted.
+/// Damages that are shown line by line; further ones are counted.
 const DAMAGE_LINES: usize = 20;
 
-/// Does it.
+/// Performs `whimbrel store`.
 pub fn store(arguments: &StoreArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         StoreAction::Check { dir, json } => check(&store_in(dir)?, *json),

@@ -19,7 +19,7 @@ struct TopicPage {
     topics: Vec<TopicInfo>,
 }
 
-/// Shows it.
+/// Performs `whimbrel topics`.
 pub fn topics(arguments: &TopicsArguments) -> anyhow::Result<ExitCode> {
     show(&arguments.showing, || look(arguments), page)
 }

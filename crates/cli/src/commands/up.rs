@@ -7,7 +7,7 @@ use anyhow::bail;
 use super::run::run;
 use crate::arguments::{RunArguments, UpArguments};
 
-/// Runs it.
+/// Performs `whimbrel up`.
 pub fn up(up: &UpArguments) -> anyhow::Result<ExitCode> {
     if !up.store.contains("://") {
         bail!(

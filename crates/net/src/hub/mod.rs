@@ -299,7 +299,7 @@ impl Hub {
         self.inner.peers.when_alone(tell);
     }
 
-    /// Returns true if at least so many links are connected.
+    /// Returns true if at least this many links are connected.
     pub fn has_links(&self, count: usize) -> bool {
         self.inner.peers.known().there().filter(|peer| peer.up.load(Ordering::Acquire)).count() >= count
     }

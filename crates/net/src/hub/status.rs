@@ -66,7 +66,7 @@ impl HubView {
         }
     }
 
-    /// Certificates that this node has and trusts, and those of at most so many of its agents.
+    /// Certificates that this node has and trusts, and those of at most this many of its agents.
     pub fn certified(&self, agents_max: usize) -> Certified {
         let mut certified = self.0.certified.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(signing) = &self.0.signing {

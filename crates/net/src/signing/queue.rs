@@ -7,7 +7,7 @@ use whimbrel_platform::limits::EVIDENCE_QUEUE_BYTES_MAX;
 
 use super::evidence::EvidenceRecord;
 
-/// Queue of so many bytes: putting waits until there is room.
+/// Queue of this many bytes: putting waits until there is room.
 #[derive(Default)]
 pub(super) struct RecordQueue {
     state: Mutex<RecordQueueState>,
@@ -52,7 +52,7 @@ impl RecordQueue {
         state.is_writing.then(|| std::mem::take(&mut state.records))
     }
 
-    /// Notes that the taken records are written, or that so many of them are lost.
+    /// Notes that the taken records are written, or that this many of them are lost.
     pub fn written(&self, lost: u64) {
         let mut state = self.state();
         state.bytes = state.records.iter().map(EvidenceRecord::bytes).sum();

@@ -180,7 +180,7 @@ impl MessageSigner {
         all.chunks(CERTIFICATES_AT_ONCE).map(news).chain(guests).collect()
     }
 
-    /// Adds the certificates of this node's agents, at most so many.
+    /// Adds the certificates of this node's agents, at most this many.
     pub fn tell_certificates(&self, told: &mut Certified, most: usize) {
         let state = self.state();
         let own = state.identities.values().map(|identity| (CertificateOf::Agent, &identity.certificate));

@@ -225,7 +225,7 @@ impl Verifier {
         self.learn_bounded(from, node, agents, SIGNED_CERTIFICATES_BYTES_MAX)
     }
 
-    /// Takes the certificates of a node's agents, at most so many bytes of them.
+    /// Takes the certificates of a node's agents, at most this many bytes of them.
     pub(super) fn learn_bounded(
         &self,
         from: &str,

@@ -69,7 +69,7 @@ impl Parallel {
         Self::some(1)
     }
 
-    /// Creates a behaviour that ends when so many of its behaviours have; the others are dropped.
+    /// Creates a behaviour that ends when this many of its behaviours have; the others are dropped.
     pub fn some(enough: usize) -> Self {
         Self { enough, ..Self::default() }
     }

@@ -122,7 +122,7 @@ impl Node {
         self.look_into(from, doubtful);
     }
 
-    /// Logs that so many agents of another node are not known here, because that node has too many.
+    /// Logs that this many agents of another node are not known here, because that node has too many.
     pub fn note_left_out(&self, node: NodeId, count: usize) {
         if count > 0 {
             let text = format!(

@@ -90,7 +90,7 @@ impl Shard {
         while self.let_go_on(Obstacle::Mailbox(name)) {}
     }
 
-    /// Lets as many senders continue as may fill a link's room of so many messages in a turn each.
+    /// Lets as many senders continue as may fill a link's room of this many messages in a turn each.
     pub(super) fn let_senders_go_on(&mut self, node: NodeId, room: usize) {
         for _ in 0..room.div_ceil(TURN_STEPS as usize) {
             if !self.let_go_on(Obstacle::Link(node)) {

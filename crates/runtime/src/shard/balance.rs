@@ -96,7 +96,7 @@ impl Balance {
     /// Counts a round.
     pub fn note_round(&mut self, turns: u32, round_us: u64) {
         if turns > SHORT_ROUND_TURNS && round_us > SHORT_ROUND_US_MAX {
-            // Rounds of so many turns are short; the operating system ran another thread.
+            // Rounds of this many turns are short; the operating system ran another thread.
             return;
         }
         self.turns += u64::from(turns);

@@ -152,7 +152,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Reserves room for so many more agents.
+    /// Reserves room for this many more agents.
     pub fn reserve(&mut self, count: usize) {
         self.places.reserve_exact(count.saturating_sub(self.vacant.len()));
     }

@@ -30,7 +30,7 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// Returns true if an agent whose last turn was late has to wait for its turn, while so many others wait.
+    /// Returns true if an agent whose last turn was late has to wait for its turn, while this many others wait.
     fn postpones(&mut self, waiting: usize, now: Time) -> bool {
         if now >= self.next_turn || self.postponed >= waiting {
             (self.next_turn, self.postponed) = (now + LATE_TURN_EVERY, 0);

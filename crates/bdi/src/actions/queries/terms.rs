@@ -129,7 +129,7 @@ pub fn copy_term(call: &mut ActionCall<'_, '_>) -> Outcome {
 /// Levels of lists within lists that are annotated.
 const DEEP: u32 = 100;
 
-/// Changes the annotations of a term; of a list element by element, through so many levels of lists. Returns any term
+/// Changes the annotations of a term; of a list element by element, through this many levels of lists. Returns any term
 /// without annotations unchanged.
 fn with_annots(term: &Value, levels: u32, change: &dyn Fn(&[Annot]) -> Annots) -> Value {
     if term.is_list() && levels > 0 {

@@ -46,7 +46,7 @@ impl Height {
         Self { tree: self.tree.max(other.tree), data: self.data.max(other.data) }
     }
 
-    /// Returns the height of a term that is so many parts into a chain.
+    /// Returns the height of a term that is this many parts into a chain.
     fn deeper(self, parts: usize) -> Self {
         let parts = u32::try_from(parts).unwrap_or(u32::MAX / 2);
         Self { data: self.data.saturating_add(parts), ..self }

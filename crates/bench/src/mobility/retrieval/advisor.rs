@@ -151,7 +151,7 @@ fn calibrate(what: &Retrieval, folder: &Path, module: &Path) -> anyhow::Result<B
     Ok(paces)
 }
 
-/// The cells of a grid with so many clients.
+/// Cells of a grid with this many clients.
 struct AdvisedGrid<'a> {
     what: &'a Retrieval,
     network: &'a RetrievalNetwork,

@@ -15,7 +15,7 @@ use whimbrel_terminal::screen::show;
 
 pub use page::standing;
 
-/// Shows it.
+/// Performs `whimbrel mind`.
 pub fn mind(arguments: &MindArguments) -> anyhow::Result<ExitCode> {
     let agent = local(&arguments.agent);
     if arguments.follow {
