@@ -137,7 +137,7 @@ fn list(issued: &[Issued], json: bool) -> anyhow::Result<()> {
         let state = match one.revoked_s {
             Some(_) => "revoked".to_owned(),
             None if one.not_after_s < now_s => "expired".to_owned(),
-            None => format!("good for {days} days"),
+            None => format!("valid for {days} days"),
         };
         let what = if one.agents { "agents" } else { "node" };
         say(&format!("{:<34}{:<20}{what:<8}{state}", one.serial, one.node))?;
