@@ -153,7 +153,8 @@ fn other_protocol_version_is_refused() {
         socket.write_all(&hello_of(version, "other", None)).unwrap();
         let mut rest = Vec::new();
         let _ = socket.read_to_end(&mut rest);
-        let why = format!("speaks version {version} of the link protocol, this node version {LINK_VERSION}: run releases");
+        let why =
+            format!("speaks version {version} of the link protocol, this node version {LINK_VERSION}: run releases");
         assert!(String::from_utf8_lossy(&rest).contains(&why), "{:?}", String::from_utf8_lossy(&rest));
     }
 }

@@ -591,3 +591,34 @@ pub(crate) fn away(trouble: RequestError) -> StoreError {
 fn damaged(why: &'static str) -> StoreError {
     StoreError::Damaged(why.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Makes a request that gets no answer the first two times, and returns its result and the number of tries.
+    fn request_until(deadline: Instant, error: impl Fn() -> RequestError) -> (Result<u32, RequestError>, u32) {
+        let tries = Cell::new(0);
+        let request = persist(deadline, || {
+            tries.set(tries.get() + 1);
+            let answer = if tries.get() < 3 { Err(error()) } else { Ok(tries.get()) };
+            std::future::ready(answer)
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let answer = runtime.block_on(request);
+        (answer, tries.get())
+    }
+
+    #[test]
+    fn request_is_repeated_until_its_deadline() {
+        let (later, now) = (Instant::now() + Duration::from_secs(60), Instant::now());
+        let silence = || RequestError::NoAnswer("none".to_owned());
+        assert!(matches!(request_until(later, silence), (Ok(3), 3)));
+        assert!(matches!(request_until(now, silence), (Err(RequestError::NoAnswer(_)), 1)));
+        let nonsense = || RequestError::Nonsense("what".to_owned());
+        assert!(matches!(request_until(later, nonsense), (Err(RequestError::Nonsense(_)), 1)), "repeating is no help");
+    }
+}
