@@ -13,7 +13,7 @@ const ANNOUNCEMENT: &str = "test program ";
 /// Part of the names of tests that measure real time, so that no others may run beside them.
 const REAL_TIME: &str = "in_time";
 /// Tests that run at once for each core: most of them wait for processes, timers and connections.
-const TESTS_PER_CORE: usize = 2;
+const TESTS_PER_CORE: usize = 3;
 /// Tests and programs in a summary.
 const SHOWN_MAX: usize = 10;
 
