@@ -5,7 +5,8 @@ use whimbrel_acl::codec::bits::{BitsDecoder, BitsEncoder, TableSize};
 use whimbrel_acl::limits::{RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};
 use whimbrel_acl::value::Contents;
 use whimbrel_acl::{AclMessage, Aid, Contact, EncodeError, Encoding, Object, Performative, Value};
-use whimbrel_testkit::generators::{message, value};
+
+use crate::generators::{message, value};
 
 /// Everything there is to say about a message: more than equality, which takes 1 and 1.0 for the same and does not look
 /// at addresses.

@@ -5,7 +5,8 @@ use whimbrel_acl::compact::{
     self, DecodeError, Decoder, EncodeError, EncodedMessage, Encoder, Limits, LinkLimits, decode_body, encode_body,
 };
 use whimbrel_acl::{AclMessage, Aid, Extras, Performative, Value};
-use whimbrel_testkit::generators::{message, value};
+
+use crate::generators::{message, value};
 
 fn body_of(value: &Value) -> Vec<u8> {
     let mut body = Vec::new();

@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use whimbrel_acl::value::Annot;
 use whimbrel_acl::{Envelope, MessageBody, Performative, Symbol, Template, Value};
-use whimbrel_testkit::generators::{aid, message, number, value};
+
+use crate::generators::{aid, message, number, value};
 
 fn hash_of(value: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -28,7 +29,7 @@ fn any_number() -> impl Strategy<Value = Value> {
     prop_oneof![
         number().prop_map(Value::Num),
         odd.prop_map(Value::Num),
-        whimbrel_testkit::generators::integer().prop_map(Value::Int),
+        crate::generators::integer().prop_map(Value::Int),
     ]
 }
 

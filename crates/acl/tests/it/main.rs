@@ -7,6 +7,9 @@ mod compact;
 mod compact_vectors;
 mod documents;
 mod fuzz;
+// The crate testkit needs the platform: each edit here would build that anew.
+#[path = "../../../testkit/src/generators.rs"]
+mod generators;
 mod jade;
 mod laws;
 mod notation;

@@ -156,7 +156,7 @@ fn write_variable(var: Var) -> Json {
 
 proptest! {
     #[test]
-    fn the_notation_loses_nothing(value in whimbrel_testkit::generators::value()) {
+    fn the_notation_loses_nothing(value in crate::generators::value()) {
         let text = write_value(&value).to_string();
         let read = read_value(&serde_json::from_str(&text).unwrap());
         prop_assert_eq!(format!("{read:?}"), format!("{value:?}"));

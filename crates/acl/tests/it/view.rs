@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use whimbrel_acl::compact::view::{Array, Cells, Column, ValueView, View};
 use whimbrel_acl::compact::{self, DecodeError, Limits};
 use whimbrel_acl::{Structure, Symbol, Value};
-use whimbrel_testkit::generators::value;
+
+use crate::generators::value;
 
 /// The value that a node is.
 fn value_of(view: &View<'_>, node: &ValueView<'_>) -> Value {
