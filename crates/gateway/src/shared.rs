@@ -20,7 +20,7 @@ use whimbrel_platform::limits::{
 use crate::access::{Access, Joining, Role};
 use crate::health::HealthReport;
 use crate::looks::LookCaches;
-use crate::metrics::Counts;
+use crate::metrics::RequestCounts;
 use crate::pages::Pages;
 use crate::routes::Admin;
 use crate::sessions::Sessions;
@@ -36,7 +36,7 @@ pub(crate) struct GatewayState {
     pub auditor: Option<Arc<dyn Auditor>>,
     pub refusals: RefusalCounts,
     /// Requests by method and status.
-    pub requests: Counts,
+    pub requests: RequestCounts,
     /// True once the gateway closes.
     pub closing: watch::Sender<bool>,
     pub connections: Arc<AtomicUsize>,
@@ -119,7 +119,7 @@ impl GatewayState {
             pages: pages.map(Arc::new),
             auditor,
             refusals: RefusalCounts::default(),
-            requests: Counts::default(),
+            requests: RequestCounts::default(),
             closing: watch::Sender::new(false),
             connections: Arc::default(),
             visitors: Visitors::of(HTTP_VISITORS_MAX, HTTP_VISITORS_EACH_MAX),
@@ -182,11 +182,9 @@ impl GatewayState {
         self.joining.lock().unwrap_or_else(PoisonError::into_inner).admits(from, Instant::now())
     }
 
-    /// Counts an answered request. Unknown methods count as one, whatever clients make up.
+    /// Counts an answered request.
     pub fn count_request(&self, method: &Method, status: StatusCode) {
-        let known = [Method::GET, Method::HEAD, Method::POST, Method::DELETE, Method::OPTIONS, Method::PUT];
-        let method = known.iter().find(|known| *known == method).map_or("other", Method::as_str);
-        self.requests.get_or_create(&vec![("method", method.to_owned()), ("status", status.as_str().to_owned())]).inc();
+        self.requests.count(method, status);
     }
 
     /// Takes a place for a console. Administrators have places of their own beside those of viewers.
