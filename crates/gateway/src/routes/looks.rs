@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::{IntoResponse, Redirect};
-use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_platform::ams::AgentState;
@@ -16,7 +16,7 @@ use whimbrel_platform::conversations::Wanted;
 use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX};
 
 use super::asked::UrlQuery;
-use super::{State, Viewer, answered, refused};
+use super::{State, Viewer, answered, json, refused};
 use crate::server::ClientAddress;
 use crate::{health, metrics};
 use whimbrel_operator::{
@@ -109,7 +109,7 @@ pub async fn agent(state: State, _: Viewer, Path(name): Path<String>) -> Respons
     match state.answer(Request::Agents(wanted)).await {
         // A name with stars would stand for others; here it is just a name.
         Answer::Agents(found) => match found.agents.into_iter().find(|agent| agent.name == name) {
-            Some(agent) => Json(agent).into_response(),
+            Some(agent) => json(StatusCode::OK, &agent),
             None => refused(&Refusal::new(Reason::NoSuchAgent, format!("there is no agent named {name}"))),
         },
         other => answered(&other),
@@ -279,7 +279,7 @@ pub async fn conversations(state: State, _: Viewer, UrlQuery(asked): UrlQuery<Co
         read.map(|()| found)
     });
     match reading.await {
-        Ok(Ok(found)) => Json(found).into_response(),
+        Ok(Ok(found)) => json(StatusCode::OK, &found),
         Ok(Err(refusal)) => refused(&refusal),
         Err(_) => refused(&Refusal::new(Reason::Busy, "the log could not be read")),
     }
@@ -289,7 +289,7 @@ pub async fn conversations(state: State, _: Viewer, UrlQuery(asked): UrlQuery<Co
 pub async fn health(state: State) -> Response<Body> {
     let health = health::look(&state).await;
     let status = if health.wrong.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(health)).into_response()
+    json(status, &health)
 }
 
 /// Answers the OpenAPI document of the routes. No token is needed, since the manual says the same.

@@ -10,13 +10,14 @@ mod table;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, FromRequestParts};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, Response, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect};
-use axum::{Json, Router};
+use serde::Serialize;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::limits::HTTP_BODY_BYTES_MAX;
 
@@ -97,7 +98,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Response<Body> {
         Reason::Busy => StatusCode::SERVICE_UNAVAILABLE,
         Reason::NoAnswer => StatusCode::GATEWAY_TIMEOUT,
     };
-    let mut response = (status, Json(refusal)).into_response();
+    let mut response = json(status, refusal);
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
@@ -108,7 +109,18 @@ pub(crate) fn refused(refusal: &Refusal) -> Response<Body> {
 fn answered(answer: &Answer) -> Response<Body> {
     match answer {
         Answer::Error(refusal) => refused(refusal),
-        answer => Json(answer).into_response(),
+        answer => json(StatusCode::OK, answer),
+    }
+}
+
+/// Encodes a value in JSON as HTTP. `axum::Json` writes JSON to a buffer of another type than the rest of this crate:
+/// all that a node answers would be compiled a second time.
+fn json(status: StatusCode, value: &impl Serialize) -> Response<Body> {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => {
+            (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 
