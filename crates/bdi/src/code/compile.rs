@@ -10,12 +10,13 @@ use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 use super::asking::asks;
 use super::{
     AddMode, ArithExpr, BodyOp, CallExpr, ChainExpr, CompiledBody, CompiledPlan, CompiledRule, Expr, Formula, Function,
-    FunctionExpr, Head, Hint, Image, Key, PlainStep, RelationExpr, SendExpr, Site, Source, TermExpr,
+    FunctionExpr, Head, Hint, Image, Key, PlainStep, PlanRef, RelationExpr, SendExpr, Site, Source, TermExpr, label_of,
+    next_label,
 };
 use crate::actions::{self, InternalAction};
 use crate::logic::{Numbering, map_vars};
-use crate::mind::PlanRef;
 use crate::syntax::ast::{self, StepKind, TriggerOp};
+use crate::syntax::is_internal_action;
 use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
 
 /// Context of the compiler: the functions that rules provide.
@@ -146,28 +147,6 @@ pub fn compile(program: ast::Program, library: &ast::Program, name: Text) -> Ima
         image.index.hide_ordinary();
     }
     image
-}
-
-/// Returns the next generated label for a plan without one, after `count` others: Jason's `p__1`, `p__2`...
-pub fn next_label(count: &mut u32, is_taken: impl Fn(Symbol) -> bool) -> Symbol {
-    loop {
-        *count += 1;
-        let label = Symbol::new(&format!("p__{count}"));
-        if !is_taken(label) {
-            return label;
-        }
-    }
-}
-
-/// Returns true for a generated label, as unnamed plans get.
-pub fn is_made_label(label: Symbol) -> bool {
-    let number = label.as_str().strip_prefix("p__");
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// Returns a plan's written label. A label that consists only of annotations does not count.
-pub fn label_of(plan: &ast::Plan) -> Option<Symbol> {
-    plan.label.as_ref().map(|label| label.functor).filter(|label| *label != sym::EMPTY)
 }
 
 fn add_belief(image: &mut Image, rule: &ast::Rule, functions: Functions<'_>) {
@@ -823,12 +802,6 @@ fn plain_variable(term: &ast::Term) -> Option<Symbol> {
         ast::Term::Var(var) if var.annots.is_none() && !var.negated && var.namespace.is_none() => Some(var.name),
         _ => None,
     }
-}
-
-/// Returns true for the name of an internal action: it has a dot, in front or inside.
-pub fn is_internal_action(functor: Symbol) -> bool {
-    let name = functor.as_str();
-    !name.starts_with('\'') && name.contains('.')
 }
 
 fn literal_key(literal: &ast::Literal) -> Key {

@@ -1,11 +1,9 @@
 //! Sites: literals in plan bodies that stand for a goal or belief of the agent, with facts that are found at their
 //! first execution.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::{Expr, Image, Key, PlainStep, TriggerKind, TriggerOp};
-use crate::mind::{PlanList, PlanRef, TriggerKey};
+use super::{Expr, Hint, Image, Key, PlainStep, PlanList, PlanRef, TriggerKey, TriggerKind, TriggerOp};
 
 /// Literal without annotations that a step is about.
 #[derive(Clone, Debug)]
@@ -64,29 +62,5 @@ impl Plans {
     fn of(image: &Image, list: Arc<PlanList>) -> Self {
         let is_plain = |place: &PlanRef| image.plans.get(place.0 as usize).is_some_and(|plan| plan.is_plain);
         Self { plain: !image.asks_desires && list.all().iter().all(is_plain), list }
-    }
-}
-
-/// Place where a predicate was last found. Only a hint: agents of one program mostly, but not always, have it in the
-/// same place.
-#[derive(Debug, Default)]
-pub struct Hint(AtomicU32);
-
-impl Hint {
-    /// Returns the place to look at first.
-    #[inline]
-    pub fn place(&self) -> usize {
-        self.0.load(Ordering::Relaxed) as usize
-    }
-
-    /// Notes the place where the predicate was found.
-    pub fn note(&self, place: usize) {
-        self.0.store(place as u32, Ordering::Relaxed);
-    }
-}
-
-impl Clone for Hint {
-    fn clone(&self) -> Self {
-        Self(AtomicU32::new(self.0.load(Ordering::Relaxed)))
     }
 }

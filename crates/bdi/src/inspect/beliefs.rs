@@ -7,7 +7,8 @@ use whimbrel_platform::limits::{INSPECTION_BELIEFS_EACH_MAX, INSPECTION_BELIEFS_
 
 use super::Inspector;
 use crate::code::CompiledRule;
-use crate::mind::{Entry, is_source};
+use crate::logic::is_source;
+use crate::mind::Entry;
 use crate::syntax::quote;
 
 impl Inspector<'_> {

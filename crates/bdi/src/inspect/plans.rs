@@ -8,7 +8,8 @@ use whimbrel_platform::limits::INSPECTION_PLANS_MAX;
 use super::breakpoints::is_marked;
 use super::{Inspector, source_form};
 use crate::code::{CompiledPlan, Image};
-use crate::mind::{Mind, is_source, namespace_of};
+use crate::logic::{is_source, namespace_of};
+use crate::mind::Mind;
 use crate::reason::is_library;
 use crate::syntax::quote;
 

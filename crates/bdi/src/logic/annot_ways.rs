@@ -6,10 +6,10 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Value};
 
-use super::unify::{is_flat, is_simple, match_annots, unify_annot};
-use super::{Bindings, arith};
-use crate::code::reserved;
-use crate::mind::namespace_of;
+use super::shapes::{is_flat, is_simple};
+use super::unify::unify_annot;
+use super::{Bindings, arith, match_annots, namespace_of};
+use crate::syntax::quote::reserved;
 
 /// Number of annotations from which those that fit are found by order.
 const SEARCHED_FROM: usize = 8;

@@ -4,8 +4,8 @@
 
 use whimbrel_acl::{Structure, Symbol, Value};
 
-use super::Bindings;
-use super::solve::{Solver, asked_last, open_slots, relation_holds};
+use super::solve::{Solver, asked_last, relation_holds};
+use super::{Bindings, open_slots};
 use crate::code::{CompiledRule, Expr, Formula, RelationExpr, TermExpr, build, match_expr, match_slot};
 use crate::mind::Entry;
 

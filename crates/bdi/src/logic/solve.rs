@@ -11,18 +11,19 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::{Services, Time, limits};
 
-use super::bindings::{map_annots, variables};
 use super::shallow::{Shallow, ShallowProof};
 use super::{
-    AnnotWays, Bindings, BindingsMark, arith, decorated, levels, match_annots, match_ground_annots, namespaced,
+    AnnotWays, Bindings, BindingsMark, arith, decorated, levels, map_annots, match_annots, match_ground_annots,
+    namespaced, open_slots, variables,
 };
 use crate::actions::{ActionCall, Failure, InternalAction, QueryAnswer, RequestedStep};
 use crate::code::{
     CallExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, TermExpr, build,
-    build_annots, build_args, match_expr, match_slot, number, push_plain_value, reserved,
+    build_annots, build_args, match_expr, match_slot, number, push_plain_value,
 };
 use crate::mind::{Candidates, Entry, Mind, Table};
 use crate::syntax::quote;
+use crate::syntax::quote::reserved;
 
 /// Knowledge of an agent while it reasons.
 #[derive(Clone, Copy)]
@@ -929,13 +930,6 @@ pub fn open_value(value: Value, bindings: &mut Bindings) -> Value {
     let Some(highest) = variables(&value).iter().map(|var| var.slot).max() else { return value };
     let base = bindings.extend(highest + 1);
     Bindings::rename(&value, base)
-}
-
-pub(crate) fn open_slots(fact: &Structure) -> u32 {
-    let highest = |value: &Value| variables(value).iter().map(|var| var.slot + 1).max().unwrap_or(0);
-    let args = fact.args.iter().map(highest).max().unwrap_or(0);
-    let annots = fact.annots.iter().map(|annot| highest(&annot.to_value())).max().unwrap_or(0);
-    args.max(annots)
 }
 
 /// Compares numbers.

@@ -1,12 +1,9 @@
 //! Unification (Jason's): annotations of the left side must be among those of the right.
 
-use std::hash::BuildHasher;
-
-use rustc_hash::FxBuildHasher;
 use whimbrel_acl::{Annot, Structure, Value, sym};
 
-use super::{Bindings, arith, match_ground_annots};
-use crate::code::reserved;
+use super::{Bindings, arith, decorated, match_ground_annots, namespaced, unify_decorated};
+use crate::syntax::quote::reserved;
 
 impl Bindings {
     /// Unifies both sides by binding variables. After a failure, bindings made so far stay (undo to a mark).
@@ -73,10 +70,10 @@ impl Bindings {
     fn unify_with_term(&mut self, left: &Value, right: &Value) -> bool {
         match (left, right) {
             (Value::Term(term), _) if term.functor == reserved::DECORATED => {
-                crate::code::unify_decorated(self, &term.args, right, true)
+                unify_decorated(self, &term.args, right, true)
             }
             (_, Value::Term(term)) if term.functor == reserved::DECORATED => {
-                crate::code::unify_decorated(self, &term.args, left, false)
+                unify_decorated(self, &term.args, left, false)
             }
             _ => false,
         }
@@ -144,10 +141,10 @@ impl Bindings {
         }
         let (left, right) = (Value::from(a.clone()), Value::from(b.clone()));
         if a.functor == reserved::DECORATED {
-            return crate::code::unify_decorated(self, &a.args, &right, true);
+            return unify_decorated(self, &a.args, &right, true);
         }
         if b.functor == reserved::DECORATED {
-            return crate::code::unify_decorated(self, &b.args, &left, false);
+            return unify_decorated(self, &b.args, &left, false);
         }
         match (self.resolve(&left), self.resolve(&right)) {
             (Value::Term(_), Value::Term(_)) => false,
@@ -160,7 +157,7 @@ impl Bindings {
         if term.functor == reserved::DECORATED {
             let on_left = matches!(left, Value::Term(_));
             let other = other.clone();
-            return crate::code::unify_decorated(self, &term.args, &other, on_left);
+            return unify_decorated(self, &term.args, &other, on_left);
         }
         match other {
             Value::Atom(_) | Value::Bool(_) => {
@@ -192,44 +189,6 @@ fn left_again(bindings: &mut Bindings, work: impl FnOnce(&mut Bindings) -> bool)
 
 fn open(annots: &[Annot]) -> bool {
     matches!(annots.last(), Some(Annot::Tail(_)))
-}
-
-/// Returns true for a simple constant.
-pub(super) fn is_simple(value: &Value) -> bool {
-    matches!(value, Value::Atom(_) | Value::Num(_) | Value::Str(_))
-}
-
-/// Returns true for a constant, or a structure of constants: it unifies with no other such value.
-pub(super) fn is_flat(value: &Value) -> bool {
-    match value {
-        Value::Term(term) => {
-            let computed = arith::is_operation(term.functor, term.args.len());
-            term.is_plain() && !computed && term.functor != reserved::DECORATED && term.args.iter().all(is_simple)
-        }
-        value => is_simple(value),
-    }
-}
-
-/// Returns true if two values are different constants, which needs no unification.
-pub fn are_apart(a: &Value, b: &Value) -> bool {
-    is_simple(a) && is_simple(b) && a != b
-}
-
-/// Returns the hash of a constant, or a structure of constants: it unifies with no value of another hash.
-pub fn constant_hash(value: &Value) -> Option<u64> {
-    is_flat(value).then(|| FxBuildHasher.hash_one(value))
-}
-
-/// Returns true for a decorated variable.
-#[inline]
-pub(crate) fn decorated(value: &Value) -> bool {
-    matches!(value, Value::Term(term) if term.functor == reserved::DECORATED)
-}
-
-/// Returns true for a literal of another namespace, which a plain variable cannot be bound to.
-#[inline]
-pub(crate) fn namespaced(value: &Value) -> bool {
-    matches!(value, Value::Term(term) if term.namespace != sym::DEFAULT)
 }
 
 /// Unifies each annotation of `left` with one of `right`. An open tail takes the remaining ones of `right`; an open

@@ -3,8 +3,8 @@
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, sym};
 
 use super::Bindings;
-use crate::code::reserved;
 use crate::syntax::quote;
+use crate::syntax::quote::reserved;
 
 /// Unifies `Term =.. [Namespace, Functor, Args, Annots]`; a list of three lacks the namespace. A negated literal's
 /// functor has a leading `~`.

@@ -14,7 +14,7 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use super::Subject;
 use crate::code::{CompiledRule, Expr, Hint, Image, Key};
 use crate::logic::{
-    Bindings, Numbering, decorated, map_annots, match_annots, match_ground_annots, namespaced, open_slots,
+    Bindings, Numbering, decorated, is_source, map_annots, match_annots, match_ground_annots, namespaced, open_slots,
 };
 use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
@@ -864,13 +864,4 @@ fn keeps_source(fact: &Structure, gone: &[Annot]) -> bool {
     let first = fact.annots.partition_point(|annot| *annot < Annot::Term(Value::Atom(sym::SOURCE)));
     let (before, rest) = fact.annots.split_at(first);
     rest.iter().chain(before).any(|annot| is_source(annot) && !gone.contains(annot))
-}
-
-/// Returns true for an annotation that names a source.
-pub fn is_source(annot: &Annot) -> bool {
-    match annot {
-        Annot::Source(_) => true,
-        Annot::Term(value) => value.functor() == Some(sym::SOURCE) && value.args().len() == 1,
-        Annot::Tail(_) => false,
-    }
 }

@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::Value;
 
 use super::{Intention, IntentionId};
-use crate::code::{Key, TriggerKind, TriggerOp, reserved};
+use crate::code::{Key, TriggerKind, TriggerOp};
 use crate::logic::constant_hash;
+use crate::syntax::quote::reserved;
 
 /// Number of intentions from which they are found by goal.
 pub(super) const INDEXED_FROM: usize = 32;
@@ -156,8 +157,9 @@ mod tests {
     use proptest::{prop_assert, proptest};
     use whimbrel_acl::Structure;
 
-    use super::super::{Event, Frame, Intentions, Mind, PlanRef, TriggerKey};
+    use super::super::{Event, Frame, Intentions, Mind};
     use super::*;
+    use crate::code::{PlanRef, TriggerKey};
 
     /// Number of different first arguments; the one after them is a variable.
     const ARGUMENTS: u8 = 5;

@@ -8,8 +8,7 @@ use whimbrel_acl::{Aid, Annot, Annots, Structure, Symbol, Text, Value, sym};
 use whimbrel_platform::Time;
 
 use super::goal_index::{ByGoal, INDEXED_FROM, IndexMark, predicate};
-use super::{PlanRef, TriggerKey};
-use crate::code::CompiledBody;
+use crate::code::{CompiledBody, PlanRef, TriggerKey};
 
 /// Place of an intention in its mind, and a number that distinguishes it from earlier ones in that place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -2,179 +2,38 @@
 //! outside, so that it can be written between two steps and continue in another process.
 
 mod beliefs;
+mod event;
 mod event_queue;
 mod goal_index;
 mod intentions;
 mod memory;
+mod options;
 mod placed_queue;
-mod plan_index;
 mod plans;
 mod rare_queue;
 mod timers;
 mod wait_index;
 
 use std::cell::Cell;
-use std::time::Duration;
 
-use smallvec::SmallVec;
-use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
+use whimbrel_acl::{Aid, Symbol, Text, Value};
 use whimbrel_platform::Time;
 
-use crate::code::{Key, TriggerKind, TriggerOp};
 pub(crate) use beliefs::TableChange;
-pub use beliefs::{BeliefBase, Candidates, Change, Entry, RuleRef, Table, is_source, matches_fact};
+pub use beliefs::{BeliefBase, Candidates, Change, Entry, RuleRef, Table, matches_fact};
+pub use event::{Event, GoalPlace, Selected};
 pub use event_queue::{EventQueue, GoalRequest, Pending, QueueChange};
 pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, IntentionPlace, Intentions, Loop, Resumption, Splice,
     Wait, WaitFor,
 };
+pub use options::ReasoningOptions;
 pub use placed_queue::{Indexed, PlacedQueue};
-pub use plan_index::{PlanIndex, PlanList};
 pub(crate) use plans::PlanChange;
-pub use plans::{ImageNames, PlanHold, PlanLibrary, PlanRef, PlansHeld, TriggerKey, namespace_of};
+pub use plans::{PlanHold, PlanLibrary, PlansHeld};
 pub use rare_queue::RareQueue;
 pub use timers::{Timer, TimerWhat, Timers};
 pub use wait_index::{Subject, Subjects, WaitIndex};
-
-/// Reasoning options of an agent, from its project entry.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct ReasoningOptions {
-    /// `intBels=sameFocus`: a belief change's event belongs to the intention that made it.
-    pub same_focus: bool,
-    /// `tro`: the last goal of a plan replaces the plan's frame if it is for the same predicate.
-    pub tail_calls: bool,
-    /// `events=requeue`: external events without a plan are put back instead of dropped.
-    pub requeue: bool,
-    /// `nrcbp`: cycles between two perceptions.
-    pub perceive_every: u32,
-    /// `verbose`.
-    pub verbose: u8,
-    /// Other options, which the program can read.
-    pub user: Vec<(Symbol, Value)>,
-}
-
-impl ReasoningOptions {
-    /// Returns true for `durability=volatile`: the agent begins anew with its process, even in a durable society.
-    pub fn is_volatile(&self) -> bool {
-        self.user.iter().any(|(key, value)| key.as_str() == "durability" && value.as_str() == Some("volatile"))
-    }
-
-    /// Returns the option `passivate`: the idle time in milliseconds after which the agent leaves memory, if it is
-    /// set.
-    pub fn passivate_after(&self) -> Option<Duration> {
-        let (_, ms) = self.user.iter().find(|(key, _)| key.as_str() == "passivate")?;
-        let ms = ms.as_i64().and_then(|ms| u64::try_from(ms).ok())?;
-        Some(if ms == i64::MAX as u64 { Duration::MAX } else { Duration::from_millis(ms) })
-    }
-}
-
-impl Default for ReasoningOptions {
-    fn default() -> Self {
-        Self { same_focus: true, tail_calls: true, requeue: false, perceive_every: 1, verbose: 1, user: Vec::new() }
-    }
-}
-
-/// Event that may be of interest to a plan.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Event {
-    /// `+`, `-` or `^`.
-    pub op: TriggerOp,
-    /// Belief, achievement goal or test goal.
-    pub kind: TriggerKind,
-    /// Literal; its variables are numbered from 0.
-    pub literal: Structure,
-    /// Number of variables.
-    pub open: u32,
-    /// Intention that waits for the event to be handled; `None` for an external event.
-    pub intention: Option<IntentionId>,
-    /// Variables of the literal, each with its slot in the waiting intention; without such an intention, see
-    /// [`Event::place`].
-    pub caller: SmallVec<[(u32, u32); 2]>,
-    /// Number of the intention's frames that stay after a failure event is handled.
-    pub keep: Option<u32>,
-    /// Result of an early plan selection.
-    pub selected: Option<Box<Selected>>,
-}
-
-/// Place of a goal in the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GoalPlace {
-    /// Initial goal of the program, by number.
-    Program(u32),
-    /// Line of a plan's body.
-    Plan(PlanRef, u32),
-}
-
-/// Mark of a goal's place as an initial goal; no plan has this number.
-const PROGRAM: u32 = u32::MAX;
-
-/// Result of an early plan selection for an event.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub enum Selected {
-    /// A plan (a sub-plan that an external event reached).
-    Plan {
-        /// Plan.
-        plan: PlanRef,
-        /// Path to the chosen sub-plan, as places among sub-plans.
-        path: SmallVec<[u32; 2]>,
-        /// Values of the plan's slots.
-        slots: Vec<Value>,
-    },
-    /// No plan is applicable.
-    Nothing {
-        /// True if a plan was relevant.
-        relevant: bool,
-    },
-}
-
-impl Event {
-    /// Creates an event that no intention waits for.
-    pub fn external(op: TriggerOp, kind: TriggerKind, literal: Structure) -> Self {
-        Self { op, kind, literal, open: 0, intention: None, caller: SmallVec::new(), keep: None, selected: None }
-    }
-
-    /// Returns the goal's place in the program, for an event that no intention waits for.
-    pub fn place(&self) -> Option<GoalPlace> {
-        let (plan, line) = *self.caller.first().filter(|_| self.intention.is_none())?;
-        Some(if plan == PROGRAM { GoalPlace::Program(line) } else { GoalPlace::Plan(PlanRef(plan), line) })
-    }
-
-    /// Notes the place of the goal, for an event that no intention waits for.
-    pub fn set_place(&mut self, place: GoalPlace) {
-        let place = match place {
-            GoalPlace::Program(number) => (PROGRAM, number),
-            GoalPlace::Plan(plan, line) => (plan.0, line),
-        };
-        self.caller.clear();
-        self.caller.push(place);
-    }
-
-    /// Returns the key by which the event's plans are found.
-    #[inline]
-    pub fn trigger(&self) -> TriggerKey {
-        TriggerKey { op: self.op, kind: self.kind, key: Key::of(&self.literal) }
-    }
-
-    /// Returns true for an event about a goal, not a belief.
-    pub fn is_goal(&self) -> bool {
-        self.kind != TriggerKind::Belief
-    }
-
-    /// Writes the event as Jason prints it: `+!g(1)[source(self)]`.
-    pub fn display(&self) -> String {
-        let op = match self.op {
-            TriggerOp::Add => "+",
-            TriggerOp::Delete => "-",
-            TriggerOp::Meta => "^",
-        };
-        let kind = match self.kind {
-            TriggerKind::Belief => "",
-            TriggerKind::Achieve => "!",
-            TriggerKind::Test => "?",
-        };
-        format!("{op}{kind}{}", self.literal)
-    }
-}
 
 /// Work that is deferred to the next selection of an event.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -422,6 +281,6 @@ const JAVA_MASK: u64 = (1 << 48) - 1;
 
 /// Returns true if a formula as data contains an internal action: it may become true without a change of beliefs.
 fn asks_actions(formula: &Value) -> bool {
-    let own = formula.functor().is_some_and(crate::code::compile::is_internal_action);
+    let own = formula.functor().is_some_and(crate::syntax::is_internal_action);
     own || formula.args().iter().any(asks_actions)
 }

@@ -2,38 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use whimbrel_acl::{Symbol, Value, sym};
+use whimbrel_acl::{Symbol, Value};
 
-use super::{PlanIndex, PlanList};
-use crate::code::compile::next_label;
-use crate::code::{CompiledPlan, Image, Key, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Image, PlanIndex, PlanList, PlanNames, PlanRef, TriggerKey, label_key, next_label};
 use crate::syntax::{ast, quote};
-
-/// Key of a plan's trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct TriggerKey {
-    /// `+`, `-` or `^`.
-    pub op: TriggerOp,
-    /// Belief, achievement goal or test goal.
-    pub kind: TriggerKind,
-    /// Key of the literal.
-    pub key: Key,
-}
-
-impl std::hash::Hash for TriggerKey {
-    #[inline]
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        state.write_u64(self.key.bits() ^ (self.op as u64) << 28 ^ (self.kind as u64) << 26);
-    }
-}
-
-/// Reference to a plan, by its place among the program's plans or among those the agent acquired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct PlanRef(pub u32);
 
 const OWN: u32 = 1 << 31;
 
@@ -72,57 +48,6 @@ struct Changed {
     gone: FxHashSet<PlanRef>,
     /// Number of generated labels.
     labels: u32,
-}
-
-/// Plans by label and by code.
-#[derive(Clone, Debug, Default)]
-pub struct PlanNames {
-    /// Plans by namespace and name of the label.
-    by_label: FxHashMap<(Symbol, Symbol), SmallVec<[PlanRef; 1]>>,
-    /// Plans by [hash of the code](quote::plan_hash).
-    by_code: FxHashMap<u64, SmallVec<[PlanRef; 1]>>,
-}
-
-/// Names of a program's plans, made when a plan is first looked up by name.
-#[derive(Clone, Debug, Default)]
-pub struct ImageNames(OnceLock<PlanNames>);
-
-impl ImageNames {
-    fn of(&self, plans: &[Arc<CompiledPlan>]) -> &PlanNames {
-        self.0.get_or_init(|| {
-            let mut names = PlanNames::default();
-            (0..).zip(plans).for_each(|(number, plan)| names.add(plan, PlanRef(number)));
-            names
-        })
-    }
-}
-
-impl PlanNames {
-    fn add(&mut self, plan: &CompiledPlan, place: PlanRef) {
-        if let Some(label) = label_key(&plan.label) {
-            self.by_label.entry(label).or_default().push(place);
-        }
-        self.by_code.entry(quote::plan_hash(&plan.source)).or_default().push(place);
-    }
-
-    fn remove(&mut self, plan: &CompiledPlan, place: PlanRef) {
-        if let Some(label) = label_key(&plan.label) {
-            drop_place(&mut self.by_label, &label, place);
-        }
-        drop_place(&mut self.by_code, &quote::plan_hash(&plan.source), place);
-    }
-}
-
-fn drop_place<K: Eq + std::hash::Hash>(map: &mut FxHashMap<K, SmallVec<[PlanRef; 1]>>, key: &K, place: PlanRef) {
-    let Some(places) = map.get_mut(key) else { return };
-    places.retain(|other| *other != place);
-    if places.is_empty() {
-        map.remove(key);
-    }
-}
-
-fn label_key(label: &Value) -> Option<(Symbol, Symbol)> {
-    Some((namespace_of(label), label.functor()?))
 }
 
 /// Candidate plans while they are examined.
@@ -380,27 +305,5 @@ impl Changed {
         } else {
             self.names.remove(plan, place);
         }
-    }
-}
-
-/// Returns the namespace of a label.
-pub fn namespace_of(label: &Value) -> Symbol {
-    match label {
-        Value::Term(term) => term.namespace,
-        _ => sym::DEFAULT,
-    }
-}
-
-impl TriggerKey {
-    /// Returns true if both are goals of one predicate, pursued for themselves: one may replace the other in a tail
-    /// call.
-    pub fn is_same_goal(&self, other: &Self) -> bool {
-        let goals = self.kind != TriggerKind::Belief && other.kind != TriggerKind::Belief;
-        goals && self.op == TriggerOp::Add && self.key == other.key
-    }
-
-    /// Returns the key that a variable head stands for.
-    pub fn any_key() -> Key {
-        Key { functor: sym::ANY, namespace: sym::DEFAULT, arity: 0, negated: false }
     }
 }

@@ -7,9 +7,10 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use whimbrel_acl::Value;
 
-use super::{Event, IntentionId, TriggerKey, WaitFor};
-use crate::code::{Key, reserved};
+use super::{Event, IntentionId, WaitFor};
+use crate::code::{Key, TriggerKey};
 use crate::logic::constant_hash;
+use crate::syntax::quote::reserved;
 
 /// Number of waits for conditions from which their dependencies are noted.
 const CONDITIONS_INDEXED_FROM: usize = 8;

@@ -19,9 +19,9 @@ use super::operator::{self, Aside};
 use super::passive::Passive;
 use super::spares::Spares;
 use crate::bundle::{Bundle, Included};
-use crate::code::{Image, TriggerKind, TriggerOp, compile};
+use crate::code::{Image, PlanRef, TriggerKind, TriggerOp, compile};
 use crate::logic::{Bindings, levels};
-use crate::mind::{Event, GoalPlace, Mind, PlanRef, ReasoningOptions, RuleRef};
+use crate::mind::{Event, GoalPlace, Mind, ReasoningOptions, RuleRef};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, SnapshotSubject};
 use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 

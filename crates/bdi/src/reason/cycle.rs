@@ -8,9 +8,9 @@ use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time, limits};
 
 use super::spares::Spares;
-use crate::code::{Image, Key, TriggerKind, TriggerOp};
+use crate::code::{Image, Key, PlanList, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels};
-use crate::mind::{Deferred, Event, IntentionId, IntentionPlace, Mind, PlanHold, PlanList, TimerWhat, TriggerKey};
+use crate::mind::{Deferred, Event, IntentionId, IntentionPlace, Mind, PlanHold, TimerWhat};
 
 /// Data of a reasoning cycle.
 pub struct Cycle<'m> {
@@ -401,7 +401,7 @@ pub(super) fn is_scoped(frame: &crate::mind::Frame) -> bool {
 
 /// Adds `source(self)` to the literal, unless it names a source.
 pub(crate) fn with_own_source(literal: &mut Structure) {
-    if !literal.annots.iter().any(crate::mind::is_source) {
+    if !literal.annots.iter().any(crate::logic::is_source) {
         let mut annots: Annots = std::mem::take(&mut literal.annots);
         annots.push(Annot::Source(sym::SELF));
         literal.set_annots(annots);

@@ -10,9 +10,9 @@ use super::Cycle;
 use super::cycle::{Handled, NOTHING_SENT};
 use super::messages::{is_internal_goal, kqml_name};
 use super::step::{At, NOBODY, StepEffect};
-use crate::code::{CompiledPlan, Key, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Key, PlanList, PlanRef, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
-use crate::mind::{Event, Frame, GoalRequest, IntentionPlace, PlanList, PlanRef, TriggerKey};
+use crate::mind::{Event, Frame, GoalRequest, IntentionPlace};
 
 /// Progress of a plan without an intention.
 enum Ahead {

@@ -7,10 +7,11 @@ use whimbrel_platform::services::LogLevel;
 use super::Cycle;
 use super::step::TERM_TOO_DEEP;
 use crate::actions::Failure;
-use crate::code::{Key, TriggerKind, TriggerOp};
+use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, Numbering, levels, map_annots, map_vars};
-use crate::mind::{Event, Frame, GoalPlace, IntentionId, TriggerKey};
+use crate::mind::{Event, Frame, GoalPlace, IntentionId};
 use crate::syntax::ast;
+use crate::syntax::quote::reserved;
 
 /// Number of goals that are reported for a failing intention, besides the outermost.
 const GOALS_TOLD_MAX: usize = 30;
@@ -66,7 +67,7 @@ pub(super) fn written(term: &ast::Term) -> String {
 pub(super) fn is_unbound(value: &Value) -> bool {
     match value {
         Value::Var(_) => true,
-        Value::Term(term) => term.functor == crate::code::reserved::DECORATED,
+        Value::Term(term) => term.functor == reserved::DECORATED,
         _ => false,
     }
 }

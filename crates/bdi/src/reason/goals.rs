@@ -5,9 +5,10 @@ use whimbrel_acl::{Structure, Value, Var, sym};
 use super::cycle::is_scoped;
 use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
-use crate::code::{Key, TriggerKind, TriggerOp, reserved};
+use crate::code::{Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, Numbering, are_apart, levels, map_vars};
 use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, Resumption, WaitFor};
+use crate::syntax::quote::reserved;
 
 /// Fate of a goal by command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use super::cycle::NOTHING_SENT;
 use super::select::{matches_head, settle};
 use super::step::At;
 use super::{Cycle, solver};
-use crate::code::{CompiledPlan, Formula, Site, TriggerKind, TriggerOp};
+use crate::code::{CompiledPlan, Formula, PlanRef, Site, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::levels;
-use crate::mind::{Frame, IntentionId, IntentionPlace, PlanRef, TriggerKey};
+use crate::mind::{Frame, IntentionId, IntentionPlace};
 
 /// Pairs of a goal's variable and its slot in the caller.
 type Results = SmallVec<[(u32, u32); 2]>;

@@ -568,7 +568,7 @@ pub fn sourced(content: Value, sender: Symbol) -> Option<Structure> {
 
 /// Adds `source(teller)` to annotations, around the existing sources.
 pub fn nest_sources(annots: &[Annot], teller: &Value) -> Annots {
-    let (sources, mut nested): (Annots, Annots) = annots.iter().cloned().partition(crate::mind::is_source);
+    let (sources, mut nested): (Annots, Annots) = annots.iter().cloned().partition(crate::logic::is_source);
     let args = [teller.clone()].into_iter().collect();
     let outer = Structure::full(sym::DEFAULT, false, sym::SOURCE, args, sources);
     nested.push(Annot::new(outer.into_value()));

@@ -4,8 +4,8 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Value, sym};
 
 use super::Cycle;
 use super::goals::goal_of;
-use crate::code::{TriggerKind, TriggerOp};
-use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, TriggerKey, WaitFor};
+use crate::code::{TriggerKey, TriggerKind, TriggerOp};
+use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, WaitFor};
 
 impl Cycle<'_> {
     fn tell(&mut self, goal: &Structure, kind: TriggerKind, state: &str, reason: Value) {
@@ -134,7 +134,7 @@ impl Cycle<'_> {
     /// Raises that the goal of an event failed before a plan was chosen for it.
     pub(super) fn tell_goal_failed(&mut self, event: &Event, reason: &str, handled: bool) {
         let mut goal = event.literal.clone();
-        let annots = goal.annots.iter().filter(|annot| crate::mind::is_source(annot)).cloned().collect();
+        let annots = goal.annots.iter().filter(|annot| crate::logic::is_source(annot)).cloned().collect();
         goal.set_annots(annots);
         self.tell_end(&goal, event.kind, reason, handled);
         if !handled && let Some(id) = event.intention {
@@ -175,7 +175,7 @@ impl Cycle<'_> {
         }
         let mut goal = goal_of(frame, &intention.slots);
         if frame.trigger.op == TriggerOp::Delete {
-            let annots = goal.annots.iter().filter(|annot| crate::mind::is_source(annot)).cloned().collect();
+            let annots = goal.annots.iter().filter(|annot| crate::logic::is_source(annot)).cloned().collect();
             goal.set_annots(annots);
         }
         Some((goal, frame.trigger.kind))

@@ -9,10 +9,9 @@ use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUC
 
 use super::watch::Watch;
 use super::{Agent, Cycle, own_source, step_event_of};
-use crate::code::{Key, TriggerKind, TriggerOp};
+use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::inspect::{Inspector, PlanName, plan_names};
-use crate::logic::Numbering;
-use crate::mind::{TriggerKey, is_source};
+use crate::logic::{Numbering, is_source};
 use crate::syntax::{self, Diagnostic, ast, quote};
 
 /// Rare parts of an agent: its operator's watch and changes, and a recall.

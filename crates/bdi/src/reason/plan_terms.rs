@@ -8,9 +8,10 @@ use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
 use crate::actions::Failure;
-use crate::code::CompiledPlan;
-use crate::code::compile::{compile_acquired, compile_acquired_rule, is_made_label, label_of};
-use crate::mind::{PlanHold, PlanRef, RuleRef, namespace_of};
+use crate::code::compile::{compile_acquired, compile_acquired_rule};
+use crate::code::{CompiledPlan, PlanRef, is_made_label, label_of};
+use crate::logic::namespace_of;
+use crate::mind::{PlanHold, RuleRef};
 use crate::syntax::{ast, quote};
 
 impl<'m> Cycle<'m> {
@@ -146,7 +147,7 @@ impl<'m> Cycle<'m> {
         let gone = Annot::new(source.clone());
         let Some((place, plan)) = self.plan_from(label, &gone) else { return false };
         let mut annots: Annots = plan.label.annots().iter().cloned().collect();
-        if !annots.iter().any(crate::mind::is_source) {
+        if !annots.iter().any(crate::logic::is_source) {
             // The program's plans are the agent's own.
             annots.push(Annot::Source(whimbrel_acl::sym::SELF));
         }
@@ -154,7 +155,7 @@ impl<'m> Cycle<'m> {
         if left.len() == annots.len() {
             return false;
         }
-        if left.iter().any(crate::mind::is_source) {
+        if left.iter().any(crate::logic::is_source) {
             let mut renewed = (*plan).clone();
             renewed.label = with_annots(&renewed.label, left);
             self.replace_plan(place, renewed);

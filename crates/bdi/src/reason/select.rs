@@ -9,9 +9,9 @@ use whimbrel_platform::services::LogLevel;
 use super::cycle::{Handled, is_scoped};
 use super::step::{At, NOBODY};
 use super::{Cycle, solver};
-use crate::code::{CompiledPlan, Expr, Formula, Head, TriggerKind, TriggerOp, build_annots, match_expr};
+use crate::code::{CompiledPlan, Expr, Formula, Head, PlanRef, TriggerKind, TriggerOp, build_annots, match_expr};
 use crate::logic::{Bindings, Solver, close_gap, levels, match_annots, shift};
-use crate::mind::{BeliefBase, Event, Frame, FrameExtra, IntentionId, PlanHold, PlanRef, Selected};
+use crate::mind::{BeliefBase, Event, Frame, FrameExtra, IntentionId, PlanHold, Selected};
 
 type Path = smallvec::SmallVec<[u32; 2]>;
 

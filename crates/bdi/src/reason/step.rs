@@ -921,7 +921,7 @@ pub(super) fn own_literal(key: Key, args: Args) -> Structure {
 
 fn dynamic_kind(value: &Value) -> StepKind {
     match value.functor() {
-        Some(functor) if crate::code::compile::is_internal_action(functor) => StepKind::InternalAction,
+        Some(functor) if crate::syntax::is_internal_action(functor) => StepKind::InternalAction,
         _ => StepKind::Action,
     }
 }

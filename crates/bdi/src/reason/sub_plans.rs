@@ -4,7 +4,8 @@ use whimbrel_acl::{Args, Structure};
 
 use super::Cycle;
 use super::cycle::is_scoped;
-use crate::mind::{Event, Intention, IntentionId, IntentionPlace, PlanRef, Selected, TriggerKey};
+use crate::code::{PlanRef, TriggerKey};
+use crate::mind::{Event, Intention, IntentionId, IntentionPlace, Selected};
 
 /// Sub-plan that an external event reached: its intention, and the choice.
 struct Reached {

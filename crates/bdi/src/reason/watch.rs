@@ -12,9 +12,9 @@ use whimbrel_platform::{Next, Time};
 
 use super::Cycle;
 use super::cycle::Handled;
-use crate::code::CompiledPlan;
+use crate::code::{CompiledPlan, TriggerKey};
 use crate::inspect::{Breakpoints, PlanName, event_text, step_text};
-use crate::mind::{Event, IntentionId, IntentionPlace, TriggerKey};
+use crate::mind::{Event, IntentionId, IntentionPlace};
 
 /// State of a watch.
 #[derive(Debug, Default)]

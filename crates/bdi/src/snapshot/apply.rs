@@ -9,8 +9,8 @@ use super::record::{
     Acquired, EntryData, PlanData, Record, SavedPlans, SavedProgram, SavedQueue, SavedRareParts, TableData, move_times,
 };
 use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rule};
-use crate::code::{CompiledPlan, Image};
-use crate::mind::{Entry, Intention, Mind, PlanChange, PlanRef, RuleRef, TableChange};
+use crate::code::{CompiledPlan, Image, PlanRef};
+use crate::mind::{Entry, Intention, Mind, PlanChange, RuleRef, TableChange};
 use crate::reason::first_library_plans;
 use crate::syntax::quote;
 

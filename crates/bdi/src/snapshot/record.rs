@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Structure, Symbol, Text, Value};
 use whimbrel_platform::Time;
 
-use crate::code::Key;
+use crate::code::{Key, PlanRef};
 use crate::mind::{
-    Deferred, Event, Feedback, Fork, Intention, IntentionId, IntentionPlace, Mind, PlanRef, ReasoningOptions, Timer,
+    Deferred, Event, Feedback, Fork, Intention, IntentionId, IntentionPlace, Mind, ReasoningOptions, Timer,
 };
 
 /// Beliefs and goals that an agent begins with.

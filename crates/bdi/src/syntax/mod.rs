@@ -19,7 +19,7 @@ pub(crate) use diagnostics::{Diagnostics, nearest};
 pub use parser::{LoadError, Loader, NoFiles};
 use parser::{Parse, ParseSession, Parser};
 pub use render::render;
-pub use signatures::{action_arity, function_arity};
+pub use signatures::{action_arity, function_arity, is_internal_action};
 pub use source_text::SourceText;
 
 /// Returns the internal action whose name is most similar to this one, which has a dot in front; the result has none.

@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use whimbrel_acl::Symbol;
+
 /// Any number of arguments.
 const ANY: u8 = u8::MAX;
 
@@ -220,6 +222,12 @@ pub fn function_arity(name: &str) -> Option<RangeInclusive<usize>> {
 /// Returns true if the internal action may stand only in plan bodies.
 pub fn is_body_only(name: &str) -> bool {
     BODY_ONLY.contains(&name)
+}
+
+/// Returns true for the name of an internal action: it has a dot, in front or inside.
+pub fn is_internal_action(functor: Symbol) -> bool {
+    let name = functor.as_str();
+    !name.starts_with('\'') && name.contains('.')
 }
 
 /// Returns the names of all internal actions, without their leading dot.

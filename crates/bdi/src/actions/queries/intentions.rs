@@ -6,10 +6,11 @@ use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, plans};
 use crate::actions::{ActionCall, Failure, QueryAnswer};
-use crate::code::{CompiledBody, CompiledPlan, TriggerKind, TriggerOp, reserved};
-use crate::logic::{Bindings, Numbering};
-use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, WaitFor, namespace_of};
+use crate::code::{CompiledBody, CompiledPlan, TriggerKind, TriggerOp};
+use crate::logic::{Bindings, Numbering, namespace_of};
+use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, WaitFor};
 use crate::reason::current_literal;
+use crate::syntax::quote::reserved;
 use crate::syntax::{ast, quote};
 
 /// Returns true for the current intention. Either its step is executed: then it is ready and in no queue. Or its

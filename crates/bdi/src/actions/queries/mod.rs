@@ -29,8 +29,9 @@ use std::borrow::Cow;
 use whimbrel_acl::Value;
 
 use super::{ActionCall, Failure, FailureText, NativeFunction, QueryAction, QueryAnswer};
-use crate::code::{Formula, reserved};
+use crate::code::Formula;
 use crate::logic::{Bindings, arith, open_value};
+use crate::syntax::quote::reserved;
 
 /// All query actions by name.
 pub const ACTIONS: &[(&str, QueryAction)] = &[

@@ -4,9 +4,9 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
 use crate::actions::{ActionCall, Failure, QueryAnswer};
-use crate::code::{CompiledPlan, Key, TriggerKind, TriggerOp};
-use crate::logic::{Bindings, Numbering};
-use crate::mind::{PlanHold, TriggerKey, is_source};
+use crate::code::{CompiledPlan, Key, TriggerKey, TriggerKind, TriggerOp};
+use crate::logic::{Bindings, Numbering, is_source};
+use crate::mind::PlanHold;
 use crate::reason::is_library;
 use crate::syntax::{self, ast, quote};
 
@@ -139,7 +139,7 @@ fn relevant<'c>(call: &mut ActionCall<'c, '_>, op: TriggerOp, kind: TriggerKind,
 
 /// Adds some source to the literal, so that plans for a certain source are relevant too.
 fn from_anyone(call: &mut ActionCall<'_, '_>, literal: Value) -> Value {
-    if is_variable(&literal) || literal.annots().iter().any(crate::mind::is_source) {
+    if is_variable(&literal) || literal.annots().iter().any(crate::logic::is_source) {
         return literal;
     }
     let source = Value::Var(Var { slot: call.bindings.extend(1), name: sym::ANY });

@@ -5,11 +5,9 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
 use crate::actions::{ActionCall, InternalAction, QueryAnswer, lookup};
-use crate::code::compile::is_internal_action;
-use crate::logic::{Numbering, map_vars};
-use crate::mind::is_source;
+use crate::logic::{Numbering, is_source, map_vars};
 use crate::reason::nest_sources;
-use crate::syntax::quote;
+use crate::syntax::{is_internal_action, quote};
 
 fn is_atom(value: &Value) -> bool {
     match value {

@@ -406,7 +406,7 @@ fn bound_to(goal: Value, found: Option<Value>) -> Value {
     match found {
         Some(found) if !goal.is_ground() => {
             let annots = goal.annots().iter().cloned().collect();
-            let namespace = crate::mind::namespace_of(&found);
+            let namespace = crate::logic::namespace_of(&found);
             let args = found.args().iter().cloned().collect();
             let functor = found.functor().unwrap_or_default();
             let bound = Structure::full(namespace, false, functor, args, annots).into_value();

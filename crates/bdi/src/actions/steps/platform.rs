@@ -13,7 +13,8 @@ use whimbrel_platform::services::{AgentSource, CreateAgent};
 use super::name_of;
 use crate::actions::{Failure, StepCall, StepProgress};
 use crate::code::{Image, TriggerKind, TriggerOp};
-use crate::mind::{Entry, TimerWhat, is_source};
+use crate::logic::is_source;
+use crate::mind::{Entry, TimerWhat};
 use crate::reason::{Agent, AgentConfig, Cycle, is_library, own_source, step_event_of};
 use crate::syntax::{ast, quote};
 

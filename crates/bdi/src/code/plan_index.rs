@@ -6,8 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use whimbrel_acl::Value;
 
-use super::{PlanRef, TriggerKey};
-use crate::code::{CompiledPlan, Expr, Head, TriggerKind, TriggerOp};
+use super::{CompiledPlan, Expr, Head, PlanRef, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::constant_hash;
 
 /// Number of plans for one trigger from which an argument tells them apart: the first one, or another one if that

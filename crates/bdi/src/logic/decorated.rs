@@ -2,8 +2,8 @@
 
 use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, sym};
 
-use super::reserved;
-use crate::logic::{Bindings, match_annots};
+use super::{Bindings, match_annots};
+use crate::syntax::quote::reserved;
 
 /// Parts of a decorated variable, in the order of its arguments: the variable, its namespace (null if none is
 /// written), whether it is negated, and its annotations as a list whose tail may be a variable.
