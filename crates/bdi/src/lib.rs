@@ -9,6 +9,7 @@ mod inspect;
 pub mod logic;
 pub mod mind;
 pub mod project;
+pub mod prover;
 pub mod reason;
 mod snapshot;
 pub mod syntax;

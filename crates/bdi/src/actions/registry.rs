@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-use super::{InternalAction, NativeFunction, queries, steps};
+use super::{queries, steps};
+use crate::code::InternalAction;
+use crate::prover::NativeFunction;
 use crate::syntax::action_arity;
 
 static ACTIONS: LazyLock<FxHashMap<&'static str, InternalAction>> = LazyLock::new(|| {

@@ -10,10 +10,10 @@ use whimbrel_acl::{Annot, Structure, Symbol, Text, Value, Var, sym};
 use super::asking::asks;
 use super::{
     AddMode, ArithExpr, BodyOp, CallExpr, ChainExpr, CompiledBody, CompiledPlan, CompiledRule, Expr, Formula, Function,
-    FunctionExpr, Head, Hint, Image, Key, PlainStep, PlanRef, RelationExpr, SendExpr, Site, Source, TermExpr, label_of,
-    next_label,
+    FunctionExpr, Head, Hint, Image, InternalAction, Key, PlainStep, PlanRef, RelationExpr, SendExpr, Site, Source,
+    TermExpr, label_of, next_label,
 };
-use crate::actions::{self, InternalAction};
+use crate::actions;
 use crate::logic::{Numbering, map_vars};
 use crate::syntax::ast::{self, StepKind, TriggerOp};
 use crate::syntax::is_internal_action;

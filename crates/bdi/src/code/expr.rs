@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Symbol, Value};
 
-use super::{Hint, Key};
-use crate::actions::InternalAction;
+use super::{Hint, InternalAction, Key};
 use crate::syntax::ast;
 
 /// Expression: builds a value, or is matched against one. Slots are relative to a frame's base. Rare variants are
@@ -111,7 +110,7 @@ pub struct FunctionExpr {
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
     /// A built-in function.
-    Native(crate::actions::NativeFunction),
+    Native(crate::prover::NativeFunction),
     /// A rule with one more argument, the result.
     Rule(Symbol),
 }

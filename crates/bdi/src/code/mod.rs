@@ -1,11 +1,11 @@
 //! Compiled programs: plans, rules and formulas with variables turned into slots, shared by all agents of a program.
 
 mod asking;
-mod build;
 pub mod compile;
 mod expr;
 mod hint;
 mod image;
+mod internal_action;
 mod key;
 mod labels;
 mod plan;
@@ -15,14 +15,12 @@ mod site;
 mod trigger;
 
 pub use crate::syntax::ast::{TriggerKind, TriggerOp};
-pub use build::{
-    build, build_annots, build_args, calls_nothing, match_expr, match_slot, number, plain_atom, push_plain_value,
-};
 pub use expr::{
     ArithExpr, CallExpr, ChainExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, RelationExpr, TermExpr,
 };
 pub use hint::Hint;
 pub use image::Image;
+pub use internal_action::InternalAction;
 pub use key::Key;
 pub use labels::{is_made_label, label_of, next_label};
 pub use plan::{AddMode, BodyOp, CompiledBody, CompiledPlan, Head, PlainStep, SendExpr, Source};

@@ -252,7 +252,7 @@ impl Bindings {
     /// Forgets the slots added since `mark`, if no other slot bound since then has a value with variables: their
     /// proof is over, and nothing returns to it. Nothing is forgotten if the check would take long.
     #[inline]
-    pub(super) fn forget_proof(&mut self, mark: BindingsMark) {
+    pub(crate) fn forget_proof(&mut self, mark: BindingsMark) {
         let (top, bound) = (mark.slots, self.bound_since(mark));
         let is_ground = |slot: &u32| *slot >= top || self.slot(*slot).is_ground();
         if self.len() == top || bound.len() > FORGET_AT_ONCE || !bound.iter().all(is_ground) {
@@ -313,7 +313,7 @@ impl Bindings {
     /// Binds a variable, or the unbound one that it refers to, to a number. Returns false, and binds nothing, if it
     /// has a value already.
     #[inline]
-    pub(super) fn bind_number(&mut self, slot: u32, number: f64) -> bool {
+    pub(crate) fn bind_number(&mut self, slot: u32, number: f64) -> bool {
         let mut slot = slot;
         loop {
             match self.slot(slot) {

@@ -1,4 +1,4 @@
-//! Logic: variable bindings, unification, arithmetic, and the prover.
+//! Logic: variable bindings, unification, arithmetic.
 
 mod annot_ways;
 pub mod arith;
@@ -6,9 +6,7 @@ mod bindings;
 mod decorated;
 pub mod levels;
 mod numbering;
-mod shallow;
 mod shapes;
-mod solve;
 mod unify;
 mod univ;
 mod variables;
@@ -19,7 +17,7 @@ pub use decorated::{decorate, unify_decorated};
 pub use numbering::Numbering;
 pub use shapes::{are_apart, constant_hash, is_source, namespace_of};
 pub(crate) use shapes::{decorated, namespaced};
-pub use solve::{Knowledge, Proof, SearchDecision, Solver, key, open_value, relate};
-pub use unify::match_annots;
+pub use unify::{Opened, match_annots};
+pub(crate) use univ::univ;
 pub(crate) use variables::open_slots;
 pub use variables::{close_gap, map_annots, map_vars, shift, variables};

@@ -25,7 +25,7 @@ impl Bindings {
     /// Unifies two variables in the most common case: at least one holds an atom or a number, and the other one too,
     /// or nothing. Returns `None`, and changes nothing, in any other case.
     #[inline]
-    pub(super) fn unify_plainly(&mut self, left: u32, right: u32) -> Option<bool> {
+    pub(crate) fn unify_plainly(&mut self, left: u32, right: u32) -> Option<bool> {
         let (open, value) = match (self.slot(left), self.slot(right)) {
             (Value::Atom(a), Value::Atom(b)) => return Some(a == b),
             (Value::Num(a), Value::Num(b)) => return Some(a == b),
@@ -176,6 +176,25 @@ impl Bindings {
             }
             _ => false,
         }
+    }
+}
+
+/// Makes a value one that may be unified: its variables are to be slots.
+pub type Opened = fn(Value, &mut Bindings) -> Value;
+
+impl Bindings {
+    /// Unifies a target with the next value that unifies, once `opened` has made slots of the value's variables.
+    /// Returns false, with nothing bound, if there is none.
+    pub fn unify_next(&mut self, target: &Value, values: &mut dyn Iterator<Item = Value>, opened: Opened) -> bool {
+        let mark = self.mark();
+        for value in values {
+            let value = opened(value, self);
+            if self.unify(target, &value) {
+                return true;
+            }
+            self.undo(mark);
+        }
+        false
     }
 }
 

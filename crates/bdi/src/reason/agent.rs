@@ -13,8 +13,8 @@ use whimbrel_platform::mobility::{Hop, HopRequest};
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::Cycle;
-use super::cycle::with_own_source;
 use super::hops;
+use super::literals::{step_event, structure, with_own_source};
 use super::operator::{self, Aside};
 use super::passive::Passive;
 use super::spares::Spares;
@@ -585,9 +585,9 @@ impl Cycle<'_> {
     }
 
     fn add_goal_at(&mut self, goal: Value, place: Option<GoalPlace>) {
-        let Some(mut literal) = super::select::structure(goal) else { return };
+        let Some(mut literal) = structure(goal) else { return };
         with_own_source(&mut literal);
-        let mut event = super::step_event(literal, TriggerKind::Achieve);
+        let mut event = step_event(literal, TriggerKind::Achieve);
         if let Some(place) = place {
             event.set_place(place);
         }
@@ -598,7 +598,7 @@ impl Cycle<'_> {
     }
 
     pub(super) fn add_initial_belief(&mut self, belief: &Value) {
-        let Some(mut literal) = super::select::structure(belief.clone()) else { return };
+        let Some(mut literal) = structure(belief.clone()) else { return };
         with_own_source(&mut literal);
         if let Some(changed) = self.mind.beliefs.add(literal, false) {
             let event = Event::external(TriggerOp::Add, TriggerKind::Belief, changed);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{Aid, Annot, Annots, Structure, Value, sym};
+use whimbrel_acl::{Aid, Annot, Structure, Value, sym};
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time, limits};
@@ -11,6 +11,20 @@ use super::spares::Spares;
 use crate::code::{Image, Key, PlanList, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels};
 use crate::mind::{Deferred, Event, IntentionId, IntentionPlace, Mind, PlanHold, TimerWhat};
+
+/// Makes a prover over a cycle's knowledge, leaving the cycle's bindings free to be changed.
+macro_rules! solver {
+    ($cycle:expr) => {
+        $crate::prover::Solver::new($crate::prover::Knowledge {
+            image: $cycle.image,
+            mind: &*$cycle.mind,
+            aid: $cycle.aid,
+            now: $cycle.now,
+            services: $cycle.services,
+        })
+    };
+}
+pub(crate) use solver;
 
 /// Data of a reasoning cycle.
 pub struct Cycle<'m> {
@@ -397,13 +411,4 @@ impl<'m> Cycle<'m> {
 /// Returns true if a frame's plan has a goal condition or sub-plans.
 pub(super) fn is_scoped(frame: &crate::mind::Frame) -> bool {
     frame.extra.as_ref().is_some_and(|extra| extra.scoped)
-}
-
-/// Adds `source(self)` to the literal, unless it names a source.
-pub(crate) fn with_own_source(literal: &mut Structure) {
-    if !literal.annots.iter().any(crate::logic::is_source) {
-        let mut annots: Annots = std::mem::take(&mut literal.annots);
-        annots.push(Annot::Source(sym::SELF));
-        literal.set_annots(annots);
-    }
 }

@@ -5,13 +5,15 @@ use whimbrel_platform::limits;
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
-use super::step::TERM_TOO_DEEP;
-use crate::actions::Failure;
 use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, Numbering, levels, map_annots, map_vars};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId};
+use crate::prover::Failure;
 use crate::syntax::ast;
 use crate::syntax::quote::reserved;
+
+/// Error of a step in which a term nests too deep.
+pub(super) const TERM_TOO_DEEP: &str = "term_too_deep";
 
 /// Number of goals that are reported for a failing intention, besides the outermost.
 const GOALS_TOLD_MAX: usize = 30;

@@ -310,7 +310,7 @@ impl Cycle<'_> {
                 self.tell_going_on(id, Value::term("ask_answer", [Value::from(&*question)]));
             }
             Resumption::TimedOut => {
-                let failure = crate::actions::Failure::new("wait_timeout", "timeout in .wait");
+                let failure = crate::prover::Failure::new("wait_timeout", "timeout in .wait");
                 self.step_failed(id, failure);
             }
             Resumption::Failed(annots, reason) => {

@@ -67,7 +67,7 @@ impl Cycle<'_> {
             self.finish_goal(id, place, Doomed::Fails, why);
         }
         let mut recalled = Structure::new(Symbol::new("recalled"), Args::new());
-        super::own_source(&mut recalled);
+        super::with_own_source(&mut recalled);
         let event = super::step_event_of(TriggerOp::Add, recalled, TriggerKind::Belief);
         if self.has_candidates(&event.trigger()) {
             self.add_event(event);
@@ -128,7 +128,7 @@ pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
         if let (MINION, Hop::IsClone { of, .. }) = (action.as_str(), hop) {
             mind.keep_knowledge();
             let mut belief = minion_of(Value::Atom(*of));
-            super::own_source(&mut belief);
+            super::with_own_source(&mut belief);
             mind.beliefs.add(belief, true);
             return;
         }

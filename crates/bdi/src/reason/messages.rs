@@ -7,7 +7,7 @@ use whimbrel_platform::limits::TURN_STEPS_AFTER_SENDING;
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
-use super::select::structure;
+use super::literals::{step_event, structure};
 use crate::actions::{taught_label, taught_plan};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::levels;
@@ -80,7 +80,7 @@ impl Cycle<'_> {
         let name = Value::Atom(name_for_plans(message.performative));
         let args = [Value::Atom(sender), name, content, Value::Str(id)];
         let literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
-        let event = crate::reason::step_event(literal, TriggerKind::Achieve);
+        let event = step_event(literal, TriggerKind::Achieve);
         self.add_event(event);
     }
 
@@ -180,14 +180,14 @@ impl Cycle<'_> {
         let mut literal = sourced(content, sender)?;
         match performative {
             sym::ACHIEVE => {
-                let event = super::step_event(literal, TriggerKind::Achieve);
+                let event = step_event(literal, TriggerKind::Achieve);
                 if self.mind.has_meta_plans {
                     self.tell_pending(&event);
                 }
                 self.add_event(event);
             }
             sym::TELL => {
-                let event = super::step_event(literal, TriggerKind::Belief);
+                let event = step_event(literal, TriggerKind::Belief);
                 if let Some(changed) = self.mind.beliefs.add(event.literal.clone(), false) {
                     self.add_event(Event { literal: changed, ..event });
                 }
@@ -196,7 +196,7 @@ impl Cycle<'_> {
                 let mut annots = std::mem::take(&mut literal.annots);
                 annots.push(Annot::new(Value::Atom(sym::SIGNAL)));
                 literal.set_annots(annots);
-                self.add_event(super::step_event(literal, TriggerKind::Belief));
+                self.add_event(step_event(literal, TriggerKind::Belief));
             }
         }
         None

@@ -8,7 +8,7 @@ use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, T
 use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX};
 
 use super::watch::Watch;
-use super::{Agent, Cycle, own_source, step_event_of};
+use super::{Agent, Cycle, step_event_of, with_own_source};
 use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::inspect::{Inspector, PlanName, plan_names};
 use crate::logic::{Numbering, is_source};
@@ -91,7 +91,7 @@ impl Agent {
             }
             Instruction::Believe { belief, add: true } => {
                 let (mut literal, _) = literal(belief, "belief")?;
-                own_source(&mut literal);
+                with_own_source(&mut literal);
                 self.aside().edits.push(Edit::Add(literal));
             }
             Instruction::Believe { belief, add: false } => {
@@ -106,7 +106,7 @@ impl Agent {
                 let goal = goal.trim_start();
                 let (mut literal, _) = literal(goal.strip_prefix("!").unwrap_or(goal), "goal")?;
                 self.knows_plan_for(&literal)?;
-                own_source(&mut literal);
+                with_own_source(&mut literal);
                 self.aside().edits.push(Edit::Pursue(literal));
             }
             _ => return Err("this cannot be done".to_owned()),

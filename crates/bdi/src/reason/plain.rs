@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use whimbrel_acl::{AclMessage, Aid, Args, Performative, Structure, Symbol, Value, sym};
 
-use super::step::{At, StepEffect, Stepped, own_literal, unfit};
+use super::literals::own_literal;
+use super::stepped::{At, StepEffect, Stepped, unfit};
 use super::{Cycle, solver};
-use crate::code::{
-    AddMode, Expr, Key, PlainStep, SendExpr, Site, TriggerKind, build_args, calls_nothing, plain_atom, push_plain_value,
-};
+use crate::code::{AddMode, Expr, Key, PlainStep, SendExpr, Site, TriggerKind};
 use crate::logic::levels;
 use crate::mind::BeliefBase;
+use crate::prover::{build_args, calls_nothing, plain_atom, push_plain_value};
 
 impl Cycle<'_> {
     /// Executes a step about a literal without annotations: at once and without an event if no plan would react to

@@ -7,11 +7,11 @@ use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var};
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
-use crate::actions::Failure;
 use crate::code::compile::{compile_acquired, compile_acquired_rule};
 use crate::code::{CompiledPlan, PlanRef, is_made_label, label_of};
 use crate::logic::namespace_of;
 use crate::mind::{PlanHold, RuleRef};
+use crate::prover::Failure;
 use crate::syntax::{ast, quote};
 
 impl<'m> Cycle<'m> {

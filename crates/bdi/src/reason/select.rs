@@ -1,17 +1,17 @@
 //! Selection of a plan for an event, and its intention.
 
-use std::sync::Arc;
-
 use whimbrel_acl::{Annot, Structure, Symbol, Value, Var, sym};
 use whimbrel_platform::limits;
 use whimbrel_platform::services::LogLevel;
 
 use super::cycle::{Handled, is_scoped};
-use super::step::{At, NOBODY};
+use super::literals::anonymous;
+use super::stepped::{At, NOBODY};
 use super::{Cycle, solver};
-use crate::code::{CompiledPlan, Expr, Formula, Head, PlanRef, TriggerKind, TriggerOp, build_annots, match_expr};
-use crate::logic::{Bindings, Solver, close_gap, levels, match_annots, shift};
+use crate::code::{CompiledPlan, Expr, Formula, Head, PlanRef, TriggerKind, TriggerOp};
+use crate::logic::{Bindings, close_gap, levels, match_annots, shift};
 use crate::mind::{BeliefBase, Event, Frame, FrameExtra, IntentionId, PlanHold, Selected};
+use crate::prover::{Solver, build_annots, match_expr};
 
 type Path = smallvec::SmallVec<[u32; 2]>;
 
@@ -393,10 +393,10 @@ impl CompiledPlan {
     /// Returns the plan's name for the argument at `place`, where a goal has its variable `number`: the plan's own
     /// variable, if it has one there.
     pub(super) fn name_of_argument(&self, place: u32, number: u32) -> Symbol {
-        let Head::Literal { args, .. } = &self.head else { return super::step::anonymous(number) };
+        let Head::Literal { args, .. } = &self.head else { return anonymous(number) };
         let own = args.get(place as usize).is_none_or(Option::is_none);
         let name = self.names.get(place as usize).copied().filter(|_| own);
-        name.unwrap_or_else(|| super::step::anonymous(number))
+        name.unwrap_or_else(|| anonymous(number))
     }
 
     /// Returns true if the plan's trigger has the event's predicate.
@@ -613,14 +613,6 @@ fn pass_on_results(intention: &mut crate::mind::Intention, frame: &mut Frame) ->
     }
     intention.slots = bindings.suspend();
     possible
-}
-
-/// Returns a value as a literal, if it is one.
-pub(crate) fn structure(value: Value) -> Option<Structure> {
-    match value {
-        Value::Term(term) => Some(Arc::try_unwrap(term).unwrap_or_else(|shared| Structure::clone(&shared))),
-        other => Some(Structure::new(other.functor()?, whimbrel_acl::Args::new())),
-    }
 }
 
 /// Returns the name of an error as a symbol.

@@ -1,20 +1,22 @@
 //! Step of an intention.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
-use whimbrel_acl::{Annot, Args, Structure, Symbol, Value, sym};
+use whimbrel_acl::{Structure, Symbol, Value};
 
+use super::failure::TERM_TOO_DEEP;
 use super::hand::Called;
-use super::select::structure;
-use super::{Cycle, solver};
-use crate::actions::{ActionCall, Failure, InternalAction, QueryAnswer, RequestedStep, StepCall, StepProgress};
+use super::literals::{close_literal, own_literal, step_event_of, structure, with_own_source};
+use super::stepped::{At, NOBODY, StepEffect, Stepped, unfit};
+use super::{Cycle, StepCall, StepProgress, solver};
+use crate::actions::RequestedStep;
 use crate::code::{
-    AddMode, BodyOp, CallExpr, CompiledBody, Expr, Formula, Key, PlainStep, Site, TriggerKind, TriggerOp, build,
-    build_args, calls_nothing,
+    AddMode, BodyOp, CallExpr, CompiledBody, Expr, Formula, InternalAction, PlainStep, Site, TriggerKind, TriggerOp,
 };
-use crate::logic::{Bindings, Numbering, SearchDecision, levels, open_value};
+use crate::logic::{Bindings, Numbering, levels};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId, IntentionPlace, Loop, PlanHold, Selected, Splice};
+use crate::prover::{ActionCall, Failure, QueryAnswer, SearchDecision, build, build_args, calls_nothing, open_value};
 use crate::syntax::ast::StepKind;
 
 /// Current code of an intention.
@@ -30,48 +32,6 @@ impl CurrentCode<'_> {
             Self::Splice(body) => body,
         }
     }
-}
-
-/// Effect of a step on its intention.
-pub(super) enum Stepped {
-    /// Continue with the next operation.
-    Next,
-    /// Continue likewise, after a change of beliefs whose event interests no plan.
-    Unheard,
-    /// Continue at this operation.
-    Jump(u32),
-    /// Continue with the plan for a goal.
-    Called,
-    /// The step itself has moved the intention.
-    Moved,
-    /// The step failed.
-    Failed(Failure),
-}
-
-/// Stands for the intention of a step that is executed without one.
-pub(super) const NOBODY: IntentionId = IntentionId { index: u32::MAX, number: 0 };
-
-/// Effect of a step that needs no intention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StepEffect {
-    /// No further effect.
-    Alone,
-    /// A change of beliefs whose event interests no plan.
-    Unheard,
-}
-
-/// Error of a step in which a term nests too deep.
-pub(super) const TERM_TOO_DEEP: &str = "term_too_deep";
-
-/// Place of a step's variables.
-#[derive(Clone, Copy)]
-pub(super) struct At<'p> {
-    /// Intention.
-    pub(super) id: IntentionId,
-    /// First slot of its plan.
-    pub(super) base: u32,
-    /// Names of the plan's variables.
-    pub(super) names: &'p [Symbol],
 }
 
 impl<'m> Cycle<'m> {
@@ -266,12 +226,12 @@ impl<'m> Cycle<'m> {
                     literal.annots.push(whimbrel_acl::Annot::Source(whimbrel_acl::sym::SELF));
                     return if levels::noted() { None } else { Some(literal) };
                 }
-                let annots = crate::code::build_annots(&solver, self.bindings, at.base, at.names, term);
+                let annots = crate::prover::build_annots(&solver, self.bindings, at.base, at.names, term);
                 Structure::full(key.namespace, key.negated, key.functor, args, annots)
             }
             other => structure(self.value(other, at))?,
         };
-        super::cycle::with_own_source(&mut literal);
+        with_own_source(&mut literal);
         if levels::noted() { None } else { Some(literal) }
     }
 
@@ -329,7 +289,7 @@ impl<'m> Cycle<'m> {
 
     /// Pursues a goal; the current step is done when it is achieved.
     pub(crate) fn pursue(&mut self, id: IntentionId, mut goal: Structure) -> StepProgress {
-        super::cycle::with_own_source(&mut goal);
+        with_own_source(&mut goal);
         let event = self.event(TriggerOp::Add, TriggerKind::Achieve, goal);
         self.suspend_with(event, id);
         StepProgress::Moved
@@ -457,7 +417,7 @@ impl<'m> Cycle<'m> {
     pub(super) fn replace_literal(&mut self, literal: Structure, at: At<'_>) -> Stepped {
         let deleted = self.delete_old(&literal);
         if let Some(deleted) = deleted {
-            let event = super::step_event_of(TriggerOp::Delete, deleted, TriggerKind::Belief);
+            let event = step_event_of(TriggerOp::Delete, deleted, TriggerKind::Belief);
             if !self.is_unheard(at.id, &event.trigger()) {
                 self.add_event(event);
             }
@@ -637,7 +597,7 @@ impl<'m> Cycle<'m> {
         holds
     }
 
-    fn query_action(&mut self, action: crate::actions::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {
+    fn query_action(&mut self, action: crate::prover::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
         if levels::noted() {
@@ -660,7 +620,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn step_action(&mut self, action: crate::actions::StepAction, call: &CallExpr, at: At<'_>) -> Stepped {
+    fn step_action(&mut self, action: crate::reason::StepAction, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
         let mut args = SmallVec::with_capacity(call.args.len());
         for arg in &call.args {
@@ -679,7 +639,7 @@ impl<'m> Cycle<'m> {
     /// Runs an action for an intention in hand. Returns true if it is still there.
     fn run_step_action(
         &mut self,
-        action: crate::actions::StepAction,
+        action: crate::reason::StepAction,
         args: SmallVec<[Value; 4]>,
         call: &CallExpr,
         id: IntentionId,
@@ -912,23 +872,11 @@ impl<'m> Cycle<'m> {
     }
 }
 
-/// Builds a literal with the agent itself as source.
-pub(super) fn own_literal(key: Key, args: Args) -> Structure {
-    let mut literal = Structure::bare(key.namespace, key.negated, key.functor, args);
-    literal.annots.push(Annot::Source(sym::SELF));
-    literal
-}
-
 fn dynamic_kind(value: &Value) -> StepKind {
     match value.functor() {
         Some(functor) if crate::syntax::is_internal_action(functor) => StepKind::InternalAction,
         _ => StepKind::Action,
     }
-}
-
-/// Fails a step that was not done because a term in it nests too deep, which is noted.
-pub(super) fn unfit() -> Stepped {
-    Stepped::Failed(Failure::said_no())
 }
 
 fn either(holds: bool) -> Stepped {
@@ -956,23 +904,4 @@ fn keep_value(bindings: &crate::logic::Bindings, slot: u32, top: u32, beyond: &m
         let place = beyond.number(var.slot);
         Value::Var(whimbrel_acl::Var { slot: top + place, name: var.name })
     })
-}
-
-/// Returns the name of an event's variable by its number: an event's variables belong to no plan any more.
-pub(super) fn anonymous(number: u32) -> Symbol {
-    static FIRST: LazyLock<[Symbol; 8]> =
-        LazyLock::new(|| std::array::from_fn(|number| Symbol::new(&format!("_{}", number + 1))));
-    FIRST.get(number as usize).copied().unwrap_or_else(|| Symbol::new(&format!("_{}", number + 1)))
-}
-
-/// Closes a literal: its variables are numbered from 0, and `vars` holds their slots.
-pub(super) fn close_literal(bindings: &crate::logic::Bindings, literal: &Structure, vars: &mut Numbering) -> Structure {
-    let mut renamed = |var: whimbrel_acl::Var| {
-        let slot = vars.number(var.slot);
-        Value::Var(whimbrel_acl::Var { slot, name: anonymous(slot) })
-    };
-    let args = literal.args.iter().map(|arg| crate::logic::map_vars(&bindings.resolve(arg), &mut renamed)).collect();
-    let annots = bindings.resolve_annots(&literal.annots);
-    let annots = crate::logic::map_annots(&annots, &mut renamed);
-    Structure::full(literal.namespace, literal.negated, literal.functor, args, annots)
 }

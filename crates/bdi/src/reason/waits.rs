@@ -5,13 +5,13 @@ use whimbrel_platform::Time;
 
 use super::Cycle;
 use super::failure::error_annots;
-use crate::actions::Failure;
 use crate::code::{Expr, Formula};
 use crate::logic::levels;
 use crate::mind::{
     BeliefBase, Deferred, Event, Feedback, Intention, IntentionId, IntentionPlace, Resumption, Subject, Subjects,
     Table, TimerWhat, Wait, WaitFor,
 };
+use crate::prover::Failure;
 
 /// Adds the subjects that a formula's solutions depend on. Returns false if that may be more than the beliefs of some
 /// predicates.

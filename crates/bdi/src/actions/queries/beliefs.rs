@@ -3,10 +3,10 @@
 use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
-use crate::actions::{ActionCall, Failure, QueryAnswer};
 use crate::code::{CompiledRule, Key};
 use crate::logic::{Numbering, is_source};
 use crate::mind::{Entry, Table};
+use crate::prover::{ActionCall, Failure, QueryAnswer};
 use crate::syntax::quote;
 
 /// Namespace of the plans and rules for messages, which no program counts as its own.

@@ -10,7 +10,7 @@ use whimbrel_acl::value::{Contents, PriorityQueue, TermConversion};
 use whimbrel_acl::{Object, Value};
 
 use super::{Outcome, is_variable, nonsense, open};
-use crate::actions::{ActionCall, Failure, QueryAnswer};
+use crate::prover::{ActionCall, Failure, QueryAnswer};
 
 /// Returns the number of values (of a map, pairs).
 pub fn size(contents: &Contents) -> usize {

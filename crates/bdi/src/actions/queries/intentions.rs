@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, plans};
-use crate::actions::{ActionCall, Failure, QueryAnswer};
 use crate::code::{CompiledBody, CompiledPlan, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, Numbering, namespace_of};
 use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, WaitFor};
+use crate::prover::{ActionCall, Failure, QueryAnswer};
 use crate::reason::current_literal;
 use crate::syntax::quote::reserved;
 use crate::syntax::{ast, quote};

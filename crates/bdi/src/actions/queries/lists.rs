@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 
 use super::{Elements, Outcome, bad_pattern, each_part, failure, is_variable, nonsense, patterns, text_of};
-use crate::actions::{ActionCall, Failure, QueryAnswer};
+use crate::prover::{ActionCall, Failure, QueryAnswer};
 
 /// Returns the number of elements or characters; `None` if the value has no length.
 fn size(value: &Value) -> Option<usize> {

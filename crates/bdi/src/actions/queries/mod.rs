@@ -28,9 +28,8 @@ use std::borrow::Cow;
 
 use whimbrel_acl::Value;
 
-use super::{ActionCall, Failure, FailureText, NativeFunction, QueryAction, QueryAnswer};
-use crate::code::Formula;
-use crate::logic::{Bindings, arith, open_value};
+use crate::logic::{Bindings, arith};
+use crate::prover::{Failure, FailureText, NativeFunction, QueryAction, QueryAnswer, open_value};
 use crate::syntax::quote::reserved;
 
 /// All query actions by name.
@@ -246,23 +245,5 @@ impl Iterator for Elements {
         let (head, tail) = (cell.head.clone(), cell.tail.clone());
         self.0 = tail;
         Some(head)
-    }
-}
-
-impl ActionCall<'_, '_> {
-    /// Returns argument `place` as a list.
-    fn list(&self, place: usize, what: &str) -> Result<&Value, Failure> {
-        let arg = self.arg(place);
-        if arg.is_list() { Ok(arg) } else { Err(self.wrong(what)) }
-    }
-
-    /// Makes the failure for a wrong argument.
-    fn wrong(&self, what: &str) -> Failure {
-        Failure::wrong_argument(self.call, what)
-    }
-
-    /// Returns argument `place` as compiled, if it may be a formula.
-    fn formula(&self, place: usize) -> Option<&Formula> {
-        self.call.formulas.get(place)?.as_ref()
     }
 }

@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 use whimbrel_platform::services::LogLevel;
 
-use crate::actions::ActionCall;
+use crate::prover::ActionCall;
 
 /// Returns argument `place` as a number. Notes the fault if it never will be one.
 fn number(call: &ActionCall<'_, '_>, place: usize) -> Option<f64> {

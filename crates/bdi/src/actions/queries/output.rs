@@ -6,7 +6,7 @@ use whimbrel_acl::{Symbol, Value, Var};
 use whimbrel_platform::services::LogLevel;
 
 use super::{Outcome, format, is_variable, nonsense, text_of};
-use crate::actions::{ActionCall, QueryAnswer};
+use crate::prover::{ActionCall, QueryAnswer};
 
 /// `.print(..)`: the arguments one after another, strings without quotes.
 pub fn print(call: &mut ActionCall<'_, '_>) -> Outcome {

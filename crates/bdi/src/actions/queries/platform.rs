@@ -4,7 +4,7 @@ use whimbrel_acl::{Aid, Value, sym};
 use whimbrel_platform::topics;
 
 use super::{Outcome, patterns, text_of};
-use crate::actions::{ActionCall, Failure};
+use crate::prover::{ActionCall, Failure};
 
 /// Release of Jason that defines the language.
 const JASON_VERSION: &str = "3.3.0";

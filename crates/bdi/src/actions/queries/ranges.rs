@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 
 use super::{Outcome, is_variable, nonsense};
-use crate::actions::{ActionCall, Failure, QueryAnswer};
+use crate::prover::{ActionCall, Failure, QueryAnswer};
 
 /// `.range(X, First, Last [, Step])`: each integer in turn.
 pub fn range(call: &mut ActionCall<'_, '_>) -> Outcome {

@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Value, Var, sym};
 
 use super::{Outcome, is_formula, nonsense};
-use crate::actions::{ActionCall, Failure, QueryAnswer};
 use crate::code::{Expr, Formula, TermExpr};
-use crate::logic::{Numbering, SearchDecision, map_vars};
+use crate::logic::{Numbering, map_vars};
+use crate::prover::{ActionCall, Failure, QueryAnswer, SearchDecision};
 use whimbrel_platform::limits::PROOF_STEPS_KEPT;
 
 /// Collects the values of a template in each solution of argument `place`. A variable that a solution leaves open is

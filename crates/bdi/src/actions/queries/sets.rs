@@ -3,7 +3,7 @@
 use whimbrel_acl::Value;
 
 use super::{Outcome, is_variable};
-use crate::actions::{ActionCall, Failure};
+use crate::prover::{ActionCall, Failure};
 
 fn sorted(list: &Value) -> Vec<Value> {
     let mut items: Vec<Value> = list.items().cloned().collect();

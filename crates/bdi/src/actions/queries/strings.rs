@@ -3,8 +3,8 @@
 use whimbrel_acl::{Args, Structure, Symbol, Value, Var};
 
 use super::{Outcome, bad_pattern, failure, is_variable, nonsense, patterns, text_of};
-use crate::actions::{ActionCall, Failure, QueryAnswer};
 use crate::logic::arith;
+use crate::prover::{ActionCall, Failure, QueryAnswer};
 use crate::syntax::ast::Term;
 use crate::syntax::{self, quote};
 

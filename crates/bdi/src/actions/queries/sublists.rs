@@ -3,8 +3,8 @@
 use whimbrel_acl::Value;
 
 use super::{Outcome, each_part, is_variable};
-use crate::actions::{ActionCall, QueryAnswer};
 use crate::logic::are_apart;
+use crate::prover::{ActionCall, QueryAnswer};
 
 /// Returns the length of a list that is not open. Returns `None` for an open list or a variable, which may have any
 /// length.
@@ -88,7 +88,7 @@ fn lengths_to_try(part: &Value, length: usize) -> std::iter::Rev<std::ops::Range
     lengths.rev()
 }
 
-fn check(call: &ActionCall<'_, '_>) -> Result<(), crate::actions::Failure> {
+fn check(call: &ActionCall<'_, '_>) -> Result<(), crate::prover::Failure> {
     let (part, whole) = (call.arg(0), call.arg(1));
     if !part.is_list() && !matches!(part, Value::Str(_)) && !is_variable(part) {
         return Err(call.wrong("first argument must be a list, string, or a variable"));

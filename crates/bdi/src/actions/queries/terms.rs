@@ -4,8 +4,10 @@ use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
-use crate::actions::{ActionCall, InternalAction, QueryAnswer, lookup};
+use crate::actions::lookup;
+use crate::code::InternalAction;
 use crate::logic::{Numbering, is_source, map_vars};
+use crate::prover::{ActionCall, QueryAnswer};
 use crate::reason::nest_sources;
 use crate::syntax::{is_internal_action, quote};
 

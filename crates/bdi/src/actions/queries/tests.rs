@@ -6,7 +6,8 @@ use whimbrel_acl::{Aid, Symbol, Text, Value, Var};
 use whimbrel_platform::services::{CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Mailbox, Outbox, Services, Time, Turn};
 
-use crate::logic::{Bindings, Knowledge, SearchDecision, Solver};
+use crate::logic::Bindings;
+use crate::prover::{Knowledge, SearchDecision, Solver};
 use crate::reason::{Agent, AgentConfig, load};
 use crate::syntax::NoFiles;
 

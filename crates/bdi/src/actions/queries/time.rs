@@ -4,7 +4,7 @@ use whimbrel_acl::Value;
 use whimbrel_acl::codec::civil;
 
 use super::Outcome;
-use crate::actions::{ActionCall, QueryAnswer};
+use crate::prover::{ActionCall, QueryAnswer};
 
 const MS_PER_DAY: u64 = 24 * 60 * 60 * 1000;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Annots, Structure, Value};
 
-use crate::actions::{Failure, StepCall, StepProgress};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::mind::{Event, matches_fact};
-use crate::reason::{own_source, step_event_of, structure};
+use crate::prover::Failure;
+use crate::reason::{StepCall, StepProgress, step_event_of, structure, with_own_source};
 use crate::syntax::quote;
 
 /// `.asserta(Belief)`: like `+`, with an event of its own; for rules, too.
@@ -33,7 +33,7 @@ fn assert(call: &mut StepCall<'_, '_>, at_end: bool) -> Result<StepProgress, Fai
     }
     let mut literal = structure(value).ok_or_else(wrong)?;
     if !at_end {
-        own_source(&mut literal);
+        with_own_source(&mut literal);
     }
     let event = step_event_of(TriggerOp::Add, literal, TriggerKind::Belief);
     if let Some(changed) = call.cycle.mind.beliefs.add(event.literal.clone(), at_end) {

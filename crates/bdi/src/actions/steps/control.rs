@@ -5,11 +5,12 @@ use std::time::Duration;
 use whimbrel_acl::{Annot, Structure, Symbol, Value, sym};
 
 use super::event_of;
-use crate::actions::{Failure, StepCall, StepProgress, is_open_arithmetic};
+use crate::actions::is_open_arithmetic;
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::levels;
 use crate::mind::{TimerWhat, WaitFor};
-use crate::reason::{own_source, step_event_of, structure};
+use crate::prover::Failure;
+use crate::reason::{StepCall, StepProgress, step_event_of, structure, with_own_source};
 use crate::syntax::quote;
 
 /// `.wait(ms)`, `.wait({event} [, timeout [, Elapsed]])`, `.wait(formula [, timeout [, Elapsed]])`.
@@ -92,7 +93,7 @@ pub fn signal(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
         annots.push(Annot::new(Value::Atom(sym::SIGNAL)));
         literal.set_annots(annots);
     }
-    own_source(&mut literal);
+    with_own_source(&mut literal);
     call.cycle.add_event(step_event_of(op, literal, kind));
     Ok(StepProgress::Done)
 }

@@ -3,10 +3,11 @@
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{Structure, Value};
 
-use crate::actions::{Failure, StepCall, StepProgress, is_open_arithmetic};
+use crate::actions::is_open_arithmetic;
 use crate::logic::Numbering;
 use crate::mind::{Event, IntentionId, IntentionPlace, PlacedQueue, TimerWhat, WaitFor};
-use crate::reason::{Cycle, Doomed, unify_apart};
+use crate::prover::Failure;
+use crate::reason::{Cycle, Doomed, StepCall, StepProgress, unify_apart};
 use crate::syntax::quote::numbered;
 use crate::syntax::{ast, quote};
 

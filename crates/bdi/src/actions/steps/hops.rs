@@ -4,7 +4,8 @@ use whimbrel_acl::{Symbol, sym};
 use whimbrel_platform::mobility::{HopMode, HopRequest};
 
 use super::{name_of, node_named};
-use crate::actions::{Failure, StepCall, StepProgress};
+use crate::prover::Failure;
+use crate::reason::{StepCall, StepProgress};
 
 /// `.move_to(Node)`: continues the agent there, with the step after this one.
 pub fn move_to(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {

@@ -7,8 +7,8 @@ use whimbrel_platform::limits::DISPATCH_MS;
 use whimbrel_platform::mobility::{HopMode, HopRequest};
 
 use super::{name_of, node_named};
-use crate::actions::{Failure, StepCall, StepProgress};
-use crate::reason::{JOURNEYS, minions_of};
+use crate::prover::Failure;
+use crate::reason::{JOURNEYS, StepCall, StepProgress, minions_of};
 
 /// `.tour(Stops [, Options [, Missed]])`: visits each stop, and performs its task there.
 pub fn tour(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {

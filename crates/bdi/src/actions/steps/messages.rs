@@ -3,9 +3,9 @@
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{Aid, Symbol, Text, Value, sym};
 
-use crate::actions::{Failure, StepCall, StepProgress};
 use crate::mind::WaitFor;
-use crate::reason::ExpectedAnswer;
+use crate::prover::Failure;
+use crate::reason::{ExpectedAnswer, StepCall, StepProgress};
 
 /// `.send(To, Performative, Content [, Answer | MessageId [, Timeout]])`.
 pub fn send(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {

@@ -13,9 +13,10 @@ mod topics;
 pub(crate) use plans::{taught_label, taught_plan};
 use whimbrel_acl::{Symbol, Value};
 
-use super::{Failure, StepAction, StepCall};
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::Numbering;
+use crate::prover::Failure;
+use crate::reason::{StepAction, StepCall};
 use crate::syntax::{Diagnostic, quote};
 
 /// All step actions by name. The compiler checks the number of arguments, by the parser's table of signatures.

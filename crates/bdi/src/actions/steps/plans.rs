@@ -6,7 +6,8 @@ use whimbrel_platform::services::LogLevel;
 
 use super::{bad_code, name_of};
 use crate::actions::queries::without_sources;
-use crate::actions::{Failure, StepCall, StepProgress};
+use crate::prover::Failure;
+use crate::reason::{StepCall, StepProgress};
 use crate::syntax::{self, LoadError, Loader, Severity, SourceText, ast, quote};
 
 fn source(agent: &Value) -> Value {

@@ -11,11 +11,11 @@ use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent};
 
 use super::name_of;
-use crate::actions::{Failure, StepCall, StepProgress};
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::logic::is_source;
 use crate::mind::{Entry, TimerWhat};
-use crate::reason::{Agent, AgentConfig, Cycle, is_library, own_source, step_event_of};
+use crate::prover::Failure;
+use crate::reason::{Agent, AgentConfig, Cycle, StepCall, StepProgress, is_library, step_event_of, with_own_source};
 use crate::syntax::{ast, quote};
 
 /// `.create_agent(Name [, Source [, Options]])`: a variable as name proposes its own name, and gets the agent's.
@@ -123,7 +123,7 @@ fn tell_shut_down(cycle: &mut Cycle<'_>, agent: Aid, ms: f64) {
         return;
     }
     let mut literal = Structure::new(Symbol::new("jag_shutting_down"), content.args().iter().cloned().collect());
-    own_source(&mut literal);
+    with_own_source(&mut literal);
     cycle.add_event(step_event_of(TriggerOp::Add, literal, TriggerKind::Belief));
 }
 

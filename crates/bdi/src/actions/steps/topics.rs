@@ -5,8 +5,8 @@ use whimbrel_platform::topics::{self, TopicError};
 
 use super::messages::{check_exists, is_question, performative};
 use super::name_of;
-use crate::actions::{Failure, StepCall, StepProgress};
-use crate::reason::ExpectedAnswer;
+use crate::prover::Failure;
+use crate::reason::{ExpectedAnswer, StepCall, StepProgress};
 
 /// Returns the topic or group named by the first argument.
 fn address(call: &StepCall<'_, '_>, kind: impl FnOnce(&str) -> Result<Aid, TopicError>) -> Result<Aid, Failure> {

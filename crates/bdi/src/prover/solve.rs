@@ -13,13 +13,15 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::shallow::{Shallow, ShallowProof};
 use super::{
-    AnnotWays, Bindings, BindingsMark, arith, decorated, levels, map_annots, match_annots, match_ground_annots,
-    namespaced, open_slots, variables,
+    ActionCall, Failure, QueryAnswer, build, build_annots, build_args, match_expr, match_slot, number, push_plain_value,
 };
-use crate::actions::{ActionCall, Failure, InternalAction, QueryAnswer, RequestedStep};
+use crate::actions::RequestedStep;
 use crate::code::{
-    CallExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, Image, Key, RelationExpr, TermExpr, build,
-    build_annots, build_args, match_expr, match_slot, number, push_plain_value,
+    CallExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, Image, InternalAction, Key, RelationExpr, TermExpr,
+};
+use crate::logic::{
+    AnnotWays, Bindings, BindingsMark, Opened, arith, decorated, levels, map_annots, match_annots, match_ground_annots,
+    namespaced, open_slots, univ, variables,
 };
 use crate::mind::{Candidates, Entry, Mind, Table};
 use crate::syntax::quote;
@@ -99,9 +101,6 @@ struct ChoicePoint<'f> {
 
 /// Values for a target, one after another.
 type Values<'f> = Box<dyn Iterator<Item = Value> + 'f>;
-
-/// Makes a value one that may be unified: its variables are to be slots.
-type Opened = fn(Value, &mut Bindings) -> Value;
 
 enum Alternatives<'f> {
     Formulas(&'f [Formula]),
@@ -251,7 +250,7 @@ impl<'m> Solver<'m> {
             code if quote::is_code(code) => value,
             Value::Term(term) => {
                 let args: Args = term.args.iter().map(|arg| self.compute(bindings, arg.clone())).collect();
-                if let Some(number) = super::arith::evaluate(term.functor, &args) {
+                if let Some(number) = arith::evaluate(term.functor, &args) {
                     return Value::Num(number);
                 }
                 let native = crate::actions::function(term.functor.as_str(), args.len());
@@ -906,22 +905,6 @@ fn unbound(goal: &Value) -> bool {
     }
 }
 
-impl Bindings {
-    /// Unifies a target with the next value that unifies, once `opened` has made slots of the value's variables.
-    /// Returns false, with nothing bound, if there is none.
-    pub fn unify_next(&mut self, target: &Value, values: &mut dyn Iterator<Item = Value>, opened: Opened) -> bool {
-        let mark = self.mark();
-        for value in values {
-            let value = opened(value, self);
-            if self.unify(target, &value) {
-                return true;
-            }
-            self.undo(mark);
-        }
-        false
-    }
-}
-
 /// Replaces a value's variables, which are numbered from 0, by fresh ones.
 pub fn open_value(value: Value, bindings: &mut Bindings) -> Value {
     if value.is_ground() {
@@ -953,7 +936,7 @@ pub fn relate(bindings: &mut Bindings, op: Symbol, left: &Value, right: &Value) 
     }
     match op {
         sym::UNIFY => bindings.unify(left, right),
-        sym::UNIV => super::univ::univ(bindings, left, right),
+        sym::UNIV => univ(bindings, left, right),
         sym::EQ => left == right,
         sym::NE => left != right,
         sym::LT => left.cmp(right) == Less,

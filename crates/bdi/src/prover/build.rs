@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Annot, Annots, Args, Cons, Structure, Symbol, Value, Var, sym};
 
-use super::{ArithExpr, ChainExpr, Expr, FunctionExpr, TermExpr};
-use crate::logic::{Bindings, Solver, arith, levels, match_annots};
+use super::Solver;
+use crate::code::{ArithExpr, ChainExpr, Expr, FunctionExpr, TermExpr};
+use crate::logic::{Bindings, arith, levels, match_annots};
 
 /// Builds the value of an expression in the frame at `base`; unbound variables stay variables. `names` are the
 /// frame's.

@@ -5,8 +5,9 @@
 use whimbrel_acl::{Structure, Symbol, Value};
 
 use super::solve::{Solver, asked_last, relation_holds};
-use super::{Bindings, open_slots};
-use crate::code::{CompiledRule, Expr, Formula, RelationExpr, TermExpr, build, match_expr, match_slot};
+use super::{build, match_expr, match_slot};
+use crate::code::{CompiledRule, Expr, Formula, RelationExpr, TermExpr};
+use crate::logic::{Bindings, open_slots};
 use crate::mind::Entry;
 
 /// Number of conjuncts of one formula that are proved by recursion.

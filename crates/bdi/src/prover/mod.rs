@@ -1,0 +1,14 @@
+//! Prover: solutions of formulas over an agent's mind, and values of expressions.
+
+mod build;
+mod failure;
+mod query_call;
+mod shallow;
+mod solve;
+
+pub use build::{
+    build, build_annots, build_args, calls_nothing, match_expr, match_slot, number, plain_atom, push_plain_value,
+};
+pub use failure::{Failure, FailureText};
+pub use query_call::{ActionCall, NativeFunction, QueryAction, QueryAnswer};
+pub use solve::{Knowledge, Proof, SearchDecision, Solver, key, open_value, relate};
