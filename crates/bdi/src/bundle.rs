@@ -103,7 +103,7 @@ impl Loader for Unpacking<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reason::{load, load_bundled};
+    use crate::load::{load, load_bundled};
 
     /// Files by name.
     struct BundledFiles(&'static [(&'static str, &'static str)]);

@@ -3,9 +3,11 @@
 #![forbid(unsafe_code)]
 
 pub mod actions;
+mod agent;
 mod bundle;
 pub mod code;
 mod inspect;
+mod load;
 pub mod logic;
 pub mod mind;
 pub mod project;
@@ -14,6 +16,7 @@ pub mod reason;
 mod snapshot;
 pub mod syntax;
 
+pub use agent::{Agent, AgentConfig};
 pub use bundle::{Bundle, BundleError, Included};
-pub use reason::{Agent, AgentConfig, Loaded, load, load_bundled};
+pub use load::{Loaded, ProgramError, compile_program, load, load_bundled};
 pub use snapshot::SnapshotError;

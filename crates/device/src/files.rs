@@ -7,9 +7,8 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;
-use whimbrel_bdi::reason::ProgramError;
 use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, SourceText};
-use whimbrel_bdi::{Bundle, Loaded};
+use whimbrel_bdi::{Bundle, Loaded, ProgramError};
 use whimbrel_platform::limits::{CODE_BYTES_MAX, DEVICE_FILES_BYTES_MAX, SOURCE_BYTES_MAX};
 use whimbrel_platform::session::CodeName;
 

@@ -8,9 +8,9 @@ use whimbrel_platform::limits::INSPECTION_PLANS_MAX;
 use super::breakpoints::is_marked;
 use super::{Inspector, source_form};
 use crate::code::{CompiledPlan, Image};
+use crate::load::is_library;
 use crate::logic::{is_source, namespace_of};
 use crate::mind::Mind;
-use crate::reason::is_library;
 use crate::syntax::quote;
 
 /// Name of a plan that does not change with the library: its label and the label's namespace.

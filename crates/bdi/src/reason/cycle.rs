@@ -75,7 +75,7 @@ pub struct Cycle<'m> {
 }
 
 /// No limit on the cycles of intentions, which have sent nothing in this turn.
-pub(super) const NOTHING_SENT: u32 = u32::MAX;
+pub(crate) const NOTHING_SENT: u32 = u32::MAX;
 
 /// Result of handling an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl<'m> Cycle<'m> {
     /// Reports a term that nested too deep, or a proof that was given up, outside any step: no later step fails for
     /// it.
     #[inline(always)]
-    pub(super) fn tell_excess(&self) {
+    pub(crate) fn tell_excess(&self) {
         if levels::noted() {
             self.tell_too_deep(None);
             levels::take();

@@ -59,7 +59,7 @@ impl Cycle<'_> {
     }
 
     /// Handles a recall of the agent: its tours fail, whatever their state, and `+recalled` is raised.
-    pub(super) fn called_home(&mut self) {
+    pub(crate) fn called_home(&mut self) {
         let tours: Vec<Value> = (3..=4).map(any_tour).collect();
         for id in self.mind.intentions.ids() {
             let Some(place) = tours.iter().filter_map(|tour| self.find_goal(id, tour)).min() else { continue };
@@ -93,7 +93,7 @@ fn minion_of(sender: Value) -> Structure {
 }
 
 /// Returns the hop that an intention waits for, if one does.
-pub(super) fn awaited(mind: &Mind) -> Option<HopRequest> {
+pub(crate) fn awaited(mind: &Mind) -> Option<HopRequest> {
     mind.intentions.ids().into_iter().find_map(|id| {
         let IntentionPlace::Waiting(wait) = &mind.intentions.find(id)?.place else { return None };
         let WaitFor::Action(_, action) = &wait.until else { return None };
@@ -108,7 +108,7 @@ pub(super) fn awaited(mind: &Mind) -> Option<HopRequest> {
 }
 
 /// Notes the outcome of a hop: intentions that wait for it continue, or fail.
-pub(super) fn hopped(mind: &mut Mind, hop: &Hop) {
+pub(crate) fn hopped(mind: &mut Mind, hop: &Hop) {
     if matches!(hop, Hop::IsClone { .. }) {
         // Its original may have been a minion.
         mind.beliefs.abolish(&minion_of(Value::Var(Var { slot: 0, name: sym::ANY })), &mut Bindings::default());

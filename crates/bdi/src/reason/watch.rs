@@ -18,7 +18,7 @@ use crate::mind::{Event, IntentionId, IntentionPlace};
 
 /// State of a watch.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     /// Number of cycles so far.
     cycle: u64,
     recent: VecDeque<CycleSeen>,
@@ -128,7 +128,7 @@ impl Watch {
 
 impl Cycle<'_> {
     /// Runs the turn of a watched agent, like `run_turn`.
-    pub(super) fn run_turn_watched(&mut self, watch: &mut Watch) -> Next {
+    pub(crate) fn run_turn_watched(&mut self, watch: &mut Watch) -> Next {
         if !watch.stands() && self.mind.sleeping && !self.mailbox.is_empty() {
             self.tell_idleness(false);
         }

@@ -10,8 +10,8 @@ use super::record::{
 };
 use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rule};
 use crate::code::{CompiledPlan, Image, PlanRef};
+use crate::load::first_library_plans;
 use crate::mind::{Entry, Intention, Mind, PlanChange, RuleRef, TableChange};
-use crate::reason::first_library_plans;
 use crate::syntax::quote;
 
 /// Applies a record: the mind becomes the record's, or changes accordingly. Returns the agent's initial beliefs and

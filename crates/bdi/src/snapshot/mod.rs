@@ -37,9 +37,9 @@ use whimbrel_acl::Text;
 use whimbrel_acl::value::{TermConversion, shared_objects_met, with_shared_objects};
 use whimbrel_platform::{AgentBody, Time};
 
+use crate::agent::Agent;
 use crate::code::Image;
 use crate::mind::{IntentionId, Mind};
-use crate::reason::Agent;
 use record::Record;
 pub(crate) use record::{Clock, First, move_times};
 pub(crate) use take::{Saves, SnapshotSubject};

@@ -4,10 +4,10 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
 use crate::code::{CompiledPlan, Key, TriggerKey, TriggerKind, TriggerOp};
+use crate::load::is_library;
 use crate::logic::{Bindings, Numbering, is_source};
 use crate::mind::PlanHold;
 use crate::prover::{ActionCall, Failure, QueryAnswer};
-use crate::reason::is_library;
 use crate::syntax::{self, ast, quote};
 
 /// Returns the annotation of plans and rules for their file.

@@ -6,9 +6,10 @@ use whimbrel_acl::{Aid, Symbol, Text, Value, Var};
 use whimbrel_platform::services::{CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Mailbox, Outbox, Services, Time, Turn};
 
+use crate::agent::{Agent, AgentConfig};
+use crate::load::load;
 use crate::logic::Bindings;
 use crate::prover::{Knowledge, SearchDecision, Solver};
-use crate::reason::{Agent, AgentConfig, load};
 use crate::syntax::NoFiles;
 
 /// Platform that records printed lines and log entries.

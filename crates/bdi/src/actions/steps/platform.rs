@@ -11,11 +11,13 @@ use whimbrel_platform::policy::{Action, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent};
 
 use super::name_of;
+use crate::agent::{Agent, AgentConfig};
 use crate::code::{Image, TriggerKind, TriggerOp};
+use crate::load::is_library;
 use crate::logic::is_source;
 use crate::mind::{Entry, TimerWhat};
 use crate::prover::Failure;
-use crate::reason::{Agent, AgentConfig, Cycle, StepCall, StepProgress, is_library, step_event_of, with_own_source};
+use crate::reason::{Cycle, StepCall, StepProgress, step_event_of, with_own_source};
 use crate::syntax::{ast, quote};
 
 /// `.create_agent(Name [, Source [, Options]])`: a variable as name proposes its own name, and gets the agent's.

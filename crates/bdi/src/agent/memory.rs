@@ -1,9 +1,6 @@
 //! Memory quota of a mind. Each turn counts the bytes that its thread allocates, and those of messages. When the mind
 //! may have grown by as much as it is allowed, its memory is counted; an agent that exceeds its quota ends.
 
-use whimbrel_acl::AclMessage;
-use whimbrel_acl::limits::BULKY_COUNTED_BYTES;
-use whimbrel_acl::value::Scale;
 use whimbrel_platform::audit::{RefusalReason, Refused};
 use whimbrel_platform::limits::{
     MIND_COUNTED_EVERY_BYTES, MIND_COUNTED_WHEN_SHORT_BYTES, MIND_GROWTH_UNCOUNTED, MIND_GROWTH_WHEN_SHORT,
@@ -12,7 +9,7 @@ use whimbrel_platform::policy::Principal;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{EndReason, Next, Turn, growth};
 
-use super::{Agent, Cycle};
+use super::Agent;
 use crate::mind::Mind;
 
 impl Agent {
@@ -92,35 +89,6 @@ fn count_next_after(bytes: u64, most: u64) -> u64 {
     let room = most.saturating_sub(bytes) / 2;
     let least = (bytes / MIND_GROWTH_UNCOUNTED).max(MIND_COUNTED_EVERY_BYTES.min(most));
     (2 * bytes).min(room).max(least)
-}
-
-impl Cycle<'_> {
-    /// Notes a message that the mind takes in as if the mind's turn had allocated it.
-    #[inline(always)]
-    pub(super) fn note_received(&mut self, message: &AclMessage) {
-        if message.extras.is_some() || !message.content.is_light() {
-            self.weigh_received(message);
-        }
-    }
-
-    #[inline(never)]
-    fn weigh_received(&mut self, message: &AclMessage) {
-        let mut scale = Scale::new(BULKY_COUNTED_BYTES);
-        scale.add_value(&message.content);
-        for (_, value) in &message.extras().user {
-            scale.add_value(value);
-        }
-        growth::take_in(scale.bytes());
-        self.mind_memory();
-    }
-
-    /// Ends the turn after this step if it may have made the mind too large.
-    #[inline(always)]
-    pub(super) fn mind_memory(&mut self) {
-        if whimbrel_platform::growth::taken() >= self.memory_due {
-            self.cycles_left = 0;
-        }
-    }
 }
 
 #[cfg(test)]

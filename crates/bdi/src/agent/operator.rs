@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use whimbrel_acl::{Annot, Structure, Var, sym};
+use whimbrel_acl::{Structure, Var};
 use whimbrel_platform::Time;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
 use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX};
 
-use super::watch::Watch;
-use super::{Agent, Cycle, step_event_of, with_own_source};
+use super::Agent;
 use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::inspect::{Inspector, PlanName, plan_names};
-use crate::logic::{Numbering, is_source};
+use crate::logic::Numbering;
+use crate::reason::{Edit, Watch, structure, with_own_source};
 use crate::syntax::{self, Diagnostic, ast, quote};
 
 /// Rare parts of an agent: its operator's watch and changes, and a recall.
@@ -23,15 +23,6 @@ pub(super) struct Aside {
     pub edits: Vec<Edit>,
     /// Watch of an operator who follows or debugs the agent.
     pub watch: Option<Watch>,
-}
-
-/// Change of a mind by an operator.
-#[derive(Debug)]
-pub(super) enum Edit {
-    Add(Structure),
-    /// A belief to remove, with its number of variables.
-    Remove(Structure, u32),
-    Pursue(Structure),
 }
 
 impl Aside {
@@ -155,44 +146,6 @@ fn goals_with_plans(image: &crate::code::Image, mind: &crate::mind::Mind) -> Vec
     goals.collect()
 }
 
-impl Cycle<'_> {
-    /// Changes the mind for an operator: as a plan's `+b` and `!!g` would.
-    pub(super) fn carry_out(&mut self, edit: Edit) {
-        match edit {
-            Edit::Add(literal) => {
-                let event = step_event_of(TriggerOp::Add, literal, TriggerKind::Belief);
-                if let Some(changed) = self.mind.beliefs.add(event.literal.clone(), false) {
-                    self.add_event(crate::mind::Event { literal: changed, ..event });
-                }
-            }
-            Edit::Remove(literal, variables) => self.disbelieve(&literal, variables),
-            Edit::Pursue(literal) => self.add_initial_goal(literal.into_value()),
-        }
-    }
-
-    /// Removes matching beliefs: without a source in the pattern all, whatever their sources; with one, as in a plan.
-    fn disbelieve(&mut self, literal: &Structure, variables: u32) {
-        self.take_up(None);
-        self.bindings.extend(variables);
-        let changed = if literal.annots.iter().any(is_source) {
-            self.mind.beliefs.delete(literal, self.bindings, self.image).into_iter().collect()
-        } else {
-            let gone = self.mind.beliefs.abolish(literal, self.bindings);
-            gone.iter().map(|gone| gone.with_annots(only_self())).collect::<Vec<_>>()
-        };
-        self.top = 0;
-        self.bindings.truncate(0);
-        self.put_down(None);
-        for changed in changed {
-            self.add_event(step_event_of(TriggerOp::Delete, changed, TriggerKind::Belief));
-        }
-    }
-}
-
-fn only_self() -> whimbrel_acl::Annots {
-    [Annot::Source(sym::SELF)].into_iter().collect()
-}
-
 fn bounded(text: &str) -> Result<&str, String> {
     if text.len() > INSTRUCTION_BYTES_MAX {
         return Err(format!("it has {} bytes: {INSTRUCTION_BYTES_MAX} are the most", text.len()));
@@ -207,7 +160,7 @@ fn literal(text: &str, what: &str) -> Result<(Structure, u32), String> {
     let parsed = syntax::parse_literal(text).map_err(|wrong| unreadable(what, text, &wrong))?;
     let mut names = Numbering::default();
     let value = quote::quote(&parsed, &mut |name| Var { slot: names.number(name), name });
-    match (&parsed, super::structure(value)) {
+    match (&parsed, structure(value)) {
         (ast::Term::Literal(literal), Some(structure)) if !literal.functor.as_str().contains('.') => {
             Ok((structure, names.len() as u32))
         }

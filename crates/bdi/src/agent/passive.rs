@@ -8,7 +8,7 @@ use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
 use super::Agent;
-use super::agent::origin;
+use super::body::origin;
 use crate::code::Image;
 
 /// Encoded mind of a passive agent; the program is shared.

@@ -1,10 +1,10 @@
 //! AgentSpeak agent as the platform sees it.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
-use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
 
-use whimbrel_acl::{Aid, Symbol, Text, Value};
+use whimbrel_acl::{Aid, Symbol, Value};
+use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::growth;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
@@ -12,123 +12,13 @@ use whimbrel_platform::limits::{self, MIND_COUNTED_EVERY_BYTES};
 use whimbrel_platform::mobility::{Hop, HopRequest};
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
-use super::Cycle;
-use super::hops;
-use super::literals::{step_event, structure, with_own_source};
 use super::operator::{self, Aside};
 use super::passive::Passive;
-use super::spares::Spares;
-use crate::bundle::{Bundle, Included};
-use crate::code::{Image, PlanRef, TriggerKind, TriggerOp, compile};
+use crate::code::Image;
 use crate::logic::{Bindings, levels};
-use crate::mind::{Event, GoalPlace, Mind, ReasoningOptions, RuleRef};
+use crate::mind::{Mind, ReasoningOptions};
+use crate::reason::{Cycle, NOTHING_SENT, Spares, awaited, hopped};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, SnapshotSubject};
-use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
-
-/// Library programs, whose plans every agent has behind its own: for messages, and for journeys. Each has the name of
-/// its file. Saved minds know plans by their places, so new programs come last.
-const LIBRARY: [(&str, &str); 2] =
-    [("kqml.asl", include_str!("../library/kqml.asl")), ("journeys.asl", include_str!("../library/journeys.asl"))];
-
-/// Returns true for the file of a library program.
-pub(crate) fn is_library(file: &str) -> bool {
-    LIBRARY.iter().any(|(name, _)| *name == file)
-}
-
-/// Returns the number of library plans in the first release: those for messages.
-pub(crate) fn first_library_plans() -> usize {
-    let first = LIBRARY.first().map_or("", |(name, _)| name);
-    LIBRARY_PROGRAM.plans.iter().filter(|plan| *plan.file == *first).count()
-}
-
-static LIBRARY_PROGRAM: LazyLock<ast::Program> = LazyLock::new(|| {
-    let mut library = ast::Program::default();
-    for (name, text) in LIBRARY {
-        let parsed = syntax::parse_program(text, &Text::from(name), &mut syntax::NoFiles);
-        debug_assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-        library.plans.extend(parsed.program.plans);
-    }
-    library
-});
-
-/// Error of a malformed program, with all its faults.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("the program has errors")]
-pub struct ProgramError {
-    /// Faults: errors and warnings.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Parses and compiles a program. Also returns warnings.
-///
-/// # Errors
-/// Returns an error if the program is malformed.
-pub fn load(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<(Arc<Image>, Vec<Diagnostic>), ProgramError> {
-    let Loaded { image, warnings, .. } = load_bundled(text, file, loader)?;
-    Ok((Arc::new(image), warnings))
-}
-
-/// Compiled program.
-#[derive(Debug)]
-pub struct Loaded {
-    /// Program.
-    pub image: Image,
-    /// Warnings.
-    pub warnings: Vec<Diagnostic>,
-    /// Bundle of the texts it was made from.
-    pub bundle: Bundle,
-}
-
-/// Loads like [`load`], and also returns the bundle from which another node can make the program.
-///
-/// # Errors
-/// Returns an error if the program is malformed.
-pub fn load_bundled(text: &str, file: &Text, loader: &mut dyn Loader) -> Result<Loaded, ProgramError> {
-    let bundle = Bundle { text: text.to_owned(), included: Vec::new() };
-    let mut loader = Bundling { loader, file, bundle };
-    let parsed = syntax::parse_program(text, file, &mut loader);
-    if !parsed.is_ok() {
-        return Err(ProgramError { diagnostics: parsed.diagnostics });
-    }
-    let bundle = loader.bundle;
-    let of_includes = |before, included: &Included| fingerprint(before, &included.text);
-    let fingerprint = bundle.included.iter().fold(fingerprint(0, text), of_includes);
-    let image = Image { fingerprint, ..compile_program(parsed.program, file.clone()) };
-    Ok(Loaded { image, warnings: parsed.diagnostics, bundle })
-}
-
-/// Loader that notes all included files.
-struct Bundling<'a> {
-    loader: &'a mut dyn Loader,
-    file: &'a str,
-    bundle: Bundle,
-}
-
-impl Loader for Bundling<'_> {
-    fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError> {
-        let found = self.loader.load(path, from_file);
-        match &found {
-            Ok((name, source)) => self.bundle.note(self.file, path, name, &source.text),
-            Err(_) => self.bundle.note_missing(path),
-        }
-        found
-    }
-
-    fn is_strict(&self) -> bool {
-        self.loader.is_strict()
-    }
-}
-
-/// Computes a number that distinguishes texts (FNV-1a), continuing from an earlier one.
-fn fingerprint(before: u64, text: &str) -> u64 {
-    text.bytes()
-        .fold(before ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// Compiles a program, followed by the library.
-pub fn compile_program(program: ast::Program, name: Text) -> Image {
-    compile::compile(program, &LIBRARY_PROGRAM, name)
-}
 
 /// Configuration of an agent.
 #[derive(Clone, Debug)]
@@ -174,7 +64,7 @@ macro_rules! cycle {
             context_steps: limits::PROOF_STEPS_MAX,
             last_asked: None,
             cycles_left: $turn.budget,
-            left_after_sending: crate::reason::cycle::NOTHING_SENT,
+            left_after_sending: NOTHING_SENT,
             memory_due: $agent.memory_due,
             hop: None,
         }
@@ -460,11 +350,11 @@ impl Mobile for Agent {
     }
 
     fn awaits_hop(&self) -> Option<HopRequest> {
-        hops::awaited(&self.mind)
+        awaited(&self.mind)
     }
 
     fn hopped(&mut self, hop: &Hop) {
-        hops::hopped(&mut self.mind, hop);
+        hopped(&mut self.mind, hop);
     }
 }
 
@@ -480,131 +370,12 @@ impl Inspectable for Agent {
     }
 }
 
-/// Returns the origin from which an agent's program can be loaded again.
-pub(super) fn origin(image: &Image) -> Origin {
-    Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint, code: image.code }
-}
-
 fn subject<'a>(begin: Option<&'a Begin>, image: &'a Image, now: Time) -> SnapshotSubject<'a> {
     let now = begin.and_then(|begin| begin.clock).map_or(now, |clock| clock.back(now));
     SnapshotSubject { image, begin, now }
 }
 
-impl Cycle<'_> {
-    #[inline(always)]
-    fn run_turn(&mut self) -> Next {
-        if self.mind.sleeping && !self.mailbox.is_empty() {
-            self.tell_idleness(false);
-        }
-        while growth::taken() < self.memory_due && self.begins_next() {
-            if !self.is_idle() && self.run() {
-                continue;
-            }
-            if self.tell_idleness(true) {
-                continue;
-            }
-            return match self.mind.next_timer() {
-                Some(due) => Next::WaitUntil(due),
-                None => Next::Wait,
-            };
-        }
-        self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
-    }
-
-    /// Runs the first turn of an agent that queries others' registrations: the turn ends before the query. Agents
-    /// that begin with it register in their first turns meanwhile. Cycles are taken one by one, and messages wait.
-    #[cold]
-    #[inline(never)]
-    fn run_first_turn(&mut self) -> Next {
-        // As for a watched agent.
-        self.mind.scoped_frames += 1;
-        while !self.is_about_to_ask() && growth::taken() < self.memory_due && self.begins_next() {
-            if !self.run_without_messages() {
-                break;
-            }
-        }
-        self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(1);
-        self.hop.take().map_or(Next::Ready, |request| Next::Hop(Box::new(request)))
-    }
-
-    /// Returns true if the next cycle may query others' registrations: in the context of a plan, or by its step.
-    fn is_about_to_ask(&self) -> bool {
-        let (mind, image) = (&*self.mind, self.image);
-        let acts_at_once = mind.ready.is_empty() && mind.atomic.is_none();
-        let asks = |place: &PlanRef| {
-            let Some(plan) = mind.plans.plan(image, *place) else { return false };
-            let first = plan.body.ops.get(plan.body.skip_jumps(0) as usize).filter(|_| acts_at_once);
-            image.may_ask(&plan.context) || first.is_some_and(|op| image.may_ask_by(op))
-        };
-        let plans = |event: &Event| mind.plans.candidates(image, &event.trigger());
-        let next = mind.events.of_intentions().find(|event| !plans(event).all().is_empty());
-        if next.is_some_and(|event| plans(event).all().iter().any(asks)) {
-            return true;
-        }
-        let at_work = mind.atomic.or(mind.ready.front().copied());
-        at_work.and_then(|id| self.next_op(id, |op| image.may_ask_by(op))).unwrap_or_default()
-    }
-
-    /// Returns true if a cycle would certainly find nothing to do. Judged at a glance: false if in doubt.
-    #[inline(always)]
-    fn is_idle(&self) -> bool {
-        self.mailbox.is_empty() && self.mind.timers.is_empty() && self.is_at_rest()
-    }
-
-    /// Takes up the initial beliefs and goals: the project's beliefs, the program's (last first, so that they are
-    /// found in source order), the project's goals, the program's.
-    fn begin(&mut self, beliefs: &[Value], goals: &[Value]) {
-        if self.mind.random.get() == 0 {
-            self.mind.random.set(self.services.random());
-        }
-        for belief in beliefs {
-            let belief = self.admit(belief.clone(), &"its project entry");
-            self.add_initial_belief(&belief);
-        }
-        let image = self.image;
-        let mut rules = image.rules.iter().enumerate().rev().peekable();
-        for place in (0..=image.facts.len()).rev() {
-            while let Some((number, (_, rule))) = rules.next_if(|(_, (before, _))| *before == place) {
-                self.mind.beliefs.add_rule(rule.key, RuleRef::Image(number as u32), false);
-            }
-            if let Some(fact) = place.checked_sub(1).and_then(|place| image.facts.get(place)) {
-                self.add_initial_belief(fact);
-            }
-        }
-        for goal in goals {
-            let goal = self.admit(goal.clone(), &"its project entry");
-            self.add_initial_goal(goal);
-        }
-        for (number, goal) in (0..).zip(&image.goals) {
-            self.add_goal_at(goal.clone(), Some(GoalPlace::Program(number)));
-        }
-    }
-
-    pub(super) fn add_initial_goal(&mut self, goal: Value) {
-        self.add_goal_at(goal, None);
-    }
-
-    fn add_goal_at(&mut self, goal: Value, place: Option<GoalPlace>) {
-        let Some(mut literal) = structure(goal) else { return };
-        with_own_source(&mut literal);
-        let mut event = step_event(literal, TriggerKind::Achieve);
-        if let Some(place) = place {
-            event.set_place(place);
-        }
-        if self.mind.has_meta_plans {
-            self.tell_pending(&event);
-        }
-        self.add_event(event);
-    }
-
-    pub(super) fn add_initial_belief(&mut self, belief: &Value) {
-        let Some(mut literal) = structure(belief.clone()) else { return };
-        with_own_source(&mut literal);
-        if let Some(changed) = self.mind.beliefs.add(literal, false) {
-            let event = Event::external(TriggerOp::Add, TriggerKind::Belief, changed);
-            if self.has_candidates(&event.trigger()) {
-                self.add_event(event);
-            }
-        }
-    }
+/// Returns the origin from which an agent's program can be loaded again.
+pub(super) fn origin(image: &Image) -> Origin {
+    Origin::Program { path: image.name.to_string(), fingerprint: image.fingerprint, code: image.code }
 }
