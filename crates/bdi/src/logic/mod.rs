@@ -16,7 +16,7 @@ pub use bindings::{Bindings, BindingsMark};
 pub use decorated::{decorate, unify_decorated};
 pub use numbering::Numbering;
 pub use shapes::{are_apart, constant_hash, is_source, namespace_of};
-pub(crate) use shapes::{decorated, namespaced};
+pub(crate) use shapes::{is_decorated, is_namespaced};
 pub use unify::{Opened, match_annots};
 pub(crate) use univ::univ;
 pub(crate) use variables::open_slots;

@@ -36,13 +36,13 @@ pub fn constant_hash(value: &Value) -> Option<u64> {
 
 /// Returns true for a decorated variable.
 #[inline]
-pub(crate) fn decorated(value: &Value) -> bool {
+pub(crate) fn is_decorated(value: &Value) -> bool {
     matches!(value, Value::Term(term) if term.functor == reserved::DECORATED)
 }
 
 /// Returns true for a literal of another namespace, which a plain variable cannot be bound to.
 #[inline]
-pub(crate) fn namespaced(value: &Value) -> bool {
+pub(crate) fn is_namespaced(value: &Value) -> bool {
     matches!(value, Value::Term(term) if term.namespace != sym::DEFAULT)
 }
 

@@ -2,7 +2,7 @@
 
 use whimbrel_acl::{Annot, Structure, Value, sym};
 
-use super::{Bindings, arith, decorated, match_ground_annots, namespaced, unify_decorated};
+use super::{Bindings, arith, is_decorated, is_namespaced, match_ground_annots, unify_decorated};
 use crate::syntax::quote::reserved;
 
 impl Bindings {
@@ -59,8 +59,12 @@ impl Bindings {
                 }
                 true
             }
-            (Value::Var(var), other) if !decorated(other) && !namespaced(other) => self.bind_checked(var.slot, &right),
-            (other, Value::Var(var)) if !decorated(other) && !namespaced(other) => self.bind_checked(var.slot, &left),
+            (Value::Var(var), other) if !is_decorated(other) && !is_namespaced(other) => {
+                self.bind_checked(var.slot, &right)
+            }
+            (other, Value::Var(var)) if !is_decorated(other) && !is_namespaced(other) => {
+                self.bind_checked(var.slot, &left)
+            }
             (Value::Var(_), Value::Term(_)) | (Value::Term(_), Value::Var(_)) => self.unify_with_term(&left, &right),
             _ => self.unify(&left, &right),
         }

@@ -14,7 +14,8 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use super::Subject;
 use crate::code::{CompiledRule, Expr, Hint, Image, Key};
 use crate::logic::{
-    Bindings, Numbering, decorated, is_source, map_annots, match_annots, match_ground_annots, namespaced, open_slots,
+    Bindings, Numbering, is_decorated, is_namespaced, is_source, map_annots, match_annots, match_ground_annots,
+    open_slots,
 };
 use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
@@ -850,7 +851,7 @@ fn resolved(pattern: &Structure, bindings: &Bindings) -> Structure {
 /// Returns true for an argument that a plain variable does not match.
 #[inline]
 fn is_elusive(arg: &Value) -> bool {
-    decorated(arg) || namespaced(arg)
+    is_decorated(arg) || is_namespaced(arg)
 }
 
 /// Returns true for a belief of the agent's own, without other annotations.

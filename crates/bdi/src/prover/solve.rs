@@ -20,8 +20,8 @@ use crate::code::{
     CallExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, Image, InternalAction, Key, RelationExpr, TermExpr,
 };
 use crate::logic::{
-    AnnotWays, Bindings, BindingsMark, Opened, arith, decorated, levels, map_annots, match_annots, match_ground_annots,
-    namespaced, open_slots, univ, variables,
+    AnnotWays, Bindings, BindingsMark, Opened, arith, is_decorated, is_namespaced, levels, map_annots, match_annots,
+    match_ground_annots, open_slots, univ, variables,
 };
 use crate::mind::{Candidates, Entry, Mind, Table};
 use crate::syntax::quote;
@@ -864,7 +864,7 @@ fn narrowed<'t>(candidates: Candidates<'t>, term: &TermExpr, bindings: &Bindings
 fn is_plain(value: &Value) -> bool {
     let Value::Term(term) = value else { return true };
     let computed = arith::is_operation(term.functor, term.args.len());
-    !computed && !decorated(value) && !namespaced(value)
+    !computed && !is_decorated(value) && !is_namespaced(value)
 }
 
 /// Tests a relation; `=` and `=..` bind variables.
