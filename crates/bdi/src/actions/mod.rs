@@ -1,49 +1,110 @@
 //! Internal actions and functions.
 //!
 //! A *query* action only reads: it may stand in a context, a rule or a plan body, and may have several solutions. A
-//! *step* action changes the agent. Where Jason allows one in a formula, it is a [`RequestedStep`]: executed as soon as
-//! the formula is decided.
+//! *step* action changes the agent. Where Jason allows one in a formula, it is executed as soon as the formula is
+//! decided.
 
 mod queries;
-mod registry;
 mod steps;
 
-use whimbrel_acl::Value;
-
-use crate::code::{CallExpr, InternalAction};
-use crate::logic::{Bindings, Numbering};
-use crate::reason::StepAction;
-
-pub(crate) use queries::is_open_arithmetic;
-pub use registry::{acts_in_formulas, formula_place, function, lookup, names};
+use crate::prover::Queries;
+use crate::reason::Actions;
 pub(crate) use steps::{taught_label, taught_plan};
 
-/// Step action that a formula requests.
-#[derive(Clone, Debug)]
-pub struct RequestedStep {
-    /// Step action to execute.
-    pub action: StepAction,
-    /// Arguments of the action; their variables are numbered from 0.
-    pub args: Vec<Value>,
-    /// Number of variables in the arguments.
-    pub slots: u32,
-    /// The call as compiled.
-    pub call: CallExpr,
-}
+/// All internal actions and functions.
+pub(crate) static ACTIONS: Actions =
+    Actions { queries: Queries { actions: queries::ACTIONS, functions: queries::FUNCTIONS }, steps: steps::ACTIONS };
 
-impl RequestedStep {
-    /// Returns the effect of a call in a formula; `None` if the action is not allowed there.
-    pub fn of(call: &CallExpr, args: &[Value], bindings: &Bindings) -> Option<Self> {
-        let InternalAction::Step(action) = call.action else { return None };
-        let name = call.name.as_str();
-        if !acts_in_formulas(name) {
-            return None;
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::code::{IN_FORMULAS, acts_in_formulas};
+    use crate::syntax::{ActionKind, action_arity, function_arity, function_names, names_of_kind};
+
+    const REFERENCE: &str = include_str!("../../../../docs/reference/internal-actions.md");
+
+    /// Returns the calls at the beginning of the reference's tables: name, fewest and most arguments of all forms.
+    fn documented(text: &str) -> BTreeMap<&str, (usize, usize)> {
+        let mut found = BTreeMap::new();
+        for row in text.lines().filter_map(|line| line.strip_prefix("| `")) {
+            let cell = row.split(" | ").next().unwrap_or(row);
+            for call in cell.split('`').filter(|call| call.contains('.')) {
+                let (name, args) = call.split_once('(').unwrap_or((call, ")"));
+                let (least, most) = counts(args.strip_suffix(')').expect("a call ends with a bracket"));
+                let forms = found.entry(name).or_insert((least, most));
+                *forms = (forms.0.min(least), forms.1.max(most));
+            }
         }
-        let mut vars = Numbering::default();
-        let args: Vec<Value> = args.iter().map(|arg| bindings.close(arg, &mut vars)).collect();
-        // Answers of these actions would arrive when no step waits for them any more.
-        let answers =
-            matches!(name, ".create_agent" | ".include") && args.iter().any(|arg| matches!(arg, Value::Var(_)));
-        (!answers).then(|| Self { action, args, slots: vars.len() as u32, call: call.clone() })
+        found
+    }
+
+    /// Returns the numbers of arguments in `A, B [, C]`.
+    fn counts(args: &str) -> (usize, usize) {
+        let mut depth = 0;
+        let required: String = args
+            .chars()
+            .filter(|c| {
+                depth += i32::from(*c == '[');
+                let outside = depth == 0;
+                depth -= i32::from(*c == ']');
+                outside
+            })
+            .collect();
+        let all = args.replace(['[', ']'], "");
+        let count = |args: &str| args.split(',').filter(|arg| !matches!(arg.trim(), "" | "..")).count();
+        (count(&required), if all.contains("..") { usize::MAX } else { count(&all) })
+    }
+
+    fn assert_allowed(name: &str, (least, most): (usize, usize), arity: std::ops::RangeInclusive<usize>) {
+        let is_open = *arity.end() == usize::MAX;
+        let fits = *arity.start() <= least && most <= *arity.end();
+        let same = arity == (least..=most);
+        assert!(if is_open { fits } else { same }, "{name}: {least} to {most} documented, {arity:?} taken");
+    }
+
+    /// Returns the names of a table, and checks that none is there twice.
+    fn names<A>(table: &[(&'static str, A)]) -> Vec<&'static str> {
+        let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+        assert!(names.is_sorted());
+        names
+    }
+
+    #[test]
+    fn tables_have_order_of_signatures() {
+        let dotted = |kind| names_of_kind(kind).map(|name| format!(".{name}")).collect::<Vec<_>>();
+        assert_eq!(names(queries::ACTIONS), dotted(ActionKind::Query));
+        assert_eq!(names(steps::ACTIONS), dotted(ActionKind::Step));
+        assert_eq!(names(queries::FUNCTIONS), function_names().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn actions_of_formulas_are_steps() {
+        let acting: Vec<&str> = names(steps::ACTIONS).into_iter().filter(|name| acts_in_formulas(name)).collect();
+        assert_eq!(acting, IN_FORMULAS);
+    }
+
+    #[test]
+    fn reference_documents_every_action() {
+        let (actions, _) = REFERENCE.split_once("## Functions").expect("functions come last");
+        let documented = documented(actions);
+        let names: Vec<&str> = documented.keys().copied().collect();
+        let mut all: Vec<&str> = [self::names(queries::ACTIONS), self::names(steps::ACTIONS)].concat();
+        all.sort_unstable();
+        assert_eq!(names, all);
+        for (name, counts) in documented {
+            assert_allowed(name, counts, action_arity(name).expect("it is known"));
+        }
+    }
+
+    #[test]
+    fn reference_documents_every_function() {
+        let (_, functions) = REFERENCE.split_once("## Functions").expect("functions come last");
+        let documented = documented(functions);
+        assert_eq!(documented.keys().copied().collect::<Vec<_>>(), names(queries::FUNCTIONS));
+        for (name, counts) in documented {
+            assert_allowed(name, counts, function_arity(name).expect("it is known"));
+        }
     }
 }

@@ -14,6 +14,7 @@ use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
 
 use super::operator::{self, Aside};
 use super::passive::Passive;
+use crate::actions::ACTIONS;
 use crate::code::Image;
 use crate::logic::{Bindings, levels};
 use crate::mind::{Mind, ReasoningOptions};
@@ -54,6 +55,7 @@ macro_rules! cycle {
             aid: $turn.aid,
             now: $turn.now,
             services: $turn.services,
+            actions: &ACTIONS,
             mailbox: $turn.mailbox,
             outbox: $turn.outbox,
             top: 0,

@@ -11,13 +11,12 @@ use super::asking::asks;
 use super::{
     AddMode, ArithExpr, BodyOp, CallExpr, ChainExpr, CompiledBody, CompiledPlan, CompiledRule, Expr, Formula, Function,
     FunctionExpr, Head, Hint, Image, InternalAction, Key, PlainStep, PlanRef, RelationExpr, SendExpr, Site, Source,
-    TermExpr, label_of, next_label,
+    TermExpr, formula_place, label_of, next_label,
 };
-use crate::actions;
 use crate::logic::{Numbering, map_vars};
 use crate::syntax::ast::{self, StepKind, TriggerOp};
-use crate::syntax::is_internal_action;
 use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
+use crate::syntax::{function_id, is_internal_action};
 
 /// Context of the compiler: the functions that rules provide.
 #[derive(Clone, Copy, Default)]
@@ -405,7 +404,7 @@ impl<'a> Compiler<'a> {
             return None;
         }
         let rule = self.functions.rule(literal.functor, literal.args.len()).map(Function::Rule);
-        rule.or_else(|| actions::function(literal.functor.as_str(), literal.args.len()).map(Function::Native))
+        rule.or_else(|| function_id(literal.functor.as_str(), literal.args.len()).map(Function::Native))
     }
 
     fn list_expr(&mut self, items: &[ast::Term], tail: Option<&ast::Term>) -> Expr {
@@ -508,8 +507,8 @@ impl<'a> Compiler<'a> {
     fn call(&mut self, literal: &ast::Literal) -> CallExpr {
         let (name, count) = (literal.functor, literal.args.len());
         self.functions.calls(name.as_str());
-        let action = actions::lookup(name.as_str(), count);
-        let place = actions::formula_place(name.as_str(), count);
+        let action = InternalAction::named(name.as_str(), count);
+        let place = formula_place(name.as_str(), count);
         let mut formulas = Vec::new();
         let mut args = Vec::new();
         for (number, arg) in literal.args.iter().enumerate() {

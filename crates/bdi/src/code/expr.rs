@@ -5,7 +5,7 @@ use std::sync::Arc;
 use whimbrel_acl::{Symbol, Value};
 
 use super::{Hint, InternalAction, Key};
-use crate::syntax::ast;
+use crate::syntax::{FunctionId, ast};
 
 /// Expression: builds a value, or is matched against one. Slots are relative to a frame's base. Rare variants are
 /// boxed, so that an expression takes no more room than a value, and variants are told apart at a glance.
@@ -110,7 +110,7 @@ pub struct FunctionExpr {
 #[derive(Clone, Copy, Debug)]
 pub enum Function {
     /// A built-in function.
-    Native(crate::prover::NativeFunction),
+    Native(FunctionId),
     /// A rule with one more argument, the result.
     Rule(Symbol),
 }
@@ -162,6 +162,13 @@ pub struct CallExpr {
     pub formulas: Vec<Option<Formula>>,
     /// Annotations on the call, if any.
     pub annots: Vec<Expr>,
+}
+
+impl CallExpr {
+    /// Creates the call of an action whose arguments are values already.
+    pub fn bare(name: Symbol, action: InternalAction) -> Self {
+        Self { name, action, args: Vec::new(), formulas: Vec::new(), annots: Vec::new() }
+    }
 }
 
 /// Rule of the belief base.

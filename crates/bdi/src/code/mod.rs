@@ -20,7 +20,9 @@ pub use expr::{
 };
 pub use hint::Hint;
 pub use image::Image;
-pub use internal_action::InternalAction;
+#[cfg(test)]
+pub(crate) use internal_action::IN_FORMULAS;
+pub use internal_action::{InternalAction, acts_in_formulas, formula_place};
 pub use key::Key;
 pub use labels::{is_made_label, label_of, next_label};
 pub use plan::{AddMode, BodyOp, CompiledBody, CompiledPlan, Head, PlainStep, SendExpr, Source};

@@ -3,12 +3,11 @@
 use std::cell::Cell;
 
 use smallvec::SmallVec;
-use whimbrel_acl::{Annot, Annots, Args, Structure, Value, Var};
+use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var};
 use whimbrel_platform::limits;
 
 use super::{Numbering, arith, close_gap, decorate, levels, map_vars};
-use crate::actions::RequestedStep;
-use crate::mind::IntentionId;
+use crate::syntax::StepId;
 use crate::syntax::quote::reserved;
 
 /// Values of variables. A slot holds [`Value::Null`] while its variable is unbound. Terms in slots refer to other
@@ -31,8 +30,19 @@ struct Effects {
     asked: Vec<RequestedStep>,
     /// True if formulas requested more than they may: none is executed.
     too_many: bool,
-    /// Intention that continues when the effects are done.
-    waiting: Option<IntentionId>,
+}
+
+/// Step action that a formula requested.
+#[derive(Clone, Debug)]
+pub struct RequestedStep {
+    /// Step action to execute.
+    pub action: StepId,
+    /// Name of the action as written.
+    pub name: Symbol,
+    /// Arguments of the action; their variables are numbered from 0.
+    pub args: Vec<Value>,
+    /// Number of variables in the arguments.
+    pub slots: u32,
 }
 
 /// Number of slots that may have been bound in a proof that is forgotten.
@@ -75,18 +85,6 @@ impl Bindings {
             false => effects.asked.push(effect),
         }
         !effects.too_many
-    }
-
-    /// Notes the intention that continues when the effects are done.
-    pub fn wait_for_effects(&mut self, id: IntentionId) {
-        if let Some(effects) = &mut self.effects {
-            effects.waiting = Some(id);
-        }
-    }
-
-    /// Takes the intention that continues when the effects are done.
-    pub fn take_waiting(&mut self) -> Option<IntentionId> {
-        self.effects.as_mut()?.waiting.take()
     }
 
     /// Takes the step actions that formulas requested.

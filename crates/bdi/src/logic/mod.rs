@@ -12,11 +12,11 @@ mod univ;
 mod variables;
 
 pub use annot_ways::{AnnotWays, match_ground_annots};
-pub use bindings::{Bindings, BindingsMark};
+pub use bindings::{Bindings, BindingsMark, RequestedStep};
 pub use decorated::{decorate, unify_decorated};
 pub use numbering::Numbering;
 pub use shapes::{are_apart, constant_hash, is_source, namespace_of};
-pub(crate) use shapes::{is_decorated, is_namespaced};
+pub(crate) use shapes::{is_decorated, is_namespaced, is_open_arithmetic, is_variable};
 pub use unify::{Opened, match_annots};
 pub(crate) use univ::univ;
 pub(crate) use variables::open_slots;

@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 use whimbrel_acl::{Annot, Symbol, Value, sym};
 
 use super::arith;
+use crate::syntax::function_id;
 use crate::syntax::quote::reserved;
 
 /// Returns true for a simple constant.
@@ -60,5 +61,25 @@ pub fn is_source(annot: &Annot) -> bool {
         Annot::Source(_) => true,
         Annot::Term(value) => value.functor() == Some(sym::SOURCE) && value.args().len() == 1,
         Annot::Tail(_) => false,
+    }
+}
+
+/// Returns true for an unbound variable, bare or decorated.
+pub(crate) fn is_variable(value: &Value) -> bool {
+    match value {
+        Value::Var(_) => true,
+        Value::Term(term) => term.functor == reserved::DECORATED,
+        _ => false,
+    }
+}
+
+/// Returns true for arithmetic that cannot be computed yet.
+pub(crate) fn is_open_arithmetic(value: &Value) -> bool {
+    match value {
+        Value::Term(term) => {
+            arith::is_operation(term.functor, term.args.len())
+                || function_id(term.functor.as_str(), term.args.len()).is_some()
+        }
+        _ => false,
     }
 }

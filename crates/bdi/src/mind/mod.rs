@@ -116,6 +116,8 @@ pub struct Mind {
     pub random: Cell<u64>,
     /// Version of the beliefs at the last test of conditions.
     pub tested_version: u64,
+    /// Intention that continues when the step actions that formulas requested are done.
+    pub awaits_effects: Option<IntentionId>,
 }
 
 impl Mind {

@@ -10,5 +10,5 @@ pub use build::{
     build, build_annots, build_args, calls_nothing, match_expr, match_slot, number, plain_atom, push_plain_value,
 };
 pub use failure::{Failure, FailureText};
-pub use query_call::{ActionCall, NativeFunction, QueryAction, QueryAnswer};
+pub use query_call::{ActionCall, NativeFunction, Queries, QueryAction, QueryAnswer};
 pub use solve::{Knowledge, Proof, SearchDecision, Solver, key, open_value, relate};

@@ -5,12 +5,36 @@ use whimbrel_acl::{Symbol, Value};
 use super::{Failure, SearchDecision, Solver};
 use crate::code::{CallExpr, Formula};
 use crate::logic::Bindings;
+use crate::syntax::{FunctionId, QueryId};
 
 /// Internal action that only reads.
 pub type QueryAction = fn(&mut ActionCall<'_, '_>) -> Result<QueryAnswer, Failure>;
 
 /// Function. Returns `None` if its arguments allow no value (yet): the call stays as it is then.
 pub type NativeFunction = fn(&mut ActionCall<'_, '_>) -> Option<Value>;
+
+/// Query actions and functions by name, in the order of their signatures.
+#[derive(Debug)]
+pub struct Queries {
+    /// Query actions.
+    pub actions: &'static [(&'static str, QueryAction)],
+    /// Functions.
+    pub functions: &'static [(&'static str, NativeFunction)],
+}
+
+impl Queries {
+    /// Returns a query action.
+    #[inline]
+    pub fn action(&self, id: QueryId) -> Option<QueryAction> {
+        self.actions.get(id.place()).map(|(_, action)| *action)
+    }
+
+    /// Returns a function.
+    #[inline]
+    pub fn function(&self, id: FunctionId) -> Option<NativeFunction> {
+        self.functions.get(id.place()).map(|(_, function)| *function)
+    }
+}
 
 /// Answer of a query action.
 pub enum QueryAnswer {

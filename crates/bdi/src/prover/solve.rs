@@ -13,19 +13,20 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::shallow::{Shallow, ShallowProof};
 use super::{
-    ActionCall, Failure, QueryAnswer, build, build_annots, build_args, match_expr, match_slot, number, push_plain_value,
+    ActionCall, Failure, Queries, QueryAnswer, build, build_annots, build_args, match_expr, match_slot, number,
+    push_plain_value,
 };
-use crate::actions::RequestedStep;
 use crate::code::{
     CallExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, Image, InternalAction, Key, RelationExpr, TermExpr,
+    acts_in_formulas,
 };
 use crate::logic::{
-    AnnotWays, Bindings, BindingsMark, Opened, arith, is_decorated, is_namespaced, levels, map_annots, match_annots,
-    match_ground_annots, open_slots, univ, variables,
+    AnnotWays, Bindings, BindingsMark, Numbering, Opened, RequestedStep, arith, is_decorated, is_namespaced, levels,
+    map_annots, match_annots, match_ground_annots, open_slots, univ, variables,
 };
 use crate::mind::{Candidates, Entry, Mind, Table};
-use crate::syntax::quote;
 use crate::syntax::quote::reserved;
+use crate::syntax::{function_id, quote};
 
 /// Knowledge of an agent while it reasons.
 #[derive(Clone, Copy)]
@@ -40,6 +41,8 @@ pub struct Knowledge<'m> {
     pub now: Time,
     /// Platform.
     pub services: &'m dyn Services,
+    /// Query actions and functions.
+    pub queries: &'static Queries,
 }
 
 /// Prover of formulas against an agent's mind.
@@ -253,7 +256,7 @@ impl<'m> Solver<'m> {
                 if let Some(number) = arith::evaluate(term.functor, &args) {
                     return Value::Num(number);
                 }
-                let native = crate::actions::function(term.functor.as_str(), args.len());
+                let native = function_id(term.functor.as_str(), args.len());
                 if let (Some(function), true) = (native, args.iter().all(Value::is_ground)) {
                     let call =
                         FunctionExpr { name: term.functor, function: Function::Native(function), args: Vec::new() };
@@ -265,7 +268,7 @@ impl<'m> Solver<'m> {
                 Structure::full(namespace, negated, term.functor, args, term.annots.clone()).into_value()
             }
             Value::Atom(name) if name.as_str().contains('.') => {
-                let Some(function) = crate::actions::function(name.as_str(), 0) else { return value };
+                let Some(function) = function_id(name.as_str(), 0) else { return value };
                 let call = FunctionExpr { name: *name, function: Function::Native(function), args: Vec::new() };
                 self.function(bindings, &call, &[]).unwrap_or(value)
             }
@@ -281,8 +284,9 @@ impl<'m> Solver<'m> {
     /// Computes a function call, if its arguments allow a value.
     pub fn function(&self, bindings: &mut Bindings, call: &FunctionExpr, args: &[Value]) -> Option<Value> {
         match call.function {
-            Function::Native(function) => {
-                let call = &CallExpr::function(call);
+            Function::Native(id) => {
+                let function = self.known.queries.function(id)?;
+                let call = &CallExpr::bare(call.name, InternalAction::Unknown);
                 function(&mut ActionCall { solver: self, bindings, base: 0, names: &[], args, call })
             }
             Function::Rule(rule) => self.rule_value(bindings, rule, args),
@@ -732,9 +736,11 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
             self.solver.log_failure(&format!("{}: {}", call.name, Failure::wrong_count(call).message()));
             return ProofStep::Fail;
         }
-        let InternalAction::Query(action) = call.action else {
-            return self.effect(call, &args, next, bindings);
+        let action = match call.action {
+            InternalAction::Query(id) => self.solver.known.queries.action(id),
+            _ => None,
         };
+        let Some(action) = action else { return self.effect(call, &args, next, bindings) };
         let mark = bindings.mark();
         let answer = action(&mut ActionCall {
             solver: self.solver,
@@ -763,7 +769,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
 
     /// Notes a call that changes the agent: it is executed when the formula is decided.
     fn effect(&self, call: &CallExpr, args: &[Value], next: u32, bindings: &mut Bindings) -> ProofStep<'f> {
-        if let Some(effect) = RequestedStep::of(call, args, bindings) {
+        if let Some(effect) = requested_step(call, args, bindings) {
             if bindings.ask(effect) {
                 return ProofStep::Proceed(next);
             }
@@ -867,6 +873,20 @@ fn is_plain(value: &Value) -> bool {
     !computed && !is_decorated(value) && !is_namespaced(value)
 }
 
+/// Returns the step that a call in a formula requests; `None` if the action is not allowed there.
+fn requested_step(call: &CallExpr, args: &[Value], bindings: &Bindings) -> Option<RequestedStep> {
+    let InternalAction::Step(action) = call.action else { return None };
+    let name = call.name.as_str();
+    if !acts_in_formulas(name) {
+        return None;
+    }
+    let mut vars = Numbering::default();
+    let args: Vec<Value> = args.iter().map(|arg| bindings.close(arg, &mut vars)).collect();
+    // Answers of these actions would arrive when no step waits for them any more.
+    let answers = matches!(name, ".create_agent" | ".include") && args.iter().any(|arg| matches!(arg, Value::Var(_)));
+    (!answers).then(|| RequestedStep { action, name: call.name, args, slots: vars.len() as u32 })
+}
+
 /// Tests a relation; `=` and `=..` bind variables.
 #[inline]
 pub(super) fn relation_holds(
@@ -950,13 +970,6 @@ pub fn relate(bindings: &mut Bindings, op: Symbol, left: &Value, right: &Value) 
 impl Solver<'_> {
     fn log_failure(&self, text: &str) {
         self.known.services.log(self.known.aid, whimbrel_platform::services::LogLevel::Warning, text);
-    }
-}
-
-impl CallExpr {
-    fn function(call: &FunctionExpr) -> Self {
-        let action = InternalAction::Unknown;
-        Self { name: call.name, action, args: Vec::new(), formulas: Vec::new(), annots: Vec::new() }
     }
 }
 

@@ -7,6 +7,7 @@ use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{Mailbox, Outbox, Services, Time, limits};
 
+use super::Actions;
 use super::spares::Spares;
 use crate::code::{Image, Key, PlanList, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels};
@@ -21,6 +22,7 @@ macro_rules! solver {
             aid: $cycle.aid,
             now: $cycle.now,
             services: $cycle.services,
+            queries: &$cycle.actions.queries,
         })
     };
 }
@@ -47,6 +49,8 @@ pub struct Cycle<'m> {
     pub now: Time,
     /// Platform.
     pub services: &'m dyn Services,
+    /// Internal actions.
+    pub actions: &'static Actions,
     /// Incoming messages.
     pub mailbox: &'m mut Mailbox,
     /// Number of slots of the current intention when it was taken up.

@@ -209,7 +209,9 @@ impl<'m> Cycle<'m> {
             self.run_in_hand(id);
         } else {
             self.leave_to_its_turn(id);
-            self.bindings.wait_for_effects(id);
+            if self.bindings.has_effects() {
+                self.mind.awaits_effects = Some(id);
+            }
         }
     }
 

@@ -34,5 +34,5 @@ pub(crate) use hops::{JOURNEYS, awaited, hopped, minions_of};
 pub(crate) use literals::{step_event_of, structure, with_own_source};
 pub use messages::{ExpectedAnswer, nest_sources, sourced};
 pub(crate) use spares::Spares;
-pub use step_call::{StepAction, StepCall, StepProgress};
+pub use step_call::{Actions, StepAction, StepCall, StepProgress};
 pub(crate) use watch::Watch;

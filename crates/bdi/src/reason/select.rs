@@ -258,7 +258,7 @@ impl<'m> Cycle<'m> {
         self.push_frame(id, frame, atomic);
         self.make_ready(id);
         if self.bindings.has_effects() {
-            self.bindings.wait_for_effects(id);
+            self.mind.awaits_effects = Some(id);
         }
     }
 

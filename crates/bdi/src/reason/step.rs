@@ -10,14 +10,14 @@ use super::hand::Called;
 use super::literals::{close_literal, own_literal, step_event_of, structure, with_own_source};
 use super::stepped::{At, NOBODY, StepEffect, Stepped, unfit};
 use super::{Cycle, StepCall, StepProgress, solver};
-use crate::actions::RequestedStep;
 use crate::code::{
     AddMode, BodyOp, CallExpr, CompiledBody, Expr, Formula, InternalAction, PlainStep, Site, TriggerKind, TriggerOp,
 };
-use crate::logic::{Bindings, Numbering, levels};
+use crate::logic::{Bindings, Numbering, RequestedStep, levels};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId, IntentionPlace, Loop, PlanHold, Selected, Splice};
 use crate::prover::{ActionCall, Failure, QueryAnswer, SearchDecision, build, build_args, calls_nothing, open_value};
 use crate::syntax::ast::StepKind;
+use crate::syntax::{QueryId, StepId};
 
 /// Current code of an intention.
 enum CurrentCode<'m> {
@@ -548,7 +548,7 @@ impl<'m> Cycle<'m> {
 
     pub(super) fn call(&mut self, call: &CallExpr, at: At<'_>) -> Stepped {
         match call.action {
-            InternalAction::Query(action) => self.query_action(action, call, at),
+            InternalAction::Query(id) => self.query_action(id, call, at),
             InternalAction::Step(action) => self.step_action(action, call, at),
             InternalAction::WrongCount => Stepped::Failed(Failure::wrong_count(call)),
             InternalAction::Unknown if call.name.as_str().starts_with('.') => {
@@ -597,7 +597,7 @@ impl<'m> Cycle<'m> {
         holds
     }
 
-    fn query_action(&mut self, action: crate::prover::QueryAction, call: &CallExpr, at: At<'_>) -> Stepped {
+    fn query_action(&mut self, id: QueryId, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
         let args = build_args(&solver, self.bindings, at.base, at.names, &call.args);
         if levels::noted() {
@@ -605,6 +605,9 @@ impl<'m> Cycle<'m> {
         }
         let mut query =
             ActionCall { solver: &solver, bindings: self.bindings, base: at.base, names: at.names, args: &args, call };
+        let Some(action) = self.actions.queries.action(id) else {
+            return Stepped::Failed(Failure::unknown_action(call.name));
+        };
         let answer = action(&mut query);
         self.mind_memory();
         match answer {
@@ -620,7 +623,7 @@ impl<'m> Cycle<'m> {
         }
     }
 
-    fn step_action(&mut self, action: crate::reason::StepAction, call: &CallExpr, at: At<'_>) -> Stepped {
+    fn step_action(&mut self, action: StepId, call: &CallExpr, at: At<'_>) -> Stepped {
         let solver = solver!(self);
         let mut args = SmallVec::with_capacity(call.args.len());
         for arg in &call.args {
@@ -639,14 +642,15 @@ impl<'m> Cycle<'m> {
     /// Runs an action for an intention in hand. Returns true if it is still there.
     fn run_step_action(
         &mut self,
-        action: crate::reason::StepAction,
+        action: StepId,
         args: SmallVec<[Value; 4]>,
         call: &CallExpr,
         id: IntentionId,
     ) -> Result<bool, Failure> {
+        let run = self.actions.step(action).ok_or_else(|| Failure::unknown_action(call.name))?;
         // Times of an action count from now, not from the beginning of a turn that has lasted a while.
         self.now = self.services.now();
-        let result = action(&mut StepCall { cycle: self, intention: id, args, call });
+        let result = run(&mut StepCall { cycle: self, intention: id, args, call });
         self.mind_memory();
         let progress = result?;
         let in_hand = progress == StepProgress::Done;
@@ -670,7 +674,7 @@ impl<'m> Cycle<'m> {
     /// Executes effects of formulas that were evaluated while no intention was in hand.
     #[cold]
     pub(super) fn carry_out_between(&mut self) {
-        let id = self.bindings.take_waiting();
+        let id = self.mind.awaits_effects.take();
         self.take_up(id);
         if self.carry_out_effects_of(id.unwrap_or(NOBODY)) {
             self.put_down(id);
@@ -680,18 +684,20 @@ impl<'m> Cycle<'m> {
     /// Executes the effects of formulas. Returns false if the intention is not in hand any more.
     fn carry_out_effects_of(&mut self, id: IntentionId) -> bool {
         let mut in_hand = true;
-        for RequestedStep { action, args, slots, call } in self.bindings.take_effects() {
+        self.mind.awaits_effects = None;
+        for RequestedStep { action, name, args, slots } in self.bindings.take_effects() {
             if !in_hand {
                 self.take_up(None);
             }
             let base = self.bindings.extend(slots);
             let args = args.iter().map(|arg| Bindings::rename(arg, base)).collect();
             let current = if in_hand { id } else { NOBODY };
+            let call = CallExpr::bare(name, InternalAction::Step(action));
             match self.run_step_action(action, args, &call, current) {
                 Ok(stays) if in_hand => in_hand = stays,
                 Ok(_) => self.put_down(None),
                 Err(failure) => {
-                    let text = format!("{} in a formula failed: {}", call.name, failure.message());
+                    let text = format!("{name} in a formula failed: {}", failure.message());
                     self.log(whimbrel_platform::services::LogLevel::Warning, &text);
                 }
             }

@@ -9,10 +9,28 @@ use whimbrel_platform::Time;
 use super::{Cycle, solver};
 use crate::code::CallExpr;
 use crate::mind::IntentionId;
-use crate::prover::Failure;
+use crate::prover::{Failure, Queries};
+use crate::syntax::StepId;
 
 /// Internal action that changes the agent.
 pub type StepAction = fn(&mut StepCall<'_, '_>) -> Result<StepProgress, Failure>;
+
+/// All internal actions and functions: the engine calls those that a program names.
+#[derive(Debug)]
+pub struct Actions {
+    /// Query actions and functions.
+    pub queries: Queries,
+    /// Step actions by name, in the order of their signatures.
+    pub steps: &'static [(&'static str, StepAction)],
+}
+
+impl Actions {
+    /// Returns a step action.
+    #[inline]
+    pub fn step(&self, id: StepId) -> Option<StepAction> {
+        self.steps.get(id.place()).map(|(_, action)| *action)
+    }
+}
 
 /// State of an intention after a step action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,12 @@ pub(crate) use diagnostics::{Diagnostics, nearest};
 pub use parser::{LoadError, Loader, NoFiles};
 use parser::{Parse, ParseSession, Parser};
 pub use render::render;
-pub use signatures::{action_arity, function_arity, is_internal_action};
+pub use signatures::{
+    ActionId, ActionKind, FunctionId, QueryId, StepId, action_arity, action_id, function_arity, function_id,
+    is_internal_action,
+};
+#[cfg(test)]
+pub(crate) use signatures::{function_names, names_of_kind};
 pub use source_text::SourceText;
 
 /// Returns the internal action whose name is most similar to this one, which has a dot in front; the result has none.

@@ -1,173 +1,232 @@
-//! Signatures of internal actions and functions: names and numbers of arguments, as the parser needs them. The engine
-//! knows their effects.
+//! Signatures of internal actions and functions: names, kinds and numbers of arguments, as parser and compiler need
+//! them. What they do is above the engine, in tables of the same order: a compiled call has its action's place there.
 
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use whimbrel_acl::Symbol;
 
 /// Any number of arguments.
 const ANY: u8 = u8::MAX;
 
-/// Internal actions without their leading dot, by name: name, fewest and most arguments.
-const ACTIONS: &[(&str, u8, u8)] = &[
-    ("Manual", 0, ANY),
-    ("abolish", 1, 1),
-    ("act", 2, 3),
-    ("add_annot", 3, 3),
-    ("add_nested_source", 3, 3),
-    ("add_plan", 1, 3),
-    ("advise", 3, 4),
-    ("all_names", 1, 1),
-    ("anycast", 3, 3),
-    ("asserta", 1, 1),
-    ("assertz", 1, 1),
-    ("at", 2, 2),
-    ("atom", 1, 1),
-    ("belief", 1, 1),
-    ("broadcast", 2, 2),
-    ("clone", 0, ANY),
-    ("clone_to", 1, 2),
-    ("concat", 1, ANY),
-    ("copy_term", 2, 2),
-    ("count", 2, 2),
-    ("create_agent", 1, 3),
-    ("current_intention", 1, 1),
-    ("date", 3, 3),
-    ("delete", 3, 4),
-    ("desire", 1, 2),
-    ("df_deregister", 1, 2),
-    ("df_register", 1, 2),
-    ("df_search", 2, 3),
-    ("df_subscribe", 1, 2),
-    ("difference", 3, 3),
-    ("dispatch", 2, 3),
-    ("done", 0, ANY),
-    ("drop_all_desires", 0, 0),
-    ("drop_all_events", 0, 0),
-    ("drop_all_intentions", 0, 0),
-    ("drop_desire", 0, 1),
-    ("drop_event", 0, 1),
-    ("drop_future_intention", 1, 1),
-    ("drop_intention", 0, 1),
-    ("empty", 1, 1),
-    ("eval", 2, 2),
-    ("fail", 0, ANY),
-    ("fail_goal", 1, 1),
-    ("fail_with", 2, 2),
-    ("findall", 3, 3),
-    ("foreach", 2, 2),
-    ("fork", 2, ANY),
-    ("get_src_info", 2, 2),
-    ("ground", 1, 1),
-    ("group_members", 2, 2),
-    ("if_then_else", 2, 3),
-    ("include", 1, 2),
-    ("intend", 1, 2),
-    ("intention", 2, 4),
-    ("internal_action", 1, 1),
-    ("intersection", 3, 3),
-    ("join", 0, ANY),
-    ("join_group", 1, 1),
-    ("kill_agent", 1, 2),
-    ("leave_group", 1, 1),
-    ("length", 2, 2),
-    ("list", 1, 1),
-    ("list_files", 2, 3),
-    ("list_plans", 0, ANY),
-    ("list_rules", 0, ANY),
-    ("literal", 1, 1),
-    ("log", 1, ANY),
-    ("loop", 2, 2),
-    ("lower_case", 2, 2),
-    ("map.clear", 1, ANY),
-    ("map.copy", 2, ANY),
-    ("map.create", 1, ANY),
-    ("map.get", 3, ANY),
-    ("map.key", 2, ANY),
-    ("map.put", 3, ANY),
-    ("map.remove", 2, ANY),
-    ("map.value", 2, ANY),
-    ("max", 2, 3),
-    ("member", 2, 2),
-    ("min", 2, 3),
-    ("minion", 3, 3),
-    ("move_to", 1, 1),
-    ("multicast", 3, 3),
-    ("my_name", 1, 1),
-    ("namespace", 1, 1),
-    ("namespace_get_prop", 2, 4),
-    ("namespace_set_prop", 3, 3),
-    ("nano_time", 1, 1),
-    ("node", 1, 1),
-    ("nodes", 1, 1),
-    ("nth", 3, 3),
-    ("number", 1, 1),
-    ("perceive", 0, 0),
-    ("plan_label", 2, 2),
-    ("prefix", 2, 2),
-    ("print", 0, ANY),
-    ("print_unifier", 0, ANY),
-    ("printf", 0, ANY),
-    ("println", 0, ANY),
-    ("publish", 3, 3),
-    ("puts", 1, 2),
-    ("queue.add", 2, ANY),
-    ("queue.add_all", 2, ANY),
-    ("queue.clear", 1, ANY),
-    ("queue.copy", 2, ANY),
-    ("queue.create", 1, ANY),
-    ("queue.head", 2, ANY),
-    ("queue.remove", 2, ANY),
-    ("queue.to_list", 2, ANY),
-    ("random", 1, 3),
-    ("range", 3, 4),
-    ("recall", 1, 1),
-    ("relevant_plan", 2, 2),
-    ("relevant_plans", 2, 3),
-    ("relevant_rules", 2, 2),
-    ("remove_plan", 1, 2),
-    ("remove_source_annot", 2, 2),
-    ("rename_apart", 2, 2),
-    ("replace", 4, 4),
-    ("resume", 1, 1),
-    ("reverse", 2, 2),
-    ("save_agent", 1, 2),
-    ("send", 3, 5),
-    ("set.add", 2, ANY),
-    ("set.add_all", 2, ANY),
-    ("set.clear", 1, ANY),
-    ("set.copy", 2, ANY),
-    ("set.create", 1, ANY),
-    ("set.difference", 2, ANY),
-    ("set.intersection", 2, ANY),
-    ("set.remove", 2, ANY),
-    ("set.to_list", 2, ANY),
-    ("set.union", 2, ANY),
-    ("set_random_seed", 1, ANY),
-    ("setof", 3, 3),
-    ("shuffle", 2, 2),
-    ("signal", 1, 2),
-    ("sort", 2, 2),
-    ("stopMAS", 0, 2),
-    ("string", 1, 1),
-    ("structure", 1, 1),
-    ("sublist", 2, 2),
-    ("subscribe", 1, 1),
-    ("substring", 2, 4),
-    ("succeed_goal", 1, 1),
-    ("suffix", 2, 2),
-    ("suspend", 0, 1),
-    ("suspended", 2, 2),
-    ("term2string", 2, 2),
-    ("time", 3, 4),
-    ("tour", 1, 3),
-    ("type", 2, 2),
-    ("union", 3, 3),
-    ("unsubscribe", 1, 1),
-    ("upper_case", 2, 2),
-    ("verbose", 0, ANY),
-    ("version", 1, 1),
-    ("wait", 1, 3),
+/// Kind of an internal action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// The action only reads.
+    Query,
+    /// The action changes the agent.
+    Step,
+    /// Name of a class in Jason's library that is no action.
+    Absent,
+}
+
+use ActionKind::{Absent, Query, Step};
+
+/// Query action, by its place among all query actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryId(u16);
+
+/// Step action, by its place among all step actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepId(u16);
+
+/// Built-in function, by its place among all functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionId(u16);
+
+impl QueryId {
+    /// Returns the place.
+    #[inline]
+    pub fn place(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl StepId {
+    /// Returns the place.
+    #[inline]
+    pub fn place(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl FunctionId {
+    /// Returns the place.
+    #[inline]
+    pub fn place(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Internal action, found by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionId {
+    /// A query action.
+    Query(QueryId),
+    /// A step action.
+    Step(StepId),
+}
+
+/// Internal actions without their leading dot, by name: name, kind, fewest and most arguments.
+const ACTIONS: &[(&str, ActionKind, u8, u8)] = &[
+    ("Manual", Absent, 0, ANY),
+    ("abolish", Step, 1, 1),
+    ("act", Step, 2, 3),
+    ("add_annot", Query, 3, 3),
+    ("add_nested_source", Query, 3, 3),
+    ("add_plan", Step, 1, 3),
+    ("advise", Step, 3, 4),
+    ("all_names", Query, 1, 1),
+    ("anycast", Step, 3, 3),
+    ("asserta", Step, 1, 1),
+    ("assertz", Step, 1, 1),
+    ("at", Step, 2, 2),
+    ("atom", Query, 1, 1),
+    ("belief", Query, 1, 1),
+    ("broadcast", Step, 2, 2),
+    ("clone", Step, 0, ANY),
+    ("clone_to", Step, 1, 2),
+    ("concat", Query, 1, ANY),
+    ("copy_term", Query, 2, 2),
+    ("count", Query, 2, 2),
+    ("create_agent", Step, 1, 3),
+    ("current_intention", Query, 1, 1),
+    ("date", Query, 3, 3),
+    ("delete", Query, 3, 4),
+    ("desire", Query, 1, 2),
+    ("df_deregister", Step, 1, 2),
+    ("df_register", Step, 1, 2),
+    ("df_search", Query, 2, 3),
+    ("df_subscribe", Step, 1, 2),
+    ("difference", Query, 3, 3),
+    ("dispatch", Step, 2, 3),
+    ("done", Step, 0, ANY),
+    ("drop_all_desires", Step, 0, 0),
+    ("drop_all_events", Step, 0, 0),
+    ("drop_all_intentions", Step, 0, 0),
+    ("drop_desire", Step, 0, 1),
+    ("drop_event", Step, 0, 1),
+    ("drop_future_intention", Step, 1, 1),
+    ("drop_intention", Step, 0, 1),
+    ("empty", Query, 1, 1),
+    ("eval", Query, 2, 2),
+    ("fail", Step, 0, ANY),
+    ("fail_goal", Step, 1, 1),
+    ("fail_with", Step, 2, 2),
+    ("findall", Query, 3, 3),
+    ("foreach", Step, 2, 2),
+    ("fork", Step, 2, ANY),
+    ("get_src_info", Query, 2, 2),
+    ("ground", Query, 1, 1),
+    ("group_members", Query, 2, 2),
+    ("if_then_else", Step, 2, 3),
+    ("include", Step, 1, 2),
+    ("intend", Query, 1, 2),
+    ("intention", Query, 2, 4),
+    ("internal_action", Query, 1, 1),
+    ("intersection", Query, 3, 3),
+    ("join", Step, 0, ANY),
+    ("join_group", Step, 1, 1),
+    ("kill_agent", Step, 1, 2),
+    ("leave_group", Step, 1, 1),
+    ("length", Query, 2, 2),
+    ("list", Query, 1, 1),
+    ("list_files", Query, 2, 3),
+    ("list_plans", Query, 0, ANY),
+    ("list_rules", Query, 0, ANY),
+    ("literal", Query, 1, 1),
+    ("log", Query, 1, ANY),
+    ("loop", Step, 2, 2),
+    ("lower_case", Query, 2, 2),
+    ("map.clear", Query, 1, ANY),
+    ("map.copy", Query, 2, ANY),
+    ("map.create", Query, 1, ANY),
+    ("map.get", Query, 3, ANY),
+    ("map.key", Query, 2, ANY),
+    ("map.put", Query, 3, ANY),
+    ("map.remove", Query, 2, ANY),
+    ("map.value", Query, 2, ANY),
+    ("max", Query, 2, 3),
+    ("member", Query, 2, 2),
+    ("min", Query, 2, 3),
+    ("minion", Step, 3, 3),
+    ("move_to", Step, 1, 1),
+    ("multicast", Step, 3, 3),
+    ("my_name", Query, 1, 1),
+    ("namespace", Query, 1, 1),
+    ("namespace_get_prop", Query, 2, 4),
+    ("namespace_set_prop", Step, 3, 3),
+    ("nano_time", Query, 1, 1),
+    ("node", Query, 1, 1),
+    ("nodes", Query, 1, 1),
+    ("nth", Query, 3, 3),
+    ("number", Query, 1, 1),
+    ("perceive", Step, 0, 0),
+    ("plan_label", Query, 2, 2),
+    ("prefix", Query, 2, 2),
+    ("print", Query, 0, ANY),
+    ("print_unifier", Query, 0, ANY),
+    ("printf", Query, 0, ANY),
+    ("println", Query, 0, ANY),
+    ("publish", Step, 3, 3),
+    ("puts", Query, 1, 2),
+    ("queue.add", Query, 2, ANY),
+    ("queue.add_all", Query, 2, ANY),
+    ("queue.clear", Query, 1, ANY),
+    ("queue.copy", Query, 2, ANY),
+    ("queue.create", Query, 1, ANY),
+    ("queue.head", Query, 2, ANY),
+    ("queue.remove", Query, 2, ANY),
+    ("queue.to_list", Query, 2, ANY),
+    ("random", Query, 1, 3),
+    ("range", Query, 3, 4),
+    ("recall", Step, 1, 1),
+    ("relevant_plan", Query, 2, 2),
+    ("relevant_plans", Query, 2, 3),
+    ("relevant_rules", Query, 2, 2),
+    ("remove_plan", Step, 1, 2),
+    ("remove_source_annot", Query, 2, 2),
+    ("rename_apart", Query, 2, 2),
+    ("replace", Query, 4, 4),
+    ("resume", Step, 1, 1),
+    ("reverse", Query, 2, 2),
+    ("save_agent", Step, 1, 2),
+    ("send", Step, 3, 5),
+    ("set.add", Query, 2, ANY),
+    ("set.add_all", Query, 2, ANY),
+    ("set.clear", Query, 1, ANY),
+    ("set.copy", Query, 2, ANY),
+    ("set.create", Query, 1, ANY),
+    ("set.difference", Query, 2, ANY),
+    ("set.intersection", Query, 2, ANY),
+    ("set.remove", Query, 2, ANY),
+    ("set.to_list", Query, 2, ANY),
+    ("set.union", Query, 2, ANY),
+    ("set_random_seed", Query, 1, ANY),
+    ("setof", Query, 3, 3),
+    ("shuffle", Query, 2, 2),
+    ("signal", Step, 1, 2),
+    ("sort", Query, 2, 2),
+    ("stopMAS", Step, 0, 2),
+    ("string", Query, 1, 1),
+    ("structure", Query, 1, 1),
+    ("sublist", Query, 2, 2),
+    ("subscribe", Step, 1, 1),
+    ("substring", Query, 2, 4),
+    ("succeed_goal", Step, 1, 1),
+    ("suffix", Query, 2, 2),
+    ("suspend", Step, 0, 1),
+    ("suspended", Query, 2, 2),
+    ("term2string", Query, 2, 2),
+    ("time", Query, 3, 4),
+    ("tour", Step, 1, 3),
+    ("type", Query, 2, 2),
+    ("union", Query, 3, 3),
+    ("unsubscribe", Step, 1, 1),
+    ("upper_case", Query, 2, 2),
+    ("verbose", Step, 0, ANY),
+    ("version", Query, 1, 1),
+    ("wait", Step, 1, 3),
 ];
 
 /// Internal actions that act or wait, and so can stand in no context or rule.
@@ -202,21 +261,64 @@ const FUNCTIONS: &[(&str, u8, u8)] = &[
     ("system.time", 0, 0),
 ];
 
-fn find(table: &'static [(&'static str, u8, u8)], name: &str) -> Option<RangeInclusive<usize>> {
-    let index = table.binary_search_by(|(entry, _, _)| (*entry).cmp(name)).ok()?;
-    let (_, least, most) = *table.get(index)?;
-    let most = if most == ANY { usize::MAX } else { usize::from(most) };
-    Some(usize::from(least)..=most)
+/// Returns the number of arguments from `least` to `most`.
+fn range(least: u8, most: u8) -> RangeInclusive<usize> {
+    usize::from(least)..=if most == ANY { usize::MAX } else { usize::from(most) }
+}
+
+/// Returns the place of the internal action `.name` in the table.
+fn find_action(name: &str) -> Option<usize> {
+    let bare = name.strip_prefix('.')?;
+    ACTIONS.binary_search_by(|(entry, ..)| (*entry).cmp(bare)).ok()
 }
 
 /// Returns the numbers of arguments that the internal action `.name` takes, if there is one.
 pub fn action_arity(name: &str) -> Option<RangeInclusive<usize>> {
-    find(ACTIONS, name.strip_prefix('.')?)
+    let (.., least, most) = *ACTIONS.get(find_action(name)?)?;
+    Some(range(least, most))
+}
+
+/// Internal actions in the order of the table; `None` for names without an action.
+static IDS: LazyLock<Vec<Option<ActionId>>> = LazyLock::new(|| {
+    let (mut queries, mut steps) = (0.., 0..);
+    let id = |(_, kind, ..): &(&str, ActionKind, u8, u8)| match kind {
+        Query => queries.next().map(QueryId).map(ActionId::Query),
+        Step => steps.next().map(StepId).map(ActionId::Step),
+        Absent => None,
+    };
+    ACTIONS.iter().map(id).collect()
+});
+
+/// Finds the internal action `.name`, with the numbers of arguments that it takes.
+pub fn action_id(name: &str) -> Option<(ActionId, RangeInclusive<usize>)> {
+    let place = find_action(name)?;
+    let (.., least, most) = *ACTIONS.get(place)?;
+    Some(((*IDS.get(place)?)?, range(least, most)))
+}
+
+/// Returns the names of all internal actions of a kind, without their leading dot, in the order of their places.
+#[cfg(test)]
+pub fn names_of_kind(kind: ActionKind) -> impl Iterator<Item = &'static str> {
+    ACTIONS.iter().filter(move |(_, other, ..)| *other == kind).map(|(name, ..)| *name)
+}
+
+/// Returns the place of a built-in function in the table.
+fn find_function(name: &str) -> Option<usize> {
+    FUNCTIONS.binary_search_by(|(entry, ..)| (*entry).cmp(name)).ok()
+}
+
+/// Finds the built-in function of this name that takes so many arguments.
+pub fn function_id(name: &str, arity: usize) -> Option<FunctionId> {
+    // All functions have a dot in their names, and most structures have none.
+    let place = if name.contains('.') { find_function(name)? } else { return None };
+    let (_, least, most) = *FUNCTIONS.get(place)?;
+    range(least, most).contains(&arity).then_some(FunctionId(place as u16))
 }
 
 /// Returns the numbers of arguments that the built-in function of that name takes, if there is one.
 pub fn function_arity(name: &str) -> Option<RangeInclusive<usize>> {
-    find(FUNCTIONS, name)
+    let (_, least, most) = *FUNCTIONS.get(find_function(name)?)?;
+    Some(range(least, most))
 }
 
 /// Returns true if the internal action may stand only in plan bodies.
@@ -232,7 +334,7 @@ pub fn is_internal_action(functor: Symbol) -> bool {
 
 /// Returns the names of all internal actions, without their leading dot.
 pub fn action_names() -> impl Iterator<Item = &'static str> {
-    ACTIONS.iter().map(|(name, _, _)| *name)
+    ACTIONS.iter().map(|(name, ..)| *name)
 }
 
 /// Returns the names of all built-in functions.

@@ -4,7 +4,6 @@ use whimbrel_acl::value::Contents;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
-use crate::actions::lookup;
 use crate::code::InternalAction;
 use crate::logic::{Numbering, is_source, map_vars};
 use crate::prover::{ActionCall, QueryAnswer};
@@ -79,7 +78,7 @@ pub fn string(call: &mut ActionCall<'_, '_>) -> Outcome {
 /// `.internal_action(X)`: true if there is one of that name.
 pub fn internal_action(call: &mut ActionCall<'_, '_>) -> Outcome {
     test(call, |value| {
-        let known = |name: Symbol| !matches!(lookup(name.as_str(), value.args().len()), InternalAction::Unknown);
+        let known = |name: Symbol| InternalAction::named(name.as_str(), value.args().len()) != InternalAction::Unknown;
         value.functor().is_some_and(known)
     })
 }

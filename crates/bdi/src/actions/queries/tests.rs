@@ -95,7 +95,14 @@ pub fn ask_in(program: &str, template: &str, goal: &str) -> GoalOutcome {
     let (mailbox, outbox) = (&mut mailbox, &mut outbox);
     agent.turn(&mut Turn { aid, now: Time(5), mailbox, outbox, budget: 1000, services: &platform });
 
-    let known = Knowledge { image: &image, mind: agent.mind(), aid, now: Time(5), services: &platform };
+    let known = Knowledge {
+        image: &image,
+        mind: agent.mind(),
+        aid,
+        now: Time(5),
+        services: &platform,
+        queries: &super::super::ACTIONS.queries,
+    };
     let solver = Solver::new(known);
     let mut bindings = Bindings::default();
     let answer = Value::Var(Var { slot: bindings.extend(1), name: Symbol::new("Answer") });

@@ -5,8 +5,8 @@ use std::time::Duration;
 use whimbrel_acl::{Annot, Structure, Symbol, Value, sym};
 
 use super::event_of;
-use crate::actions::is_open_arithmetic;
 use crate::code::{TriggerKind, TriggerOp};
+use crate::logic::is_open_arithmetic;
 use crate::logic::levels;
 use crate::mind::{TimerWhat, WaitFor};
 use crate::prover::Failure;

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{Structure, Value};
 
-use crate::actions::is_open_arithmetic;
 use crate::logic::Numbering;
+use crate::logic::is_open_arithmetic;
 use crate::mind::{Event, IntentionId, IntentionPlace, PlacedQueue, TimerWhat, WaitFor};
 use crate::prover::Failure;
 use crate::reason::{Cycle, Doomed, StepCall, StepProgress, unify_apart};
