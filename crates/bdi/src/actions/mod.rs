@@ -9,7 +9,6 @@ mod steps;
 
 use crate::prover::Queries;
 use crate::reason::Actions;
-pub(crate) use steps::{taught_label, taught_plan};
 
 /// All internal actions and functions.
 pub(crate) static ACTIONS: Actions =

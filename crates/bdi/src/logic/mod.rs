@@ -1,6 +1,7 @@
 //! Logic: variable bindings, unification, arithmetic.
 
 mod annot_ways;
+mod annotations;
 pub mod arith;
 mod bindings;
 mod decorated;
@@ -12,6 +13,8 @@ mod univ;
 mod variables;
 
 pub use annot_ways::{AnnotWays, match_ground_annots};
+pub use annotations::nest_sources;
+pub(crate) use annotations::{is_literal, with_annots, without_sources};
 pub use bindings::{Bindings, BindingsMark, RequestedStep};
 pub use decorated::{decorate, unify_decorated};
 pub use numbering::Numbering;

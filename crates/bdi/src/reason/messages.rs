@@ -8,9 +8,9 @@ use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
 use super::literals::{step_event, structure};
-use crate::actions::{taught_label, taught_plan};
+use super::taught_plans::{taught_label, taught_plan};
 use crate::code::{TriggerKind, TriggerOp};
-use crate::logic::levels;
+use crate::logic::{levels, nest_sources};
 use crate::mind::{Event, Feedback, IntentionId, IntentionPlace, Resumption, WaitFor};
 use crate::syntax::quote;
 
@@ -564,15 +564,6 @@ pub fn sourced(content: Value, sender: Symbol) -> Option<Structure> {
     let nested = nest_sources(&literal.annots, &Value::Atom(sender));
     literal.set_annots(nested);
     Some(literal)
-}
-
-/// Adds `source(teller)` to annotations, around the existing sources.
-pub fn nest_sources(annots: &[Annot], teller: &Value) -> Annots {
-    let (sources, mut nested): (Annots, Annots) = annots.iter().cloned().partition(crate::logic::is_source);
-    let args = [teller.clone()].into_iter().collect();
-    let outer = Structure::full(sym::DEFAULT, false, sym::SOURCE, args, sources);
-    nested.push(Annot::new(outer.into_value()));
-    nested
 }
 
 fn with_source(value: &Value, sender: Symbol) -> Value {

@@ -22,8 +22,6 @@ mod terms;
 mod tests;
 mod time;
 
-pub use terms::without_sources;
-
 use std::borrow::Cow;
 
 use whimbrel_acl::Value;

@@ -1,13 +1,12 @@
 //! Types of terms, and terms built from terms.
 
 use whimbrel_acl::value::Contents;
-use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
+use whimbrel_acl::{Annot, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
 use crate::code::InternalAction;
-use crate::logic::{Numbering, is_source, map_vars};
+use crate::logic::{Numbering, is_literal, map_vars, nest_sources, with_annots, without_sources};
 use crate::prover::{ActionCall, QueryAnswer};
-use crate::reason::nest_sources;
 use crate::syntax::{is_internal_action, quote};
 
 fn is_atom(value: &Value) -> bool {
@@ -17,10 +16,6 @@ fn is_atom(value: &Value) -> bool {
         Value::Term(term) => term.args.is_empty() && !term.negated && term.annots.is_empty() && !quote::is_code(value),
         _ => false,
     }
-}
-
-fn is_literal(value: &Value) -> bool {
-    value.is_literal() && !is_variable(value) && !is_open_arithmetic(value)
 }
 
 fn is_structure(value: &Value) -> bool {
@@ -128,26 +123,6 @@ pub fn copy_term(call: &mut ActionCall<'_, '_>) -> Outcome {
 /// Levels of lists within lists that are annotated.
 const DEEP: u32 = 100;
 
-/// Changes the annotations of a term; of a list element by element, through this many levels of lists. Returns any term
-/// without annotations unchanged.
-fn with_annots(term: &Value, levels: u32, change: &dyn Fn(&[Annot]) -> Annots) -> Value {
-    if term.is_list() && levels > 0 {
-        let mut items = term.items();
-        let changed: Vec<Value> = items.by_ref().map(|item| with_annots(item, levels - 1, change)).collect();
-        return Value::list_with_tail(changed, items.tail().clone());
-    }
-    if !is_literal(term) || quote::is_code(term) {
-        return term.clone();
-    }
-    let (namespace, negated) = match term {
-        Value::Term(term) => (term.namespace, term.negated),
-        _ => (sym::DEFAULT, false),
-    };
-    let args: Args = term.args().iter().cloned().collect();
-    let functor = term.functor().unwrap_or_default();
-    Structure::full(namespace, negated, functor, args, change(term.annots())).into_value()
-}
-
 /// `.add_annot(Term, Annotation, R)`
 pub fn add_annot(call: &mut ActionCall<'_, '_>) -> Outcome {
     let annot = match call.arg(1) {
@@ -169,17 +144,4 @@ pub fn add_nested_source(call: &mut ActionCall<'_, '_>) -> Outcome {
 pub fn remove_source_annot(call: &mut ActionCall<'_, '_>) -> Outcome {
     let changed = without_sources(call.arg(0));
     call.unify(1, &changed)
-}
-
-/// Returns a term without its source annotations; a plan without those of its label.
-pub fn without_sources(term: &Value) -> Value {
-    let without = |annots: &[Annot]| annots.iter().filter(|annot| !is_source(annot)).cloned().collect();
-    match (quote::is_plan(term), term.args()) {
-        (true, [label, rest @ ..]) => {
-            let label = with_annots(label, 0, &without);
-            let args = std::iter::once(label).chain(rest.iter().cloned()).collect();
-            Structure::new(term.functor().unwrap_or_default(), args).into_value()
-        }
-        _ => with_annots(term, 1, &without),
-    }
 }

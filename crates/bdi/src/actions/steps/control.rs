@@ -10,7 +10,7 @@ use crate::logic::is_open_arithmetic;
 use crate::logic::levels;
 use crate::mind::{TimerWhat, WaitFor};
 use crate::prover::Failure;
-use crate::reason::{StepCall, StepProgress, step_event_of, structure, with_own_source};
+use crate::reason::{StepCall, StepProgress, bad_code, step_event_of, structure, with_own_source};
 use crate::syntax::quote;
 
 /// `.wait(ms)`, `.wait({event} [, timeout [, Elapsed]])`, `.wait(formula [, timeout [, Elapsed]])`.
@@ -65,7 +65,7 @@ type EventPattern = (TriggerOp, TriggerKind, Value);
 /// Variables in a text are those of the plan with the same names.
 fn event_to_wait_for(call: &mut StepCall<'_, '_>, value: &Value) -> Result<Option<EventPattern>, Failure> {
     let Value::Str(text) = value else { return Ok(quote::trigger_parts(value)) };
-    let trigger = crate::syntax::parse_trigger(text).map_err(|wrong| super::bad_code(&wrong))?;
+    let trigger = crate::syntax::parse_trigger(text).map_err(|wrong| bad_code(&wrong))?;
     let literal = call.cycle.term_of_plan(call.intention, &trigger.term);
     Ok(Some((trigger.op, trigger.kind, call.cycle.bindings.resolve(&literal))))
 }

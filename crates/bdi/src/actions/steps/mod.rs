@@ -10,14 +10,13 @@ mod plans;
 mod platform;
 mod topics;
 
-pub(crate) use plans::{taught_label, taught_plan};
 use whimbrel_acl::{Symbol, Value};
 
 use crate::code::{TriggerKind, TriggerOp};
 use crate::logic::Numbering;
 use crate::prover::Failure;
 use crate::reason::{StepAction, StepCall};
-use crate::syntax::{Diagnostic, quote};
+use crate::syntax::quote;
 
 /// All step actions by name, in the order of the table of signatures, by which the compiler numbers them.
 pub static ACTIONS: &[(&str, StepAction)] = &[
@@ -86,12 +85,6 @@ fn event_of(value: &Value) -> Option<(TriggerOp, TriggerKind, Value)> {
     let mut names = Numbering::default();
     let literal = quote::quote(&trigger.term, &mut |name| quote::numbered(&mut names, name));
     Some((trigger.op, trigger.kind, literal))
-}
-
-/// Makes the failure of malformed code in a text.
-fn bad_code(wrong: &[Diagnostic]) -> Failure {
-    let message = wrong.first().map(ToString::to_string).unwrap_or_default();
-    Failure::new("unknown", message)
 }
 
 /// Returns the node, or client that takes in agents, named by the first argument.

@@ -4,11 +4,10 @@ use whimbrel_acl::{Text, Value, sym};
 use whimbrel_platform::Services;
 use whimbrel_platform::services::LogLevel;
 
-use super::{bad_code, name_of};
-use crate::actions::queries::without_sources;
+use super::name_of;
 use crate::prover::Failure;
-use crate::reason::{StepCall, StepProgress};
-use crate::syntax::{self, LoadError, Loader, Severity, SourceText, ast, quote};
+use crate::reason::{StepCall, StepProgress, label_in, parse_plan};
+use crate::syntax::{self, LoadError, Loader, Severity, SourceText, quote};
 
 fn source(agent: &Value) -> Value {
     Value::term(sym::SOURCE, [agent.clone()])
@@ -43,32 +42,6 @@ fn add_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value, before: bo
     Err(Failure::wrong_argument(call.call, &what))
 }
 
-/// Parses the plan in a text. Backslashes are dropped: they are there for quotes within the text.
-fn parse_plan(text: &str) -> Result<ast::Plan, Failure> {
-    let text = text.replace('\\', "");
-    syntax::parse_plan(&text).or_else(|wrong| {
-        if text.trim_end().ends_with('.') {
-            return Err(bad_code(&wrong));
-        }
-        syntax::parse_plan(&format!("{text}.")).map_err(|_| bad_code(&wrong))
-    })
-}
-
-/// Returns the plan that an agent teaches, as a term or as text, if it is one.
-pub fn taught_plan(taught: &Value) -> Option<ast::Plan> {
-    match taught {
-        Value::Str(text) => parse_plan(text).ok(),
-        plan if quote::is_plan(plan) => quote::unquote_plan(&without_sources(plan)).ok(),
-        _ => None,
-    }
-}
-
-/// Returns the label of a plan that an agent takes back, if it has one.
-pub fn taught_label(taught: &Value) -> Option<Value> {
-    let label = label_in(taught).ok()?;
-    label.functor().filter(|functor| *functor != sym::NO_LABEL).map(|_| label)
-}
-
 /// Returns Jason's name for a term that is no plan.
 fn kind_of(value: &Value) -> &'static str {
     match value {
@@ -95,22 +68,6 @@ pub fn remove(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
         remove_one(call, &plans, &source)?;
     }
     Ok(StepProgress::Done)
-}
-
-/// Returns the label in a plan's term or text; any other value is one itself.
-fn label_in(plan: &Value) -> Result<Value, Failure> {
-    Ok(match plan {
-        Value::Str(text) => {
-            let text = text.strip_prefix('@').ok_or_else(|| {
-                let what = format!("\"{text}\" is no label of a plan: in a text a label begins with @");
-                Failure::new("unknown", what)
-            })?;
-            let label = syntax::parse_literal(text).map_err(|wrong| bad_code(&wrong))?;
-            quote::quote(&label, &mut |name| whimbrel_acl::Var { slot: 0, name })
-        }
-        plan if quote::is_plan(plan) => plan.args().first().cloned().unwrap_or(Value::Null),
-        label => label.clone(),
-    })
 }
 
 fn remove_one(call: &mut StepCall<'_, '_>, plan: &Value, source: &Value) -> Result<(), Failure> {
