@@ -5,6 +5,7 @@
 pub mod file;
 mod session;
 mod token;
+mod trust;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertificateSigningRequestParams, DnType,
@@ -22,6 +23,7 @@ use crate::security::{Credentials, agents_dns_name, node_dns_name};
 
 pub use session::SessionCredentials;
 pub use token::{EnrolmentToken, EnrolmentTokenError, Permit};
+pub use trust::Trust;
 
 /// Validity of an authority's own certificate.
 const AUTHORITY_DAYS: i64 = 3650;
@@ -29,6 +31,9 @@ const AUTHORITY_DAYS: i64 = 3650;
 pub const NODE_DAYS: u32 = 90;
 /// Time by which validity begins before a certificate is made, since clocks differ.
 pub(crate) const CLOCK_SKEW: Duration = Duration::minutes(5);
+
+/// Name in the certificate of the authority's service.
+pub(crate) const SERVICE_NAME: &str = "ca.whimbrel";
 
 /// Error of an authority.
 #[derive(Debug, thiserror::Error)]
@@ -155,15 +160,6 @@ pub struct NodeCertificates {
     pub agents_pem: String,
     /// Trust of the node; see [`Trust`].
     pub trust: Trust,
-}
-
-/// Trusted and revoked certificates of a platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trust {
-    /// Certificates of the platform's authority; several while one key takes over from another.
-    pub authority_pem: String,
-    /// Revocation lists of the authority, one for each key.
-    pub revoked_pem: String,
 }
 
 impl NodeKeys {
@@ -378,7 +374,7 @@ impl Authority {
     /// Returns its chain and key as PEM.
     pub(crate) fn service_certificate(&self) -> Result<(String, String), AuthorityError> {
         let key = KeyPair::generate()?;
-        let mut params = CertificateParams::new(vec![crate::enrolment::SERVICE_NAME.to_owned()])?;
+        let mut params = CertificateParams::new(vec![SERVICE_NAME.to_owned()])?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
         let now = OffsetDateTime::now_utc();

@@ -15,8 +15,10 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use whimbrel_platform::limits::ENROLMENT_MS;
 
-use super::{EnrolmentAnswer, EnrolmentQuestion, SERVICE_NAME, read_line};
-use crate::authority::{AuthorityError, EnrolmentToken, EnrolmentTokenError, NodeKeys, Trust, fingerprint};
+use super::{EnrolmentAnswer, EnrolmentQuestion, read_line};
+use crate::authority::{
+    AuthorityError, EnrolmentToken, EnrolmentTokenError, NodeKeys, SERVICE_NAME, Trust, fingerprint,
+};
 use crate::security::{Credentials, Identity, LinkSecurity, SecurityError, Tls, certificates};
 
 /// Error of a request to the authority's service.

@@ -15,9 +15,6 @@ use crate::authority::{NodeCertificates, NodeRequest, Trust};
 pub use client::{EnrolError, enrol, look_after, renew};
 pub use server::{Enrolment, EnrolmentConfig};
 
-/// Name in the certificate of the authority's service.
-pub(crate) const SERVICE_NAME: &str = "ca.whimbrel";
-
 /// Question to the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
