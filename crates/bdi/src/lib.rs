@@ -10,6 +10,7 @@ mod inspect;
 mod load;
 pub mod logic;
 pub mod mind;
+mod numbering;
 pub mod project;
 pub mod prover;
 pub mod reason;

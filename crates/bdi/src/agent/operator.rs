@@ -10,7 +10,7 @@ use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUC
 use super::Agent;
 use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::inspect::{Inspector, PlanName, plan_names};
-use crate::logic::Numbering;
+use crate::numbering::Numbering;
 use crate::reason::{Edit, Watch, structure, with_own_source};
 use crate::syntax::{self, Diagnostic, ast, quote};
 

@@ -13,7 +13,8 @@ use super::{
     FunctionExpr, Head, Hint, Image, InternalAction, Key, PlainStep, PlanRef, RelationExpr, SendExpr, Site, Source,
     TermExpr, formula_place, label_of, next_label,
 };
-use crate::logic::{Numbering, map_vars};
+use crate::logic::map_vars;
+use crate::numbering::Numbering;
 use crate::syntax::ast::{self, StepKind, TriggerOp};
 use crate::syntax::quote::{is_code, quote, unquote_body, unquote_term};
 use crate::syntax::{function_id, is_internal_action};

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var};
 use whimbrel_platform::limits;
 
-use super::{Numbering, arith, close_gap, decorate, levels, map_vars};
+use super::{arith, close_gap, decorate, levels, map_vars};
+use crate::numbering::Numbering;
 use crate::syntax::StepId;
 use crate::syntax::quote::reserved;
 

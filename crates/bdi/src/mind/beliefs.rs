@@ -14,9 +14,9 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use super::Subject;
 use crate::code::{CompiledRule, Expr, Hint, Image, Key};
 use crate::logic::{
-    Bindings, Numbering, is_decorated, is_namespaced, is_source, map_annots, match_annots, match_ground_annots,
-    open_slots,
+    Bindings, is_decorated, is_namespaced, is_source, map_annots, match_annots, match_ground_annots, open_slots,
 };
+use crate::numbering::Numbering;
 use crate::syntax::ast;
 use crate::syntax::quote::{numbered, quote};
 use changes::Noted;

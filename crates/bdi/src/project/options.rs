@@ -4,7 +4,7 @@ use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::duration;
 
 use crate::AgentConfig;
-use crate::logic::Numbering;
+use crate::numbering::Numbering;
 use crate::syntax::ast::Term;
 use crate::syntax::parse_term;
 use crate::syntax::quote::{numbered, quote};

@@ -21,10 +21,11 @@ use crate::code::{
     acts_in_formulas,
 };
 use crate::logic::{
-    AnnotWays, Bindings, BindingsMark, Numbering, Opened, RequestedStep, arith, is_decorated, is_namespaced, levels,
-    map_annots, match_annots, match_ground_annots, open_slots, univ, variables,
+    AnnotWays, Bindings, BindingsMark, Opened, RequestedStep, arith, is_decorated, is_namespaced, levels, map_annots,
+    match_annots, match_ground_annots, open_slots, univ, variables,
 };
 use crate::mind::{Candidates, Entry, Mind, Table};
+use crate::numbering::Numbering;
 use crate::syntax::quote::reserved;
 use crate::syntax::{function_id, quote};
 

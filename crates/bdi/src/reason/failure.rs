@@ -6,8 +6,9 @@ use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
 use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
-use crate::logic::{Bindings, Numbering, levels, map_annots, map_vars};
+use crate::logic::{Bindings, levels, map_annots, map_vars};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId};
+use crate::numbering::Numbering;
 use crate::prover::Failure;
 use crate::syntax::ast;
 use crate::syntax::quote::reserved;

@@ -6,8 +6,9 @@ use super::cycle::is_scoped;
 use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{Key, TriggerKind, TriggerOp};
-use crate::logic::{Bindings, Numbering, are_apart, levels, map_vars};
+use crate::logic::{Bindings, are_apart, levels, map_vars};
 use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, Resumption, WaitFor};
+use crate::numbering::Numbering;
 use crate::syntax::quote::reserved;
 
 /// Fate of a goal by command.

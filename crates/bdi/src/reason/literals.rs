@@ -5,8 +5,9 @@ use std::sync::{Arc, LazyLock};
 use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 
 use crate::code::{Key, TriggerKind, TriggerOp};
-use crate::logic::{Bindings, Numbering, is_source, map_annots, map_vars};
+use crate::logic::{Bindings, is_source, map_annots, map_vars};
 use crate::mind::Event;
+use crate::numbering::Numbering;
 
 /// Creates the event `+literal` (or `+!literal`) that no intention waits for.
 pub(crate) fn step_event(literal: Structure, kind: TriggerKind) -> Event {

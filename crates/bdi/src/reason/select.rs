@@ -559,7 +559,7 @@ fn drop_above(bindings: &mut Bindings, top: u32) {
         bindings.forget_trail();
         return;
     }
-    let mut kept = crate::logic::Numbering::default();
+    let mut kept = crate::numbering::Numbering::default();
     let trail = bindings.take_trail();
     for slot in trail.iter().copied() {
         if slot >= top || bindings.slot(slot).is_ground() {

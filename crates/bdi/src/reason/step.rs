@@ -13,8 +13,9 @@ use super::{Cycle, StepCall, StepProgress, solver};
 use crate::code::{
     AddMode, BodyOp, CallExpr, CompiledBody, Expr, Formula, InternalAction, PlainStep, Site, TriggerKind, TriggerOp,
 };
-use crate::logic::{Bindings, Numbering, RequestedStep, levels};
+use crate::logic::{Bindings, RequestedStep, levels};
 use crate::mind::{Event, Frame, GoalPlace, IntentionId, IntentionPlace, Loop, PlanHold, Selected, Splice};
+use crate::numbering::Numbering;
 use crate::prover::{ActionCall, Failure, QueryAnswer, SearchDecision, build, build_args, calls_nothing, open_value};
 use crate::syntax::ast::StepKind;
 use crate::syntax::{QueryId, StepId};

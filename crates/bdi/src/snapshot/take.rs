@@ -12,8 +12,8 @@ use super::record::{
 };
 use super::{Begin, LAYOUT};
 use crate::code::{CompiledPlan, Image};
-use crate::logic::Numbering;
 use crate::mind::{Entry, IntentionId, Mind, PlanChange, RuleRef, TableChange};
+use crate::numbering::Numbering;
 use crate::syntax::{ast, quote};
 
 /// State of an agent's last save.

@@ -32,7 +32,7 @@ use super::ast::{
 pub use super::unquote::{
     QuoteError, trigger_parts, unquote_body, unquote_plan, unquote_rule, unquote_term, unquote_trigger,
 };
-use crate::logic::Numbering;
+use crate::numbering::Numbering;
 
 /// Functors that no program can write: code and special variables as data.
 pub mod reserved {

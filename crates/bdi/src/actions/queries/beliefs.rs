@@ -4,8 +4,9 @@ use whimbrel_acl::{Annot, Annots, Structure, Value, sym};
 
 use super::{Outcome, is_variable, nonsense, open};
 use crate::code::{CompiledRule, Key};
-use crate::logic::{Numbering, is_source};
+use crate::logic::is_source;
 use crate::mind::{Entry, Table};
+use crate::numbering::Numbering;
 use crate::prover::{ActionCall, Failure, QueryAnswer};
 use crate::syntax::quote;
 

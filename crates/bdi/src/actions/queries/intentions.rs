@@ -6,8 +6,9 @@ use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_variable, plans};
 use crate::code::{CompiledBody, CompiledPlan, TriggerKind, TriggerOp};
-use crate::logic::{Bindings, Numbering, namespace_of};
+use crate::logic::{Bindings, namespace_of};
 use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, WaitFor};
+use crate::numbering::Numbering;
 use crate::prover::{ActionCall, Failure, QueryAnswer};
 use crate::reason::current_literal;
 use crate::syntax::quote::reserved;

@@ -5,8 +5,9 @@ use whimbrel_acl::{Annot, Annots, Args, Structure, Symbol, Value, Var, sym};
 use super::{Outcome, is_variable, nonsense, open};
 use crate::code::{CompiledPlan, Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::load::is_library;
-use crate::logic::{Bindings, Numbering, is_source};
+use crate::logic::{Bindings, is_source};
 use crate::mind::PlanHold;
+use crate::numbering::Numbering;
 use crate::prover::{ActionCall, Failure, QueryAnswer};
 use crate::syntax::{self, ast, quote};
 

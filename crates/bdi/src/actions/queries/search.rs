@@ -5,7 +5,8 @@ use whimbrel_acl::{Value, Var, sym};
 
 use super::{Outcome, is_formula, nonsense};
 use crate::code::{Expr, Formula, TermExpr};
-use crate::logic::{Numbering, map_vars};
+use crate::logic::map_vars;
+use crate::numbering::Numbering;
 use crate::prover::{ActionCall, Failure, QueryAnswer, SearchDecision};
 use whimbrel_platform::limits::PROOF_STEPS_KEPT;
 

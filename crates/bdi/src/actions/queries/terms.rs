@@ -5,7 +5,8 @@ use whimbrel_acl::{Annot, Symbol, Value, Var, sym};
 
 use super::{Outcome, is_open_arithmetic, is_variable, nonsense};
 use crate::code::InternalAction;
-use crate::logic::{Numbering, is_literal, map_vars, nest_sources, with_annots, without_sources};
+use crate::logic::{is_literal, map_vars, nest_sources, with_annots, without_sources};
+use crate::numbering::Numbering;
 use crate::prover::{ActionCall, QueryAnswer};
 use crate::syntax::{is_internal_action, quote};
 

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashSet;
 use whimbrel_acl::{Structure, Value};
 
-use crate::logic::Numbering;
 use crate::logic::is_open_arithmetic;
 use crate::mind::{Event, IntentionId, IntentionPlace, PlacedQueue, TimerWhat, WaitFor};
+use crate::numbering::Numbering;
 use crate::prover::Failure;
 use crate::reason::{Cycle, Doomed, StepCall, StepProgress, unify_apart};
 use crate::syntax::quote::numbered;

@@ -13,7 +13,7 @@ mod topics;
 use whimbrel_acl::{Symbol, Value};
 
 use crate::code::{TriggerKind, TriggerOp};
-use crate::logic::Numbering;
+use crate::numbering::Numbering;
 use crate::prover::Failure;
 use crate::reason::{StepAction, StepCall};
 use crate::syntax::quote;
