@@ -9,8 +9,7 @@ use whimbrel_platform::limits::{
 use super::{Inspector, event_text, kind_text, source_form, trigger_text, without_self};
 use crate::code::{CompiledPlan, TriggerKind, TriggerOp};
 use crate::logic::Bindings;
-use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, Wait, WaitFor};
-use crate::reason::current_literal;
+use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, Wait, WaitFor, current_literal};
 
 impl Inspector<'_> {
     pub(super) fn see_intentions(&self, seen: &mut Inspection, texts: &mut Texts) {

@@ -6,6 +6,7 @@ mod event;
 mod event_queue;
 mod goal_index;
 mod intentions;
+mod literals;
 mod memory;
 mod options;
 mod placed_queue;
@@ -27,6 +28,7 @@ pub use intentions::{
     Fork, ForkMark, Frame, FrameExtra, Intention, IntentionId, IntentionPlace, Intentions, Loop, Resumption, Splice,
     Wait, WaitFor,
 };
+pub(crate) use literals::{called_literal, current_literal};
 pub use options::ReasoningOptions;
 pub use placed_queue::{Indexed, PlacedQueue};
 pub(crate) use plans::PlanChange;

@@ -3,11 +3,12 @@
 use whimbrel_acl::{Structure, Value, Var, sym};
 
 use super::cycle::is_scoped;
-use super::failure::{called_literal, current_literal};
 use super::{Cycle, solver};
 use crate::code::{Key, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, are_apart, levels, map_vars};
-use crate::mind::{Deferred, Event, Frame, IntentionId, IntentionPlace, Resumption, WaitFor};
+use crate::mind::{
+    Deferred, Event, Frame, IntentionId, IntentionPlace, Resumption, WaitFor, called_literal, current_literal,
+};
 use crate::numbering::Numbering;
 use crate::syntax::quote::reserved;
 

@@ -29,7 +29,6 @@ mod watch;
 pub use cycle::Cycle;
 pub(crate) use cycle::{NOTHING_SENT, solver};
 pub(crate) use edits::Edit;
-pub(crate) use failure::current_literal;
 pub use goals::{Doomed, unify_apart};
 pub(crate) use hops::{JOURNEYS, awaited, hopped, minions_of};
 pub(crate) use literals::{step_event_of, structure, with_own_source};

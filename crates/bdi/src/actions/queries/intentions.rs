@@ -7,10 +7,9 @@ use whimbrel_acl::{Annot, Annots, Structure, Symbol, Value, Var, sym};
 use super::{Outcome, is_variable, plans};
 use crate::code::{CompiledBody, CompiledPlan, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, namespace_of};
-use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, WaitFor};
+use crate::mind::{Event, Frame, Intention, IntentionPlace, Pending, WaitFor, current_literal};
 use crate::numbering::Numbering;
 use crate::prover::{ActionCall, Failure, QueryAnswer};
-use crate::reason::current_literal;
 use crate::syntax::quote::reserved;
 use crate::syntax::{ast, quote};
 
