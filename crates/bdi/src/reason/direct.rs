@@ -9,7 +9,7 @@ use whimbrel_platform::limits;
 use super::Cycle;
 use super::cycle::{Handled, NOTHING_SENT};
 use super::messages::{is_internal_goal, kqml_name};
-use super::stepped::{At, NOBODY, StepEffect};
+use super::step_outcome::{At, NOBODY, StepEffect};
 use crate::code::{CompiledPlan, Key, PlanList, PlanRef, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
 use crate::mind::{Event, Frame, GoalRequest, IntentionPlace};

@@ -8,7 +8,7 @@ use whimbrel_platform::limits;
 
 use super::cycle::NOTHING_SENT;
 use super::select::{matches_head, settle};
-use super::stepped::At;
+use super::step_outcome::At;
 use super::{Cycle, solver};
 use crate::code::{CompiledPlan, Formula, PlanRef, Site, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::levels;

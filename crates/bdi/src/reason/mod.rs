@@ -19,7 +19,7 @@ mod select;
 mod spares;
 mod step;
 mod step_call;
-mod stepped;
+mod step_outcome;
 mod sub_plans;
 mod taught_plans;
 mod turns;

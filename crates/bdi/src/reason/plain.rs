@@ -7,7 +7,7 @@ use std::sync::Arc;
 use whimbrel_acl::{AclMessage, Aid, Args, Performative, Structure, Symbol, Value, sym};
 
 use super::literals::own_literal;
-use super::stepped::{At, StepEffect, Stepped, unfit};
+use super::step_outcome::{At, StepEffect, Stepped, unfit};
 use super::{Cycle, solver};
 use crate::code::{AddMode, Expr, Key, PlainStep, SendExpr, Site, TriggerKind};
 use crate::logic::levels;

@@ -6,7 +6,7 @@ use whimbrel_platform::services::LogLevel;
 
 use super::cycle::{Handled, is_scoped};
 use super::literals::anonymous;
-use super::stepped::{At, NOBODY};
+use super::step_outcome::{At, NOBODY};
 use super::{Cycle, solver};
 use crate::code::{CompiledPlan, Expr, Formula, Head, PlanRef, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, close_gap, levels, match_annots, shift};

@@ -8,7 +8,7 @@ use whimbrel_acl::{Structure, Symbol, Value};
 use super::failure::TERM_TOO_DEEP;
 use super::hand::Called;
 use super::literals::{close_literal, own_literal, step_event_of, structure, with_own_source};
-use super::stepped::{At, NOBODY, StepEffect, Stepped, unfit};
+use super::step_outcome::{At, NOBODY, StepEffect, Stepped, unfit};
 use super::{Cycle, StepCall, StepProgress, solver};
 use crate::code::{
     AddMode, BodyOp, CallExpr, CompiledBody, Expr, Formula, InternalAction, PlainStep, Site, TriggerKind, TriggerOp,
