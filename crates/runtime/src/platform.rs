@@ -26,7 +26,7 @@ use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Service
 use crate::agent::Agent;
 use crate::agent_stats::AgentFigures;
 use crate::clock::PlatformClock;
-use crate::cluster::{Adopted, KillOutcome, NotYielded, PartitionTable, ServeError};
+use crate::cluster::PartitionTable;
 use crate::durable::journal_writer::{JournalWriter, Orders};
 use crate::durable::{Entrant, RecoveredJournal};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
@@ -36,6 +36,7 @@ use crate::health::NodeHealth;
 use crate::loader::{NoPrograms, ProgramLoader};
 use crate::mobility::HopJob;
 use crate::native_body::NativeBody;
+use crate::node::cluster::{Adopted, KillOutcome, NotYielded, ServeError};
 use crate::node::introduction::Introduction;
 use crate::node::latency::LatencyWatch;
 use crate::node::observers::Observation;

@@ -17,8 +17,8 @@ use crate::mobility::{HopJob, HopOrder, ShardBarrier};
 use crate::operate::AgentOperation;
 use crate::shard::Slot;
 use crate::shard::slot::Incarnation;
+use crate::shard::slot::turn::LateTurn;
 use crate::sync::Arc;
-use crate::turn::LateTurn;
 
 /// Item for a shard, in the order in which its sender sent it.
 pub(crate) enum ShardCommand {

@@ -13,10 +13,10 @@ use crate::handover::{Desk, Lease};
 use crate::node::Node;
 use crate::services::NodeServices;
 use crate::shard::Shard;
+use crate::shard::slot::turn::{LateTurn, TurnServices};
 use crate::shard_command::ShardCommand;
 use crate::shard_handle::ShardHandle;
 use crate::sync::{Mutex, locked};
-use crate::turn::{LateTurn, TurnServices};
 
 /// Longest time for which an idle worker spins before it sleeps.
 const SPIN_US_MAX: u32 = 50;

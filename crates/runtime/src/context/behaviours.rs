@@ -37,7 +37,7 @@ impl Context<'_, '_> {
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work().into()));
             let mut message = match outcome {
                 Ok(value) => AclMessage::new(Performative::Inform, me, me, value),
-                Err(panic) => AclMessage::new(Performative::Failure, me, me, crate::turn::panic_text(&*panic)),
+                Err(panic) => AclMessage::new(Performative::Failure, me, me, crate::panics::panic_text(&*panic)),
             };
             message.extras_mut().in_reply_to = Some(in_reply_to);
             message

@@ -11,8 +11,6 @@
 mod entrant;
 pub(crate) mod journal_writer;
 mod recover;
-mod registration;
-mod resume;
 mod unserved;
 mod unwritten;
 mod withheld_effects;

@@ -17,7 +17,7 @@ use whimbrel_platform::durable::State;
 use whimbrel_platform::limits::{DURABLE_STATE_BYTES_MAX, INSPECTION_TEXT_BYTES_MAX};
 
 use super::timers::AgentTimers;
-use crate::turn::panic_text;
+use crate::panics::panic_text;
 
 /// Layout that this release writes, the only one so far.
 const LAYOUT: u8 = 1;

@@ -18,11 +18,11 @@ use whimbrel_platform::route::{NodeId, Place};
 use super::Node;
 use crate::advice::{WeighRequest, Weighed};
 use crate::loader::CodeFound;
+use crate::panics::caught;
 use crate::shard_command::ShardCommand;
 use crate::speed::{load, speed};
 use crate::state_transfer::PackedState;
 use crate::sync::{Arc, locked};
-use crate::turn::caught;
 
 /// Interval between two checks whether a link is measured.
 const LOOK: Duration = Duration::from_millis(1);

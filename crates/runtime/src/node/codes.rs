@@ -10,9 +10,9 @@ use whimbrel_platform::route::NodeId;
 use super::Node;
 use crate::codes::OnOrder;
 use crate::loader::CodeFound;
+use crate::panics::caught;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, locked, wait_timeout};
-use crate::turn::caught;
 
 impl Node {
     /// Looks for the code of an agent that arrives, and checks that another node's agent may bring it. Missing code

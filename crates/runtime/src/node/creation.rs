@@ -14,11 +14,11 @@ use super::Node;
 use super::introduction::Introduction;
 use crate::cluster::PartitionServer;
 use crate::durable::{Entrant, Unwritten, WithheldEffect};
+use crate::panics::caught;
 use crate::services::NodeServices;
 use crate::shard::Slot;
 use crate::shard_command::{AgentChange, Newcomer, ShardCommand};
 use crate::sync::{Arc, locked};
-use crate::turn::caught;
 
 /// Assigns a name to a new agent.
 pub(crate) fn assign_name(mut slot: Box<Slot>, name: Symbol, generation: u32) -> Newcomer {

@@ -24,13 +24,13 @@ use super::introduction::Introduction;
 use crate::loader::CodeFound;
 use crate::mobility::{HopCall, HopJob, HopOrder, OnTheWay, PreparedAgent, ShardBarrier};
 use crate::node::peers::without_lease;
+use crate::panics::caught;
 use crate::services::NodeServices;
 use crate::shard::{Slot, SlotStatus};
 use crate::shard_command::{AgentChange, ShardCommand};
 use crate::state_transfer::unpack;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Arc, locked};
-use crate::turn::caught;
 
 impl Node {
     /// Asks for the state of hops and carries out the resulting commands, under one lock.

@@ -9,9 +9,9 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::route::NodeId;
 
 use super::Node;
+use crate::panics::caught;
 use crate::questions::{Answerer, QuestionError};
 use crate::sync::{Arc, locked};
-use crate::turn::caught;
 
 impl Node {
     /// Sets the function that answers other nodes' questions. Returns false if one is set already.

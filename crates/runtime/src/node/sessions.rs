@@ -18,12 +18,12 @@ use super::Node;
 use super::introduction::Introduction;
 use crate::cluster::{PartitionServer, PartitionTable};
 use crate::loader::CodeFound;
+use crate::panics::caught;
 use crate::services::NodeServices;
 use crate::shard::Incarnation;
 use crate::shard::Slot;
 use crate::shard_command::{AgentChange, Offered, ShardCommand};
 use crate::sync::Arc;
-use crate::turn::caught;
 
 /// Node as host of sessions; see the module.
 pub(crate) struct NodeHost(pub Arc<Node>);

@@ -16,11 +16,11 @@ use super::slot::Incarnation;
 use super::slot::{Doom, SlotStatus};
 use super::{Early, Shard};
 use crate::mobility::{HopJob, HopOrder, KEPT_BY_ONE, ShardBarrier};
+use crate::panics::panic_text;
 use crate::shard_command::{AgentChange, ShardCommand};
 use crate::state_transfer::PackedState;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
-use crate::turn::panic_text;
 
 /// Agent of this shard that is leaving.
 pub(super) struct Hopping {

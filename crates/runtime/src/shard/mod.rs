@@ -47,19 +47,19 @@ use self::probes::Probes;
 use self::queue::RunQueue;
 use self::samples::Samples;
 use self::slot::{Away, Slots};
-pub(crate) use self::slot::{Doom, Incarnation, Slot, SlotStatus};
+pub(crate) use self::slot::{Incarnation, Slot, SlotStatus};
 use self::timers::WakeTimers;
 use self::turns::Lateness;
 use crate::agent_stats::AgentFigures;
 use crate::durable::journal_writer::steps::StepEntry;
 use crate::mobility::HopJob;
 use crate::node::{MailboxLimits, Node};
+use crate::panics::caught;
 use crate::shard_command::Yielding;
 use crate::shard_command::{AgentChange, ShardCommand};
 use crate::shard_handle::ShardFigures;
 use crate::sync::atomic::Ordering;
 use crate::topics::Audiences;
-use crate::turn::caught;
 
 /// Shard; see the module.
 pub(crate) struct Shard {

@@ -8,8 +8,8 @@ use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, T
 use super::slot::Incarnation;
 use super::{Shard, Slot};
 use crate::operate::{AgentOperation, OperateError};
+use crate::panics::panic_text;
 use crate::shard_command::{AgentChange, ShardCommand};
-use crate::turn::panic_text;
 
 impl Shard {
     /// Operates on an agent that is here and not in a turn.

@@ -15,13 +15,9 @@ use crate::durable::journal_writer::steps::{Released, StepBatch, StepEntry};
 use crate::durable::{Unwritten, WithheldEffect};
 use crate::node::Node;
 use crate::sync::Arc;
-use crate::sync::atomic::Ordering;
 
 /// Number of agents in one batch, beside new ones.
 const BATCH_AGENTS_MAX: usize = 4_096;
-
-/// Bytes of changes that may follow a complete state, however small that is.
-const DELTAS_BYTES: usize = 1 << 10;
 
 impl Shard {
     /// Withholds the messages of a durable agent's turn until they are persisted.
@@ -193,47 +189,6 @@ impl Shard {
                 _ => scribe.write_off(ticket, receiver),
             }
         }
-    }
-}
-
-impl Node {
-    /// Returns true if steps of durable agents are persisted: such agents exist, and the platform does not stop.
-    pub fn writes_steps(&self) -> bool {
-        self.scribe.as_ref().is_some_and(|scribe| !scribe.suspended.load(Ordering::Acquire))
-    }
-
-    /// Carries out an effect whose step is persisted.
-    fn take_effect(&self, effect: WithheldEffect) {
-        match effect {
-            WithheldEffect::Print(agent, text) => self.print(agent, &text),
-            WithheldEffect::PrintBare(agent, text) => self.print_bare(agent, &text),
-            WithheldEffect::Log(agent, level, text) => self.log(agent, level, &text),
-            WithheldEffect::Stop { delay_ms, code } => self.end_all(delay_ms, code),
-            WithheldEffect::Registration => {}
-            WithheldEffect::Then(then) => then(),
-            WithheldEffect::Create(message) => self.post(0, message),
-        }
-    }
-}
-
-impl Slot {
-    /// Returns true if some of its steps are not persisted yet.
-    pub(super) fn is_unwritten(&self) -> bool {
-        self.unwritten.as_ref().is_some_and(|unwritten| unwritten.listed || unwritten.captured)
-    }
-
-    /// Returns the agent's state for the journal: complete, or the changes since the last write while these are
-    /// smaller in all.
-    fn state(&mut self, now: Time) -> State {
-        let Some(unwritten) = &self.unwritten else { return State::Same };
-        let mut bytes = Vec::new();
-        let has_whole = unwritten.whole_bytes > 0;
-        let worth_while = has_whole && unwritten.delta_bytes < unwritten.whole_bytes.max(DELTAS_BYTES);
-        if worth_while && self.body.save_delta(now, &mut bytes) {
-            return if bytes.is_empty() { State::Same } else { State::Delta(bytes) };
-        }
-        bytes.clear();
-        if self.body.save_whole(now, &mut bytes) { State::Whole(bytes) } else { State::Same }
     }
 }
 

@@ -11,7 +11,7 @@ use super::delivery::RoutingOutcome;
 use super::slot::{Away, Slot, SlotStatus};
 use super::{RunningAgent, Shard};
 use crate::mobility::HopJob;
-use crate::turn::{LateTurn, TurnOutcome};
+use crate::shard::slot::turn::{LateTurn, TurnOutcome};
 
 /// Pause between two turns of agents whose last turn was late, while other agents wait.
 const LATE_TURN_EVERY: Duration = Duration::from_millis(50);

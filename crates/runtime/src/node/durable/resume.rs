@@ -9,14 +9,12 @@ use whimbrel_platform::mobility::{Hop, HopError, HopRequest};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
-use super::Unwritten;
-use super::entrant::{Entrant, volatile};
-use super::unserved::Unserved;
+use crate::durable::{Entrant, Unserved, Unwritten, volatile};
 use crate::mobility::KEPT_BY_ONE;
 use crate::node::Node;
+use crate::panics::caught;
 use crate::shard::Slot;
 use crate::sync::locked;
-use crate::turn::caught;
 
 impl Node {
     /// Restores an agent from its recorded states, the last of them written at this time, as

@@ -7,7 +7,7 @@ use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 
-use super::PartitionServer;
+use crate::cluster::PartitionServer;
 use crate::node::Node;
 use crate::shard::{Slot, SlotStatus};
 use crate::sync::Arc;

@@ -8,8 +8,9 @@ use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, EndReason, Next, Outbox, Services, Time, Turn};
 
+use super::{Doom, Slot};
 use crate::durable::{Unserved, WithheldEffects};
-use crate::shard::{Doom, Slot};
+use crate::panics::panic_text;
 
 /// Services of a worker for agents in their turns.
 pub(crate) struct TurnServices<'a> {
@@ -142,16 +143,4 @@ impl GuardedTurn<'_> {
             Doom::Renew(new) => TurnOutcome::Renewed(Box::new(new)),
         }
     }
-}
-
-/// Runs work whose panic must not end the caller. Returns the panic's text, if there is one.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_text(&*panic))
-}
-
-/// Returns the text of a panic.
-#[cold]
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", text.unwrap_or("with a value that is no text"))
 }

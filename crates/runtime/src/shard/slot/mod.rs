@@ -1,11 +1,17 @@
 //! Slots of a shard: one per agent.
 
+pub(crate) mod turn;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Symbol};
+use whimbrel_platform::durable::State;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::{AgentBody, EndReason, Mailbox, Time};
 
 use crate::durable::Unwritten;
+
+/// Bytes of changes that may follow a complete state, however small that is.
+const DELTAS_BYTES: usize = 1 << 10;
 
 /// Status of an agent in its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +127,25 @@ impl Slot {
         self.timer_at = old.timer_at;
         self.doom = old.doom.take();
         self.unwritten = old.unwritten.take();
+    }
+
+    /// Returns true if some of its steps are not persisted yet.
+    pub fn is_unwritten(&self) -> bool {
+        self.unwritten.as_ref().is_some_and(|unwritten| unwritten.listed || unwritten.captured)
+    }
+
+    /// Returns the agent's state for the journal: complete, or the changes since the last write while these are
+    /// smaller in all.
+    pub fn state(&mut self, now: Time) -> State {
+        let Some(unwritten) = &self.unwritten else { return State::Same };
+        let mut bytes = Vec::new();
+        let has_whole = unwritten.whole_bytes > 0;
+        let worth_while = has_whole && unwritten.delta_bytes < unwritten.whole_bytes.max(DELTAS_BYTES);
+        if worth_while && self.body.save_delta(now, &mut bytes) {
+            return if bytes.is_empty() { State::Same } else { State::Delta(bytes) };
+        }
+        bytes.clear();
+        if self.body.save_whole(now, &mut bytes) { State::Whole(bytes) } else { State::Same }
     }
 }
 

@@ -13,8 +13,8 @@ use whimbrel_platform::route::{Route, ShardIndex};
 use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::{AgentBody, Time};
 
-use super::creation::{CreatedAgent, Creation, read};
-use super::{PartitionServer, PartitionTable};
+use crate::cluster::creation::{CreatedAgent, Creation, read};
+use crate::cluster::{PartitionServer, PartitionTable};
 use crate::durable::{Unwritten, WithheldEffect, WithheldEffects};
 use crate::node::Node;
 use crate::node::creation::assign_name;

@@ -11,7 +11,7 @@ use whimbrel_platform::services::{CreateError, LogLevel};
 use whimbrel_platform::store::{Epoch, Partition};
 
 use super::hear::serves;
-use super::{PartitionServer, PartitionTable};
+use crate::cluster::{PartitionServer, PartitionTable};
 use crate::durable::journal_writer::{JournalWriter, Takeover};
 use crate::durable::{Entrant, RecoverError, RecoveredAgents, recover_some, volatile};
 use crate::durable_agent::Founder;

@@ -9,7 +9,7 @@ use whimbrel_platform::limits::{BULK_AT_ONCE, BULK_EVERY_US};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, Place};
 
-use super::partitions::{PartitionServer, PartitionState};
+use crate::cluster::partitions::{PartitionServer, PartitionState};
 use crate::node::Node;
 
 /// Pause between two checks whether the ends of agents are persisted.

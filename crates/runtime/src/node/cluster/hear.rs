@@ -11,7 +11,7 @@ use whimbrel_platform::route::{NodeId, Route};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::store::{Epoch, Partition};
 
-use super::partitions::{NextServer, PartitionServer, PartitionState, PartitionStates, PartitionTable};
+use crate::cluster::partitions::{NextServer, PartitionServer, PartitionState, PartitionStates, PartitionTable};
 use crate::node::Node;
 use crate::node::peers::named;
 use crate::shard_command::ShardCommand;

@@ -6,7 +6,7 @@ use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 
 use super::hear::is_numbered;
-use super::partitions::{PartitionServer, PartitionState, PartitionStates, PartitionTable};
+use crate::cluster::partitions::{PartitionServer, PartitionState, PartitionStates, PartitionTable};
 use crate::node::Node;
 
 impl Node {

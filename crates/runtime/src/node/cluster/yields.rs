@@ -10,7 +10,7 @@ use whimbrel_platform::link::News;
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::store::Partition;
 
-use super::{PartitionServer, PartitionTable};
+use crate::cluster::{PartitionServer, PartitionTable};
 use crate::node::Node;
 use crate::shard_command::{ShardCommand, Yielding};
 use crate::sync::Arc;
