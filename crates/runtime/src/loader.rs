@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::{Origin, State};
-use whimbrel_platform::mobility::{CodeHash, FetchError};
+use whimbrel_platform::durable::{CodeHash, Origin, State};
+use whimbrel_platform::mobility::FetchError;
 use whimbrel_platform::{AgentBody, Time};
 
 /// Location of the code of an agent that comes from another node.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use ring::rand::{SecureRandom, SystemRandom};
+use whimbrel_platform::durable::CodeHash;
 use whimbrel_platform::limits::CODE_CACHE_BYTES_MAX;
-use whimbrel_platform::mobility::CodeHash;
 
 /// The file with the key that seals what is believed without looking at it.
 const KEY: &str = "key";

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use whimbrel_bdi::code::Image;
+use whimbrel_platform::durable::CodeHash;
 use whimbrel_platform::limits::CODE_MEMORY_BYTES_MAX;
-use whimbrel_platform::mobility::{CodeHash, FetchError};
+use whimbrel_platform::mobility::FetchError;
 
 use crate::guests::GuestCode;
 

@@ -43,7 +43,7 @@ pub struct GuestModules {
 
 #[cfg(feature = "wasm")]
 mod hosted {
-    use whimbrel_platform::mobility::CodeHash;
+    use whimbrel_platform::durable::CodeHash;
     use whimbrel_wasm::{CompiledForms, HostOptions, KeptForms, ModuleHash, WasmAgent};
 
     use crate::code_cache::Form;

@@ -10,10 +10,10 @@ use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, SourceText};
 use whimbrel_bdi::{AgentConfig, Bundle, Loaded, ProgramError};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::durable::{CodeHash, Origin, State};
 use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::limits::{CODE_BYTES_MAX, CODES_TOLD_MAX};
-use whimbrel_platform::mobility::{CodeHash, FetchError};
+use whimbrel_platform::mobility::FetchError;
 use whimbrel_platform::{AgentBody, Time};
 use whimbrel_runtime::{CodeFound, ProgramLoader};
 

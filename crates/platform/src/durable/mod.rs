@@ -63,6 +63,7 @@ mod facts;
 mod journal_replay;
 mod layout;
 mod ledger;
+mod origin;
 mod record;
 mod refusals;
 mod registration;
@@ -72,7 +73,8 @@ pub use facts::{Facts, Receipt};
 pub use journal_replay::{JournalReplay, Letter, Resumed};
 pub use layout::{Hinted, Hints, LABEL_SHARE, Layout, PINNED_SHARE, Pin, Rules, TooFewPartitions};
 pub use ledger::Ledger;
-pub use record::{AgentStep, Born, Origin, Record, RecordError, Sent, State, Ticket, decode_frame, encode_frame};
+pub use origin::{CodeHash, Origin};
+pub use record::{AgentStep, Born, Record, RecordError, Sent, State, Ticket, decode_frame, encode_frame};
 pub use registration::{DfSubscription, Registration};
 pub use servers::{AnnouncementKind, Servers};
 

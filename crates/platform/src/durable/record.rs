@@ -7,10 +7,10 @@ use whimbrel_acl::compact::{self, Decode, DecodeError, Encode, EncodeError, Limi
 use whimbrel_acl::{AclMessage, Aid, Numbered, Symbol};
 
 use super::LIFE_BITS;
+use super::origin::Origin;
 use super::registration::Registration;
 use crate::ams::AgentKind;
 use crate::limits::FRAME_MEMORY_BYTES_MAX;
-use crate::session::OnLeave;
 
 /// First byte of a frame: its layout.
 const LAYOUT: u8 = 1;
@@ -90,47 +90,6 @@ pub struct Born {
     /// Lower bound of the agent's message numbers ([`numbers_of_life`](super::numbers_of_life)). It exceeds the numbers
     /// of all earlier agents of the name, which tells them apart in any order of writing.
     pub after: u64,
-}
-
-/// Place of an agent's code.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-#[non_exhaustive]
-pub enum Origin {
-    /// Program, which the node's loader finds.
-    Program {
-        /// File of the program.
-        path: String,
-        /// Fingerprint of the program's text: a mind continues with the program it has, and no other.
-        fingerprint: u64,
-        /// SHA-256 of the program with all its includes, as it travels. Any node that has these bytes can make the
-        /// agent. `None` if the program does not travel.
-        code: Option<[u8; 32]>,
-    },
-    /// Rust type, registered with the platform under this name.
-    Type(String),
-    /// WebAssembly module.
-    Module {
-        /// File of the module.
-        path: String,
-        /// SHA-256 of the file: any node that has a module of this hash can make the agent.
-        hash: [u8; 32],
-    },
-    /// Agent of a session, kept until its client returns.
-    Kept {
-        /// Account that owns the agent: only its clients get the agent back.
-        account: String,
-    },
-    /// Agent of a session, which the node runs until its client returns.
-    GoneOn {
-        /// Account that owns the agent.
-        account: String,
-        /// Leave policy of the agent, for the time after its client has it again.
-        on_leave: OnLeave,
-        /// True if the agent's messages were withheld while it was with its client.
-        holds: bool,
-        /// Place of the agent's code.
-        code: Box<Origin>,
-    },
 }
 
 /// Result of some turns of an agent.

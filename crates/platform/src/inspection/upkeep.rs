@@ -1,8 +1,8 @@
 //! Upkeep of agents: their code and usage. Small, because it is asked of many agents at once.
 
 use crate::ams::AgentKind;
+use crate::durable::CodeHash;
 use crate::durable::Origin;
-use crate::mobility::CodeHash;
 use crate::storage::{Holder, Room};
 
 /// Upkeep of an agent: its code, and its usage of its quotas.

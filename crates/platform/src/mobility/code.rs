@@ -1,70 +1,10 @@
-//! Code hashes: how nodes name code that moves with agents.
+//! Places of code on links: how nodes name the code of an agent that moves.
 
-use std::fmt;
 use std::ops::Deref;
 
 use whimbrel_acl::compact::{Decode, DecodeError, Encode, Reader, Writer};
 
-use crate::ams::AgentKind;
-use crate::durable::Origin;
-
-/// Identity of an agent's code: SHA-256 of the bytes by which it travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CodeHash(pub [u8; 32]);
-
-impl CodeHash {
-    /// Reads a hash as it is written: 64 hexadecimal digits.
-    pub fn read(text: &str) -> Option<Self> {
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        if !rest.is_empty() || pairs.len() != 32 {
-            return None;
-        }
-        let mut hash = [0; 32];
-        for (byte, pair) in hash.iter_mut().zip(pairs) {
-            let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
-            *byte = (high? << 4 | low?) as u8;
-        }
-        Some(Self(hash))
-    }
-}
-
-impl fmt::Display for CodeHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl Origin {
-    /// Returns the hash by which the code travels; `None` if it does not: a Rust type is compiled into a node.
-    pub fn code(&self) -> Option<CodeHash> {
-        match self {
-            Self::Program { code, .. } => code.map(CodeHash),
-            Self::Module { hash, .. } => Some(CodeHash(*hash)),
-            Self::Type(_) | Self::Kept { .. } | Self::GoneOn { .. } => None,
-        }
-    }
-
-    /// Returns the kind of an agent with this code on a node; `None` if no node runs it.
-    pub fn kind(&self) -> Option<AgentKind> {
-        match self {
-            Self::Program { .. } => Some(AgentKind::AgentSpeak),
-            Self::Module { .. } => Some(AgentKind::Wasm),
-            Self::Type(_) => Some(AgentKind::Native),
-            Self::Kept { .. } | Self::GoneOn { .. } => None,
-        }
-    }
-
-    /// Returns the name of the code in a policy's rules ([`Action::Code`](crate::policy::Action::Code)): `asl:HASH` or
-    /// `wasm:HASH`.
-    pub fn code_object(&self) -> Option<String> {
-        let kind = match self {
-            Self::Program { .. } => "asl",
-            Self::Module { .. } => "wasm",
-            Self::Type(_) | Self::Kept { .. } | Self::GoneOn { .. } => return None,
-        };
-        self.code().map(|code| format!("{kind}:{code}"))
-    }
-}
+use crate::durable::{CodeHash, Origin};
 
 /// Place of the code of an agent that moves to another node. On a link a hash is a text, sent once, and a number after
 /// that for further agents with the same code. All other news of a move takes fewer bytes than the hash.

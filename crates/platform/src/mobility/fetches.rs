@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use whimbrel_acl::compact::{Decode, Encode};
 
-use super::{CodeHash, HopId};
+use super::HopId;
 use crate::Time;
+use crate::durable::CodeHash;
 use crate::limits::{CODE_BYTES_MAX, CODE_FETCH_MS, CODE_FETCHES_MAX, CODE_PART_BYTES, CODE_PART_MS};
 use crate::route::NodeId;
 

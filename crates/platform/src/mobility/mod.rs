@@ -6,7 +6,7 @@ mod hop;
 mod news;
 mod transits;
 
-pub use code::{CodeHash, Whence};
+pub use code::Whence;
 pub use fetches::{FetchError, FetchStep, Fetches, InboundHop, Part};
 pub use hop::{Hop, HopError, HopMode, HopRequest, Wish, WishCall};
 pub use news::{HopId, HopNews, HopOffer};

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::Symbol;
 
+use super::HopError;
 use super::news::{HopId, HopNews};
-use super::{CodeHash, HopError};
-use crate::durable::Registration;
+use crate::durable::{CodeHash, Registration};
 use crate::route::{NodeId, ShardIndex};
 
 /// Hops that a node takes part in, as a state machine; see the module.

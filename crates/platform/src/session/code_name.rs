@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::durable::CodeHash;
 use crate::durable::Origin;
 use crate::limits::SESSION_CODE_NAME_BYTES_MAX;
-use crate::mobility::CodeHash;
 
 /// Name of an agent's code, which travels with its state: `asl:HASH/NAME`, `wasm:HASH/NAME`, or `ts:NAME`. HASH is the
 /// SHA-256 of its bytes in hexadecimal digits; NAME is its file's name, for people. The client alone knows code of the

@@ -6,8 +6,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
+use whimbrel_platform::durable::CodeHash;
 use whimbrel_platform::limits::{CODE_BYTES_MAX, CODE_FETCH_MS, CODE_FETCHES_MAX, CODE_PART_BYTES, CODE_PART_MS};
-use whimbrel_platform::mobility::{CodeHash, FetchError, FetchStep, Fetches, HopId, InboundHop, Part};
+use whimbrel_platform::mobility::{FetchError, FetchStep, Fetches, HopId, InboundHop, Part};
 use whimbrel_platform::route::NodeId;
 
 fn code(number: u8) -> CodeHash {

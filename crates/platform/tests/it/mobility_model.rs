@@ -5,9 +5,9 @@ use std::collections::{HashSet, VecDeque};
 use whimbrel_acl::Symbol;
 use whimbrel_platform::Time;
 use whimbrel_platform::ams::AgentState;
-use whimbrel_platform::durable::Registration;
+use whimbrel_platform::durable::{CodeHash, Registration};
 use whimbrel_platform::mobility::{
-    CodeHash, Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, HopStep, InboundHop, Part, Transits,
+    Crossing, FetchError, FetchStep, Fetches, HopError, HopId, HopNews, HopStep, InboundHop, Part, Transits,
 };
 use whimbrel_platform::route::NodeId;
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
-use whimbrel_platform::durable::{Origin, State};
+use whimbrel_platform::durable::{CodeHash, Origin, State};
 use whimbrel_platform::limits::{CODE_PART_BYTES, HOP_PIECE_BYTES, HOP_STATE_BYTES_MAX};
 use whimbrel_platform::link::News;
-use whimbrel_platform::mobility::{CodeHash, FetchError, HopError, HopNews, HopOffer, Part};
+use whimbrel_platform::mobility::{FetchError, HopError, HopNews, HopOffer, Part};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_runtime::{CodeFound, ProgramLoader};

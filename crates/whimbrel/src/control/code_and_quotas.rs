@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 use whimbrel_operator::{CodeForm, CodeInfo, CodesFound, QuotaInfo, QuotasFound, UsageInfo};
 use whimbrel_platform::ams::{AgentKind, AgentQuery};
+use whimbrel_platform::durable::CodeHash;
 use whimbrel_platform::inspection::{QuotaSeen, Upkeep};
-use whimbrel_platform::mobility::CodeHash;
 
 use super::keep_first::keep_first;
 use super::operator_service::OperatorService;
