@@ -13,7 +13,6 @@ mod minds;
 mod nodes;
 mod port;
 mod requests;
-mod rights;
 mod security;
 mod services;
 mod society;

@@ -1,5 +1,7 @@
 //! Requests to a node.
 
+mod rights;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::advice::DocumentJob;

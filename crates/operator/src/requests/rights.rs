@@ -4,7 +4,7 @@ use serde_json::Value;
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::topics::Cast;
 
-use super::requests::{Request, Sending};
+use super::{Request, Sending};
 
 /// Receivers of a message that the audit log names.
 const SENT_NAMED_MAX: usize = 4;
