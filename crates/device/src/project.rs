@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Symbol, Text};
+use whimbrel_bdi::AgentConfig;
 use whimbrel_bdi::project::options::{apply, value_of};
 use whimbrel_bdi::project::{AgentEntry, AgentNames, ProjectEnvironment, parse_project};
+use whimbrel_bdi::syntax::Diagnostic;
 use whimbrel_bdi::syntax::ast::{Span, Term};
-use whimbrel_bdi::syntax::{Diagnostic, Severity};
-use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::duration;
 
-use crate::DeviceSociety;
 use crate::host::SocietyHost;
 
 /// The name of the agent that is the environment.
@@ -26,68 +25,26 @@ pub struct ProjectOpenError(
 );
 
 /// Agent of a project, before it is created.
-struct ProjectAgent {
-    name: String,
-    config: AgentConfig,
-    lifetime: Option<Duration>,
+pub(crate) struct ProjectAgent {
+    pub name: String,
+    pub config: AgentConfig,
+    pub lifetime: Option<Duration>,
 }
 
 /// Project that is being read, with its diagnostics so far.
-struct ProjectReader<'a> {
+pub(crate) struct ProjectReader<'a> {
     host: &'a mut SocietyHost,
     file: Text,
     diagnostics: Vec<Diagnostic>,
     seats: Vec<ProjectAgent>,
 }
 
-impl DeviceSociety {
-    /// Creates the agents of a project (`.mas2j`), or one agent of a program, named after its file. All agents exist
-    /// before the first has its first turn. Returns the agents, and warnings.
-    ///
-    /// # Errors
-    /// Files are missing or have errors, all of which are listed; then no agent is created.
-    pub fn open(&mut self, path: &str) -> Result<(Vec<Aid>, Vec<Diagnostic>), ProjectOpenError> {
-        let (seats, diagnostics) = ProjectReader::read(self.host_mut(), path);
-        if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            return Err(ProjectOpenError(diagnostics));
-        }
-        let mut agents = Vec::new();
-        let mut problems = diagnostics;
-        for ProjectAgent { name, config, lifetime } in seats {
-            match self.introduce(&name, Agent::new(config)) {
-                Ok(agent) => {
-                    if let Some(lifetime) = lifetime {
-                        self.set_lifetime(agent, lifetime);
-                    }
-                    agents.push(agent);
-                }
-                Err(error) => problems.push(problem(&Text::from(path), Span::default(), error.to_string())),
-            }
-        }
-        if problems.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            for agent in agents {
-                self.kill(agent.name.as_str());
-            }
-            return Err(ProjectOpenError(problems));
-        }
-        Ok((agents, problems))
-    }
-
-    /// Lists the diagnostics of a project or a program, and of all programs that it names. Creates no agents.
-    pub fn check(&mut self, path: &str) -> Vec<Diagnostic> {
-        let before = self.host().environment;
-        let diagnostics = ProjectReader::read(self.host_mut(), path).1;
-        self.host_mut().environment = before;
-        diagnostics
-    }
-}
-
-fn problem(file: &Text, span: Span, message: impl Into<String>) -> Diagnostic {
+pub(crate) fn problem(file: &Text, span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(file, span, message, "named here")
 }
 
 impl<'a> ProjectReader<'a> {
-    fn read(host: &'a mut SocietyHost, path: &str) -> (Vec<ProjectAgent>, Vec<Diagnostic>) {
+    pub fn read(host: &'a mut SocietyHost, path: &str) -> (Vec<ProjectAgent>, Vec<Diagnostic>) {
         let mut opening = Self { host, file: Text::from(path), diagnostics: Vec::new(), seats: Vec::new() };
         if path.ends_with(".mas2j") {
             opening.project(path)

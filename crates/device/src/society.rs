@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, Symbol, Text, Value, sym};
 use whimbrel_bdi::Agent;
+use whimbrel_bdi::syntax::ast::Span;
+use whimbrel_bdi::syntax::{Diagnostic, Severity};
 use whimbrel_platform::ams::{AgentKind, AgentModification, AgentState, NewAgent};
 use whimbrel_platform::capabilities::Mobile;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
@@ -17,6 +19,7 @@ use whimbrel_platform::{Counters, Services, Time};
 
 use crate::events::SocietyEvent;
 use crate::host::{DeviceHost, LeavingAgent, SocietyHost, raw};
+use crate::project::{ProjectAgent, ProjectOpenError, ProjectReader, problem};
 
 /// Time of the next call of [`DeviceSociety::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +104,48 @@ impl DeviceSociety {
         self.platform.host_mut()
     }
 
+    // ---- Projects
+
+    /// Creates the agents of a project (`.mas2j`), or one agent of a program, named after its file. All agents exist
+    /// before the first has its first turn. Returns the agents, and warnings.
+    ///
+    /// # Errors
+    /// Files are missing or have errors, all of which are listed; then no agent is created.
+    pub fn open(&mut self, path: &str) -> Result<(Vec<Aid>, Vec<Diagnostic>), ProjectOpenError> {
+        let (seats, diagnostics) = ProjectReader::read(self.host_mut(), path);
+        if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            return Err(ProjectOpenError(diagnostics));
+        }
+        let mut agents = Vec::new();
+        let mut problems = diagnostics;
+        for ProjectAgent { name, config, lifetime } in seats {
+            match self.introduce(&name, Agent::new(config)) {
+                Ok(agent) => {
+                    if let Some(lifetime) = lifetime {
+                        self.set_lifetime(agent, lifetime);
+                    }
+                    agents.push(agent);
+                }
+                Err(error) => problems.push(problem(&Text::from(path), Span::default(), error.to_string())),
+            }
+        }
+        if problems.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            for agent in agents {
+                self.kill(agent.name.as_str());
+            }
+            return Err(ProjectOpenError(problems));
+        }
+        Ok((agents, problems))
+    }
+
+    /// Lists the diagnostics of a project or a program, and of all programs that it names. Creates no agents.
+    pub fn check(&mut self, path: &str) -> Vec<Diagnostic> {
+        let before = self.host().environment;
+        let diagnostics = ProjectReader::read(self.host_mut(), path).1;
+        self.host_mut().environment = before;
+        diagnostics
+    }
+
     // ---- Agents
 
     /// Creates an agent of the program at `path`, with these options by the keys of `.mas2j`. It has its first turn
@@ -122,7 +167,7 @@ impl DeviceSociety {
     pub fn restore(&mut self, name: &str, path: &str, snapshot: &[u8], from: Option<&str>) -> Result<Aid, SpawnError> {
         let bad = |reason| CreateError::BadProgram { name: Symbol::new(name), reason };
         let compiled = self.host().files().compile(path);
-        let first = |diagnostics: Vec<whimbrel_bdi::syntax::Diagnostic>| {
+        let first = |diagnostics: Vec<Diagnostic>| {
             bad(diagnostics.first().map_or_else(|| format!("{path} has errors"), ToString::to_string))
         };
         let (image, _) = compiled.map_err(first)?;
@@ -134,11 +179,11 @@ impl DeviceSociety {
         self.introduce(name, agent)
     }
 
-    pub(crate) fn introduce(&mut self, name: &str, agent: Agent) -> Result<Aid, SpawnError> {
+    fn introduce(&mut self, name: &str, agent: Agent) -> Result<Aid, SpawnError> {
         self.platform.spawn(NewAgent::new(name, AgentKind::AgentSpeak), Box::new(agent))
     }
 
-    pub(crate) fn set_lifetime(&mut self, agent: Aid, lifetime: Duration) {
+    fn set_lifetime(&mut self, agent: Aid, lifetime: Duration) {
         self.platform.services().set_lifetime(agent, lifetime);
     }
 
