@@ -5,10 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::arguments::{
-    BenchArguments as Arguments, Benchmark, DevicesArguments, DurabilityArguments, Messaging, Passivation, Rtt,
-    SessionsArguments, StateArguments,
-};
+use crate::arguments::{BenchArguments as Arguments, Benchmark};
+use crate::devices::DevicesArguments;
+use crate::durability::DurabilityArguments;
+use crate::messaging::Messaging;
+use crate::passivation::Passivation;
+use crate::rtt::Rtt;
+use crate::sessions::SessionsArguments;
+use crate::state::StateArguments;
 use crate::{
     AgentLanguage, Study, Watching, codec, devices, durability, json, line, line_of, messaging, object, passivation,
     picture, rows, rtt, sessions, state, table,
@@ -80,7 +84,7 @@ fn messaging(what: &Messaging) -> anyhow::Result<ExitCode> {
 }
 
 #[cfg(feature = "nats")]
-fn failover(what: &crate::arguments::Failover) -> anyhow::Result<ExitCode> {
+fn failover(what: &crate::failover::Failover) -> anyhow::Result<ExitCode> {
     let metrics = crate::failover::run(what)?;
     let ms = |time: std::time::Duration| time.as_millis();
     let params = format!(
@@ -180,9 +184,9 @@ fn passivation(what: &Passivation) -> anyhow::Result<ExitCode> {
 }
 
 #[cfg(feature = "wasm")]
-fn mobility(what: &crate::arguments::MobilityArguments) -> anyhow::Result<ExitCode> {
-    use crate::arguments::MobilityPart;
+fn mobility(what: &crate::mobility::MobilityArguments) -> anyhow::Result<ExitCode> {
     use crate::mobility;
+    use crate::mobility::MobilityPart;
     if let Some(first) = &what.first {
         mobility::second(what, first)?;
         return Ok(ExitCode::SUCCESS);
@@ -222,7 +226,7 @@ fn state(what: &StateArguments) -> anyhow::Result<ExitCode> {
 /// Benchmark to run.
 enum Chosen<'a> {
     #[cfg(feature = "nats")]
-    Failover(&'a crate::arguments::Failover),
+    Failover(&'a crate::failover::Failover),
     Agents(Study, &'a crate::arguments::BenchOptions),
     Messaging(&'a Messaging),
     State(&'a StateArguments),
@@ -232,7 +236,7 @@ enum Chosen<'a> {
     Durability(&'a DurabilityArguments),
     Passivation(&'a Passivation),
     #[cfg(feature = "wasm")]
-    Mobility(&'a crate::arguments::MobilityArguments),
+    Mobility(&'a crate::mobility::MobilityArguments),
     Codec {
         object: codec::CodecObject,
         children: u64,

@@ -26,9 +26,7 @@ mod studies;
 
 pub use self::arguments::BenchArguments;
 #[cfg(feature = "nats")]
-pub use self::arguments::ChaosArguments;
-#[cfg(feature = "nats")]
-pub use self::chaos::chaos;
+pub use self::chaos::{ChaosArguments, chaos};
 pub use self::command::bench;
 use self::plot::{TimesPicture, picture, times};
 use self::progress::Watching;

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
 use whimbrel_net::{Authority, Hub, HubConfig, LinkSecurity, NODE_DAYS};
 use whimbrel_platform::ams::AgentKind;
@@ -17,7 +18,6 @@ use whimbrel_platform::{AgentBody, EndReason, Next, Time, Turn};
 use whimbrel_runtime::Platform;
 
 use super::{Metrics, percentile};
-use crate::arguments::{Messaging, Mode, Scenario};
 use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};
 use whimbrel_terminal::options::SecurityLevel;
 
@@ -34,6 +34,61 @@ const SATURATED_SIGNED_MESSAGES: u64 = 50_000;
 const TIMED_OF: u64 = 16;
 /// The kernel's unit of processor time, a hundredth of a second, on every Linux there is.
 const TICKS_PER_S: f64 = 100.0;
+
+/// Measure messages between two processes.
+#[derive(Debug, Args)]
+pub struct Messaging {
+    /// Pattern of senders and receivers.
+    #[arg(long, value_enum, default_value_t = Scenario::OneToOne)]
+    pub scenario: Scenario,
+    /// Number of agents that send.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub producers: u16,
+    /// Number of agents that receive, for broadcasts only: the other scenarios have one per producer, or one.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub consumers: u16,
+    /// Size of a message's content in bytes.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(8..))]
+    pub bytes: u16,
+    /// Pace of the producers: a message each millisecond, or as fast as possible.
+    #[arg(long, value_enum, default_value_t = Mode::Paced)]
+    pub mode: Mode,
+    /// Security of the link.
+    #[arg(long, value_enum, default_value_t = SecurityLevel::Authenticated, value_name = "LEVEL")]
+    pub security: SecurityLevel,
+    /// Number of messages of each producer [default: 500 if paced, else enough for a longer run].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub messages: Option<u64>,
+    /// Number of threads in each process that run agents [default: half the number of cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Print one line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Address of the first process; for the process with the producers.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub first: Option<String>,
+}
+
+/// Pattern of senders and receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scenario {
+    /// Each producer to a consumer of its own.
+    OneToOne,
+    /// Each producer to all consumers.
+    Broadcast,
+    /// All producers to one consumer.
+    ManyToOne,
+}
+
+/// Paces of producers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// A message each millisecond.
+    Paced,
+    /// As fast as possible.
+    Saturated,
+}
 
 impl Messaging {
     fn producers(&self) -> u64 {

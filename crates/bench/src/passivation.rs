@@ -8,12 +8,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use whimbrel::{DurableAgent, DurableContext, MessageBody, Performative, Platform, Society, durable, kept_in};
 use whimbrel_acl::{Aid, Symbol, Value, Var};
 
 use super::{AgentLanguage, Metrics, object, percentile, resident_bytes};
-use crate::arguments::{Passivation, PassivationPhase};
 
 /// Idle time after which an agent leaves memory.
 const IDLE: Duration = Duration::from_millis(200);
@@ -26,6 +26,38 @@ const CLERK: (&str, &str) = (
     "name(\"a clerk like any other\"). opened(2026, 11, 21). balance(1250). limit(500). customer(c1). customer(c2).\n\
      +!deposit(N)[source(A)] <- ?balance(B); -+balance(B+N); .send(A, tell, balance(B+N)).\n",
 );
+
+/// Measure durable agents that are idle.
+#[derive(Debug, Args)]
+pub struct Passivation {
+    /// Number of agents.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub agents: u64,
+    /// Language of the agents.
+    #[arg(long, value_enum, default_value_t = crate::AgentLanguage::Asl)]
+    pub kind: crate::AgentLanguage,
+    /// Number of agents that get a question, one after the other.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub asked: u64,
+    /// Folder for the temporary store [default: the current folder].
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Print one line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Role of this process.
+    #[arg(long, value_enum, hide = true)]
+    pub phase: Option<PassivationPhase>,
+}
+
+/// Phases of the passivation benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PassivationPhase {
+    /// Idle agents stay in memory.
+    Live,
+    /// Idle agents leave memory.
+    Passive,
+}
 
 /// The clerk in Rust.
 #[derive(Serialize, Deserialize)]

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::LinkSecurity;
@@ -20,7 +21,6 @@ use whimbrel_runtime::{Agent, Context, Platform};
 
 use super::messaging::cpu_s;
 use super::{Metrics, percentile};
-use crate::arguments::{Framed, SessionsArguments};
 
 const TOKEN: &str = "a token for benchmarks";
 /// Agents and texts that compact messages refer to by number.
@@ -29,6 +29,41 @@ const REMEMBER: u32 = 64;
 const FRAME_BYTES_MAX: usize = 1 << 20;
 /// Frames after which an acknowledgement is due.
 const ACK_EVERY: u64 = 32;
+
+/// Measure messages between a node and external programs in another process.
+#[derive(Debug, Args)]
+pub struct SessionsArguments {
+    /// Number of programs, each with a session, a connection and an agent.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub sessions: u16,
+    /// Encoding of frames.
+    #[arg(long, value_enum, default_value_t = Framed::Json)]
+    pub frames: Framed,
+    /// Size of a message's content in bytes.
+    #[arg(long, default_value_t = 64)]
+    pub bytes: u16,
+    /// Number of unanswered questions of each program; with 1 the latency is measured.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub in_flight: u16,
+    /// Number of questions of each program.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub messages: u64,
+    /// Print one line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Address of the node; for the process with the programs.
+    #[arg(long, hide = true, value_name = "ADDRESS")]
+    pub node: Option<String>,
+}
+
+/// Encodings of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Framed {
+    /// JSON.
+    Json,
+    /// Compact.
+    Compact,
+}
 
 impl SessionsArguments {
     fn framing(&self) -> Framing {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
+use clap::Args;
 use whimbrel_platform::store::{Append, Epoch, Journal, Lsn, Partition};
 use whimbrel_store::{Embedded, Memory, OpenOptions};
 
 use super::{Metrics, percentile};
-use crate::arguments::{StateArguments, StoreKind};
 
 /// Unmeasured time at the start, until caches are warm and files exist.
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -21,6 +21,63 @@ const TRIM_CALLS: u64 = 16;
 /// Exit status of a program that Ctrl-C ended, as in shells.
 const INTERRUPTED: i32 = 130;
 const EPOCH: Epoch = Epoch(1);
+
+/// Measure writes and reads of durable states.
+#[derive(Debug, Args)]
+pub struct StateArguments {
+    /// Store of the states: embedded, memory (excludes the cost of the disk), or a cluster engine at
+    /// nats://HOST:PORT/NAME. There, a store of that name is created and removed.
+    #[arg(long, value_name = "STORE", default_value = "embedded")]
+    pub store: StoreKind,
+    /// Number of agents, each with one operation at a time.
+    #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub writers: u64,
+    /// Size of an agent's state in bytes.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u16).range(16..))]
+    pub bytes: u16,
+    /// Share of operations that read. Use 0 with a cluster engine, because nodes read states of their agents from their
+    /// own memory.
+    #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=90))]
+    pub reads: u64,
+    /// Duration of the measurement in seconds.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub seconds: u64,
+    /// Number of threads that write for the agents [default: number of cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Folder for the temporary store [default: the current folder].
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Print one line of JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Stores of states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    /// In a directory.
+    Embedded,
+    /// In this process's memory, which excludes the cost of the disk.
+    Memory,
+    /// In a cluster engine at this address.
+    #[cfg(feature = "nats")]
+    Nats(String),
+}
+
+impl std::str::FromStr for StoreKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "embedded" => Ok(Self::Embedded),
+            "memory" => Ok(Self::Memory),
+            #[cfg(feature = "nats")]
+            address if address.contains("://") => Ok(Self::Nats(address.to_owned())),
+            _ => Err("expected embedded, memory, or nats://HOST:PORT/NAME".to_owned()),
+        }
+    }
+}
 
 /// Store under test, and its properties.
 #[derive(Clone)]

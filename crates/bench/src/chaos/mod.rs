@@ -1,6 +1,7 @@
 //! `whimbrel chaos`: runs a society under real faults of its processes, and checks whether anything was lost
 //! (docs/guide/chaos.md).
 
+mod arguments;
 mod check;
 mod clients;
 mod clock;
@@ -22,13 +23,13 @@ use serde::Serialize;
 use toml::Spanned;
 use whimbrel::files::{self, wrong};
 
+pub use self::arguments::ChaosArguments;
 use self::check::{Calm, MessageTotals, RegisterReport};
 use self::clients::{Clients, Histories};
 use self::lookout::Lookout;
 use self::plan::{Check, FaultPlan, Wrong};
 use self::schedule::{Blow, Victim, schedule};
 use self::society::StruckSociety;
-use crate::arguments::ChaosArguments;
 use whimbrel::duration;
 use whimbrel::projects::project_in;
 use whimbrel::society::SocietyError;

@@ -11,9 +11,9 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
 
+use super::arguments::DevicesArguments;
 use super::device;
 use super::tally::{StretchTally, TallyLine};
-use crate::arguments::DevicesArguments;
 
 /// Interval at which operations are given out.
 const TICK: Duration = Duration::from_millis(1);

@@ -4,6 +4,7 @@
 //! The node and the devices are processes of their own, one or several of each. This module starts them, kills the node
 //! in the middle if requested, and adds up the results.
 
+mod arguments;
 mod device;
 mod load;
 mod node;
@@ -17,11 +18,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use whimbrel_platform::limits::SESSIONS_MAX;
 
+pub use self::arguments::DevicesArguments;
 use self::load::DeviceReport;
 use self::node::DeviceNodes;
 use self::tally::StretchTally;
 use super::Metrics;
-use crate::arguments::DevicesArguments;
 use whimbrel::node::open_files;
 
 pub use self::load::run as act;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
+use super::arguments::DevicesArguments;
 use super::{ORACLE, TOKEN};
-use crate::arguments::DevicesArguments;
 use crate::messaging::cpu_s;
 use crate::resident_bytes_of;
 

@@ -1,6 +1,7 @@
 //! Cost of durability: the same societies without a store, with a store in a folder, and with one on three servers, in
 //! turns.
 
+mod arguments;
 mod societies;
 mod stores;
 
@@ -8,10 +9,11 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use self::arguments::DurabilityArguments;
+use self::arguments::{DurableLevel, DurableSociety};
 use self::societies::{Ran, SocietyRun};
 use self::stores::{RunStore, Stores};
 use super::{Metrics, percentile, report};
-use crate::arguments::{DurabilityArguments, DurableLevel, DurableSociety};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::INTERRUPTED;
 

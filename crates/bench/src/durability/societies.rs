@@ -8,7 +8,7 @@ use whimbrel_acl::Aid;
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::{Output, Platform, RecoveredJournal};
 
-use crate::arguments::{DurabilityArguments, DurableSociety};
+use super::arguments::{DurabilityArguments, DurableSociety};
 
 const RING: &[(&str, &str)] = &[
     ("ring_driver.asl", include_str!("../../../../bench/asl/ring_driver.asl")),

@@ -11,7 +11,7 @@ use whimbrel_platform::store::{
 use whimbrel_runtime::{RecoveredJournal, recover};
 use whimbrel_store::{Embedded, OpenOptions};
 
-use crate::arguments::DurableLevel;
+use super::arguments::DurableLevel;
 
 const EPOCH: Epoch = Epoch(1);
 

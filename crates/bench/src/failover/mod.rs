@@ -1,15 +1,16 @@
 //! Failover benchmark. Nodes share a society, and one of them is killed or drained. The benchmark measures the time
 //! until the last agent answers again, and counts messages that are lost or handled twice.
 
+mod arguments;
 mod trial;
 
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
+pub use self::arguments::Failover;
 use self::trial::{FailoverTrial, Heard};
 use super::{Metrics, percentile};
-use crate::arguments::Failover;
 use whimbrel_terminal as terminal;
 
 /// Index of the node that ends: the placer, so that another node must become placer, too.

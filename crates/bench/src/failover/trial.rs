@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 use whimbrel_store::nats::{ServerCluster, Setup, find_server};
 
-use crate::arguments::Failover;
+use super::arguments::Failover;
 
 /// Program of the workers and the ledger. Each worker counts, tells the ledger each number and prints it. The ledger
 /// reports numbers that are missing or come twice.

@@ -3,8 +3,8 @@
 use whimbrel::runtime::{Agent, Context, Platform};
 use whimbrel::{MessageBody, Performative, Value};
 
+use super::arguments::MobilityArguments;
 use super::{Metrics, drive, module, spawn};
-use crate::arguments::MobilityArguments;
 
 /// Rounds of each measurement; the median counts.
 const ROUNDS: usize = 5;

@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::Context as _;
 use whimbrel::runtime::Platform;
 
+use super::arguments::MobilityArguments;
 use super::{Metrics, drive, module, spawn};
-use crate::arguments::MobilityArguments;
 use crate::resident_bytes;
 
 pub fn run(what: &MobilityArguments) -> anyhow::Result<Metrics> {

@@ -12,7 +12,7 @@ use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::{Authority, LinkSecurity, NODE_DAYS};
 
 use super::Metrics;
-use crate::arguments::{MobilityArguments, MoverKind};
+use super::arguments::{MobilityArguments, MoverKind};
 use crate::messaging::{hub_of, start_other};
 use crate::percentile;
 use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};

@@ -1,6 +1,7 @@
 //! Mobility benchmarks: the time of a hop; and for WebAssembly agents the time to reach one, to hold many, and to wake
 //! one that is stored as bytes.
 
+mod arguments;
 mod delivery;
 mod density;
 mod hops;
@@ -21,8 +22,8 @@ use whimbrel_wasm::{Host, HostOptions, Module, WasmAgent};
 pub use hops::{second, security};
 pub use retrieval::System;
 
+pub use self::arguments::{MobilityArguments, MobilityPart};
 use super::Metrics;
-use crate::arguments::{MobilityArguments, MobilityPart};
 
 /// Longest time for anything.
 const PATIENCE: Duration = Duration::from_secs(600);

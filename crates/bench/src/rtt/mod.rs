@@ -1,6 +1,7 @@
 //! Round trips, as the Siebog study measures them: senders and receivers in pairs. Each sender sends random text; its
 //! receiver counts primes in the slowest way there is, and answers with random text; then the sender sends the next.
 
+mod arguments;
 mod nodes;
 mod pairs;
 
@@ -8,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
+pub use self::arguments::Rtt;
 use self::nodes::{PairsNodes, RoundTrips};
 use super::messaging::security_name;
 use super::{Metrics, percentile};
-use crate::arguments::Rtt;
 
 pub use self::nodes::serve;
 

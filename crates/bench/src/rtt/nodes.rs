@@ -14,8 +14,8 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
+use super::arguments::Rtt;
 use super::pairs::{self, RandomText, Trip};
-use crate::arguments::Rtt;
 use crate::messaging::wall_ns;
 use crate::peak_bytes;
 use whimbrel::node::node_secrets::{NodeSecrets, read_secrets};

@@ -14,7 +14,7 @@ use whimbrel_platform::limits::ADVICE_FRESH_MS;
 use super::network::RetrievalNetwork;
 use super::systems::{RunningSystem, System};
 use super::{Collection, RetrievalFolder, WARM_UP, write_documents};
-use crate::arguments::{Grid, Retrieval};
+use crate::mobility::arguments::{Grid, Retrieval};
 use crate::{Metrics, line, percentile};
 use whimbrel_terminal as terminal;
 

@@ -19,7 +19,7 @@ use self::network::RetrievalNetwork;
 use self::nodes::SplitMix;
 pub use self::systems::System;
 use self::systems::{QueryTimes, RunningSystem};
-use crate::arguments::{Retrieval, RetrievalRole};
+use crate::mobility::arguments::{Retrieval, RetrievalRole};
 use crate::{TimesPicture, deviation, line, percentile, times};
 use whimbrel_terminal as terminal;
 
