@@ -91,7 +91,7 @@ struct ProgramResult {
     last_line: String,
 }
 
-impl StudyResult {
+impl ProgramResult {
     /// Takes `name=value` pairs as agents print them: of one creature, or of one request.
     fn add_sample(&mut self, pairs: &str) {
         let number = |name: &str| -> Option<f64> {
@@ -99,10 +99,10 @@ impl StudyResult {
             found.find(|(key, _)| *key == name)?.1.parse().ok()
         };
         if let Some(meetings) = number("meetings") {
-            self.meetings.push(meetings);
+            self.outcome.meetings.push(meetings);
         }
         if let (Some(n), Some(us)) = (number("n"), number("us")) {
-            self.latencies.push(FibonacciLatency { n: n as u64, us });
+            self.outcome.latencies.push(FibonacciLatency { n: n as u64, us });
         }
     }
 }
@@ -116,7 +116,7 @@ impl Output for ProgramListener {
             seen.outcome.metrics.extend(results.split_whitespace().filter_map(metric));
         }
         if let Some(sample) = text.strip_prefix("SAMPLE ") {
-            seen.outcome.add_sample(sample);
+            seen.add_sample(sample);
         }
         match text {
             "MEASURE before" => seen.bytes_before = resident_bytes(),
