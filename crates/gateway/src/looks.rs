@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use whimbrel_platform::limits::LIVE_SHARED_MS;
 
 use crate::health::NodeFacts;
-use crate::shared::GatewayState;
 use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request};
 
 /// Number of agents in the list of the fullest mailboxes.
@@ -47,7 +46,7 @@ pub(crate) struct CachedAnswer {
 }
 
 impl CachedAnswer {
-    fn new(answer: Answer) -> Self {
+    pub fn new(answer: Answer) -> Self {
         Self { answer, written: OnceLock::new() }
     }
 
@@ -68,8 +67,10 @@ impl CachedAnswer {
 #[derive(Debug, Default)]
 pub(crate) struct LookCaches {
     answers: Mutex<FxHashMap<String, Weak<Cached<CachedAnswer>>>>,
-    facts: Cached<NodeFacts>,
-    fullest: Cached<CachedAnswer>,
+    /// Facts from which the node's health follows.
+    pub facts: Cached<NodeFacts>,
+    /// Answer to [`fullest_mailboxes`].
+    pub fullest: Cached<CachedAnswer>,
 }
 
 impl LookCaches {
@@ -87,29 +88,16 @@ impl LookCaches {
     }
 }
 
-impl GatewayState {
-    /// Returns the cached answer to a request, or asks the node.
-    pub async fn look(&self, at: &Cached<CachedAnswer>, request: &Request) -> Arc<CachedAnswer> {
-        at.get(|| async { CachedAnswer::new(self.answer(request.clone()).await) }).await
-    }
-
-    /// Returns the agents with the fullest mailboxes.
-    pub async fn fullest(&self) -> Arc<CachedAnswer> {
-        let wanted = AgentsWanted {
-            name: String::new(),
-            state: None,
-            services: true,
-            sort: AgentOrder::Mailbox,
-            limit: MAILBOXES,
-            elsewhere_but: None,
-        };
-        self.look(&self.looks.fullest, &Request::Agents(wanted)).await
-    }
-
-    /// Returns the facts from which the node's health follows.
-    pub async fn facts(&self) -> Arc<NodeFacts> {
-        self.looks.facts.get(|| NodeFacts::ask(self)).await
-    }
+/// Builds the request for the agents with the fullest mailboxes.
+pub(crate) fn fullest_mailboxes() -> Request {
+    Request::Agents(AgentsWanted {
+        name: String::new(),
+        state: None,
+        services: true,
+        sort: AgentOrder::Mailbox,
+        limit: MAILBOXES,
+        elsewhere_but: None,
+    })
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use whimbrel_platform::limits::{
 };
 
 use crate::access::{Access, Joining, Role};
-use crate::health::HealthReport;
-use crate::looks::LookCaches;
+use crate::health::{HealthReport, NodeFacts};
+use crate::looks::{Cached, CachedAnswer, LookCaches, fullest_mailboxes};
 use crate::metrics::RequestCounts;
 use crate::pages::Pages;
 use crate::routes::Admin;
@@ -233,6 +233,21 @@ impl GatewayState {
             return Answer::Error(Refusal::new(Reason::Busy, text));
         };
         self.answer_with(request, permit, |_| ()).await
+    }
+
+    /// Returns the cached answer to a request, or asks the node.
+    pub async fn look(&self, at: &Cached<CachedAnswer>, request: &Request) -> Arc<CachedAnswer> {
+        at.get(|| async { CachedAnswer::new(self.answer(request.clone()).await) }).await
+    }
+
+    /// Returns the agents with the fullest mailboxes.
+    pub async fn fullest(&self) -> Arc<CachedAnswer> {
+        self.look(&self.looks.fullest, &fullest_mailboxes()).await
+    }
+
+    /// Returns the facts from which the node's health follows.
+    pub async fn facts(&self) -> Arc<NodeFacts> {
+        self.looks.facts.get(|| NodeFacts::ask(self)).await
     }
 
     /// Answers on a thread that may block. `record` hears the answer even if the client is gone by then.
