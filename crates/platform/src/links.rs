@@ -1,5 +1,6 @@
 //! Ports between a node's scheduler and its links to other nodes. Neither knows the other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Envelope, MessageBody};
@@ -12,37 +13,22 @@ use crate::route::{NodeId, ShardIndex};
 /// Name of a platform's only node, if it has no links and was given no name.
 pub const ONLY_NODE: &str = "n1";
 
-/// Links, as the scheduler sees them.
+/// Links, as the scheduler sees them. Abilities that only some links have are capabilities: [`LinkIo`], [`LinkGauge`].
 pub trait Links: Send + Sync {
     /// Takes messages for agents of another node, in order, from a shard. Messages that stay in `batch` cannot be
     /// taken: the link is full, or there is none. Returns how many more may follow before their senders should wait. If
     /// that is 0, [`Station::drained`] tells the shard when they may continue.
     fn send(&self, to: NodeId, batch: &mut Vec<Envelope>, from: ShardIndex) -> usize;
 
-    /// Does pending work on links, on this thread, without waiting. For busy workers, from time to time.
-    fn poll_io(&self, _shard: ShardIndex) {}
-
-    /// Lets this thread, an idle worker, serve links until it is [recalled](Links::recall), or for `at_most`. `begin`
-    /// is called just before that, and decides if it begins. Returns false if serving is not needed: then the worker
-    /// should rest.
-    fn park_on_io(&self, _shard: ShardIndex, _at_most: Option<Duration>, _begin: &dyn Fn() -> bool) -> bool {
-        false
-    }
-
-    /// Sets if messages that this thread hands to links are gathered until it drives or attends the links, as it
-    /// promises to do soon. Calling a link from outside costs more. Returns the setting before.
-    fn cork(&self, _gathers: bool) -> bool {
-        false
-    }
-
-    /// Flushes what was [gathered](Links::cork). For the worker of this shard, before it does something else.
-    fn flush(&self, _shard: ShardIndex) {}
-
-    /// Ends the [attendance](Links::park_on_io) of this shard's worker, because it has other work.
-    fn recall(&self, _shard: ShardIndex) {}
+    /// Takes messages that are passed on for an agent that left for that node, in order. Messages that stay in `batch`
+    /// cannot be taken.
+    fn forward(&self, _to: NodeId, _batch: &mut Vec<Envelope>) {}
 
     /// Notes that there is room again, after [`Station::has_room`] said that there was none.
     fn go_on(&self);
+
+    /// Returns the number of messages that wait on links, or that no peer has acknowledged.
+    fn waiting(&self) -> u64;
 
     /// Sends news to every node that knows this one's agents.
     fn tell_all(&self, news: News);
@@ -50,9 +36,16 @@ pub trait Links: Send + Sync {
     /// Sends news to one node.
     fn tell(&self, to: NodeId, news: News);
 
-    /// Takes messages that are passed on for an agent that left for that node, in order. Messages that stay in `batch`
-    /// cannot be taken.
-    fn forward(&self, _to: NodeId, _batch: &mut Vec<Envelope>) {}
+    /// Returns this node's name.
+    fn me(&self) -> String;
+
+    /// Returns the name of a node; `None` if there is no such link.
+    fn name_of(&self, node: NodeId) -> Option<String>;
+
+    /// Returns the number of a node by its name.
+    fn node_named(&self, _name: &str) -> Option<NodeId> {
+        None
+    }
 
     /// Returns the nodes that are linked with this one, or are expected to be. News of agents that move ([`News::Hop`])
     /// waits until they are linked, as messages do.
@@ -60,36 +53,52 @@ pub trait Links: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the number of a node by its name.
-    fn node_named(&self, _name: &str) -> Option<NodeId> {
+    /// Returns the capability to be served by workers, if the links have it. Called once, when links are attached.
+    fn io(self: Arc<Self>) -> Option<Arc<dyn LinkIo>> {
         None
     }
 
-    /// Returns the measurements of the link to a node.
-    fn measured(&self, _node: NodeId) -> Measured {
-        Measured::default()
-    }
-
-    /// Measures the link to a node; [`Links::measured`] returns the result.
-    fn measure(&self, _node: NodeId) {}
-
-    /// Returns the recent time of questions to a node.
-    fn round_trip(&self, _node: NodeId) -> Option<Duration> {
+    /// Returns the capability to be measured, if the links have it.
+    fn gauge(&self) -> Option<&dyn LinkGauge> {
         None
     }
-
-    /// Returns the number of messages that wait on links, or that no peer has acknowledged.
-    fn waiting(&self) -> u64;
-
-    /// Returns this node's name.
-    fn me(&self) -> String;
-
-    /// Returns the name of a node; `None` if there is no such link.
-    fn name_of(&self, node: NodeId) -> Option<String>;
 }
 
-/// Station: the scheduler, as the links see it.
-pub trait Station: Send + Sync {
+/// Input and output of links on the threads of workers, which would be idle otherwise, or are nearer than others.
+pub trait LinkIo: Send + Sync {
+    /// Does pending work on links, on this thread, without waiting. For busy workers, from time to time.
+    fn poll_io(&self, shard: ShardIndex);
+
+    /// Lets this thread, an idle worker, serve links until it is [recalled](LinkIo::recall), or for `at_most`. `begin`
+    /// is called just before that, and decides if it begins. Returns false if serving is not needed: then the worker
+    /// should rest.
+    fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool;
+
+    /// Ends the [attendance](LinkIo::park_on_io) of this shard's worker, because it has other work.
+    fn recall(&self, shard: ShardIndex);
+
+    /// Sets if messages that this thread hands to links are gathered until it drives or attends the links, as it
+    /// promises to do soon. Calling a link from outside costs more. Returns the setting before.
+    fn cork(&self, gathers: bool) -> bool;
+
+    /// Flushes what was [gathered](LinkIo::cork). For the worker of this shard, before it does something else.
+    fn flush(&self, shard: ShardIndex);
+}
+
+/// Gauge of links: their rates and round trips, from which agents are advised whether a move pays.
+pub trait LinkGauge {
+    /// Returns the measurements of the link to a node.
+    fn measured(&self, node: NodeId) -> Measured;
+
+    /// Measures the link to a node; [`LinkGauge::measured`] returns the result.
+    fn measure(&self, node: NodeId);
+
+    /// Returns the recent time of questions to a node.
+    fn round_trip(&self, node: NodeId) -> Option<Duration>;
+}
+
+/// Station: the scheduler, as the links see it. Messages come by it, and [news](NewsExchange).
+pub trait Station: NewsExchange + Send + Sync {
     /// Takes in all messages that arrived from another node, in order.
     fn arrive(&self, from: NodeId, messages: &mut Vec<Envelope>);
 
@@ -101,34 +110,6 @@ pub trait Station: Send + Sync {
 
     /// Takes in a message that another node passes on for an agent that left there, whoever sent it.
     fn arrive_forwarded(&self, from: NodeId, message: Envelope);
-
-    /// Takes in news from another node.
-    fn hear(&self, from: NodeId, news: News);
-
-    /// Takes in news like [`Station::hear`], on the thread of this shard's worker, which is idle and
-    /// [serves](Links::park_on_io) the links. Work that the news brings need not wake another worker.
-    fn hear_on_worker(&self, _shard: ShardIndex, from: NodeId, news: News) {
-        self.hear(from, news);
-    }
-
-    /// Hands the beginning of the introduction for a new peer to `tell`, this node's agents above all, while nothing
-    /// changes. Later changes are news for the peer, too, and follow. [`Station::introduce_more`] has the rest, from
-    /// place 0 on.
-    fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
-
-    /// Hands a chunk of the rest to `tell`, from this place on, while that part does not change; at last
-    /// [`News::Introduced`]. Returns the place of the next chunk. The caller has written the chunk before, so one chunk
-    /// at a time is in memory.
-    fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64>;
-
-    /// Notes that another node is gone, with its agents, and that these messages did not get there.
-    fn lose(&self, node: NodeId, messages: Vec<Envelope>);
-
-    /// Refuses messages that cannot be sent to any node.
-    fn refuse(&self, messages: Vec<Envelope>);
-
-    /// Refuses messages that were about to be handed to a link and that their senders cannot sign.
-    fn refuse_unsigned(&self, messages: Vec<Envelope>);
 
     /// Returns true if `sender` is an agent of that node, or one that every node has.
     fn speaks_for(&self, node: NodeId, sender: Aid) -> bool;
@@ -142,6 +123,15 @@ pub trait Station: Send + Sync {
     /// Keeps forged messages as dead letters; nobody is told.
     fn refuse_forged(&self, messages: Vec<Envelope>);
 
+    /// Refuses messages that cannot be sent to any node.
+    fn refuse(&self, messages: Vec<Envelope>);
+
+    /// Refuses messages that were about to be handed to a link and that their senders cannot sign.
+    fn refuse_unsigned(&self, messages: Vec<Envelope>);
+
+    /// Notes that another node is gone, with its agents, and that these messages did not get there.
+    fn lose(&self, node: NodeId, messages: Vec<Envelope>);
+
     /// Returns true if more messages can be dealt with now. If not, [`Links::go_on`] says when to ask again.
     fn has_room(&self) -> bool;
 
@@ -150,6 +140,28 @@ pub trait Station: Send + Sync {
 
     /// Returns the time.
     fn now(&self) -> Time;
+}
+
+/// Exchange of news between nodes: agents, services and topics, and what happens to them.
+pub trait NewsExchange {
+    /// Takes in news from another node.
+    fn hear(&self, from: NodeId, news: News);
+
+    /// Takes in news like [`NewsExchange::hear`], on the thread of this shard's worker, which is idle and
+    /// [serves](LinkIo::park_on_io) the links. Work that the news brings need not wake another worker.
+    fn hear_on_worker(&self, _shard: ShardIndex, from: NodeId, news: News) {
+        self.hear(from, news);
+    }
+
+    /// Hands the beginning of the introduction for a new peer to `tell`, this node's agents above all, while nothing
+    /// changes. Later changes are news for the peer, too, and follow. [`NewsExchange::introduce_more`] has the rest,
+    /// from place 0 on.
+    fn introduce(&self, tell: &mut dyn FnMut(Vec<News>));
+
+    /// Hands a chunk of the rest to `tell`, from this place on, while that part does not change; at last
+    /// [`News::Introduced`]. Returns the place of the next chunk. The caller has written the chunk before, so one chunk
+    /// at a time is in memory.
+    fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64>;
 }
 
 /// Returns true if a text is a valid node name: ASCII letters, digits, `-`, `_` and `.`.

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use whimbrel_platform::Links;
+use whimbrel_platform::{LinkIo, Links};
 
 use crate::arrivals::Arrivals;
 use crate::location_claims::LocationClaims;
@@ -12,7 +12,7 @@ use crate::sync::{Arc, Mutex};
 /// Links of a node, if it has any.
 #[derive(Default)]
 pub(crate) struct PeerNodes {
-    links: OnceLock<Arc<dyn Links>>,
+    attached: OnceLock<AttachedLinks>,
     /// Counts of messages handed to links, and received from them.
     pub handed: AtomicU64,
     pub came: AtomicU64,
@@ -24,12 +24,18 @@ pub(crate) struct PeerNodes {
 
 impl PeerNodes {
     pub fn links(&self) -> Option<&Arc<dyn Links>> {
-        self.links.get()
+        self.attached.get().map(|attached| &attached.links)
+    }
+
+    /// Returns the input and output of the links, if workers serve them.
+    pub fn io(&self) -> Option<&dyn LinkIo> {
+        self.attached.get()?.io.as_deref()
     }
 
     /// Attaches the links. Returns false if the node has links already.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
-        self.links.set(links).is_ok()
+        let io = Arc::clone(&links).io();
+        self.attached.set(AttachedLinks { links, io }).is_ok()
     }
 
     /// Resumes links that wait for shards, after a shard has taken its messages in.
@@ -50,16 +56,22 @@ impl PeerNodes {
     }
 }
 
+/// Links of a node, with their capability that workers need in each round.
+struct AttachedLinks {
+    links: Arc<dyn Links>,
+    io: Option<Arc<dyn LinkIo>>,
+}
+
 /// Guard of [`Node::cork`](crate::node::Node::cork).
 pub(crate) struct Gathering<'a> {
-    pub links: Option<&'a Arc<dyn Links>>,
+    pub io: Option<&'a dyn LinkIo>,
     pub before: bool,
 }
 
 impl Drop for Gathering<'_> {
     fn drop(&mut self) {
-        if let Some(links) = self.links {
-            links.cork(self.before);
+        if let Some(io) = self.io {
+            io.cork(self.before);
         }
     }
 }

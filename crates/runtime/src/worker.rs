@@ -141,8 +141,8 @@ impl Worker {
     }
 
     fn flush(&self, shard: &Shard) {
-        if let Some(links) = self.node.linked.links() {
-            links.flush(shard.index);
+        if let Some(io) = self.node.linked.io() {
+            io.flush(shard.index);
         }
     }
 
@@ -208,7 +208,7 @@ impl Worker {
     fn sleep(&mut self, shard: &Shard, seat: &ShardHandle, at_most: Option<Duration>) {
         let node = &self.node;
         let begin = || seat.inbox.go_elsewhere(|| node.activity.end());
-        let attended = node.linked.links().is_some_and(|links| links.park_on_io(shard.index, at_most, &begin));
+        let attended = node.linked.io().is_some_and(|io| io.park_on_io(shard.index, at_most, &begin));
         if attended {
             seat.inbox.come_back(|| node.activity.begin());
             self.drove_at = node.now();
@@ -224,8 +224,8 @@ impl Worker {
         if shard.now.0 < self.drove_at.0 + DRIVE_EVERY_US {
             return;
         }
-        if let Some(links) = self.node.linked.links() {
-            links.poll_io(shard.index);
+        if let Some(io) = self.node.linked.io() {
+            io.poll_io(shard.index);
             self.drove_at = shard.now;
         }
     }

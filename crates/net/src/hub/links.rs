@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use whimbrel_acl::Envelope;
-use whimbrel_platform::Links;
 use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::link::{Measured, News};
 use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::route::{NodeId, ShardIndex};
+use whimbrel_platform::{LinkGauge, LinkIo, Links};
 
 use super::HubState;
 use crate::driver::{LinkDriver, cork};
@@ -82,33 +82,6 @@ impl Links for HubState {
         peer.room_for(from)
     }
 
-    fn poll_io(&self, shard: ShardIndex) {
-        if let Some(driver) = self.driver_for(shard) {
-            driver.poll_io(|| (), 2);
-        }
-    }
-
-    fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
-        let Some(own) = self.driver_for(shard) else { return false };
-        self.drivers.iter().filter(|driver| !Arc::ptr_eq(driver, own)).for_each(|driver| driver.flush());
-        own.park_on_io(shard, at_most, begin)
-    }
-
-    fn cork(&self, gathers: bool) -> bool {
-        // A node that signs does not drive.
-        self.signing.is_none() && cork(gathers)
-    }
-
-    fn flush(&self, _shard: ShardIndex) {
-        self.drivers.iter().for_each(|driver| driver.flush());
-    }
-
-    fn recall(&self, shard: ShardIndex) {
-        if let Some(driver) = self.driver_for(shard) {
-            driver.recall();
-        }
-    }
-
     fn go_on(&self) {
         for peer in self.peers.known().there() {
             if peer.no_room.swap(false, Ordering::AcqRel) {
@@ -142,22 +115,6 @@ impl Links for HubState {
         }
     }
 
-    fn measured(&self, node: NodeId) -> Measured {
-        self.peer(node).map(|peer| peer.measured()).unwrap_or_default()
-    }
-
-    fn measure(&self, node: NodeId) {
-        if let Some(peer) = self.peer(node) {
-            peer.to_measure.store(true, Ordering::Release);
-            peer.wake.notify_one();
-        }
-    }
-
-    fn round_trip(&self, node: NodeId) -> Option<Duration> {
-        let us = self.peer(node)?.figures.round_trip_us.load(Ordering::Relaxed);
-        (us > 0).then(|| Duration::from_micros(us))
-    }
-
     fn node_named(&self, name: &str) -> Option<NodeId> {
         self.peer_of(name).filter(|peer| peer.is_there()).map(|peer| peer.id)
     }
@@ -176,5 +133,60 @@ impl Links for HubState {
 
     fn name_of(&self, node: NodeId) -> Option<String> {
         self.peer(node)?.name.get().cloned()
+    }
+
+    fn io(self: Arc<Self>) -> Option<Arc<dyn LinkIo>> {
+        Some(self)
+    }
+
+    fn gauge(&self) -> Option<&dyn LinkGauge> {
+        Some(self)
+    }
+}
+
+impl LinkIo for HubState {
+    fn poll_io(&self, shard: ShardIndex) {
+        if let Some(driver) = self.driver_for(shard) {
+            driver.poll_io(|| (), 2);
+        }
+    }
+
+    fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
+        let Some(own) = self.driver_for(shard) else { return false };
+        self.drivers.iter().filter(|driver| !Arc::ptr_eq(driver, own)).for_each(|driver| driver.flush());
+        own.park_on_io(shard, at_most, begin)
+    }
+
+    fn cork(&self, gathers: bool) -> bool {
+        // A node that signs does not drive.
+        self.signing.is_none() && cork(gathers)
+    }
+
+    fn flush(&self, _shard: ShardIndex) {
+        self.drivers.iter().for_each(|driver| driver.flush());
+    }
+
+    fn recall(&self, shard: ShardIndex) {
+        if let Some(driver) = self.driver_for(shard) {
+            driver.recall();
+        }
+    }
+}
+
+impl LinkGauge for HubState {
+    fn measured(&self, node: NodeId) -> Measured {
+        self.peer(node).map(|peer| peer.measured()).unwrap_or_default()
+    }
+
+    fn measure(&self, node: NodeId) {
+        if let Some(peer) = self.peer(node) {
+            peer.to_measure.store(true, Ordering::Release);
+            peer.wake.notify_one();
+        }
+    }
+
+    fn round_trip(&self, node: NodeId) -> Option<Duration> {
+        let us = self.peer(node)?.figures.round_trip_us.load(Ordering::Relaxed);
+        (us > 0).then(|| Duration::from_micros(us))
     }
 }

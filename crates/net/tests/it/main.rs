@@ -17,7 +17,7 @@ use whimbrel_net::{Credentials, Hub, HubConfig, LinkSecurity};
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{NodeId, ShardIndex};
-use whimbrel_platform::{Station, Time};
+use whimbrel_platform::{NewsExchange, Station, Time};
 
 /// A scheduler that only notes. It has one agent, and believes that every other node has the agents it says.
 struct RecordingStation {
@@ -79,25 +79,6 @@ impl Station for RecordingStation {
         self.messages.lock().unwrap().extend(messages_of([message]));
     }
 
-    fn hear(&self, from: NodeId, news: News) {
-        let heard = self.rest.iter().filter(|rest| rest.speaker != self.agent);
-        heard.for_each(|rest| rest.hear(&news));
-        if let News::Agents(agents) = news {
-            self.agents.lock().unwrap().extend(agents.iter().map(|(name, _)| (from, name.to_string())));
-        }
-    }
-
-    fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
-        let kind = whimbrel_platform::ams::AgentKind::Native;
-        tell(vec![News::Agents(vec![(self.agent.as_str().into(), kind)])]);
-    }
-
-    fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64> {
-        let rest = self.rest.as_ref().filter(|rest| rest.speaker == self.agent && place < rest.chunks);
-        tell(vec![rest.map_or(News::Introduced, |rest| rest.chunk(place))]);
-        rest.map(|_| place + 1)
-    }
-
     fn lose(&self, _node: NodeId, messages: Vec<Envelope>) {
         self.heard_at_loss.lock().unwrap().push(self.messages.lock().unwrap().len());
         self.lost.lock().unwrap().extend(messages_of(messages));
@@ -130,6 +111,27 @@ impl Station for RecordingStation {
 
     fn now(&self) -> Time {
         Time(self.begun.elapsed().as_micros() as u64)
+    }
+}
+
+impl NewsExchange for RecordingStation {
+    fn hear(&self, from: NodeId, news: News) {
+        let heard = self.rest.iter().filter(|rest| rest.speaker != self.agent);
+        heard.for_each(|rest| rest.hear(&news));
+        if let News::Agents(agents) = news {
+            self.agents.lock().unwrap().extend(agents.iter().map(|(name, _)| (from, name.to_string())));
+        }
+    }
+
+    fn introduce(&self, tell: &mut dyn FnMut(Vec<News>)) {
+        let kind = whimbrel_platform::ams::AgentKind::Native;
+        tell(vec![News::Agents(vec![(self.agent.as_str().into(), kind)])]);
+    }
+
+    fn introduce_more(&self, place: u64, tell: &mut dyn FnMut(Vec<News>)) -> Option<u64> {
+        let rest = self.rest.as_ref().filter(|rest| rest.speaker == self.agent && place < rest.chunks);
+        tell(vec![rest.map_or(News::Introduced, |rest| rest.chunk(place))]);
+        rest.map(|_| place + 1)
     }
 }
 

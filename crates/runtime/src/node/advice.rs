@@ -69,7 +69,7 @@ impl Node {
         let there = answered.recv_timeout(until.saturating_duration_since(Instant::now())).unwrap_or_default();
         locked(&self.advisor.asked).remove(&number);
         let hops = locked(&self.advisor.hops).get(&node).cloned().unwrap_or_default();
-        let lately = links.round_trip(node);
+        let lately = links.gauge().and_then(|gauge| gauge.round_trip(node));
         Situation {
             way: LinkCost {
                 round_trip: if is_late { lately.or(measured.round_trip) } else { measured.round_trip.or(lately) },
@@ -91,14 +91,15 @@ impl Node {
         let began = self.now();
         let fresh = Duration::from_millis(ADVICE_FRESH_MS);
         let known = |measured: &Measured| measured.at.is_some_and(|at| at >= began || began - at < fresh);
-        let mut measured = links.measured(node);
+        let Some(gauge) = links.gauge() else { return (Measured::default(), true) };
+        let mut measured = gauge.measured(node);
         if known(&measured) {
             return (measured, false);
         }
-        links.measure(node);
+        gauge.measure(node);
         while !known(&measured) && Instant::now() < until {
             std::thread::sleep(LOOK);
-            measured = links.measured(node);
+            measured = gauge.measured(node);
         }
         let is_late = !known(&measured);
         (measured, is_late)
@@ -136,7 +137,9 @@ impl Node {
             cores: std::thread::available_parallelism().ok().and_then(|cores| u32::try_from(cores.get()).ok()),
             load: load(),
             peers: links.nodes().len() as u32,
-            sent_bytes_per_s: asker.and_then(|asker| self.sent_lately(&links.measured(asker))),
+            sent_bytes_per_s: asker
+                .zip(links.gauge())
+                .and_then(|(asker, gauge)| self.sent_lately(&gauge.measured(asker))),
             has_code: None,
         }
     }
@@ -210,8 +213,8 @@ impl Node {
 
     /// Records the duration of a hop, from the offer until the destination was ready for the agent.
     pub fn note_hop(&self, to: NodeId, took: Duration, bytes: u64) {
-        let Some(links) = self.linked.links() else { return };
-        let measured = links.measured(to);
+        let Some(gauge) = self.linked.links().and_then(|links| links.gauge()) else { return };
+        let measured = gauge.measured(to);
         let (Some(at), Some(rate), Some(round_trip)) = (measured.at, measured.out_bytes_per_s, measured.round_trip)
         else {
             return;

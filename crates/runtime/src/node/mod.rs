@@ -261,9 +261,9 @@ impl Node {
         seat.inbox.put(fill, |worker_waits| {
             self.activity.begin();
             if worker_waits == OwnerWait::Elsewhere
-                && let Some(links) = self.linked.links()
+                && let Some(io) = self.linked.io()
             {
-                links.recall(shard);
+                io.recall(shard);
             }
         });
     }

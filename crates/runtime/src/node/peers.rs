@@ -12,7 +12,7 @@ use whimbrel_platform::policy::Action;
 use whimbrel_platform::route::{NodeId, Place, Route, ShardIndex};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::topics::Cast;
-use whimbrel_platform::{EndReason, Station, Time};
+use whimbrel_platform::{EndReason, NewsExchange, Station, Time};
 
 use super::Node;
 use crate::cluster::{PartitionServer, PartitionTable};
@@ -27,8 +27,8 @@ impl Node {
     /// Corks the links: announcements of this thread wait until the links are flushed. For workers, which flush after
     /// each round.
     pub fn cork(&self) -> Gathering<'_> {
-        let links = self.linked.links();
-        Gathering { links, before: links.is_some_and(|links| links.cork(true)) }
+        let io = self.linked.io();
+        Gathering { io, before: io.is_some_and(|io| io.cork(true)) }
     }
 
     /// Announces changes to this node's agents.
@@ -324,6 +324,81 @@ impl Station for NodeStation {
         }
     }
 
+    fn lose(&self, lost: NodeId, messages: Vec<Envelope>) {
+        let node = &*self.0;
+        node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
+        // If the node returns, it does not know which agents are crowded.
+        locked(&node.linked.arrivals).forget(lost);
+        node.forget_hearsay(lost);
+        self.0.lose_hops(lost);
+        let names = node.lose_agents(lost);
+        node.ask_claimants(&names);
+        let reason = EndReason::Failed("its node is lost".to_owned());
+        for name in &names {
+            node.forget_elsewhere(name, lost, &reason);
+        }
+        node.with_topics(|topics| topics.handle_node_lost(lost));
+        node.wake_df();
+        let count = messages.len();
+        let messages = node.unsaid(messages);
+        node.count_copies(0, (count - messages.len()) as u64);
+        let mut commands: Vec<ShardCommand> = messages.into_iter().map(|message| lost_command(node, message)).collect();
+        node.fill(0, |content| content.commands.append(&mut commands));
+    }
+
+    fn refuse(&self, messages: Vec<Envelope>) {
+        self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
+        self.0.bury_all(messages, DeadReason::Unsendable);
+    }
+
+    fn refuse_unsigned(&self, messages: Vec<Envelope>) {
+        // These messages count as handed over once the link has answered.
+        self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
+        self.0.bury_all(messages, DeadReason::Unreachable);
+    }
+
+    fn keep_doubtful(&self, from: NodeId, message: Envelope) -> Option<Envelope> {
+        self.0.keep_doubtful(from, message)
+    }
+
+    fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
+        let ours = sender.platform == sym::EMPTY || sender.platform == self.0.name;
+        ours && match self.0.routes.look_up(sender.name).place() {
+            Place::Node(there) if there == node => true,
+            Place::Unknown => {
+                is_everywhere(sender.name)
+                    || self.0.serves_partition_of(node, sender.name)
+                    || self.0.may_bring_last_words(node, sender.name)
+            }
+            _ => is_everywhere(sender.name),
+        }
+    }
+
+    fn refuse_forged(&self, messages: Vec<Envelope>) {
+        self.0.bury_forged(messages);
+    }
+
+    fn has_room(&self) -> bool {
+        let has_room = || self.0.seats.iter().all(|seat| seat.waiting() < INBOX_MESSAGES_MAX);
+        if has_room() {
+            return true;
+        }
+        self.0.linked.awaited.store(true, Ordering::Release);
+        // Either this thread sees that the messages were taken in meanwhile, or the shard sees that the links wait.
+        fence(Ordering::SeqCst);
+        has_room()
+    }
+
+    fn drained(&self, to: NodeId, shards: &[ShardIndex]) {
+        shards.iter().for_each(|shard| self.0.put(*shard, ShardCommand::Drained(to)));
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+}
+
+impl NewsExchange for NodeStation {
     fn hear_on_worker(&self, shard: ShardIndex, from: NodeId, news: News) {
         match news {
             News::Hop(news) => self.0.hear_hop(Some(shard), from, news),
@@ -430,78 +505,5 @@ impl Station for NodeStation {
             tell(vec![News::Introduced]);
         }
         next
-    }
-
-    fn lose(&self, lost: NodeId, messages: Vec<Envelope>) {
-        let node = &*self.0;
-        node.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
-        // If the node returns, it does not know which agents are crowded.
-        locked(&node.linked.arrivals).forget(lost);
-        node.forget_hearsay(lost);
-        self.0.lose_hops(lost);
-        let names = node.lose_agents(lost);
-        node.ask_claimants(&names);
-        let reason = EndReason::Failed("its node is lost".to_owned());
-        for name in &names {
-            node.forget_elsewhere(name, lost, &reason);
-        }
-        node.with_topics(|topics| topics.handle_node_lost(lost));
-        node.wake_df();
-        let count = messages.len();
-        let messages = node.unsaid(messages);
-        node.count_copies(0, (count - messages.len()) as u64);
-        let mut commands: Vec<ShardCommand> = messages.into_iter().map(|message| lost_command(node, message)).collect();
-        node.fill(0, |content| content.commands.append(&mut commands));
-    }
-
-    fn refuse(&self, messages: Vec<Envelope>) {
-        self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
-        self.0.bury_all(messages, DeadReason::Unsendable);
-    }
-
-    fn refuse_unsigned(&self, messages: Vec<Envelope>) {
-        // These messages count as handed over once the link has answered.
-        self.0.linked.handed.fetch_sub(messages.len() as u64, Ordering::Relaxed);
-        self.0.bury_all(messages, DeadReason::Unreachable);
-    }
-
-    fn keep_doubtful(&self, from: NodeId, message: Envelope) -> Option<Envelope> {
-        self.0.keep_doubtful(from, message)
-    }
-
-    fn speaks_for(&self, node: NodeId, sender: Aid) -> bool {
-        let ours = sender.platform == sym::EMPTY || sender.platform == self.0.name;
-        ours && match self.0.routes.look_up(sender.name).place() {
-            Place::Node(there) if there == node => true,
-            Place::Unknown => {
-                is_everywhere(sender.name)
-                    || self.0.serves_partition_of(node, sender.name)
-                    || self.0.may_bring_last_words(node, sender.name)
-            }
-            _ => is_everywhere(sender.name),
-        }
-    }
-
-    fn refuse_forged(&self, messages: Vec<Envelope>) {
-        self.0.bury_forged(messages);
-    }
-
-    fn has_room(&self) -> bool {
-        let has_room = || self.0.seats.iter().all(|seat| seat.waiting() < INBOX_MESSAGES_MAX);
-        if has_room() {
-            return true;
-        }
-        self.0.linked.awaited.store(true, Ordering::Release);
-        // Either this thread sees that the messages were taken in meanwhile, or the shard sees that the links wait.
-        fence(Ordering::SeqCst);
-        has_room()
-    }
-
-    fn drained(&self, to: NodeId, shards: &[ShardIndex]) {
-        shards.iter().for_each(|shard| self.0.put(*shard, ShardCommand::Drained(to)));
-    }
-
-    fn now(&self) -> Time {
-        self.0.now()
     }
 }

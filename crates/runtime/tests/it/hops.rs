@@ -19,7 +19,7 @@ use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::topics::group;
-use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Next, Turn};
+use whimbrel_platform::{AgentBody, Counters, EndReason, LinkIo, Links, Next, Turn};
 use whimbrel_runtime::{DurableAgent, DurableContext, KillOutcome, Platform, durable};
 
 use crate::kit::{Lines, does, inform};
@@ -81,17 +81,6 @@ impl Links for Wires {
         }
     }
 
-    fn cork(&self, gathers: bool) -> bool {
-        GATHERS.replace(gathers)
-    }
-
-    fn flush(&self, _shard: ShardIndex) {
-        let nodes = self.queues.lock().unwrap().len();
-        for to in 0..nodes {
-            self.put(to, [].into_iter());
-        }
-    }
-
     fn forward(&self, to: NodeId, batch: &mut Vec<Envelope>) {
         if self.queues.lock().unwrap()[to.0 as usize].is_some() {
             self.put(to.0 as usize, batch.drain(..).map(WireItem::Forwarded));
@@ -119,6 +108,31 @@ impl Links for Wires {
 
     fn name_of(&self, node: NodeId) -> Option<String> {
         Some(format!("n{}", node.0))
+    }
+
+    fn io(self: Arc<Self>) -> Option<Arc<dyn LinkIo>> {
+        Some(self)
+    }
+}
+
+impl LinkIo for Wires {
+    fn poll_io(&self, _shard: ShardIndex) {}
+
+    fn park_on_io(&self, _shard: ShardIndex, _at_most: Option<Duration>, _begin: &dyn Fn() -> bool) -> bool {
+        false
+    }
+
+    fn recall(&self, _shard: ShardIndex) {}
+
+    fn cork(&self, gathers: bool) -> bool {
+        GATHERS.replace(gathers)
+    }
+
+    fn flush(&self, _shard: ShardIndex) {
+        let nodes = self.queues.lock().unwrap().len();
+        for to in 0..nodes {
+            self.put(to, [].into_iter());
+        }
     }
 }
 
