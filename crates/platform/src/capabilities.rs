@@ -1,8 +1,9 @@
 //! Optional capabilities of an agent's body: persistence, mobility, inspection, ownership.
 //!
 //! A body returns the capabilities that it has ([`AgentBody::durable`] and its siblings). A wrapper, such as a box or
-//! another body, hands them through whole. The methods of `dyn AgentBody` below ask for a capability, and answer for a
-//! body without it. They are no part of the trait, so no wrapper can fall back to them by omission.
+//! another body, hands them through whole, or says why it lacks one. The methods of `dyn AgentBody` below ask for a
+//! capability, and answer for a body without it. They are no part of the trait, so no wrapper can fall back to them by
+//! omission.
 
 use std::time::Duration;
 

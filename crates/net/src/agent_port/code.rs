@@ -11,7 +11,7 @@ use super::AgentPortState;
 pub(super) fn see_to(port: &AgentPortState, session: &SharedSession, event: SessionEvent) {
     match event {
         SessionEvent::Code { agent, name, code } => {
-            let lacks = code.origin().and_then(|origin| port.host.has_code(name, &origin)) == Some(false);
+            let lacks = has_code(port, name, &code) == Some(false);
             let mut session = session.lock();
             if lacks { session.ask_for_code(agent, code, port.host.now()) } else { session.handle_code(agent) }
         }
@@ -32,17 +32,22 @@ pub(super) fn see_to(port: &AgentPortState, session: &SharedSession, event: Sess
             if !is_given && !may_run(port, name, &code) {
                 return session.lock().deny_code(number, &code);
             }
-            let bytes = code.origin().and_then(|origin| port.host.code(&origin));
+            let bytes = code.origin().and_then(|origin| port.host.mobility()?.code(&origin));
             session.lock().give_code(number, agent, &code, bytes.as_ref());
         }
         _ => {}
     }
 }
 
+/// Returns true if this code is here and can run for an agent of this name; `None` if it cannot or may not.
+fn has_code(port: &AgentPortState, name: Symbol, code: &CodeName) -> Option<bool> {
+    port.host.mobility()?.has_code(name, &code.origin()?)
+}
+
 /// Returns true if this code runs here already for an agent of this name, so that a session may see it. Otherwise
 /// records a refusal.
 fn may_run(port: &AgentPortState, name: Symbol, code: &CodeName) -> bool {
-    let may = code.origin().is_some_and(|origin| port.host.has_code(name, &origin).is_some());
+    let may = has_code(port, name, code).is_some();
     if !may {
         let who = Principal::Session { name, node: port.host.node() };
         port.guard.refuse(&Refused::forbidden(&who.to_string(), Action::Code, &code.to_string()));

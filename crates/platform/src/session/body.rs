@@ -61,8 +61,9 @@ impl SharedSession {
         let Some(((life, kept), host)) = shelf.went_on(name, &account).zip(shelf.host()) else {
             return self.lock().refuse_unallowed(agent, name);
         };
+        let Some(mobility) = host.mobility() else { return self.lock().refuse_unallowed(agent, name) };
         let session = Arc::clone(self);
-        host.exchange(
+        mobility.exchange(
             name,
             life,
             Box::new(move |written| {
@@ -87,8 +88,8 @@ impl SharedSession {
         let Some(taken) = taken else { return false };
         match taken {
             Ok(kept) => {
-                if let Some(host) = shelf.host() {
-                    host.handle_lodged(name);
+                if let Some(mobility) = shelf.host().as_ref().and_then(|host| host.mobility()) {
+                    mobility.handle_lodged(name);
                 }
                 let mut session = self.lock();
                 session.note_arrived(agent, offer.from);

@@ -1,7 +1,7 @@
 //! Departing body: an agent that left its client for another node, or continues from this node to a client. In its
 //! first turn it moves there, before anything else.
 
-use crate::capabilities::{Inspectable, Mobile, Owned};
+use crate::capabilities::{Durable, Inspectable, Mobile, Owned};
 use whimbrel_acl::Symbol;
 
 use crate::durable::Origin;
@@ -36,6 +36,11 @@ impl AgentBody for DepartingBody {
         self.body.yielded(mailbox);
     }
 
+    /// Returns no clone: it would not know whether it is the one that departs.
+    fn duplicate(&self, _now: Time) -> Option<Box<dyn AgentBody>> {
+        None
+    }
+
     fn activate(&mut self) -> Result<Box<dyn AgentBody>, String> {
         Ok(std::mem::replace(&mut self.body, Box::new(Nobody)))
     }
@@ -50,6 +55,11 @@ impl AgentBody for DepartingBody {
 
     fn stopping(&mut self, turn: &mut Turn<'_>) {
         self.body.stopping(turn);
+    }
+
+    /// Returns no capability to be saved: a body that was saved or passivated in between would not depart.
+    fn durable(&mut self) -> Option<&mut dyn Durable> {
+        None
     }
 
     fn mobile(&mut self) -> Option<&mut dyn Mobile> {

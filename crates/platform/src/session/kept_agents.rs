@@ -16,7 +16,7 @@ use super::invitation::{Former, Invitation, InvitedBody};
 use super::kept_body::{KeptBody, KeptCell};
 use super::memory_quota::{Burdens, MemoryQuota};
 use super::persisted;
-use super::port::SessionHost;
+use super::port::{SessionHost, SessionMobility};
 use super::uploads::Allowances;
 use crate::durable::{Origin, State};
 use crate::limits::{
@@ -185,7 +185,7 @@ impl Books {
         self.prune_at = now + Duration::from_millis(KEPT_PRUNE_MS);
         let is_over = |name: Symbol, place: &KeptPlace| {
             let KeptPlace::GoneOn(Some(life), _) = place else { return false };
-            host.life(name) != Some(*life)
+            host.mobility().and_then(|mobility| mobility.life(name)) != Some(*life)
         };
         let over: Vec<Symbol> =
             self.entries.iter().filter(|(name, entry)| is_over(**name, &entry.place)).map(|(name, _)| *name).collect();
@@ -288,11 +288,10 @@ impl KeptAgents {
         let saved = kept.saved.as_ref().ok_or("it never said what it is")?;
         let origin = saved.code.origin().ok_or("no node knows its code")?;
         let host = self.host().ok_or("there is no node")?;
-        if host.has_code(name, &origin) != Some(true) {
-            return Err("its code is not here, or may not run here".to_owned());
-        }
-        let life = host.life(name).ok_or("it is not here any more")?;
-        let body = host.restore(name, &origin, &saved.state)?;
+        let runs = |mobility: &&dyn SessionMobility| mobility.has_code(name, &origin) == Some(true);
+        let mobility = host.mobility().filter(runs).ok_or("its code is not here, or may not run here")?;
+        let life = mobility.life(name).ok_or("it is not here any more")?;
+        let body = mobility.restore(name, &origin, &saved.state)?;
         let written = match written {
             Some(Origin::Kept { account }) => {
                 let code = Box::new(body.origin().ok_or("it could not be made again")?);
@@ -316,7 +315,7 @@ impl KeptAgents {
         let mut books = self.books();
         let entry = books.entries.get(&name).filter(|entry| entry.account == account)?;
         let KeptPlace::GoneOn(Some(life), kept) = &entry.place else { return None };
-        if host.life(name) == Some(*life) {
+        if host.mobility().and_then(|mobility| mobility.life(name)) == Some(*life) {
             return Some((*life, kept.clone()));
         }
         books.strike(name);
@@ -625,6 +624,12 @@ mod tests {
             Ok(Aid::local(name))
         }
         fn wake(&self, _agent: Aid) {}
+        fn mobility(&self) -> Option<&dyn SessionMobility> {
+            Some(self)
+        }
+    }
+
+    impl SessionMobility for RestoringHost {
         fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
             Some(true)
         }

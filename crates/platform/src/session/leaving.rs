@@ -99,9 +99,10 @@ impl SessionBody {
         let saved = kept.saved.clone().ok_or_else(|| stays("it never said what it is".to_owned()))?;
         let host = shelf.host().ok_or(HopError::Stopping)?;
         let node = host.node();
-        let may = |object: &str| if host.may_move(name, object) { Ok(()) } else { Err(HopError::Forbidden(node)) };
+        let mobility = host.mobility().ok_or(HopError::Forbidden(node))?;
+        let may = |object: &str| if mobility.may_move(name, object) { Ok(()) } else { Err(HopError::Forbidden(node)) };
         may(name.as_str())?;
-        let here = host.is_here(to);
+        let here = mobility.is_here(to);
         if self.written.is_some() && !matches!(here, Ok(true)) {
             return Err(stays(format!("its society is durable, and {name} is stored at this node")));
         }
@@ -121,7 +122,7 @@ impl SessionBody {
             let reason = format!("code is looked for {SESSION_CODE_LOOKUPS_PER_S} times a second for its client");
             return Err(HopError::Busy { node, reason });
         }
-        match host.has_code(name, &origin) {
+        match mobility.has_code(name, &origin) {
             Some(true) => {}
             Some(false) if !asked => return Ok(WayOut::Code(saved.code)),
             Some(false) => return Err(refused(format!("{} did not come", saved.code))),

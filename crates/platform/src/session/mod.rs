@@ -40,5 +40,5 @@ pub use frames::{
 pub use framing::{FrameReader, FrameWriteError, FrameWriter, Framing, ReadError};
 pub use grant::{SessionGrant, SessionLimits};
 pub use kept_agents::KeptAgents;
-pub use port::{Exchange, SessionHost, Whereabouts};
+pub use port::{Exchange, SessionHost, SessionMobility, Whereabouts};
 pub use state::{Opening, Session, SessionEvent, check_version};

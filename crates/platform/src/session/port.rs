@@ -10,6 +10,9 @@ use crate::mobility::HopError;
 use crate::services::CreateError;
 use crate::{AgentBody, Time};
 
+/// Reason for not running a session's agent.
+const TAKES_NONE: &str = "this node takes in no agents of sessions";
+
 /// Place of a session's agent, as far as its node knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
@@ -77,18 +80,49 @@ pub trait SessionHost: Send + Sync {
     /// Gives an agent a turn, even without messages.
     fn wake(&self, agent: Aid);
 
-    /// Returns true if this node has this code and can run a session agent with this name and code. Returns `None` if
-    /// it cannot or may not run such an agent.
-    fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
+    /// Returns the capability to run agents of sessions, which leave their clients for it, if this node has it.
+    fn mobility(&self) -> Option<&dyn SessionMobility> {
         None
     }
+}
+
+/// Requests to any host, with the answer of one that lacks the capability.
+impl dyn SessionHost + '_ {
+    /// Takes in an agent's code from a session ([`SessionMobility::admit_code`]). May take long.
+    ///
+    /// # Errors
+    /// The reason why it may not, or cannot.
+    pub fn admit_code(&self, name: Symbol, origin: &Origin, bytes: Vec<u8>) -> Result<(), String> {
+        match self.mobility() {
+            Some(mobility) => mobility.admit_code(name, origin, bytes),
+            None => Err(TAKES_NONE.to_owned()),
+        }
+    }
+
+    /// Makes an agent again that this node wrote ([`SessionMobility::remake`]).
+    ///
+    /// # Errors
+    /// The reason why it cannot be made.
+    pub fn remake(&self, name: Symbol, origin: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
+        match self.mobility() {
+            Some(mobility) => mobility.remake(name, origin, state),
+            None => Err(TAKES_NONE.to_owned()),
+        }
+    }
+}
+
+/// Mobility of sessions' agents: they continue at this node, move on from it, and return to their clients.
+pub trait SessionMobility {
+    /// Returns true if this node has this code and can run a session agent with this name and code. Returns `None` if
+    /// it cannot or may not run such an agent.
+    fn has_code(&self, name: Symbol, origin: &Origin) -> Option<bool>;
 
     /// Takes in an agent's code from a session. May take long.
     ///
     /// # Errors
     /// The reason why it may not, or cannot.
     fn admit_code(&self, _name: Symbol, _origin: &Origin, _bytes: Vec<u8>) -> Result<(), String> {
-        Err("this node takes in no agents of sessions".to_owned())
+        Err(TAKES_NONE.to_owned())
     }
 
     /// Makes an agent again from code that is here and a state that its client wrote. Discards ownership claims in the
@@ -96,9 +130,7 @@ pub trait SessionHost: Send + Sync {
     ///
     /// # Errors
     /// The reason why it cannot be made, or may not be here.
-    fn restore(&self, _name: Symbol, _origin: &Origin, _state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
-        Err("this node takes in no agents of sessions".to_owned())
-    }
+    fn restore(&self, name: Symbol, origin: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String>;
 
     /// Makes an agent again from code that is here and a state that this node wrote.
     ///
@@ -132,9 +164,7 @@ pub trait SessionHost: Send + Sync {
     fn handle_lodged(&self, _name: Symbol) {}
 
     /// Returns the life of an agent of this node: another agent of the same name has another one.
-    fn life(&self, _name: Symbol) -> Option<u32> {
-        None
-    }
+    fn life(&self, name: Symbol) -> Option<u32>;
 
     /// Exchanges the body of an agent of this node between two of its turns, if it is still in this life. Its mailbox
     /// stays.

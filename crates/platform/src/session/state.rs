@@ -91,7 +91,7 @@ pub enum SessionEvent {
     },
     /// Look for the code of an agent, which the client lacks, then call [`Session::give_code`]. Call
     /// [`Session::deny_code`] instead if the client did not have that code before and the agent may not [run
-    /// here](super::SessionHost::has_code) with it.
+    /// here](super::SessionMobility::has_code) with it.
     Lack {
         /// Number of the frame that asks for it.
         number: u64,

@@ -11,7 +11,7 @@ use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::policy::{Action, Principal, Verdict};
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, ShardIndex};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{Exchange, KeptAgents, SessionHost, Whereabouts};
+use whimbrel_platform::session::{Exchange, KeptAgents, SessionHost, SessionMobility, Whereabouts};
 use whimbrel_platform::{AgentBody, OfferedAgent, Time};
 
 use super::Node;
@@ -113,6 +113,12 @@ impl SessionHost for NodeHost {
         self.0.change(agent.name, AgentChange::Wake);
     }
 
+    fn mobility(&self) -> Option<&dyn SessionMobility> {
+        Some(self)
+    }
+}
+
+impl SessionMobility for NodeHost {
     fn has_code(&self, name: Symbol, origin: &Origin) -> Option<bool> {
         let node = &self.0;
         // Code from sessions runs only where a rule allows it.

@@ -65,7 +65,8 @@ fn returned_agent_claims_no_owner() {
         let admitted = Claims::default();
         let platform = Platform::builder().loader(Claimants(Arc::clone(&admitted))).build();
         let origin = Origin::Program { path: boxes.to_owned(), fingerprint: 1, code: None };
-        platform.host().restore("guest".into(), &origin, b"agent:warden").unwrap();
+        let host = platform.host();
+        host.mobility().unwrap().restore("guest".into(), &origin, b"agent:warden").unwrap();
         assert_eq!(*admitted.lock().unwrap(), [None], "in {} boxes more", boxes.len());
     }
 }

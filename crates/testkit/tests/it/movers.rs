@@ -8,7 +8,7 @@ use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::{HopError, Wish};
 use whimbrel_platform::services::CreateError;
-use whimbrel_platform::session::{CodeName, KeptAgents, SessionHost};
+use whimbrel_platform::session::{CodeName, KeptAgents, SessionHost, SessionMobility};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, answering};
 
@@ -76,6 +76,12 @@ impl SessionHost for Movers {
         Err(CreateError::NameTaken(name))
     }
     fn wake(&self, _agent: Aid) {}
+    fn mobility(&self) -> Option<&dyn SessionMobility> {
+        Some(self)
+    }
+}
+
+impl SessionMobility for Movers {
     fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
         Some(self.has_code.load(Ordering::Relaxed))
     }

@@ -15,8 +15,8 @@ use whimbrel_platform::mobility::{Hop, HopError, Wish};
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
     AckFrame, CodeName, CodePart, Create, ErrorCode, HelloFrame, Keep, KeptAgents, Lacks, MessageFrame, OnLeave,
-    Opening, Resume, Save, Session, SessionBody, SessionEvent, SessionFrame, SessionGrant, SessionHost, SharedSession,
-    Stays,
+    Opening, Resume, Save, Session, SessionBody, SessionEvent, SessionFrame, SessionGrant, SessionHost,
+    SessionMobility, SharedSession, Stays,
 };
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::{Simulation, answering};
@@ -83,6 +83,12 @@ impl SessionHost for MovesNode {
         Err(CreateError::NameTaken(name))
     }
     fn wake(&self, _agent: Aid) {}
+    fn mobility(&self) -> Option<&dyn SessionMobility> {
+        Some(self)
+    }
+}
+
+impl SessionMobility for MovesNode {
     fn has_code(&self, _name: Symbol, _origin: &Origin) -> Option<bool> {
         Some(!*self.seen.lacks_code.lock().unwrap())
     }
