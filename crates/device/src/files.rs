@@ -66,7 +66,7 @@ impl SourceFiles {
         let bytes = self.bytes - before + text.len();
         if text.len() > SOURCE_BYTES_MAX || bytes > DEVICE_FILES_BYTES_MAX {
             return Err(format!(
-                "{path} has {} bytes, too many: {DEVICE_FILES_BYTES_MAX} are the most for all files",
+                "{path} has {} bytes, too many: all files together have at most {DEVICE_FILES_BYTES_MAX}",
                 text.len()
             ));
         }

@@ -30,7 +30,7 @@ pub fn read_call(line: &[u8]) -> Result<Request, Refusal> {
     }
     let refuse = |text: String| Refusal { reason: Reason::BadRequest, text, node: None };
     if !line.ends_with(b"\n") {
-        let text = format!("a request is one line, of {CONTROL_REQUEST_BYTES_MAX} bytes at most");
+        let text = format!("a request is one line, of at most {CONTROL_REQUEST_BYTES_MAX} bytes");
         return Err(refuse(text));
     }
     let version = serde_json::from_slice::<RequestVersion>(line)

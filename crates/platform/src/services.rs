@@ -386,7 +386,7 @@ pub enum CreateError {
     CreatorEnded(Symbol),
     /// Family with as many agents as it may have.
     #[error(
-        "no room for more agents of {owner}: {agents_max} at most may descend from it on a node (`owner_agents` in a \
+        "no room for more agents of {owner}: at most {agents_max} may descend from it on a node (`owner_agents` in a \
          `[[quota]]` of the policy)"
     )]
     TooManyOfOwner {

@@ -220,7 +220,7 @@ pub enum AppendError {
         by: Epoch,
     },
     /// Frame that is too big for this store.
-    #[error("frame of {bytes} bytes: the store takes {bytes_max} at most")]
+    #[error("frame of {bytes} bytes: the store takes at most {bytes_max}")]
     TooBig {
         /// Size of the frame.
         bytes: usize,
@@ -261,7 +261,7 @@ pub enum WriteError {
     Unknown(String),
     /// Key or value that is too big for this store, or an empty key.
     #[error(
-        "a key of {key_bytes} bytes with a value of {value_bytes}: the store takes 1 to {key_bytes_max} and {value_bytes_max} at most"
+        "a key of {key_bytes} bytes with a value of {value_bytes}: the store takes 1 to {key_bytes_max} and at most {value_bytes_max}"
     )]
     TooBig {
         /// Size of the key.
@@ -286,7 +286,7 @@ pub enum StoreError {
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// More bytes than this store takes at once.
-    #[error("{bytes} bytes: the store takes {bytes_max} at most")]
+    #[error("{bytes} bytes: the store takes at most {bytes_max}")]
     TooBig {
         /// Number of bytes.
         bytes: usize,

@@ -22,7 +22,7 @@ pub enum QuestionError {
     #[error("there is no node named {0}")]
     NoSuchNode(Symbol),
     /// The question is too long.
-    #[error("a question of {0} bytes: {QUESTION_BYTES_MAX} are the most")]
+    #[error("a question of {0} bytes: at most {QUESTION_BYTES_MAX}")]
     TooLong(usize),
     /// No answer came in time, or there is no link to the node just now.
     #[error("node {0} does not answer")]

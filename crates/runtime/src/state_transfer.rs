@@ -47,7 +47,7 @@ pub(crate) fn unpack(offer: &HopOffer) -> Result<Vec<u8>, String> {
         return Ok(offer.state.clone());
     }
     if bytes > HOP_STATE_BYTES_MAX {
-        return Err(format!("its state has {bytes} bytes: {HOP_STATE_BYTES_MAX} are the most"));
+        return Err(format!("its state has {bytes} bytes: at most {HOP_STATE_BYTES_MAX}"));
     }
     // Memory is allocated only for a plausible size. A module's agent packs its own state, because its size limit is
     // known only when it is inspected.

@@ -240,7 +240,7 @@ impl FolderReading<'_> {
         }
         let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
         if bytes > DOCUMENT_BYTES_MAX {
-            return Err(too_much(path, format!("has {bytes} bytes: {DOCUMENT_BYTES_MAX} are the most for a document")));
+            return Err(too_much(path, format!("has {bytes} bytes: a document has at most {DOCUMENT_BYTES_MAX}")));
         }
         self.bytes += bytes;
         if self.bytes > DOCUMENTS_BYTES_MAX {

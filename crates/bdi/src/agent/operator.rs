@@ -148,7 +148,7 @@ fn goals_with_plans(image: &crate::code::Image, mind: &crate::mind::Mind) -> Vec
 
 fn bounded(text: &str) -> Result<&str, String> {
     if text.len() > INSTRUCTION_BYTES_MAX {
-        return Err(format!("it has {} bytes: {INSTRUCTION_BYTES_MAX} are the most", text.len()));
+        return Err(format!("it has {} bytes: at most {INSTRUCTION_BYTES_MAX}", text.len()));
     }
     Ok(text)
 }

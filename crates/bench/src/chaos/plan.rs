@@ -403,7 +403,7 @@ impl TryFrom<WrittenFault> for Fault {
             (Some(at), None, None) => When::At(at.0),
             (None, Some(every), _) if every.0 < EVERY_MIN => return Err("`every` is 10ms at least".to_owned()),
             (None, Some(_), Some(times)) if times > FAULTS_MAX.into() => {
-                return Err(format!("`times` is {FAULTS_MAX} at most"));
+                return Err(format!("`times` is at most {FAULTS_MAX}"));
             }
             (None, Some(mean), times) => When::Every { mean: mean.0, times },
             _ => {

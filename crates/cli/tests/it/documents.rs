@@ -93,7 +93,7 @@ fn unusable_offer_explains_reason() {
     let file = std::fs::File::create(folder.path().join("d/big")).unwrap();
     file.set_len(DOCUMENT_BYTES_MAX + 1).unwrap();
     std::fs::remove_dir_all(folder.path().join("d/d")).unwrap();
-    assert!(why("").contains("are the most for a document"), "{}", why(""));
+    assert!(why("").contains("bytes: a document has at most"), "{}", why(""));
 }
 
 const READER: &str = "!begin.

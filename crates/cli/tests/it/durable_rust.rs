@@ -304,7 +304,7 @@ fn unkeepable_agents_are_refused() {
         .spawn_together([durable("clerk", NoteTaker::default()), volatile("idle", Idle)])
         .expect("the names are free");
     say(&platform, "clerk", "swell");
-    wait_for(&lines, "[clerk] LOG failed: its state takes 524305 bytes, and 524288 can be kept at most");
+    wait_for(&lines, "[clerk] LOG failed: its state takes 524305 bytes: at most 524288 can be kept");
     platform.wait_idle();
     assert!(platform.search(&Default::default()).iter().all(|agent| agent.aid != Aid::local("clerk")));
     platform.stop();

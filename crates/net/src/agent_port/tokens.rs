@@ -36,7 +36,7 @@ pub enum TokenError {
         line: usize,
     },
     /// The file is too long.
-    #[error("{path} has {bytes} bytes: {SESSION_TOKEN_FILE_BYTES_MAX} are the most")]
+    #[error("{path} has {bytes} bytes: at most {SESSION_TOKEN_FILE_BYTES_MAX}")]
     TooLong {
         /// Path of the file.
         path: String,

@@ -497,7 +497,7 @@ fn no_length(prefix: [u8; LENGTH_BYTES], bytes_max: usize) -> Option<ErrorFrame>
 fn too_long(length: usize, bytes_max: usize) -> ErrorFrame {
     ErrorFrame::new(
         ErrorCode::TooLong,
-        format!("a frame of {length} bytes: {bytes_max} are the most{}", how_to_raise(bytes_max)),
+        format!("a frame of {length} bytes: at most {bytes_max}{}", how_to_raise(bytes_max)),
     )
 }
 
@@ -534,6 +534,6 @@ mod tests {
         incoming.bytes.extend_from_slice(&[0, 0, 0, 2, b'{', b'}']);
         assert_eq!(incoming.frame(SESSION_HELLO_BYTES_MAX), Ok(Some(&b"{}"[..])));
         let text = fault(&mut incoming, &[0, 0x20, 0, 0], 1 << 20);
-        assert!(text.starts_with("a frame of 2097152 bytes: 1048576 are the most"), "{text}");
+        assert!(text.starts_with("a frame of 2097152 bytes: at most 1048576"), "{text}");
     }
 }

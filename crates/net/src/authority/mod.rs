@@ -49,10 +49,10 @@ pub enum AuthorityError {
     #[error("{0:?} is no IP address")]
     BadAddress(String),
     /// The name is no name of a node.
-    #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
+    #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, at most {NODE_NAME_BYTES_MAX}")]
     BadName(String),
     /// The certificate would name too many agents.
-    #[error("too many agents for a certificate: {CERTIFIED_NAMES_MAX} at most")]
+    #[error("too many agents for a certificate: at most {CERTIFIED_NAMES_MAX}")]
     TooManyNames,
     /// A file of the authority is malformed.
     #[error("not a file of an authority: {0}")]

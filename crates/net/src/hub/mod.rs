@@ -107,7 +107,7 @@ pub enum HubError {
         source: io::Error,
     },
     /// The name of the node is empty, too long, or has characters that names do not allow.
-    #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, {NODE_NAME_BYTES_MAX} at most")]
+    #[error("{0:?} cannot name a node: letters, digits, `-`, `_` and `.`, at most {NODE_NAME_BYTES_MAX}")]
     BadName(String),
 }
 

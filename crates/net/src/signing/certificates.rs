@@ -63,7 +63,7 @@ pub enum AgentCertificateError {
         signed: String,
     },
     /// The certificate is too long.
-    #[error("it has {0} bytes: {CERTIFICATE_BYTES_MAX} are the most")]
+    #[error("it has {0} bytes: at most {CERTIFICATE_BYTES_MAX}")]
     TooLong(usize),
     /// The node shows too many certificates of its agents.
     #[error("too many certificates of agents of {0}")]
@@ -238,7 +238,7 @@ impl AgentAuthority {
     pub fn certify(&self, agent: &str, csr_pem: &str) -> Result<CertificateDer<'static>, AgentCertificateError> {
         let bad = AgentCertificateError::BadRequest;
         if csr_pem.len() > CERTIFICATE_REQUEST_BYTES_MAX {
-            return Err(bad(format!("it has {} bytes: {CERTIFICATE_REQUEST_BYTES_MAX} are the most", csr_pem.len())));
+            return Err(bad(format!("it has {} bytes: at most {CERTIFICATE_REQUEST_BYTES_MAX}", csr_pem.len())));
         }
         let request = CertificateSigningRequestParams::from_pem(csr_pem).map_err(|error| bad(error.to_string()))?;
         if *request.public_key.algorithm() != PKCS_ED25519 {

@@ -34,7 +34,7 @@ pub struct Device {
 #[non_exhaustive]
 pub enum FleetError {
     /// Too many devices.
-    #[error("{DEVICES_MAX} devices are the most")]
+    #[error("at most {DEVICES_MAX} devices")]
     TooMany,
     /// Compute units that cannot be.
     #[error("{0} compute units: expected 1 to {DEVICE_UNITS_MAX}")]

@@ -67,7 +67,7 @@ pub enum RegisterError {
     #[error("agent {0} is registered already")]
     AlreadyRegistered(Aid),
     /// Description with too many services.
-    #[error("agent {agent} describes {services} services: an entry has {DF_SERVICES_PER_AGENT_MAX} at most")]
+    #[error("agent {agent} describes {services} services: an entry has at most {DF_SERVICES_PER_AGENT_MAX}")]
     TooManyServices {
         /// Agent.
         agent: Aid,
@@ -98,7 +98,7 @@ pub struct NotRegistered(pub Aid);
 #[non_exhaustive]
 pub enum SubscribeError {
     /// Subscriber with as many subscriptions as it may have.
-    #[error("agent {0} has {DF_SUBSCRIPTIONS_PER_AGENT_MAX} subscriptions, the most it may have")]
+    #[error("agent {0} may have at most {DF_SUBSCRIPTIONS_PER_AGENT_MAX} subscriptions")]
     TooMany(Aid),
 }
 

@@ -93,7 +93,7 @@ pub enum LinkError {
     /// Item with names that are new to this node, which keeps no more of the peer's. Names stay as long as the process.
     /// The item comes back to its sender, and the link continues.
     #[error(
-        "names that were new to the receiving node take {0} bytes of this link, the most that may: messages with further \
+        "names that were new to the receiving node take {0} bytes of this link, the maximum: messages with further \
          new names come back to their senders, others pass; use names again, or restart the receiving node, which \
          forgets them"
     )]

@@ -41,7 +41,7 @@ impl FrameKind {
 #[non_exhaustive]
 pub enum FrameError {
     /// Frame longer than any may be.
-    #[error("a frame of {0} bytes: {LINK_FRAME_BYTES_MAX} are the most")]
+    #[error("a frame of {0} bytes: at most {LINK_FRAME_BYTES_MAX}")]
     TooLong(u64),
     /// Frame without a kind.
     #[error("an empty frame")]

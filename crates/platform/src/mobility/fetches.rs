@@ -58,7 +58,7 @@ pub enum FetchError {
     #[error("the node that it comes from cannot give its code")]
     None,
     /// Code larger than [`CODE_BYTES_MAX`].
-    #[error("its code has {0} bytes: {CODE_BYTES_MAX} are the most")]
+    #[error("its code has {0} bytes: at most {CODE_BYTES_MAX}")]
     TooLarge(u64),
     /// Bytes that are no part of a code that is due.
     #[error("the parts of its code do not fit together")]

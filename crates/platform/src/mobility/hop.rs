@@ -122,7 +122,7 @@ pub enum HopError {
     #[error("it cannot move: {0}")]
     NotMovable(String),
     /// State too large to move.
-    #[error("its state is too large to move: {bytes} bytes, {bytes_max} are the most")]
+    #[error("its state is too large to move: {bytes} bytes, at most {bytes_max}")]
     TooLarge {
         /// Bytes of the agent's state and mailbox.
         bytes: u64,

@@ -16,7 +16,7 @@ pub enum PatternError {
     #[error("an empty pattern matches nothing: write `*` for anything")]
     Empty,
     /// Text longer than [`POLICY_PATTERN_BYTES_MAX`].
-    #[error("a pattern of {0} bytes: {POLICY_PATTERN_BYTES_MAX} are the most")]
+    #[error("a pattern of {0} bytes: at most {POLICY_PATTERN_BYTES_MAX}")]
     TooLong(usize),
 }
 

@@ -55,7 +55,7 @@ impl CodeName {
 
 /// Error of a text that names no code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("code is asl:HASH/NAME, wasm:HASH/NAME or ts:NAME, of {SESSION_CODE_NAME_BYTES_MAX} bytes at most")]
+#[error("code is asl:HASH/NAME, wasm:HASH/NAME or ts:NAME, of at most {SESSION_CODE_NAME_BYTES_MAX} bytes")]
 pub struct NoCodeName;
 
 impl FromStr for CodeName {

@@ -305,7 +305,7 @@ impl Session {
         }
         if save.state.len() > SESSION_STATE_BYTES_MAX {
             let bytes = save.state.len();
-            return no(ErrorCode::TooLong, format!("a state of {bytes} bytes: {SESSION_STATE_BYTES_MAX} are the most"));
+            return no(ErrorCode::TooLong, format!("a state of {bytes} bytes: at most {SESSION_STATE_BYTES_MAX}"));
         }
         if save.upto > self.written || save.upto < keeping.upto {
             let (from, to) = (keeping.upto, self.written);
@@ -445,7 +445,7 @@ impl Session {
         if at == 0 && !shelf.count_code(account, of, now) {
             let most = SESSION_CODE_BYTES_AT_ONCE;
             let text =
-                format!("clients with one token bring {most} bytes of code at most, and then what comes with time");
+                format!("clients with one token bring at most {most} bytes of code, and then what comes with time");
             self.refuse(number, ErrorCode::Busy, text);
             self.events.push_back(SessionEvent::TooMuchCode { agent: name, code: wanted });
             return self.note_code(agent);

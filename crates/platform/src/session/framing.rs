@@ -58,7 +58,7 @@ pub enum ReadError {
     #[error("a message that cannot be read: {0}")]
     Message(String),
     /// Hello that is too long.
-    #[error("a hello of {0} bytes: {SESSION_HELLO_BYTES_MAX} are the most")]
+    #[error("a hello of {0} bytes: at most {SESSION_HELLO_BYTES_MAX}")]
     LongHello(usize),
 }
 
@@ -68,7 +68,7 @@ pub enum ReadError {
 pub enum FrameWriteError {
     /// Message longer than the other end takes.
     #[error(
-        "a message of {bytes} bytes: {bytes_max} are the most (the node's --session-message-bytes, and message_bytes of the hello)"
+        "a message of {bytes} bytes: at most {bytes_max} (the node's --session-message-bytes, and message_bytes of the hello)"
     )]
     TooLong {
         /// Length of the message.

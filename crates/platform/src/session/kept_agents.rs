@@ -139,7 +139,7 @@ struct KeptUsage {
 
 fn too_many_bytes() -> ErrorFrame {
     let (own, all) = (KEPT_BYTES_PER_PRINCIPAL_MAX, KEPT_BYTES_MAX);
-    let text = format!("the states of the agents of one token take {own} bytes at most, those of all {all}");
+    let text = format!("the states of the agents of one token take at most {own} bytes, those of all {all}");
     ErrorFrame::new(ErrorCode::TooManyKept, text)
 }
 

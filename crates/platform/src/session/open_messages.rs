@@ -45,7 +45,7 @@ impl OpenMessages {
     pub fn list(&mut self, runs: &[u64]) -> Result<u64, ErrorFrame> {
         let runs = runs.as_chunks().0;
         if runs.len() > SESSION_OPEN_MESSAGES_MAX {
-            let text = format!("`open` lists {} runs: list {SESSION_OPEN_MESSAGES_MAX} messages at most", runs.len());
+            let text = format!("`open` lists {} runs: list at most {SESSION_OPEN_MESSAGES_MAX} messages", runs.len());
             return Err(ErrorFrame::new(ErrorCode::TooLong, text));
         }
         let cost = 1 + (runs.len() + self.by_number.len()) / SESSION_OPEN_MESSAGES_PER_CHARGE;

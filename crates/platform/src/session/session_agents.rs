@@ -214,7 +214,7 @@ impl Session {
             return self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
         if self.certificates.take(1, now) == 0 {
-            let text = format!("{SESSION_CERTIFICATES_PER_S} certificate a second is the most");
+            let text = format!("at most {SESSION_CERTIFICATES_PER_S} certificate a second");
             return self.refuse(number, ErrorCode::Busy, text);
         }
         self.events.push_back(SessionEvent::Certify { number, agent, name, request });
@@ -273,7 +273,7 @@ impl Session {
         message.name_each_once(self.opening.platform);
         if let Some(count) = message.excess_receivers() {
             let text = format!(
-                "the message names {count} receivers: {MESSAGE_RECEIVERS_MAX} are the most; send several messages, or one to a topic"
+                "the message names {count} receivers: at most {MESSAGE_RECEIVERS_MAX}; send several messages, or one to a topic"
             );
             return self.refuse(number, ErrorCode::TooManyReceivers, text);
         }

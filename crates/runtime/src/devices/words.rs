@@ -97,7 +97,7 @@ impl DeviceOffer {
             Some(kinds) => return Err(format!("kinds({kinds}): a list is expected")),
         };
         if kinds.len() > DEVICE_KINDS_MAX {
-            return Err(format!("{DEVICE_KINDS_MAX} kinds of work are the most"));
+            return Err(format!("at most {DEVICE_KINDS_MAX} kinds of work"));
         }
         // Names that no agent has are dropped.
         let known = |name: &Value| name.as_str().and_then(Symbol::known);
@@ -277,6 +277,6 @@ mod tests {
         check_refused(offer(&[units.clone(), ("battery", Value::Int(1))]), "battery(1): percent");
         check_refused(offer(&[units.clone(), ("kinds", Value::Int(1))]), "kinds(1): a list");
         let kinds = Value::list((0..=DEVICE_KINDS_MAX).map(|_| Value::from("ants")));
-        check_refused(offer(&[units, ("kinds", kinds)]), "kinds of work are the most");
+        check_refused(offer(&[units, ("kinds", kinds)]), "at most 16 kinds of work");
     }
 }

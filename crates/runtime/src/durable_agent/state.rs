@@ -75,7 +75,7 @@ pub(super) fn encode<A: Serialize>(
         .map_err(|why| format!("its state cannot be written: {why}"))?;
     if bytes.len() > DURABLE_STATE_BYTES_MAX {
         let size = bytes.len();
-        return Err(format!("its state takes {size} bytes, and {DURABLE_STATE_BYTES_MAX} can be kept at most"));
+        return Err(format!("its state takes {size} bytes: at most {DURABLE_STATE_BYTES_MAX} can be kept"));
     }
     Ok(bytes)
 }
@@ -222,7 +222,7 @@ mod tests {
     fn oversized_state_is_refused() {
         let big = vec![0_u64; DURABLE_STATE_BYTES_MAX];
         let told = encode(&big, true, &AgentTimers::default(), None).unwrap_err();
-        assert_eq!(told, "its state takes 524297 bytes, and 524288 can be kept at most");
+        assert_eq!(told, "its state takes 524297 bytes: at most 524288 can be kept");
         struct Broken;
         impl Serialize for Broken {
             fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {

@@ -220,7 +220,7 @@ fn agent_with_bad_code_stays() {
     assert_eq!(stays(b"good", "{}", |part| part.at += 1), misfit);
     assert_eq!(stays(b"good", "{}", |part| part.bytes.clear()), misfit);
     assert_eq!(stays(b"good", "{}", |part| part.bytes.resize(CODE_PART_BYTES + 1, 0)), misfit);
-    assert!(stays(b"good", "{}", |part| part.of = u64::MAX).contains("16777216 are the most"));
+    assert!(stays(b"good", "{}", |part| part.of = u64::MAX).contains("at most 16777216"));
     assert_eq!(stays(b"good", "{}", |part| part.of = 0), cannot("the node that it comes from cannot give its code"));
 }
 

@@ -358,7 +358,7 @@ fn families_count_moved_agents() {
     for name in ["a", "b"] {
         tell(1, "child", "create", name);
     }
-    let refused = "no room for more agents of root: 2 at most";
+    let refused = "no room for more agents of root: at most 2";
     let is_refused = |node: usize, who: &str| {
         let last = nodes.lines[node].all().pop().unwrap();
         assert!(last.starts_with(who) && last.contains(refused), "{last}");

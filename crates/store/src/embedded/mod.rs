@@ -445,7 +445,7 @@ impl Coord for Embedded {
         }
         let old = queue.keys.get(key).map_or(0, |(_, old)| key.len() + old.len());
         if queue.keys_bytes - old + key.len() + value.len() > STORE_COORD_BYTES_MAX {
-            return Err(WriteError::Retry(format!("all keys together take {STORE_COORD_BYTES_MAX} bytes at most")));
+            return Err(WriteError::Retry(format!("all keys together take at most {STORE_COORD_BYTES_MAX} bytes")));
         }
         queue.revision += 1;
         let revision = Revision(queue.revision);

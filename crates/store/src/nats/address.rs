@@ -139,7 +139,7 @@ impl Address {
             return Err("streams must be at least 1, and at most the number of partitions".into());
         }
         if *partitions > limits::STORE_PARTITIONS_MAX {
-            return Err(format!("partitions can be {} at most", limits::STORE_PARTITIONS_MAX));
+            return Err(format!("partitions can be at most {}", limits::STORE_PARTITIONS_MAX));
         }
         if request_timeout.is_zero() {
             return Err("timeout_ms must be at least 1".into());
@@ -250,7 +250,7 @@ mod tests {
             ("nats://a?replicas=2", "replicas can be 1, 3 or 5, not 2"),
             ("nats://a?replicas=x", "replicas needs a number, not x"),
             ("nats://a?streams=9&partitions=8", "at most the number of partitions"),
-            ("nats://a?partitions=16385", "partitions can be 16384 at most"),
+            ("nats://a?partitions=16385", "partitions can be at most 16384"),
             ("nats://a?outlives=everything", "outlives must be process, power-cut"),
             ("nats://a?colour=red", "unknown option colour"),
             ("nats://a?sync=never", "set to `always`"),

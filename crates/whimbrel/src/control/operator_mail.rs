@@ -174,7 +174,7 @@ fn read(sending: &Sending, home: Symbol) -> Result<Box<AclMessage>, Refusal> {
         return Err(bad("it names no receiver".to_owned()));
     }
     if let Some(count) = message.excess_receivers() {
-        return Err(bad(format!("it names {count} receivers: {MESSAGE_RECEIVERS_MAX} are the most")));
+        return Err(bad(format!("it names {count} receivers: at most {MESSAGE_RECEIVERS_MAX}")));
     }
     Ok(Box::new(message))
 }

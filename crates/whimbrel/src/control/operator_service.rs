@@ -714,7 +714,7 @@ mod tests {
         let message = serde_json::json!({ "performative": "inform", "receivers": receivers });
         let sending = Box::new(Sending { message, wait_ms: None });
         let Answer::Error(refusal) = panel.answer(Request::Send(sending), &|| false) else { panic!("it is sent") };
-        assert!(refusal.text.contains("it names 1025 receivers: 1024 are the most"), "{}", refusal.text);
+        assert!(refusal.text.contains("it names 1025 receivers: at most 1024"), "{}", refusal.text);
     }
 
     #[test]
