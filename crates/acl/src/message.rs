@@ -271,7 +271,7 @@ pub struct Numbered {
     /// Replay round of the sender's node. When messages have to be sent again, those of earlier rounds no longer
     /// count. [`Numbered::LATEST`] if the message was found to count; [`Numbered::AGAIN`] if its receiver had it
     /// before.
-    pub telling: u64,
+    pub replay_round: u64,
     /// Size in memory, roughly, if the message was [weighed](MessageBody::weighed) and takes [`BULKY_BYTES`] or more;
     /// else 0.
     pub bulk: usize,
@@ -530,7 +530,7 @@ mod tests {
         // Many small parts are much, too.
         let list = Value::list((0..10_000).map(Value::Int));
         let parts = MessageBody::Shared(Arc::from(message(String::new()))).into_message().with_content(list);
-        let number = Numbered { number: 1, after: 0, telling: 1, bulk: 0, message: Arc::new(parts) };
+        let number = Numbered { number: 1, after: 0, replay_round: 1, bulk: 0, message: Arc::new(parts) };
         let numbered = MessageBody::Numbered(Box::new(number)).weighed();
         assert!(matches!(numbered, MessageBody::Numbered(_)) && numbered.bulk() > 100_000);
         assert_eq!(bulky.clone().into_message().content, bulky.content);

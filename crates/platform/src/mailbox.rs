@@ -98,7 +98,8 @@ impl Mailbox {
         let MessageBody::Numbered(numbered) = message else { return true };
         let numbers = &mut self.rare.get_or_insert_default().numbers;
         let ticket = Ticket::of(numbered);
-        if numbered.telling != Numbered::AGAIN && !numbers.is_first(ticket, numbered.after, numbered.telling) {
+        if numbered.replay_round != Numbered::AGAIN && !numbers.is_first(ticket, numbered.after, numbered.replay_round)
+        {
             return false;
         }
         let creates = is_creation(&numbered.message);
@@ -249,7 +250,7 @@ impl Mailbox {
         for message in &mut waiting {
             self.note_bulk(message.bulk());
             if let MessageBody::Numbered(numbered) = message {
-                numbered.telling = Numbered::AGAIN;
+                numbered.replay_round = Numbered::AGAIN;
             }
         }
         self.taken = self.taken.wrapping_sub(waiting.len() as u32);
@@ -351,8 +352,8 @@ impl Mailbox {
 
 impl Numbers {
     /// Returns true if a message is new and follows the last one that arrived; it counts as arrived from now on.
-    fn is_first(&mut self, ticket: Ticket, after: u64, telling: u64) -> bool {
-        if telling < self.since {
+    fn is_first(&mut self, ticket: Ticket, after: u64, replay_round: u64) -> bool {
+        if replay_round < self.since {
             return false;
         }
         let Some(highest) = &mut self.highest else { return true };
@@ -424,7 +425,7 @@ mod tests {
     /// Returns a message from `body-a` with this number, behind that one.
     fn numbered((number, after): (u64, u64)) -> MessageBody {
         let message = Arc::new(self::number(number as i64).into_message().in_conversation(number.to_string()));
-        MessageBody::Numbered(Box::new(Numbered { number, after, telling: 1, bulk: 0, message }))
+        MessageBody::Numbered(Box::new(Numbered { number, after, replay_round: 1, bulk: 0, message }))
     }
 
     fn ticket(number: u64) -> Ticket {

@@ -244,10 +244,10 @@ async fn act(load: Rc<DeviceLoad>) -> anyhow::Result<()> {
     say(&DeviceReport::Connected)?;
     // The other processes have not started yet, or the node's memory is being read.
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
-    let telling = tokio::task::spawn_local(tell(Rc::clone(&load)));
+    let reporter = tokio::task::spawn_local(tell(Rc::clone(&load)));
     load.pace(load.what.seconds).await;
     load.settle().await;
-    telling.abort();
+    reporter.abort();
     let tally = load.tally.take().told();
     say(&DeviceReport::Minute { tally })?;
     load.is_over.set(true);

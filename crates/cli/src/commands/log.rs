@@ -79,12 +79,12 @@ fn ask_nodes(arguments: &LogArguments, tell: &SyncSender<LogNews>) -> anyhow::Re
     for (number, node) in nodes.iter().enumerate() {
         let lines = node.lines::<LogLine>(&Request::Log(wanted(arguments, &node.info.node)))?;
         let tell = tell.clone();
-        let telling = move || {
+        let listen = move || {
             let mut lines = lines;
             let outcome = lines.try_for_each(|line| pass_on(&tell, number, line?));
             let _ = tell.send(LogNews::Ended(number, outcome));
         };
-        std::thread::Builder::new().spawn(telling).context("cannot start a thread to listen")?;
+        std::thread::Builder::new().spawn(listen).context("cannot start a thread to listen")?;
     }
     Ok(nodes.into_iter().map(|node| node.info.node).collect())
 }
@@ -99,11 +99,11 @@ fn read_folder(
     for (number, (name, log)) in conversation_recorder::read(folder, &terminal::notes(false))?.into_iter().enumerate() {
         let (wanted, tell) = (wanted(arguments, &name), tell.clone());
         names.push(name.clone());
-        let telling = move || {
+        let read = move || {
             let outcome = read_log(&log, &name, &wanted, &tell, number);
             let _ = tell.send(LogNews::Ended(number, outcome));
         };
-        std::thread::Builder::new().spawn(telling).context("cannot start a thread to read")?;
+        std::thread::Builder::new().spawn(read).context("cannot start a thread to read")?;
     }
     Ok(names)
 }

@@ -137,23 +137,29 @@ impl ReceiverNode {
     }
 
     /// Has the sender's node say messages again: each by its number and that of the one before it.
-    fn tell(&self, telling: u64, messages: &[(u64, u64)]) {
-        let again = News::Again { partitions: vec![(self.here.0, 1)], telling };
+    fn tell(&self, replay_round: u64, messages: &[(u64, u64)]) {
+        let again = News::Again { partitions: vec![(self.here.0, 1)], replay_round };
         self.platform.station().hear(NodeId(1), again);
-        let mut batch = messages.iter().map(|(number, after)| numbered(*number, *after, telling)).collect();
+        let mut batch = messages.iter().map(|(number, after)| numbered(*number, *after, replay_round)).collect();
         self.platform.station().arrive(NodeId(1), &mut batch);
     }
 }
 
 /// A message with this number from another node's agent, behind the one with the number `after`, in a replay round.
-fn numbered(number: u64, after: u64, telling: u64) -> Envelope {
+fn numbered(number: u64, after: u64, replay_round: u64) -> Envelope {
     let to = Aid::local("receiver");
     let content = Value::term("heard", [Value::Int(number as i64)]);
     let message = AclMessage::new(Performative::Other("achieve".into()), Aid::local("sender"), to, content)
         .in_conversation(number.to_string());
     Envelope {
         to,
-        body: MessageBody::Numbered(Box::new(Numbered { number, after, telling, bulk: 0, message: Arc::new(message) })),
+        body: MessageBody::Numbered(Box::new(Numbered {
+            number,
+            after,
+            replay_round,
+            bulk: 0,
+            message: Arc::new(message),
+        })),
     }
 }
 

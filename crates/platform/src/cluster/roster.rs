@@ -28,7 +28,7 @@ pub struct Roster {
     /// Outage of the store: it cannot be reached.
     away: bool,
     /// Nodes reported since the watch began to report all keys; the others are gone once that is complete.
-    telling: Option<BTreeSet<Nonce>>,
+    listed: Option<BTreeSet<Nonce>>,
     /// Completion of the first report, in which the watch reports all keys.
     complete: bool,
     /// Time when the observer last looked.
@@ -55,7 +55,7 @@ impl Roster {
             alone: None,
             seen: BTreeMap::new(),
             away: false,
-            telling: Some(BTreeSet::new()),
+            listed: Some(BTreeSet::new()),
             complete: false,
             looked: None,
             heard_self: None,
@@ -69,8 +69,8 @@ impl Roster {
 
     /// Takes in the value of a node's key.
     pub fn written(&mut self, node: Nonce, revision: Revision, member: Member, now: Time) {
-        if let Some(told) = &mut self.telling {
-            told.insert(node);
+        if let Some(listed) = &mut self.listed {
+            listed.insert(node);
         }
         match self.seen.get_mut(&node) {
             // Repeated or late values are no sign of life.
@@ -104,9 +104,9 @@ impl Roster {
 
     /// Notes that all keys have been told.
     pub fn complete(&mut self, now: Time) {
-        let told = self.telling.take().unwrap_or_default();
+        let listed = self.listed.take().unwrap_or_default();
         for (node, seen) in &mut self.seen {
-            if !told.contains(node) && seen.member.take().is_some() {
+            if !listed.contains(node) && seen.member.take().is_some() {
                 seen.gone = true;
             }
         }
@@ -122,7 +122,7 @@ impl Roster {
     /// Notes that the store is back; all keys are told again.
     pub fn back(&mut self, now: Time) {
         self.away = false;
-        self.telling = Some(BTreeSet::new());
+        self.listed = Some(BTreeSet::new());
         self.have_patience(now);
     }
 
@@ -146,7 +146,7 @@ impl Roster {
 
     /// Returns true if this view can be relied on: all keys were told, and the store can be reached.
     pub fn is_clear(&self) -> bool {
-        self.complete && !self.away && self.telling.is_none()
+        self.complete && !self.away && self.listed.is_none()
     }
 
     /// Returns true if a node is dead, or has left. Never while the view is not clear.

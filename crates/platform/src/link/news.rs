@@ -76,8 +76,9 @@ pub enum News {
     Again {
         /// Partitions with their epochs.
         partitions: Vec<(u16, u64)>,
-        /// Number of the round: see [`Numbered::telling`].
-        telling: u64,
+        /// Number of the round: see [`Numbered::replay_round`].
+        #[compact(name = "telling")]
+        replay_round: u64,
     },
     /// Facts about messages, for the ledger of the receiving node.
     Facts(Facts),

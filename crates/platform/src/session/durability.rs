@@ -98,7 +98,7 @@ impl Unsaved {
             Some(number) => MessageBody::Numbered(Box::new(Numbered {
                 number,
                 after: 0,
-                telling: Numbered::AGAIN,
+                replay_round: Numbered::AGAIN,
                 bulk: 0,
                 message,
             })),

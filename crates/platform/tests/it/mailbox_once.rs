@@ -72,7 +72,7 @@ struct MailboxWorld {
     refused: BTreeSet<Ticket>,
     mailbox: Mailbox,
     wire: VecDeque<MessageBody>,
-    telling: u64,
+    replay_round: u64,
 }
 
 impl MailboxWorld {
@@ -80,11 +80,11 @@ impl MailboxWorld {
         let (from, to) = (Aid::local(SENDERS[sender]), Aid::local("once-bob"));
         let message = AclMessage::new(Performative::Inform, from, to, Value::Int(number as i64));
         let message = Arc::new(message.in_conversation(conversation(number as usize % CONVERSATIONS)));
-        MessageBody::Numbered(Box::new(Numbered { number, after, telling: self.telling, bulk: 0, message }))
+        MessageBody::Numbered(Box::new(Numbered { number, after, replay_round: self.replay_round, bulk: 0, message }))
     }
 
     fn say_again(&mut self) {
-        self.telling += 1;
+        self.replay_round += 1;
         self.wire.clear();
         for sender in 0..SENDERS.len() {
             let due = (1..=self.sent[sender]).filter(|number| !self.settled.contains(&ticket(sender, *number)));
@@ -180,7 +180,7 @@ impl MailboxWorld {
                 self.waiting.clear();
                 self.mailbox = Mailbox::default();
                 self.say_again();
-                self.mailbox.take_each_once(self.telling, self.handled.difference(&self.settled).copied());
+                self.mailbox.take_each_once(self.replay_round, self.handled.difference(&self.settled).copied());
             }
         }
     }
@@ -191,7 +191,7 @@ proptest! {
 
     #[test]
     fn numbered_messages_arrive_once_in_order(ops in ops()) {
-        let mut world = MailboxWorld { telling: 1, ..MailboxWorld::default() };
+        let mut world = MailboxWorld { replay_round: 1, ..MailboxWorld::default() };
         world.mailbox.take_each_once(1, []);
         ops.iter().for_each(|op| world.step(op));
         world.say_again();

@@ -48,7 +48,7 @@ pub(crate) struct PartitionTable {
     /// Microseconds that turns of agents took here, by partition.
     work_us: Box<[AtomicU64]>,
     /// Number of replay rounds so far.
-    tellings: AtomicU64,
+    replay_rounds: AtomicU64,
     parts: Mutex<PartitionStates>,
     /// Founders: the agents that the society begins with.
     founders: Mutex<FxHashSet<Symbol>>,
@@ -61,7 +61,7 @@ pub(crate) struct PartitionStates {
     /// Announced servers by partition, from which this node decides whose messages to take.
     pub servers: Servers<NodeId>,
     /// Latest replay round of a node for a partition. Messages of an earlier round are ignored.
-    pub tellings: FxHashMap<(NodeId, Partition), u64>,
+    pub replay_rounds: FxHashMap<(NodeId, Partition), u64>,
     /// Nodes that were asked to repeat their messages to a partition, because one is missing.
     pub asked: FxHashSet<(NodeId, Partition)>,
     /// Partitions for which this node is about to repeat its own messages.
@@ -121,10 +121,10 @@ impl PartitionTable {
             layout,
             lines: (0..partitions).map(line).collect(),
             work_us: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
-            tellings: AtomicU64::new(0),
+            replay_rounds: AtomicU64::new(0),
             parts: Mutex::new(PartitionStates {
                 servers: Servers::new(partitions),
-                tellings: FxHashMap::default(),
+                replay_rounds: FxHashMap::default(),
                 asked: FxHashSet::default(),
                 asked_here: FxHashSet::default(),
                 each,
@@ -187,13 +187,13 @@ impl PartitionTable {
     }
 
     /// Returns the current replay round, to which all new messages belong.
-    pub fn telling(&self) -> u64 {
-        self.tellings.load(Ordering::Acquire)
+    pub fn replay_round(&self) -> u64 {
+        self.replay_rounds.load(Ordering::Acquire)
     }
 
     /// Begins another replay round.
-    pub fn begin_telling(&self) -> u64 {
-        self.tellings.fetch_add(1, Ordering::AcqRel) + 1
+    pub fn begin_replay_round(&self) -> u64 {
+        self.replay_rounds.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Makes a message wait until some node serves its receiver's partition.

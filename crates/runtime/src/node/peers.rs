@@ -461,7 +461,7 @@ impl NewsExchange for NodeStation {
             News::Stop { delay_ms, code } if node.permits_node(from, Action::Kill, sym::AMS.as_str()) => {
                 node.ending.ask(std::time::Duration::from_millis(delay_ms), code)
             }
-            News::Again { partitions, telling } => node.hear_again(from, &partitions, telling),
+            News::Again { partitions, replay_round } => node.hear_again(from, &partitions, replay_round),
             News::Facts(facts) => node.hear_facts(facts),
             News::Serves { partitions, agents, more } => node.hear_serves(from, &partitions, agents, more),
             News::Hop(news) => self.0.hear_hop(None, from, news),

@@ -8,7 +8,7 @@ use crate::owners::{arrive, introduce, world_under};
 const GRANT: &str = r#"{"grant": [{"who": "*", "storage": true}], "quota": [{"who": "*", "storage_bytes": 84, "owner_storage_bytes": 8300}]}"#;
 
 /// Tells the answers of these calls; keys are at 3000, values at 3100.
-fn telling(calls: &[&str]) -> String {
+fn body_of(calls: &[&str]) -> String {
     let calls: String = calls.iter().map(|call| format!("(call $tell (i64.extend_i32_s (call ${call})))")).collect();
     format!(
         r#"{calls} (i32.const 0)) (data (i32.const 3000) "notes/1notes/2other") (data (i32.const 3100) "abcdefghijklmnopqrst")"#
@@ -39,7 +39,7 @@ fn stored_value_is_found_again() {
         format!("storage_list {} {}", at(3000, 6), one),
         format!("storage_list {} {}", at(3000, 0), two),
     ];
-    let body = telling(&calls.iter().map(String::as_str).collect::<Vec<_>>());
+    let body = body_of(&calls.iter().map(String::as_str).collect::<Vec<_>>());
     let (mut sim, probe) = world();
     sim.set_policy(serde_json::from_str(r#"{"grant": [{"who": "agent:guest", "storage": true}]}"#).unwrap());
     introduce(&mut sim, &host(), "guest", "boss", &body);
@@ -68,7 +68,7 @@ fn ended_guest_can_still_store() {
 
 #[test]
 fn ungranted_storage_is_denied() {
-    let body = telling(&[
+    let body = body_of(&[
         &format!("storage_put {} {}", at(3000, 7), at(3100, 1)),
         &format!("storage_get {}", at(3000, 7)),
         &format!("storage_delete {}", at(3000, 7)),
@@ -80,7 +80,7 @@ fn ungranted_storage_is_denied() {
 
 #[test]
 fn keys_and_values_are_limited() {
-    let body = telling(&[
+    let body = body_of(&[
         &format!("storage_put {} {}", at(3000, 0), at(3100, 1)),
         &format!("storage_put {} {}", at(3000, 257), at(3100, 1)),
         &format!("storage_put {} {}", at(3000, 1), at(3100, 19)),
@@ -103,7 +103,7 @@ fn keys_and_values_are_limited() {
 
 #[test]
 fn owner_storage_adds_up() {
-    let body = telling(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 19))]);
+    let body = body_of(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 19))]);
     let (mut sim, probe) = world();
     sim.set_policy(serde_json::from_str(GRANT).unwrap());
     let host = host();
@@ -120,8 +120,8 @@ fn owner_storage_adds_up() {
 
 #[test]
 fn only_descendants_find_stored_values() {
-    let put = telling(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 5))]);
-    let get = telling(&[&format!("storage_get {}", at(3000, 1))]);
+    let put = body_of(&[&format!("storage_put {} {}", at(3000, 1), at(3100, 5))]);
+    let get = body_of(&[&format!("storage_get {}", at(3000, 1))]);
     let mut sim = world_under(GRANT);
     let host = host();
     introduce(&mut sim, &host, "guest", "boss", &put);
@@ -152,7 +152,7 @@ fn only_descendants_find_stored_values() {
 
 #[test]
 fn refused_service_is_not_offered() {
-    let body = telling(&["register (i32.const 3000) (i32.const 5) (i32.const 3000) (i32.const 0)"]);
+    let body = body_of(&["register (i32.const 3000) (i32.const 5) (i32.const 3000) (i32.const 0)"]);
     let handle = r#"(func (export "whim_handle") (param i32 i32) (result i32)"#;
     for (policy, answer) in
         [("{}", "inform 0"), (r#"{"deny": [{"who": "agent:guest", "register": "not*"}]}"#, "inform -1")]
@@ -170,7 +170,7 @@ fn refused_service_is_not_offered() {
 fn unknown_deregistration_is_reported() {
     let service = "(i32.const 3000) (i32.const 5) (i32.const 3000) (i32.const 0)";
     let other = "(i32.const 3001) (i32.const 5) (i32.const 3000) (i32.const 0)";
-    let body = telling(&[
+    let body = body_of(&[
         &format!("deregister {service}"),
         &format!("register {service}"),
         &format!("deregister {other}"),

@@ -232,7 +232,11 @@ fn read_numbers(bytes: &mut &[u8]) -> Result<(u64, u64, u64), BatchError> {
 }
 
 /// Returns the envelope of a numbered message; a number belongs to one receiver.
-fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: &To) -> Result<Envelope, BatchError> {
+fn numbered(
+    message: AclMessage,
+    (number, after, replay_round): (u64, u64, u64),
+    to: &To,
+) -> Result<Envelope, BatchError> {
     let to = match (to, message.receivers.as_slice()) {
         (To::All, [only]) => Some(*only),
         (To::Some(places), receivers) if places.len() == 1 => {
@@ -242,7 +246,7 @@ fn numbered(message: AclMessage, (number, after, telling): (u64, u64, u64), to: 
         _ => None,
     };
     let body =
-        MessageBody::Numbered(Box::new(Numbered { number, after, telling, bulk: 0, message: Arc::new(message) }));
+        MessageBody::Numbered(Box::new(Numbered { number, after, replay_round, bulk: 0, message: Arc::new(message) }));
     Ok(Envelope { to: to.ok_or(BatchError::Receivers)?, body: body.weighed() })
 }
 

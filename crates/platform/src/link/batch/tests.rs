@@ -192,7 +192,8 @@ fn unencodable_message_leaves_placeholder() {
 
 #[test]
 fn forwarded_message_stays_marked() {
-    let numbered = Numbered { number: 7, after: 5, telling: 9, bulk: 0, message: Arc::from(message(&["bob", "eve"])) };
+    let numbered =
+        Numbered { number: 7, after: 5, replay_round: 9, bulk: 0, message: Arc::from(message(&["bob", "eve"])) };
     let shared = MessageBody::Shared(Arc::from(message(&["bob", "eve"])));
     let bodies = [MessageBody::Owned(message(&["bob"])), shared, MessageBody::Numbered(Box::new(numbered))];
     let items = bodies.map(|body| LinkItem::Forwarded(Envelope { to: Aid::local("bob"), body }));
@@ -212,7 +213,7 @@ fn numbered_message_keeps_number() {
         let body = MessageBody::Numbered(Box::new(Numbered {
             number,
             after: number / 2,
-            telling: number + 1,
+            replay_round: number + 1,
             bulk: 0,
             message,
         }));
@@ -222,7 +223,7 @@ fn numbered_message_keeps_number() {
     let (_, back) = there_and_back(vec![numbered(1), plain, numbered(u64::MAX / 2)]);
     let number = |item: &LinkItem| match item {
         LinkItem::Message(Envelope { body: MessageBody::Numbered(numbered), .. }) => {
-            assert_eq!((numbered.telling, numbered.after), (numbered.number + 1, numbered.number / 2));
+            assert_eq!((numbered.replay_round, numbered.after), (numbered.number + 1, numbered.number / 2));
             Some(numbered.number)
         }
         _ => None,
@@ -249,7 +250,7 @@ fn all_news() -> Vec<News> {
         News::Stop { delay_ms: 7, code: -3 },
         News::Members(vec![member]),
         News::Serves { partitions: vec![(3, 7)], agents: vec![("bob".into(), AgentKind::AgentSpeak)], more: true },
-        News::Again { partitions: vec![(3, 7)], telling: 9 },
+        News::Again { partitions: vec![(3, 7)], replay_round: 9 },
         News::Facts(Facts { handled: vec![receipt], known: vec![receipt] }),
         News::Yields { partitions: vec![3, 5], agents: vec!["bob".into()] },
         News::Introduced,

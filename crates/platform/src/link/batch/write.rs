@@ -108,7 +108,7 @@ impl BatchWriter {
             write_number(numbered.number, out);
             // The previous number is usually near.
             write_number(if numbered.after == 0 { 0 } else { numbered.number.saturating_sub(numbered.after) }, out);
-            write_number(numbered.telling, out);
+            write_number(numbered.replay_round, out);
         }
         match together.len() {
             1 => write_receivers(body, std::iter::once(*to), 1, out),

@@ -257,13 +257,13 @@ impl JournalWriter {
     }
 
     /// Returns the messages to repeat: all that their senders answer for to the same receivers, each sender's in order.
-    pub fn envelopes(&self, letters: Vec<Letter>, telling: u64) -> Vec<Envelope> {
+    pub fn envelopes(&self, letters: Vec<Letter>, replay_round: u64) -> Vec<Envelope> {
         let mut latest: FxHashMap<(Symbol, Symbol), u64> = FxHashMap::default();
         let envelope = |(Ticket { sender, number }, to, sent): Letter| {
             // A message that could not be recorded is empty here: it was sent when it could be.
             let message = Arc::new(sent.message().ok()?);
             let after = latest.insert((sender, to.name), number).unwrap_or_default();
-            let numbered = Numbered { number, after, telling, bulk: 0, message };
+            let numbered = Numbered { number, after, replay_round, bulk: 0, message };
             Some(Envelope { to, body: MessageBody::Numbered(Box::new(numbered)).weighed() })
         };
         letters.into_iter().filter_map(envelope).collect()

@@ -33,12 +33,12 @@ impl WriterState {
             WriterJob::SayAgain(to, partitions) => {
                 let letters = self.ledger.say_again(&partitions);
                 let Some(scribe) = &self.node.scribe else { return };
-                self.node.open_to(to, &partitions, |telling| scribe.envelopes(letters, telling));
+                self.node.open_to(to, &partitions, |replay_round| scribe.envelopes(letters, replay_round));
             }
             WriterJob::SayAgainHere(partition) => {
                 let letters = self.ledger.letters_to(&[partition]);
                 let Some(scribe) = &self.node.scribe else { return };
-                self.node.say_again_here(partition, |telling| scribe.envelopes(letters, telling));
+                self.node.say_again_here(partition, |replay_round| scribe.envelopes(letters, replay_round));
             }
             WriterJob::Create(created) => {
                 let handled = |ticket| self.ledger.has_handled(created.name, ticket);
@@ -65,7 +65,7 @@ impl WriterState {
         letters.extend(own);
         let tickets = agents.iter().map(|agent| (agent.name, self.ledger.tickets_of(agent.name).collect())).collect();
         let Some(scribe) = &self.node.scribe else { return 0 };
-        self.node.open_here(&terms, agents, standings, &tickets, |telling| scribe.envelopes(letters, telling))
+        self.node.open_here(&terms, agents, standings, &tickets, |replay_round| scribe.envelopes(letters, replay_round))
     }
 
     /// Tells other nodes the fate of their agents' messages.

@@ -130,7 +130,7 @@ impl WriterState {
     /// Gives a batch's shard the effects that are visible now.
     fn release(&mut self, batch: StepBatch) {
         let mut released = Vec::new();
-        let telling = self.node.cluster.as_ref().map_or(0, PartitionTable::telling);
+        let replay_round = self.node.cluster.as_ref().map_or(0, PartitionTable::replay_round);
         for entry in batch.entries {
             released.extend(entry.effects.into_iter().map(Released::Effect));
             let from = entry.agent;
@@ -138,7 +138,7 @@ impl WriterState {
                 let ticket = Ticket { sender: from, number };
                 let body = if self.ledger.answers_for(ticket) {
                     let after = self.ledger.comes_after(ticket);
-                    MessageBody::Numbered(Box::new(Numbered { number, after, telling, bulk: 0, message }))
+                    MessageBody::Numbered(Box::new(Numbered { number, after, replay_round, bulk: 0, message }))
                 } else {
                     MessageBody::Shared(message)
                 };

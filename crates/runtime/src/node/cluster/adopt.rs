@@ -152,7 +152,7 @@ impl Node {
     ) -> usize {
         let Some(cluster) = &self.cluster else { return 0 };
         let mut parts = cluster.lock();
-        let telling = cluster.begin_telling();
+        let replay_round = cluster.begin_replay_round();
         let first = self.next_generation(agents.len() as u32);
         let mut newcomers = self.register(agents, first);
         let mut unarrived = Vec::new();
@@ -160,12 +160,12 @@ impl Node {
             let name = slot.name;
             let before = parts.part(cluster.partition_of(name)).and_then(|part| part.before);
             unarrived.extend(self.arrive_with_partition(slot, before));
-            slot.mailbox.take_each_once(telling, tickets.get(&name).into_iter().flatten().copied());
+            slot.mailbox.take_each_once(replay_round, tickets.get(&name).into_iter().flatten().copied());
             if let Some(part) = parts.part(cluster.partition_of(name)) {
                 part.absent.remove(&Name::from(name));
             }
         }
-        let letters: Vec<Envelope> = letters(telling).into_iter().map(|letter| self.for_local(letter)).collect();
+        let letters: Vec<Envelope> = letters(replay_round).into_iter().map(|letter| self.for_local(letter)).collect();
         self.count_posted(letters.len() as u64);
         // Another node accepts nothing from agents that it does not know to be here. Messages to other nodes
         // therefore follow the announcement of these agents.

@@ -93,7 +93,7 @@ impl Node {
     /// that waited, then lets new messages through. `letters` makes envelopes for a replay round.
     pub fn open_to(&self, to: NodeId, partitions: &[Partition], letters: impl FnOnce(u64) -> Vec<Envelope>) {
         let (Some(cluster), Some(links)) = (&self.cluster, self.linked.links()) else { return };
-        let telling = cluster.begin_telling();
+        let replay_round = cluster.begin_replay_round();
         let open: Vec<(u16, u64)> = {
             let mut parts = cluster.lock();
             let coming = |partition: &Partition| {
@@ -106,10 +106,10 @@ impl Node {
             let partition = cluster.partition_of(letter.to.name);
             open.iter().any(|(index, _)| *index == partition.0)
         };
-        let letters: Vec<Envelope> = letters(telling).into_iter().filter(is_open).collect();
+        let letters: Vec<Envelope> = letters(replay_round).into_iter().filter(is_open).collect();
         self.count_posted(letters.len() as u64);
         self.note_creations(&letters, to);
-        links.tell(to, News::Again { partitions: open.clone(), telling });
+        links.tell(to, News::Again { partitions: open.clone(), replay_round });
         let mut batch = letters;
         // Sends without the lock, because handing messages to a link may make it hand others to this node. Nothing is
         // persisted meanwhile, so no numbered message is missing.
@@ -208,12 +208,12 @@ impl Node {
     }
 
     /// Handles another node's announcement of a replay: all its messages to these partitions of this node follow.
-    pub fn hear_again(&self, from: NodeId, partitions: &[(u16, u64)], telling: u64) {
+    pub fn hear_again(&self, from: NodeId, partitions: &[(u16, u64)], replay_round: u64) {
         let Some(cluster) = &self.cluster else { return };
         let mut parts = cluster.lock();
         for &(index, epoch) in partitions {
             parts.servers.hear_again(from, Partition(index), Epoch(epoch));
-            parts.tellings.insert((from, Partition(index)), telling);
+            parts.replay_rounds.insert((from, Partition(index)), replay_round);
             parts.asked.remove(&(from, Partition(index)));
         }
     }
@@ -261,7 +261,7 @@ impl Node {
         let mut parts = cluster.lock();
         parts.asked_here.remove(&partition);
         if cluster.server(partition) == PartitionServer::Here {
-            let letters = letters(cluster.begin_telling());
+            let letters = letters(cluster.begin_replay_round());
             self.count_posted(letters.len() as u64);
             self.have_sent(letters);
         }
@@ -290,9 +290,9 @@ impl Node {
         let count = messages.len();
         messages.retain_mut(|Envelope { to, body }| {
             let MessageBody::Numbered(numbered) = body else { return true };
-            let telling = std::mem::replace(&mut numbered.telling, Numbered::LATEST);
+            let replay_round = std::mem::replace(&mut numbered.replay_round, Numbered::LATEST);
             let (sender, receiver) = (numbered.message.sender.name, cluster.partition_of(to.name));
-            let is_latest = parts.tellings.get(&(from, receiver)).is_some_and(|latest| telling >= *latest);
+            let is_latest = parts.replay_rounds.get(&(from, receiver)).is_some_and(|latest| replay_round >= *latest);
             is_latest && parts.servers.takes(from, cluster.partition_of(sender), receiver)
         });
         (count - messages.len()) as u64

@@ -21,7 +21,7 @@ impl Node {
         };
         let mut parts = cluster.lock();
         parts.servers.unlinked(lost);
-        parts.tellings.retain(|(node, _), _| *node != lost);
+        parts.replay_rounds.retain(|(node, _), _| *node != lost);
         parts.asked.retain(|(node, _)| *node != lost);
         let served = |(partition, part): (Partition, &mut PartitionState)| {
             let is_server = cluster.server(partition) == PartitionServer::Node(lost) || part.is_coming_from(lost);
