@@ -26,8 +26,8 @@ pub fn journal_frame(bytes: &[u8]) {
     standings.flat_map(|standing| &standing.subscriptions).for_each(can_be_read_again);
     for agent in agents.iter().filter(|agent| matches!(agent.born.origin, Origin::Kept { .. })) {
         // The agent is restored, or refused with a reason. A restored one can be saved.
-        let shelf = std::sync::Arc::<whimbrel_platform::session::KeptAgents>::default();
-        if let Ok(mut body) = shelf.resume(agent.born.agent, &agent.born.origin, &agent.states, Duration::ZERO) {
+        let kept_agents = std::sync::Arc::<whimbrel_platform::session::KeptAgents>::default();
+        if let Ok(mut body) = kept_agents.resume(agent.born.agent, &agent.born.origin, &agent.states, Duration::ZERO) {
             assert!(body.save_whole(Time::ZERO, &mut Vec::new()));
         }
     }

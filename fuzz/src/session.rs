@@ -71,7 +71,7 @@ fn alone(frame: &SessionFrame) -> String {
 fn conversation(framing: Framing, remember: u32, window: u32, hello: &HelloFrame, frames: &[&[u8]]) {
     let grant = SessionGrant { window: window.max(1), agents: 4, ..SessionGrant::new("fuzz", vec!["*".into()]) };
     let (session, secret, platform) = ("s".into(), "x".into(), "home".into());
-    let opening = Opening { session, secret, platform, grant: grant.narrowed(hello), shelf: Arc::default() };
+    let opening = Opening { session, secret, platform, grant: grant.narrowed(hello), kept_agents: Arc::default() };
     let mut session = Session::new(opening, Time::ZERO);
     let hello = HelloFrame { resume: None, ..hello.clone() };
     if session.handle_hello(Time::ZERO, &hello).is_err() {

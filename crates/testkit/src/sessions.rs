@@ -203,7 +203,7 @@ impl SessionWorld {
             crate::answering(|message, turn| turn.services.print(turn.aid, &format!("{}", message.content))),
         );
         let (session, secret, platform) = ("s".into(), "x".into(), "simulated".into());
-        let opening = Opening { session, secret, platform, grant, shelf: Arc::default() };
+        let opening = Opening { session, secret, platform, grant, kept_agents: Arc::default() };
         let session = Arc::new(SharedSession::new(Session::new(opening, sim.now()), || ()));
         Self {
             sim,

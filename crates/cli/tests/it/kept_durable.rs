@@ -101,10 +101,10 @@ const BOB: u32 = 0;
 
 impl StoredClient {
     fn open(host: &Arc<dyn SessionHost>, account: &str) -> Self {
-        host.shelf().attach(host);
+        host.kept_agents().attach(host);
         let grant = SessionGrant { account: account.to_owned(), ..SessionGrant::new("tester", vec!["bob".into()]) };
         let (session, secret) = (format!("s{account}"), "x".to_owned());
-        let opening = Opening { session, secret, platform: host.platform(), grant, shelf: host.shelf() };
+        let opening = Opening { session, secret, platform: host.platform(), grant, kept_agents: host.kept_agents() };
         let mut session = Session::new(opening, host.now());
         session.handle_hello(host.now(), &HelloFrame { versions: vec![1], ..HelloFrame::default() }).unwrap();
         Self {

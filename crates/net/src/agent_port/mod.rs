@@ -240,7 +240,7 @@ struct AgentPortState {
     /// True once sessions end and none begins.
     closing: AtomicBool,
     /// Agents that outlive their sessions.
-    shelf: Arc<KeptAgents>,
+    kept_agents: Arc<KeptAgents>,
     /// Permits for clients whose code is being searched or stored.
     admissions: Semaphore,
     /// Doors of other nodes.
@@ -300,8 +300,8 @@ impl AgentPort {
         let listener = listener.transpose()?;
         let address = listener.as_ref().and_then(|listener| Some(listener.local_addr().ok()?.to_string()));
         let address = address.unwrap_or_default();
-        let shelf = host.shelf();
-        shelf.attach(&host);
+        let kept_agents = host.kept_agents();
+        kept_agents.attach(&host);
         let inner = Arc::new(AgentPortState {
             host,
             authorise,
@@ -315,7 +315,7 @@ impl AgentPort {
             name_bytes: AtomicU64::new(0),
             strangers: ConnectionLimit::of(SESSION_STRANGERS_MAX, SESSION_STRANGERS_EACH_MAX),
             closing: AtomicBool::new(false),
-            shelf,
+            kept_agents,
             admissions: Semaphore::new(SESSION_CODE_ADMISSIONS_MAX),
             doors: Doors::new(doors),
         });
@@ -569,7 +569,7 @@ impl AgentPortState {
             secret,
             platform: self.host.platform(),
             grant: grant.narrowed(hello),
-            shelf: Arc::clone(&self.shelf),
+            kept_agents: Arc::clone(&self.kept_agents),
         };
         let mut sessions = self.sessions();
         if self.closing.load(Ordering::Relaxed) {

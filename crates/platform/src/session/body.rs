@@ -42,14 +42,14 @@ impl SharedSession {
     /// is created then, perhaps later. If an offered agent is no longer available, and the session may not give its
     /// name, the agent is created with a refusal.
     pub fn claim(self: &Arc<Self>, agent: u32, name: Symbol) -> bool {
-        let (shelf, account) = {
+        let (kept_agents, account) = {
             let session = self.lock();
-            (Arc::clone(&session.opening.shelf), session.grant().account.clone())
+            (Arc::clone(&session.opening.kept_agents), session.grant().account.clone())
         };
-        if self.take_up(agent, name, &shelf, &account) {
+        if self.take_up(agent, name, &kept_agents, &account) {
             return true;
         }
-        if let Some((kept, stranded)) = shelf.claim(name, &account, self, agent) {
+        if let Some((kept, stranded)) = kept_agents.claim(name, &account, self, agent) {
             let mut session = self.lock();
             session.handle_returned(agent, Aid::local(name), kept);
             if let Some(why) = stranded {
@@ -58,7 +58,7 @@ impl SharedSession {
             }
             return true;
         }
-        let Some(((life, kept), host)) = shelf.went_on(name, &account).zip(shelf.host()) else {
+        let Some(((life, kept), host)) = kept_agents.went_on(name, &account).zip(kept_agents.host()) else {
             return self.lock().refuse_unallowed(agent, name);
         };
         let Some(mobility) = host.mobility() else { return self.lock().refuse_unallowed(agent, name) };
@@ -77,18 +77,18 @@ impl SharedSession {
 
     /// Takes up an agent of this name that is offered to the session, or to another session of its account, if there is
     /// one.
-    fn take_up(self: &Arc<Self>, agent: u32, name: Symbol, shelf: &KeptAgents, account: &str) -> bool {
-        let Some(offered) = shelf.offered_to(name, account) else { return false };
+    fn take_up(self: &Arc<Self>, agent: u32, name: Symbol, kept_agents: &KeptAgents, account: &str) -> bool {
+        let Some(offered) = kept_agents.offered_to(name, account) else { return false };
         let Some(offer) = offered.lock().take_offer(name.as_str()) else { return false };
         let taken = offer.take(|| {
-            let before = shelf.adopt(name, account, offer.saved.state.len())?;
+            let before = kept_agents.adopt(name, account, offer.saved.state.len())?;
             Ok((SessionBody::new(Arc::clone(self), agent), before))
         });
         // An offer that was taken too late has an agent of that name.
         let Some(taken) = taken else { return false };
         match taken {
             Ok(kept) => {
-                if let Some(mobility) = shelf.host().as_ref().and_then(|host| host.mobility()) {
+                if let Some(mobility) = kept_agents.host().as_ref().and_then(|host| host.mobility()) {
                     mobility.handle_lodged(name);
                 }
                 let mut session = self.lock();
@@ -109,12 +109,12 @@ impl SharedSession {
     /// # Errors
     /// The reason why the agent is not for this client, or not now.
     pub(super) fn invite(self: &Arc<Self>, invitation: &Arc<Invitation>, to: Symbol) -> Result<(), HopError> {
-        let (shelf, account) = {
+        let (kept_agents, account) = {
             let mut session = self.lock();
             session.offer(invitation, to)?;
-            (Arc::clone(&session.opening.shelf), session.grant().account.clone())
+            (Arc::clone(&session.opening.kept_agents), session.grant().account.clone())
         };
-        shelf.list_offer(invitation, self, account);
+        kept_agents.list_offer(invitation, self, account);
         (self.notify)();
         Ok(())
     }
@@ -123,7 +123,7 @@ impl SharedSession {
     pub(super) fn withdraw(&self, offer: &Arc<Invitation>) {
         let mut session = self.lock();
         session.withdraw(offer);
-        session.opening.shelf.strike_offer(offer);
+        session.opening.kept_agents.strike_offer(offer);
     }
 
     /// Fetches an agent that continued on the node for this session. If that fails, the agent continues on the node and
@@ -141,11 +141,11 @@ impl SharedSession {
             (state.len() <= SESSION_STATE_BYTES_MAX).then(|| SavedState { code, state: state.into() })
         });
         let mut session = self.lock();
-        let (shelf, account) = (Arc::clone(&session.opening.shelf), session.grant().account.clone());
+        let (kept_agents, account) = (Arc::clone(&session.opening.kept_agents), session.grant().account.clone());
         let refusal = match &saved {
             _ if session.over.is_some() => Err(ErrorFrame::new(ErrorCode::SessionGone, "the session is over")),
-            Some(saved) => shelf.take_back(name, life, saved.state.len()),
-            None if shelf.went_on(name, &account).is_some() => {
+            Some(saved) => kept_agents.take_back(name, life, saved.state.len()),
+            None if kept_agents.went_on(name, &account).is_some() => {
                 let text = format!("{name} runs at the node, and cannot be written out now");
                 Err(ErrorFrame::new(ErrorCode::NotYet, text))
             }
@@ -167,11 +167,11 @@ impl SharedSession {
 
     /// Returns the origin under which a kept agent of the session is written to the journal, if it is.
     fn origin_of(&self, name: Symbol) -> Option<Origin> {
-        let (shelf, account) = {
+        let (kept_agents, account) = {
             let session = self.lock();
-            (Arc::clone(&session.opening.shelf), session.grant().account.clone())
+            (Arc::clone(&session.opening.kept_agents), session.grant().account.clone())
         };
-        shelf.host()?.writes_down(name).then_some(Origin::Kept { account })
+        kept_agents.host()?.writes_down(name).then_some(Origin::Kept { account })
     }
 
     /// Locks the session. Locks must be short, because agents wait for them in their turns.
@@ -233,7 +233,7 @@ impl SessionBody {
 
     /// Returns true if the agent may have to be written to the journal from now on.
     fn may_begin_to_be_written(&self, session: &Session) -> bool {
-        self.written.is_none() && session.opening.shelf.has_journal() && session.keeps(self.agent)
+        self.written.is_none() && session.opening.kept_agents.has_journal() && session.keeps(self.agent)
     }
 
     /// Begins to write the agent to the journal, in its turn. Returns `None` if it is not to be written.
@@ -349,6 +349,15 @@ impl SessionBody {
 }
 
 impl SessionBody {
+    /// Lists the client under the agent's name, by which other agents find it from now on.
+    fn list_client(&mut self, session: &Session, agent: Symbol) {
+        let listed = Some((agent, session.moves.known));
+        if self.listed != listed {
+            session.opening.kept_agents.list_client(agent, &self.session, session.moves.known);
+            self.listed = listed;
+        }
+    }
+
     /// Appends the kept state of the agent, or its change, if the agent is to be written.
     fn write(&self, all: Option<UnsavedChange>, out: &mut Vec<u8>) -> bool {
         let mut session = self.session.lock();
@@ -386,12 +395,7 @@ impl AgentBody for SessionBody {
         }
         let mut budget = turn.budget;
         session.begin_turn(self.agent);
-        let listed = Some((turn.aid.name, session.moves.known));
-        if self.listed != listed {
-            // From now on other agents find its client by this name.
-            session.opening.shelf.list_client(turn.aid.name, &self.session, session.moves.known);
-            self.listed = listed;
-        }
+        self.list_client(&session, turn.aid.name);
         let saves = self.obey(&mut session, turn, &mut budget);
         let (was_heard, returns) = (budget < turn.budget, session.take_return(self.agent));
         if let Some((number, why)) = returns {
@@ -419,7 +423,8 @@ impl AgentBody for SessionBody {
         let waits = matches!(outlook, Outlook::Stay | Outlook::More) && !turn.mailbox.is_empty();
         let (refuses, again) = if waits { self.weigh_backlog(&session, turn) } else { (false, None) };
         turn.mailbox.note_handled(session.take_covered(self.agent));
-        let (shelf, has_more) = (Arc::clone(&session.opening.shelf), budget == 0 || outlook == Outlook::More);
+        let (kept_agents, has_more) =
+            (Arc::clone(&session.opening.kept_agents), budget == 0 || outlook == Outlook::More);
         drop(session);
         let came = self.note_came(was_heard, turn.now);
         self.confirm(saves, turn);
@@ -434,7 +439,7 @@ impl AgentBody for SessionBody {
                 self.ended = true;
                 self.note_client_gone();
                 turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
-                self.next = Some(Box::new(KeptBody::new(name, kept, shelf, self.written.clone())));
+                self.next = Some(Box::new(KeptBody::new(name, kept, kept_agents, self.written.clone())));
                 Next::Activate
             }
             Outlook::Stay | Outlook::More if refuses && has_more => Next::Refuse(turn.now),
@@ -526,10 +531,10 @@ impl Drop for SessionBody {
             drop(session.handle_agent_gone(self.agent, &EndReason::Killed.to_string()));
         }
         session.handle_agent_left(self.agent);
-        let shelf = Arc::clone(&session.opening.shelf);
+        let kept_agents = Arc::clone(&session.opening.kept_agents);
         drop(session);
         if let Some((name, _)) = self.listed {
-            shelf.strike_client(name, &self.session);
+            kept_agents.strike_client(name, &self.session);
         }
         (self.session.notify)();
     }

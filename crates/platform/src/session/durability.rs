@@ -188,7 +188,7 @@ impl Session {
     /// Sets if and how an agent is kept.
     pub(super) fn keep(&mut self, keep: Keep) {
         let Keep { number, agent, policy, holds } = keep;
-        let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
+        let (kept_agents, account) = (&self.opening.kept_agents, &self.opening.grant.account);
         let Some(lodger) = self.lodgers.get_mut(&agent).filter(|lodger| lodger.ending.is_none()) else {
             return self.refuse(number, ErrorCode::NoAgent, format!("there is no agent {agent}"));
         };
@@ -201,7 +201,7 @@ impl Session {
         if policy == OnLeave::End {
             // Before the agent exists, its name may be another agent's.
             if lodger.aid.is_some() {
-                shelf.strike(lodger.name);
+                kept_agents.strike(lodger.name);
             }
             let keeping = lodger.keeping.take();
             let (held, given) =
@@ -212,7 +212,7 @@ impl Session {
         }
         // An agent that does not exist yet is entered once it does: its name may be another agent's.
         if lodger.aid.is_some()
-            && let Err(ErrorFrame { code, text }) = shelf.admit(lodger.name, account)
+            && let Err(ErrorFrame { code, text }) = kept_agents.admit(lodger.name, account)
         {
             return self.refuse(number, code, text);
         }
@@ -322,7 +322,7 @@ impl Session {
             return no(ErrorCode::BadName, format!("no place has a name of more than {AGENT_NAME_BYTES_MAX} bytes"));
         }
         // Last, because this check counts the state; and now, because withheld messages are released with the state.
-        self.opening.shelf.weigh(lodger.name, save.state.len())
+        self.opening.kept_agents.weigh(lodger.name, save.state.len())
     }
 
     /// Commits a saved state in the agent's turn.
@@ -342,7 +342,7 @@ impl Session {
         keeping.is_given &= !is_new;
         let is_asked = (is_new || !keeping.code_asked) && keeping.on_leave == OnLeave::GoOn && code.origin().is_some();
         // If the account asks too often, the node is asked with a later save.
-        if is_asked && self.opening.shelf.count_lookup(&self.opening.grant.account, self.heard_at) {
+        if is_asked && self.opening.kept_agents.count_lookup(&self.opening.grant.account, self.heard_at) {
             self.looking += 1;
             self.events.push_back(SessionEvent::Code { agent, name, code: Arc::clone(&code) });
             (keeping.code_asked, keeping.code_due) = (true, true);
@@ -441,8 +441,8 @@ impl Session {
             self.refuse(number, ErrorCode::BadState, format!("this is not the next part of {code}"));
             return self.note_code(agent);
         }
-        let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
-        if at == 0 && !shelf.count_code(account, of, now) {
+        let (kept_agents, account) = (&self.opening.kept_agents, &self.opening.grant.account);
+        if at == 0 && !kept_agents.count_code(account, of, now) {
             let most = SESSION_CODE_BYTES_AT_ONCE;
             let text =
                 format!("clients with one token bring at most {most} bytes of code, and then what comes with time");
@@ -488,7 +488,7 @@ impl Session {
         lodger.keeping = Some(Box::new(keeping));
         if lodger.is_to_end {
             lodger.keeping = None;
-            self.opening.shelf.strike(lodger.name);
+            self.opening.kept_agents.strike(lodger.name);
         }
         if let Some(saved) = saved {
             self.window.push_back(Outgoing::State { agent, saved, from });

@@ -647,20 +647,20 @@ mod tests {
     /// Returns kept agents of which bob, an agent of ann's account, continued at the node.
     fn gone_on() -> (Arc<RestoringHost>, Arc<KeptAgents>) {
         let node = Arc::new(RestoringHost::default());
-        let shelf = Arc::<KeptAgents>::default();
-        shelf.attach(&(Arc::<RestoringHost>::clone(&node) as Arc<dyn SessionHost>));
-        shelf.admit("bob".into(), "ann").unwrap();
+        let kept_agents = Arc::<KeptAgents>::default();
+        kept_agents.attach(&(Arc::<RestoringHost>::clone(&node) as Arc<dyn SessionHost>));
+        kept_agents.admit("bob".into(), "ann").unwrap();
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
         let kept = KeptState { on_leave: OnLeave::GoOn, holds: true, saved: Some(saved), is_given: false };
-        assert!(shelf.go_on("bob".into(), &kept, None).is_ok());
-        (node, shelf)
+        assert!(kept_agents.go_on("bob".into(), &kept, None).is_ok());
+        (node, kept_agents)
     }
 
     /// Returns a session of this account that asked for bob and does not have him yet.
-    fn asking(shelf: &Arc<KeptAgents>, account: &str) -> Arc<SharedSession> {
+    fn asking(kept_agents: &Arc<KeptAgents>, account: &str) -> Arc<SharedSession> {
         let grant = SessionGrant { account: account.to_owned(), ..SessionGrant::new("*", vec!["*".into()]) };
         let (session, secret, platform) = ("s".to_owned(), "x".to_owned(), "home".into());
-        let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
+        let opening = Opening { session, secret, platform, grant, kept_agents: Arc::clone(kept_agents) };
         let mut session = Session::new(opening, Time::default());
         session
             .handle_hello(Time::default(), &HelloFrame { versions: vec![1], moves: true, ..HelloFrame::default() })
@@ -696,70 +696,70 @@ mod tests {
 
     #[test]
     fn continued_agent_returns_to_its_account() {
-        let (node, shelf) = gone_on();
-        assert!(!asking(&shelf, "eve").claim(0, "bob".into()));
-        let session = asking(&shelf, "ann");
+        let (node, kept_agents) = gone_on();
+        assert!(!asking(&kept_agents, "eve").claim(0, "bob".into()));
+        let session = asking(&kept_agents, "ann");
         assert!(session.claim(0, "bob".into()));
         let (life, with) = node.asked.lock().unwrap().pop().unwrap();
         let body = with(Some((origin(), vec![8])));
         assert!(life == 0 && body.is_some());
-        assert_eq!((refusals(&session), session.lock().agents().count(), shelf.len()), (vec![], 1, 1));
+        assert_eq!((refusals(&session), session.lock().agents().count(), kept_agents.len()), (vec![], 1, 1));
     }
 
     #[test]
     fn agent_of_later_life_is_unclaimed() {
-        let (node, shelf) = gone_on();
+        let (node, kept_agents) = gone_on();
         node.life.store(1, Ordering::Relaxed);
-        assert!(!asking(&shelf, "ann").claim(0, "bob".into()));
-        assert!(node.asked.lock().unwrap().is_empty() && shelf.is_empty());
+        assert!(!asking(&kept_agents, "ann").claim(0, "bob".into()));
+        assert!(node.asked.lock().unwrap().is_empty() && kept_agents.is_empty());
     }
 
     #[test]
     fn resumed_agent_returns_in_noted_life() {
         let gone_on = || {
-            let (node, shelf) = gone_on();
-            shelf.strike("bob".into());
+            let (node, kept_agents) = gone_on();
+            kept_agents.strike("bob".into());
             let (account, code) = ("ann".to_owned(), Box::new(origin()));
             let origin = Origin::GoneOn { account, on_leave: OnLeave::GoOn, holds: true, code };
-            shelf.note_gone_on("bob".into(), &origin);
+            kept_agents.note_gone_on("bob".into(), &origin);
             node.life.store(7, Ordering::Relaxed);
-            (node, shelf)
+            (node, kept_agents)
         };
-        let (_node, shelf) = gone_on();
-        assert!(shelf.went_on("bob".into(), "ann").is_none(), "it is not there yet");
-        shelf.note_life("bob".into(), 7);
-        assert_eq!(shelf.went_on("bob".into(), "ann").map(|(life, _)| life), Some(7));
-        let (node, shelf) = gone_on();
-        shelf.note_life("bob".into(), 7);
+        let (_node, kept_agents) = gone_on();
+        assert!(kept_agents.went_on("bob".into(), "ann").is_none(), "it is not there yet");
+        kept_agents.note_life("bob".into(), 7);
+        assert_eq!(kept_agents.went_on("bob".into(), "ann").map(|(life, _)| life), Some(7));
+        let (node, kept_agents) = gone_on();
+        kept_agents.note_life("bob".into(), 7);
         node.life.store(8, Ordering::Relaxed);
-        shelf.note_life("bob".into(), 8);
-        assert!(shelf.went_on("bob".into(), "ann").is_none() && shelf.is_empty(), "another has its name");
+        kept_agents.note_life("bob".into(), 8);
+        assert!(kept_agents.went_on("bob".into(), "ann").is_none() && kept_agents.is_empty(), "another has its name");
     }
 
     #[test]
     fn partition_move_ends_returned_agent() {
-        let shelf = Arc::<KeptAgents>::default();
-        shelf.attach(&(Arc::new(RestoringHost::default()) as Arc<dyn SessionHost>));
-        shelf.admit("bob".into(), "ann").unwrap();
+        let kept_agents = Arc::<KeptAgents>::default();
+        kept_agents.attach(&(Arc::new(RestoringHost::default()) as Arc<dyn SessionHost>));
+        kept_agents.admit("bob".into(), "ann").unwrap();
         let kept = KeptState { on_leave: OnLeave::Wait, holds: true, saved: None, is_given: false };
         let written = Origin::Kept { account: "ann".to_owned() };
-        let mut waiting = KeptBody::new("bob".into(), kept, Arc::clone(&shelf), Some(written));
-        let session = asking(&shelf, "ann");
+        let mut waiting = KeptBody::new("bob".into(), kept, Arc::clone(&kept_agents), Some(written));
+        let session = asking(&kept_agents, "ann");
         assert!(session.claim(0, "bob".into()));
         assert_eq!(session.lock().agents().count(), 1, "it is told that it has it");
         // The node stops serving the partition before the agent's first turn with the new body.
         waiting.yielded(&mut Mailbox::default());
         assert!(ends(&session).is_empty(), "its name is not free yet");
         drop(waiting);
-        assert_eq!((ends(&session), shelf.len()), (vec![PASSED.to_owned()], 0));
+        assert_eq!((ends(&session), kept_agents.len()), (vec![PASSED.to_owned()], 0));
     }
 
     #[test]
     fn partition_move_ends_taken_agent() {
         let node: Arc<dyn SessionHost> = Arc::new(RestoringHost::default());
-        let shelf = Arc::<KeptAgents>::default();
-        shelf.attach(&node);
-        let session = asking(&shelf, "ann");
+        let kept_agents = Arc::<KeptAgents>::default();
+        kept_agents.attach(&node);
+        let session = asking(&kept_agents, "ann");
         let saved = SavedState { code: Arc::new(CODE.parse().unwrap()), state: Arc::from([7].as_slice()) };
         let invitation = Invitation::new("bob".into(), saved, true, sym::EMPTY, Time::default());
         session.invite(&invitation, "ann".into()).unwrap();
@@ -775,15 +775,15 @@ mod tests {
 
     #[test]
     fn unwritable_agent_continues_at_node() {
-        let (node, shelf) = gone_on();
+        let (node, kept_agents) = gone_on();
         for _ in 0..2 {
-            let session = asking(&shelf, "ann");
+            let session = asking(&kept_agents, "ann");
             assert!(session.claim(0, "bob".into()));
             let (_, with) = node.asked.lock().unwrap().pop().unwrap();
             assert!(with(None).is_none());
             assert_eq!(refusals(&session), [ErrorCode::NotYet]);
         }
-        let session = asking(&shelf, "ann");
+        let session = asking(&kept_agents, "ann");
         assert!(session.claim(0, "bob".into()));
         // The agent ends before it is asked.
         node.life.store(1, Ordering::Relaxed);
@@ -794,24 +794,24 @@ mod tests {
 
     #[test]
     fn ended_session_leaves_agent_at_node() {
-        let (node, shelf) = gone_on();
-        let session = asking(&shelf, "ann");
+        let (node, kept_agents) = gone_on();
+        let session = asking(&kept_agents, "ann");
         assert!(session.claim(0, "bob".into()));
         session.lock().end(Time::default(), crate::EndReason::Finished, SessionFrame::Bye);
         let (_, with) = node.asked.lock().unwrap().pop().unwrap();
         assert!(with(Some((origin(), vec![8]))).is_none());
-        assert!(session.lock().is_over() && shelf.went_on("bob".into(), "ann").is_some());
+        assert!(session.lock().is_over() && kept_agents.went_on("bob".into(), "ann").is_some());
     }
 
     #[test]
     fn continued_agent_counts_until_its_end() {
-        let (node, shelf) = gone_on();
+        let (node, kept_agents) = gone_on();
         for n in 1..KEPT_AGENTS_PER_PRINCIPAL_MAX {
-            shelf.admit(format!("bob{n}").as_str().into(), "ann").unwrap();
+            kept_agents.admit(format!("bob{n}").as_str().into(), "ann").unwrap();
         }
-        assert_eq!(shelf.admit("one more".into(), "ann").unwrap_err().code, ErrorCode::TooManyKept);
-        shelf.books().prune_at = Time::default();
+        assert_eq!(kept_agents.admit("one more".into(), "ann").unwrap_err().code, ErrorCode::TooManyKept);
+        kept_agents.books().prune_at = Time::default();
         node.life.store(1, Ordering::Relaxed);
-        shelf.admit("one more".into(), "ann").unwrap();
+        kept_agents.admit("one more".into(), "ann").unwrap();
     }
 }

@@ -67,7 +67,7 @@ impl fmt::Debug for KeptCell {
 pub(super) struct KeptBody {
     name: Symbol,
     cell: Arc<KeptCell>,
-    shelf: Arc<KeptAgents>,
+    kept_agents: Arc<KeptAgents>,
     /// End of the agent's wait, known from the first turn on, and the time that the agent had waited before.
     until: Time,
     waited: Duration,
@@ -87,24 +87,24 @@ pub(super) struct KeptBody {
 
 impl KeptBody {
     /// Returns the body of an agent whose session is over, written to the journal under this origin.
-    pub fn new(name: Symbol, kept: KeptState, shelf: Arc<KeptAgents>, written: Option<Origin>) -> Self {
+    pub fn new(name: Symbol, kept: KeptState, kept_agents: Arc<KeptAgents>, written: Option<Origin>) -> Self {
         let goes_on = kept.on_leave == OnLeave::GoOn;
         let cell = Arc::new(KeptCell { kept, next: Mutex::new(Succession::Open), stranded: OnceLock::new() });
-        shelf.put(name, &cell);
+        kept_agents.put(name, &cell);
         let (until, waited, change) = (Time::NEVER, Duration::ZERO, UnsavedChange::All);
         let (next, grace, backlog) = (None, Some(Time::ZERO), Backlog::new(KEPT_WAITING_BYTES_MAX));
-        Self { name, cell, shelf, until, waited, goes_on, next, written, change, grace, backlog }
+        Self { name, cell, kept_agents, until, waited, goes_on, next, written, change, grace, backlog }
     }
 
     /// Returns the body of an agent that its node cannot run, although it should: its client hears why when it is back.
     pub fn stranded(
         name: Symbol,
         kept: KeptState,
-        shelf: Arc<KeptAgents>,
+        kept_agents: Arc<KeptAgents>,
         written: Option<Origin>,
         why: String,
     ) -> Self {
-        let mut body = Self::new(name, kept, shelf, written);
+        let mut body = Self::new(name, kept, kept_agents, written);
         body.goes_on = false;
         let _ = body.cell.stranded.set(why);
         body
@@ -115,11 +115,11 @@ impl KeptBody {
     pub fn resumed(
         name: Symbol,
         kept: KeptState,
-        shelf: Arc<KeptAgents>,
+        kept_agents: Arc<KeptAgents>,
         written: Origin,
         waited: Option<Duration>,
     ) -> Self {
-        let mut body = Self::new(name, kept, shelf, Some(written));
+        let mut body = Self::new(name, kept, kept_agents, Some(written));
         // From now on the journal says that the agent waits.
         body.change = if waited.is_some() { UnsavedChange::None } else { UnsavedChange::Waits };
         (body.waited, body.grace) = (waited.unwrap_or_default(), None);
@@ -128,15 +128,15 @@ impl KeptBody {
 
     /// Returns the body with which the agent continues on its node, if possible.
     fn go_on(&mut self) -> Result<Box<dyn AgentBody>, String> {
-        let (body, written) = self.shelf.go_on(self.name, &self.cell.kept, self.written.as_ref())?;
+        let (body, written) = self.kept_agents.go_on(self.name, &self.cell.kept, self.written.as_ref())?;
         self.written = written;
         Ok(body)
     }
 
     /// Waits, with as many messages as there is room for.
     fn wait_until(&mut self, at: Time, turn: &mut Turn<'_>) -> Next {
-        let (shelf, name) = (&self.shelf, self.name);
-        self.backlog.begin(|| shelf.burden_of(name));
+        let (kept_agents, name) = (&self.kept_agents, self.name);
+        self.backlog.begin(|| kept_agents.burden_of(name));
         if self.backlog.weigh(turn.mailbox) { Next::Refuse(at) } else { Next::WaitUntil(at) }
     }
 
@@ -244,7 +244,7 @@ impl Drop for KeptBody {
     fn drop(&mut self) {
         // The client that was promised the agent learns of its end from the body that is dropped with this.
         let promised = std::mem::replace(&mut *self.cell.next(), Succession::Over);
-        self.shelf.strike_waiting(self.name, &self.cell);
+        self.kept_agents.strike_waiting(self.name, &self.cell);
         drop(promised);
     }
 }

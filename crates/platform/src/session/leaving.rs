@@ -90,14 +90,14 @@ impl SessionBody {
     /// Returns the way in which an agent can go to `to`.
     fn way_out(&self, save: &Save, to: Symbol, asked: bool, turn: &Turn<'_>) -> Result<WayOut, HopError> {
         let stays = |why: String| HopError::NotMovable(why);
-        let (kept, shelf, account) = {
+        let (kept, kept_agents, account) = {
             let session = self.session.lock();
             let account = session.grant().account.clone();
-            (session.kept_by(self.agent, save), Arc::clone(&session.opening.shelf), account)
+            (session.kept_by(self.agent, save), Arc::clone(&session.opening.kept_agents), account)
         };
         let (name, kept) = kept.ok_or_else(|| stays("it is not kept".to_owned()))?;
         let saved = kept.saved.clone().ok_or_else(|| stays("it never said what it is".to_owned()))?;
-        let host = shelf.host().ok_or(HopError::Stopping)?;
+        let host = kept_agents.host().ok_or(HopError::Stopping)?;
         let node = host.node();
         let mobility = host.mobility().ok_or(HopError::Forbidden(node))?;
         let may = |object: &str| if mobility.may_move(name, object) { Ok(()) } else { Err(HopError::Forbidden(node)) };
@@ -106,7 +106,7 @@ impl SessionBody {
         if self.written.is_some() && !matches!(here, Ok(true)) {
             return Err(stays(format!("its society is durable, and {name} is stored at this node")));
         }
-        if let Some(client) = shelf.client(to).filter(|_| here.is_err()) {
+        if let Some(client) = kept_agents.client(to).filter(|_| here.is_err()) {
             may(&format!("session:{to}"))?;
             if Arc::ptr_eq(&client, &self.session) {
                 return Err(HopError::AlreadyThere(to));
@@ -118,7 +118,7 @@ impl SessionBody {
         let is_here = here?;
         let origin = saved.code.origin().ok_or_else(|| stays(format!("no node can run {}", saved.code)))?;
         let refused = |reason: String| HopError::Refused { node, reason };
-        if !shelf.count_lookup(&account, turn.now) {
+        if !kept_agents.count_lookup(&account, turn.now) {
             let reason = format!("code is looked for {SESSION_CODE_LOOKUPS_PER_S} times a second for its client");
             return Err(HopError::Busy { node, reason });
         }
@@ -129,7 +129,7 @@ impl SessionBody {
             // The node's policy does not let it run that code, or bring it along.
             None => return Err(HopError::Forbidden(node)),
         }
-        let (body, written) = shelf.go_on(name, &kept, self.written.as_ref()).map_err(refused)?;
+        let (body, written) = kept_agents.go_on(name, &kept, self.written.as_ref()).map_err(refused)?;
         Ok(WayOut::Body(body, is_here, written))
     }
 }

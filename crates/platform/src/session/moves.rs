@@ -188,8 +188,8 @@ impl Session {
 
     /// Returns true if an agent of this name is offered to this client, in this session or another.
     pub(super) fn may_take(&self, name: &str) -> bool {
-        let (shelf, account) = (&self.opening.shelf, &self.opening.grant.account);
-        Symbol::known(name).is_some_and(|name| shelf.offered_to(name, account).is_some())
+        let (kept_agents, account) = (&self.opening.kept_agents, &self.opening.grant.account);
+        Symbol::known(name).is_some_and(|name| kept_agents.offered_to(name, account).is_some())
     }
 
     pub(super) fn take_offer(&mut self, name: &str) -> Option<Arc<Invitation>> {
@@ -290,7 +290,7 @@ impl Session {
 
     /// Begins a search for code. Returns false if there are too many now.
     pub(super) fn begin_lookup(&mut self) -> bool {
-        let may = self.opening.shelf.count_lookup(&self.opening.grant.account, self.heard_at);
+        let may = self.opening.kept_agents.count_lookup(&self.opening.grant.account, self.heard_at);
         self.looking += u64::from(may);
         may
     }

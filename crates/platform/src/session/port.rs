@@ -63,7 +63,7 @@ pub trait SessionHost: Send + Sync {
     fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>, is_home: bool) -> Result<Aid, CreateError>;
 
     /// Returns the node's kept agents: those of its sessions, and those kept before, if they outlive it.
-    fn shelf(&self) -> Arc<KeptAgents> {
+    fn kept_agents(&self) -> Arc<KeptAgents> {
         Arc::default()
     }
 

@@ -30,13 +30,18 @@ pub(super) struct Rollback {
 
 impl Rollback {
     /// Returns the agent as the node had it, if its client has not saved another state since.
-    fn remade(&self, name: Symbol, kept: &KeptState, shelf: &KeptAgents) -> Option<Result<Box<dyn AgentBody>, String>> {
+    fn remade(
+        &self,
+        name: Symbol,
+        kept: &KeptState,
+        kept_agents: &KeptAgents,
+    ) -> Option<Result<Box<dyn AgentBody>, String>> {
         let (host, origin) = self.node.as_ref()?;
         let is_same = |saved: &SavedState| Arc::ptr_eq(&saved.state, &self.saved.state);
         let saved = kept.saved.as_ref().filter(|saved| is_same(saved))?;
         let body = host.remake(name, origin, &saved.state);
         if body.is_ok() {
-            shelf.hand_back(name, self.before.clone());
+            kept_agents.hand_back(name, self.before.clone());
         }
         Some(body)
     }
@@ -69,10 +74,10 @@ impl SessionBody {
     /// Returns the agent in its turn, because its client cannot have it after all. It gets its former body; if that
     /// fails, it waits.
     pub(super) fn go_back(&mut self, number: u64, why: &str, turn: &mut Turn<'_>) {
-        let (kept, shelf) = {
+        let (kept, kept_agents) = {
             let mut session = self.session.lock();
             let kept = session.kept(self.agent).map(|(kept, _)| kept).unwrap_or_default();
-            (kept, Arc::clone(&session.opening.shelf))
+            (kept, Arc::clone(&session.opening.kept_agents))
         };
         let Some(unsaved) = self.session.lock().turn_back(self.agent, number, why) else { return };
         turn.mailbox.put_back(unsaved.into_iter().map(Unsaved::into_body));
@@ -81,9 +86,9 @@ impl SessionBody {
         let to = back.as_ref().map(|back| back.to).unwrap_or_default();
         let why = HopError::Refused { node: turn.services.node(), reason: why.to_owned() };
         let remade = back.as_ref().filter(|_| self.written.is_none());
-        let again = match remade.and_then(|back| back.remade(name, &kept, &shelf)) {
+        let again = match remade.and_then(|back| back.remade(name, &kept, &kept_agents)) {
             Some(body) => body.map(|body| (body, None)),
-            None => shelf.go_on(name, &kept, self.written.as_ref()),
+            None => kept_agents.go_on(name, &kept, self.written.as_ref()),
         };
         match again {
             Ok((mut body, written)) => {
@@ -95,7 +100,7 @@ impl SessionBody {
                 let text = format!("cannot continue here, and waits for its client: {error}");
                 turn.services.log(turn.aid, LogLevel::Warning, &format!("it came back from {to}, {text}"));
                 self.session.lock().note_stranded(self.agent, &text);
-                self.next = Some(Box::new(KeptBody::stranded(name, kept, shelf, self.written.clone(), error)));
+                self.next = Some(Box::new(KeptBody::stranded(name, kept, kept_agents, self.written.clone(), error)));
             }
         }
         self.tell_departed(number, turn);

@@ -181,7 +181,7 @@ impl Session {
                 self.window.push_back(Outgoing::Created { agent, name });
                 if lodger.keeping.is_some()
                     && let Err(ErrorFrame { code, text }) =
-                        self.opening.shelf.admit(lodger.name, &self.opening.grant.account)
+                        self.opening.kept_agents.admit(lodger.name, &self.opening.grant.account)
                 {
                     lodger.keeping = None;
                     // Behind `created`: the agent is there, but is not kept.
@@ -480,7 +480,7 @@ impl Session {
         let held = keeping.as_mut().map(|keeping| keeping.take_held()).unwrap_or_default();
         self.refuse_unsent(held, lodger.to_send, &format!("agent {agent} ended before it sent this: {reason}"));
         if let Some(mut keeping) = keeping {
-            self.opening.shelf.strike(lodger.name);
+            self.opening.kept_agents.strike(lodger.name);
             self.cover(agent, keeping.forget(|_| true));
         }
         let undelivered = self.write_off(agent, "it ended");

@@ -38,7 +38,7 @@ pub struct Opening {
     /// Rights and limits of the session.
     pub grant: SessionGrant,
     /// Kept agents of its node.
-    pub shelf: Arc<KeptAgents>,
+    pub kept_agents: Arc<KeptAgents>,
 }
 
 /// Event of a session: an action for its driver, or information.
@@ -204,7 +204,7 @@ impl Session {
         let mut rate = Rate::new(grant.messages_per_s, grant.window, now);
         let granted = rate.take(u64::from(grant.window), now);
         let certificates = Rate::new(SESSION_CERTIFICATES_PER_S, grant.agents, now);
-        let burden = opening.shelf.burden(&opening.grant.account);
+        let burden = opening.kept_agents.burden(&opening.grant.account);
         Self {
             opening,
             weight: QuotaShare::on(&burden),
@@ -576,7 +576,7 @@ mod tests {
             ..SessionGrant::new("tester", vec!["bob".into(), "s*".into()])
         };
         let (session, secret) = ("id".into(), "secret".into());
-        Opening { session, secret, platform: "home".into(), grant, shelf: Arc::default() }
+        Opening { session, secret, platform: "home".into(), grant, kept_agents: Arc::default() }
     }
 
     fn hello() -> HelloFrame {

@@ -123,7 +123,7 @@ impl Node {
             }
             let generation = self.next_generation(1);
             self.expect(aid.name, shard, generation);
-            self.shelf.note_life(aid.name, generation);
+            self.kept_agents.note_life(aid.name, generation);
             let mut slot = assign_name(slot, aid.name, generation);
             self.make_durable(&mut slot, kind, aid.name, None);
             newcomers.push(slot);

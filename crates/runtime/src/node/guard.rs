@@ -48,7 +48,7 @@ impl Node {
         if let Place::Node(node) = self.routes.look_up(agent.name).place() {
             return Some(format!("node {}", self.name_of(node)).into());
         }
-        if let Some(account) = self.shelf.account_of(agent.name) {
+        if let Some(account) = self.kept_agents.account_of(agent.name) {
             return Some(format!("session {account}").into());
         }
         let owner = self.with_ams(|ams| ams.describe(agent))?.owner;

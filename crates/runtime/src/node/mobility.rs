@@ -275,7 +275,7 @@ impl Node {
     /// Checks that a client of this node would be offered an agent on its way there. Otherwise the agent had better
     /// stay.
     fn permit_onward(&self, offer: &HopOffer) -> Result<(), HopError> {
-        if offer.onward == Symbol::default() { Ok(()) } else { self.shelf.may_invite(offer.onward) }
+        if offer.onward == Symbol::default() { Ok(()) } else { self.kept_agents.may_invite(offer.onward) }
     }
 
     /// Returns the policy's principal for an agent that arrives from that node. An agent that was with a client

@@ -119,7 +119,7 @@ pub(crate) struct Node {
     /// Partition servers, if this node shares its journal with others.
     pub cluster: Option<PartitionTable>,
     /// Sessions of this node, and their retained agents.
-    pub shelf: Arc<KeptAgents>,
+    pub kept_agents: Arc<KeptAgents>,
     ams: Mutex<Ams>,
     /// Families that are being ended.
     pub families: Mutex<Condemned>,
@@ -235,7 +235,7 @@ impl Node {
             forum: Forum::default(),
             scribe,
             cluster,
-            shelf: Arc::default(),
+            kept_agents: Arc::default(),
             ams: Mutex::new(ams),
             families: Mutex::default(),
             df: Mutex::new(df),

@@ -96,8 +96,8 @@ impl SessionHost for NodeHost {
         Ok(agent)
     }
 
-    fn shelf(&self) -> Arc<KeptAgents> {
-        Arc::clone(&self.0.shelf)
+    fn kept_agents(&self) -> Arc<KeptAgents> {
+        Arc::clone(&self.0.kept_agents)
     }
 
     fn has_journal(&self) -> bool {
@@ -220,8 +220,8 @@ impl Node {
     }
 
     /// Returns the node's sessions, if one of them has an agent of this name.
-    pub fn shelf_with(&self, client: Symbol) -> Option<Arc<KeptAgents>> {
-        self.shelf.has_client(client).then(|| Arc::clone(&self.shelf))
+    pub fn kept_agents_with(&self, client: Symbol) -> Option<Arc<KeptAgents>> {
+        self.kept_agents.has_client(client).then(|| Arc::clone(&self.kept_agents))
     }
 
     /// Finds the other node of this name; or the node with a session that has an agent of this name, and that agent.

@@ -40,7 +40,7 @@ impl Shard {
     pub(super) fn invite(&mut self, index: u32, mut errand: Box<HopJob>) -> Option<Box<HopJob>> {
         let to = errand.request.to;
         let is_node = self.node.linked.links().is_some_and(|links| links.node_named(to.as_str()).is_some());
-        let Some(shelf) = self.node.shelf_with(to).filter(|_| !is_node && to != self.node.called()) else {
+        let Some(kept_agents) = self.node.kept_agents_with(to).filter(|_| !is_node && to != self.node.called()) else {
             return Some(errand);
         };
         let written = self.write_out(index, &errand);
@@ -48,7 +48,7 @@ impl Shard {
         let why = match written {
             Ok((origin, state)) => {
                 let wish = errand.then.take().map(|then| Wish::new(to, then));
-                match shelf.invite(name, to, origin, state, wish) {
+                match kept_agents.invite(name, to, origin, state, wish) {
                     Ok(body) => {
                         self.replace(index, Box::new(Slot::new(body)));
                         return None;

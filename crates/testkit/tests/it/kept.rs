@@ -95,7 +95,7 @@ fn number_of(frame: &SessionFrame) -> u64 {
 
 struct KeptWorld {
     sim: Simulation,
-    shelf: Arc<KeptAgents>,
+    kept_agents: Arc<KeptAgents>,
     heard: Arc<Mutex<Vec<i64>>>,
     client: KeptClient,
     holds: bool,
@@ -106,20 +106,20 @@ struct KeptWorld {
 
 impl KeptWorld {
     fn new(seed: u64, holds: bool) -> Self {
-        let (mut sim, shelf, heard) =
+        let (mut sim, kept_agents, heard) =
             (Simulation::new(seed), Arc::<KeptAgents>::default(), Arc::<Mutex<Vec<i64>>>::default());
         let hears = Arc::clone(&heard);
         sim.spawn("amy", answering(move |message, _| hears.lock().unwrap().extend(message.content.as_i64())));
-        let client = Self::connect(&mut sim, &shelf, 0, holds);
-        let mut world = Self { sim, shelf, heard, client, holds, told: 0, sessions: 1, crashes: 0 };
+        let client = Self::connect(&mut sim, &kept_agents, 0, holds);
+        let mut world = Self { sim, kept_agents, heard, client, holds, told: 0, sessions: 1, crashes: 0 };
         world.settle();
         world
     }
 
-    fn connect(sim: &mut Simulation, shelf: &Arc<KeptAgents>, count: u32, holds: bool) -> KeptClient {
+    fn connect(sim: &mut Simulation, kept_agents: &Arc<KeptAgents>, count: u32, holds: bool) -> KeptClient {
         let grant = SessionGrant { lease_ms: LEASE_MS, window: 16, ..SessionGrant::new("tester", vec!["bob".into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
-        let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
+        let opening = Opening { session, secret, platform, grant, kept_agents: Arc::clone(kept_agents) };
         let mut session = Session::new(opening, sim.now());
         session.handle_hello(sim.now(), &HelloFrame { versions: vec![1], ..HelloFrame::default() }).unwrap();
         let session = Arc::new(SharedSession::new(session, || ()));
@@ -250,7 +250,7 @@ impl KeptWorld {
         self.sim.run_for(LEASE_MS + 1);
         self.settle();
         assert!(self.client.session.lock().is_over());
-        self.client = Self::connect(&mut self.sim, &self.shelf, self.sessions, self.holds);
+        self.client = Self::connect(&mut self.sim, &self.kept_agents, self.sessions, self.holds);
         self.sessions += 1;
         self.settle();
     }
@@ -338,7 +338,7 @@ proptest! {
         prop_assert_eq!(&world.client.state, &all);
         prop_assert_eq!(&*world.heard.lock().unwrap(), &all);
         prop_assert_eq!(world.sim.counters().check(), Ok(()));
-        prop_assert_eq!(world.shelf.len(), 1);
+        prop_assert_eq!(world.kept_agents.len(), 1);
     }
 
     #[test]
@@ -363,12 +363,12 @@ fn waiting_agent_is_killed() {
     world.client.session.lock().handle_disconnected();
     world.sim.run_for(LEASE_MS + 1);
     world.settle();
-    assert!(world.sim.services().exists(Aid::local("bob")) && world.shelf.len() == 1);
+    assert!(world.sim.services().exists(Aid::local("bob")) && world.kept_agents.len() == 1);
     assert!(world.sim.kill("bob"));
     world.settle();
-    assert_eq!((world.sim.ended("bob"), world.shelf.len()), (Some(EndReason::Killed), 0));
+    assert_eq!((world.sim.ended("bob"), world.kept_agents.len()), (Some(EndReason::Killed), 0));
     assert_eq!(world.sim.counters().check(), Ok(()));
-    world.client = KeptWorld::connect(&mut world.sim, &world.shelf, 9, true);
+    world.client = KeptWorld::connect(&mut world.sim, &world.kept_agents, 9, true);
     world.begin();
     world.take(&KeptOp::Tell(1));
     world.flush();
@@ -384,7 +384,7 @@ fn agent_returns_only_to_owner() {
     // The same name is not enough: another token may be for agents of the same names.
     let grant = SessionGrant { account: "another token".to_owned(), ..SessionGrant::new("tester", vec!["bob".into()]) };
     let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
-    let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
+    let opening = Opening { session, secret, platform, grant, kept_agents: Arc::clone(&world.kept_agents) };
     let session = Arc::new(SharedSession::new(Session::new(opening, world.sim.now()), || ()));
     assert!(!session.claim(0, "bob".into()));
 }
@@ -444,7 +444,7 @@ fn returned_unkept_agent_ends_with_session() {
         world.client.session.lock().handle_disconnected();
         world.sim.run_for(LEASE_MS + 1);
         world.settle();
-        let mut client = KeptWorld::connect(&mut world.sim, &world.shelf, 7, true);
+        let mut client = KeptWorld::connect(&mut world.sim, &world.kept_agents, 7, true);
         client.unacknowledged.truncate(1);
         client.number = 1;
         for policy in policies {
@@ -459,7 +459,7 @@ fn returned_unkept_agent_ends_with_session() {
         world.settle();
         let is_state = |frame: &SessionFrame| matches!(frame, SessionFrame::State(it) if it.state.len() == 16);
         assert!(world.client.coming.iter().any(is_state), "{:?}", world.client.coming);
-        assert_eq!(world.shelf.len(), usize::from(is_kept));
+        assert_eq!(world.kept_agents.len(), usize::from(is_kept));
         world.client.session.lock().handle_frame(now, SessionFrame::Bye, 1).unwrap();
         world.settle();
         assert_eq!(world.sim.services().exists(Aid::local("bob")), is_kept);
@@ -473,7 +473,7 @@ fn agent_without_right_is_dropped() {
     let last = SessionFrame::Error(ErrorFrame::new(ErrorCode::Unauthorised, "not trusted any more"));
     world.client.session.lock().end(now, EndReason::Failed("distrusted".into()), last);
     world.settle();
-    assert!(!world.sim.services().exists(Aid::local("bob")) && world.shelf.is_empty());
+    assert!(!world.sim.services().exists(Aid::local("bob")) && world.kept_agents.is_empty());
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn excess_code_alone_is_refused() {
     world.client.number = number;
     world.client.coming.retain(|frame| !matches!(frame, SessionFrame::Refused(_) | SessionFrame::Lacks(_)));
     world.crash();
-    assert_eq!(world.shelf.len(), 1);
+    assert_eq!(world.kept_agents.len(), 1);
 }
 
 /// Written form of an agent of `ts:counter` that waits, as it is with its client.
@@ -558,15 +558,15 @@ fn waiting_agent_survives_node_restart() {
         (vec![whole.clone(), State::Delta(vec![3])], KEPT_MS_MAX - 1_000, 1_000),
         (vec![whole, State::Delta(vec![3])], 2 * KEPT_MS_MAX, 0),
     ] {
-        let (mut sim, shelf) = (Simulation::new(1), Arc::<KeptAgents>::default());
+        let (mut sim, kept_agents) = (Simulation::new(1), Arc::<KeptAgents>::default());
         let origin = Origin::Kept { account: "tester".to_owned() };
-        let body = shelf.resume("bob".into(), &origin, &states, Duration::from_millis(had)).unwrap();
+        let body = kept_agents.resume("bob".into(), &origin, &states, Duration::from_millis(had)).unwrap();
         sim.spawn("bob", body);
         sim.run_for(left.saturating_sub(1));
         assert_eq!(sim.ended("bob").is_some(), left == 0);
         sim.run_for(2);
         assert_eq!(sim.ended("bob"), Some(EndReason::Expired));
-        assert!(shelf.is_empty());
+        assert!(kept_agents.is_empty());
     }
 }
 
@@ -582,7 +582,7 @@ fn claimed_and_abandoned_agent_is_kept() {
     }
     world.settle();
     assert!(world.client.session.lock().is_over());
-    assert!(world.sim.services().exists(Aid::local("bob")) && world.shelf.len() == 1);
+    assert!(world.sim.services().exists(Aid::local("bob")) && world.kept_agents.len() == 1);
     world.succeed();
     world.take(&KeptOp::Tell(1));
     world.begin();
@@ -632,7 +632,7 @@ fn ended_request_claims_no_kept_agent() {
     let world = begun(8, true);
     let grant = SessionGrant { account: "another token".to_owned(), ..SessionGrant::new("*", vec!["*".into()]) };
     let (session, secret, platform) = ("other".to_owned(), "y".to_owned(), "home".into());
-    let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(&world.shelf) };
+    let opening = Opening { session, secret, platform, grant, kept_agents: Arc::clone(&world.kept_agents) };
     let (mut other, now) = (Session::new(opening, world.sim.now()), world.sim.now());
     other.handle_hello(now, &HelloFrame { versions: vec![1], ..HelloFrame::default() }).unwrap();
     for frame in [
@@ -641,7 +641,7 @@ fn ended_request_claims_no_kept_agent() {
     ] {
         other.handle_frame(now, frame, 1).unwrap();
     }
-    assert_eq!(world.shelf.len(), 1, "it has no bob yet, and nothing to say about this one");
+    assert_eq!(world.kept_agents.len(), 1, "it has no bob yet, and nothing to say about this one");
 }
 
 #[test]
@@ -708,7 +708,7 @@ fn messages_to_absent_client_are_limited() {
     assert_eq!(world.sim.counters().queued, places as u64);
     assert_eq!(world.sim.counters().check(), Ok(()));
     // Stored messages are there when the client is back, but no more at once than it acknowledges.
-    world.client = KeptWorld::connect(&mut world.sim, &world.shelf, 9, true);
+    world.client = KeptWorld::connect(&mut world.sim, &world.kept_agents, 9, true);
     world.begin();
     assert!(world.sim.counters().queued as usize >= places - 5);
     assert_eq!(world.sim.dead_letters().count(), 40 - places);

@@ -17,7 +17,7 @@ const CODE: &str = "asl:00000000000000000000000000000000000000000000000000000000
 /// Host on which the scout can continue, once its code has come.
 #[derive(Default)]
 pub struct Movers {
-    shelf: Mutex<Weak<KeptAgents>>,
+    kept_agents: Mutex<Weak<KeptAgents>>,
     has_code: AtomicBool,
     /// Agents that the warden wants.
     wanted: Mutex<Vec<String>>,
@@ -27,10 +27,10 @@ impl Movers {
     /// Starts the host with its agents.
     pub fn begin(sim: &mut Simulation) -> (Arc<Self>, Arc<KeptAgents>) {
         let movers = Arc::<Self>::default();
-        let shelf = Arc::<KeptAgents>::default();
-        shelf.attach(&(Arc::<Self>::clone(&movers) as Arc<dyn SessionHost>));
-        *movers.shelf.lock().unwrap() = Arc::downgrade(&shelf);
-        sim.spawn("scout", Box::new(Scout { state: vec![7, 8, 9], shelf: Arc::clone(&shelf), next: None }));
+        let kept_agents = Arc::<KeptAgents>::default();
+        kept_agents.attach(&(Arc::<Self>::clone(&movers) as Arc<dyn SessionHost>));
+        *movers.kept_agents.lock().unwrap() = Arc::downgrade(&kept_agents);
+        sim.spawn("scout", Box::new(Scout { state: vec![7, 8, 9], kept_agents: Arc::clone(&kept_agents), next: None }));
         let warden = Arc::clone(&movers);
         let wants = answering(move |message, _| {
             if let Value::Str(name) = &message.content {
@@ -38,7 +38,7 @@ impl Movers {
             }
         });
         sim.spawn("warden", wants);
-        (movers, shelf)
+        (movers, kept_agents)
     }
 
     /// Asks for the agents that the warden wants. True if there was one.
@@ -86,8 +86,8 @@ impl SessionMobility for Movers {
         Some(self.has_code.load(Ordering::Relaxed))
     }
     fn restore(&self, _: Symbol, _: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
-        let shelf = self.shelf.lock().unwrap().upgrade().ok_or("it is gone")?;
-        Ok(Box::new(Scout { state: state.to_vec(), shelf, next: None }))
+        let kept_agents = self.kept_agents.lock().unwrap().upgrade().ok_or("it is gone")?;
+        Ok(Box::new(Scout { state: state.to_vec(), kept_agents, next: None }))
     }
     fn may_move(&self, _name: Symbol, _object: &str) -> bool {
         true
@@ -102,7 +102,7 @@ impl SessionMobility for Movers {
 
 struct Scout {
     state: Vec<u8>,
-    shelf: Arc<KeptAgents>,
+    kept_agents: Arc<KeptAgents>,
     next: Option<Box<dyn AgentBody>>,
 }
 
@@ -111,7 +111,7 @@ impl AgentBody for Scout {
         let Some(message) = turn.mailbox.take() else { return Next::Wait };
         let Value::Str(to) = &message.content else { return Next::Ready };
         let origin = CODE.parse::<CodeName>().unwrap().origin().unwrap();
-        let invited = self.shelf.invite("scout".into(), Symbol::new(to), origin, self.state.clone(), None);
+        let invited = self.kept_agents.invite("scout".into(), Symbol::new(to), origin, self.state.clone(), None);
         self.next = Some(invited.map_err(|(why, _)| why).expect("it can be offered"));
         Next::Activate
     }

@@ -66,7 +66,7 @@ type Meanwhile = Box<dyn FnOnce() + Send>;
 /// Node on which bob can continue.
 struct MovesNode {
     seen: Arc<SharedScene>,
-    shelf: Mutex<std::sync::Weak<KeptAgents>>,
+    kept_agents: Mutex<std::sync::Weak<KeptAgents>>,
 }
 
 impl SessionHost for MovesNode {
@@ -93,8 +93,9 @@ impl SessionMobility for MovesNode {
         Some(!*self.seen.lacks_code.lock().unwrap())
     }
     fn restore(&self, _: Symbol, _: &Origin, state: &[u8]) -> Result<Box<dyn AgentBody>, String> {
-        let (seen, shelf) = (Arc::clone(&self.seen), self.shelf.lock().unwrap().upgrade().ok_or("it is gone")?);
-        Ok(Box::new(Bob { state: numbers_of(state), seen, shelf, next: None }))
+        let (seen, kept_agents) =
+            (Arc::clone(&self.seen), self.kept_agents.lock().unwrap().upgrade().ok_or("it is gone")?);
+        Ok(Box::new(Bob { state: numbers_of(state), seen, kept_agents, next: None }))
     }
     fn may_move(&self, _name: Symbol, _object: &str) -> bool {
         true
@@ -114,7 +115,7 @@ impl SessionMobility for MovesNode {
 struct Bob {
     state: Vec<i64>,
     seen: Arc<SharedScene>,
-    shelf: Arc<KeptAgents>,
+    kept_agents: Arc<KeptAgents>,
     next: Option<Box<dyn AgentBody>>,
 }
 
@@ -123,7 +124,7 @@ impl AgentBody for Bob {
         if let Some(to) = self.seen.wanted.lock().unwrap().take() {
             let origin = code().parse::<CodeName>().unwrap().origin().unwrap();
             let wish = self.seen.wish.lock().unwrap().take();
-            match self.shelf.invite("bob".into(), to, origin, bytes_of(&self.state), wish) {
+            match self.kept_agents.invite("bob".into(), to, origin, bytes_of(&self.state), wish) {
                 Ok(body) => {
                     self.next = Some(body);
                     return Next::Activate;
@@ -213,11 +214,11 @@ fn number_of(frame: &SessionFrame) -> u64 {
 }
 
 impl MovingTab {
-    fn open(now: Time, shelf: &Arc<KeptAgents>, which: usize, count: u32) -> Self {
+    fn open(now: Time, kept_agents: &Arc<KeptAgents>, which: usize, count: u32) -> Self {
         let grant =
             SessionGrant { lease_ms: LEASE_MS, window: 16, ..SessionGrant::new(TABS[which], vec![TABS[which].into()]) };
         let (session, secret, platform) = (format!("s{count}"), "x".to_owned(), "home".into());
-        let opening = Opening { session, secret, platform, grant, shelf: Arc::clone(shelf) };
+        let opening = Opening { session, secret, platform, grant, kept_agents: Arc::clone(kept_agents) };
         let mut session = Session::new(opening, now);
         session.handle_hello(now, &HelloFrame { versions: vec![1], moves: true, ..HelloFrame::default() }).unwrap();
         let session = Arc::new(SharedSession::new(session, || ()));
@@ -424,7 +425,7 @@ fn ops() -> impl Strategy<Value = Vec<MovesOp>> {
 struct MovesWorld {
     sim: Simulation,
     seen: Arc<SharedScene>,
-    shelf: Arc<KeptAgents>,
+    kept_agents: Arc<KeptAgents>,
     /// Host for continuing agents; it must live as long as the world.
     _host: Arc<dyn SessionHost>,
     heard: Arc<Mutex<Vec<i64>>>,
@@ -438,18 +439,19 @@ struct MovesWorld {
 impl MovesWorld {
     fn new(seed: u64) -> Self {
         let (mut sim, seen) = (Simulation::new(seed), Arc::<SharedScene>::default());
-        let node = Arc::new(MovesNode { seen: Arc::clone(&seen), shelf: Mutex::default() });
-        let (shelf, host) = (Arc::<KeptAgents>::default(), Arc::<MovesNode>::clone(&node) as Arc<dyn SessionHost>);
-        shelf.attach(&host);
-        *node.shelf.lock().unwrap() = Arc::downgrade(&shelf);
+        let node = Arc::new(MovesNode { seen: Arc::clone(&seen), kept_agents: Mutex::default() });
+        let (kept_agents, host) =
+            (Arc::<KeptAgents>::default(), Arc::<MovesNode>::clone(&node) as Arc<dyn SessionHost>);
+        kept_agents.attach(&host);
+        *node.kept_agents.lock().unwrap() = Arc::downgrade(&kept_agents);
         let heard = Arc::<Mutex<Vec<i64>>>::default();
         let hears = Arc::clone(&heard);
         sim.spawn("amy", answering(move |message, _| hears.lock().unwrap().extend(message.content.as_i64())));
-        let bob = Bob { state: Vec::new(), seen: Arc::clone(&seen), shelf: Arc::clone(&shelf), next: None };
+        let bob = Bob { state: Vec::new(), seen: Arc::clone(&seen), kept_agents: Arc::clone(&kept_agents), next: None };
         sim.spawn("bob", Box::new(bob));
-        let tabs = (0..TABS.len()).map(|which| MovingTab::open(sim.now(), &shelf, which, which as u32)).collect();
+        let tabs = (0..TABS.len()).map(|which| MovingTab::open(sim.now(), &kept_agents, which, which as u32)).collect();
         let left = Arc::default();
-        let mut world = Self { sim, seen, shelf, _host: host, heard, tabs, told: 0, sessions: 2, left };
+        let mut world = Self { sim, seen, kept_agents, _host: host, heard, tabs, told: 0, sessions: 2, left };
         (0..TABS.len()).for_each(|tab| world.exchange(tab, 9));
         world
     }
@@ -573,7 +575,7 @@ impl MovesWorld {
         // An agent that is offered to another client leaves its session when that client has answered.
         self.wait(11_000);
         assert!(self.tabs[tab].session.lock().is_over());
-        self.tabs[tab] = MovingTab::open(self.sim.now(), &self.shelf, tab, self.sessions);
+        self.tabs[tab] = MovingTab::open(self.sim.now(), &self.kept_agents, tab, self.sessions);
         self.sessions += 1;
         self.exchange(tab, 9);
     }
@@ -841,7 +843,7 @@ fn wanted_agent_goes_or_stays() {
 #[test]
 fn offered_agent_is_bound_to_its_offer() {
     let mut world = MovesWorld::new(4);
-    let third = MovingTab::open(world.sim.now(), &world.shelf, 0, 7);
+    let third = MovingTab::open(world.sim.now(), &world.kept_agents, 0, 7);
     world.tabs.push(third);
     world.exchange(2, 9);
     world.take(&MovesOp::Want(0));
@@ -917,7 +919,7 @@ fn failed_arrival_returns_the_agent() {
     let [Hop::Stayed { to, why: HopError::Refused { reason, .. } }] = &hops[..] else { panic!("{hops:?}") };
     assert_eq!((to.as_str(), reason.as_str()), (TABS[0], "no engine"));
     assert!(matches!(&told.lock().unwrap()[..], [why] if why.contains("no engine")), "{told:?}");
-    assert!(world.shelf.is_empty(), "it is nobody's, as before");
+    assert!(world.kept_agents.is_empty(), "it is nobody's, as before");
     world.flush();
     assert_eq!((world.bob(), &*world.heard.lock().unwrap()), (vec![0, 1, 2, 3], &vec![0, 1, 2, 3]));
     assert_eq!(world.sim.counters().check(), Ok(()));
@@ -982,7 +984,7 @@ fn early_session_end_keeps_agent() {
     world.take(&MovesOp::Leave(0, true));
     world.arrive_at_node(0);
     world.arrive_at_node(0);
-    assert!(world.tabs[0].session.lock().is_over() && world.shelf.len() == 1);
+    assert!(world.tabs[0].session.lock().is_over() && world.kept_agents.len() == 1);
     // He waits: the node has no code for him. His withheld messages left.
     assert_eq!(*world.heard.lock().unwrap(), [0]);
     let details = format!("{:?}", world.sim.body("bob").unwrap().inspect(Look::default(), Time::ZERO).details);
@@ -1138,7 +1140,7 @@ fn excess_offer_answers_busy() {
     let origin = || code().parse::<CodeName>().unwrap().origin().unwrap();
     let to: Symbol = TABS[1].into();
     let offer = |world: &MovesWorld, n: usize| {
-        world.shelf.invite(Symbol::new(&format!("guest{n}")), to, origin(), vec![], None).map_err(|(why, _)| why)
+        world.kept_agents.invite(Symbol::new(&format!("guest{n}")), to, origin(), vec![], None).map_err(|(why, _)| why)
     };
     let open: Vec<_> = (0..SESSION_OFFERS_MAX).map(|n| offer(&world, n).unwrap()).collect();
     let Err(why) = offer(&world, open.len()) else { panic!("one more") };

@@ -26,7 +26,7 @@ struct SimulatedNode {
     grant: SessionGrant,
     framing: Framing,
     sessions: Vec<Arc<SharedSession>>,
-    shelf: Arc<KeptAgents>,
+    kept_agents: Arc<KeptAgents>,
     movers: Option<Arc<Movers>>,
     /// Session of the connection, once it was welcomed.
     current: Option<Arc<SharedSession>>,
@@ -49,11 +49,11 @@ impl SimulatedNode {
         sim.spawn("amy", echo);
         let (reader, writer) = (FrameReader::new(framing, 0), FrameWriter::new(framing, 0, 1 << 20));
         let (sessions, out) = (Vec::new(), VecDeque::new());
-        let (movers, shelf) = match moves.then(|| Movers::begin(&mut sim)) {
-            Some((movers, shelf)) => (Some(movers), shelf),
+        let (movers, kept_agents) = match moves.then(|| Movers::begin(&mut sim)) {
+            Some((movers, kept_agents)) => (Some(movers), kept_agents),
             None => (None, Arc::default()),
         };
-        Self { sim, grant, framing, sessions, shelf, movers, current: None, reader, writer, out, open: false }
+        Self { sim, grant, framing, sessions, kept_agents, movers, current: None, reader, writer, out, open: false }
     }
 
     fn say(&mut self, frame: &SessionFrame) {
@@ -83,8 +83,8 @@ impl SimulatedNode {
             None => {
                 let name = format!("s{}", self.sessions.len());
                 let (secret, platform) = (format!("secret of {name}"), "home".into());
-                let (grant, shelf) = (self.grant.clone().narrowed(&hello), Arc::clone(&self.shelf));
-                let opening = Opening { session: name, secret, platform, grant, shelf };
+                let (grant, kept_agents) = (self.grant.clone().narrowed(&hello), Arc::clone(&self.kept_agents));
+                let opening = Opening { session: name, secret, platform, grant, kept_agents };
                 let session = Arc::new(SharedSession::new(Session::new(opening, self.sim.now()), || ()));
                 self.sessions.push(Arc::clone(&session));
                 session

@@ -182,7 +182,7 @@ impl Node {
         self.have_sent(posted);
         for slot in &newcomers {
             self.expect(slot.name, 0, slot.generation);
-            self.shelf.note_life(slot.name, slot.generation);
+            self.kept_agents.note_life(slot.name, slot.generation);
         }
         for &(partition, epoch) in partitions {
             parts.servers.serve(partition, epoch);

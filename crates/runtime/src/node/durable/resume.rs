@@ -32,13 +32,13 @@ impl Node {
             Origin::Type(kind) => self.kinds.restore(kind, states),
             Origin::Kept { .. } => {
                 let age = Duration::from_micros(self.now().0.wrapping_sub(written_at.0));
-                self.shelf.resume(name, origin, states, age)
+                self.kept_agents.resume(name, origin, states, age)
             }
             Origin::GoneOn { code, .. } => {
                 // Its client may have brought the code along.
                 caught(|| self.loader.recall_code(code))?;
                 let body = self.restore(name, code, states, written_at)?;
-                self.shelf.note_gone_on(name, origin);
+                self.kept_agents.note_gone_on(name, origin);
                 Ok(body)
             }
             _ => self.loader.restore(name, origin, states, written_at),
