@@ -12,7 +12,7 @@ use crate::df::RegisterError;
 use crate::environment::{ActError, NodeEnvironment};
 use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use crate::policy::{Action, Policy, Principal, Verdict};
-use crate::storage::Shelves;
+use crate::storage::NodeStorage;
 
 static NO_RULES: Policy = Policy::DEFAULT;
 
@@ -167,7 +167,7 @@ pub trait Services: Send + Sync {
     }
 
     /// Returns the storage of WebAssembly agents on this node; `None` if they can store nothing.
-    fn storage(&self) -> Option<&Shelves> {
+    fn storage(&self) -> Option<&NodeStorage> {
         None
     }
 

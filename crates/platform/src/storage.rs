@@ -1,8 +1,8 @@
 //! Storage of WebAssembly agents on a node, beside their memory: values by keys. They stay there when the agent moves
 //! on, and are there when it returns.
 //!
-//! [`Shelves`] is all the storage of a node, in memory, without I/O. Code with a disk (a [`StorageKeeper`]) takes the
-//! [changes](Shelves::take_changed) and writes them, and restores them when the node starts again.
+//! [`NodeStorage`] is all the storage of a node, in memory, without I/O. Code with a disk (a [`StorageKeeper`]) takes
+//! the [changes](NodeStorage::take_changed) and writes them, and restores them when the node starts again.
 //!
 //! Keys and values count, and so does an overhead for each key and for each agent with storage.
 
@@ -12,7 +12,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::limits::{
-    STORAGE_BYTES_MAX, STORAGE_ENTRIES_MAX, STORAGE_ENTRY_BYTES, STORAGE_KEY_BYTES_MAX, STORAGE_SHELF_BYTES,
+    STORAGE_BYTES_MAX, STORAGE_ENTRIES_MAX, STORAGE_ENTRY_BYTES, STORAGE_HOLDER_BYTES, STORAGE_KEY_BYTES_MAX,
     STORAGE_VALUE_BYTES_MAX,
 };
 
@@ -32,7 +32,7 @@ pub struct Holder {
 pub struct Room {
     /// Bytes of all keys and values of the agent and its clones, and [`STORAGE_ENTRY_BYTES`] for each key.
     pub bytes: u64,
-    /// Bytes of all agents of its owner, and [`STORAGE_SHELF_BYTES`] for each agent.
+    /// Bytes of all agents of its owner, and [`STORAGE_HOLDER_BYTES`] for each agent.
     pub owner_bytes: u64,
 }
 
@@ -72,11 +72,11 @@ pub enum StorageError {
     Full,
 }
 
-/// Storage of all agents of a node; see the module. Call [`Shelves::set_keeper`] first, if there is a disk.
-/// [`Shelves::put`] and [`Shelves::delete`] change it, and [`Shelves::write_changed`] makes the changes outlive the
-/// node.
+/// Storage of all agents of a node; see the module. Call [`NodeStorage::set_keeper`] first, if there is a disk.
+/// [`NodeStorage::put`] and [`NodeStorage::delete`] change it, and [`NodeStorage::write_changed`] makes the changes
+/// outlive the node.
 #[derive(Default)]
-pub struct Shelves {
+pub struct NodeStorage {
     all: Mutex<All>,
     keeper: OnceLock<Weak<dyn StorageKeeper>>,
 }
@@ -90,7 +90,7 @@ pub trait StorageKeeper: Send + Sync {
 
 #[derive(Default)]
 struct All {
-    shelves: BTreeMap<Holder, HolderEntries>,
+    holders: BTreeMap<Holder, HolderEntries>,
     /// Bytes by owner and node.
     owners: BTreeMap<(String, String), u64>,
     /// Bytes of all storage.
@@ -108,14 +108,14 @@ struct HolderEntries {
 /// Values by keys, shared so that they can be written without delaying others.
 type Entries = BTreeMap<Arc<str>, Arc<[u8]>>;
 
-impl Shelves {
+impl NodeStorage {
     fn all(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the value of this key; `None` if there is none.
     pub fn value(&self, holder: &Holder, key: &str) -> Option<Arc<[u8]>> {
-        self.all().shelves.get(holder)?.entries.get(key).cloned()
+        self.all().holders.get(holder)?.entries.get(key).cloned()
     }
 
     /// Stores a value under a key, in the place of the one before.
@@ -135,9 +135,9 @@ impl Shelves {
     /// Returns `count` keys at most that begin with `prefix` and come after `after`, in their order (by bytes).
     pub fn keys(&self, holder: &Holder, prefix: &str, after: &str, count: usize) -> Vec<String> {
         let all = self.all();
-        let Some(shelf) = all.shelves.get(holder) else { return Vec::new() };
+        let Some(held) = all.holders.get(holder) else { return Vec::new() };
         let first = if after < prefix { Bound::Included(prefix) } else { Bound::Excluded(after) };
-        let from = shelf.entries.range::<str, _>((first, Bound::Unbounded));
+        let from = held.entries.range::<str, _>((first, Bound::Unbounded));
         from.map(|(key, _)| key)
             .take_while(|key| key.starts_with(prefix))
             .take(count)
@@ -153,7 +153,7 @@ impl Shelves {
     /// Returns the bytes stored for this holder, and for all agents of its owner.
     pub fn kept_for(&self, holder: &Holder) -> (u64, u64) {
         let all = self.all();
-        let own = all.shelves.get(holder).map_or(0, |shelf| shelf.bytes);
+        let own = all.holders.get(holder).map_or(0, |held| held.bytes);
         let owner = all.owners.get(&(holder.owner.clone(), holder.node.clone())).copied().unwrap_or_default();
         (own, owner)
     }
@@ -170,7 +170,7 @@ impl Shelves {
         }
     }
 
-    /// Takes the holders whose storage changed since the last call: [`Shelves::written`] has the bytes to write for
+    /// Takes the holders whose storage changed since the last call: [`NodeStorage::written`] has the bytes to write for
     /// each.
     pub fn take_changed(&self) -> BTreeSet<Holder> {
         std::mem::take(&mut self.all().changed)
@@ -181,8 +181,8 @@ impl Shelves {
     pub fn written(&self, holder: &Holder) -> Option<Vec<u8>> {
         let (entries, bytes) = {
             let all = self.all();
-            let shelf = all.shelves.get(holder)?;
-            (shelf.entries.clone(), shelf.bytes)
+            let held = all.holders.get(holder)?;
+            (held.entries.clone(), held.bytes)
         };
         let mut out = Vec::with_capacity(bytes as usize + size_of::<Holder>());
         [&holder.owner, &holder.node, &holder.agent].into_iter().for_each(|text| put_part(text.as_bytes(), &mut out));
@@ -207,7 +207,7 @@ impl Shelves {
         let mut next = || text(&mut left);
         let holder = Holder { owner: next()?, node: next()?, agent: next()? };
         let mut all = self.all();
-        if all.shelves.contains_key(&holder) {
+        if all.holders.contains_key(&holder) {
             return Err(RestoreError::Twice);
         }
         while !left.is_empty() {
@@ -269,15 +269,15 @@ fn account(holder: &Holder) -> (String, String) {
 
 impl All {
     fn put(&mut self, holder: &Holder, key: &str, value: &[u8], room: Room, all_max: u64) -> Result<(), StorageError> {
-        let shelf = self.shelves.get(holder);
-        let old = shelf.and_then(|shelf| shelf.entries.get(key)).map(|old| counted(key, old));
-        if old.is_none() && shelf.is_some_and(|shelf| shelf.entries.len() >= STORAGE_ENTRIES_MAX) {
+        let held = self.holders.get(holder);
+        let old = held.and_then(|held| held.entries.get(key)).map(|old| counted(key, old));
+        if old.is_none() && held.is_some_and(|held| held.entries.len() >= STORAGE_ENTRIES_MAX) {
             return Err(StorageError::Entries);
         }
         let (new, old) = (counted(key, value), old.unwrap_or_default());
-        let first = if shelf.is_none() { STORAGE_SHELF_BYTES } else { 0 };
+        let first = if held.is_none() { STORAGE_HOLDER_BYTES } else { 0 };
         let with = |bytes: u64| (bytes + new).saturating_sub(old);
-        let mine = with(shelf.map_or(0, |shelf| shelf.bytes));
+        let mine = with(held.map_or(0, |held| held.bytes));
         let owners = with(self.owners.get(&account(holder)).copied().unwrap_or_default() + first);
         let all = with(self.bytes + first);
         // Shrinking is always possible.
@@ -293,21 +293,21 @@ impl All {
         }
         self.bytes = all;
         self.owners.insert(account(holder), owners);
-        let shelf = self.shelves.entry(holder.clone()).or_default();
-        shelf.bytes = mine;
-        shelf.entries.insert(key.into(), value.into());
+        let held = self.holders.entry(holder.clone()).or_default();
+        held.bytes = mine;
+        held.entries.insert(key.into(), value.into());
         self.changed.insert(holder.clone());
         Ok(())
     }
 
     fn delete(&mut self, holder: &Holder, key: &str) -> bool {
-        let Some(shelf) = self.shelves.get_mut(holder) else { return false };
-        let Some(value) = shelf.entries.remove(key) else { return false };
+        let Some(held) = self.holders.get_mut(holder) else { return false };
+        let Some(value) = held.entries.remove(key) else { return false };
         let mut less = counted(key, &value);
-        shelf.bytes = shelf.bytes.saturating_sub(less);
-        if shelf.entries.is_empty() {
-            self.shelves.remove(holder);
-            less += STORAGE_SHELF_BYTES;
+        held.bytes = held.bytes.saturating_sub(less);
+        if held.entries.is_empty() {
+            self.holders.remove(holder);
+            less += STORAGE_HOLDER_BYTES;
         }
         self.bytes = self.bytes.saturating_sub(less);
         if let Entry::Occupied(mut owner) = self.owners.entry(account(holder)) {
@@ -322,7 +322,7 @@ impl All {
 
     fn forget(&mut self, holder: &Holder) {
         let keys: Vec<Arc<str>> =
-            self.shelves.get(holder).into_iter().flat_map(|shelf| shelf.entries.keys().cloned()).collect();
+            self.holders.get(holder).into_iter().flat_map(|held| held.entries.keys().cloned()).collect();
         for key in keys {
             self.delete(holder, &key);
         }
@@ -341,7 +341,7 @@ mod tests {
 
     use super::*;
 
-    const ROOM: Room = Room { bytes: 1_000, owner_bytes: 2 * STORAGE_SHELF_BYTES + 1_500 };
+    const ROOM: Room = Room { bytes: 1_000, owner_bytes: 2 * STORAGE_HOLDER_BYTES + 1_500 };
 
     fn holder(agent: &str) -> Holder {
         Holder { owner: "boss".to_owned(), node: "n1".to_owned(), agent: agent.to_owned() }
@@ -349,85 +349,86 @@ mod tests {
 
     #[test]
     fn stored_keys_are_listed_in_order() {
-        let (shelves, amy) = (Shelves::default(), holder("amy"));
+        let (storage, amy) = (NodeStorage::default(), holder("amy"));
         for key in ["b/2", "a", "b/1", "b", "c"] {
-            shelves.put(&amy, key, key.as_bytes(), ROOM).unwrap();
+            storage.put(&amy, key, key.as_bytes(), ROOM).unwrap();
         }
-        assert_eq!(shelves.value(&amy, "b").as_deref(), Some(b"b".as_slice()));
-        assert_eq!(shelves.keys(&amy, "", "", 9), ["a", "b", "b/1", "b/2", "c"]);
-        assert_eq!(shelves.keys(&amy, "b", "", 9), ["b", "b/1", "b/2"]);
-        assert_eq!(shelves.keys(&amy, "b", "b", 1), ["b/1"]);
-        assert_eq!(shelves.keys(&amy, "b", "b/2", 9), [""; 0]);
-        assert!(shelves.delete(&amy, "b") && !shelves.delete(&amy, "b"));
-        assert_eq!((shelves.value(&amy, "b"), shelves.value(&holder("bob"), "a")), (None, None));
+        assert_eq!(storage.value(&amy, "b").as_deref(), Some(b"b".as_slice()));
+        assert_eq!(storage.keys(&amy, "", "", 9), ["a", "b", "b/1", "b/2", "c"]);
+        assert_eq!(storage.keys(&amy, "b", "", 9), ["b", "b/1", "b/2"]);
+        assert_eq!(storage.keys(&amy, "b", "b", 1), ["b/1"]);
+        assert_eq!(storage.keys(&amy, "b", "b/2", 9), [""; 0]);
+        assert!(storage.delete(&amy, "b") && !storage.delete(&amy, "b"));
+        assert_eq!((storage.value(&amy, "b"), storage.value(&holder("bob"), "a")), (None, None));
     }
 
     #[test]
     fn excess_value_changes_nothing() {
-        let (shelves, amy, bob) = (Shelves::default(), holder("amy"), holder("bob"));
-        shelves.put(&amy, "k", &[0; 935], ROOM).unwrap();
-        assert_eq!(shelves.put(&amy, "l", &[0; 9], ROOM), Err(StorageError::Bytes { wanted: 1_074, max: 1_000 }));
-        shelves.put(&bob, "k", &[0; 435], ROOM).unwrap();
+        let (storage, amy, bob) = (NodeStorage::default(), holder("amy"), holder("bob"));
+        storage.put(&amy, "k", &[0; 935], ROOM).unwrap();
+        assert_eq!(storage.put(&amy, "l", &[0; 9], ROOM), Err(StorageError::Bytes { wanted: 1_074, max: 1_000 }));
+        storage.put(&bob, "k", &[0; 435], ROOM).unwrap();
         let max = ROOM.owner_bytes;
-        assert_eq!(shelves.put(&bob, "k", &[0; 436], ROOM), Err(StorageError::OwnerBytes { wanted: max + 1, max }));
-        shelves.put(&amy, "k", &[0; 35], ROOM).unwrap();
-        shelves.put(&bob, "k", &[0; 935], ROOM).unwrap();
-        assert_eq!(shelves.bytes(), 2 * STORAGE_SHELF_BYTES + 1_100);
+        assert_eq!(storage.put(&bob, "k", &[0; 436], ROOM), Err(StorageError::OwnerBytes { wanted: max + 1, max }));
+        storage.put(&amy, "k", &[0; 35], ROOM).unwrap();
+        storage.put(&bob, "k", &[0; 935], ROOM).unwrap();
+        assert_eq!(storage.bytes(), 2 * STORAGE_HOLDER_BYTES + 1_100);
         let small = Room { bytes: 5, owner_bytes: 5 };
-        shelves.put(&bob, "k", &[0; 98], small).unwrap();
-        assert_eq!(shelves.put(&bob, "", &[], ROOM), Err(StorageError::Key(0)));
+        storage.put(&bob, "k", &[0; 98], small).unwrap();
+        assert_eq!(storage.put(&bob, "", &[], ROOM), Err(StorageError::Key(0)));
         let long = "k".repeat(STORAGE_KEY_BYTES_MAX + 1);
-        assert_eq!(shelves.put(&bob, &long, &[], ROOM), Err(StorageError::Key(long.len())));
+        assert_eq!(storage.put(&bob, &long, &[], ROOM), Err(StorageError::Key(long.len())));
         let large = vec![0; STORAGE_VALUE_BYTES_MAX + 1];
-        assert_eq!(shelves.put(&bob, "k", &large, ROOM), Err(StorageError::Value(large.len())));
-        assert_eq!(shelves.value(&bob, "k").as_deref(), Some([0; 98].as_slice()));
+        assert_eq!(storage.put(&bob, "k", &large, ROOM), Err(StorageError::Value(large.len())));
+        assert_eq!(storage.value(&bob, "k").as_deref(), Some([0; 98].as_slice()));
     }
 
     #[test]
     fn number_of_keys_is_limited() {
-        let (shelves, amy) = (Shelves::default(), holder("amy"));
+        let (storage, amy) = (NodeStorage::default(), holder("amy"));
         let room = Room { bytes: u64::MAX, owner_bytes: u64::MAX };
         for number in 0..STORAGE_ENTRIES_MAX {
-            shelves.put(&amy, &number.to_string(), &[], room).unwrap();
+            storage.put(&amy, &number.to_string(), &[], room).unwrap();
         }
-        assert_eq!(shelves.put(&amy, "x", &[], room), Err(StorageError::Entries));
-        shelves.put(&amy, "0", &[1], room).unwrap();
+        assert_eq!(storage.put(&amy, "x", &[], room), Err(StorageError::Entries));
+        storage.put(&amy, "0", &[1], room).unwrap();
     }
 
     #[test]
     fn changes_are_taken_once_and_restored() {
-        let (shelves, amy, bob) = (Shelves::default(), holder("amy"), holder("bob"));
-        shelves.put(&amy, "k", b"v", ROOM).unwrap();
-        shelves.put(&bob, "k", b"v", ROOM).unwrap();
-        let changed = shelves.take_changed();
+        let (storage, amy, bob) = (NodeStorage::default(), holder("amy"), holder("bob"));
+        storage.put(&amy, "k", b"v", ROOM).unwrap();
+        storage.put(&bob, "k", b"v", ROOM).unwrap();
+        let changed = storage.take_changed();
         assert_eq!(changed.len(), 2);
-        assert!(shelves.take_changed().is_empty());
-        let again = Shelves::default();
+        assert!(storage.take_changed().is_empty());
+        let again = NodeStorage::default();
         for holder in &changed {
-            assert_eq!(again.restore(&shelves.written(holder).unwrap()).as_ref(), Ok(holder));
+            assert_eq!(again.restore(&storage.written(holder).unwrap()).as_ref(), Ok(holder));
         }
-        assert_eq!((again.value(&amy, "k").as_deref(), again.bytes()), (Some(b"v".as_slice()), shelves.bytes()));
+        assert_eq!((again.value(&amy, "k").as_deref(), again.bytes()), (Some(b"v".as_slice()), storage.bytes()));
         assert!(again.take_changed().is_empty());
-        assert_eq!(again.restore(&shelves.written(&amy).unwrap()), Err(RestoreError::Twice));
-        assert!(shelves.delete(&amy, "k"));
-        assert_eq!(shelves.take_changed(), [amy.clone()].into());
-        assert_eq!(shelves.written(&amy), None);
-        shelves.note_unwritten(amy.clone());
-        assert_eq!(shelves.take_changed(), [amy].into());
-        assert_eq!(shelves.bytes(), STORAGE_SHELF_BYTES + STORAGE_ENTRY_BYTES + 2);
+        assert_eq!(again.restore(&storage.written(&amy).unwrap()), Err(RestoreError::Twice));
+        assert!(storage.delete(&amy, "k"));
+        assert_eq!(storage.take_changed(), [amy.clone()].into());
+        assert_eq!(storage.written(&amy), None);
+        storage.note_unwritten(amy.clone());
+        assert_eq!(storage.take_changed(), [amy].into());
+        assert_eq!(storage.bytes(), STORAGE_HOLDER_BYTES + STORAGE_ENTRY_BYTES + 2);
     }
 
     #[test]
     fn each_holder_counts_overhead() {
-        let (shelves, room) = (Shelves::default(), Room { bytes: 1 << 20, owner_bytes: 100 * STORAGE_SHELF_BYTES });
-        let kept = (0..1_000).take_while(|number| shelves.put(&holder(&number.to_string()), "k", &[], room).is_ok());
+        let (storage, room) =
+            (NodeStorage::default(), Room { bytes: 1 << 20, owner_bytes: 100 * STORAGE_HOLDER_BYTES });
+        let kept = (0..1_000).take_while(|number| storage.put(&holder(&number.to_string()), "k", &[], room).is_ok());
         assert_eq!(kept.count(), 98);
         let amy = Holder { owner: "queen".to_owned(), ..holder("amy") };
-        let kept = (0..STORAGE_ENTRIES_MAX).take_while(|n| shelves.put(&amy, &n.to_string(), &[], ROOM).is_ok());
+        let kept = (0..STORAGE_ENTRIES_MAX).take_while(|n| storage.put(&amy, &n.to_string(), &[], ROOM).is_ok());
         assert_eq!(kept.count(), 15, "64 bytes each and their keys");
-        (0..1_000).for_each(|number| assert_eq!(shelves.delete(&holder(&number.to_string()), "k"), number < 98));
-        (0..STORAGE_ENTRIES_MAX).for_each(|n| assert_eq!(shelves.delete(&amy, &n.to_string()), n < 15));
-        assert_eq!((shelves.bytes(), shelves.all().owners.len()), (0, 0));
+        (0..1_000).for_each(|number| assert_eq!(storage.delete(&holder(&number.to_string()), "k"), number < 98));
+        (0..STORAGE_ENTRIES_MAX).for_each(|n| assert_eq!(storage.delete(&amy, &n.to_string()), n < 15));
+        assert_eq!((storage.bytes(), storage.all().owners.len()), (0, 0));
     }
 
     #[test]
@@ -438,26 +439,26 @@ mod tests {
                 self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
         }
-        let (shelves, keeper) = (Shelves::default(), Arc::new(WriteCount(0.into())));
+        let (storage, keeper) = (NodeStorage::default(), Arc::new(WriteCount(0.into())));
         let weak: Weak<dyn StorageKeeper> = Arc::downgrade(&keeper) as _;
-        assert!(shelves.set_keeper(weak.clone()) && !shelves.set_keeper(weak));
-        shelves.write_changed();
-        shelves.put(&holder("amy"), "k", b"v", ROOM).unwrap();
-        shelves.write_changed();
+        assert!(storage.set_keeper(weak.clone()) && !storage.set_keeper(weak));
+        storage.write_changed();
+        storage.put(&holder("amy"), "k", b"v", ROOM).unwrap();
+        storage.write_changed();
         assert_eq!(keeper.0.load(std::sync::atomic::Ordering::Relaxed), 1);
     }
 
     proptest! {
         #[test]
         fn hostile_bytes_leave_nothing_behind(bytes in proptest::collection::vec(0..4u8, 0..60)) {
-            let shelves = Shelves::default();
-            match shelves.restore(&bytes) {
+            let storage = NodeStorage::default();
+            match storage.restore(&bytes) {
                 Ok(holder) => {
-                    let keys = shelves.keys(&holder, "", "", usize::MAX);
-                    let kept: u64 = keys.iter().map(|key| counted(key, &shelves.value(&holder, key).unwrap())).sum();
-                    prop_assert_eq!(shelves.bytes(), if kept > 0 { kept + STORAGE_SHELF_BYTES } else { 0 });
+                    let keys = storage.keys(&holder, "", "", usize::MAX);
+                    let kept: u64 = keys.iter().map(|key| counted(key, &storage.value(&holder, key).unwrap())).sum();
+                    prop_assert_eq!(storage.bytes(), if kept > 0 { kept + STORAGE_HOLDER_BYTES } else { 0 });
                 }
-                Err(_) => prop_assert_eq!(shelves.bytes(), 0),
+                Err(_) => prop_assert_eq!(storage.bytes(), 0),
             }
         }
     }

@@ -19,7 +19,7 @@ use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::session::SessionHost;
-use whimbrel_platform::storage::Shelves;
+use whimbrel_platform::storage::NodeStorage;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station, Time};
 
@@ -82,7 +82,7 @@ pub struct PlatformBuilder {
     loader: Box<dyn ProgramLoader>,
     kinds: Kinds,
     environments: NodeEnvironments,
-    storage: Arc<Shelves>,
+    storage: Arc<NodeStorage>,
     passivate_after: Option<Duration>,
     observer: Option<Arc<dyn Observer>>,
     mailbox_limits: MailboxLimits,
@@ -193,9 +193,9 @@ impl PlatformBuilder {
     }
 
     /// Sets the storage of WebAssembly agents on this node, for agents to which the policy grants it. The caller may
-    /// have filled it before, and persists [changes](Shelves::take_changed). The default is memory only.
+    /// have filled it before, and persists [changes](NodeStorage::take_changed). The default is memory only.
     #[must_use]
-    pub fn storage(mut self, storage: Arc<Shelves>) -> Self {
+    pub fn storage(mut self, storage: Arc<NodeStorage>) -> Self {
         self.storage = storage;
         self
     }
@@ -694,7 +694,7 @@ impl Platform {
     }
 
     /// Returns the storage of this node's agents beside their memory.
-    pub fn storage(&self) -> &Shelves {
+    pub fn storage(&self) -> &NodeStorage {
         &self.node().storage
     }
 

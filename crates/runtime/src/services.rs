@@ -13,7 +13,7 @@ use whimbrel_platform::environment::NodeEnvironment;
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError, OffloadedWork};
-use whimbrel_platform::storage::Shelves;
+use whimbrel_platform::storage::NodeStorage;
 use whimbrel_platform::topics::TopicError;
 use whimbrel_platform::{Directory, Services, Time};
 
@@ -254,7 +254,7 @@ impl Services for NodeServices {
         self.node.environments.named(name)
     }
 
-    fn storage(&self) -> Option<&Shelves> {
+    fn storage(&self) -> Option<&NodeStorage> {
         Some(&self.node.storage)
     }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 use whimbrel_platform::limits::STORAGE_BYTES_MAX;
-use whimbrel_platform::storage::{Holder, RestoreError, Shelves, StorageKeeper};
+use whimbrel_platform::storage::{Holder, NodeStorage, RestoreError, StorageKeeper};
 
 use crate::code_cache::is_private;
 
@@ -61,14 +61,14 @@ pub enum StorageFolderError {
 
 /// See the module.
 pub struct StorageFolder {
-    shelves: Arc<Shelves>,
+    storage: Arc<NodeStorage>,
     writer: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 /// Writer of changed storage.
 struct StorageWriter {
     folder: PathBuf,
-    shelves: Arc<Shelves>,
+    storage: Arc<NodeStorage>,
     /// Report of failed writes: one, until writes succeed again.
     report: Box<dyn Fn(&str) + Send + Sync>,
     /// True if the last write failed. A writer holds this lock, so that an older state never replaces a newer one.
@@ -94,18 +94,18 @@ impl StorageFolder {
             Err(fs::TryLockError::WouldBlock) => return Err(StorageFolderError::InUse(folder.to_owned())),
             Err(fs::TryLockError::Error(error)) => return Err(unusable(error)),
         }
-        let shelves = Arc::new(Shelves::default());
+        let storage = Arc::new(NodeStorage::default());
         for entry in fs::read_dir(folder).map_err(unusable)? {
             let file = entry.map_err(unusable)?.path();
             if file.extension().is_some_and(|extension| extension == ENDING) {
-                read(&file, &shelves).map_err(|why| StorageFolderError::Damaged { file, why })?;
+                read(&file, &storage).map_err(|why| StorageFolderError::Damaged { file, why })?;
             }
         }
         let (folder, report) = (folder.to_owned(), Box::new(report));
         let failed = Mutex::new(false);
-        let writer = Arc::new(StorageWriter { folder, shelves: Arc::clone(&shelves), report, failed, _lock: lock });
+        let writer = Arc::new(StorageWriter { folder, storage: Arc::clone(&storage), report, failed, _lock: lock });
         let keeper: Weak<dyn StorageKeeper> = Arc::downgrade(&writer) as _;
-        shelves.set_keeper(keeper);
+        storage.set_keeper(keeper);
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new().name("storage".into()).spawn(move || {
             while stopped.recv_timeout(WRITE_EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -114,12 +114,12 @@ impl StorageFolder {
             writer.write_changed();
         });
         let thread = thread.map_err(|error| StorageFolderError::Unusable { folder: PathBuf::new(), error })?;
-        Ok(Self { shelves, writer: Some((stop, thread)) })
+        Ok(Self { storage, writer: Some((stop, thread)) })
     }
 
     /// Returns the entries, for the platform.
-    pub fn shelves(&self) -> Arc<Shelves> {
-        Arc::clone(&self.shelves)
+    pub fn storage(&self) -> Arc<NodeStorage> {
+        Arc::clone(&self.storage)
     }
 }
 
@@ -134,7 +134,7 @@ impl Drop for StorageFolder {
     }
 }
 
-fn read(file: &Path, shelves: &Shelves) -> Result<(), String> {
+fn read(file: &Path, storage: &NodeStorage) -> Result<(), String> {
     let length = fs::metadata(file).map_err(|error| error.to_string())?.len();
     if length > 2 * STORAGE_BYTES_MAX {
         return Err(format!("{length} bytes are more than any agent keeps"));
@@ -145,16 +145,16 @@ fn read(file: &Path, shelves: &Shelves) -> Result<(), String> {
     if digest(&SHA256, kept).as_ref() != sum {
         return Err("it is damaged: its SHA-256 is another one".to_owned());
     }
-    shelves.restore(kept).map(drop).map_err(|error: RestoreError| error.to_string())
+    storage.restore(kept).map(drop).map_err(|error: RestoreError| error.to_string())
 }
 
 impl StorageKeeper for StorageWriter {
     fn write_changed(&self) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let (changed, mut wrong) = (self.shelves.take_changed(), None);
+        let (changed, mut wrong) = (self.storage.take_changed(), None);
         for holder in &changed {
             let file = self.folder.join(name_of(holder));
-            let written = match self.shelves.written(holder) {
+            let written = match self.storage.written(holder) {
                 Some(kept) => write(&file, &kept),
                 None => fs::remove_file(&file).or_else(|error| match error.kind() {
                     io::ErrorKind::NotFound => Ok(()),
@@ -162,7 +162,7 @@ impl StorageKeeper for StorageWriter {
                 }),
             };
             if let Err(error) = written {
-                self.shelves.note_unwritten(holder.clone());
+                self.storage.note_unwritten(holder.clone());
                 wrong = Some(error);
             }
         }
@@ -170,7 +170,7 @@ impl StorageKeeper for StorageWriter {
         if !changed.is_empty()
             && let Err(error) = whimbrel_files::sync_folder(&self.folder)
         {
-            changed.into_iter().for_each(|holder| self.shelves.note_unwritten(holder));
+            changed.into_iter().for_each(|holder| self.storage.note_unwritten(holder));
             wrong = Some(error);
         }
         if let Some(error) = wrong.as_ref().filter(|_| !*failed) {
@@ -204,7 +204,7 @@ fn name_of(holder: &Holder) -> String {
 mod tests {
     use std::time::Instant;
 
-    use whimbrel_platform::limits::{STORAGE_ENTRY_BYTES, STORAGE_SHELF_BYTES};
+    use whimbrel_platform::limits::{STORAGE_ENTRY_BYTES, STORAGE_HOLDER_BYTES};
     use whimbrel_platform::storage::Room;
 
     use whimbrel_testkit::Scratch;
@@ -214,7 +214,7 @@ mod tests {
     const ROOM: Room = Room { bytes: 1_000, owner_bytes: 100_000 };
 
     /// Bytes charged to amy, who keeps three letters under a key of one.
-    const AMY: u64 = STORAGE_SHELF_BYTES + STORAGE_ENTRY_BYTES + 4;
+    const AMY: u64 = STORAGE_HOLDER_BYTES + STORAGE_ENTRY_BYTES + 4;
 
     struct StorageScratch(Scratch);
 
@@ -240,26 +240,26 @@ mod tests {
     #[test]
     fn what_is_kept_outlives_the_process() {
         let scratch = StorageScratch::new();
-        let shelving = scratch.open().unwrap();
+        let folder = scratch.open().unwrap();
         assert!(matches!(scratch.open(), Err(StorageFolderError::InUse(_))));
         for agent in ["amy", "bob"] {
-            shelving.shelves().put(&holder(agent), "k", agent.as_bytes(), ROOM).unwrap();
+            folder.storage().put(&holder(agent), "k", agent.as_bytes(), ROOM).unwrap();
         }
-        drop(shelving);
-        let shelving = scratch.open().unwrap();
-        assert_eq!(shelving.shelves().value(&holder("bob"), "k").as_deref(), Some(b"bob".as_slice()));
-        assert!(shelving.shelves().delete(&holder("bob"), "k"));
-        drop(shelving);
+        drop(folder);
+        let folder = scratch.open().unwrap();
+        assert_eq!(folder.storage().value(&holder("bob"), "k").as_deref(), Some(b"bob".as_slice()));
+        assert!(folder.storage().delete(&holder("bob"), "k"));
+        drop(folder);
         assert_eq!(scratch.files().len(), 1, "nothing is left of whoever keeps nothing");
-        let shelves = scratch.open().unwrap().shelves();
-        assert_eq!((shelves.value(&holder("bob"), "k"), shelves.bytes()), (None, AMY));
+        let storage = scratch.open().unwrap().storage();
+        assert_eq!((storage.value(&holder("bob"), "k"), storage.bytes()), (None, AMY));
     }
 
     #[test]
     fn running_node_writes_changes() {
         let scratch = StorageScratch::new();
-        let shelving = scratch.open().unwrap();
-        shelving.shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
+        let folder = scratch.open().unwrap();
+        folder.storage().put(&holder("amy"), "k", b"v", ROOM).unwrap();
         let before = Instant::now();
         while scratch.files().is_empty() {
             assert!(before.elapsed() < Duration::from_secs(20), "it is not written");
@@ -270,10 +270,10 @@ mod tests {
     #[test]
     fn changes_are_written_on_demand() {
         let scratch = StorageScratch::new();
-        let shelving = scratch.open().unwrap();
+        let folder = scratch.open().unwrap();
         for value in [b"one", b"two"] {
-            shelving.shelves().put(&holder("amy"), "k", value, ROOM).unwrap();
-            shelving.shelves().write_changed();
+            folder.storage().put(&holder("amy"), "k", value, ROOM).unwrap();
+            folder.storage().write_changed();
             let file = scratch.files().pop().unwrap();
             assert!(fs::read(&file).unwrap().ends_with(value), "at once");
         }
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn damaged_file_is_reported_and_kept() {
         let scratch = StorageScratch::new();
-        scratch.open().unwrap().shelves().put(&holder("amy"), "k", b"v", ROOM).unwrap();
+        scratch.open().unwrap().storage().put(&holder("amy"), "k", b"v", ROOM).unwrap();
         let file = scratch.files().pop().unwrap();
         let good = fs::read(&file).unwrap();
         for at in [0, MARK.len(), good.len() - 1] {
@@ -295,7 +295,7 @@ mod tests {
         fs::write(&file, &good[..20]).unwrap();
         assert!(scratch.open().is_err_and(|error| error.to_string().contains("ends too early")));
         fs::write(&file, &good).unwrap();
-        assert_eq!(scratch.open().unwrap().shelves().bytes(), AMY - 2);
+        assert_eq!(scratch.open().unwrap().storage().bytes(), AMY - 2);
     }
 
     #[cfg(unix)]

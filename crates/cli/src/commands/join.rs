@@ -55,7 +55,7 @@ pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let offered = document_offers::environments(&arguments.offering.options(), society.offers(), None)?;
     // Until the agents are gone.
     let storage_folder = document_offers::storage(&arguments.offering.options(), None, &notes)?;
-    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::shelves).unwrap_or_default());
+    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::storage).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     document_offers::note_ungranted(&offered, &platform, &notes);
     let Some(membership) =

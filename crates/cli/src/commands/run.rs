@@ -56,7 +56,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     // Until the agents are gone.
     let storage_folder = document_offers::storage(&arguments.offering.options(), node.as_deref(), &notes)?;
     let began = Instant::now();
-    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::shelves).unwrap_or_default());
+    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::storage).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     document_offers::note_ungranted(&offered, &platform, &notes);
     // Before the agents begin: what cannot be had at all should not end a society that has done something.

@@ -67,7 +67,7 @@ pub const STORAGE_BYTES_MAX: u64 = 256 << 20;
 pub const STORAGE_ENTRY_BYTES: u64 = 64;
 /// Bytes that an agent's storage counts at least, as a file does, against the limits of its owner's agents and of all
 /// agents.
-pub const STORAGE_SHELF_BYTES: u64 = 4_096;
+pub const STORAGE_HOLDER_BYTES: u64 = 4_096;
 /// Bytes of a stored key.
 pub const STORAGE_KEY_BYTES_MAX: usize = 256;
 /// Bytes of a stored value.

@@ -7,7 +7,7 @@ use whimbrel_acl::{Aid, Symbol};
 
 use crate::ams::{Ams, LifecycleStep, Ties};
 use crate::df::Df;
-use crate::storage::Shelves;
+use crate::storage::NodeStorage;
 use crate::topics::{TopicError, Topics};
 use crate::{AgentBody, Directory, EndReason, Time};
 
@@ -25,7 +25,7 @@ pub struct LocalRegistry {
     newcomers: Mutex<VecDeque<UnslottedAgent>>,
     /// Time at which the platform stops, and its exit code.
     stop: Mutex<Option<(Time, i32)>>,
-    storage: Shelves,
+    storage: NodeStorage,
 }
 
 /// Locks a mutex, also after a panic: no change here is left half done.
@@ -42,7 +42,7 @@ impl LocalRegistry {
             topics: Mutex::default(),
             newcomers: Mutex::default(),
             stop: Mutex::default(),
-            storage: Shelves::default(),
+            storage: NodeStorage::default(),
         }
     }
 
@@ -67,7 +67,7 @@ impl LocalRegistry {
     }
 
     /// Returns the storage of WebAssembly agents.
-    pub fn storage(&self) -> &Shelves {
+    pub fn storage(&self) -> &NodeStorage {
         &self.storage
     }
 

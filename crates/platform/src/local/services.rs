@@ -11,7 +11,7 @@ use crate::ams::{AgentKind, NewAgent};
 use crate::environment::NodeEnvironment;
 use crate::policy::{Action, Policy};
 use crate::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
-use crate::storage::Shelves;
+use crate::storage::NodeStorage;
 use crate::topics::{Cast, TopicError};
 use crate::{AgentBody, Directory, EndReason, Services, Time};
 
@@ -171,7 +171,7 @@ impl<H: LocalHost> Services for LocalServices<H> {
         self.host.environment(name)
     }
 
-    fn storage(&self) -> Option<&Shelves> {
+    fn storage(&self) -> Option<&NodeStorage> {
         Some(self.registry.storage())
     }
 

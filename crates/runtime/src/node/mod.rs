@@ -43,7 +43,7 @@ use whimbrel_platform::limits::{
 use whimbrel_platform::link::News;
 use whimbrel_platform::route::{LocalRoute, Place, Route, RouteTable, ShardIndex};
 use whimbrel_platform::session::KeptAgents;
-use whimbrel_platform::storage::Shelves;
+use whimbrel_platform::storage::NodeStorage;
 use whimbrel_platform::{EndReason, Links, Mailbox, Observer, PlatformEvent, Time};
 
 use crate::activity::Activity;
@@ -88,7 +88,7 @@ pub(crate) struct Node {
     pub kinds: Kinds,
     /// Environments on which agents of this node can act.
     pub environments: NodeEnvironments,
-    pub storage: Arc<Shelves>,
+    pub storage: Arc<NodeStorage>,
     /// Idle time after which a durable agent leaves memory; `None` if it stays.
     pub passivate_after: Option<Duration>,
     pub ending: RequestedEnd,
@@ -183,7 +183,7 @@ pub(crate) struct NodeParts {
     pub loader: Box<dyn ProgramLoader>,
     pub kinds: Kinds,
     pub environments: NodeEnvironments,
-    pub storage: Arc<Shelves>,
+    pub storage: Arc<NodeStorage>,
     pub passivate_after: Option<Duration>,
     pub observer: Option<Arc<dyn Observer>>,
     pub mailbox_limits: MailboxLimits,

@@ -88,7 +88,7 @@ impl ProgramLoader for RecordingLoader {
 
     fn find_code(&self, origin: &Origin) -> CodeFound {
         let Some(code) = origin.code() else { return CodeFound::Own };
-        let has = |shelf: &Mutex<BTreeMap<CodeHash, Arc<[u8]>>>| shelf.lock().unwrap().contains_key(&code);
+        let has = |codes: &Mutex<BTreeMap<CodeHash, Arc<[u8]>>>| codes.lock().unwrap().contains_key(&code);
         match (has(&self.own), has(&self.foreign)) {
             (true, _) => CodeFound::Own,
             (_, true) => CodeFound::Foreign,
@@ -122,14 +122,14 @@ impl ProgramLoader for RecordingLoader {
 
 /// Creates nodes, the first of which has this code and the others none.
 fn nodes(count: usize, code: &[u8], policy: &str) -> (Nodes, Vec<RecordingLoader>) {
-    let shelves: Vec<RecordingLoader> = (0..count).map(|_| RecordingLoader::default()).collect();
-    shelves[0].own.lock().unwrap().insert(hash(code), code.into());
+    let loaders: Vec<RecordingLoader> = (0..count).map(|_| RecordingLoader::default()).collect();
+    loaders[0].own.lock().unwrap().insert(hash(code), code.into());
     let policy: Policy = serde_json::from_str(policy).unwrap();
     let nodes = Nodes::with(count, 2, |me, builder| {
-        let builder = builder.loader(shelves[me].clone());
+        let builder = builder.loader(loaders[me].clone());
         if me == 1 { builder.policy(policy.clone()) } else { builder }
     });
-    (nodes, shelves)
+    (nodes, loaders)
 }
 
 fn idlers(nodes: &Nodes, count: usize, code: &[u8]) -> Vec<Aid> {
@@ -178,13 +178,13 @@ fn settle(nodes: &Nodes, tamper: impl Fn(&mut Part)) -> Vec<u64> {
 #[test]
 fn thousand_agents_transfer_code_once() {
     let code = vec![3; CODE_PART_BYTES * 2 + 1];
-    let (nodes, shelves) = nodes(3, &code, "{}");
+    let (nodes, loaders) = nodes(3, &code, "{}");
     let agents = idlers(&nodes, 1000, &code);
     let outcomes = go(&nodes, 0, &agents, "n1");
     let part = CODE_PART_BYTES as u64;
     assert_eq!(settle(&nodes, |_| ()), [0, part, part * 2]);
     let arrived = outcomes.lock().unwrap().iter().filter(|outcome| outcome.is_ok()).count();
-    assert_eq!((arrived, shelves[1].taken.load(Ordering::Relaxed)), (1000, 1));
+    assert_eq!((arrived, loaders[1].taken.load(Ordering::Relaxed)), (1000, 1));
     assert_eq!((nodes.homes("idler0"), nodes.homes("idler999")), (vec![1], vec![1]));
     // On to the third node, which gets the code from the second.
     go(&nodes, 1, &agents[..1], "n2");
@@ -234,7 +234,7 @@ fn policy_decides_on_foreign_code() {
     assert_eq!(stays(b"good", r#"{"allow": [{"who": "*", "code": "asl:*"}]}"#, |_| ()), why);
     assert_eq!(stays(b"good", r#"{"deny": [{"who": "node:n0", "code": "*"}]}"#, |_| ()), why);
     for rule in ["*", "wasm:*", object.as_str()] {
-        let (nodes, shelves) =
+        let (nodes, loaders) =
             nodes(2, b"good", &format!(r#"{{"allow": [{{"who": "agent:idler0", "code": "{rule}"}}]}}"#));
         let agents = idlers(&nodes, 2, b"good");
         go(&nodes, 0, &agents, "n1");
@@ -243,7 +243,7 @@ fn policy_decides_on_foreign_code() {
         // The code is no program of the node itself because an agent brought it.
         go(&nodes, 0, &agents[1..], "n1");
         settle(&nodes, |_| ());
-        assert_eq!((nodes.homes("idler1"), shelves[1].taken.load(Ordering::Relaxed)), (vec![0], 1));
+        assert_eq!((nodes.homes("idler1"), loaders[1].taken.load(Ordering::Relaxed)), (vec![0], 1));
     }
 }
 
@@ -281,7 +281,7 @@ fn code_goes_only_to_destination() {
 
 #[test]
 fn pending_code_ends_with_agent() {
-    let (mut nodes, shelves) = nodes(3, b"good", "{}");
+    let (mut nodes, loaders) = nodes(3, b"good", "{}");
     let agents = idlers(&nodes, 3, b"good");
     let outcomes = go(&nodes, 0, &agents, "n1");
     nodes.idle();
@@ -293,7 +293,7 @@ fn pending_code_ends_with_agent() {
     settle(&nodes, |_| ());
     assert_eq!((nodes.homes("idler0"), nodes.homes("idler1")), (vec![], vec![1]));
     assert_eq!(outcomes.lock().unwrap().iter().filter(|outcome| outcome.is_ok()).count(), 2);
-    assert_eq!(shelves[1].taken.load(Ordering::Relaxed), 1);
+    assert_eq!(loaders[1].taken.load(Ordering::Relaxed), 1);
     // The second time, the node that was asked is lost.
     go(&nodes, 1, &agents[1..], "n2");
     nodes.idle();
@@ -301,7 +301,7 @@ fn pending_code_ends_with_agent() {
     nodes.idle();
     nodes.kill(1);
     settle(&nodes, |_| ());
-    assert_eq!((nodes.homes("idler1"), shelves[2].taken.load(Ordering::Relaxed)), (vec![], 0));
+    assert_eq!((nodes.homes("idler1"), loaders[2].taken.load(Ordering::Relaxed)), (vec![], 0));
     nodes.counters();
 }
 
@@ -316,7 +316,7 @@ fn noise(bytes: usize) -> Vec<u8> {
 
 /// Sends a carrier with this state. Returns the number of pieces after the offer, and the outcome.
 fn carry(state: &[u8], tamper: impl Fn(&mut Part)) -> (usize, Result<(), HopError>) {
-    let (nodes, shelves) = nodes(2, b"", "{}");
+    let (nodes, loaders) = nodes(2, b"", "{}");
     let body = Box::new(StateCarrier(state.to_vec())) as Box<dyn AgentBody>;
     let aids = nodes.at(0).spawn_together([(Symbol::new("carrier"), AgentKind::AgentSpeak, body)]).unwrap();
     nodes.settle();
@@ -339,7 +339,7 @@ fn carry(state: &[u8], tamper: impl Fn(&mut Part)) -> (usize, Result<(), HopErro
     }
     let outcome = outcomes.lock().unwrap().pop().unwrap();
     let expected = if outcome.is_ok() { (vec![1], vec![hash(state)]) } else { (vec![0], vec![]) };
-    assert_eq!((nodes.homes("carrier"), shelves[1].restored.lock().unwrap().clone()), expected);
+    assert_eq!((nodes.homes("carrier"), loaders[1].restored.lock().unwrap().clone()), expected);
     nodes.counters();
     (pieces, outcome)
 }

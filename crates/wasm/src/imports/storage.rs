@@ -4,7 +4,7 @@
 use wasmtime::{Caller, Linker};
 use whimbrel_acl::Value;
 use whimbrel_platform::limits::STORAGE_KEYS_LISTED_MAX;
-use whimbrel_platform::storage::{Holder, Shelves, StorageError};
+use whimbrel_platform::storage::{Holder, NodeStorage, StorageError};
 
 use super::platform::hold_value;
 use super::{Result, breach, no_text, parts, region, text};
@@ -20,9 +20,9 @@ pub(super) fn add_to(linker: &mut Linker<Guest>) -> Result<()> {
 }
 
 /// Calls `work` with the guest's storage, if storage is granted; or returns the negative answer.
-fn with<R>(guest: &mut Guest, work: impl FnOnce(&Shelves, &Holder) -> R) -> std::result::Result<R, i32> {
+fn with<R>(guest: &mut Guest, work: impl FnOnce(&NodeStorage, &Holder) -> R) -> std::result::Result<R, i32> {
     let Some(holder) = guest.used.holder() else { return Err(guest.deny("storage")) };
-    let done = guest.turn.with(|turn| turn.services.storage().map(|shelves| work(shelves, holder))).flatten();
+    let done = guest.turn.with(|turn| turn.services.storage().map(|storage| work(storage, holder))).flatten();
     done.ok_or_else(|| guest.refuse(code::UNKNOWN, "this node has no storage"))
 }
 
@@ -34,7 +34,7 @@ fn answered(outcome: std::result::Result<i32, i32>) -> Result<i32> {
 fn get(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
-    answered(with(guest, |shelves, holder| shelves.value(holder, key)).map(|found| match found {
+    answered(with(guest, |storage, holder| storage.value(holder, key)).map(|found| match found {
         Some(value) => guest.hold(value.to_vec()),
         None => guest.refuse(code::UNKNOWN, "no value for this key"),
     }))
@@ -44,7 +44,7 @@ fn put(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, value: i32, value_len:
     let (memory, guest) = parts(&mut caller)?;
     let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
     let (value, room) = (region(memory, value, value_len)?, guest.terms.room);
-    let put = with(guest, |shelves, holder| shelves.put(holder, key, value, room));
+    let put = with(guest, |storage, holder| storage.put(holder, key, value, room));
     Ok(match put {
         Err(code) => code,
         Ok(Ok(())) => 0,
@@ -61,7 +61,7 @@ fn put(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, value: i32, value_len:
 fn delete(mut caller: Caller<'_, Guest>, ptr: i32, len: i32) -> Result<i32> {
     let (memory, guest) = parts(&mut caller)?;
     let Some(key) = text(memory, ptr, len, guest)? else { return Ok(no_text(guest)) };
-    answered(with(guest, |shelves, holder| shelves.delete(holder, key)).map(|was_there| match was_there {
+    answered(with(guest, |storage, holder| storage.delete(holder, key)).map(|was_there| match was_there {
         true => 0,
         false => guest.refuse(code::UNKNOWN, "no value for this key"),
     }))
@@ -72,6 +72,6 @@ fn list(mut caller: Caller<'_, Guest>, ptr: i32, len: i32, after: i32, after_len
     let (Some(prefix), Some(after)) = (text(memory, ptr, len, guest)?, text(memory, after, after_len, guest)?) else {
         return Ok(no_text(guest));
     };
-    let keys = with(guest, |shelves, holder| shelves.keys(holder, prefix, after, STORAGE_KEYS_LISTED_MAX));
+    let keys = with(guest, |storage, holder| storage.keys(holder, prefix, after, STORAGE_KEYS_LISTED_MAX));
     answered(keys.map(|keys| hold_value(guest, &Value::list(keys.into_iter().map(Value::from)))))
 }
