@@ -37,7 +37,7 @@ pub struct Transits {
 struct OutgoingAgent {
     hop: HopId,
     to: NodeId,
-    door: ShardIndex,
+    entry_shard: ShardIndex,
     stage: Leave,
     /// Code that the destination may be given, if it lacks the code.
     code: Option<CodeHash>,
@@ -62,7 +62,7 @@ struct DepartedAgent {
     hop: HopId,
     to: NodeId,
     /// Shard that passes messages on.
-    door: ShardIndex,
+    entry_shard: ShardIndex,
     /// True once the messages that waited for the agent here are passed on.
     emptied: bool,
     /// Other nodes that may send messages here, and if they said that nothing follows.
@@ -129,7 +129,7 @@ pub enum HopStep {
         /// Hop.
         hop: HopId,
         /// Shard of the agent.
-        door: ShardIndex,
+        entry_shard: ShardIndex,
         /// Name of the clone.
         clone: Symbol,
     },
@@ -181,21 +181,21 @@ impl Transits {
         &mut self,
         hop: HopId,
         to: NodeId,
-        door: ShardIndex,
+        entry_shard: ShardIndex,
         clone: bool,
         code: Option<CodeHash>,
     ) -> bool {
         let free = !self.leaving.contains_key(&hop.agent);
         if free {
             let stage = if clone { Leave::Clone } else { Leave::Offered };
-            self.leaving.insert(hop.agent, OutgoingAgent { hop, to, door, stage, code, code_at: None });
+            self.leaving.insert(hop.agent, OutgoingAgent { hop, to, entry_shard, stage, code, code_at: None });
         }
         free
     }
 
     /// Returns the shard of an agent that is offered to this node.
-    pub fn door_for(&mut self, to: NodeId, hop: HopId) -> Option<ShardIndex> {
-        self.leaving_to(to, hop).map(|leaving| leaving.door)
+    pub fn shard_for(&mut self, to: NodeId, hop: HopId) -> Option<ShardIndex> {
+        self.leaving_to(to, hop).map(|leaving| leaving.entry_shard)
     }
 
     /// Returns the code of an agent that is offered to this node, if that node may be given the part at this offset.
@@ -229,7 +229,7 @@ impl Transits {
 
     /// Notes that the agent was let go and belongs to the destination. `others` are told, by name and number.
     pub fn handle_gone(&mut self, hop: HopId, name: Symbol, standing: Box<Registration>, others: &[(NodeId, Symbol)]) {
-        let Some(OutgoingAgent { to, door, .. }) = self.leaving.remove(&hop.agent) else { return };
+        let Some(OutgoingAgent { to, entry_shard, .. }) = self.leaving.remove(&hop.agent) else { return };
         let places = standing.places.clone();
         // Messages that the destination's own agents publish come here, too, until it says otherwise.
         let waits = |node: NodeId| node != to || !places.is_empty();
@@ -244,7 +244,7 @@ impl Transits {
             self.tell(*node, HopNews::Departed(hop, name));
         }
         let others = others.into_iter().map(|(node, _)| (node, Other::Awaited)).collect();
-        self.departed.insert(hop.agent, DepartedAgent { hop, to, door, emptied: false, others });
+        self.departed.insert(hop.agent, DepartedAgent { hop, to, entry_shard, emptied: false, others });
         self.cross(Crossing::Depart(hop));
     }
 
@@ -252,17 +252,17 @@ impl Transits {
     pub fn handle_emptied(&mut self, hop: HopId, me: Symbol, name_of: impl Fn(NodeId) -> Symbol) {
         let Some(departed) = self.departed_of(hop) else { return };
         departed.emptied = true;
-        let (door, to) = (departed.door, departed.to);
+        let (entry_shard, to) = (departed.entry_shard, departed.to);
         let followed: Vec<NodeId> =
             departed.others.iter().filter(|(_, other)| *other == Other::Followed).map(|(node, _)| *node).collect();
-        self.steps.push_back(HopStep::TellBehind(door, to, HopNews::Followed(hop, me)));
+        self.steps.push_back(HopStep::TellBehind(entry_shard, to, HopNews::Followed(hop, me)));
         followed.into_iter().for_each(|node| self.pass(hop, node, name_of(node)));
         self.forget_departed(hop);
     }
 
     /// Returns the shard that passes on late messages for this agent, and the node to which it does.
-    pub fn door_of(&self, agent: Symbol) -> Option<(ShardIndex, NodeId)> {
-        self.departed.get(&agent).map(|departed| (departed.door, departed.to))
+    pub fn entry_shard_of(&self, agent: Symbol) -> Option<(ShardIndex, NodeId)> {
+        self.departed.get(&agent).map(|departed| (departed.entry_shard, departed.to))
     }
 
     fn departed_of(&mut self, hop: HopId) -> Option<&mut DepartedAgent> {
@@ -286,8 +286,8 @@ impl Transits {
     fn pass(&mut self, hop: HopId, node: NodeId, name: Symbol) {
         let Some(departed) = self.departed_of(hop) else { return };
         departed.others.retain(|(other, _)| *other != node);
-        let (door, to) = (departed.door, departed.to);
-        self.steps.push_back(HopStep::TellBehind(door, to, HopNews::Followed(hop, name)));
+        let (entry_shard, to) = (departed.entry_shard, departed.to);
+        self.steps.push_back(HopStep::TellBehind(entry_shard, to, HopNews::Followed(hop, name)));
     }
 
     fn forget_departed(&mut self, hop: HopId) {
@@ -300,8 +300,8 @@ impl Transits {
         let Some(leaving) = self.leaving_to(from, hop) else { return self.tell(from, HopNews::Cancel(hop)) };
         if leaving.stage == Leave::Offered {
             leaving.stage = Leave::Granted;
-            let door = leaving.door;
-            self.steps.push_back(HopStep::LetGo(hop, door, from));
+            let entry_shard = leaving.entry_shard;
+            self.steps.push_back(HopStep::LetGo(hop, entry_shard, from));
         }
     }
 
@@ -310,8 +310,8 @@ impl Transits {
     }
 
     fn stay(&mut self, agent: Symbol, why: HopError) {
-        if let Some(OutgoingAgent { hop, door, .. }) = self.leaving.remove(&agent) {
-            self.steps.push_back(HopStep::Stay(hop, door, why));
+        if let Some(OutgoingAgent { hop, entry_shard, .. }) = self.leaving.remove(&agent) {
+            self.steps.push_back(HopStep::Stay(hop, entry_shard, why));
         }
     }
 }
@@ -426,9 +426,9 @@ impl Transits {
             HopNews::Refuse(hop, why) if self.leaving_to(from, hop).is_some() => self.stay(hop.agent, why),
             HopNews::Cloned(hop, clone) => {
                 let original = self.leaving_to(from, hop).filter(|leaving| leaving.stage == Leave::Clone);
-                if let Some(door) = original.map(|leaving| leaving.door) {
+                if let Some(entry_shard) = original.map(|leaving| leaving.entry_shard) {
                     self.leaving.remove(&hop.agent);
-                    self.steps.push_back(HopStep::Cloned { hop, door, clone });
+                    self.steps.push_back(HopStep::Cloned { hop, entry_shard, clone });
                 }
             }
             HopNews::Cancel(hop) => {
@@ -463,9 +463,9 @@ impl Transits {
                 }
             }
             Crossing::Depart(hop) => {
-                if let Some(DepartedAgent { door, to, .. }) = self.departed_of(hop) {
-                    let (door, to) = (*door, *to);
-                    self.steps.push_back(HopStep::Empty(hop, door, to));
+                if let Some(DepartedAgent { entry_shard, to, .. }) = self.departed_of(hop) {
+                    let (entry_shard, to) = (*entry_shard, *to);
+                    self.steps.push_back(HopStep::Empty(hop, entry_shard, to));
                 }
             }
             Crossing::Pass(hop, node) => self.handle_followed(hop, node, name_of(node)),

@@ -49,19 +49,19 @@ impl Node {
     }
 
     fn take_step(&self, on_the_way: &mut OnTheWay, step: HopStep) {
-        let order = |door, order| self.put(door, ShardCommand::Hop(Box::new(order)));
+        let order = |shard, order| self.put(shard, ShardCommand::Hop(Box::new(order)));
         match step {
             HopStep::Tell(to, HopNews::Follow(hop)) => self.follow(hop, to),
             HopStep::Tell(to, news) => self.tell_hop(to, news),
             HopStep::Cross(crossing) => self.cross(on_the_way, crossing),
-            HopStep::LetGo(hop, door, to) => order(door, HopOrder::LetGo(hop, to)),
-            HopStep::Stay(hop, door, why) => order(door, HopOrder::Stay(hop, why)),
-            HopStep::Cloned { hop, door, clone } => order(door, HopOrder::Cloned(hop, clone)),
-            HopStep::Empty(hop, door, to) => {
+            HopStep::LetGo(hop, shard, to) => order(shard, HopOrder::LetGo(hop, to)),
+            HopStep::Stay(hop, shard, why) => order(shard, HopOrder::Stay(hop, why)),
+            HopStep::Cloned { hop, entry_shard: shard, clone } => order(shard, HopOrder::Cloned(hop, clone)),
+            HopStep::Empty(hop, shard, to) => {
                 self.follow_own(hop, to);
-                order(door, HopOrder::Empty(hop, to));
+                order(shard, HopOrder::Empty(hop, to));
             }
-            HopStep::TellBehind(door, to, news) => order(door, HopOrder::TellBehind(to, news)),
+            HopStep::TellBehind(shard, to, news) => order(shard, HopOrder::TellBehind(to, news)),
             HopStep::Own(hop, from, standing, told) => self.own(on_the_way, hop, from, *standing, &told),
             HopStep::Begin(hop, from) => self.begin(on_the_way, hop, from),
             HopStep::Drop { hop, from, lost } => self.drop_prepared(on_the_way, hop, from, lost),
@@ -102,8 +102,8 @@ impl Node {
             HopNews::Lacks { hop, at } => self.give_code(from, hop, at),
             HopNews::Code(hop, part) => self.hear_code(from, hop, &part),
             HopNews::More { hop, at } => {
-                if let Some(door) = self.with_transits(|it| it.transits.door_for(from, hop)) {
-                    self.put(door, ShardCommand::Hop(Box::new(HopOrder::More(hop, at, from))));
+                if let Some(shard) = self.with_transits(|it| it.transits.shard_for(from, hop)) {
+                    self.put(shard, ShardCommand::Hop(Box::new(HopOrder::More(hop, at, from))));
                 }
             }
             HopNews::State(hop, piece) => self.hear_state(idle, from, hop, &piece),
@@ -575,11 +575,11 @@ impl Node {
     }
 
     /// Returns the entry shard through which messages for an agent that is gone are forwarded, and their destination.
-    pub fn door_of(&self, name: Symbol) -> Option<(ShardIndex, NodeId)> {
+    pub fn entry_shard_of(&self, name: Symbol) -> Option<(ShardIndex, NodeId)> {
         if !self.has_transits() {
             return None;
         }
-        locked(&self.mobility.state).transits.door_of(name)
+        locked(&self.mobility.state).transits.entry_shard_of(name)
     }
 
     /// Returns true if an agent is on its way here from that node.

@@ -221,7 +221,7 @@ impl Shard {
         let sender = body.sender;
         // As long as messages are on their way here from before their sender's move, its earlier ones are here, too.
         let came_over_link =
-            matches!(self.route_of(sender).place(), Place::Node(_)) && self.node.door_of(sender.name).is_none();
+            matches!(self.route_of(sender).place(), Place::Node(_)) && self.node.entry_shard_of(sender.name).is_none();
         if came_over_link {
             // No node would accept from this one a message of another node's agent.
             return self.route_arrived(to, body);

@@ -512,16 +512,16 @@ impl Shard {
             self.route_by(route, to, body);
             return;
         }
-        let Some((door, gone_to)) = self.node.door_of(to.name) else {
+        let Some((entry_shard, gone_to)) = self.node.entry_shard_of(to.name) else {
             // The message was for an earlier agent of that name, which has ended. Messages from a link never leave
             // over another.
             return self.undeliverable(to, body, DeadReason::AgentEnded);
         };
         let late = HopOrder::Late(Envelope { to, body }, gone_to);
-        if door == self.index {
+        if entry_shard == self.index {
             return self.handle_hop(late);
         }
-        if let Some(batch) = self.outgoing.get_mut(usize::from(door)) {
+        if let Some(batch) = self.outgoing.get_mut(usize::from(entry_shard)) {
             batch.push(ShardCommand::Hop(Box::new(late)));
         }
     }
