@@ -116,7 +116,7 @@ pub fn run(what: &SessionsArguments) -> anyhow::Result<Metrics> {
         level: LinkSecurity::Open,
         credentials: None,
         links: None,
-        doors: None,
+        session_ports: None,
         authorise: Box::new(move |claim| (claim.token == Some(TOKEN)).then(|| grant.clone())),
         auditor: None,
         log: Box::new(|_| ()),

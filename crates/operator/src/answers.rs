@@ -10,7 +10,7 @@ use super::agents::AgentsFound;
 use super::devices::DevicesFound;
 use super::events::{ConversationsFound, DeadLettersFound};
 use super::minds::MindInfo;
-use super::nodes::{DoorsInfo, LinkInfo, MemberInfo, NodeInfo, WishInfo};
+use super::nodes::{LinkInfo, MemberInfo, NodeInfo, SessionPortsInfo, WishInfo};
 use super::security::{AuditFound, RefusalsFound, SecurityInfo};
 use super::services::{ServicesFound, SubscriptionsFound, TopicInfo};
 use super::society::{TotalsFound, TrafficFound};
@@ -55,7 +55,8 @@ pub enum Answer {
         links: Vec<LinkInfo>,
     },
     /// To `doors`.
-    Doors(DoorsInfo),
+    #[serde(rename = "doors")]
+    SessionPorts(SessionPortsInfo),
     /// To `nodes`.
     Nodes {
         /// Members of the cluster, as the node that was asked sees them; none if it is of no cluster.

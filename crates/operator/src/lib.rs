@@ -28,7 +28,7 @@ pub use self::events::{
     ConversationsFound, DeadLettersFound, Happening, LogLine, LogWanted, MessageInfo, MoreInfo, NodeEvent, SniffWanted,
 };
 pub use self::minds::MindInfo;
-pub use self::nodes::{DoorsInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, WishInfo};
+pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, SessionPortsInfo, WishInfo};
 pub use self::port::{Counted, Feed, Latency, NodeWatch, Operator, Pair, Traffic, WaitPercentiles};
 pub use self::requests::{Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};

@@ -55,7 +55,7 @@ pub struct NodeInfo {
 
 /// Ports for sessions with this node and no other: `HOST:PORT`, or `:PORT` at any host name of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DoorsInfo {
+pub struct SessionPortsInfo {
     /// Port for WebSocket, if there is one.
     pub http: Option<String>,
     /// Agent port, if there is one.

@@ -156,7 +156,7 @@ impl<'a> DeviceConnection<'a> {
                 Ok(AgentGrant::Elsewhere(at)) => {
                     // It begins nothing here.
                     let _ = visit.write(&SessionFrame::Bye).await;
-                    slot.door.set(Some(door_at(&at, load.node)?));
+                    slot.redirect.set(Some(address_at(&at, load.node)?));
                 }
                 Err(error) => {
                     // Without a good-bye, the session keeps the agent until its lease is over, and no other session can
@@ -173,9 +173,9 @@ impl<'a> DeviceConnection<'a> {
     async fn connect(load: &'a DeviceLoad, slot: &'a DeviceSlot, index: usize) -> anyhow::Result<Self> {
         let device = load.first + index as u32;
         // Should that node be gone, any other says which one is in its place.
-        let node = slot.door.take().unwrap_or(load.node);
+        let node = slot.redirect.take().unwrap_or(load.node);
         let socket = timeout(PATIENCE, connect(node, device)).await.context("it takes too long to connect")??;
-        slot.door.set((node != load.node).then_some(node));
+        slot.redirect.set((node != load.node).then_some(node));
         let mut visit = Self {
             load,
             slot,
@@ -334,7 +334,7 @@ impl<'a> DeviceConnection<'a> {
 
 /// Returns the address for clients of a node, as another node of this address gives it: at a port of the same host, if
 /// it names none.
-fn door_at(text: &str, known: SocketAddr) -> anyhow::Result<SocketAddr> {
+fn address_at(text: &str, known: SocketAddr) -> anyhow::Result<SocketAddr> {
     let at = match text.strip_prefix(':') {
         Some(port) => SocketAddr::new(known.ip(), port.parse().context("no port")?),
         None => text.parse().with_context(|| format!("its agent is elsewhere, and nobody knows where: {text:?}"))?,
@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn redirect_yields_node_address() {
         let known = "127.0.0.1:8420".parse().unwrap();
-        let at = |text| door_at(text, known).map(|at| at.to_string()).ok();
+        let at = |text| address_at(text, known).map(|at| at.to_string()).ok();
         assert_eq!((at(":40001"), at("10.0.0.2:80")), (Some("127.0.0.1:40001".into()), Some("10.0.0.2:80".into())));
         assert_eq!((at(""), at(":"), at("nowhere")), (None, None, None));
     }

@@ -90,7 +90,7 @@ pub struct DeviceSlot {
     pub written: Cell<u64>,
     pub safe: Cell<u64>,
     /// Address of the node that has its agent, if it was redirected there.
-    pub door: Cell<Option<SocketAddr>>,
+    pub redirect: Cell<Option<SocketAddr>>,
 }
 
 /// Shared state of all devices of this process.

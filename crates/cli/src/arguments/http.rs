@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use whimbrel::node::http_port::{self, Http};
 
-use super::run::DOORS;
+use super::run::PORTS;
 
 /// Address of a node's HTTP port, and access to it.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = DOORS)]
+#[command(next_help_heading = PORTS)]
 pub struct HttpArguments {
     /// Address of the HTTP port, with the console and everything else for browsers and HTTP clients: an address
     /// (127.0.0.1:8420), a port of this machine, or `off`. `run` uses port 8420 by default, or a free one if that is

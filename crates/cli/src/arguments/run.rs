@@ -23,7 +23,7 @@ pub const LOOKING: &str = "Observation";
 pub const NODES: &str = "Several nodes";
 pub const GUARDING: &str = "Access control";
 pub const ACTING: &str = "Resources for agents";
-pub const DOORS: &str = "HTTP port and agent port";
+pub const PORTS: &str = "HTTP port and agent port";
 
 /// Run a society until it ends, or Ctrl-C.
 ///

@@ -10,11 +10,11 @@ use whimbrel_platform::limits::{
 };
 use whimbrel_platform::session::SessionLimits;
 
-use super::run::DOORS;
+use super::run::PORTS;
 
 /// Address and access rules of the agent port, and limits of sessions.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = DOORS)]
+#[command(next_help_heading = PORTS)]
 pub struct AgentPortArguments {
     /// Open a port for external programs in any language that have agents on this node: a port of this machine (7002),
     /// or an address (10.0.0.1:7002). Connections from other machines are encrypted, unless `--security` says

@@ -82,7 +82,7 @@ pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
         &platform,
         &notes,
     )?;
-    let doors = agent_port::doors(http.as_ref(), agents_elsewhere.as_ref())?;
+    let session_ports = agent_port::session_ports(http.as_ref(), agents_elsewhere.as_ref())?;
     let roll = Roll::default();
     agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
     if let Some(folder) = &arguments.credentials {
@@ -91,7 +91,7 @@ pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let log = logging.as_ref().map(ConversationRecorder::log);
     let service = OperatorService::new(&platform, society_name(&file), Some(membership.view())).with_log(log);
     let service = service.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs);
-    let service = Arc::new(service.with_doors(doors));
+    let service = Arc::new(service.with_session_ports(session_ports));
     let control = open_control(&service, arguments.quiet);
     let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
     let code = wait_until_alone(&platform, &membership);

@@ -13,7 +13,7 @@ use whimbrel::cluster::ClusterView;
 use whimbrel_gateway::Gateway;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_net::{HubView, LinkSecurity};
-use whimbrel_operator::DoorsInfo;
+use whimbrel_operator::SessionPortsInfo;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
 use super::{close_ports, code_cache, last_line, open, open_control, set_guards, society_name};
@@ -61,7 +61,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     document_offers::note_ungranted(&offered, &platform, &notes);
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
     let membership = become_member(arguments, durability.as_ref(), &platform, &guards, &notes)?;
-    let (http, agents_elsewhere, doors) =
+    let (http, agents_elsewhere, session_ports) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform, &notes)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform, &notes)?;
     let console = http.as_ref().map(HttpPort::console).transpose()?;
@@ -80,7 +80,7 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let links = nodes.as_ref().map(LocalNodes::view).or(membership.as_ref().map(Membership::view));
     let log = logging.as_ref().map(ConversationRecorder::log);
     let service = OperatorService::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
-    let service = service.with_log(log).with_refusals(Arc::clone(&guards.refusals)).with_doors(doors);
+    let service = service.with_log(log).with_refusals(Arc::clone(&guards.refusals)).with_session_ports(session_ports);
     let service = Arc::new(service.with_devices(roll.clone()).with_programs(programs));
     let control = open_control(&service, arguments.quiet);
     let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
@@ -302,9 +302,9 @@ fn open_ports(
     links: Option<HubView>,
     platform: &Platform,
     notes: &Notes,
-) -> anyhow::Result<(Option<HttpPort>, Option<Arc<AgentPort>>, DoorsInfo)> {
+) -> anyhow::Result<(Option<HttpPort>, Option<Arc<AgentPort>>, SessionPortsInfo)> {
     if arguments.node.is_some() {
-        return Ok((None, None, DoorsInfo::default()));
+        return Ok((None, None, SessionPortsInfo::default()));
     }
     let folder = arguments.credentials.as_deref();
     // The authority of `--nodes` is known to nobody else.
@@ -321,6 +321,6 @@ fn open_ports(
         let watched = if is_looked_after { WatchedFolder::following(folder) } else { WatchedFolder::new(folder) };
         agent_port::watch(port.as_ref(), watched, notes);
     }
-    let doors = agent_port::doors(http.as_ref(), port.as_ref())?;
-    Ok((http, port, doors))
+    let session_ports = agent_port::session_ports(http.as_ref(), port.as_ref())?;
+    Ok((http, port, session_ports))
 }

@@ -28,7 +28,7 @@ fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> 
         level: LinkSecurity::Open,
         credentials: None,
         links: None,
-        doors: None,
+        session_ports: None,
         authorise: Box::new(|claim| Some(SessionGrant::new(claim.token?, vec!["*".into()]))),
         auditor,
         log: Box::new(|_| ()),

@@ -33,7 +33,7 @@ fn open(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platfor
         level: LinkSecurity::Open,
         credentials: None,
         links: None,
-        doors: None,
+        session_ports: None,
         authorise: Box::new(move |claim| tokens.grant(claim.token?)),
         auditor,
         log: Box::new(|_| ()),

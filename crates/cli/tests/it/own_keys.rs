@@ -59,7 +59,7 @@ fn own_key_signature_verifies_elsewhere() {
         level: LinkSecurity::Open,
         credentials: Some(here),
         links: Some(one_hub.view()),
-        doors: None,
+        session_ports: None,
         authorise: Box::new(|claim| Some(SessionGrant::new(claim.token?, vec!["*".into()]))),
         auditor: None,
         log: Box::new(|_| ()),

@@ -15,7 +15,7 @@ use whimbrel::platform::session::{
 };
 use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 use whimbrel_net::LinkSecurity;
-use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Authorise, NodeDoors};
+use whimbrel_net::agent_port::{AgentPort, AgentPortConfig, Authorise, SessionPorts};
 
 use super::cluster::ClusterNodes;
 
@@ -93,10 +93,10 @@ fn config(map: &Map) -> AgentPortConfig {
         level: LinkSecurity::Open,
         credentials: None,
         links: None,
-        doors: Some(Box::new(move |node| {
+        session_ports: Some(Box::new(move |node| {
             let map = map.lock().unwrap();
             let (_, at) = map.iter().find(|(name, _)| name == node)?;
-            Some(NodeDoors { stream: Some(at.clone()), messages: None })
+            Some(SessionPorts { stream: Some(at.clone()), messages: None })
         })),
         authorise,
         auditor: None,

@@ -253,7 +253,7 @@ fn replay_all(replay: impl Fn(&Transcript, Framing, AgentPort) -> Result<(), Str
                 level: LinkSecurity::Open,
                 credentials,
                 links: None,
-                doors: None,
+                session_ports: None,
                 authorise: Box::new(move |claim| (claim.token == Some(TOKEN)).then(|| grant.clone())),
                 auditor: None,
                 log: Box::new(|_| ()),

@@ -10,7 +10,7 @@ use whimbrel_platform::session::{
     Challenge, ErrorCode, ErrorFrame, FrameReader, FrameWriter, Framing, HelloFrame, ReadError, SessionFrame,
 };
 
-use super::doors::Carrier;
+use super::session_ports::Carrier;
 use super::wire::{FramedStream, MessageWire, Messages, Moved, SessionWire};
 use crate::connection::HANDSHAKE_PATIENCE;
 use crate::security::{Identity, Tls};

@@ -3,8 +3,8 @@
 
 mod arrival;
 mod code;
-mod doors;
 mod proof;
+mod session_ports;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -40,9 +40,9 @@ use whimbrel_platform::session::{
 use whimbrel_platform::{EndReason, Time};
 
 use self::arrival::{ClientArrival, NoHello};
-use self::doors::Doors;
-pub use self::doors::{AskDoors, Carrier, NodeDoors};
 use self::proof::{ClientCertificate, ClientRejection};
+use self::session_ports::SessionPortCache;
+pub use self::session_ports::{Carrier, FindSessionPorts, SessionPorts};
 pub use self::tokens::{AcceptedTokens, TokenError, TokenFile, new_token};
 pub use self::wire::Messages;
 use crate::authority::hex;
@@ -75,8 +75,8 @@ pub struct AgentPortConfig {
     pub credentials: Option<Credentials>,
     /// Links of the node: other nodes learn of the certificates of agents here.
     pub links: Option<HubView>,
-    /// Finds the doors of other nodes, if there may be other nodes.
-    pub doors: Option<AskDoors>,
+    /// Finds the session ports of other nodes, if there may be other nodes.
+    pub session_ports: Option<FindSessionPorts>,
     /// Authorisation of clients.
     pub authorise: Authorise,
     /// Recorder of refusals.
@@ -149,69 +149,69 @@ fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<SessionAccount>>) {
     });
 }
 
-/// Door of a session's task: holds the newest connection until the task takes it.
-struct SessionDoor<A = Box<ClientArrival>> {
-    waiting: Mutex<Threshold<A>>,
+/// Arrivals for a session's task: the newest connection waits until the task takes it.
+struct SessionArrivals<A = Box<ClientArrival>> {
+    waiting: Mutex<PendingArrival<A>>,
     /// Woken when the session has work.
     wake: Notify,
 }
 
-/// State of a door.
-enum Threshold<A> {
-    Nobody,
-    Somebody(A),
+/// Arrival that a session's task has still to take.
+enum PendingArrival<A> {
+    None,
+    Some(A),
     /// The task has ended. A connection that waited here would never be taken.
-    Shut,
+    Closed,
 }
 
-impl<A> Default for SessionDoor<A> {
+impl<A> Default for SessionArrivals<A> {
     fn default() -> Self {
-        Self { waiting: Mutex::new(Threshold::Nobody), wake: Notify::new() }
+        Self { waiting: Mutex::new(PendingArrival::None), wake: Notify::new() }
     }
 }
 
-impl<A> SessionDoor<A> {
+impl<A> SessionArrivals<A> {
     /// Offers a connection to the task. Returns the older one, if the task did not take it.
     ///
     /// # Errors
     /// The task has ended: the connection is given back.
     fn put(&self, arrival: A) -> Result<Option<A>, A> {
         let mut waiting = self.lock();
-        if matches!(*waiting, Threshold::Shut) {
+        if matches!(*waiting, PendingArrival::Closed) {
             return Err(arrival);
         }
-        let older = std::mem::replace(&mut *waiting, Threshold::Somebody(arrival));
+        let older = std::mem::replace(&mut *waiting, PendingArrival::Some(arrival));
         self.wake.notify_one();
-        Ok(if let Threshold::Somebody(older) = older { Some(older) } else { None })
+        Ok(if let PendingArrival::Some(older) = older { Some(older) } else { None })
     }
 
     /// Takes the connection that waits.
     fn take(&self) -> Option<A> {
         let mut waiting = self.lock();
-        match std::mem::replace(&mut *waiting, Threshold::Nobody) {
-            Threshold::Somebody(arrival) => Some(arrival),
-            nobody => {
-                *waiting = nobody;
+        match std::mem::replace(&mut *waiting, PendingArrival::None) {
+            PendingArrival::Some(arrival) => Some(arrival),
+            none => {
+                *waiting = none;
                 None
             }
         }
     }
 
-    /// Shuts the door: the connection that waits is closed.
-    fn shut(&self) {
-        let waiting = std::mem::replace(&mut *self.lock(), Threshold::Shut);
+    /// Takes no more arrivals: the connection that waits is closed.
+    fn close(&self) {
+        let waiting = std::mem::replace(&mut *self.lock(), PendingArrival::Closed);
         drop(waiting);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Threshold<A>> {
+    fn lock(&self) -> MutexGuard<'_, PendingArrival<A>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Session with the door of its task.
+/// Session with the arrivals for its task.
 struct SessionEntry {
     session: Arc<SharedSession>,
-    door: Arc<SessionDoor>,
+    arrivals: Arc<SessionArrivals>,
     /// Certificates of the client, if they name an agent of a session.
     certificates: Option<Vec<CertificateDer<'static>>>,
 }
@@ -219,7 +219,7 @@ struct SessionEntry {
 impl SessionEntry {
     fn end(&self, now: Time, reason: EndReason, last: ErrorFrame) {
         self.session.lock().end(now, reason, SessionFrame::Error(last));
-        self.door.wake.notify_one();
+        self.arrivals.wake.notify_one();
     }
 }
 
@@ -243,8 +243,8 @@ struct AgentPortState {
     kept_agents: Arc<KeptAgents>,
     /// Permits for clients whose code is being searched or stored.
     admissions: Semaphore,
-    /// Doors of other nodes.
-    doors: Doors,
+    /// Session ports of other nodes.
+    session_ports: SessionPortCache,
 }
 
 /// Agent port of a node. Dropping it ends its sessions.
@@ -289,7 +289,7 @@ impl AgentPort {
         host: Arc<dyn SessionHost>,
         address: Option<&str>,
     ) -> Result<Self, AgentPortError> {
-        let AgentPortConfig { level, credentials, links, doors, authorise, auditor, log } = config;
+        let AgentPortConfig { level, credentials, links, session_ports, authorise, auditor, log } = config;
         let tls = Mutex::new(Tls::of_agent_port(level, credentials.as_ref())?.map(Arc::new));
         let certifier = credentials.as_ref().map(|credentials| certifier(&*host, credentials)).transpose()?.flatten();
         let threads = Threads::half("whimbrel-agents").map_err(AgentPortError::Threads)?;
@@ -317,7 +317,7 @@ impl AgentPort {
             closing: AtomicBool::new(false),
             kept_agents,
             admissions: Semaphore::new(SESSION_CODE_ADMISSIONS_MAX),
-            doors: Doors::new(doors),
+            session_ports: SessionPortCache::new(session_ports),
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
@@ -449,7 +449,7 @@ impl AgentPortState {
             }
         };
         match self.welcome(&mut arrival).await {
-            Ok(door) => match door.put(Box::new(arrival)) {
+            Ok(arrivals) => match arrivals.put(Box::new(arrival)) {
                 Ok(None) => {}
                 Ok(Some(older)) => older.turn_away(taken_over()).await,
                 Err(arrival) => arrival.turn_away(ErrorFrame::new(ErrorCode::SessionGone, "the session is over")).await,
@@ -498,10 +498,10 @@ impl AgentPortState {
     }
 
     /// Admits a client, or says why not.
-    async fn welcome(self: &Arc<Self>, arrival: &mut ClientArrival) -> Result<Arc<SessionDoor>, ClientRejection> {
+    async fn welcome(self: &Arc<Self>, arrival: &mut ClientArrival) -> Result<Arc<SessionArrivals>, ClientRejection> {
         check_version(&arrival.hello)?;
         if let Some(node) = self.session_elsewhere(&arrival.hello) {
-            let at = self.doors.of(node, arrival.carrier()).await;
+            let at = self.session_ports.of(node, arrival.carrier()).await;
             return Err(ErrorFrame::new(ErrorCode::Elsewhere, at).into());
         }
         self.examine(arrival).await?;
@@ -533,15 +533,15 @@ impl AgentPortState {
         Ok(())
     }
 
-    /// Returns the door of the session that a client resumes, or of a new one.
-    fn admit(self: &Arc<Self>, arrival: &ClientArrival) -> Result<Arc<SessionDoor>, ErrorFrame> {
+    /// Returns the arrivals for the task of the session that a client resumes, or of a new one.
+    fn admit(self: &Arc<Self>, arrival: &ClientArrival) -> Result<Arc<SessionArrivals>, ErrorFrame> {
         let hello = &arrival.hello;
         if let Some(resume) = &hello.resume {
             let sessions = self.sessions();
             let known = sessions.get(&resume.session).filter(|entry| entry.session.lock().knows(&resume.secret));
             let known = known.ok_or_else(|| ErrorFrame::new(ErrorCode::SessionGone, "there is no such session"))?;
             known.session.lock().note_attempt(hello)?;
-            return Ok(Arc::clone(&known.door));
+            return Ok(Arc::clone(&known.arrivals));
         }
         let certified: Vec<&str> = arrival.identity.iter().flat_map(Identity::sessions).collect();
         let is_certified = !certified.is_empty();
@@ -559,7 +559,7 @@ impl AgentPortState {
         grant: SessionGrant,
         hello: &HelloFrame,
         certificates: Option<Vec<CertificateDer<'static>>>,
-    ) -> Result<Arc<SessionDoor>, ErrorFrame> {
+    ) -> Result<Arc<SessionArrivals>, ErrorFrame> {
         let busy = |text: &str| ErrorFrame::new(ErrorCode::Busy, text);
         let (name, secret) =
             self.new_session_name().zip(new_secret()).ok_or_else(|| busy("the system has no random numbers"))?;
@@ -582,14 +582,14 @@ impl AgentPortState {
             return Err(busy("this token or certificate has its maximum of sessions from this address: end one"));
         }
         account.sessions.fetch_add(1, Ordering::Relaxed);
-        let door = Arc::new(SessionDoor::default());
-        let notified = Arc::clone(&door);
+        let arrivals = Arc::new(SessionArrivals::default());
+        let notified = Arc::clone(&arrivals);
         let session = Session::new(opening, self.host.now());
         let session = Arc::new(SharedSession::new(session, move || notified.wake.notify_one()));
-        let entry = SessionEntry { session: Arc::clone(&session), door: Arc::clone(&door), certificates };
+        let entry = SessionEntry { session: Arc::clone(&session), arrivals: Arc::clone(&arrivals), certificates };
         sessions.insert(name, entry);
-        tokio::spawn(task::run(Arc::clone(self), session, account, Arc::clone(&door)));
-        Ok(door)
+        tokio::spawn(task::run(Arc::clone(self), session, account, Arc::clone(&arrivals)));
+        Ok(arrivals)
     }
 
     fn account(&self, key: AccountKey) -> Option<Arc<SessionAccount>> {

@@ -16,9 +16,9 @@ use whimbrel_platform::session::{
 
 use super::arrival::ClientArrival;
 use super::code;
-use super::doors::Carrier;
+use super::session_ports::Carrier;
 use super::wire::{Moved, SessionWire, WRITE_BYTES};
-use super::{AgentPortState, SessionAccount, SessionDoor, taken_over};
+use super::{AgentPortState, SessionAccount, SessionArrivals, taken_over};
 use crate::refusal;
 use crate::task::SLEEP_MAX;
 
@@ -32,7 +32,7 @@ struct SessionTask {
     port: Arc<AgentPortState>,
     session: Arc<SharedSession>,
     account: Arc<SessionAccount>,
-    door: Arc<SessionDoor>,
+    arrivals: Arc<SessionArrivals>,
     /// Transport of the client, if the client follows when it is sent to another node.
     follows: Option<Carrier>,
 }
@@ -40,7 +40,7 @@ struct SessionTask {
 impl Drop for SessionTask {
     fn drop(&mut self) {
         // This runs also when the threads end with the port.
-        self.door.shut();
+        self.arrivals.close();
     }
 }
 
@@ -57,9 +57,9 @@ pub(super) async fn run(
     port: Arc<AgentPortState>,
     session: Arc<SharedSession>,
     account: Arc<SessionAccount>,
-    door: Arc<SessionDoor>,
+    arrivals: Arc<SessionArrivals>,
 ) {
-    let mut task = SessionTask { port, session, account, door, follows: None };
+    let mut task = SessionTask { port, session, account, arrivals, follows: None };
     let mut arrival = None;
     loop {
         arrival = match arrival.take() {
@@ -81,13 +81,13 @@ impl SessionTask {
         if self.session.lock().is_over() {
             return None;
         }
-        let arrival = self.door.take();
+        let arrival = self.arrivals.take();
         if arrival.is_some() {
             return arrival;
         }
         let until = self.session.lock().poll_timeout();
         let wait = (until - self.port.host.now()).min(SLEEP_MAX);
-        let _ = tokio::time::timeout(wait, self.door.wake.notified()).await;
+        let _ = tokio::time::timeout(wait, self.arrivals.wake.notified()).await;
         None
     }
 
@@ -103,7 +103,7 @@ impl SessionTask {
         let grant = self.session.lock().grant().clone();
         let mut connection = ClientConnection::of(arrival, &grant);
         loop {
-            if let Some(arrival) = self.door.take() {
+            if let Some(arrival) = self.arrivals.take() {
                 self.hang_up(connection, taken_over());
                 return Some(arrival);
             }
@@ -145,7 +145,7 @@ impl SessionTask {
                 Moved::Some => ClientEvent::Go,
                 Moved::Gone => ClientEvent::Gone,
             },
-            () = self.door.wake.notified() => ClientEvent::Go,
+            () = self.arrivals.wake.notified() => ClientEvent::Go,
             () = tokio::time::sleep(wait) => ClientEvent::Go,
         }
     }
@@ -254,25 +254,25 @@ impl SessionTask {
         self.session.lock().handle_created(agent, outcome);
     }
 
-    /// Refuses an agent, and names the door of the node that has it.
+    /// Refuses an agent, and names the session port of the node that has it.
     fn send_elsewhere(&self, agent: u32, node: Symbol, carrier: Carrier) {
-        let (port, session, door) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.door));
+        let (port, session, arrivals) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.arrivals));
         tokio::spawn(async move {
-            let at = port.doors.of(node.as_str(), carrier).await;
+            let at = port.session_ports.of(node.as_str(), carrier).await;
             session.lock().handle_created(agent, Err(ErrorFrame::new(ErrorCode::Elsewhere, at)));
-            door.wake.notify_one();
+            arrivals.wake.notify_one();
         });
     }
 
     /// Carries out an event about an agent's code on a thread that may read the disk and compile.
     fn see_to_code(&self, event: SessionEvent) {
-        let (port, session, door) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.door));
+        let (port, session, arrivals) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.arrivals));
         tokio::spawn(async move {
             // Nobody closes the semaphore.
             let _place = port.admissions.acquire().await;
             let at_work = Arc::clone(&port);
             let _ = tokio::task::spawn_blocking(move || code::see_to(&at_work, &session, event)).await;
-            door.wake.notify_one();
+            arrivals.wake.notify_one();
         });
     }
 

@@ -47,7 +47,7 @@ fn open_at(level: LinkSecurity, credentials: Option<Credentials>, host: EmptyHos
         level,
         credentials,
         links: None,
-        doors: None,
+        session_ports: None,
         authorise,
         auditor: None,
         log: Box::new(|_| ()),
@@ -259,14 +259,14 @@ fn flooding_session_gets_an_error() {
 }
 
 #[test]
-fn shut_door_closes_waiting_connection() {
-    let door = SessionDoor::default();
+fn closed_arrivals_drop_waiting_connection() {
+    let arrivals = SessionArrivals::default();
     let (first, second, third) = (Arc::new(1), Arc::new(2), Arc::new(3));
-    assert_eq!(door.put(Arc::clone(&first)), Ok(None));
-    assert_eq!(door.put(Arc::clone(&second)), Ok(Some(Arc::clone(&first))), "only the newest counts");
-    assert_eq!(door.take(), Some(Arc::clone(&second)));
-    assert_eq!((door.take(), door.put(Arc::clone(&third))), (None, Ok(None)));
-    door.shut();
-    assert_eq!(Arc::strong_count(&third), 1, "whoever still has the door does not keep who waited there");
-    assert_eq!((door.take(), door.put(Arc::clone(&first))), (None, Err(first)));
+    assert_eq!(arrivals.put(Arc::clone(&first)), Ok(None));
+    assert_eq!(arrivals.put(Arc::clone(&second)), Ok(Some(Arc::clone(&first))), "only the newest counts");
+    assert_eq!(arrivals.take(), Some(Arc::clone(&second)));
+    assert_eq!((arrivals.take(), arrivals.put(Arc::clone(&third))), (None, Ok(None)));
+    arrivals.close();
+    assert_eq!(Arc::strong_count(&third), 1, "whoever still has the arrivals does not keep what waited there");
+    assert_eq!((arrivals.take(), arrivals.put(Arc::clone(&first))), (None, Err(first)));
 }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use whimbrel_platform::limits::SESSION_HELLO_BYTES_MAX;
 use whimbrel_platform::session::{ErrorCode, ErrorFrame, Framing};
 
-use super::doors::Carrier;
+use super::session_ports::Carrier;
 use crate::connection::HANDSHAKE_PATIENCE;
 use crate::refusal::ForeignProtocol;
 use crate::stream::Stream;

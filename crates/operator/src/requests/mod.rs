@@ -75,8 +75,10 @@ pub enum Request {
     },
     /// Links to other nodes. Answered by [`Answer::Links`].
     Links,
-    /// Ports for sessions with this node and no other. Answered by [`Answer::Doors`](super::Answer::Doors).
-    Doors,
+    /// Ports for sessions with this node and no other. Answered by
+    /// [`Answer::SessionPorts`](super::Answer::SessionPorts).
+    #[serde(rename = "doors")]
+    SessionPorts,
     /// Nodes of the cluster. Answered by [`Answer::Nodes`].
     Nodes,
     /// Facts about all nodes of the platform. Answered by [`Answer::Totals`](super::Answer::Totals).

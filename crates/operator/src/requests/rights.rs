@@ -26,7 +26,7 @@ impl Request {
             | Self::Topics
             | Self::DeadLetters { .. }
             | Self::Links
-            | Self::Doors
+            | Self::SessionPorts
             | Self::Nodes
             | Self::Totals
             | Self::Traffic { .. }

@@ -12,8 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_operator::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, DoorsInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
-    MemberState, NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SniffWanted, TopicInfo, WishInfo,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MemberState,
+    NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SessionPortsInfo, SniffWanted, TopicInfo, WishInfo,
 };
 use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, Ams, LifecycleError, LifecycleStep, name_fits};
@@ -57,7 +57,7 @@ pub struct OperatorService {
     pub(super) denials: Denials,
     pub(super) tally: TrafficTally,
     pub(super) programs: Option<SocietyLoader>,
-    doors: DoorsInfo,
+    session_ports: SessionPortsInfo,
 }
 
 /// Number of agents that are named for a partition that is wanted somewhere.
@@ -84,7 +84,7 @@ impl OperatorService {
             tally: TrafficTally::default(),
             roll: Roll::default(),
             programs: None,
-            doors: DoorsInfo::default(),
+            session_ports: SessionPortsInfo::default(),
         }
     }
 
@@ -120,8 +120,8 @@ impl OperatorService {
 
     /// Sets the addresses to which clients of sessions connect.
     #[must_use]
-    pub fn with_doors(self, doors: DoorsInfo) -> Self {
-        Self { doors, ..self }
+    pub fn with_session_ports(self, session_ports: SessionPortsInfo) -> Self {
+        Self { session_ports, ..self }
     }
 
     pub(super) fn random(&self) -> u64 {
@@ -194,7 +194,7 @@ impl OperatorService {
                 Answer::DeadLetters(sniffer::dead_letters(&self.platform, self.node(), agents, limit))
             }
             Request::Links => Answer::Links { links: self.links() },
-            Request::Doors => Answer::Doors(self.doors.clone()),
+            Request::SessionPorts => Answer::SessionPorts(self.session_ports.clone()),
             Request::Nodes => Answer::Nodes { nodes: self.members(), vacant: self.vacant(), wishes: self.wishes() },
             Request::Totals => Answer::Totals(society::totals(self)),
             Request::Traffic { limit, elsewhere } => Answer::Traffic(society::traffic(self, limit, elsewhere)),

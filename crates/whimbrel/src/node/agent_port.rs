@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use whimbrel_net::agent_port::{AcceptedTokens, AgentPort, AgentPortConfig, AskDoors, NodeDoors, TokenFile};
+use whimbrel_net::agent_port::{AcceptedTokens, AgentPort, AgentPortConfig, FindSessionPorts, SessionPorts, TokenFile};
 use whimbrel_net::{Credentials, HubView, LinkSecurity};
-use whimbrel_operator::{Answer, DoorsInfo, Request};
+use whimbrel_operator::{Answer, Request, SessionPortsInfo};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::limits::QUESTION_PATIENCE_MS;
 use whimbrel_platform::session::{SessionGrant, SessionLimits};
@@ -16,7 +16,7 @@ use whimbrel_runtime::{DEVICES, Devices, Platform, Roll};
 use super::Notes;
 use super::credentials::{WatchedFolder, alone};
 use super::ending::Farewell;
-use super::http_port::{HttpPort, door_at};
+use super::http_port::{HttpPort, client_address_at};
 
 /// Longest time for good-byes.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
@@ -88,8 +88,9 @@ pub fn open(
         constant.grant(token).or(listed).or_else(|| operators.grant(token))
     };
     let authorise = move |claim: &whimbrel_net::agent_port::Claim<'_>| who(claim).map(|grant| grant.within(limits));
-    let (authorise, log_there, doors) = (Box::new(authorise), Box::new(log.clone()), Some(doors_of(platform)));
-    let config = AgentPortConfig { level, credentials, links, doors, authorise, auditor, log: log_there };
+    let (authorise, log_there) = (Box::new(authorise), Box::new(log.clone()));
+    let session_ports = Some(find_session_ports(platform));
+    let config = AgentPortConfig { level, credentials, links, session_ports, authorise, auditor, log: log_there };
     let port = match &address {
         Some(address) => AgentPort::open(config, platform.host(), address)?,
         None => AgentPort::without_address(config, platform.host())?,
@@ -102,13 +103,15 @@ pub fn open(
 }
 
 /// Asks other nodes where their clients connect.
-fn doors_of(platform: &Platform) -> AskDoors {
+fn find_session_ports(platform: &Platform) -> FindSessionPorts {
     let platform = platform.clone();
     Box::new(move |node| {
-        let question = serde_json::to_vec(&Request::Doors).ok()?;
+        let question = serde_json::to_vec(&Request::SessionPorts).ok()?;
         let answer = platform.ask_node(node, question, Duration::from_millis(QUESTION_PATIENCE_MS)).ok()?;
         match serde_json::from_slice(&answer).ok()? {
-            Answer::Doors(DoorsInfo { http, agent_port }) => Some(NodeDoors { stream: agent_port, messages: http }),
+            Answer::SessionPorts(SessionPortsInfo { http, agent_port }) => {
+                Some(SessionPorts { stream: agent_port, messages: http })
+            }
             _ => None,
         }
     })
@@ -118,9 +121,9 @@ fn doors_of(platform: &Platform) -> AskDoors {
 ///
 /// # Errors
 /// The system does not say where it listens.
-pub fn doors(http: Option<&HttpPort>, port: Option<&Arc<AgentPort>>) -> anyhow::Result<DoorsInfo> {
-    let at = |port: &Arc<AgentPort>| Some(door_at(port.address().parse().ok()?));
-    Ok(DoorsInfo { http: http.map(HttpPort::door).transpose()?, agent_port: port.and_then(at) })
+pub fn session_ports(http: Option<&HttpPort>, port: Option<&Arc<AgentPort>>) -> anyhow::Result<SessionPortsInfo> {
+    let at = |port: &Arc<AgentPort>| Some(client_address_at(port.address().parse().ok()?));
+    Ok(SessionPortsInfo { http: http.map(HttpPort::client_address).transpose()?, agent_port: port.and_then(at) })
 }
 
 /// Creates the agent that shares out work among devices, if external programs can have agents here. Call it after the

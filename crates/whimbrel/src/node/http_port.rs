@@ -163,7 +163,7 @@ const BACKLOG: u32 = 4_096;
 
 /// Returns the address that clients are given: the port alone if the node has the host that they know, for example
 /// because it listens at all addresses of the machine.
-pub fn door_at(address: SocketAddr) -> String {
+pub fn client_address_at(address: SocketAddr) -> String {
     let ip = address.ip();
     if ip.is_loopback() || ip.is_unspecified() { format!(":{}", address.port()) } else { address.to_string() }
 }
@@ -246,11 +246,11 @@ impl HttpPort {
     ///
     /// # Errors
     /// The system does not say where it listens.
-    pub fn door(&self) -> std::io::Result<String> {
+    pub fn client_address(&self) -> std::io::Result<String> {
         if let Some(public) = &self.public {
             return Ok(public.clone());
         }
-        Ok(door_at(self.own.as_ref().unwrap_or(&self.listener).local_addr()?))
+        Ok(client_address_at(self.own.as_ref().unwrap_or(&self.listener).local_addr()?))
     }
 
     /// Returns the address of the console.

@@ -81,7 +81,7 @@ impl Processes {
     }
 
     /// Returns the address of the process in this answer.
-    fn door(&self, told: &Value) -> String {
+    fn address_in(&self, told: &Value) -> String {
         let text = told["text"].as_str().expect("where");
         assert!(text.starts_with(':'), "at the same host: {text}");
         let host = self.first.address.split(':').next().expect("a host");
@@ -115,7 +115,7 @@ fn shared_port_redirects_session_without_loss() {
         (answer["type"] == "error").then_some(answer)
     });
     assert_eq!(told["code"], "elsewhere", "{told}");
-    let (mut socket, again) = Processes::at(&processes.door(&told), &resume);
+    let (mut socket, again) = Processes::at(&processes.address_in(&told), &resume);
     assert_eq!((&again["type"], &again["session"]), (&"welcome".into(), session), "{again}");
     let mut heard: Vec<String> = (0..3).map(|_| socket.next()["message"]["content"].to_string()).collect();
     heard.sort();
@@ -171,10 +171,10 @@ fn shared_port_redirects_kept_agent() {
         (told["type"] == "refused").then_some(told)
     });
     assert_eq!((&refused["code"], &refused["of"]), (&"elsewhere".into(), &1.into()), "{refused}");
-    let door = processes.door(&refused);
+    let address = processes.address_in(&refused);
     let begin = Instant::now();
     let state = loop {
-        let (mut socket, _) = Processes::at(&door, HELLO);
+        let (mut socket, _) = Processes::at(&address, HELLO);
         socket.say(create);
         let told = socket.next();
         if told["type"] == "state" {
