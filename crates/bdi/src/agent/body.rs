@@ -165,6 +165,8 @@ impl Agent {
     }
 
     /// Carries out the first actions of the first turn, also of the first one after restoring.
+    #[cold]
+    #[inline(never)]
     fn begin(cycle: &mut Cycle<'_>, begin: &Begin, saves: Option<&mut Saves>) {
         if let Some(clock) = begin.clock {
             snapshot::move_times(cycle.mind, clock.ahead());
@@ -238,13 +240,12 @@ impl Agent {
         // The program is taken out for the turn: a plain reference reaches it without touching its count.
         let Some(image) = self.image.take() else { return Next::Wait };
         let mut cycle = cycle!(self, image, turn);
-        let next = match self.begin.take() {
-            Some(begin) => {
-                Self::begin(&mut cycle, &begin, self.saves.as_deref_mut());
-                if begin.first.is_some() && image.asks_others { cycle.run_first_turn() } else { cycle.run_turn() }
-            }
-            None => cycle.run_turn(),
-        };
+        let begin = self.begin.take();
+        if let Some(begin) = &begin {
+            Self::begin(&mut cycle, begin, self.saves.as_deref_mut());
+        }
+        let is_first = begin.is_some_and(|begin| begin.first.is_some());
+        let next = if is_first && image.asks_others { cycle.run_first_turn() } else { cycle.run_turn() };
         cycle.tell_excess();
         self.image = Some(image);
         next

@@ -190,11 +190,17 @@ impl<T> PlacedQueue<T> {
     }
 
     /// Closes the gaps if they are many. The items have other places then, so no caller may hold one.
-    #[inline]
+    #[inline(always)]
     pub fn close_gaps(&mut self) {
         if self.places.get().is_some_and(|places| places.gaps > self.len() + OUTDATED_MAX) {
-            self.items = self.take_all().map(Some).collect();
+            self.move_together();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn move_together(&mut self) {
+        self.items = self.take_all().map(Some).collect();
     }
 }
 

@@ -226,7 +226,7 @@ impl<'m> Solver<'m> {
 
     /// Returns the entries that may match a query: by its first argument, and if these are many, by other known
     /// arguments.
-    #[inline]
+    #[inline(always)]
     pub(super) fn candidates<'t>(
         &self,
         table: &'t Table,

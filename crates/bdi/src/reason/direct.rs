@@ -217,6 +217,7 @@ impl<'m> Cycle<'m> {
 
     /// Executes the steps of the plan whose slots are the bindings, one a cycle. Stops when there is other work, or
     /// at a step that needs an intention. Most plans for messages end that way.
+    #[inline(never)]
     fn run_ahead(&mut self, plan: &CompiledPlan) -> Ahead {
         let (body, at) = (&*plan.body, At { id: NOBODY, base: 0, names: &plan.names });
         let mut pc = body.skip_jumps(0);
