@@ -67,7 +67,7 @@ impl PortGuard {
     }
 
     /// Accepts a connection that gets one of the places for connections whose peers have not identified themselves.
-    /// Those without a place are refused; failures of the listener are waited out.
+    /// A connection without a place is refused. After a failure of the listener, the port pauses for a moment.
     pub async fn accept(
         &self,
         listener: &TcpListener,
