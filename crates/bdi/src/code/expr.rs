@@ -84,6 +84,16 @@ impl Expr {
             _ => true,
         }
     }
+
+    /// Returns true if the expression is another constant than this value.
+    #[inline]
+    pub(crate) fn is_other(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Const(Value::Num(a)), Value::Num(b)) => a != b,
+            (Self::Const(Value::Atom(a)), Value::Atom(b)) => a != b,
+            _ => false,
+        }
+    }
 }
 
 /// Arithmetic of many operands, from left to right.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use whimbrel_acl::{Annots, Symbol, Text, Value};
 
-use super::{CallExpr, Expr, Formula, Key, Site};
+use super::{CallExpr, Expr, Formula, Key, Site, TriggerKey};
 use crate::syntax::ast::{self, TriggerKind, TriggerOp};
 
 /// Plan.
@@ -53,6 +53,29 @@ impl CompiledPlan {
             Head::Literal { key, .. } => key.arity,
             Head::Any(_) => 0,
         }
+    }
+
+    /// Returns true if this is the plan's trigger, or the plan is for any predicate.
+    pub(crate) fn has_trigger(&self, trigger: &TriggerKey) -> bool {
+        let has_key = match &self.head {
+            Head::Literal { key, .. } => *key == trigger.key,
+            Head::Any(_) => true,
+        };
+        self.op == trigger.op && self.kind == trigger.kind && has_key
+    }
+
+    /// Returns true if an argument is another constant than the trigger's, without binding anything.
+    #[inline]
+    pub(crate) fn rejects(&self, args: &[Value]) -> bool {
+        let Head::Literal { args: patterns, .. } = &self.head else { return false };
+        patterns.iter().zip(args).any(|(pattern, arg)| pattern.as_ref().is_some_and(|pattern| pattern.is_other(arg)))
+    }
+
+    /// Returns the name of the plan's own variable for the argument at `place`, if it has one there.
+    pub(crate) fn name_of_argument(&self, place: u32) -> Option<Symbol> {
+        let Head::Literal { args, .. } = &self.head else { return None };
+        let own = args.get(place as usize).is_none_or(Option::is_none);
+        self.names.get(place as usize).copied().filter(|_| own)
     }
 }
 

@@ -532,7 +532,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         loop {
             match (rest.next(image)?, query.args) {
                 (Entry::Rule(rule), Some(args))
-                    if args.plain && rule.resolve(image).is_ruled_out(bindings, args.base) => {}
+                    if args.plain && is_ruled_out(rule.resolve(image), bindings, args.base) => {}
                 (entry, _) => return Some(entry),
             }
         }
@@ -830,28 +830,26 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
     }
 }
 
-impl CompiledRule {
-    /// Returns true if the rule begins with comparisons of numbers among its arguments, of which one fails. The
-    /// arguments begin at `base`.
-    fn is_ruled_out(&self, bindings: &Bindings, base: u32) -> bool {
-        let formulas = match &self.body {
-            Formula::And(formulas) => formulas,
-            body => std::slice::from_ref(body),
-        };
-        for formula in formulas {
-            let Formula::Relation(relation) = formula else { return false };
-            let number = |side| number(bindings, base, side);
-            match (number(&relation.left), number(&relation.right)) {
-                (Some(left), Some(right)) if relation.op != sym::UNIV => {
-                    if !compare(relation.op, left, right) {
-                        return true;
-                    }
+/// Returns true if a rule begins with comparisons of numbers among its arguments, of which one fails. The arguments
+/// begin at `base`.
+fn is_ruled_out(rule: &CompiledRule, bindings: &Bindings, base: u32) -> bool {
+    let formulas = match &rule.body {
+        Formula::And(formulas) => formulas,
+        body => std::slice::from_ref(body),
+    };
+    for formula in formulas {
+        let Formula::Relation(relation) = formula else { return false };
+        let number = |side| number(bindings, base, side);
+        match (number(&relation.left), number(&relation.right)) {
+            (Some(left), Some(right)) if relation.op != sym::UNIV => {
+                if !compare(relation.op, left, right) {
+                    return true;
                 }
-                _ => return false,
             }
+            _ => return false,
         }
-        false
     }
+    false
 }
 
 /// Narrows the candidates for a query to those that match its constant or bound arguments.

@@ -9,6 +9,7 @@ use whimbrel_platform::limits;
 use super::Cycle;
 use super::cycle::{Handled, NOTHING_SENT};
 use super::messages::{is_internal_goal, kqml_name};
+use super::select::is_out_of_place;
 use super::step_outcome::{At, NOBODY, StepEffect};
 use crate::code::{CompiledPlan, Key, PlanList, PlanRef, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::levels::TERM_LEVELS_MAX;
@@ -88,7 +89,7 @@ impl<'m> Cycle<'m> {
         for (number, place) in candidates.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
             let is_last = number + 1 == candidates.len();
-            if plan.rejects(&literal.args) || (!is_last && plan.is_out_of_place(&self.mind.beliefs)) {
+            if plan.rejects(&literal.args) || (!is_last && is_out_of_place(plan, &self.mind.beliefs)) {
                 continue;
             }
             if self.applies(plan, 0, &[], &source) {

@@ -7,7 +7,8 @@ use whimbrel_acl::{AclMessage, Annot, Annots, Args, Value, Var, sym};
 use whimbrel_platform::limits;
 
 use super::cycle::NOTHING_SENT;
-use super::select::{matches_head, settle};
+use super::literals::anonymous;
+use super::select::{is_out_of_place, matches_head, settle};
 use super::step_outcome::At;
 use super::{Cycle, solver};
 use crate::code::{CompiledPlan, Formula, PlanRef, Site, TriggerKey, TriggerKind, TriggerOp};
@@ -228,7 +229,7 @@ impl Cycle<'_> {
         for (number, place) in candidates.iter().copied().enumerate() {
             let Some(plan) = image.plans.get(place.0 as usize) else { continue };
             let is_last = number + 1 == candidates.len();
-            if plan.rejects(self.bindings.from(base)) || (!is_last && plan.is_out_of_place(&self.mind.beliefs)) {
+            if plan.rejects(self.bindings.from(base)) || (!is_last && is_out_of_place(plan, &self.mind.beliefs)) {
                 continue;
             }
             if self.applies(plan, base, &results, &[Annot::Source(sym::SELF)]) {
@@ -275,7 +276,8 @@ impl Cycle<'_> {
         for place in base..base + u32::from(plan.arity()) {
             let Value::Var(var) = self.bindings.slot(place) else { continue };
             let number = results.iter().find(|(_, slot)| *slot == var.slot).map_or(0, |(number, _)| *number);
-            let own = Var { slot: first + number, name: plan.name_of_argument(place - base, number) };
+            let name = plan.name_of_argument(place - base).unwrap_or_else(|| anonymous(number));
+            let own = Var { slot: first + number, name };
             self.bindings.set(place, Value::Var(own));
         }
     }

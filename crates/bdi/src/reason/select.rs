@@ -136,11 +136,11 @@ impl<'m> Cycle<'m> {
     fn find_sub_plan(&mut self, event: &Event, id: IntentionId) -> (Option<PlanChoice<'m>>, bool) {
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.last()) else { return (None, false) };
         let (place, mut path) = (frame.plan, frame.path.clone());
-        let mut relevant = false;
+        let (trigger, mut relevant) = (event.trigger(), false);
         loop {
             if let Some(scope) = self.mind.plans.plan_at(self.image, place, &path) {
                 for (number, plan) in scope.sub_plans.iter().enumerate() {
-                    if !plan.may_handle(event) {
+                    if !plan.has_trigger(&trigger) {
                         continue;
                     }
                     relevant = true;
@@ -365,58 +365,21 @@ impl<'m> Cycle<'m> {
     }
 }
 
-impl CompiledPlan {
-    /// Returns true if an argument is another constant than the trigger's, without binding anything.
-    #[inline]
-    pub(super) fn rejects(&self, args: &[Value]) -> bool {
-        let Head::Literal { args: patterns, .. } = &self.head else { return false };
-        patterns.iter().zip(args).any(|(pattern, arg)| pattern.as_ref().is_some_and(|pattern| is_other(pattern, arg)))
-    }
-
-    /// Returns true if the plan is certainly not applicable, without binding anything. Its context begins with a
-    /// belief, and there is none, or only one with another constant. That pays where another plan is tried next.
-    pub(super) fn is_out_of_place(&self, beliefs: &BeliefBase) -> bool {
-        let first = match &self.context {
-            Formula::And(formulas) => formulas.first(),
-            formula => Some(formula),
-        };
-        let Some(Formula::Query(term)) = first else { return false };
-        let Some(table) = beliefs.table_at(&term.key, &term.hint) else { return true };
-        // Arguments behind a call, which may print, are checked after it.
-        let is_plain = |(expr, _): &(&Expr, &Value)| matches!(expr, Expr::Const(_) | Expr::Slot(_));
-        let is_other_than = |fact: &Structure| {
-            term.args.iter().zip(&fact.args).take_while(is_plain).any(|(expr, value)| is_other(expr, value))
-        };
-        table.is_empty() || table.only_fact().is_some_and(is_other_than)
-    }
-
-    /// Returns the plan's name for the argument at `place`, where a goal has its variable `number`: the plan's own
-    /// variable, if it has one there.
-    pub(super) fn name_of_argument(&self, place: u32, number: u32) -> Symbol {
-        let Head::Literal { args, .. } = &self.head else { return anonymous(number) };
-        let own = args.get(place as usize).is_none_or(Option::is_none);
-        let name = self.names.get(place as usize).copied().filter(|_| own);
-        name.unwrap_or_else(|| anonymous(number))
-    }
-
-    /// Returns true if the plan's trigger has the event's predicate.
-    pub fn may_handle(&self, event: &Event) -> bool {
-        let key = match &self.head {
-            Head::Literal { key, .. } => *key == event.trigger().key,
-            Head::Any(_) => true,
-        };
-        self.op == event.op && self.kind == event.kind && key
-    }
-}
-
-/// Returns true if an expression and a value are different constants.
-#[inline]
-fn is_other(expr: &Expr, value: &Value) -> bool {
-    match (expr, value) {
-        (Expr::Const(Value::Num(a)), Value::Num(b)) => a != b,
-        (Expr::Const(Value::Atom(a)), Value::Atom(b)) => a != b,
-        _ => false,
-    }
+/// Returns true if a plan is certainly not applicable, without binding anything. Its context begins with a belief, and
+/// there is none, or only one with another constant. That pays where another plan is tried next.
+pub(super) fn is_out_of_place(plan: &CompiledPlan, beliefs: &BeliefBase) -> bool {
+    let first = match &plan.context {
+        Formula::And(formulas) => formulas.first(),
+        formula => Some(formula),
+    };
+    let Some(Formula::Query(term)) = first else { return false };
+    let Some(table) = beliefs.table_at(&term.key, &term.hint) else { return true };
+    // Arguments behind a call, which may print, are checked after it.
+    let is_plain = |(expr, _): &(&Expr, &Value)| matches!(expr, Expr::Const(_) | Expr::Slot(_));
+    let is_other_than = |fact: &Structure| {
+        term.args.iter().zip(&fact.args).take_while(is_plain).any(|(expr, value)| expr.is_other(value))
+    };
+    table.is_empty() || table.only_fact().is_some_and(is_other_than)
 }
 
 /// Matches a plan's trigger with an event. The plan's slots begin at `base`, the event's variables follow them.
@@ -441,7 +404,7 @@ fn is_relevant(
                     Value::Num(n) => Value::Num(*n),
                     Value::Atom(name) => Value::Atom(*name),
                     Value::Var(var) => {
-                        let name = plan.name_of_argument(place as u32, var.slot);
+                        let name = plan.name_of_argument(place as u32).unwrap_or_else(|| anonymous(var.slot));
                         Value::Var(Var { slot: event_base + var.slot, name })
                     }
                     arg if event.open > 0 => Bindings::rename(arg, event_base),

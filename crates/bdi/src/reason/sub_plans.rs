@@ -1,7 +1,5 @@
 //! Sub-plans (AgentSpeak(ER)): relevant only while the enclosing plan runs.
 
-use whimbrel_acl::{Args, Structure};
-
 use super::Cycle;
 use super::cycle::is_scoped;
 use crate::code::{PlanRef, TriggerKey};
@@ -29,12 +27,10 @@ impl Cycle<'_> {
             return false;
         }
         let Some(frame) = self.mind.intentions.find(id).and_then(|i| i.frames.get(place)) else { return false };
-        let event = Event::external(trigger.op, trigger.kind, Structure::new(trigger.key.functor, Args::new()));
         let mut path = frame.path.clone();
         loop {
             let scope = self.mind.plans.plan_at(self.image, frame.plan, &path);
-            let handles =
-                scope.is_some_and(|scope| scope.sub_plans.iter().any(|plan| plan.has_trigger(trigger, &event)));
+            let handles = scope.is_some_and(|scope| scope.sub_plans.iter().any(|plan| plan.has_trigger(trigger)));
             if handles {
                 return true;
             }
@@ -89,7 +85,7 @@ impl Cycle<'_> {
         let mut path: smallvec::SmallVec<[u32; 2]> = path.into();
         path.push(number);
         let plan = self.mind.plans.plan_at(self.image, place, &path)?;
-        if !plan.may_handle(event) {
+        if !plan.has_trigger(&event.trigger()) {
             return None;
         }
         let outer = self.outer_slots(id, place, &path);
@@ -120,16 +116,5 @@ impl Cycle<'_> {
         copied.intention = Some(id);
         copied.selected = Some(Box::new(chosen));
         self.add_event(copied);
-    }
-}
-
-impl crate::code::CompiledPlan {
-    fn has_trigger(&self, trigger: &TriggerKey, event: &Event) -> bool {
-        match &self.head {
-            crate::code::Head::Literal { key, .. } => {
-                *key == trigger.key && self.op == trigger.op && self.kind == trigger.kind
-            }
-            crate::code::Head::Any(_) => self.op == event.op && self.kind == event.kind,
-        }
     }
 }
