@@ -56,6 +56,7 @@ impl CompiledPlan {
     }
 
     /// Returns true if this is the plan's trigger, or the plan is for any predicate.
+    #[inline]
     pub(crate) fn has_trigger(&self, trigger: &TriggerKey) -> bool {
         let has_key = match &self.head {
             Head::Literal { key, .. } => *key == trigger.key,
@@ -72,6 +73,7 @@ impl CompiledPlan {
     }
 
     /// Returns the name of the plan's own variable for the argument at `place`, if it has one there.
+    #[inline]
     pub(crate) fn name_of_argument(&self, place: u32) -> Option<Symbol> {
         let Head::Literal { args, .. } = &self.head else { return None };
         let own = args.get(place as usize).is_none_or(Option::is_none);
