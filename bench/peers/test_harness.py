@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks of the harness that need no peer: `python3 bench/peers/test_harness.py`."""
 
+import subprocess
 import sys
 import tempfile
 import time
@@ -177,6 +178,22 @@ class Children(unittest.TestCase):
     def test_a_missing_program_is_named(self):
         with self.assertRaisesRegex(children.ChildFailed, "no-such-program"):
             children.run(["no-such-program"], 1)
+
+
+class Scaling(unittest.TestCase):
+    def test_programs_that_fail_are_left_out(self):
+        answer = '{"version": "9.9", "metrics": {"messages_per_s": 2500000}}'
+        with tempfile.TemporaryDirectory() as folder:
+            whimbrel = Path(folder) / "whimbrel"
+            whimbrel.write_text(f"#!/bin/sh\ncase \"$*\" in *asl*) exit 1;; esac\necho '{answer}'\n")
+            whimbrel.chmod(0o755)
+            script = Path(__file__).with_name("scaling.py")
+            options = ["--rounds", "1", "--threads", "1,4", "--whimbrel", str(whimbrel), "--peers", folder]
+            environment = {"PATH": "/usr/bin:/bin", "ERL_LIBS": "none"}
+            ran = subprocess.run([sys.executable, str(script), *options], capture_output=True, text=True, env=environment)
+        self.assertIn("| 500 | native | 2.5 | 2.5 |", ran.stdout)
+        self.assertNotIn("| asl |", ran.stdout)
+        self.assertRegex(ran.stdout, "left out, .*: asl, .*go, tokio")
 
 
 if __name__ == "__main__":
