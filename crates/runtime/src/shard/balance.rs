@@ -51,7 +51,7 @@ const WAITING_SHARE: f64 = 0.6;
 const SHORT_ROUND_TURNS: u32 = 64;
 /// ...the round takes no longer than this by itself.
 const SHORT_ROUND_US_MAX: u64 = 1_000;
-/// Number of agents sampled to judge a move.
+/// Number of agents sampled to judge the crossings of a move.
 const SAMPLE_MAX: usize = 1_024;
 /// Number of waiting agents below which these say little of all others.
 const FEW: usize = 32;
@@ -211,11 +211,11 @@ impl Shard {
             return BalanceResult::Measures;
         }
         let bound = if turn_ns < LONG_TURN_NS { self.bound(&profile) } else { FxHashMap::default() };
-        let sample: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX).collect();
-        let share = (mine - theirs) / (2.0 * mine);
-        let wanted = ((sample.len() as f64 * share).round() as usize).clamp(1, sample.len() / 2);
-        let block = self.block(&sample, wanted, &bound);
-        let cut = self.cut(&sample, &block, to as ShardIndex);
+        let wanted = agents_to_give(waiting, mine, theirs);
+        let seeds: Vec<u32> = self.runnable.iter().take(SAMPLE_MAX.max(2 * wanted)).collect();
+        let block = self.block(&seeds, wanted, &bound);
+        let sample = seeds.get(..SAMPLE_MAX).unwrap_or(&seeds);
+        let cut = self.cut(sample, &block, to as ShardIndex);
         if cut * CROSSING_NS > turn_ns * sample.len() as u64 {
             return BalanceResult::Refused;
         }
@@ -244,14 +244,14 @@ impl Shard {
 
     /// Returns agents that belong together, `wanted` of which wait for a turn. Follows from one agent to the next who
     /// talks to whom. An agent bound to a hub comes with the hub and all its partners, or stays.
-    fn block(&mut self, sample: &[u32], wanted: usize, bound: &FxHashMap<u32, u32>) -> FxHashSet<u32> {
+    fn block(&mut self, seeds: &[u32], wanted: usize, bound: &FxHashMap<u32, u32>) -> FxHashSet<u32> {
         let mut stars: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (index, hub) in bound {
             stars.entry(*hub).or_default().push(*index);
         }
         let mut block = FxHashSet::default();
         let mut found = 0;
-        for seed in sample {
+        for seed in seeds {
             if let Some(star) = bound.get(seed).and_then(|hub| stars.remove(hub)) {
                 let ready = star.iter().filter(|index| self.is_queued(**index)).count();
                 // A star rarely has exactly the size wanted.
@@ -365,5 +365,27 @@ impl Shard {
 
     fn local_peer(&mut self, index: u32) -> Option<u32> {
         self.peer(index).filter(|(shard, _)| *shard == self.index)?.1
+    }
+}
+
+/// Returns how many of the agents that wait for a turn should leave this shard. Then both shards are equally busy.
+/// Shares of busy time are from 0 to 1; `waiting` is 2 or more.
+fn agents_to_give(waiting: usize, mine: f64, theirs: f64) -> usize {
+    let share = (mine - theirs) / (2.0 * mine);
+    ((waiting as f64 * share).round() as usize).clamp(1, (waiting / 2).min(MOVE_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_all_waiting_agents_leave() {
+        assert_eq!(agents_to_give(2, 1.0, 0.0), 1);
+        assert_eq!(agents_to_give(1_000, 1.0, 0.0), 500);
+        assert_eq!(agents_to_give(1_000, 1.0, 0.5), 250);
+        assert_eq!(agents_to_give(20_000, 1.0, 0.0), 10_000);
+        assert_eq!(agents_to_give(1_000_000, 1.0, 0.0), MOVE_MAX);
+        assert_eq!(agents_to_give(8, 0.9, 0.9), 1);
     }
 }
