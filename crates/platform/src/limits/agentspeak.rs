@@ -40,12 +40,6 @@ pub const TERM_DEPTH_MAX: u32 = 400;
 pub const TERM_DATA_DEPTH_MAX: u32 = 5_000;
 /// Effects (actions) that one formula of an AgentSpeak program asks for.
 pub const FORMULA_EFFECTS_MAX: usize = 10_000;
-/// Parameters and locals of one function of a WebAssembly module.
-pub const FUNCTION_LOCALS_MAX: u64 = 1_000;
-/// Nested loops in one function of a WebAssembly module.
-pub const FUNCTION_LOOPS_MAX: u64 = 64;
-/// Compile cost of one function: the sum over its instructions of all variables there, once for each loop around it.
-pub const FUNCTION_EFFORT_MAX: u64 = 12_000_000;
 /// Bytes of a belief, a goal or a plan's label that an operator writes.
 pub const INSTRUCTION_BYTES_MAX: usize = 4_000;
 /// Steps of one plan's body.

@@ -6,6 +6,12 @@ pub const MODULE_BYTES_MAX: usize = 16 << 20;
 pub const MODULE_GLOBALS_MAX: usize = 4_096;
 /// Functions of a WebAssembly module.
 pub const MODULE_FUNCTIONS_MAX: u64 = 20_000;
+/// Parameters and locals of one function of a WebAssembly module.
+pub const FUNCTION_LOCALS_MAX: u64 = 1_000;
+/// Nested loops in one function of a WebAssembly module.
+pub const FUNCTION_LOOPS_MAX: u64 = 64;
+/// Compile cost of one function: the sum over its instructions of all variables there, once for each loop around it.
+pub const FUNCTION_EFFORT_MAX: u64 = 12_000_000;
 /// Compile cost of all functions of a module.
 pub const MODULE_EFFORT_MAX: u64 = 48_000_000;
 /// Messages that a WebAssembly agent may send, and lines that it may print or log, in one call.

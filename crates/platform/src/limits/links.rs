@@ -113,7 +113,3 @@ pub const LINK_RECEIVERS_MAX: usize = MESSAGE_RECEIVERS_MAX;
 pub const LINK_RECEIVER_BYTES: usize = 32;
 /// Such receivers in one batch. A batch is closed when they count as its bytes do, and one message may be the last.
 pub const LINK_BATCH_SHARES_MAX: usize = LINK_BATCH_BYTES / LINK_RECEIVER_BYTES + LINK_RECEIVERS_MAX;
-/// Bytes of memory for reading the records of one frame of a journal.
-pub const FRAME_MEMORY_BYTES_MAX: usize = 1 << 30;
-/// Bytes of one frame from which on further steps go into the next.
-pub const FRAME_BYTES: usize = 256 << 10;

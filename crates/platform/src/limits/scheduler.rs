@@ -90,7 +90,5 @@ pub const LOGGED_BURST_S: u64 = 8;
 pub const LOGGED_FREE_BYTES_PER_S: u64 = 16 << 10;
 /// Bytes that a printed or logged line counts beside its text.
 pub const LINE_BYTES: u64 = 64;
-/// Seconds for which an agent's certificate is valid.
-pub const AGENT_CERTIFICATE_S: u64 = 3_600;
 /// Messages of a durable agent that wait to be written; while there are more, its turns are delayed.
 pub const UNWRITTEN_MESSAGES_MAX: usize = 4_096;

@@ -5,6 +5,8 @@ use super::LINK_LAST_WORDS_MS;
 /// Time for which an ended agent's certificate is still accepted for earlier messages (milliseconds). It is longer than
 /// its node signs with that certificate.
 pub const SIGNED_LAST_WORDS_MS: u64 = 2 * LINK_LAST_WORDS_MS;
+/// Seconds for which an agent's certificate is valid.
+pub const AGENT_CERTIFICATE_S: u64 = 3_600;
 /// Bytes of one pattern in a policy.
 pub const POLICY_PATTERN_BYTES_MAX: usize = 255;
 /// Bytes of an audit log after which it is rotated.

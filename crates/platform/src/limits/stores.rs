@@ -20,6 +20,10 @@ pub const STORE_PARTITIONS_MAX: u16 = 16_384;
 pub const STORE_PARTITIONS: u16 = 256;
 /// Bytes of one frame in an embedded store's journal; other stores take less.
 pub const STORE_FRAME_BYTES_MAX: usize = 16 << 20;
+/// Bytes of memory for reading the records of one frame of a journal.
+pub const FRAME_MEMORY_BYTES_MAX: usize = 1 << 30;
+/// Bytes of one frame from which on further steps go into the next.
+pub const FRAME_BYTES: usize = 256 << 10;
 /// Bytes of a key in an embedded store's coordination.
 pub const STORE_KEY_BYTES_MAX: usize = 512;
 /// Bytes of a value in an embedded store's coordination.
