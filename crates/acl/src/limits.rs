@@ -1,7 +1,7 @@
 //! Limits of the codecs. They hold both ways: values beyond them are neither read nor written.
 
 /// Bytes of one encoded message. Links, sessions and guests allow fewer: see `LINK_MESSAGE_BYTES_MAX`,
-/// `SESSION_MESSAGE_BYTES_MAX` and `GUEST_MESSAGE_BYTES`.
+/// `SESSION_MESSAGE_BYTES_DEFAULT` and `GUEST_MESSAGE_BYTES`.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// Receivers of one message, and agents in its `:reply-to`; the sender is charged for each. Topics and groups reach
 /// more agents.

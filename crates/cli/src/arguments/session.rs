@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, value_parser};
 use whimbrel::node::agent_port;
 use whimbrel_platform::limits::{
-    SESSION_AGENTS_MAX, SESSION_AGENTS_MOST, SESSION_MESSAGE_BYTES_LEAST, SESSION_MESSAGE_BYTES_MAX,
-    SESSION_MESSAGE_BYTES_MOST, SESSION_MESSAGES_PER_S,
+    SESSION_AGENTS_DEFAULT, SESSION_AGENTS_MAX, SESSION_MESSAGE_BYTES_DEFAULT, SESSION_MESSAGE_BYTES_MAX,
+    SESSION_MESSAGE_BYTES_MIN, SESSION_MESSAGES_PER_S,
 };
 use whimbrel_platform::session::SessionLimits;
 
@@ -29,15 +29,15 @@ pub struct AgentPortArguments {
     #[arg(long, value_name = "FILE")]
     pub agent_tokens: Option<PathBuf>,
     /// Maximum number of agents of one session, at the agent port or over HTTP.
-    #[arg(long, value_name = "N", default_value_t = SESSION_AGENTS_MAX, value_parser = value_parser!(u32).range(1..=i64::from(SESSION_AGENTS_MOST)))]
+    #[arg(long, value_name = "N", default_value_t = SESSION_AGENTS_DEFAULT, value_parser = value_parser!(u32).range(1..=i64::from(SESSION_AGENTS_MAX)))]
     pub session_agents: u32,
     /// Maximum average of messages per second of one session. A message to several agents counts once for each. Faster
     /// senders are slowed down.
     #[arg(long, value_name = "N", default_value_t = SESSION_MESSAGES_PER_S, value_parser = value_parser!(u32).range(1..))]
     pub session_messages_per_s: u32,
     /// Maximum length of a message to or from a session, in bytes. A longer message is refused, and its sender is told.
-    #[arg(long, value_name = "BYTES", default_value_t = SESSION_MESSAGE_BYTES_MAX,
-        value_parser = value_parser!(u32).range(i64::from(SESSION_MESSAGE_BYTES_LEAST)..=i64::from(SESSION_MESSAGE_BYTES_MOST)))]
+    #[arg(long, value_name = "BYTES", default_value_t = SESSION_MESSAGE_BYTES_DEFAULT,
+        value_parser = value_parser!(u32).range(i64::from(SESSION_MESSAGE_BYTES_MIN)..=i64::from(SESSION_MESSAGE_BYTES_MAX)))]
     pub session_message_bytes: u32,
 }
 

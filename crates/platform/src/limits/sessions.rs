@@ -9,22 +9,22 @@ pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 5_000;
 /// Certificates a second, on average, for the agents of a session; at once, as many as it may have agents.
 pub const SESSION_CERTIFICATES_PER_S: u32 = 1;
 /// Agents of one session at a time, unless its node sets another limit (`--session-agents`).
-pub const SESSION_AGENTS_MAX: u32 = 640;
+pub const SESSION_AGENTS_DEFAULT: u32 = 640;
 /// Highest number of agents of one session that a node may set: the number of an agent stands in each frame.
-pub const SESSION_AGENTS_MOST: u32 = 10_000;
+pub const SESSION_AGENTS_MAX: u32 = 10_000;
 /// Bytes of the first frame of a session's connection: a stranger may not use much memory.
 pub const SESSION_HELLO_BYTES_MAX: usize = 4 << 10;
 /// Bytes of one message from or to a session, unless its node sets another limit (`--session-message-bytes`). Sixty
 /// thousand sessions may each have a part of one in memory.
-pub const SESSION_MESSAGE_BYTES_MAX: u32 = 1 << 20;
+pub const SESSION_MESSAGE_BYTES_DEFAULT: u32 = 1 << 20;
 /// Largest message limit of sessions that a node may set: links can carry such messages.
-pub const SESSION_MESSAGE_BYTES_MOST: u32 = LINK_MESSAGE_BYTES_MAX as u32;
+pub const SESSION_MESSAGE_BYTES_MAX: u32 = LINK_MESSAGE_BYTES_MAX as u32;
 /// Smallest message limit of sessions that a node may set: directories' answers fit.
-pub const SESSION_MESSAGE_BYTES_LEAST: u32 = 64 << 10;
+pub const SESSION_MESSAGE_BYTES_MIN: u32 = 64 << 10;
 /// Bytes of a frame beside those of its message.
 pub const SESSION_FRAME_BYTES_MORE: usize = 1_024;
 /// Bytes of one frame of a session: those of a message, and its frame.
-pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_MAX as usize + SESSION_FRAME_BYTES_MORE;
+pub const SESSION_FRAME_BYTES_MAX: usize = SESSION_MESSAGE_BYTES_DEFAULT as usize + SESSION_FRAME_BYTES_MORE;
 /// Bytes of memory for reading a session's message, for each byte that it may have; [`SESSION_MESSAGE_BUDGET_BYTES`] at
 /// least.
 pub const SESSION_MESSAGE_BUDGET_TIMES: usize = 4;

@@ -80,3 +80,8 @@ pub const DURABLE_STATE_BYTES_MAX: usize = 512 << 10;
 pub const JOURNAL_GARBAGE_BYTES: u64 = 32 << 20;
 /// Bytes that a node writes between two checks of garbage.
 pub const JOURNAL_TIDY_BYTES: u64 = 256 << 10;
+/// Frames of one partition that an embedded store keeps at once: each takes a slot in memory, also one that is missing.
+pub const JOURNAL_FRAMES_MAX: u64 = 1 << 26;
+/// Highest place of a frame in an embedded store, which no journal reaches. A record with a higher place is damaged,
+/// although its checksum fits.
+pub const JOURNAL_PLACE_MAX: u64 = 1 << 60;

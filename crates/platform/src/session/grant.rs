@@ -2,8 +2,8 @@
 
 use crate::ams::name_fits;
 use crate::limits::{
-    SESSION_AGENTS_MAX, SESSION_FRAME_BYTES_MORE, SESSION_LEASE_MS, SESSION_LEASE_MS_MAX, SESSION_LEASE_MS_MIN,
-    SESSION_MESSAGE_BYTES_MAX, SESSION_MESSAGES_PER_S, SESSION_REMEMBER_MAX, SESSION_WINDOW_MAX,
+    SESSION_AGENTS_DEFAULT, SESSION_FRAME_BYTES_MORE, SESSION_LEASE_MS, SESSION_LEASE_MS_MAX, SESSION_LEASE_MS_MIN,
+    SESSION_MESSAGE_BYTES_DEFAULT, SESSION_MESSAGES_PER_S, SESSION_REMEMBER_MAX, SESSION_WINDOW_MAX,
 };
 
 use super::frames::HelloFrame;
@@ -22,9 +22,9 @@ pub struct SessionLimits {
 impl Default for SessionLimits {
     fn default() -> Self {
         Self {
-            agents: SESSION_AGENTS_MAX,
+            agents: SESSION_AGENTS_DEFAULT,
             messages_per_s: SESSION_MESSAGES_PER_S,
-            message_bytes: SESSION_MESSAGE_BYTES_MAX,
+            message_bytes: SESSION_MESSAGE_BYTES_DEFAULT,
         }
     }
 }
@@ -62,10 +62,10 @@ impl SessionGrant {
             account: principal.clone(),
             principal,
             names,
-            agents: SESSION_AGENTS_MAX,
+            agents: SESSION_AGENTS_DEFAULT,
             messages_per_s: SESSION_MESSAGES_PER_S,
-            message_bytes: SESSION_MESSAGE_BYTES_MAX,
-            sent_message_bytes: SESSION_MESSAGE_BYTES_MAX,
+            message_bytes: SESSION_MESSAGE_BYTES_DEFAULT,
+            sent_message_bytes: SESSION_MESSAGE_BYTES_DEFAULT,
             window: SESSION_WINDOW_MAX,
             lease_ms: SESSION_LEASE_MS,
             remember: SESSION_REMEMBER_MAX,

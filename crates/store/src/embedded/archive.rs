@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use whimbrel_files::sync_folder;
-use whimbrel_platform::limits::{STORE_BLOB_BYTES_MAX, STORE_PARTITIONS_MAX};
+use whimbrel_platform::limits::{JOURNAL_FRAMES_MAX, STORE_BLOB_BYTES_MAX, STORE_PARTITIONS_MAX};
 use whimbrel_platform::store::{Lsn, Partition, Revision, StoreError};
 
 use super::blobs::BlobFiles;
@@ -14,7 +14,7 @@ use super::files::{Progress, StoreFiles};
 use super::folder::OpenStoreError;
 use super::layout::{RECORD_HEADER, RecordHeader, RecordKind, SegmentRecord, aligned, join_key, split_key};
 use super::queue::RecordEffect;
-use super::recover::{Damage, FRAMES_MOST, RecoveredState};
+use super::recover::{Damage, RecoveredState};
 use super::segment::Segment;
 use super::{BATCH_BYTES, Embedded, OpenOptions};
 use crate::fence::Ownership;
@@ -408,7 +408,7 @@ impl Embedded {
             }
             RecordKind::Owned => {
                 let trimmed = payload.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-                if trimmed > lsn || lsn - trimmed > FRAMES_MOST {
+                if trimmed > lsn || lsn - trimmed > JOURNAL_FRAMES_MAX {
                     return Ok(Err(format!("partition {partition} has frames {trimmed} to {lsn}")));
                 }
                 let owned = Ownership { epoch, number, last: lsn, trimmed };

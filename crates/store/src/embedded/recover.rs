@@ -2,17 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use whimbrel_platform::limits::{JOURNAL_FRAMES_MAX, JOURNAL_PLACE_MAX};
 use whimbrel_platform::store::{Lsn, Partition, Revision};
 
 use super::layout::{BATCH_HEADER, RecordHeader, RecordKind, SEGMENT_HEADER, SegmentHeader, SegmentRecord, split_key};
 use super::mark::FlushMark;
 use super::scan::{Scan, ScannedItem, Torn};
 use crate::fence::Ownership;
-
-/// Frames of one partition that are kept at once: each takes a slot in memory, also one that is missing.
-pub const FRAMES_MOST: u64 = 1 << 26;
-/// Bound on places, which no journal reaches: a record with a higher place is damaged, although its checksum fits.
-const PLACE_MOST: u64 = 1 << 60;
 
 /// Position of a frame's record. Segment 0 means that the frame is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -239,7 +235,7 @@ impl RecoveredState {
                 let said = payload.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
                 let trimmed = if kind == RecordKind::Owned { said } else { 0 };
                 let kept = if kind == RecordKind::Owned { lsn.saturating_sub(trimmed) } else { ahead };
-                if kept > FRAMES_MOST || lsn.max(trimmed) > PLACE_MOST {
+                if kept > JOURNAL_FRAMES_MAX || lsn.max(trimmed) > JOURNAL_PLACE_MAX {
                     return self.doubt(format!("partition {partition} has no frame {lsn}"));
                 }
                 match kind {

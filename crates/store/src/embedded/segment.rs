@@ -11,8 +11,8 @@ use super::layout::{RECORD_HEADER, RecordHeader, SegmentHeader};
 use super::recover::FrameSlot;
 
 /// Bytes of a segment that are allocated at a time, at least and at most; between these, the allocation doubles.
-const STEP_BYTES_LEAST: u64 = 256 << 10;
-const STEP_BYTES_MOST: u64 = 16 << 20;
+const STEP_BYTES_MIN: u64 = 256 << 10;
+const STEP_BYTES_MAX: u64 = 16 << 20;
 
 /// A file of the journal.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Segment {
 
     /// Makes room up to `needed` bytes, and if there is some, for more. How much there is now.
     pub fn allocate(&self, needed: u64) -> io::Result<u64> {
-        let more = needed + needed.clamp(STEP_BYTES_LEAST, STEP_BYTES_MOST);
+        let more = needed + needed.clamp(STEP_BYTES_MIN, STEP_BYTES_MAX);
         let allocate = |bytes| rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, bytes);
         match allocate(more).map(|()| more).or_else(|_| allocate(needed).map(|()| needed)) {
             Ok(bytes) => Ok(bytes),
