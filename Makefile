@@ -63,7 +63,7 @@ $(TESTED): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness guest-test sdk-test console-test unit conformance fuzz-check ## Everything below; what a change must pass
+test: check harness guest-test sdk-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy web-check clippy ## What needs no program to be built
@@ -243,6 +243,33 @@ console/dist/sdk/whimbrel.js: console/dist/index.html $(shell find sdk/typescrip
 
 console/node_modules/.package-lock.json: console/package.json console/package-lock.json | node
 	@cd console && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+##@ The documentation site
+
+# Its reference of commands is what the program prints; any build of it will do.
+SITE_PROGRAM := $(firstword $(wildcard $(WHIMBREL) $(TESTED)) $(WHIMBREL))
+# Astro needs a newer Node than the rest: it comes with the site's packages.
+SITE_NODE := PATH="$$PWD/site/node_modules/.bin:$$PATH" ASTRO_TELEMETRY_DISABLED=1
+
+.PHONY: site
+site: site-pages | rust ## Build site/dist: documents, AgentSpeak that runs in them, API documentation of Rust and TypeScript
+	@$(CARGO) doc --quiet --locked --no-deps --package whimbrel --package whimbrel-guest
+	@mkdir -p site/dist/api && rm -rf site/dist/api/rust && cp -r '$(TARGET)/doc' site/dist/api/rust
+	@$(SITE_NODE) site/node_modules/.bin/typedoc --options site/typedoc.json
+	@echo "the site is in site/dist; to look at it: python3 -m http.server --directory site/dist 8000"
+
+.PHONY: site-pages
+site-pages: classroom site/node_modules/.package-lock.json $(if $(wildcard $(SITE_PROGRAM)),,$(WHIMBREL)) ## The site without API documentation, in a minute
+	@cd site && PATH="$$PWD/node_modules/.bin:$$PATH" ASTRO_TELEMETRY_DISABLED=1 WHIMBREL='$(abspath $(SITE_PROGRAM))' npm run --silent build
+
+.PHONY: site-test
+site-test: sdk site-pages $(TESTED) | chromium ## Documents: their AgentSpeak runs, their shell blocks print what they say, the site works in a browser
+	@cd site && WHIMBREL='$(abspath $(TESTED))' npm test --silent
+
+site/node_modules/.package-lock.json: site/package.json site/package-lock.json | node
+	@echo "installing the site's tools into site/node_modules, once: some minutes"
+	@cd site && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 ##@ Tools, installed only when missing

@@ -43,13 +43,15 @@ def main():
     env_command = [command[0], "--color", "always", *command[1:]]
     text = subprocess.run(env_command, capture_output=True, text=True, check=True).stdout
     shown = "whimbrel " + " ".join(command[1:])
-    lines = [[(PROMPT, "$ "), (INK, shown)]] + [list(spans(line)) for line in text.splitlines()]
+    lines = [[(PROMPT, "$ "), (INK, shown)]] + [list(spans(line.rstrip())) for line in text.splitlines()]
     columns = max(sum(len(piece) for _, piece in line) for line in lines)
     width, height = columns * WIDTH + 2 * MARGIN, len(lines) * LINE + 2 * MARGIN
     rows = []
     for number, line in enumerate(lines):
         pieces = "".join(f'<tspan fill="{color}">{html.escape(piece)}</tspan>' for color, piece in line)
-        rows.append(f'<text x="{MARGIN}" y="{MARGIN + 13 + number * LINE}">{pieces}</text>')
+        # A stated length: fonts differ in the width of a letter, and of lines and arrows.
+        length = f' textLength="{sum(len(piece) for _, piece in line) * WIDTH:.1f}"' if line else ""
+        rows.append(f'<text x="{MARGIN}" y="{MARGIN + 13 + number * LINE}"{length}>{pieces}</text>')
     with open(out, "w", encoding="utf-8") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
                    f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13">\n'
