@@ -39,7 +39,7 @@ test("code in documents type-checks", () => {
 
 test("first five minutes run as printed", { skip: WITHOUT_NODE, timeout: 60_000 }, async () => {
   const text = readFileSync(join(sdk, "README.md"), "utf8");
-  const [, mind = ""] = /^```prolog\n(.*?)^```/ms.exec(text) ?? [];
+  const [, mind = ""] = /^```agentspeak\n(.*?)^```/ms.exec(text) ?? [];
   const [, program = ""] = /^```ts\n(.*?)^```/ms.exec(text) ?? [];
   const society = await Society.of({ gardener: mind });
   try {
