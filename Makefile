@@ -265,7 +265,7 @@ site-pages: classroom site/node_modules/.package-lock.json $(if $(wildcard $(SIT
 
 .PHONY: site-test
 site-test: sdk site-pages $(TESTED) | chromium ## Documents: their AgentSpeak runs, their shell blocks print what they say, the site works in a browser
-	@cd site && WHIMBREL='$(abspath $(TESTED))' npm test --silent
+	@cd site && PATH="$$PWD/node_modules/.bin:$$PATH" WHIMBREL='$(abspath $(TESTED))' npm test --silent
 
 site/node_modules/.package-lock.json: site/package.json site/package-lock.json | node
 	@echo "installing the site's tools into site/node_modules, once: some minutes"

@@ -1,17 +1,25 @@
-//! Documents keep up: README and ARCHITECTURE know every crate, examples explain themselves, links lead somewhere.
+//! Documents keep up: ARCHITECTURE knows every crate, examples explain themselves, links lead somewhere.
 
 use super::Finding;
 use crate::repo::Repo;
 
+/// Document that shows where everything is.
+const MAP: &str = "ARCHITECTURE.md";
+/// Maximal number of lines of the README: what a newcomer reads.
+const README_LINES_MAX: usize = 200;
+
 pub fn check(repo: &Repo) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for document in ["README.md", "ARCHITECTURE.md"] {
-        let text = repo.text(document).unwrap_or_default();
-        for name in repo.folders("crates") {
-            if !text.contains(&format!("crates/{name}")) {
-                findings.push(Finding::new(document, 0, format!("does not mention crates/{name}")));
-            }
+    let text = repo.text(MAP).unwrap_or_default();
+    for name in repo.folders("crates") {
+        if !text.contains(&format!("crates/{name}")) {
+            findings.push(Finding::new(MAP, 0, format!("does not mention crates/{name}")));
         }
+    }
+    let lines = repo.text("README.md").unwrap_or_default().lines().count();
+    if lines > README_LINES_MAX {
+        let text = format!("has {lines} lines, at most {README_LINES_MAX}: move the rest to docs/");
+        findings.push(Finding::new("README.md", 0, text));
     }
     for name in repo.folders("examples") {
         for (file, why) in [("README.md", "explains its idea"), ("expected.txt", "says what it prints")] {
@@ -77,12 +85,17 @@ mod tests {
     #[test]
     fn every_crate_is_mentioned() {
         let files = [
-            ("README.md", "crates/acl"),
-            ("ARCHITECTURE.md", "crates/acl and crates/bdi"),
+            ("ARCHITECTURE.md", "crates/acl"),
             ("crates/acl/Cargo.toml", ""),
             ("crates/bdi/Cargo.toml", ""),
         ];
-        expect(check, &files, &["README.md: does not mention crates/bdi"]);
+        expect(check, &files, &["ARCHITECTURE.md: does not mention crates/bdi"]);
+    }
+
+    #[test]
+    fn long_readme_is_refused() {
+        let text = "line\n".repeat(README_LINES_MAX + 1);
+        expect(check, &[("README.md", &text)], &["README.md: has 201 lines, at most 200: move the rest to docs/"]);
     }
 
     #[test]
