@@ -205,6 +205,7 @@ AGENTSPEAK_WASM := $(TARGET)/wasm32-unknown-unknown/web/whimbrel_device.wasm
 .PHONY: agentspeak-wasm
 agentspeak-wasm: | rust ## Build the AgentSpeak engine for pages, Workers and Node: sdk/typescript/dist/agentspeak.wasm
 	@guest/tools/install.sh rust
+	@[ -e '$(AGENTSPEAK_WASM)' ] || echo "compiling the AgentSpeak engine to WebAssembly: the first time takes three to six minutes"
 	@env $$(cat '$(WASM_RUST_ENV)' 2>/dev/null || true) $(CARGO) rustc --quiet --locked --profile web --target wasm32-unknown-unknown \
 	  --package whimbrel-device --crate-type cdylib
 	@mkdir -p sdk/typescript/dist && cp '$(AGENTSPEAK_WASM)' sdk/typescript/dist/agentspeak.wasm
@@ -214,6 +215,7 @@ classroom: agentspeak-wasm | sdk/typescript/node_modules/.package-lock.json ## B
 	@sdk/typescript/node_modules/.bin/esbuild sdk/typescript/src/index.ts sdk/typescript/src/agentspeak.ts --bundle --splitting --minify --format=esm \
 	  --target=es2022 --log-level=warning --outdir=examples/classroom/page/lib
 	@cp sdk/typescript/dist/agentspeak.wasm examples/classroom/page/lib/agentspeak.wasm
+	@echo "the classroom is in examples/classroom/page; to open it: python3 -m http.server --directory examples/classroom/page 8000"
 
 .PHONY: roaming
 roaming: agentspeak-wasm ## Build what examples/roaming loads beside the SDK that its node serves: the engine of AgentSpeak

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 
 /** Returns the help text of a command. */
 function help(program, command) {
-  return execFileSync(program, ["help", ...command], { encoding: "utf8", env: { ...process.env, COLUMNS: "100", NO_COLOR: "1" } });
+  return execFileSync(program, ["help", ...command], { encoding: "utf8", env: { ...process.env, COLUMNS: "76", NO_COLOR: "1" } });
 }
 
 /** Returns the commands below a command: the names in the lists between its usage and its options. */
@@ -19,7 +19,7 @@ export function helpPages(program) {
   const out = ["`whimbrel help COMMAND` prints these texts.", ""];
   const add = (command) => {
     const text = help(program, command);
-    out.push(`${"#".repeat(Math.min(command.length + 1, 4))} ${command.length === 0 ? "All commands" : `whimbrel ${command.join(" ")}`}`, "", "```text", text.trimEnd(), "```", "");
+    out.push(`${"#".repeat(Math.min(Math.max(command.length + 1, 2), 4))} ${command.length === 0 ? "All commands" : `whimbrel ${command.join(" ")}`}`, "", "```text", text.trimEnd(), "```", "");
     for (const one of below(text, command)) add(one);
   };
   add([]);

@@ -50,6 +50,12 @@ test("tabs find shortest tour though half close", { skip: withoutNode(), timeout
     const [stays] = pages;
     assert.ok(stays);
     assert.equal(new URL(stays.url()).hash, "", "the token is not left in the address bar");
+    // A page that has not joined says what to do; the hint makes room for the map.
+    const guest = await context.newPage();
+    await guest.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&name=guest`);
+    await guest.locator("#hint", { hasText: "Press Join" }).waitFor();
+    await guest.close();
+    await stays.locator("#hint").waitFor({ state: "hidden" });
     // A page with a taken name can choose another, and nothing of the first attempt remains.
     const twin = await context.newPage();
     await twin.goto(`${run.address}/pages/#token=${encodeURIComponent(TOKEN)}&join&workers=1&name=tab-0`);

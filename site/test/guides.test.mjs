@@ -88,6 +88,8 @@ for (const path of typed) {
     const blocks = blocksOf(path);
     const environment = { ...process.env, PATH: `${dirname(program)}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "off" };
     const open = [];
+    /** Terminals that stayed for the next block: its output is what all of them print. */
+    let beside = [];
     try {
       writeFiles(folder, blocks);
       symlinkSync(join(root, "examples"), join(folder, "examples"));
@@ -102,12 +104,15 @@ for (const path of typed) {
         const until = wordOf(block, "until");
         if (until !== undefined) {
           open.push(terminal);
+          beside.push(terminal);
           await terminal.until(() => (terminal.out + terminal.err).includes(until), block.code);
         } else if (expected) {
           const count = next.code.trimEnd().split("\n").length;
-          await terminal.until(() => terminal.out.split("\n").length > count, block.code);
-          assert.deepEqual(byAgent(terminal.out.split("\n").slice(0, count)), expected, `${path}:${block.line}\n${terminal.err}`);
+          const lines = () => [...beside, terminal].flatMap(({ out }) => out.split("\n").slice(0, -1));
+          await Promise.any([...beside, terminal].map((one) => one.until(() => lines().length >= count, block.code)));
+          assert.deepEqual(byAgent(lines().slice(0, count)), expected, `${path}:${block.line}\n${terminal.err}`);
           await terminal.interrupt();
+          beside = [];
         } else {
           assert.equal(await terminal.ended, 0, `${path}:${block.line}: ${block.code}\n${terminal.out}\n${terminal.err}`);
         }

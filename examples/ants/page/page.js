@@ -100,6 +100,7 @@ function list(devices) {
 
 function show(news) {
   best = news;
+  part("hint").hidden = true;
   part("problem").textContent = `the shortest round trip through the ${news.cities.length} places of ${news.problem}`;
   part("length").textContent = news.length ?? "–";
   part("shortest").textContent = news.shortest;
