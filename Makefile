@@ -9,6 +9,8 @@ CARGO ?= cargo
 PYTHON ?= python3
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 WHIMBREL := $(TARGET)/release/whimbrel
+# A program for first looks: compiled soon, without NATS, WebAssembly and benchmarks.
+QUICK := $(TARGET)/quick/whimbrel
 # Tests use the program that is built beside theirs, so that nothing is compiled twice.
 TESTED := $(TARGET)/debug/whimbrel
 NATS_VERSION := 2.15.1
@@ -28,27 +30,39 @@ help: ## Say what there is (this list)
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Somebody who looks at a screen is shown the console.
-DEMO = $$(if [ -t 2 ] && { [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}$${BROWSER:-}" ] || [ "$$(uname)" = Darwin ]; }; then echo --open --log; fi)
+# Somebody at a terminal is shown the console, which stays after the end. Without a terminal, the demo ends by itself.
+DEMO = $$(if [ -t 2 ]; then echo --log; grep -qae '--keep' '$(SHOWN)' && echo --keep; \
+         if [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}$${BROWSER:-}" ] || [ "$$(uname)" = Darwin ]; then echo --open; fi; fi)
+
+# A full release is used if there is one. It is not built anew: `make build` does that.
+SHOWN := $(if $(wildcard $(WHIMBREL)),$(WHIMBREL),$(QUICK))
 
 .PHONY: demo
-demo: $(WHIMBREL) ## Build Whimbrel and run a contract net of seven agents
+demo: | $(SHOWN:$(QUICK)=quick) ## Build a quick Whimbrel (four minutes) and run a contract net of seven agents
 	@echo
 	@echo "  An initiator gives four jobs away. It calls for proposals; ada, bruno and chloe bid, dora and edgar"
 	@echo "  refuse, fern never answers, so each call ends at its deadline. The cheapest gets the job, and gets dearer"
 	@echo "  by it. All seven are AgentSpeak programs in examples/contract-net."
 	@echo
-	@$(WHIMBREL) run examples/contract-net --summary $(DEMO)
+	@$(SHOWN) run examples/contract-net --summary $(DEMO)
 	@echo
-	@echo "  Next: $(WHIMBREL) run examples/auction     twenty bidders, one program"
-	@echo "        $(WHIMBREL) new garden               a society of your own"
+	@echo "  Next: $(SHOWN) run examples/auction     twenty bidders, one program"
+	@echo "        $(SHOWN) new garden               a society of your own"
 	@echo "        examples/README.md                   what else there is"
 
-.PHONY: build
-build: $(WHIMBREL) ## Build the whimbrel binary (target/release/whimbrel)
+.PHONY: quick
+quick: | cargo ## Build target/quick/whimbrel: soon, without NATS, WebAssembly and benchmarks
+	@[ -e '$(QUICK)' ] || echo "Building Whimbrel for a first look. On two cores this takes about four minutes, once. \`make build\` builds all of it."
+	@$(if $(CONSOLE),,echo "There is no Node.js 20 with npm: this build has no web console.")
+	@$(CARGO) fetch --quiet --locked & fetching=$$!; $(if $(CONSOLE),$(MAKE) --jobs=2 $(CONSOLE);) wait $$fetching
+	@$(CARGO) build $(if $(wildcard $(QUICK)),--quiet) --profile quick --locked --package whimbrel-cli --no-default-features --features console
 
-# The console is built into the binary, where there is an npm to build it with.
-CONSOLE := $(if $(shell command -v npm 2>/dev/null),console/dist/sdk/whimbrel.js)
+.PHONY: build
+build: $(WHIMBREL) ## Build the whole whimbrel binary (target/release/whimbrel): ten minutes on two cores
+
+# The console is built into the binary, where there is a Node.js to build it with.
+NODE_20 := $(shell command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null && echo yes)
+CONSOLE := $(if $(NODE_20),console/dist/sdk/whimbrel.js)
 
 # Cargo knows best what is out of date.
 .PHONY: $(WHIMBREL)
@@ -63,7 +77,7 @@ $(TESTED): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness guest-test sdk-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
+test: check harness release-test guest-test sdk-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy web-check clippy ## What needs no program to be built
@@ -212,7 +226,7 @@ agentspeak-wasm: | rust ## Build the AgentSpeak engine for pages, Workers and No
 
 .PHONY: classroom
 classroom: agentspeak-wasm | sdk/typescript/node_modules/.package-lock.json ## Build what examples/classroom loads: a page that any server of files can serve
-	@sdk/typescript/node_modules/.bin/esbuild sdk/typescript/src/index.ts sdk/typescript/src/agentspeak.ts --bundle --splitting --minify --format=esm \
+	@sdk/typescript/node_modules/.bin/esbuild whimbrel=sdk/typescript/src/index.ts agentspeak=sdk/typescript/src/agentspeak.ts --bundle --splitting --minify --format=esm \
 	  --target=es2022 --log-level=warning --outdir=examples/classroom/page/lib
 	@cp sdk/typescript/dist/agentspeak.wasm examples/classroom/page/lib/agentspeak.wasm
 	@echo "the classroom is in examples/classroom/page; to open it: python3 -m http.server --directory examples/classroom/page 8000"
@@ -235,11 +249,11 @@ console/dist/index.html: console/index.html console/vite.config.ts $(shell find 
 	@cd console && npm run --silent build -- --logLevel warn
 	@touch $@
 
-# Pages that a node serves find the SDK there: `/sdk/whimbrel.js`, `/sdk/device.js` with what its Workers run, and pieces that these share. What is built into the binary is looked for when that script has changed.
+# Pages that a node serves find the SDK there: `/sdk/whimbrel.js`, `/sdk/agentspeak.js`, `/sdk/device.js` with what its Workers run, and pieces that these share. What is built into the binary is looked for when that script has changed.
 console/dist/sdk/whimbrel.js: console/dist/index.html $(shell find sdk/typescript/src -type f 2>/dev/null) \
         | sdk/typescript/node_modules/.package-lock.json
 	@rm -rf console/dist/sdk
-	@sdk/typescript/node_modules/.bin/esbuild whimbrel=sdk/typescript/src/index.ts device=sdk/typescript/src/device.ts worker=sdk/typescript/src/device/worker.ts \
+	@sdk/typescript/node_modules/.bin/esbuild whimbrel=sdk/typescript/src/index.ts agentspeak=sdk/typescript/src/agentspeak.ts device=sdk/typescript/src/device.ts worker=sdk/typescript/src/device/worker.ts \
 	  --bundle --splitting --minify --format=esm --target=es2022 --log-level=warning --outdir=console/dist/sdk
 	@touch $@ crates/gateway/build.rs
 
@@ -274,14 +288,46 @@ site/node_modules/.package-lock.json: site/package.json site/package-lock.json |
 	@cd site && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+##@ Packages
+
+DIST := $(TARGET)/dist
+# Crates for Rust programs: the library, and what it depends on.
+CRATES := acl-derive acl platform files bdi runtime operator gateway net store wasm
+
+.PHONY: dist
+dist: release-pages | rust python ## Make the packages of a release in target/dist, and try each in an empty folder
+	@$(CARGO) build --release --locked --package whimbrel-cli
+	@rm -rf '$(DIST)'
+	@$(PYTHON) deploy/release/make.py '$(WHIMBREL)' '$(DIST)'
+	@$(PYTHON) deploy/release/test_packages.py '$(DIST)'
+
+# The engine is built into releases only: other builds need no Rust for wasm32.
+.PHONY: release-pages
+release-pages: sdk agentspeak-wasm console ## What pages load, as a release has it: the console, the SDK, the AgentSpeak engine
+	@cmp -s sdk/typescript/dist/agentspeak.wasm console/dist/sdk/agentspeak.wasm || { \
+	  cp sdk/typescript/dist/agentspeak.wasm console/dist/sdk/agentspeak.wasm; touch crates/gateway/build.rs; }
+
+# Cargo packs what git knows, or what the manifest lists: so the console is copied into its crate meanwhile.
+.PHONY: package-crates
+package-crates: console | rust ## Pack the crates for Rust programs, and build the packages (OPTIONS=--no-verify packs only)
+	@rm -rf crates/gateway/console; cp -r console/dist crates/gateway/console; trap 'rm -rf crates/gateway/console' EXIT; \
+	  $(CARGO) package --locked --allow-dirty --package whimbrel $(CRATES:%=--package whimbrel-%) $(OPTIONS)
+
+.PHONY: release-test
+release-test: | python ## How packages are written, without a build
+	@$(PYTHON) deploy/release/test_archives.py --quiet
+
 ##@ Tools, installed only when missing
 
-.PHONY: rust
-rust: ## Rust, by rustup
+.PHONY: cargo
+cargo: ## Cargo, by rustup
 	@command -v $(CARGO) >/dev/null || { \
 	  echo "Rust is missing: installing it with rustup"; \
 	  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal -c rustfmt -c clippy; \
 	  echo "Rust is installed: open a new shell, or run: . \"\$$HOME/.cargo/env\""; exit 1; }
+
+.PHONY: rust
+rust: | cargo ## Cargo, with clippy and rustfmt
 	@$(CARGO) clippy --version >/dev/null 2>&1 && $(CARGO) fmt --version >/dev/null 2>&1 || rustup component add clippy rustfmt
 
 .PHONY: chromium

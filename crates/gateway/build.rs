@@ -7,7 +7,10 @@ use std::{env, fs, io};
 include!("src/kinds.rs");
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../console/dist");
+    let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
+    // A published package has a copy of the folder.
+    let folders = [package.join("../../console/dist"), package.join("console")];
+    let folder = folders.iter().find(|folder| folder.is_dir()).cloned().unwrap_or_default();
     let mut files = Vec::new();
     if env::var_os("CARGO_FEATURE_CONSOLE").is_some() {
         // Building the console touches this file. A missing folder cannot be watched: everything would be built again

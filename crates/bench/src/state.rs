@@ -74,6 +74,8 @@ impl std::str::FromStr for StoreKind {
             "memory" => Ok(Self::Memory),
             #[cfg(feature = "nats")]
             address if address.contains("://") => Ok(Self::Nats(address.to_owned())),
+            #[cfg(not(feature = "nats"))]
+            address if address.contains("://") => Err(whimbrel::build_parts::NATS_ABSENT.to_owned()),
             _ => Err("expected embedded, memory, or nats://HOST:PORT/NAME".to_owned()),
         }
     }

@@ -4,10 +4,13 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
+mod absent_parts;
 mod allocator;
 mod arguments;
 mod browser_console;
 mod commands;
+mod examples;
+mod guest_sdk;
 mod local_nodes;
 mod sequence_diagram;
 mod trace;
@@ -61,13 +64,14 @@ fn main() -> ExitCode {
         Command::Ca(ca) => commands::ca::ca(ca),
         #[cfg(feature = "nats")]
         Command::Engine(engine) => commands::engine::engine(engine),
-        #[cfg(feature = "nats")]
+        #[cfg(all(feature = "bench", feature = "nats"))]
         Command::Chaos(plan) => whimbrel_bench::chaos(plan),
         Command::Session(session) => commands::session::session(session),
         Command::Prove(prove) => commands::prove::prove(prove),
         Command::Verify(verify) => commands::prove::verify(verify),
         Command::Enrol(enrol) => commands::enrol::enrol(enrol),
         Command::Store(store) => commands::store::store(store),
+        #[cfg(feature = "bench")]
         Command::Bench(bench) => whimbrel_bench::bench(bench),
     };
     match done {

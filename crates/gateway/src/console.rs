@@ -24,6 +24,12 @@ struct ConsoleFile {
 /// Page that is shown when the console was not built.
 const UNBUILT: &str = include_str!("unbuilt.html");
 
+/// Returns the files of the SDK for pages that are built into the program: their names, and what is in them. Pages that
+/// a node serves find them below `/sdk/`.
+pub fn sdk_files() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    FILES.iter().filter_map(|file| Some((file.path.strip_prefix("/sdk/")?, file.bytes)))
+}
+
 /// Returns the file at this path; `304 Not Modified` if the client has this version. `None` if there is no such file.
 pub(crate) fn file(path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
     let path = if path == "/" { "/index.html" } else { path };

@@ -21,4 +21,5 @@ mod sockets;
 mod visitors;
 
 pub use self::access::{Access, Role};
+pub use self::console::sdk_files;
 pub use self::server::{Gateway, GatewayConfig};

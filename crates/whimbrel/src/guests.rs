@@ -158,6 +158,7 @@ mod hosted {
 #[cfg(not(feature = "wasm"))]
 mod absent {
     use super::*;
+    use crate::build_parts::WASM_ABSENT;
 
     impl GuestCode {
         /// Returns a new agent.
@@ -220,8 +221,7 @@ mod absent {
         /// # Errors
         /// Always.
         pub fn code(&self, file: &Path, _bytes: &[u8]) -> Result<GuestCode, String> {
-            let file = file.display();
-            Err(format!("{file} is a WebAssembly module, and this whimbrel was built without them (feature `wasm`)"))
+            Err(format!("{} is a WebAssembly module: {WASM_ABSENT}", file.display()))
         }
     }
 }

@@ -79,6 +79,7 @@
 pub mod agent_storage;
 pub mod agents;
 pub mod behaviours;
+pub mod build_parts;
 pub mod cluster;
 pub mod code_cache;
 pub mod control;

@@ -1,7 +1,7 @@
 /** Worker that runs a society of AgentSpeak agents in a thread of its own, and reports its events to the page. The page
  * stays quick, and can end the society at any time. */
 import { attachSociety, ProgramError, Society } from "./lib/agentspeak.js";
-import { connect } from "./lib/index.js";
+import { connect } from "./lib/whimbrel.js";
 
 /** Interval between two reports. */
 const TELL_MS = 50;

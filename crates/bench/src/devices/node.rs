@@ -219,7 +219,7 @@ impl StateStore {
 #[cfg(not(feature = "nats"))]
 impl StateStore {
     fn open(_folder: &Path) -> anyhow::Result<Self> {
-        bail!("several processes keep states in NATS, which this program was built without: give --volatile")
+        bail!("several processes keep states in NATS: {} (or give --volatile)", whimbrel::build_parts::NATS_ABSENT)
     }
 
     fn url(&self) -> &str {

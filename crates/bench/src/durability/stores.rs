@@ -20,7 +20,7 @@ pub fn lack_of_servers() -> Option<String> {
     #[cfg(feature = "nats")]
     return whimbrel_store::nats::find_server().err().map(|error| error.to_string());
     #[cfg(not(feature = "nats"))]
-    Some("this program was built without NATS".to_owned())
+    Some(whimbrel::build_parts::NATS_ABSENT.to_owned())
 }
 
 /// The folder of all of it, and the servers, if they are needed; both go when it is over.

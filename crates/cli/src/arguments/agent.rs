@@ -9,7 +9,8 @@ use clap::{Args, Subcommand};
 #[command(after_help = "Examples:
   whimbrel agent build worker           build worker.wasm from a Cargo package
   whimbrel agent build worker.ts        build from AssemblyScript
-  whimbrel agent build worker.c -o w    build from C, and write the file w")]
+  whimbrel agent build worker.c -o w    build from C, and write the file w
+  whimbrel agent sdk                    print where the SDKs are, for editors")]
 pub struct AgentArguments {
     #[command(subcommand)]
     pub action: AgentAction,
@@ -35,4 +36,8 @@ both come with this command. docs/guide/wasm-agents.md shows how to write one."
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Write the SDKs for Rust, AssemblyScript and C into a folder of the cache, and print its path.
+    ///
+    /// `agent build` finds them by itself. Editors need the path: `clang -I "$(whimbrel agent sdk)/c"`.
+    Sdk,
 }

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+
+use crate::examples::example_names;
 
 /// Check programs, projects and policies for errors, without running them.
 ///
@@ -23,7 +26,8 @@ pub struct CheckArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel new garden && whimbrel run garden
-  whimbrel new school --wasm rust              with agents in WebAssembly, written in Rust")]
+  whimbrel new school --wasm rust              with agents in WebAssembly, written in Rust
+  whimbrel new class --example classroom       a copy of an example")]
 pub struct NewArguments {
     /// Folder to create. Its name is the project's name.
     #[arg(value_name = "NAME")]
@@ -31,6 +35,9 @@ pub struct NewArguments {
     /// Write the agents in this language, as WebAssembly modules.
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub wasm: Option<Language>,
+    /// Copy this example.
+    #[arg(long, value_name = "EXAMPLE", value_parser = PossibleValuesParser::new(example_names()), conflicts_with = "wasm")]
+    pub example: Option<String>,
 }
 
 /// Languages of WebAssembly agents.

@@ -3,6 +3,8 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
+use crate::absent_parts::absent_command;
+
 /// Options that take a folder behind `=`.
 const FOLDERS: [&str; 1] = ["--log"];
 
@@ -34,6 +36,10 @@ pub fn explained(mut error: Error, words: &[String]) -> Error {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
     };
+    let absent = text(&error, ContextKind::InvalidSubcommand).and_then(|name| Some((absent_command(&name)?, name)));
+    if let Some((why, name)) = absent {
+        return Error::raw(ErrorKind::InvalidSubcommand, format!("cannot run `{name}`: {why}\n"));
+    }
     let argument = text(&error, ContextKind::InvalidArg).unwrap_or_default();
     // A mistyped token is still a secret, or nearly one.
     if argument.to_ascii_lowercase().contains("token") && error.get(ContextKind::InvalidValue).is_some() {

@@ -23,8 +23,9 @@ mod target;
 mod up;
 
 use clap::{Parser, Subcommand, ValueEnum};
+#[cfg(feature = "bench")]
 use whimbrel_bench::BenchArguments;
-#[cfg(feature = "nats")]
+#[cfg(all(feature = "bench", feature = "nats"))]
 use whimbrel_bench::ChaosArguments;
 
 pub use self::act::{
@@ -112,8 +113,9 @@ pub enum Command {
     Store(StoreArguments),
     #[cfg(feature = "nats")]
     Engine(EngineArguments),
-    #[cfg(feature = "nats")]
+    #[cfg(all(feature = "bench", feature = "nats"))]
     Chaos(ChaosArguments),
+    #[cfg(feature = "bench")]
     Bench(BenchArguments),
 }
 

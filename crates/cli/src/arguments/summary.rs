@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use clap::builder::StyledStr;
 
+use crate::absent_parts::absent_parts;
+
 /// Groups of commands by purpose. Some commands are not in every build.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Write and run a society", &["new", "check", "run"]),
@@ -37,6 +39,10 @@ pub fn with_summary(command: clap::Command) -> clap::Command {
             let about = known.get_about().map(ToString::to_string).unwrap_or_default();
             write(format_args!("{}\n", wrapped(&about)));
         }
+    }
+    let absent = absent_parts();
+    if !absent.is_empty() {
+        write(format_args!("\nThis build leaves out {}: `make build` makes all of it.\n", absent.join(", ")));
     }
     write(format_args!("\n{header}Options:{header:#}\n{{options}}{{after-help}}"));
     command.help_template(template)

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 
 use crate::arguments::{Language, NewArguments};
+use crate::examples::example_files;
+use crate::guest_sdk::GUEST_CRATE;
 use whimbrel_terminal::screen::print;
 
 /// A file of a scaffold: name and text. In those that are no code `NAME` stands for the project's name.
@@ -35,22 +37,6 @@ const RUST: [File; 2] = [
 const ASSEMBLYSCRIPT: [File; 1] = [("calculator.ts", include_str!("../scaffold/wasm/calculator.ts"))];
 const C: [File; 1] = [("calculator.c", include_str!("../scaffold/wasm/calculator.c"))];
 
-macro_rules! guest_crate {
-    ($($file:literal)*) => {
-        /// The crate `whimbrel-guest`, which agents in Rust are written with.
-        const GUEST_CRATE: &[File] = &[$((
-            concat!("calculator/whimbrel-guest/", $file),
-            include_str!(concat!("../../../../guest/rust/", $file)),
-        )),*];
-    };
-}
-
-guest_crate! {
-    "Cargo.toml" "macro/Cargo.toml" "macro/src/lib.rs" "src/advice.rs" "src/agent.rs" "src/allocator.rs" "src/blocking.rs" "src/calls.rs"
-    "src/context.rs" "src/documents.rs" "src/error.rs" "src/frame.rs" "src/heap.rs" "src/host.rs" "src/lib.rs" "src/message.rs" "src/patterns.rs"
-    "src/storage.rs" "src/tasks.rs" "src/testing.rs" "src/value.rs"
-}
-
 /// Makes the folder.
 pub fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     let folder = &arguments.name;
@@ -58,25 +44,55 @@ pub fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     if folder.exists() {
         bail!("{} exists already; choose another name", folder.display());
     }
-    let (project, code, program): (&[File], Vec<File>, &str) = match arguments.wasm {
-        None => (&GARDEN, Vec::new(), ""),
-        Some(Language::Rust) => (&SCHOOL, [&RUST, GUEST_CRATE].concat(), "calculator"),
-        Some(Language::AssemblyScript) => (&SCHOOL, ASSEMBLYSCRIPT.to_vec(), "calculator.ts"),
-        Some(Language::C) => (&SCHOOL, C.to_vec(), "calculator.c"),
+    #[cfg(not(feature = "wasm"))]
+    if arguments.wasm.is_some() {
+        bail!("cannot make a society with WebAssembly agents: {}", whimbrel::build_parts::WASM_ABSENT);
+    }
+    if let Some(example) = &arguments.example {
+        return copy_example(example, folder);
+    }
+    let (project, code, program): (&[File], &[File], &str) = match arguments.wasm {
+        None => (&GARDEN, &[], ""),
+        Some(Language::Rust) => (&SCHOOL, &RUST, "calculator"),
+        Some(Language::AssemblyScript) => (&SCHOOL, &ASSEMBLYSCRIPT, "calculator.ts"),
+        Some(Language::C) => (&SCHOOL, &C, "calculator.c"),
     };
+    let library: &[File] = if matches!(arguments.wasm, Some(Language::Rust)) { GUEST_CRATE } else { &[] };
+    let library = library.iter().map(|(file, text)| (format!("calculator/{file}"), (*text).to_owned()));
     let project = project
         .iter()
         .map(|(file, text)| (file.replace("NAME", &name), text.replace("NAME", &name).replace("PROGRAM", program)));
-    let code = code.into_iter().map(|(file, text)| (file.to_owned(), text.to_owned()));
-    for (file, text) in project.chain(code) {
-        if let Err(error) = write(&folder.join(file), &text) {
+    let code = code.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
+    write_all(folder, project.chain(code).chain(library))?;
+    say_made(folder, program)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a folder with a copy of an example.
+fn copy_example(name: &str, folder: &Path) -> anyhow::Result<ExitCode> {
+    let (place, copied) = (format!("examples/{name}"), folder.to_string_lossy());
+    let files = example_files(name)?.into_iter().map(|(file, bytes)| {
+        // Commands in the README name the folder of the example.
+        let text = std::str::from_utf8(bytes).ok().filter(|_| file == "README.md");
+        let content = text.map_or_else(|| bytes.to_vec(), |text| text.replace(&place, &copied).into_bytes());
+        (file, content)
+    });
+    write_all(folder, files)?;
+    let shown = quoted(&folder.to_string_lossy());
+    print(&format!("Made {}: a copy of the example {name}. Its README.md says how to run it.", shown))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes all files of a new folder, or leaves no folder.
+fn write_all(folder: &Path, files: impl Iterator<Item = (impl AsRef<Path>, impl AsRef<[u8]>)>) -> anyhow::Result<()> {
+    for (file, content) in files {
+        if let Err(error) = write(&folder.join(file), content.as_ref()) {
             // It was not there before. Half a society is of no use, and in the way of the next try.
             let _ = std::fs::remove_dir_all(folder);
             return Err(error);
         }
     }
-    say_made(folder, program)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Says what was made, and what to type next.
@@ -105,11 +121,11 @@ fn quoted(path: &str) -> String {
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Returns the folder's name as a project's name, which is an atom.
@@ -141,15 +157,5 @@ mod tests {
         assert_eq!(quoted("a/my-garden"), "a/my-garden");
         assert_eq!(quoted("my gardens/a"), "'my gardens/a'");
         assert_eq!(quoted("ada's/a"), r"'ada'\''s/a'");
-    }
-
-    #[test]
-    fn the_guest_crate_is_whole() {
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest/rust/src");
-        for entry in std::fs::read_dir(sources).expect("the crate is there") {
-            let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
-            let file = format!("calculator/whimbrel-guest/src/{name}");
-            assert!(GUEST_CRATE.iter().any(|(known, _)| *known == file), "{file} is missing");
-        }
     }
 }

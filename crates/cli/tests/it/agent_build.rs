@@ -32,6 +32,23 @@ fn what_is_no_program_is_refused() {
     }
 }
 
+#[test]
+fn sdk_is_written_into_the_cache() {
+    let scratch = Scratch::new();
+    let cache = scratch.path().join("cache");
+    let seen =
+        super::whimbrel().args(["agent", "sdk"]).env("XDG_CACHE_HOME", &cache).output().expect("the binary runs");
+    let folder = std::path::PathBuf::from(String::from_utf8_lossy(&seen.stdout).trim_end());
+    assert!(folder.starts_with(&cache), "{}", folder.display());
+    let header = std::fs::read_to_string(folder.join("c/whimbrel.h")).expect("the header is there");
+    assert!(header.contains("WHIM_ON_MESSAGE"));
+    assert!(
+        folder.join("rust/whimbrel-guest/src/lib.rs").exists() && folder.join("assemblyscript/whimbrel.ts").exists()
+    );
+    let left = std::fs::read_dir(cache.join("whimbrel/sdk")).expect("is there").count();
+    assert_eq!(left, 1, "an unfinished folder was left");
+}
+
 const GREETER_C: &str = "#include <whimbrel.h>
 WHIM_ON_MESSAGE(message) {
     whim_reply(message, WHIM_INFORM);

@@ -42,3 +42,26 @@ fn a_project_needs_a_name() {
     assert!(seen.err.contains("`9lives` is no valid name of a project: expected a lower-case letter"), "{}", seen.err);
     assert_eq!(seen.code, Some(1));
 }
+
+#[test]
+fn copied_example_runs() {
+    let scratch = Scratch::new();
+    let made = scratch.run(&["new", "talks", "--example", "contract-net"]);
+    assert_eq!((made.code, made.err.as_str()), (Some(0), ""));
+    let seen = scratch.run(&["run", "talks", "--summary"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+    assert!(seen.out.lines().any(|line| line.split_whitespace().take(2).eq(["lost", "0"])), "{}", seen.out);
+}
+
+#[test]
+fn examples_with_pages_bring_their_scripts() {
+    let scratch = Scratch::new();
+    let made = scratch.run(&["new", "class", "--example", "classroom"]);
+    let engine = scratch.path().join("class/page/lib/agentspeak.wasm");
+    if made.code == Some(0) {
+        assert!(engine.exists() && scratch.path().join("class/page/lib/whimbrel.js").exists());
+    } else {
+        assert!(made.err.contains("no AgentSpeak engine for pages: run `make dist`"), "{}", made.err);
+        assert!(!scratch.path().join("class").exists());
+    }
+}

@@ -5,12 +5,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
+use super::sdk::{ASSEMBLYSCRIPT_FOLDER, C_FOLDER, sdk};
 use super::tools::{TARGET, cargo, missing, node_tool, program, well_ended};
 use super::{binaryen, run};
 
-/// The libraries that come with this command.
-const WHIMBREL_TS: &str = include_str!("../../../../../guest/assemblyscript/whimbrel.ts");
-const WHIMBREL_H: &str = include_str!("../../../../../guest/c/whimbrel.h");
+/// Exports of every module in AssemblyScript.
 const EXPORTS_TS: &str = "export { whim_abi, whim_inbox, whim_start, whim_handle, whim_timer, whim_before_move, \
                           whim_after_move, whim_stop } from \"whimbrel\";";
 
@@ -97,20 +96,15 @@ fn modules_in(message: &str) -> Vec<PathBuf> {
     files.filter(|file| file.extension().is_some_and(|extension| extension == "wasm")).collect()
 }
 
-/// Writes a library into `folder`.
-fn library(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
-    let file = folder.join(name);
-    std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
-}
-
 fn assemblyscript(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let Some(tool) = node_tool("asc") else { bail!(missing("asc", "of AssemblyScript")) };
-    library(folder, "whimbrel.ts", WHIMBREL_TS)?;
+    let library = sdk(folder)?.join(ASSEMBLYSCRIPT_FOLDER);
     // What the entry files of a compilation export is what the module exports.
-    library(folder, "exports.ts", EXPORTS_TS)?;
+    let exports = folder.join("exports.ts");
+    std::fs::write(&exports, EXPORTS_TS).with_context(|| format!("cannot write {}", exports.display()))?;
     let module = folder.join("program.wasm");
     let mut command = Command::new(tool);
-    command.arg(path).arg(folder.join("exports.ts")).arg("--outFile").arg(&module).arg("--lib").arg(folder);
+    command.arg(path).arg(exports).arg("--outFile").arg(&module).arg("--lib").arg(library);
     command.args(["-O2", "--noColors", "--runtime", "incremental", "--use", "abort=~lib/whimbrel/abort"]);
     run(command)?;
     Ok(module)
@@ -123,13 +117,13 @@ fn c(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     if program("wasm-ld").is_none() {
         bail!(missing("wasm-ld", "of LLVM's lld"));
     }
-    library(folder, "whimbrel.h", WHIMBREL_H)?;
+    let header = sdk(folder)?.join(C_FOLDER);
     let module = folder.join("program.wasm");
     let mut command = Command::new("clang");
     command.args(["--target=wasm32", "-std=c11", "-Os", "-Wall", "-nostdlib", "-ffreestanding", "-mbulk-memory"]);
     command.args(["-msign-ext", "-mnontrapping-fptoint", "-mmutable-globals", "-Wl,--no-entry", "-Wl,--gc-sections"]);
     command.args(STACK.map(|argument| format!("-Wl,{argument}")));
-    command.arg("-I").arg(folder).arg(path).arg("-o").arg(&module);
+    command.arg("-I").arg(header).arg(path).arg("-o").arg(&module);
     run(command)?;
     Ok(module)
 }

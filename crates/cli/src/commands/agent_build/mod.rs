@@ -1,7 +1,8 @@
-//! `whimbrel agent build`: a program becomes a module that nodes run.
+//! `whimbrel agent`: a program becomes a module that nodes run; the SDKs with which it is written.
 
 mod compile;
 mod inspect;
+mod sdk;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use whimbrel::guests::GuestModules;
 
 use self::compile::compile;
 use self::inspect::BuiltModule;
+use self::sdk::sdk_in_cache;
 use self::tools::{BuildInterrupted, missing, node_tool, quoted, scratch, well_ended};
 use crate::arguments::{AgentAction, AgentArguments};
 use whimbrel_terminal::screen::print;
@@ -34,7 +36,13 @@ const INTERRUPTED: u8 = 130;
 
 /// `whimbrel agent`.
 pub fn agent(arguments: &AgentArguments) -> anyhow::Result<ExitCode> {
-    let AgentAction::Build { path, output } = &arguments.action;
+    let (path, output) = match &arguments.action {
+        AgentAction::Build { path, output } => (path, output),
+        AgentAction::Sdk => {
+            print(&sdk_in_cache()?.display().to_string())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     let output = output.clone().map_or_else(|| default_output(path), Ok)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&interrupted);

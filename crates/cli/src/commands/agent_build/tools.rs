@@ -18,7 +18,7 @@ const SCRATCH_TRIES: u32 = 100;
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Returns the folder that `guest/tools/install.sh` writes.
-fn cache() -> Option<PathBuf> {
+pub fn cache() -> Option<PathBuf> {
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     Some(cache.or_else(home)?.join("whimbrel"))

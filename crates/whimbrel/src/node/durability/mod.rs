@@ -242,8 +242,8 @@ fn open_engine(place: &str, patience: Duration) -> anyhow::Result<Arc<dyn Journa
 }
 
 #[cfg(not(feature = "nats"))]
-fn open_engine(place: &str, _: Duration) -> anyhow::Result<Arc<dyn JournalStore>> {
-    anyhow::bail!("cannot store the society in {place}: this program was built without NATS")
+fn open_engine(_place: &str, _: Duration) -> anyhow::Result<Arc<dyn JournalStore>> {
+    anyhow::bail!("cannot store the society in NATS: {}", crate::build_parts::NATS_ABSENT)
 }
 
 /// Returns the folder of a society's store if nothing else is said: beside its file.
