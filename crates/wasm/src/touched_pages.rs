@@ -1,8 +1,10 @@
 //! Pages of a guest's memory that were ever touched, as the kernel tells. Other pages have their initial content, and
 //! to read them would bring them into memory.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+#[cfg(target_os = "linux")]
+use self::linux::PageMap;
+#[cfg(not(target_os = "linux"))]
+use self::unknown::PageMap;
 
 /// Bytes of the kernel's pages on supported machines; with another size, all pages count as touched.
 const PAGE: usize = 4096;
@@ -13,13 +15,12 @@ const PAGES_AT_ONCE: usize = 512;
 
 /// Access to the kernel's page map; see the module.
 pub(crate) struct TouchedPages {
-    pagemap: Option<File>,
+    pagemap: Option<PageMap>,
 }
 
 impl TouchedPages {
     pub fn new() -> Self {
-        let is_usual = rustix::param::page_size() == PAGE;
-        Self { pagemap: if is_usual { File::open("/proc/self/pagemap").ok() } else { None } }
+        Self { pagemap: PageMap::open() }
     }
 
     /// Calls `work` with each touched range of this memory; with the whole memory, if the kernel does not tell.
@@ -31,7 +32,7 @@ impl TouchedPages {
             let pages = (memory.len() - start).div_ceil(PAGE).min(PAGES_AT_ONCE);
             let at = ((memory.as_ptr() as usize + start) / PAGE * 8) as u64;
             let wanted = entries.get_mut(..pages * 8).unwrap_or_default();
-            let is_known = pagemap.is_some_and(|pagemap| pagemap.read_exact_at(wanted, at).is_ok());
+            let is_known = pagemap.is_some_and(|pagemap| pagemap.read(wanted, at));
             for page in 0..pages {
                 let entry = entries.get(page * 8..page * 8 + 8).and_then(|entry| entry.try_into().ok());
                 let is_touched = !is_known || entry.is_none_or(|entry| u64::from_le_bytes(entry) & TOUCHED != 0);
@@ -46,6 +47,46 @@ impl TouchedPages {
         }
         if let Some(run) = open {
             work(run.start..run.end.min(memory.len()));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    /// The kernel's page map of this process.
+    pub struct PageMap(File);
+
+    impl PageMap {
+        /// Opens the page map, if the kernel has one for pages of the usual size.
+        pub fn open() -> Option<Self> {
+            let is_usual = rustix::param::page_size() == super::PAGE;
+            is_usual.then(|| File::open("/proc/self/pagemap").ok()).flatten().map(Self)
+        }
+
+        /// Reads entries at a byte of the page map; returns false if that fails.
+        pub fn read(&self, entries: &mut [u8], at: u64) -> bool {
+            self.0.read_exact_at(entries, at).is_ok()
+        }
+    }
+}
+
+/// Other systems have no page map.
+#[cfg(not(target_os = "linux"))]
+mod unknown {
+    use std::convert::Infallible;
+
+    pub struct PageMap(Infallible);
+
+    impl PageMap {
+        pub fn open() -> Option<Self> {
+            None
+        }
+
+        pub fn read(&self, _entries: &mut [u8], _at: u64) -> bool {
+            match self.0 {}
         }
     }
 }

@@ -13,6 +13,7 @@ use super::layout::{BATCH_HEADER, LAYOUT, RECORD_HEADER, SEGMENT_HEADER, Segment
 use super::mark::{self, FLUSHED, FlushMark, Flushed, MarkFile};
 use super::queue::checkpoint;
 use super::segment::file_name;
+use super::system_files::is_in_memory;
 use super::tail::first;
 
 /// Error of opening a store.
@@ -391,10 +392,5 @@ pub fn try_flush(folder: &Path) -> Result<Survives, OpenStoreError> {
 /// Returns the guarantee that the file system of a folder allows. A file system in memory survives no power cut,
 /// however often it is flushed.
 fn survives(folder: &Path) -> Survives {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58F6;
-    match rustix::fs::statfs(folder).map(|found| found.f_type) {
-        Ok(TMPFS | RAMFS) => Survives::Process,
-        _ => Survives::PowerCut,
-    }
+    if is_in_memory(folder) { Survives::Process } else { Survives::PowerCut }
 }

@@ -6,10 +6,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crc32c::crc32c_append;
+
+use super::system_files::write_all_at;
 
 /// The file's name in a store's folder.
 pub const FLUSHED: &str = "flushed";
@@ -114,11 +115,11 @@ impl MarkFile {
         let made = !path.exists();
         let mut this = Self { file: whimbrel_files::open_or_create(&path)?, store, synced: 0 };
         let [first, second] = SLOT_OFFSETS;
-        this.file.write_all_at(&mark.write(store), second)?;
+        write_all_at(&this.file, &mark.write(store), second)?;
         this.sync(mark.batch)?;
-        this.file.write_all_at(&mark.write(store), first)?;
+        write_all_at(&this.file, &mark.write(store), first)?;
         // A remaining second slot would be taken for the newer one once the journal is repaired.
-        this.file.write_all_at(&[0; SLOT], FORMER_OFFSET)?;
+        write_all_at(&this.file, &[0; SLOT], FORMER_OFFSET)?;
         this.sync(mark.batch)?;
         if made {
             whimbrel_files::sync_folder(folder)?;
@@ -130,7 +131,7 @@ impl MarkFile {
     /// more is lost.
     pub fn set(&mut self, mark: FlushMark) {
         let slot = SLOT_OFFSETS.get((mark.batch % 2) as usize).copied().unwrap_or_default();
-        let written = self.file.write_all_at(&mark.write(self.store), slot);
+        let written = write_all_at(&self.file, &mark.write(self.store), slot);
         if written.is_ok() && mark.batch.saturating_sub(self.synced) >= SYNC_BATCHES {
             let _ = self.sync(mark.batch);
         }

@@ -24,6 +24,7 @@ mod recover;
 mod repair;
 mod scan;
 mod segment;
+mod system_files;
 mod tail;
 #[cfg(test)]
 mod tests;

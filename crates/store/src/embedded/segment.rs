@@ -2,13 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use whimbrel_files::sync_folder;
 
 use super::layout::{RECORD_HEADER, RecordHeader, SegmentHeader};
 use super::recover::FrameSlot;
+use super::system_files::{read_exact_at, reserve, write_all_at};
 
 /// Bytes of a segment that are allocated at a time, at least and at most; between these, the allocation doubles.
 const STEP_BYTES_MIN: u64 = 256 << 10;
@@ -65,9 +65,8 @@ impl Segment {
     pub fn create(folder: &Path, header: SegmentHeader, first: &[u8]) -> io::Result<Self> {
         let (draft, path) = (folder.join("draft"), folder.join(file_name(header.segment)));
         let file = whimbrel_files::create(&draft)?;
-        let made = file
-            .write_all_at(&header.write(), 0)
-            .and_then(|()| file.write_all_at(first, super::layout::SEGMENT_HEADER as u64))
+        let made = write_all_at(&file, &header.write(), 0)
+            .and_then(|()| write_all_at(&file, first, super::layout::SEGMENT_HEADER as u64))
             .and_then(|()| file.sync_all())
             .and_then(|()| std::fs::rename(&draft, &path))
             .and_then(|()| sync_folder(folder));
@@ -88,19 +87,18 @@ impl Segment {
     /// Makes room up to `needed` bytes, and if there is some, for more. How much there is now.
     pub fn allocate(&self, needed: u64) -> io::Result<u64> {
         let more = needed + needed.clamp(STEP_BYTES_MIN, STEP_BYTES_MAX);
-        let allocate = |bytes| rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, bytes);
-        match allocate(more).map(|()| more).or_else(|_| allocate(needed).map(|()| needed)) {
-            Ok(bytes) => Ok(bytes),
+        let reserve = |bytes| reserve(&self.file, bytes).map(|()| bytes);
+        match reserve(more).or_else(|_| reserve(needed)) {
             // Not all file systems can: then a write says that the disk is full.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => self.file.set_len(more).map(|()| more),
-            Err(error) => Err(error.into()),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.file.set_len(more).map(|()| more),
+            reserved => reserved,
         }
     }
 
     /// Writes bytes, and returns when they are safe.
     pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.fail(1)?;
-        self.file.write_all_at(bytes, offset)?;
+        write_all_at(&self.file, bytes, offset)?;
         self.fail(2)?;
         self.file.sync_data()
     }
@@ -128,7 +126,7 @@ impl Segment {
     /// Returns true if a frame can be read and is damaged.
     pub fn is_damaged(&self, slot: FrameSlot, store: u64, buffer: &mut Vec<u8>) -> bool {
         buffer.resize(RECORD_HEADER + slot.bytes as usize, 0);
-        let is_read = self.file.read_exact_at(buffer, u64::from(slot.offset)).is_ok();
+        let is_read = read_exact_at(&self.file, buffer, u64::from(slot.offset)).is_ok();
         let payload = buffer.get(RECORD_HEADER..).unwrap_or_default();
         is_read && RecordHeader::read(buffer, store).is_none_or(|header| !header.is_of(payload))
     }
@@ -145,8 +143,7 @@ impl Segment {
     ) -> Result<(RecordHeader, &'a [u8]), String> {
         buffer.resize(RECORD_HEADER + slot.bytes as usize, 0);
         let place = || format!("{} at byte {}", self.path.display(), slot.offset);
-        self.file
-            .read_exact_at(buffer, u64::from(slot.offset))
+        read_exact_at(&self.file, buffer, u64::from(slot.offset))
             .map_err(|error| format!("{} cannot be read: {error}", place()))?;
         let header = RecordHeader::read(buffer, store);
         let payload = buffer.get(RECORD_HEADER..).unwrap_or_default();

@@ -307,6 +307,7 @@ no_auth_user: whimbrel
 
 /// Asks a server to end, and ends it if it does not.
 fn end(process: &mut Child) {
+    #[cfg(unix)]
     if let Some(pid) = i32::try_from(process.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }

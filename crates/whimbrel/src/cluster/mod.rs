@@ -91,8 +91,17 @@ pub fn random() -> u64 {
 
 /// This process, for people.
 pub fn this_process() -> String {
-    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("process {} on {machine}", std::process::id())
+    format!("process {} on {}", std::process::id(), machine_name())
+}
+
+#[cfg(unix)]
+fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn machine_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "this machine".to_owned())
 }
 
 impl ClusterHandle {

@@ -2,7 +2,6 @@
 use whimbrel_platform::plain_text::harmless;
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
 use whimbrel_operator::{Answer, NodeInfo, OperatorCall, Refusal, Request, VERSION};
 
+use super::local_socket::UnixStream;
 use super::socket_folder;
 
 /// Longest time in which a node answers with its name.

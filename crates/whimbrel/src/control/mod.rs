@@ -11,6 +11,7 @@ mod health;
 pub mod history;
 mod keep_first;
 mod killing;
+mod local_socket;
 mod merge;
 mod minds;
 pub mod name_order;

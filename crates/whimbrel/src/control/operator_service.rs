@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 use std::io::Write;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use super::local_socket::UnixStream;
 use crate::cluster::ClusterView;
 use crate::programs::SocietyLoader;
 use rustc_hash::{FxHashMap, FxHashSet};

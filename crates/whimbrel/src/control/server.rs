@@ -1,18 +1,17 @@
 //! Node side of control sockets: a socket, and a thread per connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use whimbrel_operator::{Answer, Reason, Refusal, Request, read_call};
 use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
+use super::local_socket::{UnixListener, UnixStream, is_gone, user_of};
 use super::operator_service::OperatorService;
 use super::{history, socket_folder};
 
@@ -102,17 +101,6 @@ fn serve(stream: &UnixStream, service: &OperatorService) -> io::Result<()> {
     }
 }
 
-/// Returns the user and the process at the other end, as far as the system knows. Only permitted users can open the
-/// socket.
-fn user_of(stream: &UnixStream) -> (String, String) {
-    #[cfg(target_os = "linux")]
-    if let Ok(user) = rustix::net::sockopt::socket_peercred(stream) {
-        return (format!("user:{}", user.uid.as_raw()), format!("process {}", user.pid.as_raw_nonzero()));
-    }
-    let _ = stream;
-    ("user".to_owned(), String::new())
-}
-
 /// Records an act of a user of this machine.
 fn record(service: &OperatorService, stream: &UnixStream, (action, object): (&str, String), outcome: &str) {
     let (user, process) = user_of(stream);
@@ -120,13 +108,6 @@ fn record(service: &OperatorService, stream: &UnixStream, (action, object): (&st
     let detail = said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
     let (who, from) = (Party::Operator(&user), "control socket");
     service.refusals.allowed(&Act { who, from, action, object: &object, detail: &detail });
-}
-
-/// Returns true if the other end was closed.
-fn is_gone(stream: &UnixStream) -> bool {
-    let mut asked = [PollFd::new(stream, PollFlags::empty())];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut asked, Some(&now)).is_ok() && asked.iter().any(|asked| asked.revents().contains(PollFlags::HUP))
 }
 
 fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {

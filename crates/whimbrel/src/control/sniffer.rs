@@ -2,7 +2,6 @@
 //! into the buffer are counted, and the client gets the count.
 
 use std::io::{self, Write};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -20,6 +19,8 @@ use whimbrel_platform::limits::{
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Observer, PlatformEvent as Seen, Time};
 use whimbrel_runtime::{Observation, Platform};
+
+use super::local_socket::UnixStream;
 
 /// Longest silence towards a client. Then a line with the time follows, which also shows whether the client is still
 /// there.

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+
+use super::local_socket::{UnixListener, UnixStream};
 
 /// Says where, whatever the system's habits.
 const VARIABLE: &str = "WHIMBREL_RUN_DIR";
