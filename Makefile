@@ -61,7 +61,7 @@ quick: | cargo ## Build target/quick/whimbrel: soon, without NATS, WebAssembly a
 build: $(WHIMBREL) ## Build the whole whimbrel binary (target/release/whimbrel): ten minutes on two cores
 
 # The console is built into the binary, where there is a Node.js to build it with.
-NODE_20 := $(shell command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null && echo yes)
+NODE_20 := $(shell command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2>/dev/null && echo yes)
 CONSOLE := $(if $(NODE_20),console/dist/sdk/whimbrel.js)
 
 # Cargo knows best what is out of date.
