@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState};
+use whimbrel_platform::inspection::AgentActivity;
 
 /// Filter of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,4 +84,10 @@ pub struct AgentInfo {
     /// True if the idle agent has left memory. Its next message or timer brings it back.
     #[serde(default)]
     pub passive: bool,
+    /// Activity; `None` if only its node knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<AgentActivity>,
+    /// File of its program, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }

@@ -8,9 +8,11 @@ use whimbrel_platform::advice::Advice;
 
 use super::agents::AgentsFound;
 use super::devices::DevicesFound;
-use super::events::{ConversationsFound, DeadLettersFound};
+use super::events::{ConversationsFound, DeadLettersFound, EventsFound};
 use super::minds::MindInfo;
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo, SessionPortsInfo, WishInfo};
+use super::output::OutputFound;
+use super::programs::{ProgramText, ProgramsFound};
 use super::security::{AuditFound, RefusalsFound, SecurityInfo};
 use super::services::{ServicesFound, SubscriptionsFound, TopicInfo};
 use super::society::{TotalsFound, TrafficFound};
@@ -49,6 +51,14 @@ pub enum Answer {
     },
     /// To `dead_letters`.
     DeadLetters(DeadLettersFound),
+    /// To `output`.
+    Output(OutputFound),
+    /// To `events`.
+    Events(EventsFound),
+    /// To `programs`.
+    Programs(ProgramsFound),
+    /// To `program_text`.
+    ProgramText(ProgramText),
     /// To `links`.
     Links {
         /// Links, one for each known node.

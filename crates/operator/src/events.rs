@@ -277,6 +277,15 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Recent events of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventsFound {
+    /// Matching events, the oldest first.
+    pub events: Vec<NodeEvent>,
+    /// Value of `since` for the next request. A node that begins anew to keep events answers a lower one.
+    pub next: u64,
+}
+
 /// Messages that could not reach their receivers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadLettersFound {

@@ -11,7 +11,9 @@ mod events;
 mod message;
 mod minds;
 mod nodes;
+mod output;
 mod port;
+mod programs;
 mod requests;
 mod security;
 mod services;
@@ -25,11 +27,14 @@ pub use self::answers::{Answer, BulkOutcome, Reason, Refusal};
 pub use self::calls::{OperatorCall, VERSION, read_call};
 pub use self::devices::{BatteryInfo, DeviceInfo, DevicesFound};
 pub use self::events::{
-    ConversationsFound, DeadLettersFound, Happening, LogLine, LogWanted, MessageInfo, MoreInfo, NodeEvent, SniffWanted,
+    ConversationsFound, DeadLettersFound, EventsFound, Happening, LogLine, LogWanted, MessageInfo, MoreInfo, NodeEvent,
+    SniffWanted,
 };
 pub use self::minds::MindInfo;
-pub use self::nodes::{LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, SessionPortsInfo, WishInfo};
+pub use self::nodes::{EndInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, SessionPortsInfo, WishInfo};
+pub use self::output::{OutputEntry, OutputFound, OutputWanted};
 pub use self::port::{Counted, Feed, Latency, NodeWatch, Operator, Pair, Traffic, WaitPercentiles};
+pub use self::programs::{ProgramText, ProgramsFound};
 pub use self::requests::{Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{

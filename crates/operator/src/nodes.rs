@@ -45,12 +45,34 @@ pub struct NodeInfo {
     /// agents, little memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<String>,
+    /// Number of lines that agents printed.
+    #[serde(default)]
+    pub printed: u64,
+    /// Number of warnings and failures of agents.
+    #[serde(default)]
+    pub faults: u64,
+    /// End of the society on this node, once it has ended; the node may stay for its operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<EndInfo>,
     /// Security level of the links: `open`, `tls`, `authenticated`; `None` without links.
     pub security: Option<String>,
     /// Address for other nodes, if they can connect.
     pub address: Option<String>,
     /// Known nodes.
     pub peers: Vec<PeerInfo>,
+}
+
+/// End of a society, with its remains at that moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EndInfo {
+    /// Time of the end, in microseconds since 1970-01-01 UTC.
+    pub at_us: u64,
+    /// Exit code.
+    pub code: i32,
+    /// Number of agents that still lived.
+    pub agents: u64,
+    /// Number of messages that still waited.
+    pub queued: u64,
 }
 
 /// Ports for sessions with this node and no other: `HOST:PORT`, or `:PORT` at any host name of the node.

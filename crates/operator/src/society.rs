@@ -29,6 +29,12 @@ pub struct Sum {
     pub dead: u64,
     /// Number of messages that wait now.
     pub queued: u64,
+    /// Number of lines that agents printed.
+    #[serde(default)]
+    pub printed: u64,
+    /// Number of warnings and failures of agents.
+    #[serde(default)]
+    pub faults: u64,
     /// Memory in use, as far as systems tell.
     pub memory_bytes: u64,
 }
@@ -43,6 +49,8 @@ impl TotalsFound {
             handled: of(|node| node.handled),
             dead: of(|node| node.dead),
             queued: of(|node| node.queued),
+            printed: of(|node| node.printed),
+            faults: of(|node| node.faults),
             memory_bytes: of(|node| node.memory_bytes.unwrap_or_default()),
         };
         Self { sum, nodes, silent }

@@ -37,6 +37,12 @@ fn request_encoding_is_stable() {
     check(debug, r#"{"version":1,"request":"debug","agent":"bob","order":"continue"}"#);
     let breakpoint = Request::Breakpoint { agent: bob(), plan: "p3".to_owned(), on: true };
     check(breakpoint, r#"{"version":1,"request":"breakpoint","agent":"bob","plan":"p3","on":true}"#);
+    let breakpoint = Request::LineBreakpoint { agent: bob(), file: "bob.asl".to_owned(), line: 3, on: false };
+    let json = r#"{"version":1,"request":"line_breakpoint","agent":"bob","file":"bob.asl","line":3,"on":false}"#;
+    check(breakpoint, json);
+    let output = OutputWanted { since: 4, agents: vec!["b*".to_owned()], faults: true };
+    let json = r#"{"version":1,"request":"output","wanted":{"since":4,"agents":["b*"],"faults":true},"limit":9}"#;
+    check(Request::Output { wanted: output, limit: 9 }, json);
     let believe = Request::Believe { agent: bob(), belief: "likes(tea)".to_owned(), add: true };
     check(believe, r#"{"version":1,"request":"believe","agent":"bob","belief":"likes(tea)","add":true}"#);
     let pursue = Request::Pursue { agent: bob(), goal: "serve(amy)".to_owned() };

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep};
+use crate::inspection::{Inspection, Instructed, Instruction, Look, Upkeep, Workload};
 use crate::mobility::{Hop, HopRequest, Wish};
 use crate::{AgentBody, OfferedAgent, Time};
 
@@ -92,6 +92,11 @@ pub trait Inspectable {
     /// Returns the agent's program and resources. `made` has those known from its [origin](AgentBody::origin).
     fn upkeep(&mut self, made: Upkeep, _now: Time) -> Upkeep {
         made
+    }
+
+    /// Returns the agent's unfinished work. Many agents are asked each second, so this must be quick.
+    fn workload(&self) -> Workload {
+        Workload::default()
     }
 
     /// Carries out an operator's instruction, between two turns; a turn follows.
@@ -211,6 +216,11 @@ impl dyn AgentBody + '_ {
             Some(body) => body.upkeep(made, now),
             None => made,
         }
+    }
+
+    /// Returns the agent's unfinished work ([`Inspectable::workload`]).
+    pub fn workload(&mut self) -> Workload {
+        self.inspectable().map(|body| body.workload()).unwrap_or_default()
     }
 
     /// Carries out an operator's instruction ([`Inspectable::instruct`]); refused if the body cannot be debugged.

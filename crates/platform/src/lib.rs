@@ -31,6 +31,7 @@ pub mod local;
 pub mod mailbox;
 pub mod mobility;
 mod outbox;
+pub mod output_log;
 pub mod plain_text;
 pub mod policy;
 mod rate;

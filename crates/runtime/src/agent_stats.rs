@@ -2,13 +2,13 @@
 
 use std::sync::mpsc::Sender;
 
-use whimbrel_acl::Symbol;
-use whimbrel_platform::inspection::Upkeep;
+use whimbrel_acl::{Symbol, Text};
+use whimbrel_platform::inspection::{AgentActivity, Upkeep};
 
 use crate::sync::Arc;
 
 /// Statistics of an agent, as its worker sees them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFigures {
     /// Local name of the agent.
     pub name: Symbol,
@@ -21,6 +21,10 @@ pub struct AgentFigures {
     /// ([`PlatformBuilder::passivate_after`](crate::PlatformBuilder::passivate_after)): its next message or timer
     /// brings it back.
     pub is_passive: bool,
+    /// Activity of the agent.
+    pub activity: AgentActivity,
+    /// File of its program, if it has one.
+    pub program: Option<Text>,
 }
 
 /// Request to a shard for statistics of agents.

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use whimbrel_platform::Time;
 
 /// Source of the platform's time.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum PlatformClock {
     /// The machine's clock, from the platform's start.
     Real(Instant),

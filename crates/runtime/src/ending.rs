@@ -2,7 +2,22 @@
 
 use std::time::{Duration, Instant};
 
+use whimbrel_platform::Time;
+
 use crate::sync::{Condvar, Mutex, locked, wait, wait_timeout};
+
+/// Remains of a society at the moment of its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remains {
+    /// Time of the end.
+    pub at: Time,
+    /// Exit code.
+    pub code: i32,
+    /// Number of agents that lived, without the platform's own.
+    pub agents: u64,
+    /// Number of messages that waited.
+    pub queued: u64,
+}
 
 #[derive(Debug)]
 pub(crate) struct RequestedEnd {
@@ -24,6 +39,11 @@ impl RequestedEnd {
             *asked = Some((at, code));
             self.changed.notify_all();
         }
+    }
+
+    /// Returns the exit code of the requested end, if there is one.
+    pub fn code(&self) -> Option<i32> {
+        locked(&self.asked).map(|(_, code)| code)
     }
 
     /// Waits until the end has come. Returns the exit code.

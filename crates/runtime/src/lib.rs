@@ -65,6 +65,7 @@ pub use durable_agent::{
     DispatchError, DurableAgent, DurableContext, Founder, Itinerary, KeptTimers, Leg, Minion, Missed, TourEnd, durable,
     volatile,
 };
+pub use ending::Remains;
 pub use external_calls::AskError;
 pub use health::{FullMailbox, NodeHealth, QuotaEnd};
 pub use latency::Percentiles;

@@ -3,8 +3,12 @@
 use std::io::Write;
 
 use whimbrel_acl::Aid;
+use whimbrel_platform::output_log::OutputLog;
 use whimbrel_platform::plain_text::{harmless, loggable, printable};
 use whimbrel_platform::services::LogLevel;
+
+use crate::clock::PlatformClock;
+use crate::sync::{Mutex, MutexGuard, locked};
 
 /// Sink for agents' output and log entries. Called from any worker, in the agent's turn, so it has to be quick.
 pub trait Output: Send + Sync {
@@ -42,6 +46,41 @@ impl Output for Console {
             LogLevel::Debug | LogLevel::Info => return,
         };
         let _ = writeln!(std::io::stderr().lock(), "{word}{}", line_of(agent, &loggable(text)));
+    }
+}
+
+/// Output that also keeps the newest lines for operators.
+pub(crate) struct RecordedOutput {
+    output: Box<dyn Output>,
+    lines: Mutex<OutputLog>,
+    clock: PlatformClock,
+}
+
+impl RecordedOutput {
+    pub fn new(output: Box<dyn Output>, clock: PlatformClock) -> Self {
+        Self { output, lines: Mutex::default(), clock }
+    }
+
+    /// Returns the log of the newest lines.
+    pub fn kept(&self) -> MutexGuard<'_, OutputLog> {
+        locked(&self.lines)
+    }
+
+    pub fn print(&self, agent: Aid, text: &str) {
+        self.output.print(agent, text);
+        self.kept().print(self.clock.now(), agent.name, text);
+    }
+
+    pub fn print_bare(&self, agent: Aid, text: &str) {
+        self.output.print_bare(agent, text);
+        self.kept().print_part(self.clock.now(), agent.name, text);
+    }
+
+    pub fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        self.output.log(agent, level, text);
+        if level >= LogLevel::Notice {
+            self.kept().note(self.clock.now(), agent.name, level, text);
+        }
     }
 }
 

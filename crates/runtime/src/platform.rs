@@ -16,6 +16,7 @@ use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_platform::inspection::{Inspection, Instruction, Look, Upkeep};
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
+use whimbrel_platform::output_log::{OutputLine, OutputPage};
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 use whimbrel_platform::session::SessionHost;
@@ -30,6 +31,7 @@ use crate::cluster::PartitionTable;
 use crate::durable::journal_writer::{JournalWriter, Orders};
 use crate::durable::{Entrant, RecoveredJournal};
 use crate::durable_agent::{DurableAgent, DurableBody, Envoy, Founder, Kinds, Minion};
+use crate::ending::Remains;
 use crate::external_calls::{AskError, ExternalCalls};
 use crate::guard::Guard;
 use crate::health::NodeHealth;
@@ -658,6 +660,22 @@ impl Platform {
     /// turns.
     pub fn figures_of(&self, agents: &[Symbol]) -> Vec<AgentFigures> {
         agents.chunks(CENSUS_AGENTS).flat_map(|some| self.node().census(some, CENSUS_PATIENCE)).collect()
+    }
+
+    /// Returns the newest lines of agents' output after a number that `is_wanted`, this many at most.
+    pub fn output_page(&self, after: u64, lines_max: usize, is_wanted: impl FnMut(&OutputLine) -> bool) -> OutputPage {
+        self.node().output.kept().page(after, lines_max, is_wanted)
+    }
+
+    /// Returns the numbers of printed lines, and of warnings and failures, so far.
+    pub fn output_counts(&self) -> (u64, u64) {
+        let log = self.node().output.kept();
+        (log.printed(), log.faults())
+    }
+
+    /// Returns the remains of the society, once the platform has begun to end its agents.
+    pub fn remains(&self) -> Option<Remains> {
+        self.node().remains.get().copied()
     }
 
     /// Sets the function that answers questions of other nodes' operators. Returns false if one is set already.

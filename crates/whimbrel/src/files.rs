@@ -210,6 +210,23 @@ impl Sources {
         inside(folders, path).or_else(|| inside(folders, &path.replace('\\', "/")))
     }
 
+    /// Returns the names of programs in the society's folders, sorted; not of those in further folders.
+    pub fn list(&self) -> Vec<String> {
+        let is_program = |name: &String| ["asl", "wasm"].iter().any(|extension| has_extension(name, extension));
+        let mut names: Vec<String> = match self {
+            Self::BuiltIn(files) => files.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            Self::Folders(folders) => {
+                let folder = |folder: &PathBuf| if folder.as_os_str().is_empty() { ".".into() } else { folder.clone() };
+                let entries = folders.iter().filter_map(|listed| std::fs::read_dir(folder(listed)).ok()).flatten();
+                entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+            }
+        };
+        names.retain(is_program);
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// Returns the text of a file that [`Sources::find`] found.
     ///
     /// # Errors
@@ -286,6 +303,13 @@ mod tests {
         ] {
             assert_eq!(sources.find_inside(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn programs_of_all_folders_are_listed() {
+        let (_folder, sources) = society();
+        assert_eq!(sources.list(), ["a.asl", "b.asl"]);
+        assert_eq!(Sources::BuiltIn(&[("x.mas2j", ""), ("y.asl", "")]).list(), ["y.asl"]);
     }
 
     #[cfg(unix)]

@@ -35,10 +35,12 @@
 #[doc(inline)]
 pub use whimbrel_platform::dead_letters::{DeadLetter, DeadReason};
 #[doc(inline)]
-pub use whimbrel_platform::inspection::{Inspection, Instruction, Look};
+pub use whimbrel_platform::inspection::{AgentActivity, Inspection, Instruction, Look};
+#[doc(inline)]
+pub use whimbrel_platform::output_log::{OutputKind, OutputLine, OutputPage};
 #[doc(inline)]
 pub use whimbrel_platform::{Counters, Observer, PlatformEvent};
 #[doc(inline)]
 pub use whimbrel_runtime::{
-    AgentFigures, FullMailbox, LatencyWatch, NodeHealth, Observation, OperateError, Percentiles, QuotaEnd,
+    AgentFigures, FullMailbox, LatencyWatch, NodeHealth, Observation, OperateError, Percentiles, QuotaEnd, Remains,
 };

@@ -12,7 +12,7 @@ use whimbrel_bdi::{AgentConfig, Bundle, Loaded, ProgramError};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{CodeHash, Origin, State};
 use whimbrel_platform::inspection::QuotaSeen;
-use whimbrel_platform::limits::{CODE_BYTES_MAX, CODES_TOLD_MAX};
+use whimbrel_platform::limits::{CODE_BYTES_MAX, CODES_TOLD_MAX, PROGRAMS_TOLD_MAX};
 use whimbrel_platform::mobility::FetchError;
 use whimbrel_platform::{AgentBody, Time};
 use whimbrel_runtime::{CodeFound, ProgramLoader};
@@ -413,6 +413,24 @@ impl SocietyLoader {
     pub fn has_inside(&self, path: &str) -> bool {
         let sources = &self.programs.sources;
         sources.find_inside(path).is_some_and(|file| file == sources.find(path))
+    }
+
+    /// Returns the name of a program's file, as the project names it.
+    pub fn name(&self, file: &str) -> String {
+        self.programs.name(Path::new(file))
+    }
+
+    /// Returns the programs of the project, as operators name them: files of its folders, sorted.
+    pub fn list(&self) -> Vec<String> {
+        self.programs.sources.list().into_iter().filter(|name| self.has_inside(name)).take(PROGRAMS_TOLD_MAX).collect()
+    }
+
+    /// Returns the text of an AgentSpeak program of the project. `file` is its path, or its name in the project.
+    pub fn text(&self, file: &str) -> Option<String> {
+        let name = self.programs.name(Path::new(file));
+        let is_program = Path::new(&name).extension().is_some_and(|extension| extension == "asl");
+        let path = self.programs.sources.find_inside(&name).filter(|_| is_program)?;
+        Some(self.programs.sources.read(&path).ok()?.text)
     }
 
     /// Returns the code of this node: see [`Programs::codes`].

@@ -7,7 +7,7 @@ use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::capabilities::{Durable, Inspectable, Mobile};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::growth;
-use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Workload};
 use whimbrel_platform::limits::{self, MIND_COUNTED_EVERY_BYTES};
 use whimbrel_platform::mobility::{Hop, HopRequest};
 use whimbrel_platform::{AgentBody, BadDelta, Next, Time, Turn};
@@ -364,6 +364,14 @@ impl Mobile for Agent {
 impl Inspectable for Agent {
     fn inspect(&mut self, look: Look, now: Time) -> Inspection {
         self.look_into(look, now)
+    }
+
+    fn workload(&self) -> Workload {
+        Workload {
+            intentions: (self.mind.intentions.count() + self.mind.events.len()) as u64,
+            paused: self.aside_if_any().is_some_and(Aside::is_paused),
+            program: Some(self.mind.source.clone()),
+        }
     }
 
     fn instruct(&mut self, instruction: &Instruction, now: Time) -> Instructed {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use whimbrel_acl::{Structure, Var};
 use whimbrel_platform::Time;
-use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, ProgramLine, Texts};
 use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX};
 
 use super::Agent;
 use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
-use crate::inspect::{Inspector, PlanName, plan_names};
+use crate::inspect::{Inspector, PlanName, has_step, plan_names};
 use crate::numbering::Numbering;
 use crate::reason::{Edit, Watch, structure, with_own_source};
 use crate::syntax::{self, Diagnostic, ast, quote};
@@ -34,6 +34,11 @@ impl Aside {
     /// Returns true if nothing is lost when the agent leaves memory.
     pub fn may_be_forgotten(&self, now: Time) -> bool {
         !self.recalled && self.edits.is_empty() && self.watch.as_ref().is_none_or(|watch| watch.is_over(now))
+    }
+
+    /// Returns true while an operator has paused the agent.
+    pub fn is_paused(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.paused().is_some())
     }
 
     /// Returns the reason why the agent must not leave its node now, if there is one.
@@ -80,6 +85,14 @@ impl Agent {
                     return Err(format!("it has {BREAKPOINTS_MAX} breakpoints already"));
                 }
             }
+            Instruction::LineBreakpoint { at, on } => {
+                if *on && !self.has_step_at(at) {
+                    return Err(format!("no step begins in line {} of {}", at.line, bounded(&at.file)?));
+                }
+                if !self.aside().watch.get_or_insert_default().set_line_breakpoint(at, *on) {
+                    return Err(format!("it has {BREAKPOINTS_MAX} breakpoints already"));
+                }
+            }
             Instruction::Believe { belief, add: true } => {
                 let (mut literal, _) = literal(belief, "belief")?;
                 with_own_source(&mut literal);
@@ -117,6 +130,11 @@ impl Agent {
         let near = syntax::nearest(wanted, names.iter().map(String::as_str));
         let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
         Err(format!("it has no plan named {wanted}{hint}"))
+    }
+
+    /// Returns true if a step of one of the agent's plans begins in this line.
+    fn has_step_at(&self, at: &ProgramLine) -> bool {
+        self.image().is_some_and(|image| has_step(&image, self.mind(), at))
     }
 
     /// Refuses a goal without plans, which would only fail.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use whimbrel_platform::capabilities::Inspectable;
 
 use whimbrel_platform::durable::Origin;
-use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look};
+use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Workload};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
 use super::Agent;
@@ -58,6 +58,10 @@ impl Inspectable for Passive {
         let mut seen = self.read().map(|mut agent| agent.inspect(look, now)).unwrap_or_default();
         seen.cycle = None;
         seen
+    }
+
+    fn workload(&self) -> Workload {
+        Workload { program: Some(self.image.name.clone()), ..Workload::default() }
     }
 
     fn instruct(&mut self, _instruction: &Instruction, _now: Time) -> Instructed {

@@ -1,5 +1,6 @@
 //! Breakpoints at which a debugged agent pauses.
 
+use whimbrel_platform::inspection::ProgramLine;
 use whimbrel_platform::limits::BREAKPOINTS_MAX;
 
 use super::PlanName;
@@ -10,6 +11,8 @@ use crate::code::CompiledPlan;
 pub(crate) struct Breakpoints {
     /// Plans for which the operator set or removed a breakpoint.
     set: Vec<(PlanName, bool)>,
+    /// Lines before whose steps the agent pauses.
+    lines: Vec<ProgramLine>,
 }
 
 impl Breakpoints {
@@ -26,6 +29,24 @@ impl Breakpoints {
         let has_room = self.set.len() < BREAKPOINTS_MAX;
         self.set.extend(has_room.then_some((plan, on)));
         has_room
+    }
+
+    /// Returns the lines with breakpoints.
+    pub fn lines(&self) -> &[ProgramLine] {
+        &self.lines
+    }
+
+    /// Returns true if the steps of this line have a breakpoint.
+    pub fn is_at_line(&self, file: &str, line: u32) -> bool {
+        self.lines.iter().any(|at| at.line == line && at.file == file)
+    }
+
+    /// Sets or removes the breakpoint of a line. Returns false if there are too many.
+    pub fn set_line(&mut self, at: &ProgramLine, on: bool) -> bool {
+        self.lines.retain(|other| other != at);
+        let has_room = self.lines.len() < BREAKPOINTS_MAX;
+        self.lines.extend((on && has_room).then(|| at.clone()));
+        has_room || !on
     }
 }
 

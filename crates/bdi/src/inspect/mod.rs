@@ -14,7 +14,7 @@ use whimbrel_platform::limits::INSPECTION_EVENTS_MAX;
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::mind::{Event, Mind, Pending};
 pub(crate) use breakpoints::Breakpoints;
-pub(crate) use plans::{PlanName, plan_names};
+pub(crate) use plans::{PlanName, has_step, plan_names};
 pub(crate) use source_form::head as step_text;
 
 /// Sources of an inspection.

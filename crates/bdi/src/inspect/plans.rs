@@ -2,7 +2,7 @@
 
 use whimbrel_acl::value::Bare;
 use whimbrel_acl::{Annot, Symbol, Value, Var, sym};
-use whimbrel_platform::inspection::{Inspection, PlanSeen, Texts};
+use whimbrel_platform::inspection::{Inspection, PlanSeen, ProgramLine, Texts};
 use whimbrel_platform::limits::INSPECTION_PLANS_MAX;
 
 use super::breakpoints::is_marked;
@@ -42,6 +42,18 @@ pub(crate) fn plan_names(image: &Image, mind: &Mind) -> Vec<PlanName> {
         each(&plan, &mut |plan| names.push(PlanName::of(plan)));
     }
     names
+}
+
+/// Returns true if a step of a plan of an agent begins in this line.
+pub(crate) fn has_step(image: &Image, mind: &Mind, at: &ProgramLine) -> bool {
+    let mut found = false;
+    for (_, plan) in mind.plans.all(image) {
+        each(&plan, &mut |plan| {
+            let is_in_file = *plan.body.file == *at.file;
+            found |= is_in_file && plan.body.sources.iter().any(|source| source.line == at.line);
+        });
+    }
+    found
 }
 
 /// Visits a plan, then its sub-plans.

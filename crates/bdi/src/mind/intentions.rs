@@ -370,6 +370,11 @@ impl Intentions {
         self.by_goal.0.borrow().as_ref().map_or(0, |by_goal| by_goal.bytes())
     }
 
+    /// Returns the number of intentions.
+    pub fn count(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
     /// Returns true if there is no intention.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()

@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_platform::inspection::{CycleSeen, DebugOrder, Inspection, Texts};
+use whimbrel_acl::Text;
+use whimbrel_platform::inspection::{CycleSeen, DebugOrder, Inspection, ProgramLine, Texts};
 use whimbrel_platform::limits::INSPECTION_RECENT_MAX;
 use whimbrel_platform::{Next, Time};
 
@@ -68,6 +69,11 @@ impl Watch {
         self.debugged.get_or_insert_default().breakpoints.set(plan, on)
     }
 
+    /// Sets or removes the breakpoint of a line. Returns false if there are too many already.
+    pub fn set_line_breakpoint(&mut self, at: &ProgramLine, on: bool) -> bool {
+        self.debugged.get_or_insert_default().breakpoints.set_line(at, on)
+    }
+
     /// Follows a debugging command.
     ///
     /// # Errors
@@ -99,6 +105,7 @@ impl Watch {
             seen.paused = debugged.paused.is_some();
             seen.paused_by.clone_from(&debugged.paused);
             seen.stepping = debugged.steps > 0;
+            seen.line_breakpoints = debugged.breakpoints.lines().to_vec();
         }
     }
 
@@ -115,6 +122,16 @@ impl Watch {
         let breaks = debugged.breakpoints.is_at(plan);
         if breaks {
             debugged.paused = Some(format!("the breakpoint of {}", PlanName::of(plan)));
+        }
+        breaks
+    }
+
+    /// Returns true if the agent has to pause before a step of this line.
+    fn breaks_at_line(&mut self, file: &str, line: u32) -> bool {
+        let Some(debugged) = &mut self.debugged else { return false };
+        let breaks = debugged.breakpoints.is_at_line(file, line);
+        if breaks {
+            debugged.paused = Some(format!("the breakpoint in line {line} of {file}"));
         }
         breaks
     }
@@ -159,6 +176,7 @@ impl Cycle<'_> {
     /// Takes one cycle, or the rest of one. Returns false if there was nothing to do.
     fn watched_cycle(&mut self, watch: &mut Watch) -> bool {
         let mut busy = std::mem::take(&mut watch.half);
+        let resumes = busy;
         if !busy {
             watch.cycle += 1;
             busy = self.watched_sense(watch);
@@ -170,8 +188,14 @@ impl Cycle<'_> {
                 return true;
             }
         }
-        if let Some(step) = self.next_step() {
-            watch.note(step);
+        if let Some((text, file, line)) = self.next_step() {
+            // After the pause, the step is taken.
+            if !resumes && watch.breaks_at_line(&file, line) {
+                watch.half = true;
+                watch.cycle_over();
+                return true;
+            }
+            watch.note(text);
         }
         busy |= self.act();
         // All other work may wait for a message that the backlog keeps out.
@@ -243,8 +267,8 @@ impl Cycle<'_> {
         }
     }
 
-    /// Describes the step of this cycle.
-    fn next_step(&self) -> Option<String> {
+    /// Returns the step of this cycle in words, with its file and line.
+    fn next_step(&self) -> Option<(String, Text, u32)> {
         let mind = &*self.mind;
         let is_ready =
             |id: &&IntentionId| mind.intentions.find(**id).is_some_and(|it| matches!(it.place, IntentionPlace::Ready));
@@ -253,6 +277,7 @@ impl Cycle<'_> {
             None => mind.ready.iter().find(is_ready),
         };
         let (step, line, file) = self.current_source(*id?)?;
-        Some(format!("{} ({file}:{line}, intention {})", step_text(&step), id?.number))
+        let text = format!("{} ({file}:{line}, intention {})", step_text(&step), id?.number);
+        Some((text, file, line))
     }
 }

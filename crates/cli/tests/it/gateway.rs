@@ -6,6 +6,7 @@ mod https;
 mod live;
 mod openapi;
 mod opening;
+mod output;
 mod routes;
 mod sessions;
 mod shared_port;

@@ -38,6 +38,8 @@ mod tests {
 
     fn agent(name: &str, mailbox: u64, age_ms: u64) -> AgentInfo {
         AgentInfo {
+            activity: None,
+            program: None,
             name: name.to_owned(),
             kind: AgentKind::AgentSpeak,
             state: None,

@@ -57,6 +57,11 @@ const FEATURES: &[&str] = &[
     "answer",
     "clone",
     "spawn",
+    "output",
+    "events",
+    "programs",
+    "line_breakpoints",
+    "activity",
 ];
 const HELLO_PATIENCE: Duration = Duration::from_millis(HTTP_HELLO_PATIENCE_MS);
 const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
@@ -175,6 +180,8 @@ impl LiveClient {
                     }
                 }
                 () = closed(&mut closing) => {
+                    // A page cannot tell a node that stops from a broken connection by the frame of the end.
+                    say(&mut socket, &NodeFrame::Ended { text: "the node stops" }).await;
                     let reason = Utf8Bytes::from_static("the node stops");
                     break Some(CloseFrame { code: CloseCode::Away, reason });
                 }
@@ -300,6 +307,7 @@ fn bounded(mut request: Request) -> Request {
         | Request::Subscriptions { limit }
         | Request::Refusals { limit }
         | Request::Audit { limit, .. }
+        | Request::Output { limit, .. }
         | Request::Conversations { limit, .. } => *limit = (*limit).min(LIVE_AGENTS_MAX),
         _ => {}
     }

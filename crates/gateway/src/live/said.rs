@@ -6,8 +6,8 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use super::pulse::Pulse;
 use crate::access::Role;
 use whimbrel_operator::{
-    AgentInfo, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MindInfo, NodeEvent, NodeInfo, Refusal,
-    Request, SniffWanted,
+    AgentInfo, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MindInfo, NodeEvent, NodeInfo,
+    OutputFound, OutputWanted, Refusal, Request, SniffWanted,
 };
 
 /// Message of a client.
@@ -67,6 +67,12 @@ pub enum WatchSubject {
         #[serde(default)]
         wanted: LogWanted,
     },
+    /// Lines that agents print, warnings and failures.
+    Output {
+        /// Filter of the lines.
+        #[serde(default)]
+        wanted: OutputWanted,
+    },
     /// Pairs of agents that exchange messages.
     Traffic,
     /// Health of the node.
@@ -118,6 +124,8 @@ pub enum NodeFrame<'a> {
         nodes: &'a [MemberInfo],
         vacant: &'a [String],
         links: &'a [LinkInfo],
+        /// Faults of the node, its links and its cluster, in words.
+        wrong: &'a [String],
     },
     Agents {
         id: u64,
@@ -140,6 +148,15 @@ pub enum NodeFrame<'a> {
     Log {
         id: u64,
         lines: Vec<LogLine>,
+    },
+    Output {
+        id: u64,
+        #[serde(flatten)]
+        found: OutputFound,
+    },
+    /// Last message: the node stops.
+    Ended {
+        text: &'static str,
     },
     Traffic {
         id: u64,

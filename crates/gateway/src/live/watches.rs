@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::task::AbortHandle;
 use whimbrel_platform::limits::{
     LIVE_AGENTS_MAX, LIVE_EVERY_MS_MAX, LIVE_EVERY_MS_MIN, LIVE_LINES_BYTES_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX,
+    OUTPUT_ANSWER_LINES_MAX,
 };
 
 use super::Outbox;
@@ -17,7 +18,8 @@ use super::said::{NodeFrame, WatchSubject, answer_text};
 use crate::health::NodeFacts;
 use crate::shared::{GatewayState, GoneFlag};
 use whimbrel_operator::{
-    AgentsFound, AgentsWanted, Answer, Counted, Happening, LogLine, LogWanted, NodeWatch, Reason, Refusal, Request,
+    AgentsFound, AgentsWanted, Answer, Counted, Happening, LogLine, LogWanted, NodeWatch, OutputWanted, Reason,
+    Refusal, Request,
 };
 
 /// A running watch; it ends when this is dropped.
@@ -62,6 +64,7 @@ pub fn begin(
         }
         WatchSubject::Mobility => tokio::spawn(teller.events(NodeWatch::Mobility, every(LIVE_EVERY_MS_MIN))),
         WatchSubject::Security => tokio::spawn(teller.events(NodeWatch::Security, every(LIVE_EVERY_MS_MIN))),
+        WatchSubject::Output { wanted } => tokio::spawn(teller.output(wanted, every(200))),
         WatchSubject::Traffic => tokio::spawn(teller.traffic(every(1000))),
         WatchSubject::Health => tokio::spawn(teller.health(every(1000))),
         WatchSubject::Mind { agent } => {
@@ -131,7 +134,8 @@ impl UpdateSender {
             let facts = self.shared.facts().await;
             let Some(node) = &facts.node else { continue };
             let NodeFacts { nodes, vacant, links, .. } = &*facts;
-            let told = NodeFrame::Society { id: self.id, at_us: now_us(), node, nodes, vacant, links };
+            let wrong = &facts.wrong();
+            let told = NodeFrame::Society { id: self.id, at_us: now_us(), node, nodes, vacant, links, wrong };
             if !self.tell(told).await {
                 return;
             }
@@ -174,6 +178,26 @@ impl UpdateSender {
             ticks.tick().await;
             let events = feed.take();
             if !events.is_empty() && !self.tell(NodeFrame::Events { id: self.id, events }).await {
+                return;
+            }
+        }
+    }
+
+    async fn output(self, mut wanted: OutputWanted, mut ticks: WatchPace) {
+        let mut before = None;
+        loop {
+            ticks.tick().await;
+            let request = Request::Output { wanted: wanted.clone(), limit: OUTPUT_ANSWER_LINES_MAX };
+            let found = match self.shared.answer(request).await {
+                Answer::Output(found) => found,
+                Answer::Error(refusal) => return self.refuse(refusal).await,
+                _ => return,
+            };
+            wanted.since = found.next;
+            let counts = (found.printed, found.faults);
+            let is_same = found.lines.is_empty() && before == Some(counts);
+            before = Some(counts);
+            if !is_same && !self.tell(NodeFrame::Output { id: self.id, found }).await {
                 return;
             }
         }

@@ -45,6 +45,14 @@ pub struct Breaking {
     on: bool,
 }
 
+/// Breakpoint at a line of a program.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct LineBreaking {
+    file: String,
+    line: u32,
+    on: bool,
+}
+
 /// Belief to add to an agent, or to remove.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Believing {
@@ -137,6 +145,15 @@ pub async fn set_breakpoint(
     Json(Breaking { plan, on }): Json<Breaking>,
 ) -> Response<Body> {
     answered(&state.act(by, Request::Breakpoint { agent, plan, on }).await)
+}
+
+pub async fn set_line_breakpoint(
+    state: State,
+    by: Admin,
+    Path(agent): Path<String>,
+    Json(LineBreaking { file, line, on }): Json<LineBreaking>,
+) -> Response<Body> {
+    answered(&state.act(by, Request::LineBreakpoint { agent, file, line, on }).await)
 }
 
 pub async fn believe(

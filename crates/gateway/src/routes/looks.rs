@@ -13,14 +13,17 @@ use serde::Deserialize;
 use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::audit::RefusalReason;
 use whimbrel_platform::conversations::Wanted;
-use whimbrel_platform::limits::{AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX};
+use whimbrel_platform::limits::{
+    AUDIT_PAGE_MAX, LIVE_AGENTS_MAX, LIVE_LINES_MAX, LIVE_PAIRS_MAX, OUTPUT_ANSWER_LINES_MAX,
+};
 
 use super::asked::UrlQuery;
 use super::{State, Viewer, answered, json, refused};
 use crate::server::ClientAddress;
 use crate::{health, metrics};
 use whimbrel_operator::{
-    AgentOrder, AgentsWanted, Answer, ConversationsFound, LogWanted, Reason, Refusal, Request, ServicesWanted,
+    AgentOrder, AgentsWanted, Answer, ConversationsFound, LogWanted, OutputWanted, Reason, Refusal, Request,
+    ServicesWanted, SniffWanted,
 };
 
 /// Number of listed agents, if the query names none.
@@ -234,6 +237,68 @@ pub async fn dead_letters(state: State, _: Viewer, UrlQuery(asked): UrlQuery<Let
     let agents = asked.agent.into_iter().collect();
     let letters = Request::DeadLetters { agents, limit: asked.limit.unwrap_or(LETTERS).min(LIVE_AGENTS_MAX) };
     answered(&state.answer(at(asked.node, letters)).await)
+}
+
+/// Query of agents' output.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OutputAsked {
+    since: u64,
+    agent: Option<String>,
+    /// True for warnings and failures only.
+    faults: bool,
+    limit: Option<usize>,
+    /// Name of another node than this one.
+    node: Option<String>,
+}
+
+pub async fn output(state: State, _: Viewer, UrlQuery(asked): UrlQuery<OutputAsked>) -> Response<Body> {
+    let OutputAsked { since, agent, faults, limit, node } = asked;
+    let wanted = OutputWanted { since, agents: agent.into_iter().collect(), faults };
+    let limit = limit.unwrap_or(LETTERS).min(OUTPUT_ANSWER_LINES_MAX);
+    answered(&state.answer(at(node, Request::Output { wanted, limit })).await)
+}
+
+/// Query of recent events.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EventsAsked {
+    /// Cursor: the `next` of an earlier answer; 0 for events from now on.
+    since: u64,
+    agent: Option<String>,
+    conversation: Option<String>,
+    performative: Option<String>,
+    /// Name of another node than this one.
+    node: Option<String>,
+}
+
+pub async fn events(state: State, _: Viewer, UrlQuery(asked): UrlQuery<EventsAsked>) -> Response<Body> {
+    let EventsAsked { since, agent, conversation, performative, node } = asked;
+    let (agents, performatives) = (agent.into_iter().collect(), performative.into_iter().collect());
+    let wanted = SniffWanted { agents, conversation, performatives, only_messages: false };
+    answered(&state.answer(at(node, Request::Events { since, wanted })).await)
+}
+
+/// Answers the programs of the project.
+pub async fn programs(state: State, _: Viewer, UrlQuery(NodeAsked { node }): UrlQuery<NodeAsked>) -> Response<Body> {
+    answered(&state.answer(at(node, Request::Programs)).await)
+}
+
+/// Query of a program's text.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProgramAsked {
+    /// Other file of the project than that of the agent's program, as plans name it.
+    file: Option<String>,
+}
+
+pub async fn program_text(
+    state: State,
+    _: Viewer,
+    Path(agent): Path<String>,
+    UrlQuery(ProgramAsked { file }): UrlQuery<ProgramAsked>,
+) -> Response<Body> {
+    answered(&state.answer(Request::ProgramText { agent, file }).await)
 }
 
 /// Query of the log of conversations.

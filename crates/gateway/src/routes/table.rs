@@ -212,6 +212,19 @@ fn minds() -> Vec<HttpRoute> {
             "Sets or removes a breakpoint on a plan.",
         )
         .takes::<acts::Breaking>(),
+        HttpRoute::of(
+            "post",
+            "/api/v1/agents/{name}/line-breakpoints",
+            post(acts::set_line_breakpoint),
+            "Sets or removes a breakpoint on a line of the program.",
+        )
+        .takes::<acts::LineBreaking>(),
+        HttpRoute::of("get", "/api/v1/programs", get(looks::programs), "Programs of the project.")
+            .asks::<looks::NodeAsked>()
+            .answers(&["programs"]),
+        HttpRoute::of("get", "/api/v1/agents/{name}/program", get(looks::program_text), "Text of the agent's program.")
+            .asks::<looks::ProgramAsked>()
+            .answers(&["program_text"]),
         HttpRoute::of("post", "/api/v1/agents/{name}/beliefs", post(acts::believe), "Adds a belief, or removes it.")
             .takes::<acts::Believing>(),
         HttpRoute::of("post", "/api/v1/agents/{name}/goals", post(acts::pursue), "Has the agent pursue a goal.")
@@ -240,6 +253,12 @@ fn traffic() -> Vec<HttpRoute> {
         HttpRoute::of("get", "/api/v1/conversations", get(looks::conversations), "Entries of the conversation log.")
             .asks::<looks::ConversationsAsked>()
             .tells(RouteAnswer::Json(SchemaGenerator::subschema_for::<ConversationsFound>)),
+        HttpRoute::of("get", "/api/v1/output", get(looks::output), "Lines that agents print, and failures.")
+            .asks::<looks::OutputAsked>()
+            .answers(&["output"]),
+        HttpRoute::of("get", "/api/v1/events", get(looks::events), "Recent events, for clients that ask again.")
+            .asks::<looks::EventsAsked>()
+            .answers(&["events"]),
         HttpRoute::of(
             "post",
             "/api/v1/messages",

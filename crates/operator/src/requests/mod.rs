@@ -10,6 +10,7 @@ use whimbrel_platform::inspection::DebugOrder;
 
 use super::agents::AgentsWanted;
 use super::events::{LogWanted, SniffWanted};
+use super::output::OutputWanted;
 use super::services::{EntryWanted, ServicesWanted};
 
 /// Request to a node.
@@ -72,6 +73,34 @@ pub enum Request {
         agents: Vec<String>,
         /// Maximal number of dead letters.
         limit: usize,
+    },
+    /// Lines that agents printed, warnings and failures. Answered by [`Answer::Output`](super::Answer::Output).
+    Output {
+        /// Filter of the lines.
+        #[serde(default)]
+        wanted: OutputWanted,
+        /// Maximal number of lines.
+        limit: usize,
+    },
+    /// Recent events, which the node keeps while a client asks for them. Answered by
+    /// [`Answer::Events`](super::Answer::Events).
+    Events {
+        /// Cursor: the `next` of an earlier answer; 0 for events from now on.
+        #[serde(default)]
+        since: u64,
+        /// Filter of the events.
+        #[serde(default)]
+        wanted: SniffWanted,
+    },
+    /// Programs of the project. Answered by [`Answer::Programs`](super::Answer::Programs).
+    Programs,
+    /// Text of an agent's AgentSpeak program. Answered by [`Answer::ProgramText`](super::Answer::ProgramText).
+    ProgramText {
+        /// Local name of the agent.
+        agent: String,
+        /// Other file of the project than that of the agent's program, as plans name it.
+        #[serde(default)]
+        file: Option<String>,
     },
     /// Links to other nodes. Answered by [`Answer::Links`].
     Links,
@@ -187,6 +216,18 @@ pub enum Request {
         agent: String,
         /// Label of the plan.
         plan: String,
+        /// True to set the breakpoint.
+        on: bool,
+    },
+    /// Sets a breakpoint on a line of an agent's program, or removes it: the agent pauses before each step of the line.
+    /// Answered by [`Answer::Done`](super::Answer::Done).
+    LineBreakpoint {
+        /// Local name of the agent.
+        agent: String,
+        /// File of the program, as plans name it.
+        file: String,
+        /// Number of the line, from 1.
+        line: u32,
         /// True to set the breakpoint.
         on: bool,
     },

@@ -25,6 +25,10 @@ impl Request {
             | Self::Subscriptions { .. }
             | Self::Topics
             | Self::DeadLetters { .. }
+            | Self::Output { .. }
+            | Self::Events { .. }
+            | Self::Programs
+            | Self::ProgramText { .. }
             | Self::Links
             | Self::SessionPorts
             | Self::Nodes
@@ -49,6 +53,7 @@ impl Request {
             | Self::Recall { .. }
             | Self::Debug { .. }
             | Self::Breakpoint { .. }
+            | Self::LineBreakpoint { .. }
             | Self::Believe { .. }
             | Self::Pursue { .. }
             | Self::Stop { .. } => false,
@@ -76,6 +81,7 @@ impl Request {
             Self::Recall { agent } => ("recall", agent.clone()),
             Self::Debug { agent, .. } => ("debug", agent.clone()),
             Self::Breakpoint { agent, plan, .. } => ("breakpoint", format!("{plan} of {agent}")),
+            Self::LineBreakpoint { agent, file, line, .. } => ("breakpoint", format!("{file}:{line} of {agent}")),
             Self::Believe { agent, add, .. } => (if *add { "believe" } else { "forget" }, agent.clone()),
             Self::Pursue { agent, .. } => ("pursue", agent.clone()),
             Self::Stop { .. } => ("stop", "ams".to_owned()),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ProgramLine;
+
 /// Instruction of an operator to an agent, carried out between two of its turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,6 +14,13 @@ pub enum Instruction {
     Breakpoint {
         /// Label of the plan.
         plan: String,
+        /// True to set the breakpoint, false to clear it.
+        on: bool,
+    },
+    /// Set or clear a breakpoint on the steps of a line.
+    LineBreakpoint {
+        /// The line.
+        at: ProgramLine,
         /// True to set the breakpoint, false to clear it.
         on: bool,
     },

@@ -6,12 +6,14 @@
 mod instruction;
 mod texts;
 mod upkeep;
+mod workload;
 
 use serde::{Deserialize, Serialize};
 
 pub use instruction::{DebugOrder, Instructed, Instruction};
 pub use texts::Texts;
 pub use upkeep::{QuotaSeen, Upkeep};
+pub use workload::{AgentActivity, Workload};
 
 use crate::Mailbox;
 use crate::limits::INSPECTION_MESSAGES_MAX;
@@ -51,6 +53,9 @@ pub struct Inspection {
     pub intentions: Vec<IntentionSeen>,
     /// Plans of the agent, in the order in which they are tried, without those that every agent has.
     pub plans: Vec<PlanSeen>,
+    /// Lines with breakpoints.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub line_breakpoints: Vec<ProgramLine>,
     /// Oldest waiting messages.
     pub mailbox: Vec<MessageSeen>,
     /// Number of waiting messages.
@@ -160,6 +165,16 @@ pub struct PlanSeen {
     pub line: u32,
     /// Breakpoint: the agent pauses when the plan is chosen.
     pub breakpoint: bool,
+}
+
+/// Line of a program's file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProgramLine {
+    /// File, as plans name it.
+    pub file: String,
+    /// Number of the line, from 1.
+    pub line: u32,
 }
 
 /// Message that waits.

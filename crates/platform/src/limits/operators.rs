@@ -157,6 +157,18 @@ pub const INSPECTION_EVENTS_MAX: usize = 100;
 pub const INSPECTION_RECENT_MAX: usize = 100;
 /// Time for which an agent remembers them after the last look (milliseconds).
 pub const INSPECTION_FOLLOWED_MS: u64 = 10_000;
+/// Lines of agents' output that a node keeps for its operators; and as many warnings and failures.
+pub const OUTPUT_LINES_MAX: usize = 4_096;
+/// Bytes of such lines; and as many of warnings and failures.
+pub const OUTPUT_BYTES_MAX: usize = 1 << 20;
+/// Bytes of one such line; the rest is cut.
+pub const OUTPUT_LINE_BYTES_MAX: usize = 2_000;
+/// Lines of output in one answer, and in one report of a watch.
+pub const OUTPUT_ANSWER_LINES_MAX: usize = 1_000;
+/// Events that a node keeps for clients of other nodes, while any asks for them.
+pub const RECENT_EVENTS_MAX: usize = 2_048;
+/// Programs in the list of a project's programs.
+pub const PROGRAMS_TOLD_MAX: usize = 200;
 /// Bytes of a file that a node serves beside its console.
 pub const HTTP_PAGE_BYTES_MAX: u64 = 64 << 20;
 /// Time for which a node remembers that another one denied it a query (milliseconds).

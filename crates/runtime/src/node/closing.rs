@@ -7,6 +7,7 @@ use whimbrel_platform::ams::Ams;
 use whimbrel_platform::route::ShardIndex;
 
 use super::Node;
+use crate::ending::Remains;
 use crate::shard_command::ShardCommand;
 use crate::sync::locked;
 
@@ -33,9 +34,22 @@ impl Node {
         *closed.get_or_insert_with(|| self.wind_up(patience))
     }
 
+    /// Returns what the platform leaves unfinished at this moment.
+    fn remains(&self) -> Remains {
+        let (sent, handled, dead) = self.figures();
+        let (came, left, _) = self.linked.figures();
+        Remains {
+            at: self.now(),
+            code: self.ending.code().unwrap_or_default(),
+            agents: self.with_ams(|ams| ams.agents().count() as u64),
+            queued: (sent + came).saturating_sub(handled + dead + left),
+        }
+    }
+
     fn wind_up(&self, patience: Duration) -> bool {
         let began = Instant::now();
         let (until, latest) = (began + patience, began + 2 * patience);
+        self.remains.get_or_init(|| self.remains());
         self.stopping.store(true, Ordering::Release);
         if let Some(scribe) = &self.scribe {
             // Steps so far are persisted or were never visible. The end of the process is not the end of its durable

@@ -29,6 +29,7 @@ mod state_transfer;
 mod throttle;
 mod topics;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ use crate::cluster::{PartitionServer, PartitionTable};
 use crate::codes::Codes;
 use crate::durable::journal_writer::JournalWriter;
 use crate::durable_agent::Kinds;
-use crate::ending::RequestedEnd;
+use crate::ending::{Remains, RequestedEnd};
 use crate::families::Condemned;
 use crate::guard::Guard;
 use crate::health::HealthRecords;
@@ -63,7 +64,7 @@ use crate::loader::ProgramLoader;
 use crate::mobility::NodeHops;
 use crate::monitors::Monitors;
 use crate::observers::Observers;
-use crate::output::Output;
+use crate::output::{Output, RecordedOutput};
 use crate::peers::PeerNodes;
 use crate::pool::Pool;
 use crate::questions::Questions;
@@ -82,7 +83,7 @@ pub(crate) struct Node {
     pub routes: RouteTable,
     pub activity: Activity,
     pub clock: PlatformClock,
-    pub output: Box<dyn Output>,
+    pub output: RecordedOutput,
     pub loader: Box<dyn ProgramLoader>,
     /// Types of durable agents.
     pub kinds: Kinds,
@@ -98,6 +99,8 @@ pub(crate) struct Node {
     pub stopping: AtomicBool,
     /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
+    /// Remains of the society, once its agents are ended.
+    pub remains: OnceLock<Remains>,
     /// Result of [`Node::close`], once it has begun.
     closed: Mutex<Option<bool>>,
     pub observers: Observers,
@@ -207,7 +210,7 @@ impl Node {
             routes: RouteTable::new(),
             activity: Activity::new(),
             clock,
-            output,
+            output: RecordedOutput::new(output, clock),
             loader,
             kinds,
             environments: parts.environments,
@@ -218,6 +221,7 @@ impl Node {
             pool: Arc::new(Pool::of(OFFLOAD_THREADS_MAX)),
             stopping: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            remains: OnceLock::new(),
             closed: Mutex::new(None),
             observers,
             latency: LatencySamples::default(),

@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Envelope, MessageBody, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::inspection::Upkeep;
+use whimbrel_platform::inspection::{AgentActivity, Upkeep};
 use whimbrel_platform::mailbox::SpareQueues;
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{Here, ShardIndex};
@@ -448,10 +448,27 @@ impl Shard {
         if let Some(slot) = self.slots.at(index) {
             let is_passive = slot.unwritten.as_ref().is_some_and(|unwritten| unwritten.idleness.is_passive);
             let (waiting, handled) = (slot.mailbox.len() as u64, Some(slot.handled));
-            return Some(AgentFigures { name: slot.name, waiting, handled, is_passive });
+            let has_turn = slot.wake_at != Time::NEVER || !matches!(slot.status, SlotStatus::Idle | SlotStatus::Held);
+            let work = caught(|| slot.body.workload()).unwrap_or_default();
+            let activity = work.activity(has_turn);
+            return Some(AgentFigures {
+                name: slot.name,
+                waiting,
+                handled,
+                is_passive,
+                activity,
+                program: work.program,
+            });
         }
         let Away { name, mailbox, .. } = self.slots.away(index)?;
-        Some(AgentFigures { name: *name, waiting: mailbox.len() as u64, handled: None, is_passive: false })
+        Some(AgentFigures {
+            name: *name,
+            waiting: mailbox.len() as u64,
+            handled: None,
+            is_passive: false,
+            activity: AgentActivity::Active,
+            program: None,
+        })
     }
 
     /// Returns code and resource usage of the agent in this place, unless it is away in a late turn.

@@ -12,30 +12,32 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_operator::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, LinkInfo, LogLine, LogWanted, MemberInfo, MemberState,
-    NodeInfo, PeerInfo, Reason, Refusal, Request, ServicesFound, SessionPortsInfo, SniffWanted, TopicInfo, WishInfo,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, EndInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
+    MemberState, NodeInfo, PeerInfo, ProgramText, ProgramsFound, Reason, Refusal, Request, ServicesFound,
+    SessionPortsInfo, SniffWanted, TopicInfo, WishInfo,
 };
 use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, Ams, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
-use whimbrel_platform::inspection::Instruction;
+use whimbrel_platform::inspection::{Instruction, ProgramLine};
 use whimbrel_platform::links::ONLY_NODE;
 use whimbrel_platform::mobility::HopError;
 use whimbrel_platform::route::NodeId;
 use whimbrel_platform::store::Partition;
 use whimbrel_platform::{Directory, Time};
-use whimbrel_runtime::{Platform, Roll};
+use whimbrel_runtime::{Platform, Remains, Roll};
 use whimbrel_store::ConversationLog;
 
 use super::keep_first::keep_first;
 use super::operator_mail::OperatorMail;
+use super::recent_events::RecentEvents;
 use super::remote_query::Denials;
 use super::sniffer;
 use super::society::{self, TrafficTally};
 use super::{ANYWHERE, MOVE_PATIENCE};
 use super::{
-    bulk, code_and_quotas, devices, df_entries, health, history, killing, minds, name_order, remote_query, security,
-    spawning,
+    bulk, code_and_quotas, devices, df_entries, health, history, killing, minds, name_order, output, program_texts,
+    remote_query, security, spawning,
 };
 use crate::refusals::Refusals;
 
@@ -56,6 +58,7 @@ pub struct OperatorService {
     pub(super) roll: Roll,
     pub(super) denials: Denials,
     pub(super) tally: TrafficTally,
+    recent: RecentEvents,
     pub(super) programs: Option<SocietyLoader>,
     session_ports: SessionPortsInfo,
 }
@@ -82,6 +85,7 @@ impl OperatorService {
             refusals: Arc::default(),
             denials: Denials::default(),
             tally: TrafficTally::default(),
+            recent: RecentEvents::default(),
             roll: Roll::default(),
             programs: None,
             session_ports: SessionPortsInfo::default(),
@@ -193,6 +197,16 @@ impl OperatorService {
             Request::DeadLetters { agents, limit } => {
                 Answer::DeadLetters(sniffer::dead_letters(&self.platform, self.node(), agents, limit))
             }
+            Request::Output { wanted, limit } => Answer::Output(output::look(&self.platform, &wanted, limit)),
+            Request::Events { since, wanted } => {
+                Answer::Events(self.recent.after(&self.platform, self.node(), since, &wanted))
+            }
+            Request::Programs => Answer::Programs(ProgramsFound {
+                programs: self.programs.as_ref().map(SocietyLoader::list).unwrap_or_default(),
+            }),
+            Request::ProgramText { agent, file } => {
+                self.program_text(&agent, file).map_or_else(Answer::Error, Answer::ProgramText)
+            }
             Request::Links => Answer::Links { links: self.links() },
             Request::SessionPorts => Answer::SessionPorts(self.session_ports.clone()),
             Request::Nodes => Answer::Nodes { nodes: self.members(), vacant: self.vacant(), wishes: self.wishes() },
@@ -211,17 +225,12 @@ impl OperatorService {
             Request::Kill { agent } => done(killing::kill(self, &agent)),
             Request::Move { agent, to } => self.move_to(&agent, &to).unwrap_or_else(Answer::Error),
             Request::Recall { agent } => done(self.recall(&agent)),
-            Request::Mind { agent, follow } => {
-                minds::look(self, &agent, follow).map_or_else(Answer::Error, |mind| Answer::Mind(Box::new(mind)))
-            }
-            Request::Debug { agent, order } => done(minds::debug(self, &agent, order)),
-            Request::Breakpoint { agent, plan, on } => {
-                done(minds::instruct(self, &agent, Instruction::Breakpoint { plan, on }))
-            }
-            Request::Believe { agent, belief, add } => {
-                done(minds::instruct(self, &agent, Instruction::Believe { belief, add }))
-            }
-            Request::Pursue { agent, goal } => done(minds::instruct(self, &agent, Instruction::Pursue { goal })),
+            request @ (Request::Mind { .. }
+            | Request::Debug { .. }
+            | Request::Breakpoint { .. }
+            | Request::LineBreakpoint { .. }
+            | Request::Believe { .. }
+            | Request::Pursue { .. }) => self.answer_about_mind(request),
             Request::Advise { to, agent, job } => {
                 let advice = self.advise(&to, agent.as_deref(), &job);
                 advice.map_or_else(Answer::Error, |advice| Answer::Advice(Box::new(advice)))
@@ -232,6 +241,34 @@ impl OperatorService {
                 Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
             }
         }
+    }
+
+    /// Answers requests about the mind of one agent.
+    fn answer_about_mind(&self, request: Request) -> Answer {
+        let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
+        match request {
+            Request::Mind { agent, follow } => {
+                minds::look(self, &agent, follow).map_or_else(Answer::Error, |mind| Answer::Mind(Box::new(mind)))
+            }
+            Request::Debug { agent, order } => done(minds::debug(self, &agent, order)),
+            Request::Breakpoint { agent, plan, on } => {
+                done(minds::instruct(self, &agent, Instruction::Breakpoint { plan, on }))
+            }
+            Request::LineBreakpoint { agent, file, line, on } => {
+                let at = ProgramLine { file, line };
+                done(minds::instruct(self, &agent, Instruction::LineBreakpoint { at, on }))
+            }
+            Request::Believe { agent, belief, add } => {
+                done(minds::instruct(self, &agent, Instruction::Believe { belief, add }))
+            }
+            Request::Pursue { agent, goal } => done(minds::instruct(self, &agent, Instruction::Pursue { goal })),
+            _ => Answer::Error(Refusal::new(Reason::BadRequest, "this is no request about a mind")),
+        }
+    }
+
+    fn program_text(&self, agent: &str, file: Option<String>) -> Result<ProgramText, Refusal> {
+        self.is_here(agent)?;
+        program_texts::read(&self.platform, self.programs.as_ref(), agent, file)
     }
 
     pub(super) fn hub(&self) -> Option<&HubView> {
@@ -284,6 +321,7 @@ impl OperatorService {
         let agents = self.directory().and_then(|directory| directory.with_ams(|ams| ams.agents().count() as u64));
         let counters = self.platform.counters_now();
         let (memory_bytes, memory_limit_bytes) = (whimbrel_runtime::resident_bytes(), whimbrel_runtime::limit_bytes());
+        let (printed, faults) = self.platform.output_counts();
         let peer = |link: LinkStatus| PeerInfo { node: link.node, address: link.address };
         NodeInfo {
             platform: services.platform().as_str().to_owned(),
@@ -303,6 +341,9 @@ impl OperatorService {
             memory_bytes,
             memory_limit_bytes,
             wrong: health::wrong(&self.platform.health(), memory_bytes, memory_limit_bytes),
+            printed,
+            faults,
+            ended: self.platform.remains().map(|remains| end_info(&self.platform, remains)),
             security: self.hub.as_ref().map(|hub| format!("{:?}", hub.level()).to_lowercase()),
             address: self.hub.as_ref().and_then(|hub| hub.address().map(str::to_owned)),
             peers: self.statuses().into_iter().map(peer).collect(),
@@ -365,6 +406,8 @@ impl OperatorService {
             mailbox: None,
             handled: None,
             passive: false,
+            activity: None,
+            program: None,
         }
     }
 
@@ -390,9 +433,17 @@ impl OperatorService {
                 agent.mailbox = Some(figures.waiting);
                 agent.handled = figures.handled;
                 agent.passive = figures.is_passive;
+                agent.activity = Some(figures.activity);
+                agent.program = figures.program.as_deref().map(|file| self.program_name(file));
             }
         }
         self.tell_what_runs(agents);
+    }
+
+    /// Returns the name of a program's file, as the project names it.
+    fn program_name(&self, file: &str) -> String {
+        let named = self.programs.as_ref().map(|programs| programs.name(file));
+        named.unwrap_or_else(|| file.to_owned())
     }
 
     /// Sets the kind of body for agents that were with a client once and now run on this node. To the AMS and the
@@ -617,8 +668,14 @@ impl AgentElsewhere {
             mailbox: None,
             handled: None,
             passive: false,
+            activity: None,
+            program: None,
         }
     }
+}
+
+fn end_info(platform: &Platform, Remains { at, code, agents, queued }: Remains) -> EndInfo {
+    EndInfo { at_us: sniffer::began_us(platform) + at.0, code, agents, queued }
 }
 
 fn compare(a: &AgentInfo, b: &AgentInfo, order: AgentOrder) -> Ordering {

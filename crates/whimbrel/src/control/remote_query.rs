@@ -69,6 +69,8 @@ impl Denials {
         match request {
             Request::DeadLetters { .. } => Some("dead_letters"),
             Request::Conversations { .. } => Some("conversations"),
+            Request::Output { .. } => Some("output"),
+            Request::Events { .. } => Some("events"),
             _ => None,
         }
     }
@@ -190,14 +192,19 @@ fn answer(service: &OperatorService, from: Symbol, question: &[u8]) -> Answer {
 /// Permission to end the platform includes reading messages.
 fn permit(service: &OperatorService, from: Symbol, request: &Request) -> Result<(), Refusal> {
     let (action, object) = match request {
-        // That is whole messages, to and from whomever.
-        Request::DeadLetters { .. } | Request::Conversations { .. } => (Action::Kill, sym::AMS.as_str()),
+        // That is whole messages, to and from whomever, and what agents print.
+        Request::DeadLetters { .. }
+        | Request::Conversations { .. }
+        | Request::Output { .. }
+        | Request::Events { .. }
+        | Request::ProgramText { .. } => (Action::Kill, sym::AMS.as_str()),
         Request::Mind { agent, .. }
         | Request::Step { agent, .. }
         | Request::Kill { agent }
         | Request::Deregister { agent }
         | Request::Debug { agent, .. }
         | Request::Breakpoint { agent, .. }
+        | Request::LineBreakpoint { agent, .. }
         | Request::Believe { agent, .. }
         | Request::Pursue { agent, .. } => (Action::Kill, agent.as_str()),
         Request::Register(entry) | Request::Modify(entry) => return permit_entry(service, from, entry),

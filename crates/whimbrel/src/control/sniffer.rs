@@ -14,7 +14,8 @@ use whimbrel_platform::conversations::{shortened, spelled_alike};
 use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::DfChange;
 use whimbrel_platform::limits::{
-    LIVE_EVENTS_MAX, SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX, SNIFFED_PARAMETERS_MAX,
+    LIVE_EVENTS_MAX, RECENT_EVENTS_MAX, SNIFFED_CONTENT_CHARS_MAX, SNIFFED_EVENTS_MAX, SNIFFED_NAME_CHARS_MAX,
+    SNIFFED_PARAMETERS_MAX,
 };
 use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Observer, PlatformEvent as Seen, Time};
@@ -163,6 +164,12 @@ impl EventFeed {
         Self::new(platform, node, Filter::new(wanted))
     }
 
+    /// Returns the feed of all events, for clients that ask now and then.
+    pub fn of_recent(platform: &Platform, node: &str) -> Self {
+        let (observation, kept) = tap(platform, node, Filter::default(), RECENT_EVENTS_MAX, true);
+        Self { kept, _observation: observation }
+    }
+
     /// Agents that come from other nodes and go there.
     pub fn of_moves(platform: &Platform, node: &str) -> Self {
         Self::new(platform, node, Filter::moves())
@@ -177,7 +184,7 @@ impl EventFeed {
 impl Feed for EventFeed {
     fn take(&mut self) -> Vec<NodeEvent> {
         let mut events: Vec<NodeEvent> = std::iter::from_fn(|| self.kept.kept.try_recv().ok())
-            .take(LIVE_EVENTS_MAX)
+            .take(RECENT_EVENTS_MAX)
             .map(|(at, what)| self.kept.event(self.kept.began_us + at.0, what))
             .collect();
         self.kept.waiting.fetch_sub(events.len(), Ordering::Relaxed);
@@ -186,6 +193,25 @@ impl Feed for EventFeed {
             events.push(self.kept.event(wall_us(), Happening::Skipped { count }));
         }
         events
+    }
+}
+
+/// Returns true if an event is one for sniffers with these wishes.
+pub fn fits(wanted: &SniffWanted, event: &NodeEvent) -> bool {
+    let SniffWanted { agents, conversation, performatives, only_messages } = wanted;
+    let agent = |name: &str| agents.is_empty() || agents.iter().any(|pattern| name_fits(pattern, name));
+    match &event.what {
+        Happening::Sent(message) | Happening::Died { message, .. } => {
+            let is_in = |pattern: &String| message.conversation.as_ref().is_some_and(|name| name_fits(pattern, name));
+            let is_one = |word: &String| spelled_alike(word, &message.performative);
+            (agent(&message.from) || agent(&message.to))
+                && conversation.as_ref().is_none_or(is_in)
+                && (performatives.is_empty() || performatives.iter().any(is_one))
+        }
+        Happening::Agent { agent: name, .. } | Happening::Service { agent: name, .. } => {
+            !only_messages && conversation.is_none() && performatives.is_empty() && agent(name)
+        }
+        _ => true,
     }
 }
 

@@ -168,9 +168,11 @@ fn stopping_node_tells_watchers() {
     let mut stop = whimbrel();
     stop.args(["stop"]).env("WHIMBREL_RUN_DIR", node.scratch.path().join("run"));
     assert!(stop.output().expect("it runs").status.success());
+    let mut last = String::new();
     let closed = loop {
         match live.0.read() {
             Ok(Message::Close(frame)) => break frame,
+            Ok(Message::Text(text)) => last = text.to_string(),
             Ok(_) => {}
             Err(error) => panic!("{error}"),
         }
@@ -179,4 +181,5 @@ fn stopping_node_tells_watchers() {
         closed.map(|frame| (u16::from(frame.code), frame.reason.to_string())),
         Some((1001, "the node stops".to_owned()))
     );
+    assert_eq!(last, r#"{"type":"ended","text":"the node stops"}"#);
 }

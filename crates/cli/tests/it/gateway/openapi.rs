@@ -95,6 +95,7 @@ fn body(path: &str) -> &'static str {
         "/api/v1/agents/{name}/move" => r#"{"to":"n2"}"#,
         "/api/v1/agents/{name}/debug" => r#"{"order":"pause"}"#,
         "/api/v1/agents/{name}/breakpoints" => r#"{"plan":"p1","on":true}"#,
+        "/api/v1/agents/{name}/line-breakpoints" => r#"{"file":"bank.asl","line":2,"on":true}"#,
         "/api/v1/agents/{name}/beliefs" => r#"{"belief":"rich","add":true}"#,
         "/api/v1/agents/{name}/goals" => r#"{"goal":"rest"}"#,
         "/api/v1/nodes/{name}/drain" => r#"{"drains":true}"#,
@@ -136,8 +137,9 @@ fn routes_answer_as_documented() {
                 _ => {
                     let may_be =
                         ["/session", "/api/v1/live", "/api/v1/agents/{name}/move", "/api/v1/nodes/{name}/drain"];
-                    let may_be =
-                        [&may_be[..], &["/api/v1/agents/{name}/recall", "/api/v1/agents/{name}/breakpoints"]].concat();
+                    let of_agents = ["recall", "breakpoints", "line-breakpoints"];
+                    let of_agents = of_agents.map(|act| format!("/api/v1/agents/{{name}}/{act}"));
+                    let may_be = [&may_be[..], &of_agents.each_ref().map(String::as_str)].concat();
                     assert!(may_be.contains(&path.as_str()), "{name}: {} {}", response.status, response.body);
                     &document["components"]["responses"]["refused"]
                 }
