@@ -8,6 +8,7 @@ import type { Answer, Event, LogLine, LogWanted, MemberInfo, Request, SniffWante
 import { compareNames } from "../src/model/agents.js";
 import { patternFits } from "../src/model/pattern.js";
 import { ALL_EVENTS, takes } from "../src/model/recording.js";
+import { SOURCE } from "./mind.js";
 import { MockSociety, SMALL, type SocietyOptions } from "./society.js";
 
 export const TYPES: Readonly<Record<string, string>> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2" };
@@ -18,7 +19,7 @@ export const TOKEN = "mock";
 const WATCHES_MAX = 64;
 
 interface WatchState {
-  readonly watch: Watch;
+  watch: Watch;
   readonly takes: (event: Event) => boolean;
   everyMs: number;
   dueMs: number;
@@ -41,12 +42,22 @@ export class MockNode {
   #timer: NodeJS.Timeout | undefined;
   readonly #clients = new Map<WebSocket, Map<number, WatchState>>();
   readonly #sent: [number, number][] = [];
-  /** True to send nothing to watches, like a network that drops packets silently. */
+  /** True to send nothing, like a network that drops packets silently. */
   isMute = false;
+  /** True if other nodes keep no log. */
+  hasNoLogs = false;
+  /** Faults that the node reports. */
+  wrong: string[] = [];
+  /** Tells all consoles that the node stops, and closes their sockets. */
+  stop(): void {
+    for (const socket of this.#clients.keys()) socket.send(JSON.stringify({ type: "ended", text: "the node stops" }));
+    for (const socket of this.#clients.keys()) socket.close(1001, "the node stops");
+  }
+
   /** Messages between two agents, in total. */
   readonly #pairs = new Map<string, number>();
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "totals", "at"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "totals", "at", "output", "events", "programs", "line_breakpoints", "activity"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -104,7 +115,7 @@ export class MockNode {
         this.#clients.set(socket, watches);
         socket.send(JSON.stringify({ type: "welcome", role: "admin", node: this.society.node(), features: this.features }));
       } else if (frame.type === "ask") {
-        const answer = () => socket.send(JSON.stringify({ type: "answer", id: frame.id, answer: this.#answer(frame.request) }));
+        const answer = () => this.isMute || socket.send(JSON.stringify({ type: "answer", id: frame.id, answer: this.#answer(frame.request) }));
         if (frame.request.request === "move") setTimeout(answer, JOURNEY_MS);
         else answer();
       } else if (frame.type === "watch") {
@@ -149,6 +160,12 @@ export class MockNode {
     const first = this.society.log.find((event) => event.event === "sent" && event.conversation === conversation);
     const lines = since === 0 && first?.event === "sent" ? [{ ...first, number: 1, node, at_us: first.at_us + 1, from: first.to, to: first.from, performative: "agree", content: `heard(${node})` }] : [];
     return { lines, next: Math.max(since, lines.length), complete: true };
+  }
+
+  /** Returns new messages of a pilot on another node. */
+  #eventsAt(node: string, since: number): { events: Event[]; next: number } {
+    const { lines, next } = this.#heardAt(node, { since: since || Math.floor((Date.now() - this.society.startedMs) / PILOT_MS), follow: false });
+    return { events: lines, next };
   }
 
   #agents(socket: WebSocket, id: number, watch: Watch & { what: "agents" }): void {
@@ -196,7 +213,7 @@ export class MockNode {
     const { society } = this;
     switch (watch.what) {
       case "society":
-        return { type: "society", at_us, node: society.node(), nodes: this.#members(), links: society.nodeNames.slice(1).map((peer) => ({ node: "n1", peer, address: null, up: true, connections: 1, waiting: 0, items_in: 1, items_out: 1, bytes_in: 1, bytes_out: 1, round_trip_us: 240 })) };
+        return { type: "society", at_us, node: society.node(), nodes: this.#members(), wrong: this.wrong, links: society.nodeNames.slice(1).map((peer) => ({ node: "n1", peer, address: null, up: true, connections: 1, waiting: 0, items_in: 1, items_out: 1, bytes_in: 1, bytes_out: 1, round_trip_us: 240 })) };
       case "traffic": {
         const pairs = [...watching.traffic].sort(([, a], [, b]) => b - a).slice(0, 1000).map(([key, many]) => [...key.split("\n"), many]);
         watching.traffic.clear();
@@ -215,6 +232,13 @@ export class MockNode {
         if (told === watching.told) return null;
         watching.told = told;
         return mind ? { type: "mind", mind } : { type: "refused", reason: "no_such_agent", text: `there is no agent ${watch.agent} here` };
+      }
+      case "output": {
+        const found = society.outputOf(watch.wanted, OUTPUT_LINES_MAX);
+        if (found.lines.length === 0 && watching.told !== "") return null;
+        watching.told = "told";
+        watching.watch = { ...watch, wanted: { ...watch.wanted, since: found.next } };
+        return { type: "output", ...found };
       }
       case "health":
         return this.#health(at_us);
@@ -267,6 +291,12 @@ export class MockNode {
     switch (request.request) {
       case "subscriptions":
         return { answer: "subscriptions", subscriptions: SUBSCRIPTIONS.slice(0, request.limit), total: SUBSCRIPTIONS.length };
+      case "output":
+        return { answer: "output", ...society.outputOf(request.wanted, request.limit) };
+      case "programs":
+        return { answer: "programs", programs: ["contractor.asl", "initiator.asl", "sensor.wasm"] };
+      case "program_text":
+        return society.agents.has(request.agent) || society.ended ? { answer: "program_text", file: request.file ?? "initiator.asl", text: SOURCE } : unknown(request.agent);
       case "totals": {
         const node = society.node();
         const nodes = society.nodeNames.flatMap((name) => (name === "n3" ? [] : [society.nodeAt(name)]));
@@ -288,7 +318,10 @@ export class MockNode {
         if (request.ask.request === "node" && request.node !== "n3") return { answer: "node", ...society.nodeAt(request.node) };
         // All dead letters of the mock belong to the asked node.
         if (request.ask.request === "dead_letters" && request.node !== "n3") return { answer: "dead_letters", letters: [], total: 0 };
-        if (request.ask.request === "conversations" && request.node !== "n3") return { answer: "conversations", ...this.#heardAt(request.node, request.ask.wanted) };
+        if (request.ask.request === "output" && request.node !== "n3") return { answer: "output", lines: [], next: 0, left_out: 0, printed: 0, faults: 0 };
+        if (request.ask.request === "events" && request.node !== "n3") return { answer: "events", ...this.#eventsAt(request.node, request.ask.since) };
+        if (request.ask.request === "conversations" && request.node !== "n3" && !this.hasNoLogs) return { answer: "conversations", ...this.#heardAt(request.node, request.ask.wanted) };
+        if (request.ask.request === "conversations" && this.hasNoLogs) return { answer: "error", reason: "no_log", text: "this node keeps no log of messages: run it with --log" };
         return request.node === "n3" ? { answer: "error", reason: "no_answer", text: "it is busy with something else" } : this.#answer(request.ask);
       case "links":
         return { answer: "links", links: [] };
@@ -372,6 +405,9 @@ export class MockNode {
         if (mind && request.order === "step") mind.step();
         else if (mind) mind.paused = request.order === "pause";
         break;
+      case "line_breakpoint":
+        mind?.breakAt(request.file, request.line, request.on);
+        break;
       case "breakpoint":
         if (request.on) mind?.breakpoints.add(request.plan);
         else mind?.breakpoints.delete(request.plan);
@@ -394,6 +430,8 @@ export class MockNode {
 const JOURNEY_MS = 400;
 /** Interval of a pilot's messages on another node. */
 const PILOT_MS = 500;
+/** Lines of output in one report. */
+const OUTPUT_LINES_MAX = 1_000;
 const JOBS = ["paint", "carry", "weld"];
 /** Lines of the audit log. */
 const AUDIT_LINES = 450;

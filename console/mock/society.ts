@@ -1,5 +1,6 @@
 /** Mock of a society with any number of agents and their contract nets, for demonstrations and tests of the console. */
-import type { AgentInfo, AgentKind, AgentState, CertificateInfo, CodeInfo, DeviceInfo, Event, MessageInfo, MindInfo, NodeInfo, SecurityInfo, UsageInfo } from "../src/live/vocabulary.js";
+import type { AgentActivity, AgentInfo, AgentKind, AgentState, CertificateInfo, CodeInfo, DeviceInfo, EndInfo, Event, MessageInfo, MindInfo, NodeInfo, OutputEntry, OutputFound, OutputWanted, SecurityInfo, UsageInfo } from "../src/live/vocabulary.js";
+import { patternFits } from "../src/model/pattern.js";
 import { MockMind } from "./mind.js";
 
 export interface SocietyOptions {
@@ -7,10 +8,12 @@ export interface SocietyOptions {
   readonly messagesPerS: number;
   readonly nodes: number;
   readonly seed: number;
+  /** True for a society in which nothing happens, and some agents wait for ever. */
+  readonly still: boolean;
   /** True to include agents and contents that attack the console. */
   readonly hostile: boolean;
 }
-export const SMALL: SocietyOptions = { agents: 60, messagesPerS: 12, nodes: 3, seed: 7, hostile: false };
+export const SMALL: SocietyOptions = { agents: 60, messagesPerS: 12, nodes: 3, seed: 7, still: false, hostile: false };
 
 /** Attacks by agents. Each must show up as plain text. */
 export const HOSTILE = [
@@ -34,6 +37,7 @@ interface Agent {
   state: AgentState;
   mailbox: number;
   handled: number;
+  activity?: AgentActivity;
 }
 
 /** A message to send, and the messages that follow it. */
@@ -68,6 +72,10 @@ export class MockSociety {
   sent = 0;
   handled = 0;
   dead = 0;
+  printed = 0;
+  faults = 0;
+  ended: EndInfo | undefined;
+  readonly output: OutputEntry[] = [];
   draining = new Set<string>();
   readonly #random: () => number;
   readonly #clusters: { readonly initiator: string; readonly contractors: readonly string[] }[] = [];
@@ -107,6 +115,7 @@ export class MockSociety {
 
   /** Returns the messages of the next `ms` milliseconds. */
   advance(ms: number, nowMs: number): Event[] {
+    if (this.ended || this.options.still) return [];
     this.#due += (ms / 1000) * this.options.messagesPerS;
     const events: Event[] = [];
     for (; this.#due >= 1; this.#due--) {
@@ -141,7 +150,30 @@ export class MockSociety {
     if (this.options.messagesPerS <= 200) this.log.push(event);
     if (then) this.#waiting.push(...then());
     this.minds.get(message.to)?.hear(message);
+    if (why === undefined && message.performative === "inform") this.print(message.to, "printed", `${message.from} did ${message.content.slice(0, 60)}`);
+    if (why === undefined && message.performative === "failure") this.print(message.to, "warning", `No failure event was generated for +!award(${message.conversation})\n  intention 4:\n    +!award(N) in plan @award, initiator.asl:21\n    +!round(7) in plan @p2, initiator.asl:14`);
     return event;
+  }
+
+  /** Adds a line of output. */
+  print(agent: string, kind: OutputEntry["kind"], text: string): void {
+    if (kind === "printed") this.printed++;
+    else this.faults++;
+    this.output.push({ number: this.printed + this.faults, at_us: Date.now() * 1000, agent, kind, text });
+    if (this.output.length > OUTPUT_MAX) this.output.shift();
+  }
+
+  outputOf({ since = 0, agents = [], faults = false }: OutputWanted, limit: number): OutputFound {
+    const fits = (line: OutputEntry) => line.number > since && (!faults || line.kind !== "printed") && (agents.length === 0 || agents.some((pattern) => patternFits(pattern, line.agent)));
+    const lines = this.output.filter(fits);
+    return { lines: lines.slice(-limit), next: this.printed + this.faults, left_out: Math.max(0, lines.length - limit), printed: this.printed, faults: this.faults };
+  }
+
+  /** Ends the society; the node stays. */
+  end(code = 0): void {
+    this.ended = { at_us: Date.now() * 1000, code, agents: this.agents.size, queued: this.sent - this.handled - this.dead };
+    for (const name of this.agents.keys()) this.changed.add(name);
+    this.agents.clear();
   }
 
   #contractNet(): Step[] {
@@ -174,8 +206,13 @@ export class MockSociety {
     });
   }
 
+  #activityOf(agent: Agent): AgentActivity {
+    if (this.minds.get(agent.name)?.paused) return "paused";
+    return agent.activity ?? (this.options.still ? (agent.name.startsWith("initiator") ? "waits" : "idle") : agent.name.startsWith("initiator") ? "active" : "idle");
+  }
+
   info(agent: Agent): AgentInfo {
-    return { name: agent.name, kind: kindOf(agent), state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false };
+    return { name: agent.name, kind: kindOf(agent), state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false, activity: this.#activityOf(agent), ...(agent.kind === "agentspeak" && { program: `${agent.name.replace(/\d+$/, "")}.asl` }) };
   }
 
   /** Returns the first tabs as devices in different states. */
@@ -229,7 +266,7 @@ export class MockSociety {
     const queued = this.sent - this.handled - this.dead;
     return {
       platform: "whimbrel", node: "n1", society: "estuary", pid: process.pid, version: "0.1.0", started_ms: this.startedMs, up_us: (Date.now() - this.startedMs) * 1000,
-      agents: this.agents.size, sent: this.sent, handled: this.handled, dead: this.dead, queued, came: 0, left: 0,
+      agents: this.agents.size, sent: this.sent, handled: this.handled, dead: this.dead, queued, came: 0, left: 0, printed: this.printed, faults: this.faults, ...(this.ended && { ended: this.ended }),
       memory_bytes: process.memoryUsage.rss(), security: "tls", address: "127.0.0.1:7001", peers: this.nodeNames.slice(1).map((node) => ({ node, address: null })),
     };
   }
@@ -254,6 +291,9 @@ export class MockSociety {
     this.changed.add(name);
   }
 }
+
+/** Maximum number of lines of output. */
+const OUTPUT_MAX = 2_000;
 
 /** Returns the kind of an agent. On a device it is an agent of a session. */
 function kindOf({ kind, device }: Agent): AgentKind {

@@ -6,14 +6,16 @@ import { browserClock, dialOrigin } from "./live/socket.js";
 import type { Answer, Request } from "./live/vocabulary.js";
 import { Agents } from "./model/agents.js";
 import { Devices } from "./model/devices.js";
-import { Health } from "./model/health.js";
+import { faultsOfOthers, Health } from "./model/health.js";
 import { AgentMoves } from "./model/moves.js";
 import { Keys } from "./model/keys.js";
 import { Mind } from "./model/mind.js";
 import { HOME, readRoute, tokenIn, writeRoute, type Route, type View } from "./model/route.js";
 import { Society } from "./model/society.js";
+import { Output } from "./model/output.js";
 import { Recording } from "./model/recording.js";
 import { Totals } from "./model/totals.js";
+import { activitiesOf, RECENT_MS, verdictOf, type Beat, type Verdict } from "./model/verdict.js";
 
 const TOKEN_KEY = "whimbrel.token";
 
@@ -33,6 +35,8 @@ export const agents = new Agents();
 export const devices = new Devices();
 export const agentMoves = new AgentMoves();
 export const recording = new Recording();
+export const output = new Output();
+agents.failedUs = (name) => output.lastFault(name)?.at_us ?? 0;
 export const health = new Health();
 export const mind = new Mind();
 export const keys = new Keys();
@@ -61,6 +65,39 @@ export function followAddress(): void {
   };
   window.addEventListener("hashchange", read);
   read();
+}
+
+// ---- Verdict about the society
+
+/** Time for which figures are kept for the verdict, in milliseconds. */
+const BEATS_MS = RECENT_MS + 5_000;
+let beats: Beat[] = [];
+export const verdict = signal<Verdict>({ level: "unknown", word: "loading", reasons: [] });
+
+/** Takes in the figures of all nodes at this moment. */
+export function beat(): void {
+  const figures = totals.sum.value ?? society.node.value;
+  if (figures && live.isLive) beats = [...beats.filter(({ atMs }) => atMs >= Date.now() - BEATS_MS), { atMs: Date.now(), handled: figures.handled, sent: figures.sent, dead: figures.dead, queued: figures.queued }];
+  judge();
+}
+
+/** Renews the verdict. */
+export function judge(): void {
+  const nowMs = Date.now();
+  const here = society.node.value?.node ?? "";
+  const ended = society.node.value?.ended;
+  const next = verdictOf({
+    nowMs,
+    isConnected: live.isLive,
+    isStopped: live.phase.value.is === "ended",
+    ended,
+    wrongs: [...society.wrong.value, ...faultsOfOthers(totals.nodes.value, here)],
+    silent: totals.silent.value,
+    activities: activitiesOf(agents.all()),
+    failing: output.failing((nowMs - RECENT_MS) * 1000),
+    beats,
+  });
+  if (JSON.stringify(next) !== JSON.stringify(verdict.value)) verdict.value = next;
 }
 
 // ---- Notices to the user

@@ -28,7 +28,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByRole("heading", { name: "Society" }).waitFor();
       assert.ok(!page.url().includes("mock"), page.url());
       assert.equal(await page.evaluate(() => sessionStorage.getItem("whimbrel.token")), "mock");
-      for (const [key, title] of [["c", "Conversations"], ["m", "Mind"], ["d", "Directory"], ["w", "Compose"], ["h", "Health"], ["o", "Mobility"], ["e", "Security"], ["s", "Society"]] as const) {
+      for (const [key, title] of [["c", "Conversations"], ["p", "Output"], ["m", "Mind"], ["d", "Directory"], ["w", "Compose"], ["h", "Health"], ["o", "Mobility"], ["e", "Security"], ["s", "Society"]] as const) {
         await there.go(key, title);
       }
       await page.keyboard.press("?");
@@ -66,8 +66,8 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await option(page, last).waitFor();
       await there.open("society");
       await page.getByLabel("Filter by node").selectOption("n2");
-      await page.getByRole("button", { name: "Handled" }).click();
-      assert.equal(await page.getByRole("button", pressed("Handled")).count(), 1);
+      await page.getByRole("button", { name: "Msg/s" }).click();
+      assert.equal(await page.getByRole("button", pressed("Msg/s")).count(), 1);
     }));
 
   test("agent is suspended, moved, cloned and killed", () =>
@@ -158,6 +158,9 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       const { page } = there;
       await page.getByRole("button", { name: "New agents" }).click();
       const dialog = page.getByRole("dialog");
+      // The programs of the project are a click away.
+      await dialog.getByRole("button", { name: "contractor.asl" }).click();
+      assert.equal(await dialog.getByLabel("Program of the project").inputValue(), "contractor.asl");
       await dialog.getByLabel("Name").fill("aaclerk");
       await dialog.getByLabel("Program of the project").fill("clerk.jar");
       await page.keyboard.press("Enter");
@@ -223,6 +226,133 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await drawn();
       await page.keyboard.press("Enter");
       await pane.waitFor();
+    }));
+
+  test("output shows prints and failures", () =>
+    visit(browser, { messagesPerS: 60 }, async (there, node) => {
+      const { page } = there;
+      await there.go("p", "Output");
+      const lines = page.locator(".output-row.virtual-row");
+      await lines.filter({ hasText: "initiator1" }).filter({ hasText: " did done(" }).first().waitFor();
+      node.society.print("contractor3", "failure", "Error in internal action '.send(X)' (file:contractor.asl:4): X is unbound");
+      const failure = lines.filter({ hasText: "X is unbound" });
+      await failure.locator(".is-fault").waitFor();
+      await page.getByRole("banner").getByText(/[1-9]\d* failed/).click();
+      await page.getByRole("button", pressed(/^Failures/)).waitFor();
+      await page.waitForFunction(() => [...document.querySelectorAll(".output-row.virtual-row")].every((row) => row.querySelector(".is-fault")));
+      await failure.click();
+      const pane = page.getByRole("complementary", { name: "Line" });
+      await pane.getByRole("link", { name: "contractor.asl:4" }).waitFor();
+      await page.getByRole("button", { name: "Live" }).waitFor();
+      node.society.print("contractor3", "printed", "<b>later</b>");
+      await pane.getByRole("button", { name: "Only this agent" }).click();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      await lines.filter({ hasText: "<b>later</b>" }).waitFor();
+      await page.getByLabel("Search the text").fill("LATER");
+      await page.waitForFunction(() => document.querySelectorAll(".output-row.virtual-row").length === 1);
+      // The same lines are in the agent's pane, and the list shows who failed.
+      await there.open("society/contractor3");
+      const agent = page.getByRole("complementary", { name: "Agent" });
+      await agent.getByRole("list", { name: "Output of contractor3" }).getByText("<b>later</b>").waitFor();
+      await agent.locator(".agent-output .is-fault").waitFor();
+      await option(page, "contractor3").locator(".failed-mark").waitFor();
+      await page.locator(".mood").getByText("faults").waitFor();
+    }));
+
+  test("ended society says what remained", () =>
+    visit(browser, { nodes: 1, agents: 20 }, async (there, node) => {
+      const { page } = there;
+      await option(page, "contractor1").waitFor();
+      node.society.end(3);
+      await page.getByRole("status").getByText(/The society has ended with exit code 3: 20 agents still lived/).waitFor();
+      await page.locator(".mood").getByText("ended").waitFor();
+      await option(page, "contractor1").waitFor();
+      assert.ok(await page.getByText("20", { exact: true }).first().isVisible(), "the agents stay listed");
+      node.stop();
+      await page.getByText(/The node has stopped/).waitFor();
+      await page.getByText(/The node has stopped/).waitFor({ state: "detached" });
+    }));
+
+  test("society that stands still is not well", () =>
+    visit(browser, { nodes: 1, agents: 20, still: true }, async (there, node) => {
+      const { page } = there;
+      await there.go("h", "Health");
+      const verdict = page.locator(".verdict");
+      await verdict.getByRole("heading", { name: "The society stands still" }).waitFor();
+      await verdict.getByText(/2 agents wait for messages that nobody sends: initiator1, initiator2/).waitFor();
+      assert.equal(await page.locator(".verdict.is-good").count(), 0);
+      for (const agent of node.society.agents.values()) {
+        agent.activity = "idle";
+        node.society.changed.add(agent.name);
+      }
+      await verdict.getByRole("heading", { name: "At rest" }).waitFor();
+      await there.open("society");
+      await page.getByLabel("Filter by state").selectOption("idle");
+      await page.locator(".mood").getByText("at rest").waitFor();
+      // The map shows the agents of a still society, too.
+      await page.getByRole("img", { name: "Map of 20 agents and their traffic" }).waitFor();
+    }));
+
+  test("health is good only while nothing is wrong", () =>
+    visit(browser, { nodes: 1, agents: 20, messagesPerS: 1 }, async (there, node) => {
+      const { page } = there;
+      await there.go("h", "Health");
+      await page.locator(".verdict.is-good").getByText("All is well").waitFor();
+      node.society.print("contractor1", "warning", "No failure event was generated for +!go");
+      await page.locator(".verdict.is-warns").getByText("1 agent failed in the last minute: contractor1.").waitFor();
+      await page.locator(".verdict").getByRole("link", { name: "look" }).click();
+      await page.getByRole("heading", { name: "Output", level: 1 }).waitFor();
+      node.wrong = ["a quota ended contractor7 3 s ago: it grew"];
+      await there.go("h", "Health");
+      await page.locator(".verdict.is-wrong").getByText("a quota ended contractor7 3 s ago: it grew").waitFor();
+    }));
+
+  test("map stays beside a chosen agent and clusters many", () =>
+    visit(browser, { agents: 1_000, messagesPerS: 400 }, async (there) => {
+      const { page } = there;
+      await page.getByText(/agents in clusters$/).waitFor();
+      const canvas = page.locator(".map canvas");
+      await page.getByRole("img", { name: /^Map of \d{1,2} agents/ }).waitFor();
+      await option(page, "contractor1").click();
+      await page.getByRole("complementary", { name: "Agent" }).waitFor();
+      assert.ok(await canvas.isVisible(), "the map stays");
+      await page.keyboard.press("Escape");
+      await canvas.focus();
+      await page.keyboard.press("ArrowRight");
+      // The first spot by keys is the busiest: a cluster.
+      await page.locator(".map-tip").getByText(/\d agents · click to open/).waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Cluster" }).waitFor();
+      assert.match(await page.getByLabel("Search agents").inputValue(), /\*$/);
+      await page.waitForFunction(() => Number(/of (\d+) agents/.exec(document.querySelector(".map canvas")?.getAttribute("aria-label") ?? "")?.[1]) > 30);
+      await page.getByRole("button", { name: "Cluster" }).click();
+      await page.getByRole("img", { name: /^Map of \d{1,2} agents/ }).waitFor();
+    }));
+
+  test("life lines are pinned and moved, multicasts are one row", () =>
+    visit(browser, { agents: 1_000, messagesPerS: 200 }, async (there) => {
+      const { page } = there;
+      await there.go("c", "Conversations");
+      const heads = page.getByRole("group", { name: "Life lines" }).getByRole("button");
+      await heads.nth(3).waitFor();
+      await page.keyboard.press("Space");
+      await page.getByRole("button", { name: /^Live/ }).waitFor();
+      const names = async () => heads.allTextContents();
+      const [first, , third] = await names();
+      await heads.nth(2).press("ArrowLeft");
+      await heads.nth(1).press("ArrowLeft");
+      assert.deepEqual((await names()).slice(0, 2), [third, first]);
+      assert.equal(await heads.first().getAttribute("aria-pressed"), "true");
+      // Among others, the pinned line stays when other messages are visible.
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      await page.waitForFunction((first) => document.querySelectorAll(".heads button").length > 1 && document.querySelector(".heads button")?.textContent === first, third);
+      const pinned = page.locator(".heads .is-pinned");
+      for (let left = await pinned.count(); left > 0; left--) {
+        await pinned.first().click();
+        await page.waitForFunction((left) => document.querySelectorAll(".heads .is-pinned").length < left, left);
+      }
     }));
 
   test("messages are drawn, paused, stepped, filtered and detailed", () =>
@@ -329,6 +459,59 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByRole("button", { name: "Continue" }).waitFor();
       await page.locator(".steps .is-now").first().waitFor();
       assert.deepEqual(node.orders.map((order) => ("order" in order ? order.order : order.request)), ["pause", "step", "believe", "believe", "believe", "believe", "believe", "pursue", "breakpoint", "continue"]);
+    }));
+
+  test("source has breakpoints, history steps back", () =>
+    visit(browser, { messagesPerS: 60 }, async (there, node) => {
+      const { page } = there;
+      await there.open("mind/initiator1?tab=source&file=initiator.asl&line=18");
+      const source = page.getByRole("list", { name: "Source of initiator.asl" });
+      await source.locator(".is-it").getByText("!award(N);").waitFor();
+      await source.getByRole("button", { name: "Breakpoint in line 18" }).click();
+      await source.locator('.gutter[aria-pressed="true"]').waitFor();
+      // The agent pauses before the step of that line.
+      await page.getByRole("button", { name: "Continue" }).waitFor();
+      await source.locator(".is-now").first().waitFor();
+      const cycle = async () => Number((await page.locator(".cycle b").textContent())?.replaceAll(/\D/g, ""));
+      const now = await cycle();
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      await page.keyboard.press("[");
+      await page.locator(".history.is-past").waitFor();
+      await page.getByRole("slider", { name: "Report" }).fill("0");
+      await page.waitForFunction((now) => Number((document.querySelector(".cycle b")?.textContent ?? "").replaceAll(/\D/g, "")) < now, now);
+      assert.equal(await page.getByLabel("Add a belief").count(), 0, "the past cannot be changed");
+      await page.getByRole("button", { name: "Now" }).click();
+      assert.equal(await cycle(), now);
+      await source.getByRole("button", { name: "Breakpoint in line 18" }).click();
+      await source.locator('.gutter[aria-pressed="true"]').waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "Continue" }).click();
+      // Similar beliefs are one row until it is opened.
+      const alike = page.locator(".alike").getByRole("button", { name: /offer\/3/ });
+      await alike.waitFor();
+      await alike.click();
+      await page.waitForFunction(() => document.querySelectorAll(".beliefs .terms li:not(.is-lost)").length > 8);
+      const separator = page.getByRole("separator", { name: "Width of column 1" });
+      const wider = (than: number) => page.waitForFunction((than) => (document.querySelector(".beliefs")?.getBoundingClientRect().width ?? 0) > than + 10, than);
+      const before = (await page.locator(".beliefs").boundingBox())?.width ?? 0;
+      await separator.press("ArrowRight");
+      await wider(before);
+      // The browser keeps it.
+      await page.reload();
+      await wider(before);
+      const breakpoint = { request: "line_breakpoint", agent: "initiator1", file: "initiator.asl", line: 18 };
+      assert.deepEqual(node.orders.filter(({ request }) => request === "line_breakpoint"), [{ ...breakpoint, on: true }, { ...breakpoint, on: false }]);
+    }));
+
+  test("nodes without logs are live", () =>
+    visit(browser, { messagesPerS: 20 }, async (there, node) => {
+      const { page } = there;
+      node.hasNoLogs = true;
+      await there.go("c", "Conversations");
+      await page.getByRole("button", { name: "Lines" }).click();
+      const lines = page.locator(".line-row.virtual-row");
+      await page.getByLabel("Agents", { exact: true }).fill("pilot-n2");
+      await lines.filter({ hasText: "depth(" }).nth(2).waitFor();
+      assert.equal(await page.getByText(/keeps no log/).count(), 0);
     }));
 
   test("directory is searched, entry is registered, modified, deregistered", () =>
@@ -570,7 +753,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       const { page } = there;
       await there.go("h", "Health");
       await page.locator(".plot canvas").nth(3).waitFor();
-      await page.getByRole("alert").getByText("n3 does not answer: the figures exclude it").waitFor();
+      await page.getByRole("alert", { name: "Verdict" }).getByText("Node n3 does not answer: its agents are not counted.").waitFor();
       await page.locator(".plot").filter({ hasText: "Messages a second all nodes" }).waitFor();
       await page.locator(".plot").filter({ hasText: "Time in mailboxes n1" }).waitFor();
       await page.locator(".nodes-health").getByRole("button", { name: "n2" }).click();
@@ -578,7 +761,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByText("The time in mailboxes is available only in the console of n2.").waitFor();
       await page.locator(".nodes-health").getByRole("button", { name: "all nodes" }).click();
       await page.getByText("no such agent").first().waitFor();
-      await page.getByText(/is suspended, and \d+ messages wait for it/).waitFor();
+      await page.getByText(/^Messages wait for suspended agents: /).waitFor();
     }));
 
   test("ninety nodes are all asked", () =>
@@ -587,7 +770,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await there.go("h", "Health");
       // The sum, and each node but the one that never answers.
       await page.waitForFunction(() => document.querySelectorAll(".nodes-health tbody tr").length === 90);
-      await page.getByText("n3 does not answer: the figures exclude it").waitFor();
+      await page.getByText("Node n3 does not answer: its agents are not counted.").waitFor();
       await there.go("o", "Mobility");
       await page.getByRole("button", { name: "Code", exact: true }).click();
       await page.getByText("n3 did not answer: it is busy with something else", { exact: true }).waitFor();
@@ -633,7 +816,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await option(page, "contractor1").waitFor();
       // After the break, the last verdict no longer applies.
       await there.go("h", "Health");
-      const [known, unknown] = [page.locator(".verdict:is(.is-well, .is-wrong)"), page.getByText("Health unknown")];
+      const [known, unknown] = [page.locator(".verdict:not(.is-unknown)"), page.getByText("Health unknown")];
       await known.waitFor();
       node.cut();
       await unknown.waitFor();
@@ -666,7 +849,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
         const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
         assert.ok(!wide, `${where} is wider than the window`);
       };
-      for (const path of ["society", "conversations", "mind", "directory", "compose", "health", "mobility", "security"]) {
+      for (const path of ["society", "conversations", "output", "mind", "directory", "compose", "health", "mobility", "security"]) {
         await there.open(path);
         await nothingHappened(path);
       }
@@ -699,7 +882,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       {},
       async (there) => {
       const { page } = there;
-        for (const path of ["society", "society/contractor1", "conversations", "mind", "mind/initiator1", "directory", "compose", "health", "mobility", "security"]) {
+        for (const path of ["society", "society/contractor1", "conversations", "output", "mind", "mind/initiator1", "directory", "compose", "health", "mobility", "security"]) {
           await there.open(path);
           assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${path} is wider than a phone`);
         }
@@ -708,6 +891,8 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
         await list.waitFor();
         const top = async (): Promise<number> => (await list.boundingBox())?.y ?? Infinity;
         assert.ok((await top()) < 170, `messages begin at ${await top()} of 844`);
+        // Lines have their time and content.
+        await page.waitForFunction(() => [...document.querySelectorAll(".line-row.virtual-row")].some((row) => row.querySelector(".performative") && ["time", ".mono"].every((part) => (row.querySelector(part)?.getBoundingClientRect().height ?? 0) > 8)));
         assert.equal(await page.getByLabel("Content", { exact: true }).isVisible(), false);
         await page.getByRole("button", { name: "Filters" }).click();
         await page.getByLabel("Content", { exact: true }).fill("job");
@@ -715,6 +900,12 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
         await page.getByRole("button", { name: "Filters" }).click();
         await page.locator('button[aria-pressed="true"]', { hasText: "Filters" }).waitFor();
         assert.ok((await top()) < 170);
+        // The theme and the help are at hand.
+        await page.getByRole("button", { name: "Light or dark" }).click();
+        await page.waitForFunction(() => document.documentElement.dataset["theme"] === "dark");
+        await page.getByRole("button", { name: "Help" }).click();
+        await page.getByRole("dialog", { name: "Keys" }).getByText("--http 0.0.0.0:8420").waitFor();
+        await page.keyboard.press("Escape");
         await page.getByRole("link", { name: "Society" }).click();
         await option(page, "contractor3").click();
         await page.getByRole("button", { name: "Suspend" }).click();

@@ -19,7 +19,7 @@ affordable(P) :- budget(B) & P < B.
   "seller.asl": `price(tea, 5).
 !open.
 +!open <- .df_register("tea", "shop").
-+order(What)[source(Who)] <- -order(What)[source(Who)]; .send(Who, tell, sold(What)).
++order(What)[source(Who)] <- -order(What)[source(Who)]; .print("sold ", What, " to ", Who); .send(Who, tell, sold(What)).
 `,
 };
 
@@ -64,7 +64,9 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
       await page.getByRole("button", { name: "Lines" }).click();
       const line = page.locator(".line-row").filter({ hasText: "askOne" }).first();
       await line.click();
-      await page.getByRole("complementary", { name: "Message" }).getByText("price(tea,P)").waitFor();
+      const pane = page.getByRole("complementary", { name: "Message" });
+      await pane.getByText("price(tea,P)", { exact: true }).waitFor();
+      await pane.locator(".jason").getByText(/^<samid\d+,buyer\d,askOne,seller,price\(tea,P\)>$/).waitFor();
       await page.getByRole("button", { name: "From now" }).click();
       await page.getByLabel("Agents", { exact: true }).fill("seller");
       await page.locator(".line-row").filter({ hasText: "sold(tea)" }).first().waitFor();
@@ -171,6 +173,34 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
         await page.getByRole("dialog").getByRole("button", { name: "Kill" }).click();
         await page.locator(".agent-row .name").getByText(name, { exact: true }).waitFor({ state: "detached" });
       }
+    }));
+
+  test("output, failures, source and programs come from the node", () =>
+    see(async (there, page) => {
+      await there.go("p", "Output");
+      const lines = page.locator(".output-row.virtual-row");
+      await lines.filter({ hasText: "sold tea to buyer2" }).first().waitFor();
+      await page.evaluate(() => (location.hash = "#/mind/buyer2?tab=source&file=buyer.asl&line=5"));
+      const source = page.getByRole("list", { name: "Source of buyer.asl" });
+      await source.locator(".is-it").waitFor();
+      await source.getByRole("button", { name: "Breakpoint in line 6" }).click();
+      await page.getByText(/the breakpoint in line 6 of .*buyer\.asl/).waitFor();
+      await source.locator(".is-now").waitFor();
+      await page.locator(".mood").getByText("paused").waitFor();
+      await page.getByRole("button", { name: "Remove breakpoints" }).click();
+      await page.getByRole("button", { name: "Pause" }).waitFor();
+      // A goal whose plans do not apply fails, and the page says so everywhere.
+      await page.getByLabel("Post a goal").fill("order(tea, 500)");
+      await page.keyboard.press("Enter");
+      await page.getByRole("banner").getByText(/[1-9]\d* failed/).click();
+      await lines.filter({ hasText: "buyer2" }).filter({ hasText: "order(tea,500)" }).locator(".is-fault").first().waitFor();
+      await there.go("h", "Health");
+      await page.locator(".verdict").getByText(/1 agent failed in the last minute: buyer2/).waitFor();
+      await there.go("s", "Society");
+      await page.getByRole("button", { name: "New agents" }).click();
+      for (const program of ["buyer.asl", "seller.asl"]) await page.getByRole("dialog").getByRole("button", { name: program }).waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+      await page.locator(".agent-row[role=option]").filter({ hasText: "seller.asl" }).first().waitFor();
     }));
 
   test("viewer has no actions", () =>

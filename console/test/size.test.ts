@@ -6,8 +6,11 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { dist } from "./page.js";
 
-/** Maximum bytes of the console, gzipped, fonts included. */
-const BYTES_MAX = 150_000;
+/**
+ * Maximum bytes of the console, gzipped, fonts included. It was 150 kB before output, the verdict about the society,
+ * source text with breakpoints, the history of minds and clusters on the map.
+ */
+const BYTES_MAX = 165_000;
 
 /** The SDK next to the console has a test of its own. */
 const sdk = join(dist, "sdk");

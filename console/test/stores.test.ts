@@ -6,12 +6,16 @@ import type { AgentInfo, CertificateInfo, DeviceInfo, Event, MindInfo, NodeInfo 
 import { readStored, writeStored } from "../src/storage.js";
 import { Agents, ALL_AGENTS } from "../src/model/agents.js";
 import { byUrgency, validity, validityText } from "../src/model/certificate.js";
+import { clusterOf, Clusters } from "../src/model/clusters.js";
 import { restriction } from "../src/model/devices.js";
+import { rowAt, rowsOf } from "../src/model/diagram-rows.js";
 import { Health, faultsOfOthers } from "../src/model/health.js";
+import { highlighted } from "../src/model/highlight.js";
 import { Keys } from "../src/model/keys.js";
 import { Lanes } from "../src/model/lanes.js";
 import { Layout, SPOTS_MAX } from "../src/model/layout.js";
-import { changes, currentStep, steps } from "../src/model/mind.js";
+import { changes, currentStep, groupsOf, Mind, steps } from "../src/model/mind.js";
+import { ALL_OUTPUT, LINES_MAX, Output, withPlaces } from "../src/model/output.js";
 import { namesOf, patternFits, plainNames, quote, searchFits } from "../src/model/pattern.js";
 import { gaugeOf } from "../src/model/quota.js";
 import { Ring } from "../src/model/ring.js";
@@ -21,6 +25,7 @@ import { Society } from "../src/model/society.js";
 import { density, ALL_EVENTS, indexAt, isMessage, related, sniffWanted, Recording, takes } from "../src/model/recording.js";
 import { Traffic } from "../src/model/traffic.js";
 import { Pairs, Totals } from "../src/model/totals.js";
+import { activitiesOf, endText, verdictOf, type Signs } from "../src/model/verdict.js";
 
 const agent = (name: string, more: Partial<AgentInfo> = {}): AgentInfo => ({ name, kind: "agentspeak", state: "active", ending: false, node: "n1", owner: null, age_ms: 1, mailbox: 0, handled: 0, ...more });
 const sent = (from: string, to: string, more: object = {}): Event => ({ at_us: 1, node: "n1", event: "sent", from, to, performative: "tell", conversation: null, protocol: null, reply_with: null, in_reply_to: null, content: "", ...more });
@@ -251,7 +256,44 @@ test("named agents have lanes first, busiest next", () => {
   assert.ok(lanes.hasOthers);
 });
 
-test("traffic decays and is dropped", () => {
+test("pinned lanes come first and can be moved", () => {
+  const lanes = new Lanes();
+  const talk = [sent("a", "b"), sent("b", "c"), sent("c", "d"), sent("a", "d")];
+  lanes.update("", talk, 4);
+  assert.deepEqual(lanes.names, ["a", "b", "d", "c"].sort((one, other) => lanes.of(one) - lanes.of(other)));
+  lanes.pin("c");
+  lanes.update("", talk, 4);
+  assert.equal(lanes.of("c"), 0);
+  lanes.update("", [sent("x", "y"), sent("x", "y")], 2);
+  assert.deepEqual(lanes.names, ["c", "x"], "a pinned agent keeps its lane without messages");
+  lanes.pin("c");
+  lanes.update("", talk, 4);
+  lanes.moveTo("d", 0);
+  lanes.update("", talk, 4);
+  assert.deepEqual([lanes.of("d"), lanes.pinned], [0, ["d"]]);
+  // Of many agents, those of one kind of name share a line; a pinned one keeps its own.
+  lanes.pin("d");
+  lanes.pin("b2");
+  lanes.update("", [sent("a1", "b2"), sent("a2", "b3"), sent("a3", "b3")], 4, [], clusterOf);
+  assert.deepEqual(lanes.names, ["b2", "a*", "b*"]);
+});
+
+test("copies of one message share a row", () => {
+  const cfp = (to: string, more: object = {}) => sent("a", to, { performative: "cfp", content: "task(1)", conversation: "j1", ...more });
+  const events = [cfp("b"), cfp("c"), cfp("d", { at_us: 9 }), sent("b", "a"), cfp("b"), cfp("b"), cfp("e", { at_us: 9e6 })];
+  const rows = rowsOf(events);
+  assert.deepEqual(rows.map(({ index, copies }) => [index, copies.length]), [[0, 2], [3, 0], [4, 0], [5, 0], [6, 0]], "not twice to one receiver, not later");
+  assert.deepEqual([0, 1, 2, 3, 6].map((index) => rowAt(rows, index)), [0, 0, 0, 1, 4]);
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom("a", "b"), fc.constantFrom("c", "d", "e"))), (pairs) => {
+      const all = pairs.map(([from, to]) => sent(from, to));
+      const told = rowsOf(all).flatMap(({ event, copies }) => [event, ...copies]);
+      assert.deepEqual(told, all, "no event is lost");
+    }),
+  );
+});
+
+test("traffic decays and is remembered", () => {
   const traffic = new Traffic();
   const hear = (...pairs: [string, string, number][]) => traffic.hear({ type: "traffic", at_us: 1, pairs });
   hear(["a", "b", 10], ["c", "d", 1]);
@@ -260,12 +302,124 @@ test("traffic decays and is dropped", () => {
   hear();
   assert.ok((traffic.pairs()[0]?.weight ?? 0) < before);
   for (let frame = 0; frame < 100; frame++) hear(["x", "y", 1]);
-  assert.deepEqual(traffic.pairs().map(({ from }) => from), ["x"]);
+  assert.deepEqual(traffic.pairs().map(({ from, weight, total }) => [from, weight > 0, total]), [["x", true, 100], ["a", false, 10], ["c", false, 1]]);
   assert.equal(traffic.of("y").length, 1);
+  // What is only remembered makes room for what is new.
+  for (let pair = 0; pair < 5_000; pair++) hear([`p${pair}`, "q", 1]);
+  assert.ok(traffic.pairs().length <= 4_000 && traffic.of("p4999").length === 1 && traffic.of("a").length === 0);
+});
+
+test("many agents are clustered by name", () => {
+  const names = Array.from({ length: 300 }, (_, index) => (index < 3 ? `boss${index}` : `worker_${index}`));
+  const clusters = new Clusters();
+  clusters.update(names.slice(0, 100));
+  assert.ok(!clusters.isOn);
+  clusters.update(names);
+  assert.deepEqual([...clusters.sizes], [["worker*", 297]], "three bosses stay apart");
+  const pair = (from: string, to: string) => ({ from, to, weight: 1, fresh: 0, total: 4 });
+  const pairs = [pair("boss0", "worker_3"), pair("boss0", "worker_4"), pair("worker_3", "boss1")];
+  const told = () => clusters.pairs(pairs, (name) => name === "worker_4").map(({ from, to, total }) => `${from} ${to} ${total}`);
+  assert.deepEqual(told(), ["boss0 worker* 4", "boss0 worker_4 4", "worker* boss1 4"]);
+  clusters.toggle("worker*");
+  assert.deepEqual(told()[0], "boss0 worker_3 4");
+});
+
+test("output of nodes is merged, failures outlive chatter", () => {
+  const output = new Output();
+  const line = (number: number, at_us: number, kind = "printed", agent = "bob") => ({ number, at_us, agent, kind, text: `line ${number}` });
+  const hear = (node: string, next: number, ...lines: ReturnType<typeof line>[]) => output.hear(node, { lines, next, left_out: 0, printed: 0, faults: 0 });
+  hear("n1", 2, line(1, 10), line(2, 30, "failure"));
+  hear("n2", 1, line(1, 20, "printed", "amy"));
+  assert.deepEqual(output.lines.map(({ node, number }) => `${node} ${number}`), ["n1 1", "n2 1", "n1 2"]);
+  hear("n1", 2, line(2, 30, "failure"));
+  assert.equal(output.lines.length, 3, "no line comes twice");
+  assert.deepEqual([output.since("n1"), output.lastFault("bob")?.number, output.failing(20).length, output.failing(31).length], [2, 2, 1, 0]);
+  for (let number = 3; number < LINES_MAX + 10; number++) hear("n1", number, line(number, 30 + number));
+  assert.deepEqual([output.lines.length, output.faults.length], [LINES_MAX, 1]);
+  assert.equal(output.list({ ...ALL_OUTPUT, onlyFaults: true })[0]?.text, "line 2");
+  hear("n1", 1, line(1, 90_000));
+  assert.equal(output.since("n1"), 1, "a node that began anew");
+  assert.deepEqual(withPlaces("in plan @p, a/clerk.asl:6\nno"), ["in plan @p, ", { file: "a/clerk.asl", line: 6 }, "\nno"]);
+});
+
+test("verdict is good only if nothing is wrong", () => {
+  const beats = (...handled: number[]) => handled.map((many, index) => ({ atMs: index * 1_000, handled: many, sent: many, dead: 0, queued: 0 }));
+  const works = beats(...Array.from({ length: 31 }, (_, second) => second * 5));
+  const stands = beats(...Array.from({ length: 31 }, (_, second) => Math.min(second, 3)));
+  const base: Signs = { nowMs: 30_000, isConnected: true, ended: undefined, wrongs: [], silent: [], failing: [], beats: works, activities: activitiesOf([agent("a", { activity: "active" }), agent("b", { activity: "waits" })]) };
+  const level = (more: Partial<Signs>) => verdictOf({ ...base, ...more }).level;
+  const failed = { number: 1, at_us: 0, agent: "bob", kind: "failure", text: "it failed", node: "n1" };
+  const still = activitiesOf([agent("a", { activity: "idle" }), agent("b", { activity: "waits" }), agent("c", { activity: "waits" })]);
+  assert.equal(level({}), "good");
+  assert.equal(level({ beats: stands }), "good", "an agent has a timer");
+  assert.equal(level({ beats: stands, activities: still }), "stuck");
+  const [reason] = verdictOf({ ...base, beats: stands, activities: still }).reasons;
+  assert.match(reason?.text ?? "", /for 27 s, and 2 agents wait for messages that nobody sends: b, c/);
+  assert.equal(level({ beats: stands, activities: activitiesOf([agent("a", { activity: "idle" })]) }), "rests");
+  assert.equal(level({ activities: activitiesOf([agent("a", { activity: "paused" })]) }), "paused");
+  assert.equal(level({ failing: [failed] }), "warns");
+  assert.equal(level({ activities: activitiesOf([agent("a", { state: "suspended", mailbox: 3 })]) }), "warns");
+  assert.equal(level({ beats: works.map((beat, at) => ({ ...beat, dead: at > 20 ? 1 : 0 })) }), "warns");
+  assert.equal(level({ beats: works.map((beat, at) => ({ ...beat, queued: at * 50 })) }), "warns");
+  assert.equal(level({ beats: works.map((beat, at) => ({ ...beat, queued: (at % 3) * 900 })) }), "good", "a queue that is emptied");
+  assert.equal(level({ silent: ["n2"] }), "wrong");
+  assert.equal(level({ wrongs: ["a quota ended bomb"] }), "wrong");
+  assert.equal(level({ isConnected: false }), "unknown");
+  const ended = { at_us: 1, code: 0, agents: 3, queued: 1 };
+  assert.equal(level({ ended, isConnected: false }), "ended");
+  assert.equal(endText(ended), "The society has ended: 3 agents still lived, 1 message still waited.");
+  assert.equal(endText({ at_us: 1, code: 2, agents: 0, queued: 0 }), "The society has ended with exit code 2; nothing was left unfinished.");
+});
+
+test("agents of an ended society are kept", () => {
+  const agents = new Agents();
+  agents.hear({ type: "agents", total: 2, agents: [agent("a"), agent("b", { handled: 4 })] });
+  agents.hear({ type: "agents_changed", total: 0, changed: [], gone: ["a", "b"] });
+  assert.equal(agents.known, 0);
+  agents.keepEnded();
+  agents.hear({ type: "agents_changed", total: 0, changed: [], gone: [] });
+  assert.deepEqual([...agents.names, agents.total], ["a", "b", 2]);
+  agents.hear({ type: "agents", total: 1, agents: [agent("c")] });
+  assert.deepEqual(agents.names, ["c"], "another society began");
+});
+
+test("past minds are shown with their changes", () => {
+  const mind = new Mind();
+  const report = (cycle: number, ...beliefs: string[]): MindInfo => ({ agent: "bob", kind: "agentspeak", cycle, beliefs: beliefs.map((text) => ({ text, namespace: "default", sources: [], annotations: [], rule: false })) });
+  mind.hear(report(1, "a"), 1);
+  mind.hear(report(2, "a", "b"), 2);
+  mind.hear(report(3, "b"), 3);
+  assert.deepEqual([mind.shown?.cycle, mind.changes.lost], [3, ["a"]]);
+  mind.step(-1);
+  mind.hear(report(4, "b"), 4);
+  assert.deepEqual([mind.shown?.cycle, [...mind.changes.beliefs]], [2, ["default\nb\n"]], "the past stays while the agent goes on");
+  mind.step(1);
+  mind.step(1);
+  assert.deepEqual([mind.at.value, mind.shown?.cycle], [null, 4]);
+  for (let cycle = 5; cycle < 300; cycle++) mind.hear(report(cycle), cycle);
+  mind.show(0);
+  assert.ok(mind.history.value.length <= 100 && mind.shown?.cycle === 200);
+});
+
+test("similar beliefs are one group", () => {
+  const belief = (text: string, more: object = {}) => ({ text, namespace: "default", sources: [], annotations: [], rule: false, ...more });
+  const groups = groupsOf([belief("offer(1, f(a, b), 3)"), belief("rich"), belief('offer("x, y", [1,2], 4)'), belief("offer(1)"), belief("offer(1,2,3)", { namespace: "ns" })]);
+  assert.deepEqual(groups.map(({ predicate, beliefs }) => `${predicate} ${beliefs.length}`), ["offer/3 2", "rich/0 1", "offer/1 1", "ns::offer/3 1"]);
+});
+
+test("highlighting keeps every character", () => {
+  const lines = ["// go: !x", "+!serve(Who)[source(A)] : likes(\"a\\\"b // c\", X) /* long", "still */ <- .print(X); !!go.", "@p1 -!x <- a-b; ?y(_)."];
+  const parts = highlighted(lines);
+  assert.deepEqual(parts.map((line) => line.map(([, text]) => text).join("")), lines);
+  const kinds = (line: number) => (parts[line] ?? []).flatMap(([kind, text]) => (kind === "" ? [] : [`${kind} ${text}`]));
+  assert.deepEqual(kinds(0), ["comment // go: !x"]);
+  assert.deepEqual(kinds(2), ["comment still */", "action .print", "variable X", "trigger !!"]);
+  assert.deepEqual(kinds(3), ["label @p1", "trigger -!", "trigger ?", "variable _"]);
+  fc.assert(fc.property(fc.array(fc.string()), (texts) => assert.deepEqual(highlighted(texts).map((line) => line.map(([, text]) => text).join("")), texts)));
 });
 
 test("map comes to rest and stays in place", () => {
-  const pairs = Array.from({ length: 40 }, (_, index) => ({ from: `hub${index % 4}`, to: `leaf${index}`, weight: 2, fresh: 1 }));
+  const pairs = Array.from({ length: 40 }, (_, index) => ({ from: `hub${index % 4}`, to: `leaf${index}`, weight: 2, fresh: 1, total: 2 }));
   const layout = new Layout();
   layout.take(pairs);
   layout.settle(1000);
@@ -283,7 +437,7 @@ test("map comes to rest and stays in place", () => {
   layout.take(pairs);
   layout.step();
   assert.deepEqual([...layout.spots].map(({ x, y }) => [x, y]), before, "nothing new, nothing moves");
-  layout.take(Array.from({ length: 5_000 }, (_, index) => ({ from: `a${index}`, to: `b${index}`, weight: 1, fresh: 0 })));
+  layout.take(Array.from({ length: 5_000 }, (_, index) => ({ from: `a${index}`, to: `b${index}`, weight: 1, fresh: 0, total: 1 })));
   assert.ok(layout.size <= SPOTS_MAX && layout.edges.length > 0);
 });
 

@@ -33,6 +33,8 @@ export type Phase =
   | { readonly is: "live" }
   /** The connection broke. The next attempt is at `againAt`. */
   | { readonly is: "broken"; readonly attempt: number; readonly againAt: number }
+  /** The node has stopped in good order. It is tried again at `againAt`, because it may be started anew. */
+  | { readonly is: "ended"; readonly text: string; readonly againAt: number }
   /** The node refused the console for good. */
   | { readonly is: "refused"; readonly reason: string; readonly text: string };
 
@@ -81,6 +83,8 @@ export class LiveClient {
   #token: string;
   #transport: Transport | undefined;
   #attempt = 0;
+  /** Reason that the node gave for its end. */
+  #endedBy: string | undefined;
   #lastId = 0;
   #heardAt = 0;
   #cancelRetry: (() => void) | undefined;
@@ -101,7 +105,8 @@ export class LiveClient {
   connect(token = this.#token): void {
     this.#token = token;
     this.#leave();
-    this.phase.value = { is: "connecting" };
+    // A node that ended stays ended until another one answers.
+    if (this.#endedBy === undefined) this.phase.value = { is: "connecting" };
     let isOver = false;
     const transport = this.dial({
       opened: () => {
@@ -182,6 +187,9 @@ export class LiveClient {
     switch (frame.type) {
       case "welcome":
         return this.#begin(frame);
+      case "ended":
+        this.#endedBy = frame.text;
+        return;
       case "error":
         // The node has too many consoles. Retry later.
         return frame.reason === "busy" ? this.#lost() : this.#refused(frame);
@@ -207,6 +215,7 @@ export class LiveClient {
 
   #begin(welcome: Welcome): void {
     this.#attempt = 0;
+    this.#endedBy = undefined;
     this.welcome.value = welcome;
     this.phase.value = { is: "live" };
     for (const [id, question] of this.#questions) this.#say({ type: "ask", id, request: question.request });
@@ -261,7 +270,8 @@ export class LiveClient {
     const most = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** (attempt - 1));
     // A random half spreads the reconnections of many consoles.
     const ms = most / 2 + (most / 2) * this.random();
-    this.phase.value = { is: "broken", attempt, againAt: this.clock.now() + ms };
+    const againAt = this.clock.now() + ms;
+    this.phase.value = this.#endedBy === undefined ? { is: "broken", attempt, againAt } : { is: "ended", text: this.#endedBy, againAt };
     this.#cancelRetry = this.clock.after(ms, () => this.connect());
   }
 

@@ -30,9 +30,22 @@ export interface NodeInfo {
   readonly memory_limit_bytes?: number | null;
   /** Faults of the node, as texts. */
   readonly wrong?: readonly string[];
+  /** Lines that agents printed, and warnings and failures of agents, since the start. */
+  readonly printed?: number;
+  readonly faults?: number;
+  /** End of the society on this node. */
+  readonly ended?: EndInfo;
   readonly security: string | null;
   readonly address: string | null;
   readonly peers: readonly PeerInfo[];
+}
+
+/** End of a society, with its remains at that moment. */
+export interface EndInfo {
+  readonly at_us: number;
+  readonly code: number;
+  readonly agents: number;
+  readonly queued: number;
 }
 
 /** A node of the cluster, as the asked node sees it. */
@@ -80,6 +93,33 @@ export interface AgentInfo {
   readonly mailbox: number | null;
   readonly handled: number | null;
   readonly passive?: boolean;
+  readonly activity?: AgentActivity;
+  /** File of its program. */
+  readonly program?: string;
+}
+
+/** `waits`: it has unfinished intentions, and continues only if a message comes. */
+export type AgentActivity = "active" | "idle" | "waits" | "paused" | (string & {});
+
+/** A line that an agent printed, or a warning or failure about it. */
+export interface OutputEntry {
+  readonly number: number;
+  readonly at_us: number;
+  readonly agent: string;
+  readonly kind: "printed" | "notice" | "warning" | "failure" | (string & {});
+  readonly text: string;
+}
+export interface OutputFound {
+  readonly lines: readonly OutputEntry[];
+  readonly next: number;
+  readonly left_out: number;
+  readonly printed: number;
+  readonly faults: number;
+}
+export interface OutputWanted {
+  readonly since?: number;
+  readonly agents?: readonly string[];
+  readonly faults?: boolean;
 }
 
 /** A tab, a phone, a volunteer's machine. */
@@ -197,6 +237,8 @@ export interface Sum {
   readonly handled: number;
   readonly dead: number;
   readonly queued: number;
+  readonly printed?: number;
+  readonly faults?: number;
   readonly memory_bytes: number;
 }
 
@@ -336,6 +378,8 @@ export interface MindInfo {
   readonly plans?: readonly PlanInfo[];
   readonly mailbox?: readonly { readonly from: string; readonly performative: string; readonly content: string }[];
   readonly mailbox_total?: number;
+  /** Lines with breakpoints. */
+  readonly line_breakpoints?: readonly { readonly file: string; readonly line: number }[];
   readonly events?: readonly { readonly text: string; readonly intention: number | null }[];
   readonly recent?: readonly { readonly cycle: number; readonly text: string }[];
   readonly cut?: Readonly<Record<string, number>>;
@@ -372,6 +416,10 @@ export type Request =
   | { readonly request: "at"; readonly node: string; readonly ask: Request }
   | { readonly request: "services"; readonly service?: string; readonly agent?: string; readonly elsewhere_but?: readonly string[] | null }
   | { readonly request: "dead_letters"; readonly agents?: readonly string[]; readonly limit: number }
+  | { readonly request: "output"; readonly wanted: OutputWanted; readonly limit: number }
+  | { readonly request: "events"; readonly since: number; readonly wanted: SniffWanted }
+  | { readonly request: "programs" }
+  | { readonly request: "program_text"; readonly agent: string; readonly file?: string }
   | { readonly request: "drain"; readonly node: string; readonly drains: boolean }
   | ({ readonly request: "register" | "modify" } & EntryWanted)
   | { readonly request: "deregister"; readonly agent: string }
@@ -384,6 +432,7 @@ export type Request =
   | { readonly request: "mind"; readonly agent: string }
   | { readonly request: "debug"; readonly agent: string; readonly order: "pause" | "continue" | "step" | "end" }
   | { readonly request: "breakpoint"; readonly agent: string; readonly plan: string; readonly on: boolean }
+  | { readonly request: "line_breakpoint"; readonly agent: string; readonly file: string; readonly line: number; readonly on: boolean }
   | { readonly request: "believe"; readonly agent: string; readonly belief: string; readonly add: boolean }
   | { readonly request: "pursue"; readonly agent: string; readonly goal: string };
 
@@ -403,6 +452,10 @@ export type Answer =
   | { readonly answer: "subscriptions"; readonly subscriptions: readonly SubscriptionInfo[]; readonly total: number }
   | { readonly answer: "topics"; readonly topics: readonly TopicInfo[] }
   | { readonly answer: "dead_letters"; readonly letters: readonly Event[]; readonly total: number }
+  | ({ readonly answer: "output" } & OutputFound)
+  | { readonly answer: "events"; readonly events: readonly Event[]; readonly next: number }
+  | { readonly answer: "programs"; readonly programs: readonly string[] }
+  | { readonly answer: "program_text"; readonly file: string; readonly text: string }
   | { readonly answer: "links"; readonly links: readonly LinkInfo[] }
   | { readonly answer: "totals"; readonly sum: Sum; readonly nodes: readonly NodeInfo[]; readonly silent: readonly string[] }
   | { readonly answer: "traffic"; readonly pairs: readonly PairInfo[]; readonly unseen: number; readonly silent: readonly string[] }
@@ -424,6 +477,7 @@ export type Watch =
   | { readonly what: "agents"; readonly wanted: AgentsWanted; readonly every_ms: number }
   | { readonly what: "events"; readonly wanted: SniffWanted }
   | { readonly what: "log"; readonly wanted: LogWanted }
+  | { readonly what: "output"; readonly wanted: OutputWanted; readonly every_ms: number }
   | { readonly what: "mind"; readonly agent: string; readonly every_ms: number }
   | { readonly what: "answer"; readonly request: Request; readonly every_ms: number }
   | { readonly what: "mobility" | "security" };
@@ -434,6 +488,8 @@ export interface SocietyFrame {
   readonly node: NodeInfo;
   readonly nodes: readonly MemberInfo[];
   readonly links: readonly LinkInfo[];
+  /** Faults of the node, its links and its cluster, as texts. */
+  readonly wrong?: readonly string[];
 }
 export interface TrafficFrame {
   readonly type: "traffic";
@@ -462,6 +518,7 @@ export type WatchFrame =
   | { readonly type: "agents_changed"; readonly total: number; readonly silent?: readonly string[]; readonly changed: readonly AgentInfo[]; readonly gone: readonly string[] }
   | { readonly type: "events"; readonly events: readonly Event[] }
   | { readonly type: "log"; readonly lines: readonly LogLine[] }
+  | ({ readonly type: "output" } & OutputFound)
   /** A watched answer has changed. */
   | { readonly type: "answer"; readonly answer: Answer }
   | { readonly type: "mind"; readonly mind: MindInfo };
@@ -475,6 +532,8 @@ export interface Welcome {
 
 export type ServerFrame =
   | Welcome
+  /** The node stops. */
+  | { readonly type: "ended"; readonly text: string }
   | ({ readonly type: "error" } & Refusal)
   | ({ readonly type: "refused"; readonly id: number } & Refusal)
   | { readonly type: "answer"; readonly id: number; readonly answer: Answer }

@@ -11,8 +11,29 @@ export class Lanes {
 
   #hasOthers = false;
 
+  /** Agents that a user has given the first lanes, in order. */
+  #pinned: readonly string[] = [];
+
   get names(): readonly string[] {
     return this.#names;
+  }
+
+  get pinned(): readonly string[] {
+    return this.#pinned;
+  }
+
+  /** Pins an agent to a lane, or frees it. */
+  pin(name: string): void {
+    this.#pinned = this.#pinned.includes(name) ? this.#pinned.filter((one) => one !== name) : [...this.#pinned, name];
+  }
+
+  /** Moves an agent to a lane. All lanes up to there are pinned, so that the order stays. */
+  moveTo(name: string, lane: number): void {
+    const others = this.#names.filter((one) => one !== name);
+    const order = [...others.slice(0, lane), name, ...others.slice(lane)];
+    const upto = Math.max(lane + 1, ...this.#pinned.map((one) => order.indexOf(one) + 1));
+    this.#pinned = order.slice(0, upto);
+    this.#names = order;
   }
 
   /** True if some agents have no lane. */
@@ -30,13 +51,15 @@ export class Lanes {
    * Assigns lanes to named agents, then to the busiest of these events.
    * @param agents As in the filter: those named without wildcards have lanes first.
    * @param also They have lanes, too, in the place of others if need be.
+   * @param laneOf Lane of an agent without its own: its cluster.
    */
-  update(agents: string, events: readonly Event[], most: number, also: readonly string[] = []): void {
-    const chosen = [...new Set(plainNames(agents))].slice(0, most);
+  update(agents: string, events: readonly Event[], most: number, also: readonly string[] = [], laneOf: (name: string) => string = (name) => name): void {
+    const chosen = [...new Set([...this.#pinned, ...plainNames(agents)])].slice(0, most);
     const counts = new Map<string, number>();
     for (const event of events) {
       if (!isMessage(event)) continue;
-      for (const name of event.from === event.to ? [event.from] : [event.from, event.to]) counts.set(name, (counts.get(name) ?? 0) + 1);
+      const lane = (name: string) => (chosen.includes(name) ? name : laneOf(name));
+      for (const name of new Set([lane(event.from), lane(event.to)])) counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     // The sort is stable: among equals, the first speaker comes first.
     const ranked = [...counts].sort(([, a], [, b]) => b - a).map(([name]) => name);

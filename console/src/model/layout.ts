@@ -12,12 +12,15 @@ export interface Spot {
   vy: number;
   /** Messages in a frame, sent and received. */
   weight: number;
+  /** Number of agents that it stands for. */
+  size: number;
 }
 export interface Edge {
   readonly from: Spot;
   readonly to: Spot;
   readonly weight: number;
   readonly fresh: number;
+  readonly total: number;
 }
 
 export const SPOTS_MAX = 600;
@@ -37,6 +40,8 @@ export class Layout {
   readonly #spots = new Map<string, Spot>();
   #edges: Edge[] = [];
   #heat = 0;
+  /** Width of the map by its height. The layout takes this shape. */
+  aspect = 1;
 
   get spots(): IterableIterator<Spot> {
     return this.#spots.values();
@@ -58,8 +63,12 @@ export class Layout {
     return this.#spots.get(name);
   }
 
-  /** Takes the busiest pairs, up to the limit of agents. */
-  take(pairs: readonly Pair[]): void {
+  /**
+   * Takes the busiest pairs, up to the limit of agents.
+   * @param also Agents that are placed without traffic, too.
+   * @param sizeOf Number of agents that a spot stands for.
+   */
+  take(pairs: readonly Pair[], also: readonly string[] = [], sizeOf: (name: string) => number = () => 1): void {
     const wanted = new Map<string, number>();
     const used: Pair[] = [];
     for (const pair of pairs) {
@@ -68,6 +77,7 @@ export class Layout {
       used.push(pair);
       for (const name of [pair.from, pair.to]) wanted.set(name, (wanted.get(name) ?? 0) + pair.weight);
     }
+    for (const name of also) if (!wanted.has(name) && wanted.size < SPOTS_MAX) wanted.set(name, 0);
     let changed = 0;
     for (const name of this.#spots.keys()) {
       if (!wanted.has(name)) {
@@ -80,25 +90,26 @@ export class Layout {
       const spot = this.#spots.get(name);
       if (spot) {
         spot.weight = weight;
+        spot.size = sizeOf(name);
       } else {
-        this.#spots.set(name, this.#place(name, weight, partners));
+        this.#spots.set(name, this.#place(name, weight, sizeOf(name), partners));
         changed++;
       }
     }
     this.#edges = used.flatMap((pair) => {
       const [from, to] = [this.#spots.get(pair.from), this.#spots.get(pair.to)];
-      return from && to ? [{ from, to, weight: pair.weight, fresh: pair.fresh }] : [];
+      return from && to ? [{ from, to, weight: pair.weight, fresh: pair.fresh, total: pair.total }] : [];
     });
     if (changed > 0) this.#heat = Math.max(this.#heat, Math.min(1, 0.15 + (2 * changed) / (this.#spots.size + 1)));
   }
 
   /** Places an agent beside a partner, or else at a position that depends on its name only. */
-  #place(name: string, weight: number, partners: ReadonlyMap<string, string[]>): Spot {
+  #place(name: string, weight: number, size: number, partners: ReadonlyMap<string, string[]>): Spot {
     const hash = hashOf(name);
     const angle = ((hash & 0xffff) / 0x10000) * 2 * Math.PI;
     const partner = (partners.get(name) ?? []).map((other) => this.#spots.get(other)).find((spot) => spot !== undefined);
     const far = partner ? SPRING_LENGTH : 40 + ((hash >>> 16) / 0x10000) * 12 * Math.sqrt(this.#spots.size + 20);
-    return { name, x: (partner?.x ?? 0) + Math.cos(angle) * far, y: (partner?.y ?? 0) + Math.sin(angle) * far, vx: 0, vy: 0, weight };
+    return { name, x: (partner?.x ?? 0) + Math.cos(angle) * far, y: (partner?.y ?? 0) + Math.sin(angle) * far, vx: 0, vy: 0, weight, size };
   }
 
   /** Simulates one step. */
@@ -106,7 +117,7 @@ export class Layout {
     if (this.isAtRest) return;
     this.#repel();
     for (const { from, to, weight } of this.#edges) pull(from, to, weight, this.#heat);
-    for (const spot of this.#spots.values()) move(spot, this.#heat);
+    for (const spot of this.#spots.values()) move(spot, this.#heat, this.aspect);
     this.#heat *= COOLING;
   }
 
@@ -158,7 +169,7 @@ function push(spot: Spot, other: Spot, heat: number): void {
   const squared = dx * dx + dy * dy;
   if (squared > REACH * REACH) return;
   // Busy agents need more room, because their labels are read most.
-  const force = (heat * REPULSION * (1 + 0.4 * Math.log1p(other.weight))) / (squared + 60);
+  const force = (heat * REPULSION * (1 + 0.4 * Math.log1p(other.weight) + 0.5 * Math.log(other.size))) / (squared + 60);
   const length = Math.sqrt(squared) || 1;
   // Two agents at one place move apart in an order that depends on their names only.
   spot.vx += squared === 0 ? (spot.name < other.name ? force : -force) : (dx / length) * force;
@@ -177,9 +188,11 @@ function pull(from: Spot, to: Spot, weight: number, heat: number): void {
   to.vy -= (dy / length) * force;
 }
 
-function move(spot: Spot, heat: number): void {
-  spot.vx = (spot.vx - spot.x * GRAVITY * heat) * FRICTION;
-  spot.vy = (spot.vy - spot.y * GRAVITY * heat) * FRICTION;
+function move(spot: Spot, heat: number, aspect: number): void {
+  // Gravity is weaker along the longer side.
+  const stretch = Math.max(0.4, Math.min(2.5, aspect));
+  spot.vx = (spot.vx - (spot.x * GRAVITY * heat) / stretch) * FRICTION;
+  spot.vy = (spot.vy - spot.y * GRAVITY * heat * stretch) * FRICTION;
   const speed = Math.hypot(spot.vx, spot.vy);
   const slower = speed > SPEED_MAX ? SPEED_MAX / speed : 1;
   spot.x += spot.vx * slower;

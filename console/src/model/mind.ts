@@ -45,22 +45,88 @@ export function changes(before: MindInfo | null, after: MindInfo): MindChanges {
   };
 }
 
-export class Mind {
-  readonly info = signal<MindInfo | null>(null);
-  readonly changes = signal<MindChanges>(NO_CHANGES);
-  readonly refusal = signal<string | null>(null);
+/** Maximum number of past reports. */
+const HISTORY_MAX = 100;
 
-  hear(mind: MindInfo): void {
-    this.changes.value = changes(this.info.value, mind);
+/** A report, with its time in milliseconds since 1970. */
+export interface MindReport {
+  readonly info: MindInfo;
+  readonly atMs: number;
+}
+
+export class Mind {
+  /** Last report. */
+  readonly info = signal<MindInfo | null>(null);
+  readonly refusal = signal<string | null>(null);
+  /** Reports so far, the newest last. */
+  readonly history = signal<readonly MindReport[]>([]);
+  /** Index of the shown report; null for the last one. */
+  readonly at = signal<number | null>(null);
+
+  /** Returns the shown report. */
+  get shown(): MindInfo | null {
+    return this.at.value === null ? this.info.value : (this.history.value[this.at.value]?.info ?? this.info.value);
+  }
+
+  /** Returns the changes of the shown report since the one before. */
+  get changes(): MindChanges {
+    const all = this.history.value;
+    const at = this.at.value ?? all.length - 1;
+    const now = all[at]?.info;
+    return now ? changes(all[at - 1]?.info ?? null, now) : NO_CHANGES;
+  }
+
+  hear(mind: MindInfo, atMs = Date.now()): void {
+    const all = [...this.history.value, { info: mind, atMs }];
+    const over = Math.max(0, all.length - HISTORY_MAX);
+    this.history.value = all.slice(over);
+    if (this.at.value !== null) this.at.value = Math.max(0, this.at.value - over);
     this.info.value = mind;
     this.refusal.value = null;
   }
 
+  /** Shows an earlier or later report; after the last one, new ones as they come. */
+  step(by: number): void {
+    this.show((this.at.value ?? this.history.value.length - 1) + by);
+  }
+
+  show(at: number): void {
+    this.at.value = at >= this.history.value.length - 1 ? null : Math.max(0, at);
+  }
+
   forget(): void {
     this.info.value = null;
-    this.changes.value = NO_CHANGES;
+    this.history.value = [];
+    this.at.value = null;
     this.refusal.value = null;
   }
+}
+
+/** Beliefs of one predicate. */
+export interface BeliefGroup {
+  readonly predicate: string;
+  readonly beliefs: readonly Belief[];
+}
+
+/** Returns the predicate of a belief, as `offer/3`. Rules and strange texts are their own predicates. */
+export function predicateOf({ text, namespace, rule }: Belief): string {
+  const [functor] = /^~?[a-z][\w.]*/.exec(text) ?? [];
+  if (rule || functor === undefined) return text;
+  const rest = text.slice(functor.length);
+  const space = namespace === "" || namespace === "default" ? "" : `${namespace}::`;
+  return `${space}${functor}/${rest.startsWith("(") ? steps(rest.slice(1, -1).replaceAll(",", ";")).length : 0}`;
+}
+
+/** Groups beliefs of one predicate, in the order of the first of each. */
+export function groupsOf(beliefs: readonly Belief[]): BeliefGroup[] {
+  const groups = new Map<string, Belief[]>();
+  for (const belief of beliefs) {
+    const predicate = predicateOf(belief);
+    const group = groups.get(predicate);
+    if (group) group.push(belief);
+    else groups.set(predicate, [belief]);
+  }
+  return [...groups].map(([predicate, beliefs]) => ({ predicate, beliefs }));
 }
 
 /** Splits the body of a plan into steps, without fully parsing AgentSpeak. */

@@ -1,6 +1,6 @@
 /** Location in the console: a view and its selection, as the address's hash. */
 
-export const VIEWS = ["society", "conversations", "mind", "directory", "compose", "health", "mobility", "security"] as const;
+export const VIEWS = ["society", "conversations", "output", "mind", "directory", "compose", "health", "mobility", "security"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {

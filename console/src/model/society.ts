@@ -21,12 +21,16 @@ export class Society {
   readonly node = signal<NodeInfo | null>(null);
   readonly cards = signal<readonly NodeCard[]>([]);
   readonly links = signal<readonly LinkInfo[]>([]);
+  /** Faults that the asked node reports. */
+  readonly wrong = signal<readonly string[]>([]);
   /** Names of the other running nodes, one a line. */
   readonly others = signal("");
 
   hear(frame: SocietyFrame): void {
     this.node.value = frame.node;
     this.links.value = frame.links;
+    const wrong = frame.wrong ?? frame.node.wrong ?? [];
+    if (this.wrong.value.join() !== wrong.join()) this.wrong.value = wrong;
     this.cards.value = cardsOf(frame);
     this.others.value = this.cards.value.flatMap(({ name, isHere }) => (isHere ? [] : [name])).sort().join("\n");
   }

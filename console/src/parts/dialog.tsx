@@ -12,6 +12,8 @@ export interface Line {
   readonly isOptional?: boolean;
   /** Maximum of a number field; the minimum is 1. */
   readonly max?: number;
+  /** Values that the field proposes. */
+  readonly suggestions?: readonly string[];
   /** Choices below the field, for clicks and keys. */
   readonly choices?: readonly Option[];
 }
@@ -47,6 +49,29 @@ export function ask(title: string, text: string, does: string, lines: readonly L
   });
 }
 
+/** Values that fill the field before them. */
+function Suggestions({ of }: { readonly of: readonly string[] }) {
+  return (
+    <span class="suggestions">
+      {of.map((one) => (
+        <button
+          type="button"
+          key={one}
+          class="chip"
+          onClick={(event) => {
+            const field = event.currentTarget.closest("label")?.querySelector("input");
+            if (!field) return;
+            field.value = one;
+            field.focus();
+          }}
+        >
+          {one}
+        </button>
+      ))}
+    </span>
+  );
+}
+
 export function Dialogs() {
   const asked = question.value;
   const dialog = useRef<HTMLDialogElement>(null);
@@ -78,10 +103,11 @@ export function Dialogs() {
       >
         <h2>{asked.title}</h2>
         <p>{asked.text}</p>
-        {asked.lines.map(({ label, value, placeholder, isOptional, max, choices }) => choices ? <ChoiceLine key={label} label={label} choices={choices} /> : (
+        {asked.lines.map(({ label, value, placeholder, isOptional, max, suggestions, choices }) => choices ? <ChoiceLine key={label} label={label} choices={choices} /> : (
           <label key={label} class="dialog-line">
             {isOne ? null : <span>{label}</span>}
             <input class="field" aria-label={label} value={value ?? ""} placeholder={placeholder ?? ""} required={!isOptional} {...(max === undefined ? {} : { type: "number", min: 1, max })} />
+            {suggestions && suggestions.length > 0 ? <Suggestions of={suggestions} /> : null}
           </label>
         ))}
         {asked.fault ? (

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AgentInfo, LifecycleStep } from "../live/vocabulary.js";
-import { placeOf } from "../model/agents.js";
+import { placeOf, stateOf } from "../model/agents.js";
 import { quote } from "../model/pattern.js";
 import { count, duration, visible } from "../model/format.js";
 import { confirm, prompt } from "../parts/dialog.js";
@@ -10,9 +10,9 @@ import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { Facts, Pane } from "../parts/pane.js";
 import { Name, State } from "../parts/text.js";
-import { useTraffic } from "../parts/traffic.js";
-import { Traffic } from "../model/traffic.js";
+import { traffic, useSharedTraffic } from "../parts/traffic.js";
 import { agents, go, live, order } from "../session.js";
+import { AgentOutput } from "./output.js";
 import { LastMove, movesOf } from "./places.js";
 
 export function AgentPane({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
@@ -44,8 +44,9 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
       </div>
       <Facts
         of={[
-          ["State", <State of={agent.ending ? "ending" : agent.state} />],
+          ["State", <State of={stateOf(agent)} />],
           ["Kind", visible(agent.kind, 30)],
+          ["Program", agent.program === undefined ? null : <code>{visible(agent.program, 120)}</code>],
           ["Device", agent.device === undefined ? null : <Name of={agent.device} />],
           ["Node", visible(agent.node, 60)],
           ["Owner", agent.owner === null ? null : <Name of={agent.owner} />],
@@ -61,6 +62,7 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
         <Actions agent={agent} />
       ) : null}
       <LastMove agent={agent.name} />
+      <AgentOutput of={agent.name} />
       <Partners of={agent.name} />
     </>
   );
@@ -105,25 +107,21 @@ function Actions({ agent }: { readonly agent: AgentInfo }) {
   );
 }
 
-/** Agents that it has talked with since it was chosen. */
+/** Agents that it has talked with, as far as this console was open. */
 function Partners({ of }: { readonly of: string }) {
   const found = useSignal<readonly (readonly [string, number, number])[]>([]);
-  const traffic = useSignal(new Traffic());
-  useEffect(() => {
-    traffic.value = new Traffic();
-    found.value = [];
-  }, [of]);
-  useTraffic(of, (frame) => {
-    traffic.value.hear(frame);
+  const look = () => {
     const partners = new Map<string, [number, number]>();
-    for (const { from, to, weight } of traffic.value.of(of)) {
+    for (const { from, to, total } of traffic.of(of)) {
       const other = from === of ? to : from;
       const both = partners.get(other) ?? [0, 0];
-      both[from === of ? 0 : 1] += weight;
+      both[from === of ? 0 : 1] += Math.round(total);
       partners.set(other, both);
     }
     found.value = [...partners].map(([name, [to, by]]) => [name, to, by] as const).slice(0, 12);
-  });
+  };
+  useSharedTraffic(look);
+  useEffect(look, [of]);
   if (found.value.length === 0) return null;
   const most = Math.max(...found.value.map(([, to, by]) => to + by), 0.001);
   return (
@@ -134,7 +132,7 @@ function Partners({ of }: { readonly of: string }) {
           <li key={name}>
             <button type="button" onClick={() => go("society", name)}>
               <Name of={name} />
-              <span class="pair" title={`to it ${to.toFixed(1)}, from it ${by.toFixed(1)} messages a second`}>
+              <span class="pair" title={`to it ${count(to)}, from it ${count(by)} messages`}>
                 <i class="is-to" style={{ width: `${(to / most) * 100}%` }} />
                 <i class="is-by" style={{ width: `${(by / most) * 100}%` }} />
               </span>

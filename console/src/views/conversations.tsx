@@ -30,7 +30,8 @@ const still = signal<Still | null>(null);
 const chosen = signal<Event | null>(null);
 /** On a phone: true to show the rarely used controls. */
 const showsMore = signal(false);
-const shape = signal<"diagram" | "lines">(matchMedia("(max-width: 720px)").matches ? "lines" : "diagram");
+const isPhone = matchMedia("(max-width: 720px)");
+const shape = signal<"diagram" | "lines">(isPhone.matches ? "lines" : "diagram");
 /** Source of messages. The log begins with the first recorded message; without a log this falls back to `live`. */
 const source = signal<"live" | "log">("log");
 /** Row to scroll to, after a step or a click on the timeline. */
@@ -90,14 +91,14 @@ function listen(filter: EventFilter): void {
 
 /** Listens to other nodes: to the whole of one conversation, or else to recent and new messages. */
 function listenElsewhere(wanted: Pick<SniffWanted, "conversation" | "performatives">, isLog: boolean, isAnew: boolean): void {
-  if (!live.offers("conversations") || !live.offers("at")) return;
+  if (!live.offers("at") || (!live.offers("conversations") && !live.offers("events"))) return;
   const key = JSON.stringify([wanted, isLog]);
   if (key === hearsElsewhere && !isAnew) return;
   hearsElsewhere = key;
   stopElsewhere?.();
   const { conversation = null, performatives = [] } = wanted;
   const sinceMs = isLog ? (conversation === null ? Date.now() - ELSEWHERE_AGO_MS : 0) : Date.now();
-  stopElsewhere = pollOtherNodes({ conversation, performatives, since_us: sinceMs * 1000 });
+  stopElsewhere = pollOtherNodes({ conversation, performatives, since_us: sinceMs * 1000 }, !isLog);
 }
 
 // After a broken connection, mark the gap. The log continues without one.
@@ -270,7 +271,7 @@ function LinesList({ events, isStill, onStop }: { readonly events: readonly Even
   return (
     <VirtualList
       items={events}
-      rowHeight={28}
+      rowHeight={isPhone.matches ? 44 : 28}
       label="Messages"
       keyOf={number}
       selected={chosen.value ? number(chosen.value) : null}
@@ -306,7 +307,11 @@ export function NoMessages() {
   const isFiltered = Object.values(recording.filter.value).some((part) => part.length > 0);
   // If some nodes are not heard, silence here does not mean that nothing was sent.
   const from = unheard.value.size > 0 ? " from the nodes that answer" : "";
-  return isFiltered ? <Empty title={`No message${from} matches the filter`}>New matching messages appear here.</Empty> : <Empty title={`No messages${from} yet`}>Messages appear here as they are sent.</Empty>;
+  return isFiltered ? <Empty title={`No message${from} matches the filter`}>New matching messages appear here.</Empty> : (
+    <Empty title={`No messages${from} yet`}>
+      Messages appear here as they are sent. <a href="#/compose">Write one</a>, or let an agent: <code>.send(bob, tell, hello)</code>. {hasLog.value && live.offers("log") ? "" : "To see earlier ones, start the node with --log."}
+    </Empty>
+  );
 }
 
 export function showConversation(conversation: string): void {

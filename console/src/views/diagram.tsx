@@ -3,8 +3,10 @@
  * frame.
  */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Event, MessageEvent } from "../live/vocabulary.js";
+import { CLUSTERED_FROM, clusterOf } from "../model/clusters.js";
+import { rowAt, rowsOf, type DiagramRow } from "../model/diagram-rows.js";
 import { eventText } from "../model/event-text.js";
 import { clock, visible } from "../model/format.js";
 import { hashOf } from "../model/layout.js";
@@ -13,6 +15,7 @@ import { family } from "../model/performative.js";
 import { isMessage, type EventFilter } from "../model/recording.js";
 import { prepare, useSize, type Size } from "../parts/hooks.js";
 import { Name } from "../parts/text.js";
+import { agents } from "../session.js";
 import { palette, type Palette } from "../theme.js";
 import { NoMessages } from "./conversations.js";
 import { inSight } from "./timeline.js";
@@ -27,7 +30,10 @@ const CONTENT_MIN = 190;
 const LANES_MAX = 9;
 /** Interval of new lane assignments, in milliseconds. A picture that jumps cannot be read. */
 const LANES_MS = 700;
-const RECENT = 400;
+/** Number of rows, relative to the visible ones, by which the lanes of live events are chosen. */
+const LIVE_ROWS = 1.2;
+/** Interval of new lane assignments while a user scrolls, in milliseconds. */
+const SCROLL_MS = 150;
 
 interface Props {
   readonly events: readonly Event[];
@@ -77,17 +83,34 @@ export function Diagram(props: Props) {
   const lanesAt = useRef(-Infinity);
   const names = useSignal<readonly string[]>(lanes.names);
   const top = useRef(0);
+  const rows = useMemo(() => rowsOf(events), [events]);
+  const drawn = useRef(rows);
+  drawn.current = rows;
 
   const [, lookAgain] = useState(0);
   const now = performance.now();
   const wait = isStill ? 0 : lanesAt.current + LANES_MS - now;
   if (size.value.width > 0 && wait <= 0) {
     lanesAt.current = now;
-    const first = isStill ? Math.max(0, Math.floor(top.current / ROW) - RECENT / 4) : Math.max(0, events.length - RECENT);
+    const inView = Math.ceil(size.value.height / ROW) + 1;
+    const first = isStill ? Math.floor(top.current / ROW) : Math.max(0, rows.length - LIVE_ROWS * inView);
+    const seen = rows.slice(Math.floor(first), isStill ? first + inView : rows.length).flatMap(({ event, copies }) => [event, ...copies]);
     const also = props.chosen && isMessage(props.chosen) ? [props.chosen.from, props.chosen.to] : [];
-    lanes.update(filter.agents, events.slice(first, first + RECENT), lanesIn(size.value.width), also);
+    // The messages of many agents pass too quickly for a line each.
+    const isClustered = !isStill && filter.agents === "" && agents.known > CLUSTERED_FROM;
+    lanes.update(filter.agents, seen, lanesIn(size.value.width), also, isClustered ? clusterOf : undefined);
     names.value = lanes.names;
   }
+  const scrolled = useRef(0);
+  const onScrolled = () => {
+    draw();
+    if (scrolled.current !== 0) return;
+    scrolled.current = window.setTimeout(() => {
+      scrolled.current = 0;
+      lookAgain((times) => times + 1);
+    }, SCROLL_MS);
+  };
+  useEffect(() => () => clearTimeout(scrolled.current), []);
   // Assign lanes later even if no further event arrives.
   useEffect(() => {
     if (wait <= 0) return;
@@ -95,15 +118,16 @@ export function Diagram(props: Props) {
     return () => clearTimeout(timer);
   });
   const draw = () => {
-    const { events, chosen, isStill } = newest.current;
+    const { chosen, isStill } = newest.current;
+    const rows = drawn.current;
     const element = box.current;
     if (!element || !canvas.current) return;
     const height = size.value.height;
-    if (!isStill) element.scrollTop = events.length * ROW;
-    top.current = isStill ? element.scrollTop : Math.max(0, events.length * ROW - height);
-    paint(canvas.current, size.value, { events, chosen, top: top.current, columns: columnsOf(size.value.width, lanes), colours: palette.value });
-    const first = events[Math.floor(top.current / ROW)];
-    const last = events[Math.min(events.length - 1, Math.floor((top.current + height) / ROW))];
+    if (!isStill) element.scrollTop = rows.length * ROW;
+    top.current = isStill ? element.scrollTop : Math.max(0, rows.length * ROW - height);
+    paint(canvas.current, size.value, { rows, chosen, top: top.current, columns: columnsOf(size.value.width, lanes), colours: palette.value });
+    const first = rows[Math.floor(top.current / ROW)]?.event;
+    const last = rows[Math.min(rows.length - 1, Math.floor((top.current + height) / ROW))]?.event;
     const sight = inSight.peek();
     if (first && last && (sight?.fromUs !== first.at_us || sight.toUs !== last.at_us)) inSight.value = { fromUs: first.at_us, toUs: last.at_us };
   };
@@ -113,7 +137,7 @@ export function Diagram(props: Props) {
   });
   useEffect(() => {
     if (!goal || !box.current) return;
-    const y = goal.index * ROW;
+    const y = rowAt(drawn.current, goal.index) * ROW;
     const element = box.current;
     if (y < element.scrollTop + ROW || y > element.scrollTop + element.clientHeight - 2 * ROW) element.scrollTop = y - element.clientHeight / 3;
     draw();
@@ -125,13 +149,15 @@ export function Diagram(props: Props) {
   const columns = columnsOf(size.value.width, lanes);
   return (
     <div class="diagram">
-      <div class="heads" aria-hidden="true">
-        {[...names.value, ...(lanes.hasOthers ? ["others"] : [])].map((name, index) => (
-          <span key={name} style={{ left: `${columns.time + columns.lane * index}px`, width: `${columns.lane * (index === names.value.length ? OTHERS_PART : 1)}px` }} class={index === names.value.length ? "is-quiet" : ""}>
-            <Name of={name} />
-          </span>
-        ))}
-      </div>
+      <Heads
+        columns={columns}
+        lanes={lanes}
+        onChange={() => {
+          names.value = lanes.names;
+          lanesAt.current = -Infinity;
+          lookAgain((times) => times + 1);
+        }}
+      />
       <div
         class="diagram-box"
         ref={box}
@@ -139,28 +165,82 @@ export function Diagram(props: Props) {
         role="figure"
         aria-label={`Sequence diagram of ${events.length} events; j and k step through them`}
         onScroll={() => {
-          if (!newest.current.isStill) return;
-          draw();
+          if (newest.current.isStill) onScrolled();
         }}
         onWheel={(event) => {
-          if (!newest.current.isStill && event.deltaY < 0 && newest.current.events.length * ROW > size.value.height) newest.current.onStop();
+          if (!newest.current.isStill && event.deltaY < 0 && drawn.current.length * ROW > size.value.height) newest.current.onStop();
         }}
         onPointerDown={(event) => {
           const y = event.clientY - (box.current?.getBoundingClientRect().top ?? 0) + top.current;
-          const picked = newest.current.events[Math.floor(y / ROW)];
+          const picked = drawn.current[Math.floor(y / ROW)]?.event;
           if (picked && isMessage(picked)) newest.current.onChoose(picked);
         }}
       >
         {events.length === 0 ? <NoMessages /> : null}
         <canvas ref={canvas} aria-hidden="true" style={{ marginBottom: `${-size.value.height}px` }} />
-        <div style={{ height: `${events.length * ROW}px` }} />
+        <div style={{ height: `${rows.length * ROW}px` }} />
       </div>
     </div>
   );
 }
 
+interface HeadsProps {
+  readonly columns: Columns;
+  readonly lanes: Lanes;
+  readonly onChange: () => void;
+}
+
+/** Names above the lanes. A click pins a lane, dragging or arrow keys move it. */
+function Heads({ columns, lanes, onChange }: HeadsProps) {
+  const move = (name: string, lane: number) => {
+    if (lane < 0 || lane >= lanes.names.length) return;
+    lanes.moveTo(name, lane);
+    onChange();
+  };
+  return (
+    <div class="heads" role="group" aria-label="Life lines">
+      {lanes.names.map((name, index) => {
+        const isPinned = lanes.pinned.includes(name);
+        return (
+          <button
+            type="button"
+            key={name}
+            class={isPinned ? "is-pinned" : ""}
+            aria-pressed={isPinned}
+            title={`${visible(name, 200)}: click to ${isPinned ? "free" : "pin"}, drag or press arrow keys to move`}
+            style={{ left: `${columns.time + columns.lane * index}px`, width: `${columns.lane}px` }}
+            draggable
+            onClick={() => (lanes.pin(name), onChange())}
+            onKeyDown={(event) => {
+              const by = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+              if (by === 0) return;
+              event.stopPropagation();
+              event.preventDefault();
+              move(name, index + by);
+            }}
+            onDragStart={(event) => event.dataTransfer?.setData("text/x-lane", name)}
+            onDragOver={(event) => event.preventDefault()}
+            onDrop={(event) => {
+              event.preventDefault();
+              const dropped = event.dataTransfer?.getData("text/x-lane") ?? "";
+              if (dropped !== "") move(dropped, index);
+            }}
+          >
+            <Name of={name} />
+          </button>
+        );
+      })}
+      {lanes.hasOthers ? (
+        <span style={{ left: `${columns.time + columns.lane * lanes.names.length}px`, width: `${columns.lane * OTHERS_PART}px` }} class="is-quiet">
+          others
+        </span>
+      ) : null}
+    </div>
+  );
+}
+
 interface Scene {
-  readonly events: readonly Event[];
+  readonly rows: readonly DiagramRow[];
   readonly chosen: Event | null;
   readonly top: number;
   readonly columns: Columns;
@@ -173,17 +253,19 @@ const MONO = '"IBM Plex Mono", monospace';
 function paint(canvas: HTMLCanvasElement, size: Size, scene: Scene): void {
   const context = prepare(canvas, size);
   if (!context) return;
-  const { columns, colours, events, top } = scene;
+  const { columns, colours, rows, top } = scene;
   context.clearRect(0, 0, size.width, size.height);
   const first = Math.floor(top / ROW);
-  const last = Math.min(events.length, Math.ceil((top + size.height) / ROW));
+  const last = Math.min(rows.length, Math.ceil((top + size.height) / ROW));
   const y = (index: number) => index * ROW - top + ROW / 2;
-  const laneOf = new Map(columns.names.map((name, index) => [name, index]));
+  const lanes = new Map(columns.names.map((name, index) => [name, index]));
+  const laneOf = (name: string) => lanes.get(name) ?? lanes.get(clusterOf(name)) ?? columns.names.length;
   const chosenConversation = scene.chosen && isMessage(scene.chosen) ? scene.chosen.conversation : null;
   for (let index = first; index < last; index++) {
-    const event = events[index];
-    if (!event) continue;
-    if (event === scene.chosen) {
+    const row = rows[index];
+    if (!row) continue;
+    const { event } = row;
+    if (event === scene.chosen || row.copies.some((copy) => copy === scene.chosen)) {
       context.fillStyle = colours["accent-soft"];
       context.fillRect(0, y(index) - ROW / 2, size.width, ROW);
     } else if (chosenConversation !== null && isMessage(event) && event.conversation === chosenConversation) {
@@ -204,12 +286,12 @@ function paint(canvas: HTMLCanvasElement, size: Size, scene: Scene): void {
   context.setLineDash([]);
   context.textBaseline = "middle";
   for (let index = first; index < last; index++) {
-    const event = events[index];
-    if (event) paintRow(context, event, y(index), size.width, scene, laneOf);
+    const row = rows[index];
+    if (row) paintRow(context, row, y(index), size.width, scene, laneOf);
   }
 }
 
-function paintRow(context: CanvasRenderingContext2D, event: Event, y: number, width: number, { columns, colours }: Scene, laneOf: ReadonlyMap<string, number>): void {
+function paintRow(context: CanvasRenderingContext2D, { event, copies }: DiagramRow, y: number, width: number, { columns, colours }: Scene, laneOf: (name: string) => number): void {
   context.textAlign = "left";
   if (columns.time >= TIME) {
     context.font = `11px ${MONO}`;
@@ -224,13 +306,15 @@ function paintRow(context: CanvasRenderingContext2D, event: Event, y: number, wi
     return;
   }
   const others = columns.names.length;
-  const [from, to] = [laneOf.get(event.from) ?? others, laneOf.get(event.to) ?? others];
-  paintArrow(context, event, y, from, to, columns, colours);
+  const [from, to] = [laneOf(event.from), laneOf(event.to)];
+  const isNamed = columns.names[from] === event.from && columns.names[to] === event.to;
+  if (copies.length === 0) paintArrow(context, event, y, from, to, columns, colours);
+  else paintMulticast(context, event, y, from, [event, ...copies].map((copy) => laneOf(copy.to)), columns, colours);
   if (event.conversation !== null) {
     context.fillStyle = `hsl(${hashOf(event.conversation) % 360} 55% 55%)`;
     context.fillRect(columns.right, y - 8, 3, 16);
   }
-  const who = from === others && to === others ? `${event.from} → ${event.to}: ` : from === others ? `from ${event.from}: ` : to === others ? `to ${event.to}: ` : "";
+  const who = copies.length > 0 ? `${from === others ? `${event.from} ` : ""}to ${copies.length + 1} agents: ` : (from === others && to === others) || (!isNamed && from !== others && to !== others) ? `${event.from} → ${event.to}: ` : from === others ? `from ${event.from}: ` : to === others ? `to ${event.to}: ` : "";
   const why = event.event === "died" ? `undeliverable: ${event.why} · ` : "";
   context.textAlign = "left";
   context.font = `11.5px ${MONO}`;
@@ -278,6 +362,33 @@ function paintArrow(context: CanvasRenderingContext2D, event: MessageEvent, y: n
   const near = Math.min(columns.lane, Math.abs(x2 - x1));
   context.textAlign = "center";
   label(context, word, x1 + (way * near) / 2, y, near - 22, colours.surface, colour);
+}
+
+/** Draws one message to several receivers: a line over their lanes, with a head at each. */
+function paintMulticast(context: CanvasRenderingContext2D, event: MessageEvent, y: number, from: number, to: readonly number[], columns: Columns, colours: Palette): void {
+  const colour = event.event === "died" ? colours.fail : colours[family(event.performative)];
+  const lanes = [...new Set(to)].sort((a, b) => a - b);
+  const xs = lanes.map((lane) => middleOf(columns, lane));
+  const x1 = middleOf(columns, from);
+  context.strokeStyle = context.fillStyle = colour;
+  context.lineWidth = 1.5;
+  context.setLineDash(event.event === "died" ? [5, 3] : []);
+  context.beginPath();
+  context.moveTo(Math.min(x1, ...xs), y);
+  context.lineTo(Math.max(x1, ...xs), y);
+  context.stroke();
+  context.setLineDash([]);
+  context.beginPath();
+  context.arc(x1, y, 2.5, 0, 2 * Math.PI);
+  context.fill();
+  xs.forEach((x, at) => {
+    if (lanes[at] !== from) head(context, x, y, x > x1 ? 1 : -1, event.event === "died");
+  });
+  context.font = `600 11.5px ${SANS}`;
+  context.textAlign = "center";
+  const nearest = Math.min(...xs.filter((x) => x !== x1).map((x) => Math.abs(x - x1)), columns.lane);
+  const way = xs.some((x) => x > x1) ? 1 : -1;
+  label(context, `${visible(event.performative, 14)} ×${to.length}`, x1 + (way * nearest) / 2, y, nearest - 22, colours.surface, colour);
 }
 
 function label(context: CanvasRenderingContext2D, word: string, x: number, y: number, room: number, behind: string, colour: string): void {

@@ -4,13 +4,14 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { quote } from "../model/pattern.js";
 import { bytes, clock, count, micros, short, visible } from "../model/format.js";
-import { faultsOfOthers, type Column, type History } from "../model/health.js";
+import type { Column, History } from "../model/health.js";
 import { isMessage } from "../model/recording.js";
+import type { Level, Reason } from "../model/verdict.js";
 import { useOtherNodes, useAllNodes, SilentNodes } from "../parts/all-nodes.js";
 import { useSize, useWatch } from "../parts/hooks.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, health, live, society, totals } from "../session.js";
+import { agents, go, health, society, totals, verdict } from "../session.js";
 import { palette, type Palette } from "../theme.js";
 import { NodeHealth } from "./health-nodes.js";
 
@@ -77,34 +78,49 @@ export function HealthView() {
   );
 }
 
-/** Returns the faults of all nodes, as texts. */
-function useWrongs(): readonly string[] {
+/** Returns lost connections of other nodes, as texts. */
+function useCuts(): readonly Reason[] {
   const { told } = useOtherNodes({ request: "links" }, LINKS_MS, true);
-  const here = health.now.value?.wrong ?? [];
-  const elsewhere = faultsOfOthers(totals.nodes.value, society.node.value?.node ?? "");
-  const silent = totals.silent.value.map((name) => `${name} does not answer: the figures exclude it`);
-  const cut = told.flatMap(([name, answer]) => (answer.answer === "links" ? answer.links.filter(({ up }) => !up).map(({ peer, address }) => `${name} has no connection to ${peer ?? address ?? "another node"}`) : []));
-  return [...here, ...elsewhere, ...silent, ...cut];
+  const cuts = told.flatMap(([name, answer]) => (answer.answer === "links" ? answer.links.filter(({ up, left }) => !up && left !== true).map(({ peer, address }) => `${name} has no connection to ${peer ?? address ?? "another node"}`) : []));
+  return cuts.map((text) => ({ text, isFault: true }));
 }
 
+/** Titles of verdicts. */
+const TITLES: Readonly<Record<Level, string>> = {
+  good: "All is well",
+  rests: "At rest",
+  stuck: "The society stands still",
+  paused: "Paused",
+  warns: "It runs, with warnings",
+  wrong: "Faults",
+  ended: "Ended",
+  unknown: "Health unknown",
+};
+
 function Verdict() {
-  const wrongs = useWrongs();
+  const { level, reasons } = verdict.value;
+  const cuts = useCuts();
+  const shown = level === "good" && cuts.length > 0 ? "wrong" : level;
   const figures = totals.sum.value ?? society.node.value;
-  if (live.phase.value.is !== "live" && figures) return <p class="verdict is-quiet">Health unknown: no connection to the node.</p>;
-  if (!health.now.value || !figures) return <p class="verdict is-quiet">Loading…</p>;
-  if (wrongs.length === 0) {
-    return (
-      <p class="verdict is-well">
-        <i /> Healthy: {count(figures.handled)} messages handled, {count(figures.queued)} waiting{figures.dead > 0 ? `, ${count(figures.dead)} undeliverable` : ""}.
-      </p>
-    );
-  }
   return (
-    <ul class="verdict is-wrong" role="alert">
-      {wrongs.map((reason) => (
-        <li key={reason}>{visible(reason, 400)}</li>
-      ))}
-    </ul>
+    <section class={`verdict is-${shown}`} role={shown === "good" || shown === "rests" ? "status" : "alert"} aria-label="Verdict">
+      <h2>
+        <i aria-hidden="true" /> {TITLES[shown]}
+      </h2>
+      {figures ? (
+        <span class="is-quiet">
+          {count(figures.handled)} messages handled, {count(figures.queued)} waiting{figures.dead > 0 ? `, ${count(figures.dead)} undeliverable` : ""}
+          {(figures.faults ?? 0) > 0 ? `, ${count(figures.faults ?? 0)} failures so far` : ""}
+        </span>
+      ) : null}
+      <ul>
+        {[...reasons, ...cuts].map(({ text, isFault, to }) => (
+          <li key={text} class={isFault ? "is-fault" : ""}>
+            {visible(text, 400)} {to === undefined || to === "#/health" ? null : <a href={to}>look</a>}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -35,8 +35,9 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
           ["Via", message.via === undefined ? null : visible(message.via, 200)],
           ["Conversation", conversation === null ? null : <code>{visible(conversation, 300)}</code>],
           ["Protocol", message.protocol === null ? null : visible(message.protocol, 200)],
-          ["Reply with", message.reply_with === null ? null : <code>{visible(message.reply_with, 300)}</code>],
-          ["In reply to", message.in_reply_to === null ? null : <code>{visible(message.in_reply_to, 300)}</code>],
+          ["Message id", message.reply_with === null ? null : <code title="reply-with">{visible(message.reply_with, 300)}</code>],
+          ["Answers id", message.in_reply_to === null ? null : <code title="in-reply-to">{visible(message.in_reply_to, 300)}</code>],
+          ["As in Jason", <code class="jason">{asInJason(message)}</code>],
           ...further(message.more ?? {}),
           ["Time", date(message.at_us)],
           ["Node", visible(message.node, 60)],
@@ -65,6 +66,12 @@ export function MessagePane({ message, events, onClose, onChoose }: Props) {
       {answers.length > 0 ? <Related title="Answered by" messages={answers} to={message} onChoose={onChoose} /> : null}
     </Pane>
   );
+}
+
+/** Returns the message as Jason writes it: `<id->answered id,sender,performative,receiver,content>`. */
+export function asInJason({ reply_with, in_reply_to, from, performative, to, content }: MessageEvent): string {
+  const id = `${reply_with ?? ""}${in_reply_to === null ? "" : `->${in_reply_to}`}`;
+  return `<${[id === "" ? "no id" : id, from, performative, to, content].map((part) => visible(part, 200)).join(",")}>`;
 }
 
 /** Returns the rarely used parameters as names and values. */

@@ -3,8 +3,9 @@ import { signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { AgentInfo, IntentionInfo, MindInfo, PlanInfo } from "../live/vocabulary.js";
 import { searchFits } from "../model/pattern.js";
-import { count, visible } from "../model/format.js";
-import { beliefKey, currentStep, goalKey, intentionKey, steps, type Belief } from "../model/mind.js";
+import { clock, count, visible } from "../model/format.js";
+import { beliefKey, currentStep, goalKey, groupsOf, intentionKey, steps, type Belief } from "../model/mind.js";
+import { Columns } from "../parts/columns.js";
 import { useKeys, useWatch } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Facts } from "../parts/pane.js";
@@ -12,7 +13,9 @@ import { Empty, Name, Performative, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { agents, go, agentMoves, live, mind, order, route } from "../session.js";
 import { usePageMind } from "../page-mind.js";
+import { AgentOutput } from "./output.js";
 import { LastMove, move, nodesExcept } from "./places.js";
+import { fileName, Source } from "./source.js";
 
 const search = signal("");
 
@@ -30,13 +33,15 @@ export function MindView() {
   );
   useEffect(() => mind.forget(), [of]);
   usePageMind(of);
-  const info = mind.info.value;
+  const info = mind.shown;
   return (
     <div class={`split mind ${of === "" ? "" : "has-agent"}`}>
       <Chooser chosen={of} />
       <div class="mind-body">
         {of === "" ? (
-          <Empty title="No agent chosen">Choose an AgentSpeak agent to see its beliefs, goals, intentions and plans.</Empty>
+          <Empty title="No agent chosen">
+            Choose an AgentSpeak agent to see its beliefs, goals, intentions and plans, and its program beside them. Pause it with Space, take one reasoning cycle with n, and step back through the last ones with [.
+          </Empty>
         ) : mind.refusal.value !== null ? (
           <Empty title="Cannot show this mind">{visible(mind.refusal.value, 300)}</Empty>
         ) : info === null ? (
@@ -57,10 +62,6 @@ export function MindView() {
  */
 function isReadable(info: MindInfo): boolean {
   return info.kind === "agentspeak" || (info.plans ?? []).length > 0;
-}
-
-function fileName(file: string | null | undefined): string {
-  return (file ?? "").replace(/^\.\//, "");
 }
 
 /** Returns the name for requests, as the platform knows the agent. */
@@ -156,28 +157,30 @@ function Outside({ name }: { readonly name: string }) {
   );
 }
 
-/** Returns true if the mind may be changed. Minds in tabs are read-only. */
-function maySteer(info: MindInfo): boolean {
-  return live.mayAct && info.page === undefined;
+/** Returns true if the mind may be changed. Minds in tabs and of the past are read-only. */
+export function maySteer(info: MindInfo): boolean {
+  return live.mayAct && info.page === undefined && mind.at.value === null;
 }
 
 function MindPanels({ info }: { readonly info: MindInfo }) {
   const isPaused = info.paused === true;
   const debug = (what: "pause" | "continue" | "step" | "end") => void order({ request: "debug", agent: localName(info.agent), order: what }, null);
-  useKeys(maySteer(info) ? { " ": () => debug(isPaused ? "continue" : "pause"), n: () => (isPaused ? debug("step") : undefined) } : {});
+  useKeys({
+    "[": () => mind.step(-1),
+    "]": () => mind.step(1),
+    ...(maySteer(info) && { " ": () => debug(isPaused ? "continue" : "pause"), n: () => (isPaused ? debug("step") : undefined) }),
+  });
   return (
     <>
       <section class="panel">
         <MindHead info={info}>
-          <span class="cycle">
-            cycle <b>{count(info.cycle ?? 0)}</b>
-          </span>
+          <History info={info} />
           {maySteer(info) ? (
             <div class="links">
               <button type="button" class={`button ${isPaused ? "is-main" : ""}`} title="Space" onClick={() => debug(isPaused ? "continue" : "pause")}>
                 <Icon of={isPaused ? "play" : "pause"} /> {isPaused ? "Continue" : "Pause"}
               </button>
-              {(info.plans ?? []).some((plan) => plan.breakpoint) ? (
+              {(info.plans ?? []).some((plan) => plan.breakpoint) || (info.line_breakpoints ?? []).length > 0 ? (
                 <button type="button" class="button" title="Remove all breakpoints and continue" onClick={() => debug("end")}>
                   Remove breakpoints
                 </button>
@@ -190,18 +193,86 @@ function MindPanels({ info }: { readonly info: MindInfo }) {
         </MindHead>
         {info.page === undefined ? null : <p class="remark">Reported by the page of {visible(info.page, 40)}, and read-only. Move the agent to a node to pause or change its mind.</p>}
       </section>
-      <div class="mind-columns">
-        <Beliefs key={info.agent} info={info} />
-        <div class="mind-column">
-          <Goals info={info} />
-          <Intentions info={info} />
-        </div>
-        <div class="mind-column">
-          <Plans info={info} />
-          <Recent info={info} />
-        </div>
-      </div>
+      <Columns
+        key="columns"
+        store="whimbrel.mind-columns"
+        shares={[1, 1.15, 1.1]}
+        of={[
+          <Beliefs key={info.agent} info={info} />,
+          <div class="mind-column">
+            <Goals info={info} />
+            <Intentions info={info} />
+          </div>,
+          <div class="mind-column">
+            <Program key={info.agent} info={info} />
+            <Recent info={info} />
+          </div>,
+        ]}
+      />
     </>
+  );
+}
+
+/** Number of the shown cycle, and steps to earlier reports. */
+function History({ info }: { readonly info: MindInfo }) {
+  const { value: all } = mind.history;
+  const at = mind.at.value ?? all.length - 1;
+  const report = all[at];
+  const isPast = mind.at.value !== null;
+  return (
+    <div class={`history ${isPast ? "is-past" : ""}`} role="group" aria-label="History">
+      <button type="button" class="button is-bare" aria-label="Earlier report" title="Earlier ([)" disabled={at <= 0} onClick={() => mind.step(-1)}>
+        <Icon of="back" />
+      </button>
+      <input
+        type="range"
+        aria-label="Report"
+        min={0}
+        max={Math.max(0, all.length - 1)}
+        value={at}
+        disabled={all.length < 2}
+        onInput={(event) => mind.show(Number(event.currentTarget.value))}
+      />
+      <button type="button" class="button is-bare" aria-label="Later report" title="Later (])" disabled={!isPast} onClick={() => mind.step(1)}>
+        <Icon of="on" />
+      </button>
+      <span class="cycle">
+        cycle <b>{count(info.cycle ?? 0)}</b>
+        {isPast && report ? <time> {clock(report.atMs * 1000).slice(0, 8)}</time> : null}
+      </span>
+      {isPast ? (
+        <button type="button" class="button is-main" onClick={() => (mind.at.value = null)}>
+          Now
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+/** The agent's plans, or the text of its program. */
+function Program({ info }: { readonly info: MindInfo }) {
+  const { query } = route.value;
+  const tab = useSignal<"plans" | "source" | "output">(query.get("tab") === "source" ? "source" : "plans");
+  useEffect(() => {
+    if (query.get("tab") === "source") tab.value = "source";
+  }, [query]);
+  const tabs = (["plans", "source", "output"] as const).filter((one) => (one === "source" ? live.offers("programs") && info.page === undefined : one === "output" ? live.offers("output") : true));
+  return (
+    <section class="panel part program">
+      <header class="part-head">
+        <div class="choice" role="group" aria-label="Program">
+          {tabs.map((one) => (
+            <button type="button" class="button" key={one} aria-pressed={tab.value === one} onClick={() => (tab.value = one)}>
+              {one === "plans" ? `Plans ${count((info.plans ?? []).length)}` : one === "source" ? "Source" : "Output"}
+            </button>
+          ))}
+        </div>
+        {(info.cut?.["plans"] ?? 0) > 0 && tab.value === "plans" ? <span class="is-quiet">and {count(info.cut?.["plans"] ?? 0)} more not shown</span> : null}
+      </header>
+      <div class="part-body">
+        {tab.value === "plans" ? <Plans info={info} /> : tab.value === "source" ? <Source info={info} name={localName(info.agent)} mayBreak={maySteer(info)} /> : <AgentOutput of={localName(info.agent)} />}
+      </div>
+    </section>
   );
 }
 
@@ -234,10 +305,21 @@ function Part({ title, many, cut, children }: { readonly title: string; readonly
   );
 }
 
+/** Number of beliefs of one predicate from which they are one group, and of its new ones that are shown. */
+const ALIKE_MIN = 6;
+const FRESH_MAX = 3;
+
 function Beliefs({ info }: { readonly info: MindInfo }) {
   const wanted = useSignal("");
   const beliefs = (info.beliefs ?? []).filter((belief) => searchFits(wanted.value, belief.text));
-  const { beliefs: fresh, lost } = mind.changes.value;
+  const { beliefs: fresh, lost } = mind.changes;
+  const open = useSignal<ReadonlySet<string>>(new Set());
+  const groups = groupsOf(beliefs);
+  const toggle = (predicate: string) => {
+    const now = new Set(open.value);
+    if (!now.delete(predicate)) now.add(predicate);
+    open.value = now;
+  };
   const line = useSignal("");
   const changing = useSignal<Belief | null>(null);
   const believe = (belief: string, add: boolean) => order({ request: "believe", agent: localName(info.agent), belief, add }, add ? "Belief added" : "Belief removed");
@@ -265,9 +347,28 @@ function Beliefs({ info }: { readonly info: MindInfo }) {
       </header>
       <div class="part-body">
         <ul class="terms">
-          {beliefs.map((belief) => (
-            <BeliefRow key={beliefKey(belief)} belief={belief} isFresh={fresh.has(beliefKey(belief))} onForget={maySteer(info) && !belief.rule ? () => void believe(belief.text, false) : null} onChange={() => change(belief)} />
-          ))}
+          {groups.flatMap(({ predicate, beliefs: alike }) => {
+            // A filter and a click open a group.
+            const isGroup = alike.length >= ALIKE_MIN;
+            const isOpen = !isGroup || wanted.value !== "" || open.value.has(predicate);
+            const shown = isOpen ? alike : alike.filter((belief) => fresh.has(beliefKey(belief))).slice(-FRESH_MAX);
+            return [
+              isGroup && wanted.value === "" ? (
+                <li key={predicate} class="alike">
+                  <button type="button" aria-expanded={isOpen} onClick={() => toggle(predicate)}>
+                    <Icon of={isOpen ? "down" : "on"} />
+                    <code>{visible(predicate, 80)}</code>
+                    <span class="is-quiet">
+                      {count(alike.length)} beliefs{isOpen ? "" : `, last ${visible(alike.at(-1)?.text ?? "", 60)}`}
+                    </span>
+                  </button>
+                </li>
+              ) : null,
+              ...shown.map((belief) => (
+                <BeliefRow key={beliefKey(belief)} belief={belief} isFresh={fresh.has(beliefKey(belief))} onForget={maySteer(info) && !belief.rule ? () => void believe(belief.text, false) : null} onChange={() => change(belief)} />
+              )),
+            ];
+          })}
           {lost.map((text) => (
             <li key={`lost ${text}`} class="is-lost">
               <code>{visible(text, 300)}</code>
@@ -364,7 +465,7 @@ function Line({ of, label, placeholder, does, onDone, onEmpty }: LineProps) {
 
 function Goals({ info }: { readonly info: MindInfo }) {
   const goals = info.goals ?? [];
-  const { goals: fresh } = mind.changes.value;
+  const { goals: fresh } = mind.changes;
   return (
     <section class="panel part">
       <header class="part-head">
@@ -399,12 +500,13 @@ function Goals({ info }: { readonly info: MindInfo }) {
 
 function Intentions({ info }: { readonly info: MindInfo }) {
   const intentions = info.intentions ?? [];
+  const { intentions: fresh } = mind.changes;
   const plans = new Map((info.plans ?? []).map((plan) => [plan.label, plan]));
   return (
     <Part title="Intentions" many={intentions.length} cut={info.cut?.["intentions"]}>
       {intentions.length === 0 ? <p class="none">No intentions.</p> : null}
       {intentions.map((intention) => (
-        <Intention key={intention.id} intention={intention} plans={plans} isFresh={mind.changes.value.intentions.has(intentionKey(intention))} />
+        <Intention key={intention.id} intention={intention} plans={plans} isFresh={fresh.has(intentionKey(intention))} />
       ))}
     </Part>
   );
@@ -463,7 +565,7 @@ function Plans({ info }: { readonly info: MindInfo }) {
   const plans = info.plans ?? [];
   const running = new Set((info.intentions ?? []).flatMap((intention) => intention.frames.map((frame) => frame.plan.replace(/^@/, ""))));
   return (
-    <Part title="Plans" many={plans.length} cut={info.cut?.["plans"]}>
+    <>
       {plans.map((plan) => (
         <details key={plan.label} class={`plan ${running.has(plan.label) ? "is-running" : ""}`}>
           <summary>
@@ -485,7 +587,7 @@ function Plans({ info }: { readonly info: MindInfo }) {
           <pre class="plan-text">{`@${visible(plan.label, 60)}\n${visible(plan.trigger, 300)}${plan.context && plan.context !== "true" ? `\n   : ${visible(plan.context, 600)}` : ""}${plan.body === "" ? "" : "\n   <- "}${steps(plan.body).map((step) => visible(step, 600)).join("\n      ")}`}</pre>
         </details>
       ))}
-    </Part>
+    </>
   );
 }
 

@@ -2,14 +2,15 @@
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { AgentInfo } from "../live/vocabulary.js";
-import { ALL_AGENTS, placeOf, type AgentColumn, type AgentSort } from "../model/agents.js";
-import { count, short, visible } from "../model/format.js";
+import { ALL_AGENTS, placeOf, stateOf, type AgentColumn, type AgentSort } from "../model/agents.js";
+import { clock, count, short, visible } from "../model/format.js";
+import { RECENT_MS } from "../model/verdict.js";
 import { ask } from "../parts/dialog.js";
 import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, go, agentMoves, live, route, say } from "../session.js";
+import { agents, agentMoves, devices, go, live, output, route, say, society } from "../session.js";
 import { AgentPane } from "./agent.js";
 import { Devices } from "./devices.js";
 import { SocietyMap } from "./map.js";
@@ -22,12 +23,16 @@ const layout = signal<Layout>("both");
 
 const COLUMNS: readonly (readonly [AgentColumn, string, string])[] = [
   ["name", "Agent", ""],
-  ["kind", "Kind", "is-wide"],
+  ["program", "Program", "is-wide"],
   ["state", "State", ""],
-  ["node", "Node", "is-wide"],
+  ["node", "Node", "is-wide of-node"],
   ["mailbox", "Mailbox", "is-number"],
-  ["handled", "Handled", "is-number"],
+  ["rate", "Msg/s", "is-number"],
+  ["handled", "Handled", "is-number is-wide of-list"],
+  ["failed", "Failed", "is-wide of-list"],
 ];
+/** Columns whose greatest values come first. */
+const GREATEST_FIRST: readonly AgentColumn[] = ["mailbox", "rate", "handled", "failed"];
 
 export function choose(agent: string): void {
   go("society", agent);
@@ -41,7 +46,7 @@ export function SocietyView() {
     v: () => void (live.mayAct && chosen !== "" && moveByName(chosen)),
     m: () => (layout.value = layout.value === "both" ? "map" : layout.value === "map" ? "list" : "both"),
   });
-  const showsMap = layout.value !== "list" && !(layout.value === "both" && chosen !== "");
+  const showsMap = layout.value !== "list";
   return (
     <div class="society">
       <Nodes />
@@ -58,10 +63,23 @@ export function SocietyView() {
 /** Maximum agents that a node creates at once. */
 const SPAWNED_MAX = 10_000;
 
+/** Returns the programs of the project; none if the node does not list them. */
+async function programsOf(): Promise<readonly string[]> {
+  if (!live.offers("programs")) return [];
+  try {
+    const answer = await live.ask({ request: "programs" });
+    return answer.answer === "programs" ? answer.programs : [];
+  } catch {
+    return [];
+  }
+}
+
 /** Asks for a program and a number, and creates the agents. After a failure the form keeps its values. */
 async function spawn(): Promise<void> {
   let written = ["", "", "1", "", ""];
   let fault = "";
+  const programs = await programsOf();
+  if (programs.length === 1 && programs[0] !== undefined) written[1] = programs[0];
   for (;;) {
     const lines = await ask(
       "New agents",
@@ -69,7 +87,7 @@ async function spawn(): Promise<void> {
       "Create",
       [
         { label: "Name", placeholder: "bidder" },
-        { label: "Program of the project", placeholder: "bidder.asl" },
+        { label: "Program of the project", placeholder: "bidder.asl", suggestions: programs },
         { label: "Number of agents", max: SPAWNED_MAX },
         { label: "Initial beliefs", placeholder: "price(tea, 5), rich", isOptional: true },
         { label: "Initial goals", placeholder: "serve(amy)", isOptional: true },
@@ -101,11 +119,11 @@ function AgentList({ chosen }: { readonly chosen: string }) {
           {visible(agents.silent.value.join(", "), 200)} {agents.silent.value.length === 1 ? "does" : "do"} not answer: only the names of agents there are known.
         </p>
       ) : null}
-      <div class="table-head agent-row" role="row">
+      <div class={`table-head ${rowClass()}`} role="row">
         {COLUMNS.map(([by, title, kind]) => {
           const isIt = sort.value.by === by;
           return (
-            <button type="button" class={kind} aria-pressed={isIt} onClick={() => (sort.value = { by, descending: isIt ? !sort.value.descending : by === "mailbox" || by === "handled" })}>
+            <button type="button" class={kind} aria-pressed={isIt} onClick={() => (sort.value = { by, descending: isIt ? !sort.value.descending : GREATEST_FIRST.includes(by) })}>
               {title}
               {isIt ? <Icon of={sort.value.descending ? "down" : "up"} /> : null}
             </button>
@@ -120,7 +138,7 @@ function AgentList({ chosen }: { readonly chosen: string }) {
         selected={chosen === "" ? null : chosen}
         onSelect={(agent) => choose(agent.name)}
         onOpen={(agent) => (live.offers("mind") ? go("mind", agent.name) : choose(agent.name))}
-        rowClass="agent-row"
+        rowClass={rowClass()}
         draggable={(agent) => agent.name}
         empty={agents.known === 0 ? <Empty title="No agents yet">Agents appear here as soon as the node has some.</Empty> : <Empty title="No agent matches the filter">Press Esc to clear the filters.</Empty>}
         row={(agent) => <AgentRow agent={agent} />}
@@ -129,16 +147,30 @@ function AgentList({ chosen }: { readonly chosen: string }) {
   );
 }
 
+/** Columns of nodes are shown only if there are several places. */
+function rowClass(): string {
+  return `agent-row ${society.cards.value.length + devices.all.value.length > 1 ? "has-node" : ""}`;
+}
+
 function AgentRow({ agent }: { readonly agent: AgentInfo }) {
   const isMoving = agentMoves.of(agent.name)?.is === "under way";
+  const fault = output.lastFault(agent.name);
+  const rate = agents.rate(agent.name);
   return (
     <>
       <Name of={agent.name} />
-      <span class="is-wide is-quiet">{visible(agent.kind, 12)}</span>
-      <State of={agent.ending ? "ending" : isMoving ? "transit" : agent.passive ? "passive" : agent.state} />
-      <span class="is-wide is-quiet cut">{visible(isMoving ? `to ${agentMoves.of(agent.name)?.to}` : placeOf(agent), 24)}</span>
+      <span class="is-wide is-quiet cut" title={visible(agent.kind, 20)}>
+        {visible(agent.program ?? agent.kind, 40)}
+      </span>
+      <State of={isMoving ? "transit" : stateOf(agent)} />
+      <span class="is-wide of-node is-quiet cut">{visible(isMoving ? `to ${agentMoves.of(agent.name)?.to}` : placeOf(agent), 24)}</span>
       <span class={`is-number ${(agent.mailbox ?? 0) > 0 ? "" : "is-quiet"}`}>{agent.mailbox === null ? "–" : short(agent.mailbox)}</span>
-      <span class="is-number">{agent.handled === null ? "–" : short(agent.handled)}</span>
+      <span class={`is-number ${rate > 0 ? "" : "is-quiet"}`}>{agent.handled === null ? "–" : short(rate < 9.95 ? Math.round(rate * 10) / 10 : rate)}</span>
+      <span class="is-number is-wide of-list">{agent.handled === null ? "–" : short(agent.handled)}</span>
+      <span class="is-wide of-list is-fault" title={fault === undefined ? "" : visible(fault.text, 400)}>
+        {fault === undefined ? "" : clock(fault.at_us).slice(0, 8)}
+      </span>
+      {fault !== undefined && fault.at_us > (Date.now() - RECENT_MS) * 1000 ? <i class="failed-mark" title={visible(fault.text, 400)} /> : null}
     </>
   );
 }
