@@ -84,11 +84,7 @@ mod tests {
 
     #[test]
     fn every_crate_is_mentioned() {
-        let files = [
-            ("ARCHITECTURE.md", "crates/acl"),
-            ("crates/acl/Cargo.toml", ""),
-            ("crates/bdi/Cargo.toml", ""),
-        ];
+        let files = [("ARCHITECTURE.md", "crates/acl"), ("crates/acl/Cargo.toml", ""), ("crates/bdi/Cargo.toml", "")];
         expect(check, &files, &["ARCHITECTURE.md: does not mention crates/bdi"]);
     }
 
