@@ -10,7 +10,7 @@
  * - a block `text output` after a program is what its society prints, each agent's lines in their order
  */
 
-/** Returns all fenced blocks of a document: first line (from 1), number of lines, indentation, language, words, code. */
+/** Returns the fenced blocks of a document: first line (from 1), lines, indentation, language, words, code. */
 export function codeBlocks(body) {
   const blocks = [];
   let open;

@@ -1,6 +1,6 @@
 /**
- * Makes the pages of the site from the Markdown files of the repository: `node stage.mjs`. The files stay readable where
- * they are; here they get a title, links between pages, and AgentSpeak that runs.
+ * Makes the pages of the site from the Markdown files of the repository: `node stage.mjs`. The files stay readable
+ * where they are; here they get a title, links between pages, and AgentSpeak that runs.
  *
  * WHIMBREL names the program whose `--help` becomes the reference of commands; without one that page says so.
  */

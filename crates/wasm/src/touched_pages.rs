@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 use self::linux::PageMap;
 #[cfg(not(target_os = "linux"))]
-use self::unknown::PageMap;
+use self::unknown::NoPageMap as PageMap;
 
 /// Bytes of the kernel's pages on supported machines; with another size, all pages count as touched.
 const PAGE: usize = 4096;
@@ -78,9 +78,9 @@ mod linux {
 mod unknown {
     use std::convert::Infallible;
 
-    pub struct PageMap(Infallible);
+    pub struct NoPageMap(Infallible);
 
-    impl PageMap {
+    impl NoPageMap {
         pub fn open() -> Option<Self> {
             None
         }

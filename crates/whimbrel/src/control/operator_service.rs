@@ -12,8 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Aid, Name, Symbol};
 use whimbrel_net::{HubView, LinkStatus};
 use whimbrel_operator::{
-    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, EndInfo, LinkInfo, LogLine, LogWanted, MemberInfo,
-    MemberState, NodeInfo, PeerInfo, ProgramText, ProgramsFound, Reason, Refusal, Request, ServicesFound,
+    AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer, EndInfo, EventsFound, LinkInfo, LogLine, LogWanted,
+    MemberInfo, MemberState, NodeInfo, PeerInfo, ProgramText, ProgramsFound, Reason, Refusal, Request, ServicesFound,
     SessionPortsInfo, SniffWanted, TopicInfo, WishInfo,
 };
 use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob};
@@ -198,12 +198,8 @@ impl OperatorService {
                 Answer::DeadLetters(sniffer::dead_letters(&self.platform, self.node(), agents, limit))
             }
             Request::Output { wanted, limit } => Answer::Output(output::look(&self.platform, &wanted, limit)),
-            Request::Events { since, wanted } => {
-                Answer::Events(self.recent.after(&self.platform, self.node(), since, &wanted))
-            }
-            Request::Programs => Answer::Programs(ProgramsFound {
-                programs: self.programs.as_ref().map(SocietyLoader::list).unwrap_or_default(),
-            }),
+            Request::Events { since, wanted } => Answer::Events(self.events(since, &wanted)),
+            Request::Programs => Answer::Programs(self.programs()),
             Request::ProgramText { agent, file } => {
                 self.program_text(&agent, file).map_or_else(Answer::Error, Answer::ProgramText)
             }
@@ -237,8 +233,7 @@ impl OperatorService {
             }
             Request::At { node, ask } => remote_query::ask(self, &node, &ask),
             Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
-                let text = "this is answered elsewhere".to_owned();
-                Answer::Error(Refusal { reason: Reason::BadRequest, text, node: None })
+                Answer::Error(Refusal::new(Reason::BadRequest, "this is answered elsewhere"))
             }
         }
     }
@@ -264,6 +259,14 @@ impl OperatorService {
             Request::Pursue { agent, goal } => done(minds::instruct(self, &agent, Instruction::Pursue { goal })),
             _ => Answer::Error(Refusal::new(Reason::BadRequest, "this is no request about a mind")),
         }
+    }
+
+    fn events(&self, since: u64, wanted: &SniffWanted) -> EventsFound {
+        self.recent.after(&self.platform, self.node(), since, wanted)
+    }
+
+    fn programs(&self) -> ProgramsFound {
+        ProgramsFound { programs: self.programs.as_ref().map(SocietyLoader::list).unwrap_or_default() }
     }
 
     fn program_text(&self, agent: &str, file: Option<String>) -> Result<ProgramText, Refusal> {
