@@ -57,6 +57,10 @@ quick: | cargo ## Build target/quick/whimbrel: soon, without NATS, WebAssembly a
 	@$(CARGO) fetch --quiet --locked & fetching=$$!; $(if $(CONSOLE),$(MAKE) --jobs=2 $(CONSOLE);) wait $$fetching
 	@$(CARGO) build $(if $(wildcard $(QUICK)),--quiet) --profile quick --locked --package whimbrel-cli --no-default-features --features console
 
+.PHONY: quick-test
+quick-test: quick | python ## Ask the quick program for what it leaves out; no part of `make test`
+	@$(PYTHON) deploy/release/test_quick.py '$(QUICK)' --quiet
+
 .PHONY: build
 build: $(WHIMBREL) ## Build the whole whimbrel binary (target/release/whimbrel): ten minutes on two cores
 

@@ -8,7 +8,6 @@ run in a network of their own that has only the loopback interface.
 """
 
 import ctypes
-import fcntl
 import hashlib
 import os
 import re
@@ -40,6 +39,7 @@ PATIENCE = 120
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
+WINDOWS = sys.platform == "win32"
 PACKAGES = Path()
 # The whole PATH, for the tools of tests.
 MACHINE_PATH = os.environ.get("PATH", "")
@@ -49,6 +49,8 @@ def leave_the_network() -> bool:
     """Moves this process into a network with only the loopback interface; returns False where that is impossible."""
     if sys.platform != "linux":
         return False
+    import fcntl
+
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
@@ -89,7 +91,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.bin = self.folder / "bin"
         self.bin.mkdir()
-        for name in BASIC:
+        for name in [] if WINDOWS else BASIC:
             if found := shutil.which(name, path=MACHINE_PATH):
                 (self.bin / name).symlink_to(found)
         self.home = self.folder / "home"
@@ -114,9 +116,8 @@ class Case(unittest.TestCase):
 
     def archive(self) -> Path:
         """Unpacks the archive, and returns its binary."""
-        with tarfile.open(package("whimbrel-[0-9]*.tar.gz")) as archive:
-            archive.extractall(self.folder / "archive", filter="data")
-        [binary] = (self.folder / "archive").glob("*/whimbrel")
+        shutil.unpack_archive(package("whimbrel-[0-9]*.zip" if WINDOWS else "whimbrel-[0-9]*.tar.gz"), self.folder / "archive")
+        [binary] = (self.folder / "archive").glob(f"*/whimbrel{'.exe' if WINDOWS else ''}")
         return binary
 
 
@@ -223,12 +224,12 @@ class ArchiveTest(Case):
 
 class WheelTest(Case):
     def test_wheel_installs_the_command(self) -> None:
-        place = self.folder / "python"
-        venv.create(place, with_pip=True)
+        venv.create(self.folder / "python", with_pip=True)
+        commands = self.folder / "python" / ("Scripts" if WINDOWS else "bin")
         wheel = package("*.whl")
-        self.run_command(place / "bin/pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
-        self.command_works(place / "bin/whimbrel")
-        listed = self.run_command(place / "bin/pip", "show", "--files", "whimbrel", "--disable-pip-version-check")
+        self.run_command(commands / "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
+        self.command_works(commands / "whimbrel")
+        listed = self.run_command(commands / "pip", "show", "--files", "whimbrel", "--disable-pip-version-check")
         self.assertIn(f"Version: {Project.read().version}", listed)
 
 
@@ -269,7 +270,7 @@ class DebianTest(Case):
     def setUp(self) -> None:
         super().setUp()
         self.dpkg = shutil.which("dpkg-deb", path=MACHINE_PATH)
-        if not self.dpkg:
+        if not self.dpkg or not sys.platform == "linux":
             self.skipTest("there is no dpkg-deb")
         self.root = self.folder / "root"
 
@@ -311,6 +312,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
         pass
 
 
+@unittest.skipIf(WINDOWS, "the script is for Unix")
 class InstallTest(Case):
     def test_script_installs_the_command(self) -> None:
         out = self.run_command("sh", package("install.sh"), "--from", PACKAGES, "--to", self.home / "tools")
@@ -347,7 +349,7 @@ class InstallTest(Case):
 class RepeatTest(Case):
     def test_packages_are_reproducible(self) -> None:
         project, program = Project.read(), Program.read(self.archive())
-        for name, content in [packages.wheel(project, program), packages.debian(project, program)]:
+        for name, content in [packages.wheel(project, program), packages.npm_binary(project, program), packages.chart(project)]:
             self.assertEqual((PACKAGES / name).read_bytes(), content, name)
 
 
