@@ -136,6 +136,23 @@ function write(address, { title, description = "", body, more = {} }) {
   writeFileSync(place, `---\n${front.join("\n")}\n---\n\n${body}`);
 }
 
+/** Examples that run in a page: their agents are AgentSpeak alone. A test compares what they print. */
+export const RUNNABLE = ["contract-net", "auction", "blocks", "domestic-robot", "sensors"];
+
+/** Files of an example: its project first. */
+export function filesOf(example) {
+  const own = files.filter((path) => path.startsWith(`examples/${example}/`) && /\.(?:asl|mas2j)$/.test(path));
+  return own.sort((one, other) => Number(other.endsWith(".mas2j")) - Number(one.endsWith(".mas2j"))).map((path) => ({ name: posix.basename(path), code: text(path).trimEnd() }));
+}
+
+/** An example's programs, to edit and to run in its page. */
+function withFiles(path, body) {
+  const [, example] = /^examples\/([^/]+)\/README\.md$/.exec(path) ?? [];
+  if (!RUNNABLE.includes(example)) return body;
+  const blocks = filesOf(example).map(({ name, code }) => `\`\`\`${name.endsWith(".asl") ? "agentspeak" : "text"} file=${name} project=${example}\n${code}\n\`\`\`\n`);
+  return `${body.trimEnd()}\n\n## Run it here\n\nEach Run begins the whole society.\n\n${blocks.join("\n")}`;
+}
+
 /** Examples show what they print. */
 function withOutput(path, body) {
   const output = path.startsWith("examples/") ? `${posix.dirname(path)}/expected.txt` : "";
@@ -147,7 +164,7 @@ function stage() {
   for (const folder of ["pictures", "playground"]) rmSync(join(assets, folder), { recursive: true, force: true });
   for (const [path, address] of addresses) {
     const { title, rest } = titled(path, text(path));
-    const body = withPrograms(path, withLinks(path, withOutput(path, rest)));
+    const body = withPrograms(path, withLinks(path, withOutput(path, withFiles(path, rest))));
     write(address, { title, description: firstWords(rest), body });
   }
   for (const path of sources) {

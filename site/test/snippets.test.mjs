@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { blockOf, codeBlocks, societyOf } from "../snippets.mjs";
+import { RUNNABLE, filesOf } from "../stage.mjs";
 import { PATIENCE_MS, root } from "./serve.mjs";
 
 const dist = join(root, "sdk/typescript/dist");
@@ -72,6 +73,15 @@ for (const path of documents) {
       assert.deepEqual(found, []);
       if (output) assert.deepEqual(byAgent(await printed(society, output.length)), byAgent(output), `${path}:${block.line}`);
     }
+  });
+}
+
+for (const example of RUNNABLE) {
+  test(`example ${example} prints the expected lines in the engine for pages`, { timeout: 4 * PATIENCE_MS }, async () => {
+    const own = filesOf(example);
+    const society = { files: Object.fromEntries(own.map(({ name, code }) => [name, code])), path: own[0].name };
+    const expected = readFileSync(join(root, "examples", example, "expected.txt"), "utf8").trimEnd().split("\n");
+    assert.deepEqual(byAgent(await printed(society, expected.length)), byAgent(expected));
   });
 }
 
