@@ -64,6 +64,7 @@ def npm_sdk(project: Project) -> Package:
     manifest = json.loads((folder / "package.json").read_text())
     for key in ("scripts", "devDependencies"):
         manifest.pop(key, None)
+    manifest["keywords"] = project.keywords
     files: Files = {}
     for path in sorted((folder / "dist").rglob("*")):
         if path.is_file():
