@@ -44,6 +44,17 @@ export class MockNode {
   readonly #sent: [number, number][] = [];
   /** True to send nothing, like a network that drops packets silently. */
   isMute = false;
+  /** Answers to moves that are held. */
+  #held: (() => void)[] | undefined;
+  /** Holds moves, so that a test sees agents under way. */
+  hold(): void {
+    this.#held = [];
+  }
+  /** Lets held moves arrive. */
+  release(): void {
+    for (const answer of this.#held ?? []) answer();
+    this.#held = undefined;
+  }
   /** True if other nodes keep no log. */
   hasNoLogs = false;
   /** Faults that the node reports. */
@@ -116,7 +127,8 @@ export class MockNode {
         socket.send(JSON.stringify({ type: "welcome", role: "admin", node: this.society.node(), features: this.features }));
       } else if (frame.type === "ask") {
         const answer = () => this.isMute || socket.send(JSON.stringify({ type: "answer", id: frame.id, answer: this.#answer(frame.request) }));
-        if (frame.request.request === "move") setTimeout(answer, JOURNEY_MS);
+        if (frame.request.request === "move" && this.#held) this.#held.push(answer);
+        else if (frame.request.request === "move") setTimeout(answer, JOURNEY_MS);
         else answer();
       } else if (frame.type === "watch") {
         this.#watch(socket, watches, frame.id, frame);

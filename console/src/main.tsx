@@ -5,6 +5,7 @@ import "./style/base.css";
 import "./style/shell.css";
 import "./style/views.css";
 import { render } from "preact";
+import { listenEarly } from "./views/conversations.js";
 import { listenToOutput } from "./all-output.js";
 import { agents, AGENTS_MAX, devices, DEVICES_MAX, followAddress, keys, live, society } from "./session.js";
 import { Shell } from "./shell.js";
@@ -25,6 +26,7 @@ live.watch({ what: "society", every_ms: 500 }, (frame) => {
 live.watch({ what: "agents", wanted: { limit: AGENTS_MAX, elsewhere_but: [] }, every_ms: 1000 }, (frame) => agents.hear(frame));
 live.watch({ what: "answer", request: { request: "devices", limit: DEVICES_MAX }, every_ms: 1000 }, (frame) => devices.hear(frame));
 listenToOutput();
+listenEarly();
 live.connect();
 
 document.addEventListener("keydown", (event) => {

@@ -29,6 +29,9 @@ interface Part {
   readonly next: number;
 }
 
+/** Number of other nodes up to which they are asked more often, and before the view is open. */
+export const FEW_NODES = 8;
+
 /** Nodes that keep no log, with the cursor of their recent events. */
 const logless = new Map<string, number>();
 
@@ -85,7 +88,7 @@ export function pollOtherNodes(wanted: LogSelection, isLive: boolean): () => voi
   };
   const begin = (nodes: readonly string[]): (() => void) =>
     pollAll(nodes, {
-      everyMs: isLive ? EVENTS_MS : EVERY_MS,
+      everyMs: isLive && nodes.length <= FEW_NODES ? EVENTS_MS : EVERY_MS,
       queryLimit,
       clock: browserClock,
       ask: (node) => askNode(node, wanted, heard.get(node) ?? 0, isLive),

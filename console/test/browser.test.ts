@@ -118,9 +118,11 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.locator('[data-device="tab2"]').getByText("page hidden").waitFor();
       await page.locator('[data-device="tab3"]').getByText("battery low: 12 %").waitFor();
       await tab1.getByText(/^1.200 units$/).waitFor();
+      node.hold();
       await option(page, "contractor1").dragTo(tab1);
       await page.getByText("Moving contractor1 to tab1…").waitFor();
       await option(page, "contractor1").getByText("to tab1").waitFor();
+      node.release();
       await page.getByText("contractor1 moved to tab1").waitFor();
       await tab1.getByRole("button", { name: "1 agent" }).click();
       await page.waitForFunction(() => document.querySelectorAll("[role=option]").length === 1);
@@ -514,6 +516,23 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       assert.equal(await page.getByText(/keeps no log/).count(), 0);
     }));
 
+  test("messages before the view was open are there", () =>
+    visit(
+      browser,
+      { nodes: 1, messagesPerS: 40 },
+      async (there, node) => {
+        const { page } = there;
+        await page.getByRole("banner").getByText(/^[1-9]\d* printed/).waitFor();
+        node.society.end();
+        await page.getByText(/The society has ended/).waitFor();
+        await there.go("c", "Conversations");
+        await page.getByRole("button", { name: "Lines" }).click();
+        await page.locator(".line-row.virtual-row").filter({ hasText: "cfp" }).nth(1).waitFor();
+      },
+      {},
+      ["mind", "output"],
+    ));
+
   test("directory is searched, entry is registered, modified, deregistered", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;
@@ -595,7 +614,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByText(/Connection to the node lost/).waitFor({ state: "detached" });
       await page.waitForFunction(() => document.querySelectorAll(".line-row.virtual-row").length > 0);
       await page.getByLabel("Content").fill("nobody says this");
-      await page.getByText(/no connection to the node/).waitFor();
+      await page.getByText(/messages of this time are missing/).waitFor();
       await page.getByRole("button", { name: "Show all" }).click();
       await page.getByRole("button", { name: "Diagram" }).click();
       await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());

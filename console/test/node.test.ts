@@ -48,7 +48,7 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
     see(async (_, page) => {
       await page.locator(".agent-row .name").getByText("seller", { exact: true }).click();
       const pane = page.getByRole("complementary", { name: "Agent" });
-      await pane.getByText("buyer2").waitFor();
+      await pane.locator(".partners").getByText("buyer2", { exact: true }).waitFor();
       await pane.getByRole("button", { name: "Suspend" }).click();
       await pane.getByText("suspended").waitFor();
       await pane.getByText(/[1-9]\d* waiting/).waitFor();

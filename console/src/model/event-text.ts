@@ -15,7 +15,7 @@ export function eventText(event: Event): string {
     case "cut_short":
       return "the node stopped abruptly here: its last messages may be missing";
     case "missed":
-      return "no connection to the node: messages of this time are missing";
+      return "messages of this time are missing: the page did not listen, or had no connection to the node";
     case "refused":
       return `refused ${event.who}: ${event.text || event.reason}`;
     case "allowed":

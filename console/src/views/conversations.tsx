@@ -12,10 +12,10 @@ import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { Empty, Name, Performative } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { unheard, pollOtherNodes } from "../other-nodes.js";
+import { FEW_NODES, unheard, pollOtherNodes } from "../other-nodes.js";
 import { SilentNodes } from "../parts/all-nodes.js";
 import { NodeSelect } from "../parts/node-select.js";
-import { go, live, route, say, recording } from "../session.js";
+import { go, live, route, say, recording, society } from "../session.js";
 import { Diagram } from "./diagram.js";
 import { MessagePane } from "./message.js";
 import { Filters, isAny } from "./event-filters.js";
@@ -89,6 +89,33 @@ function listen(filter: EventFilter): void {
   );
 }
 
+/** Number of messages from which the page stops to listen while the view was never open. */
+const EARLY_MAX = 5_000;
+let wasOpen = false;
+
+/** Listens before the view is open, so that the first messages of a node without a log are not lost. */
+export function listenEarly(): void {
+  live.welcome.subscribe((welcome) => {
+    if (!welcome || listensTo !== "") return;
+    const { agents, ...wanted } = sniffWanted(ALL_EVENTS);
+    listensTo = `live ${JSON.stringify(sniffWanted(ALL_EVENTS))}`;
+    if (society.others.value.split("\n").length <= FEW_NODES) listenElsewhere(wanted, false, false);
+    stopListening = live.watch({ what: "events", wanted: { agents: agents ?? [], ...wanted } }, (frame) => {
+      if (frame.type === "events") recording.hear(frame.events);
+      if (!wasOpen && recording.all.size > EARLY_MAX) stopEarly();
+    });
+  });
+}
+
+function stopEarly(): void {
+  stopListening?.();
+  stopElsewhere?.();
+  [stopListening, stopElsewhere, hearsElsewhere] = [undefined, undefined, ""];
+  // A view that is opened later listens again.
+  listensTo = "live nothing";
+  recording.hear([{ event: "missed", at_us: Date.now() * 1000, node: "" }]);
+}
+
 /** Listens to other nodes: to the whole of one conversation, or else to recent and new messages. */
 function listenElsewhere(wanted: Pick<SniffWanted, "conversation" | "performatives">, isLog: boolean, isAnew: boolean): void {
   if (!live.offers("at") || (!live.offers("conversations") && !live.offers("events"))) return;
@@ -133,6 +160,7 @@ function useRoute(): void {
 
 export function ConversationsView() {
   useRoute();
+  wasOpen = true;
   const filter = recording.filter.value;
   useEffect(() => listen(recording.filter.peek()), [source.value, live.welcome.value]);
   useEffect(() => {

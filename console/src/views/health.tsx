@@ -127,7 +127,7 @@ function Verdict() {
 function Mailboxes({ at }: { readonly at: string }) {
   const version = agents.pulse.version.value;
   const fullest = useMemo(() => agents.fullest(at, MAILBOXES_MAX), [version, at]);
-  return fullest.length === 0 ? <Empty title="All mailboxes are empty" /> : <Bars of={fullest} />;
+  return fullest.length === 0 ? <Empty title="All mailboxes are empty">An agent that is slower than its senders appears here.</Empty> : <Bars of={fullest} />;
 }
 
 function Bars({ of }: { readonly of: readonly (readonly [string, number])[] }) {
@@ -231,7 +231,7 @@ function DeadLetters({ at }: { readonly at: string }) {
         isAside
         onOpen={(event) => go("conversations", "", { agents: `${quote(event.from)} ${quote(event.to)}` })}
         rowClass="dead-row"
-        empty={found.length === 0 ? <Empty title="Loading…" /> : <Empty title="No dead letters" />}
+        empty={found.length === 0 ? <Empty title="Loading…" /> : <Empty title="No dead letters">Messages that cannot reach their receiver appear here, with the reason. Their senders get failure.</Empty>}
         row={(event) => (
           <>
             <time>{clock(event.at_us).slice(0, 8)}</time>

@@ -1,6 +1,6 @@
 /** Output view: lines that agents print, with warnings and failures in red. */
 import { signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { clock, count, visible, visibleLines } from "../model/format.js";
 import { ALL_OUTPUT, isFault, withPlaces, type OutputFilter, type OutputLine, type SourcePlace } from "../model/output.js";
 import { quote } from "../model/pattern.js";
@@ -168,6 +168,12 @@ const IN_PANE_MAX = 40;
 export function AgentOutput({ of }: { readonly of: string }) {
   const version = output.pulse.version.value;
   const lines = useMemo(() => output.lines.filter(({ agent }) => agent === of).slice(-IN_PANE_MAX), [version, of]);
+  const list = useRef<HTMLOListElement>(null);
+  const isAtEnd = useRef(true);
+  // The list follows new lines until the user scrolls up.
+  useEffect(() => {
+    if (list.current && isAtEnd.current) list.current.scrollTop = list.current.scrollHeight;
+  }, [lines]);
   if (!live.offers("output")) return null;
   return (
     <section class="agent-output">
@@ -177,7 +183,11 @@ export function AgentOutput({ of }: { readonly of: string }) {
       {lines.length === 0 ? (
         <p class="is-quiet">It has printed nothing.</p>
       ) : (
-        <ol aria-label={`Output of ${visible(of, 60)}`}>
+        <ol
+          ref={list}
+          aria-label={`Output of ${visible(of, 60)}`}
+          onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => (isAtEnd.current = scrollTop + clientHeight > scrollHeight - 30)}
+        >
           {lines.map((line) => (
             <li key={keyOf(line)} class={isFault(line) ? "is-fault" : ""} title={clock(line.at_us)}>
               <LinkedText of={line.text} agent={of} />

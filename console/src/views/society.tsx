@@ -140,7 +140,7 @@ function AgentList({ chosen }: { readonly chosen: string }) {
         onOpen={(agent) => (live.offers("mind") ? go("mind", agent.name) : choose(agent.name))}
         rowClass={rowClass()}
         draggable={(agent) => agent.name}
-        empty={agents.known === 0 ? <Empty title="No agents yet">Agents appear here as soon as the node has some.</Empty> : <Empty title="No agent matches the filter">Press Esc to clear the filters.</Empty>}
+        empty={agents.known === 0 ? <Empty title="No agents yet">Agents appear here as soon as the node has some. New agents (n) creates some from a program of the project.</Empty> : <Empty title="No agent matches the filter">Press Esc to clear the filters.</Empty>}
         row={(agent) => <AgentRow agent={agent} />}
       />
     </section>

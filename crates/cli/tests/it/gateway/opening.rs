@@ -100,6 +100,14 @@ fn open_console_outlives_society() {
     opened.says("the society has ended; the console stays open");
     while !console.expect("log")["lines"].to_string().contains("hello(world)") {}
     assert!(opened.child.try_wait().expect("it can be asked").is_none(), "it stays");
+    // It says how the society ended and what remained, and keeps what agents printed.
+    console.say(r#"{"type":"ask","id":2,"request":{"request":"node"}}"#);
+    let node = console.expect("answer")["answer"].clone();
+    let ended = &node["ended"];
+    assert_eq!((&ended["code"], &ended["agents"], &ended["queued"]), (&0.into(), &1.into(), &0.into()), "{node}");
+    assert!(ended["at_us"].as_u64() > node["started_ms"].as_u64().map(|ms| ms * 1000), "{node}");
+    console.say(r#"{"type":"ask","id":3,"request":{"request":"output","limit":9}}"#);
+    assert_eq!(console.expect("answer")["answer"]["lines"][0]["text"], "done");
     drop(console);
     let (printed, ended_well) = opened.ends();
     assert_eq!(printed, "[one] done\n");

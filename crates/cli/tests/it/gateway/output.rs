@@ -11,7 +11,7 @@ const CLERK: &str = "!work(1).
 +!again <- !nobody_can.
 ";
 const WAITER: &str = "!serve.\n+!serve <- .wait(\"+guest(_)\"); .print(\"a guest\").\n";
-const SLEEPER: &str = "+guest(X) <- .print(\"\\u001b[2J hello \", X).\n";
+const SLEEPER: &str = "+guest(X) <- .print(\"\u{1b}[2J hello \", X).\n";
 
 fn office() -> Scratch {
     Scratch::with(&[
