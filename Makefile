@@ -268,19 +268,21 @@ console/node_modules/.package-lock.json: console/package.json console/package-lo
 ##@ The documentation site
 
 # Its reference of commands is what the program prints; any build of it will do.
-SITE_PROGRAM := $(firstword $(wildcard $(WHIMBREL) $(TESTED)) $(WHIMBREL))
+SITE_PROGRAM := $(firstword $(wildcard $(WHIMBREL) $(TESTED) $(QUICK)) $(QUICK))
 # Astro needs a newer Node than the rest: it comes with the site's packages.
 SITE_NODE := PATH="$$PWD/site/node_modules/.bin:$$PATH" ASTRO_TELEMETRY_DISABLED=1
 
 .PHONY: site
 site: site-pages | rust ## Build site/dist: documents, AgentSpeak that runs in them, API documentation of Rust and TypeScript
-	@$(CARGO) doc --quiet --locked --no-deps --package whimbrel --package whimbrel-guest
+	@echo "writing the API documentation of Rust: some minutes the first time"
+	@$(CARGO) doc --quiet --locked --no-deps --package whimbrel
+	@$(CARGO) doc --quiet --locked --no-deps --manifest-path guest/rust/Cargo.toml --target-dir '$(TARGET)'
 	@mkdir -p site/dist/api && rm -rf site/dist/api/rust && cp -r '$(TARGET)/doc' site/dist/api/rust
 	@$(SITE_NODE) site/node_modules/.bin/typedoc --options site/typedoc.json
 	@echo "the site is in site/dist; to look at it: python3 -m http.server --directory site/dist 8000"
 
 .PHONY: site-pages
-site-pages: classroom site/node_modules/.package-lock.json $(if $(wildcard $(SITE_PROGRAM)),,$(WHIMBREL)) ## The site without API documentation, in a minute
+site-pages: classroom site/node_modules/.package-lock.json $(if $(wildcard $(SITE_PROGRAM)),,quick) ## The site without API documentation, in a minute
 	@cd site && PATH="$$PWD/node_modules/.bin:$$PATH" ASTRO_TELEMETRY_DISABLED=1 WHIMBREL='$(abspath $(SITE_PROGRAM))' npm run --silent build
 
 .PHONY: site-test

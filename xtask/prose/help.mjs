@@ -2,19 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { below } from "../../site/help.mjs";
 
 const [program, folder] = process.argv.slice(2);
 
 /** Returns the help text of a command. */
 function help(command) {
   return execFileSync(program, ["help", ...command], { encoding: "utf8", env: { ...process.env, COLUMNS: "100" } });
-}
-
-/** Returns the commands below a command: the names in the lists between its usage and its options. */
-function below(text, command) {
-  const usage = /^Usage: .*<COMMAND>$([^]*?)(?:^Options:|$(?![^]))/m.exec(text);
-  const names = [...(usage?.[1] ?? "").matchAll(/^ {2}([a-z][a-z-]+)(?: {2,}\S|$)/gm)].map(([, name]) => name);
-  return names.filter((name) => name !== "help").map((name) => [...command, name]);
 }
 
 /** Returns a help text as Markdown: names of options and commands are code, and each description is a paragraph. */
