@@ -85,9 +85,24 @@ for (const example of RUNNABLE) {
   });
 }
 
+/** Lines of code that only their indentation makes code: outside of blocks and lists, after an empty line. */
+function indentedCode(body) {
+  const found = [];
+  let [isCode, isList, before] = [false, false, ""];
+  for (const [at, line] of body.split("\n").entries()) {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    if (/^\s*(?:[-*]|\d+\.) /.test(line)) isList = true;
+    else if (/^\S/.test(line)) isList = false;
+    if (!isCode && !isList && /^ {4}\S/.test(line) && before.trim() === "") found.push(at + 1);
+    before = line;
+  }
+  return found;
+}
+
 test("code blocks name a language, and paste as they stand", () => {
   const wrong = [];
   for (const path of documents) {
+    for (const line of indentedCode(readFileSync(join(root, path), "utf8"))) wrong.push(`${path}:${line}: indented, without a fence`);
     for (const { line, language, code } of codeBlocks(readFileSync(join(root, path), "utf8"))) {
       const name = language.split(",")[0];
       if (!LANGUAGES.has(name)) wrong.push(`${path}:${line}: ${name || "no language"}`);
