@@ -74,3 +74,19 @@ pub fn take_in(bytes: usize) {
 pub fn taken() -> u64 {
     TAKEN.get()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_allocator_gives_memory_back() {
+        static GIVEN_BACK: AtomicU64 = AtomicU64::new(0);
+        set_give_back(|| {
+            GIVEN_BACK.fetch_add(1, Ordering::Relaxed);
+        });
+        set_give_back(|| unreachable!("the first setting counts"));
+        give_back();
+        assert_eq!(GIVEN_BACK.load(Ordering::Relaxed), 1);
+    }
+}

@@ -232,12 +232,14 @@ mod tests {
     fn packed_route_round_trips() {
         for local in [
             here(0, Some(0)),
-            here(1023, Some(u32::MAX - 1)),
+            here((Route::SHARDS - 1) as ShardIndex, Some(u32::MAX - 1)),
             here(3, None),
-            LocalRoute { crowded: true, generation: (1 << 19) - 1, ..here(5, Some(9)) },
+            LocalRoute { crowded: true, generation: Route::GENERATIONS - 1, ..here(5, Some(9)) },
         ] {
             assert_eq!(Route::local(local).place(), Place::Local(local));
         }
+        let first = Route::local(LocalRoute { generation: 0, ..here(5, Some(9)) });
+        assert_eq!(Route::local(LocalRoute { generation: Route::GENERATIONS, ..here(5, Some(9)) }), first);
         assert_eq!(Route::node(NodeId(u32::MAX)).place(), Place::Node(NodeId(u32::MAX)));
         let crowded = Route::node(NodeId(7)).with_crowded(true);
         assert_eq!((crowded.place(), crowded.is_crowded()), (Place::Node(NodeId(7)), true));

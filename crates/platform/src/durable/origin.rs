@@ -105,3 +105,30 @@ impl fmt::Display for CodeHash {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_name_travelling_code() {
+        let (hash, digits) = ([0xAB; 32], "ab".repeat(32));
+        let program = |code| Origin::Program { path: "bob.asl".to_owned(), fingerprint: 7, code };
+        let module = Origin::Module { path: "bob.wasm".to_owned(), hash };
+        assert_eq!(program(Some(hash)).code_object(), Some(format!("asl:{digits}")));
+        assert_eq!(module.code_object(), Some(format!("wasm:{digits}")));
+        assert_eq!(program(None).code_object(), None);
+        assert_eq!(Origin::Type("Bob".to_owned()).code_object(), None);
+        assert_eq!(Origin::Kept { account: "ann".to_owned() }.code_object(), None);
+    }
+
+    #[test]
+    fn hash_reads_as_written() {
+        let hash = CodeHash(std::array::from_fn(|place| place as u8 * 7));
+        assert_eq!(CodeHash::read(&hash.to_string()), Some(hash));
+        let digits = "0".repeat(63);
+        for wrong in [String::new(), digits.clone(), format!("{digits}g"), format!("{digits}00")] {
+            assert_eq!(CodeHash::read(&wrong), None, "{wrong}");
+        }
+    }
+}

@@ -121,8 +121,14 @@ mod tests {
 
     #[test]
     fn travelling_code_is_found_by_hash() {
-        let code: CodeName = format!("asl:{}/bob.asl", "00".repeat(32)).parse().unwrap();
-        assert_eq!(CodeName::of(&code.origin().unwrap()), Some(code));
+        for kind in ["asl", "wasm"] {
+            let code: CodeName = format!("{kind}:{}/bob", "00".repeat(32)).parse().unwrap();
+            assert_eq!(CodeName::of(&code.origin().unwrap()), Some(code));
+        }
+        let module = Origin::Module { path: "guests/bob.wasm".to_owned(), hash: [0; 32] };
+        let name = format!("wasm:{}/bob.wasm", "00".repeat(32));
+        assert_eq!(CodeName::of(&module).map(|code| code.to_string()), Some(name));
+        assert_eq!(CodeName::of(&Origin::Type("Bob".to_owned())), None);
         assert_eq!(CodeName::Script("x".into()).origin(), None);
     }
 }

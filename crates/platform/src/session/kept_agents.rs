@@ -814,4 +814,53 @@ mod tests {
         node.life.store(1, Ordering::Relaxed);
         kept_agents.admit("one more".into(), "ann").unwrap();
     }
+
+    /// Admits an agent for this account, and sets the bytes of its kept state.
+    fn keep(kept_agents: &KeptAgents, name: &str, account: &str, bytes: usize) -> Result<(), ErrorCode> {
+        kept_agents.admit(name.into(), account).unwrap();
+        kept_agents.weigh(name.into(), bytes).map_err(|fault| fault.code)
+    }
+
+    #[test]
+    fn kept_bytes_of_account_are_bounded() {
+        let kept_agents = KeptAgents::default();
+        keep(&kept_agents, "bob", "ann", KEPT_BYTES_PER_PRINCIPAL_MAX - 10).unwrap();
+        keep(&kept_agents, "carl", "ann", 10).unwrap();
+        assert_eq!(keep(&kept_agents, "carl", "ann", 11), Err(ErrorCode::TooManyKept));
+        let adopted = |bytes| kept_agents.adopt("dora".into(), "ann", bytes).map(drop).map_err(|fault| fault.code);
+        assert_eq!(adopted(1), Err(ErrorCode::TooManyKept));
+        keep(&kept_agents, "bob", "ann", KEPT_BYTES_PER_PRINCIPAL_MAX - 30).unwrap();
+        adopted(20).unwrap();
+        adopted(20).unwrap();
+        assert_eq!(adopted(21), Err(ErrorCode::TooManyKept), "its former state does not count");
+        kept_agents.strike("carl".into());
+        adopted(30).unwrap();
+    }
+
+    #[test]
+    fn full_node_spares_small_accounts() {
+        let kept_agents = KeptAgents::default();
+        let greedy = KEPT_BYTES_MAX / KEPT_BYTES_PER_PRINCIPAL_MAX;
+        for n in 0..greedy {
+            keep(&kept_agents, &format!("agent{n}"), &format!("eve{n}"), KEPT_BYTES_PER_PRINCIPAL_MAX).unwrap();
+        }
+        keep(&kept_agents, "bob", "ann", KEPT_BYTES_SPARE).unwrap();
+        assert_eq!(keep(&kept_agents, "bob", "ann", KEPT_BYTES_SPARE + 1), Err(ErrorCode::TooManyKept));
+        keep(&kept_agents, "agent0", "eve0", KEPT_BYTES_PER_PRINCIPAL_MAX - KEPT_BYTES_SPARE).unwrap();
+        assert_eq!(keep(&kept_agents, "bob", "ann", KEPT_BYTES_SPARE + 1), Err(ErrorCode::TooManyKept));
+        keep(&kept_agents, "agent0", "eve0", KEPT_BYTES_PER_PRINCIPAL_MAX - KEPT_BYTES_SPARE - 1).unwrap();
+        keep(&kept_agents, "bob", "ann", KEPT_BYTES_SPARE + 1).unwrap();
+    }
+
+    #[test]
+    fn invited_state_is_bounded() {
+        let (_node, kept_agents) = gone_on();
+        let session = asking(&kept_agents, "ann");
+        kept_agents.list_client("ann".into(), &session, true);
+        let invite = |bytes: usize| kept_agents.invite("carl".into(), "ann".into(), origin(), vec![0; bytes], None);
+        let refusal = |bytes: usize| invite(bytes).err().map(|(why, _)| why);
+        let too_large = |bytes| Some(HopError::TooLarge { bytes, bytes_max: SESSION_STATE_BYTES_MAX as u64 });
+        assert_eq!(refusal(SESSION_STATE_BYTES_MAX), None);
+        assert_eq!(refusal(SESSION_STATE_BYTES_MAX + 1), too_large(SESSION_STATE_BYTES_MAX as u64 + 1));
+    }
 }

@@ -65,6 +65,18 @@ fn busy_processor_favours_asking() {
 }
 
 #[test]
+fn further_peers_delay_moves() {
+    let latency = |here, there| {
+        let linked = |peers| NodeCondition { peers, ..NodeCondition::default() };
+        let situation = Situation { here: linked(here), there: linked(there), ..link(100.0, 500) };
+        Advice::of(&study(0.05), &situation).go.latency_s
+    };
+    assert!(latency(1, 1) < latency(2, 1), "further nodes are told before the agent continues");
+    assert!(latency(2, 1) < latency(2, 2));
+    assert!(latency(1, 2) < latency(2, 2));
+}
+
+#[test]
 fn advice_names_basis_of_values() {
     let situation = Situation {
         agent: Weight { state: Some(300), code: Some(17_000) },

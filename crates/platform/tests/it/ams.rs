@@ -263,6 +263,8 @@ fn full_node_refuses_more_agents() {
     let mut ams = Ams::new("home");
     let policy = r#"{"quota": [{"who": "*", "node_agents": 3}, {"who": "agent:guest*", "node_agents": 2}]}"#;
     ams.govern(serde_json::from_str(policy).unwrap(), "n1".into());
+    ams.create(NewAgent::new("helper", AgentKind::Service), Time::ZERO).unwrap();
+    assert_eq!(ams.occupancy(), (0, 3), "the platform's own agents take no place");
     ams.create(running("guest"), Time::ZERO).unwrap();
     ams.create(NewAgent { owner: "guest".into(), ..running("child") }, Time::ZERO).unwrap();
     let full = |agents_max| Err(CreateError::TooManyAgents { agents_max });
@@ -279,6 +281,7 @@ fn full_node_refuses_more_agents() {
     ams.create(running("host"), Time::ZERO).unwrap();
     assert_eq!(ams.create(running("late"), Time::ZERO), full(3));
     assert!(ams.create(NewAgent::new("clerk", AgentKind::Service), Time::ZERO).is_ok(), "the platform needs it");
+    assert_eq!(ams.occupancy(), (3, 3));
     assert!(ams.create_again(running("back"), Time::ZERO).is_ok(), "it was there before");
     let told = full(3).unwrap_err().to_string();
     assert!(told.contains("the node may have 3") && told.contains("`node_agents`"), "{told}");

@@ -61,6 +61,17 @@ fn hints_group_and_separate_agents() {
 }
 
 #[test]
+fn many_agents_apart_share_evenly() {
+    let names: Vec<String> = (0..3_000).map(|number| format!("r{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let layout = Layout::plan(60, &[hinted(&names, apart("r"))]).unwrap();
+    for partition in (0..60).map(Partition) {
+        let there = names.iter().filter(|name| layout.partition_of(Symbol::new(name)) == partition).count();
+        assert_eq!(there, 50, "{partition:?}");
+    }
+}
+
+#[test]
 fn pinned_agents_have_own_partitions() {
     let hints = [
         hinted(&["a"], pinned(node("n2"))),
