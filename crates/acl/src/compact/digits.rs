@@ -324,6 +324,9 @@ mod tests {
                 }
             }
         }
+        // All texts of a later batch may be wrong in the same way.
+        let zeros = (0..AT_ONCE).map(|place| format!("0{:018}", place + 1));
+        check(&(0..AT_ONCE).map(|place| long(place + 1).to_string()).chain(zeros).collect::<Vec<_>>());
         let letters: Vec<String> = (0..9).map(|place| format!("{}é", long(place + 1))).collect();
         check(&letters);
     }

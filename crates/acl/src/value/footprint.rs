@@ -196,6 +196,7 @@ fn unpack_structure<'a>(term: &'a Structure, pile: &mut Vec<&'a Value>) -> usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sym;
     use crate::value::structure::FLAT_ARGS;
     use crate::value::{Contents, Object};
 
@@ -213,6 +214,10 @@ mod tests {
         near(&Value::term("pair", [text.clone(), text.clone()]), 2_000);
         near(&Value::Map(Arc::new(vec![(Value::Int(1), text.clone())])), 1_000);
         near(&Value::Object(Arc::new(Object::new(Contents::Queue([text.clone(), text].into())))), 2_000);
+        let field_bytes = 2 * size_of::<Value>();
+        let record = Value::record("row", (0..1_000).map(|n| (sym::SELF, Value::Int(n))));
+        near(&record, 1_000 * field_bytes);
+        near(&Value::Map(Arc::new((0..1_000).map(|n| (Value::Int(n), Value::Int(n))).collect())), 1_000 * field_bytes);
     }
 
     #[test]

@@ -213,6 +213,7 @@ fn write_annots(f: &mut fmt::Formatter<'_>, annots: &[Annot]) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Var;
 
     #[test]
     fn numbers_print_as_in_java() {
@@ -235,6 +236,8 @@ mod tests {
             (2e-323, "2.0E-323"),
             (1.234e-5, "1.234E-5"),
             (f64::NEG_INFINITY, "-Infinity"),
+            (f64::INFINITY, "Infinity"),
+            (f64::NAN, "NaN"),
         ] {
             assert_eq!(text(n), expected);
         }
@@ -251,5 +254,16 @@ mod tests {
             annots.into_iter().collect(),
         );
         assert_eq!(Value::from(fact).to_string(), "~p(1,\"s\")[c,source(bob)]");
+    }
+
+    #[test]
+    fn decorated_variables_print_as_written() {
+        let variable = |name: &str| Value::Var(Var { slot: 0, name: name.into() });
+        let decorated = |namespace, negated, annots| {
+            Value::term(sym::CODE_VAR, [variable("P"), namespace, Value::Bool(negated), annots]).to_string()
+        };
+        assert_eq!(decorated(Value::atom("ns"), true, Value::Nil), "ns::~P");
+        assert_eq!(decorated(Value::Null, false, variable("A")), "P[|A]");
+        assert_eq!(decorated(Value::Null, false, Value::list([Value::atom("b")])), "P[b]");
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use whimbrel_acl::codec::bits::{BitsDecoder, BitsEncoder, TableSize};
 use whimbrel_acl::limits::{RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};
 use whimbrel_acl::value::Contents;
-use whimbrel_acl::{AclMessage, Aid, Contact, EncodeError, Encoding, Object, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, Contact, DecodeErrorKind, EncodeError, Encoding, Object, Performative, Value};
 
 use crate::generators::{message, value};
 
@@ -172,6 +172,34 @@ fn deep_value_is_refused_both_ways() {
         ] {
             let written = encoding.encode(&too_deep);
             assert!(matches!(written, Err(EncodeError::TooDeep { .. })), "{encoding}: {written:?}");
+        }
+    }
+}
+
+#[test]
+fn deep_resolvers_are_refused_by_readers() {
+    let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::Nil);
+    let forms = [
+        (Encoding::String, "(agent-identifier :name amy)", "(agent-identifier :name amy :resolvers (sequence ", "))"),
+        (
+            Encoding::Xml,
+            r#"<agent-identifier><name id="amy"/></agent-identifier>"#,
+            r#"<agent-identifier><name id="amy"/><resolvers>"#,
+            "</resolvers></agent-identifier>",
+        ),
+        (Encoding::Json, r#""amy""#, r#"{"name":"amy","resolvers":["#, "]}"),
+    ];
+    for (encoding, agent, open, close) in forms {
+        let shallow = String::from_utf8(encoding.encode(&message).unwrap()).unwrap();
+        assert!(shallow.contains(agent), "{shallow}");
+        let read = |levels: usize| {
+            let nested = open.repeat(levels) + agent + &close.repeat(levels);
+            encoding.decode(shallow.replacen(agent, &nested, 1).as_bytes()).map(drop).map_err(|error| error.kind)
+        };
+        assert_eq!(read(RESOLVER_DEPTH_MAX), Ok(()), "{encoding}");
+        for levels in [RESOLVER_DEPTH_MAX + 1, 1_000] {
+            let refused = read(levels);
+            assert!(matches!(refused, Err(DecodeErrorKind::TooDeep { .. })), "{encoding}: {refused:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use whimbrel_acl::compact::{
     self, DecodeError, Decoder, EncodeError, EncodedMessage, Encoder, Limits, LinkLimits, decode_body, encode_body,
 };
-use whimbrel_acl::{AclMessage, Aid, Extras, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, Extras, Performative, Symbol, Value};
 
 use crate::generators::{message, value};
 
@@ -187,4 +187,21 @@ fn depth_is_limited_both_ways() {
     through_link(&mut encoder, &mut Decoder::default(), &[inform("nothing was remembered, either")]);
     let deep = [[0xF1, 7, b's'].repeat(100), vec![0]].concat();
     assert_eq!(decode_body(&deep, Limits::DEFAULT), Err(DecodeError::TooDeep { at: 291, levels: 96 }));
+}
+
+#[test]
+fn records_of_different_orders_stay_whole() {
+    let record = |names: &[&str]| {
+        let fields = names.iter().enumerate().map(|(place, name)| (Symbol::new(name), Value::Int(place as i64)));
+        Value::record("point", fields)
+    };
+    for orders in [
+        [&["x", "y"][..], &["y", "x"]],
+        [&["x", "y", "z"], &["z", "x"]],
+        [&["x", "y"], &["x", "x"]],
+        [&["x", "z"], &["x", "y", "z"]],
+    ] {
+        let rows = Value::list((0..40).map(|row| record(orders[row % 2])));
+        assert_eq!(format!("{:?}", read_body(&body_of(&rows))), format!("{rows:?}"), "{orders:?}");
+    }
 }

@@ -87,6 +87,40 @@ fn numbers_and_texts() {
     assert_eq!(check(&(0..1000).map(|n| 1_700_000_000_000_i64 + n * 250).collect::<Vec<i64>>()), 13);
 }
 
+/// Reads columns of options, tuples and lists of these two different things as they were written.
+#[track_caller]
+fn check_column<T: Encode + Decode + Debug + PartialEq + Clone>([one, other]: [T; 2]) {
+    let options = vec![Some(one.clone()), Some(other.clone()), None];
+    assert_eq!(read(&bytes_of(&options)), Ok(options));
+    let pairs = vec![(one.clone(), one.clone()), (one.clone(), other.clone()), (other.clone(), other.clone())];
+    assert_eq!(read(&bytes_of(&pairs)), Ok(pairs));
+    let lists = vec![vec![one.clone()], vec![other.clone()], vec![one, other]];
+    assert_eq!(read(&bytes_of(&lists)), Ok(lists));
+}
+
+#[test]
+fn columns_of_alike_things_keep_differences() {
+    check_column([1_i64, 2]);
+    check_column([1_u64, u64::MAX]);
+    check_column([1_i16, -1]);
+    check_column([1_u8, 2]);
+    check_column([0.5_f32, 0.25]);
+    check_column([0.5_f64, 0.25]);
+    check_column([true, false]);
+    check_column(["a".to_owned(), "b".to_owned()]);
+    check_column([Text::from("a"), Text::from("b")]);
+    check_column([Symbol::new("north"), Symbol::new("south")]);
+    check_column([Symbol::new("true"), Symbol::new("false")]);
+    check_column([BTreeMap::from([(1_i64, 1_i64)]), BTreeMap::from([(1, 2)])]);
+}
+
+#[test]
+fn truth_values_read_as_names() {
+    for (value, name) in [(true, "true"), (false, "false")] {
+        assert_eq!(read(&bytes_of(&Value::Bool(value))), Ok(Symbol::new(name)));
+    }
+}
+
 #[test]
 fn the_study_s_object() {
     let alone = study(0);
