@@ -121,3 +121,23 @@ impl ProgramLoader for NoPrograms {
         Err(format!("no loader is installed for programs such as {path}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_subfolders_are_listed() {
+        let folder = std::env::temp_dir().join(format!("whimbrel-loader-{}", std::process::id()));
+        let inner = folder.join("b");
+        std::fs::create_dir_all(&inner).unwrap();
+        let names = [folder.join("c.txt"), inner.join("d.txt"), folder.join("a.txt")];
+        let mut names = names.map(|file| file.to_string_lossy().into_owned());
+        names.iter().for_each(|file| NoPrograms.write_file(file, "text").unwrap());
+        names.sort_unstable();
+        let listed = NoPrograms.list_files(&folder.to_string_lossy());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(listed, names);
+        assert_eq!(NoPrograms.list_files(&folder.to_string_lossy()), Vec::<String>::new());
+    }
+}

@@ -368,6 +368,34 @@ fn pending_goal_ends_by_command() {
 }
 
 #[test]
+fn services_register_with_their_types() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- .df_register(cook); .df_register("clean", houses); !show;
+                .df_deregister("clean", rooms); !show;
+                .df_deregister(cook); .df_deregister("clean", houses); !show.
+        +!show <- .df_search(cook, A); .df_search(cook, "jason-type", B); .df_search("clean", houses, C);
+                  .df_search("clean", rooms, D); .length(A, AN); .length(B, BN); .length(C, CN); .length(D, DN);
+                  .print(AN, BN, CN, DN).
+        "#,
+    );
+    assert_eq!(printed, ["1110", "1110", "0000"]);
+}
+
+#[test]
+fn subscriber_learns_of_providers() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- .df_subscribe(cook); .df_register(clean); .df_register(cook, meals).
+        +provider(_, Service) <- .print(Service).
+        "#,
+    );
+    assert_eq!(printed, ["cook"]);
+}
+
+#[test]
 fn branch_drops_the_others() {
     let printed = lines(
         r#"

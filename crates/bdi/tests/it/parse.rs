@@ -101,6 +101,10 @@ fn parenthesised_groups_are_distinguished() {
         kinds("(a; b); (X + 1) > 3; (!c)"),
         [StepKind::Action, StepKind::Action, StepKind::Constraint, StepKind::Achieve]
     );
+    assert_eq!(
+        kinds("(++a); (+<b); (+>c); (-+d); (--e)"),
+        [StepKind::AddNewFocus, StepKind::AddFront, StepKind::AddEnd, StepKind::Replace, StepKind::DeleteNewFocus]
+    );
 }
 
 #[test]

@@ -363,7 +363,9 @@ fn random_numbers_follow_from_the_seed() {
 }
 
 fn ask_beliefs(goal: &str) -> String {
-    ask_in("b(1). b(2)[x,source(bob)]. c(_). h(X) :- b(X). e(1,1). e(1,2).", "R", goal).answers
+    let program =
+        "b(1). b(2)[x,source(bob)]. c(_). h(X) :- b(X). e(1,1). e(1,2). k(1)[level(2)]. k(2)[level(3)]. k(3).";
+    ask_in(program, "R", goal).answers
 }
 
 #[test]
@@ -384,6 +386,8 @@ fn solutions_are_collected() {
         (".count(e(X,X),R)", "1"),
         (".count(e(_,_),R)", "2"),
         (".count(b(_)[x],R)", "1"),
+        (".count(k(_)[level(_)],R)", "2"),
+        (".count(k(_)[source(_)],R)", "3"),
         ("X = 1 & .count(b(X),R)", "1"),
         (".count((b(X) & b(Y)),R)", "4"),
         ("R = .count(b(_)) * 10", "20"),
