@@ -607,6 +607,7 @@ function Recent({ info }: { readonly info: MindInfo }) {
         </ul>
       </Part>
       <Part title="Recent cycles" many={recent.length}>
+        {recent.length === 0 ? <p class="none">Cycles are recorded while this view is open.</p> : null}
         <ul class="terms">
           {recent.map((cycle) => (
             <li key={`${cycle.cycle} ${cycle.text}`}>

@@ -10,14 +10,14 @@ import { live, order, route } from "../session.js";
 /** Maximum number of lines that are shown. */
 const LINES_MAX = 5_000;
 
-/** Returns a file's name for people. */
+/** Returns a file's name for people: without the folders of an absolute path. */
 export function fileName(file: string | null | undefined): string {
-  return (file ?? "").replace(/^\.\//, "");
+  return (file ?? "").replace(/^\.\//, "").replace(/^\/.*\//, "");
 }
 
 /** Returns true if two paths name one file: plans may name it with its folder, the project without. */
 export function isSameFile(one: string, other: string): boolean {
-  const [a, b] = [fileName(one), fileName(other)];
+  const [a = "", b = ""] = [one, other].map((file) => file.replace(/^\.\//, ""));
   return a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
 }
 
