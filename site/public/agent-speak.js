@@ -177,8 +177,8 @@ class AgentSpeak extends HTMLElement {
       await own.ask("pace", { paused: false });
     } catch (error) {
       if (running !== this || this.#desk !== own) return;
-      if (error.diagnostics) this.#mark(error.diagnostics, first);
-      else this.#write("warning", "", error.message);
+      if (!error.diagnostics) return this.#fail(error.message);
+      this.#mark(error.diagnostics, first);
       this.stop("has errors");
     }
   }
@@ -218,11 +218,14 @@ class AgentSpeak extends HTMLElement {
     this.#output.scrollTop = this.#output.scrollHeight;
   }
 
+  /** Says that the engine cannot run: a program is not to blame. */
+  #fail(text) {
+    this.#write("error", "", text);
+    this.stop("cannot run");
+  }
+
   #heard(news) {
-    if (news.type === "broken") {
-      this.#write("warning", "", news.text);
-      return this.stop("ended");
-    }
+    if (news.type === "broken") return this.#fail(news.text);
     if (news.type !== "happened") return;
     for (const one of news.happened) {
       if (one.type === "printed") this.#write("", one.agent, one.text);

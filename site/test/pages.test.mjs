@@ -87,7 +87,7 @@ test("every program of every page becomes an editor that runs", { skip: without(
           const block = blocks.nth(at);
           await block.locator(".asl-run").click();
           // It runs, or has ended by itself; a program with errors says so.
-          await page.waitForFunction((one) => ["runs", "ended", "all agents ended", "has errors"].includes(one.querySelector(".asl-state")?.textContent), await block.elementHandle());
+          await page.waitForFunction((one) => ["runs", "ended", "all agents ended", "has errors", "cannot run"].includes(one.querySelector(".asl-state")?.textContent), await block.elementHandle());
           const errors = await block.locator(".asl-output .error").allTextContents();
           assert.deepEqual(errors, [], `${path}, program ${at + 1}`);
           count++;
