@@ -19,7 +19,7 @@ const GOOD_BYE: Duration = Duration::from_millis(50);
 const LINE_PATIENCE: Duration = Duration::from_millis(50);
 
 /// Time that the end of a process takes. A society that ends itself has the usual times; once something asks the
-/// process to end, all parts of the end share [`END_PATIENCE`].
+/// process to end, all parts of the end share `END_PATIENCE`.
 #[derive(Clone)]
 pub struct Farewell {
     asked: Arc<OnceLock<Instant>>,
@@ -94,7 +94,7 @@ impl Farewell {
     }
 }
 
-/// Says a line, and waits for [`LINE_PATIENCE`] at most until it is written.
+/// Says a line, and waits for `LINE_PATIENCE` at most until it is written.
 pub fn say(line: impl FnOnce() + Send + 'static) {
     let (told, is_said) = channel();
     std::thread::spawn(move || {
