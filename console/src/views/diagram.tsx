@@ -30,8 +30,6 @@ const CONTENT_MIN = 190;
 const LANES_MAX = 9;
 /** Interval of new lane assignments, in milliseconds. A picture that jumps cannot be read. */
 const LANES_MS = 700;
-/** Number of rows, relative to the visible ones, by which the lanes of live events are chosen. */
-const LIVE_ROWS = 1.2;
 /** Interval of new lane assignments while a user scrolls, in milliseconds. */
 const SCROLL_MS = 150;
 
@@ -93,8 +91,8 @@ export function Diagram(props: Props) {
   if (size.value.width > 0 && wait <= 0) {
     lanesAt.current = now;
     const inView = Math.ceil(size.value.height / ROW) + 1;
-    const first = isStill ? Math.floor(top.current / ROW) : Math.max(0, rows.length - LIVE_ROWS * inView);
-    const seen = rows.slice(Math.floor(first), isStill ? first + inView : rows.length).flatMap(({ event, copies }) => [event, ...copies]);
+    const first = isStill ? Math.floor(top.current / ROW) : Math.max(0, rows.length - inView);
+    const seen = rows.slice(first, isStill ? first + inView : rows.length).flatMap(({ event, copies }) => [event, ...copies]);
     const also = props.chosen && isMessage(props.chosen) ? [props.chosen.from, props.chosen.to] : [];
     // The messages of many agents pass too quickly for a line each.
     const isClustered = !isStill && filter.agents === "" && agents.known > CLUSTERED_FROM;

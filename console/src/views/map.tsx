@@ -277,6 +277,8 @@ function paintRings(context: CanvasRenderingContext2D, colours: Palette, matches
 const STRENGTHS = 6;
 /** Number of edges of the focus up to which their figures are drawn. */
 const FIGURES_MAX = 14;
+/** Place of a figure on its edge, from 0 at the sender to 1. */
+const NEAR = 0.36;
 
 function strengthOf({ weight, fresh }: Edge): number {
   return weight === 0 ? 0 : Math.min(STRENGTHS - 1, 1 + Math.floor(Math.log2(1 + weight)) + (fresh > 0 && weight < 1 ? 1 : 0));
@@ -336,7 +338,9 @@ function arrowHead(context: CanvasRenderingContext2D, from: Spot, to: Spot, long
 function paintFigure(context: CanvasRenderingContext2D, colours: Palette, { from, to, weight, total }: Edge): void {
   if (from === to) return;
   const [bx, by] = bowOf(from, to);
-  const [x, y] = [(from.x + to.x) / 4 + bx / 2, (from.y + to.y) / 4 + by / 2];
+  // Near the sender, so that the figures of both directions do not overlap.
+  const at = (start: number, bend: number, end: number) => (1 - NEAR) ** 2 * start + 2 * NEAR * (1 - NEAR) * bend + NEAR ** 2 * end;
+  const [x, y] = [at(from.x, bx, to.x), at(from.y, by, to.y)];
   const font = 10.5 / camera.zoom;
   context.font = `600 ${font}px "IBM Plex Sans", system-ui, sans-serif`;
   context.textAlign = "center";
