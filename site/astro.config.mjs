@@ -27,7 +27,7 @@ export default defineConfig({
         { label: "Many machines", items: guide("many-machines", "security", "durability", "cluster", "chaos") },
         { label: "When it fails", items: ["guide/troubleshooting"] },
         { label: "Examples", collapsed: true, items: [{ autogenerate: { directory: "examples" } }] },
-        { label: "Reference", collapsed: true, items: [{ autogenerate: { directory: "reference" } }, { label: "API in Rust", link: "api/rust/whimbrel/" }, { label: "API in TypeScript", link: "api/typescript/" }, "bench", "changelog"] },
+        { label: "Reference", collapsed: true, items: [{ autogenerate: { directory: "reference" } }, { label: "API in Rust", link: "api/rust/whimbrel/" }, { label: "API of WebAssembly agents in Rust", link: "api/rust/whimbrel_guest/" }, { label: "API in TypeScript", link: "api/typescript/" }, "bench", "changelog"] },
         { label: "Design", collapsed: true, items: [{ autogenerate: { directory: "design" } }] },
       ],
     }),

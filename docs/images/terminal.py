@@ -3,7 +3,7 @@
 
     docs/images/terminal.py OUT.svg COMMAND [ARGUMENT ...]
 
-The pictures in README.md are made so, from real output:
+The pictures of terminals are made so, from real output:
 
     docs/images/terminal.py docs/images/contract-net.svg whimbrel run examples/contract-net --summary
 """
