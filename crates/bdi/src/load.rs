@@ -8,20 +8,23 @@ use crate::bundle::{Bundle, Included};
 use crate::code::{Image, compile};
 use crate::syntax::{self, Diagnostic, LoadError, Loader, SourceText, ast};
 
-/// Library programs, whose plans every agent has behind its own: for messages, and for journeys. Each has the name of
-/// its file. Saved minds know plans by their places, so new programs come last.
-const LIBRARY: [(&str, &str); 2] =
-    [("kqml.asl", include_str!("library/kqml.asl")), ("journeys.asl", include_str!("library/journeys.asl"))];
+/// Library programs, whose plans every agent has behind its own: for messages, for journeys, and for operators. Each
+/// has the name of its file. Saved minds know plans by their places, so new programs come last.
+const LIBRARY: [(&str, &str); 3] = [
+    ("kqml.asl", include_str!("library/kqml.asl")),
+    ("journeys.asl", include_str!("library/journeys.asl")),
+    ("operator.asl", include_str!("library/operator.asl")),
+];
 
 /// Returns true for the file of a library program.
 pub(crate) fn is_library(file: &str) -> bool {
     LIBRARY.iter().any(|(name, _)| *name == file)
 }
 
-/// Returns the number of library plans in the first release: those for messages.
-pub(crate) fn first_library_plans() -> usize {
-    let first = LIBRARY.first().map_or("", |(name, _)| name);
-    LIBRARY_PROGRAM.plans.iter().filter(|plan| *plan.file == *first).count()
+/// Returns the number of plans in the first `programs` library programs. The first release had one, the next had two.
+pub(crate) fn library_plans(programs: usize) -> usize {
+    let is_one = |file: &str| LIBRARY.iter().take(programs).any(|(name, _)| *name == file);
+    LIBRARY_PROGRAM.plans.iter().filter(|plan| is_one(&plan.file)).count()
 }
 
 static LIBRARY_PROGRAM: LazyLock<ast::Program> = LazyLock::new(|| {

@@ -123,7 +123,7 @@ impl LocalNodes {
     pub fn open(mut self) -> anyhow::Result<Self> {
         if let Some(first) = &self.first {
             self.hub.connect_to(&name_of(1), first);
-            end_with_the_first(self.platform.clone());
+            end_with_input(self.platform.clone());
             return Ok(self);
         }
         let program = std::env::current_exe().context("cannot find the path of this program")?;
@@ -167,8 +167,9 @@ fn issue(authority: &mut Option<Authority>, node: u16) -> anyhow::Result<Option<
     Ok(issued.transpose()?)
 }
 
-/// Ends the platform when the first process is gone, whatever became of it: then standard input is at its end.
-fn end_with_the_first(platform: Platform) {
+/// Ends the platform when the process that started this one is gone, whatever became of it: then standard input is at
+/// its end.
+pub fn end_with_input(platform: Platform) {
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         platform.stop_with(0);

@@ -109,12 +109,77 @@ pub enum Answer {
     Acted(BulkOutcome),
     /// To `mind`.
     Mind(Box<MindInfo>),
+    /// To `query`.
+    Answers(QueryAnswers),
+    /// To `perform`.
+    Performed(PerformOutcome),
+    /// To `load`.
+    Loaded(LoadOutcome),
     /// To `advise`.
     Advice(Box<Advice>),
     /// To requests that were carried out, and have no other answer.
     Done,
     /// To requests that failed.
     Error(Refusal),
+}
+
+/// Answers to a formula.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QueryAnswers {
+    /// Answers in the order in which they were found. An answer has a value for each variable of the formula that has
+    /// one. A formula without variables that holds has one answer without values.
+    pub answers: Vec<Vec<VariableValue>>,
+    /// True if there are more answers.
+    #[serde(default)]
+    pub more: bool,
+}
+
+/// Value of a variable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VariableValue {
+    /// Name of the variable.
+    pub name: String,
+    /// Value, as a term of AgentSpeak.
+    pub value: String,
+}
+
+/// Outcome of a plan body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PerformOutcome {
+    /// Values of the variables in the body; none if it failed.
+    #[serde(default)]
+    pub values: Vec<VariableValue>,
+    /// Failure of the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<PerformFailure>,
+}
+
+/// Failure of a plan body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PerformFailure {
+    /// Kind of the failure, as in `error(..)` of a failure event.
+    pub error: String,
+    /// Description of the failure.
+    pub text: String,
+    /// File of the failed step, if it is in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line of the failed step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+/// Outcome of loading a program into an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadOutcome {
+    /// Number of plans removed.
+    pub removed: u64,
+    /// Number of plans added.
+    pub added: u64,
+    /// Number of rules added.
+    pub rules: u64,
+    /// Number of beliefs added.
+    pub beliefs: u64,
 }
 
 /// Outcome of an operation on all agents whose names match a pattern.
@@ -150,6 +215,7 @@ impl Answer {
     pub fn outcome(&self) -> Cow<'_, str> {
         match self {
             Self::Error(refusal) => Cow::Borrowed(&refusal.text),
+            Self::Performed(PerformOutcome { failure: Some(failure), .. }) => Cow::Borrowed(&failure.text),
             Self::Acted(BulkOutcome { done, failed: 0, .. }) => Cow::Owned(format!("{done} agents")),
             Self::Acted(BulkOutcome { done, failed, .. }) => Cow::Owned(format!("{done} agents, {failed} failed")),
             _ => Cow::Borrowed(""),

@@ -23,7 +23,9 @@ mod tests;
 mod upkeep;
 
 pub use self::agents::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted};
-pub use self::answers::{Answer, BulkOutcome, Reason, Refusal};
+pub use self::answers::{
+    Answer, BulkOutcome, LoadOutcome, PerformFailure, PerformOutcome, QueryAnswers, Reason, Refusal, VariableValue,
+};
 pub use self::calls::{OperatorCall, VERSION, read_call};
 pub use self::devices::{BatteryInfo, DeviceInfo, DevicesFound};
 pub use self::events::{
@@ -35,7 +37,7 @@ pub use self::nodes::{EndInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, Peer
 pub use self::output::{OutputEntry, OutputFound, OutputWanted};
 pub use self::port::{Counted, Feed, Latency, NodeWatch, Operator, Pair, Traffic, WaitPercentiles};
 pub use self::programs::{ProgramText, ProgramsFound};
-pub use self::requests::{Request, Sending, Spawning};
+pub use self::requests::{IncludedSource, Loading, ProgramSource, Request, Sending, Spawning};
 pub use self::security::{AuditFound, CertificateInfo, RefusalCount, RefusalsFound, RevokedInfo, SecurityInfo};
 pub use self::services::{
     EntryInfo, EntryWanted, ServiceInfo, ServicesFound, ServicesWanted, SubscriptionInfo, SubscriptionsFound, TopicInfo,

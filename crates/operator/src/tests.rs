@@ -47,6 +47,13 @@ fn request_encoding_is_stable() {
     check(believe, r#"{"version":1,"request":"believe","agent":"bob","belief":"likes(tea)","add":true}"#);
     let pursue = Request::Pursue { agent: bob(), goal: "serve(amy)".to_owned() };
     check(pursue, r#"{"version":1,"request":"pursue","agent":"bob","goal":"serve(amy)"}"#);
+    let query = Request::Query { agent: bob(), formula: "stock(X)".to_owned(), limit: 5 };
+    check(query, r#"{"version":1,"request":"query","agent":"bob","formula":"stock(X)","limit":5}"#);
+    let perform = Request::Perform { agent: bob(), body: "!go".to_owned(), wait_ms: 9 };
+    check(perform, r#"{"version":1,"request":"perform","agent":"bob","body":"!go","wait_ms":9}"#);
+    let loading = Loading { agent: bob(), program: "bob.asl".to_owned(), source: None, goals: true };
+    let json = r#"{"version":1,"request":"load","agent":"bob","program":"bob.asl","goals":true}"#;
+    check(Request::Load(Box::new(loading)), json);
     let log = r#"{"version":1,"request":"log","since":7,"follow":false,"conversation":null,"performatives":["cfp"],"from":[],"to":[],"since_us":0}"#;
     let wanted = Wanted { performatives: vec!["cfp".to_owned()], ..Wanted::default() };
     check(Request::Log(LogWanted { since: 7, follow: false, wanted }), log);

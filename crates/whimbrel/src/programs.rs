@@ -22,6 +22,14 @@ use crate::files::{SourceReadError, Sources};
 use crate::foreign_programs::{Foreign, Made};
 use crate::guests::{GuestCode, GuestModules, is_module};
 
+/// Option of a new agent that names its program by hash. Projects cannot write a key with a space.
+const CODE: &str = "code of text";
+
+/// Returns the option of a new agent that has it run the program of this hash.
+pub(crate) fn code_option(code: CodeHash) -> (Symbol, Value) {
+    (Symbol::new(CODE), Value::from(code.to_string()))
+}
+
 /// Reasons why a program cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -128,6 +136,26 @@ impl Programs {
         let image = Arc::clone(&compiled.image);
         locked(&self.images).insert(file, compiled);
         Ok((image, warnings))
+    }
+
+    /// Returns a program's file as it travels. The file is read again: it may have changed since agents began with it.
+    fn bundle(&self, file: PathBuf) -> Result<Vec<u8>, CompileError> {
+        let source = self.sources.read(&file)?;
+        let name = Text::from(file.to_string_lossy());
+        let mut includes = ProgramIncludes { sources: &self.sources, is_strict: self.is_strict };
+        let loaded = whimbrel_bdi::load_bundled(&source.text, &name, &mut includes)
+            .map_err(|ProgramError { diagnostics }| CompileError::Errors(diagnostics))?;
+        self.warn(&loaded.warnings);
+        let bytes = loaded.bundle.encode().filter(|bytes| bytes.len() <= CODE_BYTES_MAX);
+        bytes.ok_or_else(|| CompileError::Module(format!("{name} has more than {CODE_BYTES_MAX} bytes")))
+    }
+
+    /// Returns a program that was kept, by the text of its hash.
+    fn admitted(&self, path: &str, hash: &str) -> Result<Arc<Image>, String> {
+        match locked(&self.foreign).all().find(|(code, ..)| code.to_string() == hash) {
+            Some((_, Made::Program(image), _)) => Ok(Arc::clone(image)),
+            _ => Err(format!("the program {path} is not kept any more")),
+        }
     }
 
     /// Returns a program's file as its project names it, whichever folder that is in.
@@ -393,6 +421,21 @@ impl Loader for ProgramIncludes<'_> {
     }
 }
 
+/// Reads a program and its includes, as text that can be sent to a society. Also returns warnings.
+///
+/// # Errors
+/// There is no such file, or the program has errors.
+pub fn read_program(file: &Path) -> Result<(Bundle, Vec<Diagnostic>), CompileError> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let sources = Sources::new(folder, []);
+    let source = sources.read(file)?;
+    let name = Text::from(file.to_string_lossy());
+    let mut includes = ProgramIncludes { sources: &sources, is_strict: false };
+    let Loaded { warnings, bundle, .. } = whimbrel_bdi::load_bundled(&source.text, &name, &mut includes)
+        .map_err(|ProgramError { diagnostics }| CompileError::Errors(diagnostics))?;
+    Ok((bundle, warnings))
+}
+
 /// Finds the programs of agents that are created while the society runs.
 #[derive(Clone, Debug)]
 pub struct SocietyLoader {
@@ -431,6 +474,30 @@ impl SocietyLoader {
         let is_program = Path::new(&name).extension().is_some_and(|extension| extension == "asl");
         let path = self.programs.sources.find_inside(&name).filter(|_| is_program)?;
         Some(self.programs.sources.read(&path).ok()?.text)
+    }
+
+    /// Returns a program of the society as it travels with agents.
+    ///
+    /// # Errors
+    /// There is none, it has errors, or it is no AgentSpeak program.
+    pub fn bundle(&self, path: &str) -> Result<Vec<u8>, CompileError> {
+        if is_module(path) {
+            return Err(CompileError::Module(format!(
+                "{path} is a WebAssembly module: expected an AgentSpeak program"
+            )));
+        }
+        self.programs.bundle(self.programs.sources.find(path))
+    }
+
+    /// Keeps a program that an operator gave as text, like one that came with an agent from another node. Returns its
+    /// hash.
+    ///
+    /// # Errors
+    /// The program has errors, or there is no room for it.
+    pub fn admit_text(&self, name: &str, bytes: Vec<u8>) -> Result<CodeHash, FetchError> {
+        let code = sha256(&bytes);
+        let origin = Origin::Program { path: name.to_owned(), fingerprint: 0, code: Some(code.0) };
+        self.programs.admit(&origin, bytes).map(|()| code)
     }
 
     /// Returns the code of this node: see [`Programs::codes`].
@@ -481,11 +548,18 @@ impl ProgramLoader for SocietyLoader {
             let code = self.programs.module(path).map_err(|error| error.to_string())?;
             return Ok(code.agent(options.to_vec()));
         }
-        let (image, warnings) = self.programs.compile(path).map_err(|error| error.to_string())?;
-        self.programs.warn(&warnings);
+        let code = options.iter().find(|(key, _)| key.as_str() == CODE).and_then(|(_, hash)| hash.as_str());
+        let image = match code {
+            Some(hash) => self.programs.admitted(path, hash)?,
+            None => {
+                let (image, warnings) = self.programs.compile(path).map_err(|error| error.to_string())?;
+                self.programs.warn(&warnings);
+                image
+            }
+        };
         let mut config = AgentConfig::new(image);
         config.environment = self.environment;
-        for (key, value) in options {
+        for (key, value) in options.iter().filter(|(key, _)| key.as_str() != CODE) {
             let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
             whimbrel_bdi::project::options::apply(&mut config, *key, &text)?;
         }

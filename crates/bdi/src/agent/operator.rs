@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use whimbrel_acl::{Structure, Var};
+use whimbrel_acl::{Structure, Symbol, Text, Value, Var};
 use whimbrel_platform::Time;
 use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, ProgramLine, Texts};
-use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX};
+use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX, QUERY_ANSWERS_MAX};
 
 use super::Agent;
+use crate::bundle::Bundle;
 use crate::code::{Key, TriggerKey, TriggerKind, TriggerOp};
 use crate::inspect::{Inspector, PlanName, has_step, plan_names};
 use crate::numbering::Numbering;
-use crate::reason::{Edit, Watch, structure, with_own_source};
-use crate::syntax::{self, Diagnostic, ast, quote};
+use crate::reason::{Edit, MindQuery, ProgramLoad, Watch, structure, with_own_source};
+use crate::syntax::{self, Diagnostic, Severity, ast, quote};
 
 /// Rare parts of an agent: its operator's watch and changes, and a recall.
 #[derive(Debug, Default)]
@@ -113,6 +114,26 @@ impl Agent {
                 with_own_source(&mut literal);
                 self.aside().edits.push(Edit::Pursue(literal));
             }
+            Instruction::Query { formula, limit, report } => {
+                let text = phrase(bounded(formula)?, "?");
+                let parsed = syntax::parse_formula(text).map_err(|wrong| unreadable("formula", text, &wrong))?;
+                let (formula, variables) = with_variables(|var| quote::quote(&parsed, var));
+                let limit = (*limit).min(QUERY_ANSWERS_MAX);
+                let query = MindQuery { formula, variables, limit, report: report.clone() };
+                self.aside().edits.push(Edit::Query(query));
+            }
+            Instruction::Perform { body, report } => {
+                let text = phrase(bounded(body)?, "");
+                let parsed = syntax::parse_body(text).map_err(|wrong| unreadable("plan body", text, &wrong))?;
+                let (body, variables) = with_variables(|var| quote::quote_body(&parsed, var));
+                self.aside().edits.push(Edit::Perform(body, variables, report.clone()));
+            }
+            Instruction::Load { name, bundle, begin, report } => {
+                let program = program_of(name, bundle)?;
+                let load =
+                    ProgramLoad { name: Text::from(name.as_str()), program, begin: *begin, report: report.clone() };
+                self.aside().edits.push(Edit::Load(Box::new(load)));
+            }
             _ => return Err("this cannot be done".to_owned()),
         }
         Ok(())
@@ -169,6 +190,31 @@ fn bounded(text: &str) -> Result<&str, String> {
         return Err(format!("it has {} bytes: at most {INSTRUCTION_BYTES_MAX}", text.len()));
     }
     Ok(text)
+}
+
+/// Returns a person's phrase without this beginning and without a full stop.
+fn phrase<'a>(text: &'a str, beginning: &str) -> &'a str {
+    let text = text.trim();
+    let text = text.strip_prefix(beginning).unwrap_or(text);
+    text.strip_suffix('.').unwrap_or(text).trim()
+}
+
+/// Quotes code as a value. Also returns its variables, whose slots are counted from 0.
+fn with_variables(quote: impl FnOnce(&mut dyn FnMut(Symbol) -> Var) -> Value) -> (Value, Vec<Var>) {
+    let mut names = Numbering::default();
+    let value = quote(&mut |name| quote::numbered(&mut names, name));
+    let variables = (0..).zip(names.iter()).map(|(slot, name)| Var { slot, name: *name });
+    (value, variables.collect())
+}
+
+/// Parses a program that came as a bundle.
+fn program_of(name: &str, bundle: &[u8]) -> Result<ast::Program, String> {
+    let bundle = Bundle::decode(bundle).map_err(|error| error.to_string())?;
+    let parsed = syntax::parse_program(&bundle.text, &Text::from(name), &mut bundle.loader(name));
+    match parsed.diagnostics.iter().find(|found| found.severity == Severity::Error) {
+        Some(error) => Err(error.to_string()),
+        None => Ok(parsed.program),
+    }
 }
 
 /// Parses a person's literal, with or without a full stop. Also returns its number of variables.

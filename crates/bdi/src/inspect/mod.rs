@@ -8,11 +8,12 @@ mod source_form;
 
 use whimbrel_acl::{Annot, Annots, Structure, sym};
 use whimbrel_platform::Time;
-use whimbrel_platform::inspection::{EventSeen, Inspection, Texts};
+use whimbrel_platform::inspection::{Detail, EventSeen, Inspection, Texts};
 use whimbrel_platform::limits::INSPECTION_EVENTS_MAX;
 
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::mind::{Event, Mind, Pending};
+use crate::reason::loaded_file;
 pub(crate) use breakpoints::Breakpoints;
 pub(crate) use plans::{PlanName, has_step, plan_names};
 pub(crate) use source_form::head as step_text;
@@ -31,6 +32,9 @@ impl Inspector<'_> {
     /// Inspects everything, the most important parts first in case there is no room for all.
     pub fn inspect(&self, texts: &mut Texts) -> Inspection {
         let mut seen = Inspection { source_file: Some(self.mind.source.to_string()), ..Inspection::default() };
+        if let Some(file) = loaded_file(&self.mind.namespace_properties) {
+            seen.details.push(Detail::new("loaded", file));
+        }
         self.see_intentions(&mut seen, texts);
         self.see_goals(&mut seen, texts);
         self.see_events(&mut seen, texts);

@@ -51,9 +51,22 @@ impl<'m> Cycle<'m> {
             renewed.label = add_source(&renewed.label, source);
             return Ok(self.replace_plan(place, renewed));
         }
-        let label = self.label_for(&plan, source)?;
-        let mut compiled = compile_acquired(&plan, label, self.image);
-        compiled.label = add_source(&compiled.label, source);
+        self.add_new_plan(&plan, std::slice::from_ref(source), before)
+    }
+
+    /// Acquires a plan, whatever others are known. Its label gets these annotations, of which the first is its source.
+    ///
+    /// # Errors
+    /// Returns an error if another plan has the same label.
+    pub(super) fn add_new_plan(
+        &mut self,
+        plan: &ast::Plan,
+        annots: &[Value],
+        before: bool,
+    ) -> Result<PlanRef, Failure> {
+        let label = self.label_for(plan, annots.first().unwrap_or(&Value::Null))?;
+        let mut compiled = compile_acquired(plan, label, self.image);
+        compiled.label = annots.iter().fold(compiled.label, |label, annot| add_source(&label, annot));
         self.mind.has_meta_plans |= compiled.op == crate::code::TriggerOp::Meta;
         self.mind.tells_idleness |= compiled.is_for_idleness();
         self.mind.handles_messages |= compiled.is_for_messages();
@@ -190,7 +203,7 @@ fn written_label(plan: &ast::Plan) -> Option<(Symbol, Value)> {
 }
 
 /// Returns the label that the plan's author gave it, and its name: the plan must have that label.
-fn own_label(plan: &ast::Plan) -> Option<(Symbol, Value)> {
+pub(super) fn own_label(plan: &ast::Plan) -> Option<(Symbol, Value)> {
     written_label(plan).filter(|(name, _)| !is_made_label(*name))
 }
 

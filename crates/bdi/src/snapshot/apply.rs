@@ -6,11 +6,12 @@ use whimbrel_acl::Value;
 
 use super::SnapshotError;
 use super::record::{
-    Acquired, EntryData, PlanData, Record, SavedPlans, SavedProgram, SavedQueue, SavedRareParts, TableData, move_times,
+    Acquired, EntryData, PlanData, Record, SAVED_LIBRARIES, SavedPlans, SavedProgram, SavedQueue, SavedRareParts,
+    TableData, move_times,
 };
 use crate::code::compile::{body_of_value, compile_acquired, compile_acquired_rule};
 use crate::code::{CompiledPlan, Image, PlanRef};
-use crate::load::first_library_plans;
+use crate::load::library_plans;
 use crate::mind::{Entry, Intention, Mind, PlanChange, RuleRef, TableChange};
 use crate::syntax::quote;
 
@@ -36,7 +37,9 @@ pub(super) fn apply(
     }
     match record.plans {
         Some(SavedPlans::All(mut acquired)) => {
-            acquired.order.extend((plans_then..image.plans.len() as u32).map(PlanRef));
+            let later = (plans_then..image.plans.len() as u32).map(PlanRef);
+            let new: Vec<PlanRef> = later.filter(|place| !acquired.order.contains(place)).collect();
+            acquired.order.extend(new);
             restore_plans(mind, acquired, image)?;
         }
         Some(SavedPlans::Done(changes)) => redo(mind, changes, image)?,
@@ -65,8 +68,8 @@ pub(super) fn apply(
 
 fn check_program(program: &SavedProgram<'_>, image: &Image) -> Result<(), SnapshotError> {
     // Earlier releases had fewer library plans; those that they had are in the same places.
-    let earlier = image.source.plans.len() + first_library_plans();
-    if [image.plans.len(), earlier].contains(&(program.plans as usize)) {
+    let earlier = |programs| image.source.plans.len() + library_plans(programs);
+    if [image.plans.len(), earlier(1), earlier(SAVED_LIBRARIES)].contains(&(program.plans as usize)) {
         return Ok(());
     }
     let (snapshot, plans) = (program.name.clone().into_owned(), program.plans);

@@ -11,6 +11,9 @@ use crate::mind::{
     Deferred, Event, Feedback, Fork, Intention, IntentionId, IntentionPlace, Mind, ReasoningOptions, Timer,
 };
 
+/// Library programs whose plans count in the number of plans that a snapshot names.
+pub(super) const SAVED_LIBRARIES: usize = 2;
+
 /// Beliefs and goals that an agent begins with.
 pub(crate) type First = (Vec<Value>, Vec<Value>);
 

@@ -7,11 +7,12 @@ use whimbrel_acl::value::{shared_objects_met, with_shared_objects};
 use whimbrel_platform::Time;
 
 use super::record::{
-    Acquired, EntryData, FactData, PlanData, Record, SavedNumbers, SavedPlans, SavedProgram, SavedQueue,
-    SavedRareParts, TableData,
+    Acquired, EntryData, FactData, PlanData, Record, SAVED_LIBRARIES, SavedNumbers, SavedPlans, SavedProgram,
+    SavedQueue, SavedRareParts, TableData,
 };
 use super::{Begin, LAYOUT};
 use crate::code::{CompiledPlan, Image};
+use crate::load::library_plans;
 use crate::mind::{Entry, IntentionId, Mind, PlanChange, RuleRef, TableChange};
 use crate::numbering::Numbering;
 use crate::syntax::{ast, quote};
@@ -151,12 +152,18 @@ impl Saves {
     }
 }
 
+/// Returns the number of plans of a program that a snapshot names: without the plans for operators, which nodes of
+/// earlier releases lack. Such nodes can then read the snapshot.
+fn plans_told(image: &Image) -> u32 {
+    image.plans.len().min(image.source.plans.len() + library_plans(SAVED_LIBRARIES)) as u32
+}
+
 /// Builds the record of the complete mind as save `number`.
 pub(super) fn whole<'a>(mind: &'a Mind, subject: SnapshotSubject<'a>, number: u64) -> Record<'a> {
     let SnapshotSubject { image, begin, now } = subject;
     Record {
         layout: LAYOUT,
-        whole: Some(SavedProgram { name: Cow::Borrowed(&image.name), plans: image.plans.len() as u32 }),
+        whole: Some(SavedProgram { name: Cow::Borrowed(&image.name), plans: plans_told(image) }),
         number,
         now,
         ahead: 0,

@@ -20,8 +20,8 @@ pub use parser::{LoadError, Loader, NoFiles};
 use parser::{Parse, ParseSession, Parser};
 pub use render::render;
 pub use signatures::{
-    ActionId, ActionKind, FunctionId, QueryId, StepId, action_arity, action_id, function_arity, function_id,
-    is_internal_action,
+    ActionId, ActionKind, FunctionId, QueryId, StepId, action_arity, action_id, action_names, function_arity,
+    function_id, is_internal_action,
 };
 #[cfg(test)]
 pub(crate) use signatures::{function_names, names_of_kind};

@@ -13,6 +13,7 @@ mod inspection;
 mod layouts;
 mod many;
 mod messages;
+mod operators;
 mod parse;
 mod project;
 mod proofs;

@@ -21,6 +21,7 @@ mod summary;
 mod target;
 #[cfg(feature = "nats")]
 mod up;
+mod verbs;
 
 use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "bench")]
@@ -53,6 +54,10 @@ pub use self::summary::with_summary;
 pub use self::target::TargetArguments;
 #[cfg(feature = "nats")]
 pub use self::up::UpArguments;
+pub use self::verbs::{
+    AchieveArguments, AskArguments, CloneArguments, CreateArguments, LiteralArguments, LoadArguments, ReplArguments,
+    TellArguments, UntellArguments,
+};
 
 /// Whimbrel runs societies of agents, in AgentSpeak, WebAssembly, Rust and TypeScript, on one machine or many.
 #[derive(Debug, Parser)]
@@ -92,6 +97,14 @@ pub enum Command {
     DeadLetters(DeadLettersArguments),
     Links(LinksArguments),
     Nodes(NodesArguments),
+    Repl(ReplArguments),
+    Create(CreateArguments),
+    Clone(CloneArguments),
+    Load(LoadArguments),
+    Tell(TellArguments),
+    Untell(UntellArguments),
+    Achieve(AchieveArguments),
+    Ask(AskArguments),
     Send(SendArguments),
     Kill(KillArguments),
     Suspend(SuspendArguments),

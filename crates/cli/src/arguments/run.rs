@@ -155,6 +155,9 @@ pub struct RunArguments {
     /// Number of this node; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "K", requires = "nodes", requires = "first")]
     pub node: Option<u16>,
+    /// End the society when standard input is at its end; for the process that a prompt starts.
+    #[arg(long, hide = true)]
+    pub end_with_input: bool,
     /// Address of the first node; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,

@@ -11,6 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Write and run a society", &["new", "check", "run"]),
     ("Run on several machines", &["up", "join", "nodes", "drain", "engine", "chaos"]),
     ("Inspect a running society", &["ps", "agents", "sniff", "log", "mind", "df", "topics", "links", "dead-letters"]),
+    ("Talk to agents in AgentSpeak", &["repl", "ask", "tell", "untell", "achieve", "create", "clone", "load"]),
     ("Act on a running society", &["send", "suspend", "resume", "debug", "kill", "stop"]),
     ("Move agents, and admit external ones", &["move", "recall", "advise", "agent", "session"]),
     ("Certificates and evidence", &["ca", "enrol", "prove", "verify"]),

@@ -144,6 +144,7 @@ impl From<UpArguments> for RunArguments {
             http: up.http,
             encoding: Encoding::Compact,
             node: None,
+            end_with_input: false,
             first: None,
             quiet: up.quiet,
         }

@@ -9,12 +9,15 @@ use whimbrel_operator::{AgentInfo, AgentOrder, AgentsFound, AgentsWanted, Answer
 use whimbrel_platform::ams::{AgentKind, AgentState};
 
 use crate::arguments::{AgentsArguments, Order};
-use whimbrel::control::{choose, merge};
+use whimbrel::control::{RunningNode, choose, merge};
 use whimbrel::duration::age;
 use whimbrel::figures::count;
 use whimbrel_terminal::screen::{PageRoom, show};
 use whimbrel_terminal::style_of;
 use whimbrel_terminal::table::{TableCell, TableColumn, cell, known, left, long, right, table};
+
+/// Agents that a prompt lists.
+const LISTED_MAX: usize = 200;
 
 /// Performs `whimbrel agents`.
 pub fn agents(arguments: &AgentsArguments) -> anyhow::Result<ExitCode> {
@@ -35,25 +38,43 @@ impl From<Order> for AgentOrder {
 fn look(arguments: &AgentsArguments) -> anyhow::Result<AgentsFound> {
     let nodes = choose(&arguments.target)?;
     let only_some = arguments.target.node.is_some() || arguments.target.pid.is_some();
+    let wanted = AgentsWanted {
+        name: arguments.name.clone(),
+        state: arguments.state,
+        services: arguments.services,
+        sort: AgentOrder::from(arguments.sort),
+        limit: arguments.limit,
+        elsewhere_but: None,
+    };
+    ask_each(&nodes, &wanted, only_some)
+}
+
+/// Asks all these nodes for their agents, and one of them for those on other machines unless `only_some` count.
+fn ask_each(nodes: &[RunningNode], wanted: &AgentsWanted, only_some: bool) -> anyhow::Result<AgentsFound> {
     // Of nodes that do not run here, the first tells what it knows.
     let mut elsewhere_but = (!only_some).then(|| nodes.iter().map(|node| node.info.node.clone()).collect());
-    let order = AgentOrder::from(arguments.sort);
     let mut parts = Vec::new();
-    for node in &nodes {
-        let wanted = AgentsWanted {
-            name: arguments.name.clone(),
-            state: arguments.state,
-            services: arguments.services,
-            sort: order,
-            limit: arguments.limit,
-            elsewhere_but: elsewhere_but.take(),
-        };
+    for node in nodes {
+        let wanted = AgentsWanted { elsewhere_but: elsewhere_but.take(), ..wanted.clone() };
         match node.ask(&Request::Agents(wanted), Duration::ZERO)? {
             Answer::Agents(found) => parts.push(found),
             _ => bail!("node {} sent an unexpected answer to a query for its agents", node.info.node),
         }
     }
-    Ok(merge(parts, order, arguments.limit))
+    Ok(merge(parts, wanted.sort, wanted.limit))
+}
+
+/// Returns the table of the agents whose names match a pattern; of all if it is empty.
+pub fn listed(nodes: &[RunningNode], pattern: &str, room: PageRoom) -> anyhow::Result<String> {
+    let wanted = AgentsWanted {
+        name: pattern.to_owned(),
+        state: None,
+        services: false,
+        sort: AgentOrder::Name,
+        limit: LISTED_MAX,
+        elsewhere_but: None,
+    };
+    Ok(page(&ask_each(nodes, &wanted, false)?, room))
 }
 
 const COLUMNS: [TableColumn; 7] =

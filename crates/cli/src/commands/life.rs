@@ -219,6 +219,31 @@ pub(super) fn ask(nodes: &[RunningNode], node: Option<&str>, request: &Request) 
     }
 }
 
+/// Asks the node that has the agent, on whichever machine it is.
+pub(super) fn ask_anywhere(nodes: &[RunningNode], request: &Request, wait: Duration) -> anyhow::Result<Answer> {
+    ask_until(nodes, request, wait, &|| false)?.context("no answer")
+}
+
+/// Asks the node that has the agent, on whichever machine it is, until `stopped` returns true.
+pub(super) fn ask_until(
+    nodes: &[RunningNode],
+    request: &Request,
+    wait: Duration,
+    stopped: &dyn Fn() -> bool,
+) -> anyhow::Result<Option<Answer>> {
+    let first = nodes.first().context("no society runs here")?;
+    let error = match first.ask_until(request, wait, stopped) {
+        Ok(answer) => return Ok(answer),
+        Err(error) => error,
+    };
+    let Some(node) = elsewhere(&error) else { return Err(error) };
+    if let Some(other) = nodes.iter().find(|found| found.info.node == node) {
+        return other.ask_until(request, wait, stopped);
+    }
+    let there = Request::At { node: node.to_owned(), ask: Box::new(request.clone()) };
+    first.ask_until(&there, wait.max(MOVE_PATIENCE), stopped)
+}
+
 /// Ends a platform.
 pub fn stop(arguments: &StopArguments) -> anyhow::Result<ExitCode> {
     let nodes = choose(&arguments.target)?;

@@ -24,9 +24,11 @@ pub mod advise;
 #[cfg(feature = "wasm")]
 pub mod agent_build;
 pub mod agents;
+pub mod ask;
 pub mod ca;
 pub mod check;
 pub mod codec;
+pub mod create;
 pub mod dead_letters;
 pub mod debug;
 pub mod df;
@@ -43,12 +45,14 @@ pub mod new;
 pub mod nodes;
 pub mod prove;
 pub mod ps;
+pub mod repl;
 pub mod run;
 pub mod send;
 pub mod session;
 pub mod sniff;
 pub mod store;
 pub mod topics;
+mod typed_text;
 #[cfg(feature = "nats")]
 pub mod up;
 

@@ -19,7 +19,7 @@ use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 use super::{close_ports, code_cache, last_line, open, open_control, set_guards, society_name};
 use crate::arguments::RunArguments;
 use crate::browser_console::BrowserConsole;
-use crate::local_nodes::{LocalNodes, name_of};
+use crate::local_nodes::{LocalNodes, end_with_input, name_of};
 use crate::trace::TraceObserver;
 use whimbrel::control::OperatorService;
 use whimbrel::node::Notes;
@@ -165,6 +165,9 @@ fn begin(
     platform: &Platform,
     guards: &Guards,
 ) -> anyhow::Result<Option<LocalNodes>> {
+    if arguments.end_with_input {
+        end_with_input(platform.clone());
+    }
     if let Some(durability) = durability {
         durability.serve(platform, society, membership, &notes(arguments.quiet));
         return Ok(None);

@@ -40,6 +40,7 @@ mod own_keys;
 mod partitions_move;
 mod partitions_order;
 mod partitions_wished;
+mod repl;
 mod run;
 mod sent_elsewhere;
 mod societies;

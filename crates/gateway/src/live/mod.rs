@@ -296,6 +296,7 @@ fn only_looks(request: &Request) -> Result<(), Refusal> {
 fn bounded(mut request: Request) -> Request {
     match &mut request {
         Request::Send(sending) => sending.wait_ms = sending.wait_ms.map(|wait| wait.min(HTTP_WAIT_MS_MAX)),
+        Request::Perform { wait_ms, .. } => *wait_ms = (*wait_ms).min(HTTP_WAIT_MS_MAX),
         Request::At { node, ask } => {
             let ask = Box::new(bounded(std::mem::replace(ask, Request::Node)));
             request = Request::At { node: std::mem::take(node), ask };

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_platform::ams::LifecycleStep;
 use whimbrel_platform::inspection::DebugOrder;
-use whimbrel_platform::limits::HTTP_WAIT_MS_MAX;
+use whimbrel_platform::limits::{HTTP_WAIT_MS_MAX, QUERY_ANSWERS_MAX, QUERY_PATIENCE_MS};
 
 use super::asked::Json;
 use super::{Admin, State, answered, refused};
-use whimbrel_operator::{EntryWanted, Reason, Refusal, Request, Sending, Spawning};
+use whimbrel_operator::{EntryWanted, Loading, ProgramSource, Reason, Refusal, Request, Sending, Spawning};
 
 /// Destination of a move.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,6 +64,44 @@ pub struct Believing {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Pursuing {
     goal: String,
+}
+
+/// Formula to find answers to.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Querying {
+    formula: String,
+    /// Maximal number of answers.
+    #[serde(default = "answers_max")]
+    limit: usize,
+}
+
+fn answers_max() -> usize {
+    QUERY_ANSWERS_MAX
+}
+
+/// Plan body to perform.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Performing {
+    body: String,
+    /// Longest time to wait for the end of the body, in milliseconds.
+    #[serde(default = "wait_default")]
+    wait_ms: u64,
+}
+
+fn wait_default() -> u64 {
+    QUERY_PATIENCE_MS
+}
+
+/// Program to load into an agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct NewProgram {
+    /// File of the program, as the society's project names it. With `source`, only a name.
+    program: String,
+    /// Text of the program, instead of a file of the project.
+    source: Option<ProgramSource>,
+    /// True to pursue the initial goals of the program.
+    #[serde(default)]
+    goals: bool,
 }
 
 pub async fn send(state: State, by: Admin, Json(mut sending): Json<Sending>) -> Response<Body> {
@@ -172,4 +210,32 @@ pub async fn pursue(
     Json(Pursuing { goal }): Json<Pursuing>,
 ) -> Response<Body> {
     answered(&state.act(by, Request::Pursue { agent, goal }).await)
+}
+
+pub async fn query(
+    state: State,
+    by: Admin,
+    Path(agent): Path<String>,
+    Json(Querying { formula, limit }): Json<Querying>,
+) -> Response<Body> {
+    answered(&state.act(by, Request::Query { agent, formula, limit }).await)
+}
+
+pub async fn perform(
+    state: State,
+    by: Admin,
+    Path(agent): Path<String>,
+    Json(Performing { body, wait_ms }): Json<Performing>,
+) -> Response<Body> {
+    let wait_ms = wait_ms.min(HTTP_WAIT_MS_MAX);
+    answered(&state.act(by, Request::Perform { agent, body, wait_ms }).await)
+}
+
+pub async fn load(
+    state: State,
+    by: Admin,
+    Path(agent): Path<String>,
+    Json(NewProgram { program, source, goals }): Json<NewProgram>,
+) -> Response<Body> {
+    answered(&state.act(by, Request::Load(Box::new(Loading { agent, program, source, goals }))).await)
 }

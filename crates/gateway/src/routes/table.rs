@@ -229,6 +229,30 @@ fn minds() -> Vec<HttpRoute> {
             .takes::<acts::Believing>(),
         HttpRoute::of("post", "/api/v1/agents/{name}/goals", post(acts::pursue), "Has the agent pursue a goal.")
             .takes::<acts::Pursuing>(),
+        HttpRoute::of(
+            "post",
+            "/api/v1/agents/{name}/query",
+            post(acts::query),
+            "Finds answers to a formula in the mind of the agent.",
+        )
+        .takes::<acts::Querying>()
+        .answers(&["answers"]),
+        HttpRoute::of(
+            "post",
+            "/api/v1/agents/{name}/perform",
+            post(acts::perform),
+            "Has the agent perform a plan body, and waits for its end.",
+        )
+        .takes::<acts::Performing>()
+        .answers(&["performed"]),
+        HttpRoute::of(
+            "post",
+            "/api/v1/agents/{name}/program",
+            post(acts::load),
+            "Loads a program into the agent; beliefs and goals stay.",
+        )
+        .takes::<acts::NewProgram>()
+        .answers(&["loaded"]),
     ]
 }
 

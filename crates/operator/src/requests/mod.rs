@@ -248,6 +248,29 @@ pub enum Request {
         /// Literal of the goal, with or without `!`.
         goal: String,
     },
+    /// Finds answers to a formula in the mind of an AgentSpeak agent, in its next turn. Answered by
+    /// [`Answer::Answers`](super::Answer::Answers).
+    Query {
+        /// Local name of the agent.
+        agent: String,
+        /// Formula, as in the context of a plan: `stock(X, N) & N > 3`.
+        formula: String,
+        /// Maximal number of answers.
+        limit: usize,
+    },
+    /// Has an AgentSpeak agent perform a plan body as an intention of its own. Answered by
+    /// [`Answer::Performed`](super::Answer::Performed) when the intention ends.
+    Perform {
+        /// Local name of the agent.
+        agent: String,
+        /// Plan body: `+price(tea, 3); !sell(tea)`.
+        body: String,
+        /// Longest time to wait for the end of the intention, which continues without a wait.
+        wait_ms: u64,
+    },
+    /// Loads a program into a running AgentSpeak agent: plans and rules are exchanged, beliefs and goals stay. Answered
+    /// by [`Answer::Loaded`](super::Answer::Loaded).
+    Load(Box<Loading>),
     /// Passes a request to another node of the platform. Answered as there, or by
     /// [`Answer::Error`](super::Answer::Error) if that node does not answer.
     At {
@@ -281,8 +304,11 @@ pub struct Spawning {
     /// Local name. Of several agents, the beginning of their names: `bidder1`, `bidder2` and so on.
     pub name: String,
     /// File of the program, as the society's project names it, or a path below its folder: `bidder.asl`,
-    /// `counter.wasm`.
+    /// `counter.wasm`. With `source`, only a name.
     pub program: String,
+    /// Text of an AgentSpeak program, instead of a file of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<ProgramSource>,
     /// Number of agents. Without a number there is one, with the name as it is.
     #[serde(default)]
     pub count: Option<u32>,
@@ -292,4 +318,40 @@ pub struct Spawning {
     /// Initial goals.
     #[serde(default)]
     pub goals: Option<String>,
+}
+
+/// Text of an AgentSpeak program, and of the files that it includes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramSource {
+    /// Text of the program.
+    pub text: String,
+    /// Texts of included files, in the order in which the program includes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub includes: Vec<IncludedSource>,
+}
+
+/// File that a program includes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IncludedSource {
+    /// Path in the directive.
+    pub path: String,
+    /// Name of the file: equal names are one file. Empty if there is none.
+    pub name: String,
+    /// Text of the file.
+    pub text: String,
+}
+
+/// Program to load into a running agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loading {
+    /// Local name of the agent.
+    pub agent: String,
+    /// File of the program, as in [`Spawning::program`].
+    pub program: String,
+    /// Text of the program, instead of a file of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<ProgramSource>,
+    /// True to pursue the initial goals of the program.
+    #[serde(default)]
+    pub goals: bool,
 }

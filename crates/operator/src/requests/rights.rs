@@ -56,6 +56,9 @@ impl Request {
             | Self::LineBreakpoint { .. }
             | Self::Believe { .. }
             | Self::Pursue { .. }
+            | Self::Query { .. }
+            | Self::Perform { .. }
+            | Self::Load(_)
             | Self::Stop { .. } => false,
         }
     }
@@ -84,6 +87,9 @@ impl Request {
             Self::LineBreakpoint { agent, file, line, .. } => ("breakpoint", format!("{file}:{line} of {agent}")),
             Self::Believe { agent, add, .. } => (if *add { "believe" } else { "forget" }, agent.clone()),
             Self::Pursue { agent, .. } => ("pursue", agent.clone()),
+            Self::Query { agent, .. } => ("query", agent.clone()),
+            Self::Perform { agent, .. } => ("perform", agent.clone()),
+            Self::Load(loading) => ("load", format!("{} into {}", loading.program, loading.agent)),
             Self::Stop { .. } => ("stop", "ams".to_owned()),
             _ => ("do", String::new()),
         };
@@ -95,7 +101,13 @@ impl Request {
         match self {
             Self::At { ask, .. } => ask.waits(),
             Self::Send(sending) => sending.wait_ms.is_some(),
-            Self::Spawn(_) | Self::Move { .. } | Self::Recall { .. } | Self::Advise { .. } => true,
+            Self::Spawn(_)
+            | Self::Move { .. }
+            | Self::Recall { .. }
+            | Self::Advise { .. }
+            | Self::Query { .. }
+            | Self::Perform { .. }
+            | Self::Load(_) => true,
             _ => false,
         }
     }

@@ -1,6 +1,7 @@
 //! Instructions of an operator to an agent.
 
 use serde::{Deserialize, Serialize};
+use whimbrel_acl::{Aid, Text};
 
 use super::ProgramLine;
 
@@ -37,6 +38,42 @@ pub enum Instruction {
         /// Literal, with or without `!`.
         goal: String,
     },
+    /// Answer a question about the mind, also while the agent is paused.
+    Query {
+        /// Formula, as in the context of a plan.
+        formula: String,
+        /// Maximal number of answers.
+        limit: usize,
+        /// Receiver of the answers.
+        report: ReportTo,
+    },
+    /// Perform a plan body as a new intention.
+    Perform {
+        /// Body, such as `+price(tea, 3); !sell(tea)`.
+        body: String,
+        /// Receiver of the outcome.
+        report: ReportTo,
+    },
+    /// Exchange the plans and rules of the agent's program for those of another program. Beliefs and goals stay.
+    Load {
+        /// Name of the file.
+        name: String,
+        /// The program and its includes, as they travel.
+        bundle: Vec<u8>,
+        /// True to pursue the initial goals of the program.
+        begin: bool,
+        /// Receiver of the outcome.
+        report: ReportTo,
+    },
+}
+
+/// Receiver of the outcome of an instruction: an agent of the same node, which gets a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportTo {
+    /// The agent.
+    pub who: Aid,
+    /// Value of `:in-reply-to` in the message.
+    pub ticket: Text,
 }
 
 /// Order to pause or continue.

@@ -10,7 +10,7 @@ mod workload;
 
 use serde::{Deserialize, Serialize};
 
-pub use instruction::{DebugOrder, Instructed, Instruction};
+pub use instruction::{DebugOrder, Instructed, Instruction, ReportTo};
 pub use texts::Texts;
 pub use upkeep::{QuotaSeen, Upkeep};
 pub use workload::{AgentActivity, Workload};

@@ -173,3 +173,10 @@ pub const PROGRAMS_TOLD_MAX: usize = 200;
 pub const HTTP_PAGE_BYTES_MAX: u64 = 64 << 20;
 /// Time for which a node remembers that another one denied it a query (milliseconds).
 pub const DENIALS_KEPT_MS: u64 = 300_000;
+/// Answers to one query of an operator to a mind.
+pub const QUERY_ANSWERS_MAX: usize = 1_000;
+/// Bytes of values in the answers to such a query, and in the outcome of a performed plan body; further values are left
+/// out.
+pub const QUERY_VALUES_BYTES_MAX: usize = 1 << 20;
+/// Time in which an agent must answer such a query, or take in a program (milliseconds).
+pub const QUERY_PATIENCE_MS: u64 = 10_000;

@@ -1,9 +1,9 @@
 //! Client side of control sockets: finds the nodes on this machine, and sends them requests.
 use whimbrel_platform::plain_text::harmless;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
@@ -16,6 +16,8 @@ use super::socket_folder;
 const GREETING_PATIENCE: Duration = Duration::from_secs(2);
 /// Longest time for any other answer, beyond the wait that the request asks for.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Interval at which a waiting caller checks whether it is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Node on this machine.
 #[derive(Clone, Debug)]
@@ -77,6 +79,39 @@ impl RunningNode {
             // Names of agents may be in there, and anything in those.
             Answer::Error(refusal) => Err(Refusal { text: harmless(&refusal.text), ..refusal }.into()),
             answer => Ok(answer),
+        }
+    }
+
+    /// Asks as [`Self::ask`] does, until `stopped` returns true. Then it returns `None`, and the node learns that the
+    /// caller has gone.
+    ///
+    /// # Errors
+    /// The node is gone, does not answer in time, or refuses: then it is a [`Refusal`].
+    pub fn ask_until(
+        &self,
+        request: &Request,
+        wait: Duration,
+        stopped: &dyn Fn() -> bool,
+    ) -> anyhow::Result<Option<Answer>> {
+        let (begun, patience) = (Instant::now(), PATIENCE.saturating_add(wait));
+        let mut lines = call(&self.stream()?, request, PATIENCE)?;
+        lines.get_ref().set_read_timeout(Some(LOOK_EVERY))?;
+        let mut line = Vec::new();
+        while let Err(error) = lines.read_until(b'\n', &mut line) {
+            let is_late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+            if !is_late || begun.elapsed() > patience {
+                return Err(error).context("no answer");
+            }
+            if stopped() {
+                return Ok(None);
+            }
+        }
+        if line.is_empty() {
+            bail!("the node ended");
+        }
+        match serde_json::from_slice(&line).context("malformed answer")? {
+            Answer::Error(refusal) => Err(Refusal { text: harmless(&refusal.text), ..refusal }.into()),
+            answer => Ok(Some(answer)),
         }
     }
 

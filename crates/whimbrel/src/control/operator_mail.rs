@@ -1,12 +1,13 @@
 //! Messages of operators: agents through which people and scripts send messages and wait for answers.
 
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Performative, Symbol, Text};
 use whimbrel_operator::{Answer, Reason, Refusal, Sending};
+use whimbrel_platform::inspection::ReportTo;
 use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
 use whimbrel_runtime::{Agent, Context, Platform};
 
@@ -14,6 +15,8 @@ use whimbrel_runtime::{Agent, Context, Platform};
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Sender if none is given.
 const SENDER: &str = "cli";
+/// Agent that gets reports of what operators have agents do. In a society of several nodes, each has one.
+const REPORTED_TO: &str = "operator";
 
 /// Agents of operators, by name. They stay as long as the node does.
 #[derive(Default)]
@@ -48,11 +51,15 @@ impl Expected {
 }
 
 /// Agent of an operator: gives answers to the waiting callers, and prints other messages.
-struct MailClerk(Arc<Mailslot>);
+struct MailClerk {
+    mailslot: Arc<Mailslot>,
+    /// True to drop other messages: reports for which nobody waits any more.
+    drops_others: bool,
+}
 
 impl Agent for MailClerk {
     fn on_message(&mut self, ctx: &mut Context<'_, '_>, message: MessageBody) {
-        let mut expected = locked(&self.0.expected);
+        let mut expected = locked(&self.mailslot.expected);
         match expected.iter().position(|expected| expected.fits(&message)) {
             // The result of an `agree` is still to come (FIPA00026): the caller decides how long to wait.
             Some(index) if message.performative == Performative::Agree => {
@@ -64,6 +71,7 @@ impl Agent for MailClerk {
                 let expected = expected.remove(index);
                 let _ = expected.answer.try_send(message.into_message());
             }
+            None if self.drops_others => {}
             None => {
                 drop(expected);
                 let AclMessage { performative, sender, content, .. } = &*message;
@@ -96,7 +104,7 @@ impl OperatorMail {
             return Err(nobody(&receiver.to_string()));
         }
         let from = if message.sender == Aid::NOBODY { Symbol::new(SENDER) } else { message.sender.name };
-        let letters = self.letters(platform, from)?;
+        let letters = self.letters(platform, from, false)?;
         message.sender = Aid::local(from);
         let Some(wait_ms) = sending.wait_ms else {
             platform.send(message);
@@ -111,8 +119,31 @@ impl OperatorMail {
         Ok(Answer::Reply { message: written(&answer)? })
     }
 
+    /// Has an agent of this node begin something, and waits for its report. `node` is the name of this node, if there
+    /// are others.
+    pub fn await_report(
+        &self,
+        platform: &Platform,
+        node: Option<&str>,
+        begin: impl FnOnce(ReportTo) -> Result<(), Refusal>,
+        at_most: Duration,
+        gone: &dyn Fn() -> bool,
+    ) -> Result<Box<AclMessage>, Refusal> {
+        let name = Symbol::new(&node.map_or_else(|| REPORTED_TO.to_owned(), |node| format!("{REPORTED_TO}_{node}")));
+        let taken = || refuse(Reason::BadState, format!("{name} is an agent of the society, and cannot get reports"));
+        let letters = self.letters(platform, name, true)?.ok_or_else(taken)?;
+        let ticket = Text::from(format!("report-{:016x}", platform.services().random()));
+        let (answer, answers) = sync_channel(2);
+        let expected = Expected { ticket: ticket.clone(), conversation: None, asked: Vec::new(), answer };
+        locked(&letters.expected).push(expected);
+        let begun = begin(ReportTo { who: Aid::local(name), ticket: ticket.clone() });
+        let report = begun.map(|()| first_answer(&answers, at_most, gone));
+        locked(&letters.expected).retain(|expected| expected.ticket != ticket);
+        report?.ok_or_else(|| refuse(Reason::NoAnswer, format!("no outcome within {at_most:?}")))
+    }
+
     /// Returns the mailbox of the agent of this name, created if it does not exist; `None` for an agent of the society.
-    fn letters(&self, platform: &Platform, name: Symbol) -> Result<Option<Arc<Mailslot>>, Refusal> {
+    fn letters(&self, platform: &Platform, name: Symbol, drops_others: bool) -> Result<Option<Arc<Mailslot>>, Refusal> {
         let mut boxes = locked(&self.boxes);
         let exists = platform.services().exists(Aid::local(name));
         if let Some(letters) = boxes.get(&name).filter(|_| exists) {
@@ -122,7 +153,8 @@ impl OperatorMail {
             return Ok(None);
         }
         let letters = Arc::<Mailslot>::default();
-        let spawned = platform.spawn_service(name, MailClerk(Arc::clone(&letters)));
+        let clerk = MailClerk { mailslot: Arc::clone(&letters), drops_others };
+        let spawned = platform.spawn_service(name, clerk);
         spawned.map_err(|error| refuse(Reason::BadRequest, error.to_string()))?;
         boxes.insert(name, Arc::clone(&letters));
         Ok(Some(letters))
@@ -148,20 +180,29 @@ impl Mailslot {
         let whom = asked.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
         locked(&self.expected).push(Expected { ticket: ticket.clone(), conversation, asked, answer });
         platform.send(question);
-        let begun = Instant::now();
-        let mut agreed = None;
-        loop {
-            let left = at_most.saturating_sub(begun.elapsed());
-            match answers.recv_timeout(left.min(LOOK_EVERY)) {
-                Ok(answer) if answer.performative == Performative::Agree => agreed = Some(answer),
-                Ok(answer) => return Ok(answer),
-                // The caller may have gone.
-                Err(_) if !left.is_zero() && !gone() => {}
-                Err(_) => break,
-            }
-        }
+        let answer = first_answer(&answers, at_most, gone);
         locked(&self.expected).retain(|expected| expected.ticket != ticket);
-        agreed.ok_or_else(|| refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}")))
+        answer.ok_or_else(|| refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}")))
+    }
+}
+
+/// Waits for an answer. `agree` is the answer only if nothing follows it in time. Returns `None` if there is no answer
+/// in time, or if the caller has gone.
+fn first_answer(
+    answers: &Receiver<Box<AclMessage>>,
+    at_most: Duration,
+    gone: &dyn Fn() -> bool,
+) -> Option<Box<AclMessage>> {
+    let begun = Instant::now();
+    let mut agreed = None;
+    loop {
+        let left = at_most.saturating_sub(begun.elapsed());
+        match answers.recv_timeout(left.min(LOOK_EVERY)) {
+            Ok(answer) if answer.performative == Performative::Agree => agreed = Some(answer),
+            Ok(answer) => return Some(answer),
+            Err(_) if !left.is_zero() && !gone() => {}
+            Err(_) => return agreed,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use whimbrel_operator::{
     MemberInfo, MemberState, NodeInfo, PeerInfo, ProgramText, ProgramsFound, Reason, Refusal, Request, ServicesFound,
     SessionPortsInfo, SniffWanted, TopicInfo, WishInfo,
 };
-use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob};
+use whimbrel_platform::advice::{AdviseError, DocumentJob};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, Ams, LifecycleError, LifecycleStep, name_fits};
 use whimbrel_platform::cluster::{self, NodeView};
 use whimbrel_platform::inspection::{Instruction, ProgramLine};
@@ -136,6 +136,10 @@ impl OperatorService {
         &self.platform
     }
 
+    pub(super) fn mail(&self) -> &OperatorMail {
+        &self.mail
+    }
+
     pub(super) fn now(&self) -> Time {
         self.platform.services().now()
     }
@@ -227,14 +231,14 @@ impl OperatorService {
             | Request::LineBreakpoint { .. }
             | Request::Believe { .. }
             | Request::Pursue { .. }) => self.answer_about_mind(request),
+            request @ (Request::Query { .. } | Request::Perform { .. } | Request::Load(_)) => {
+                minds::answer(self, request, gone).unwrap_or_else(Answer::Error)
+            }
             Request::Advise { to, agent, job } => {
-                let advice = self.advise(&to, agent.as_deref(), &job);
-                advice.map_or_else(Answer::Error, |advice| Answer::Advice(Box::new(advice)))
+                self.advise(&to, agent.as_deref(), &job).unwrap_or_else(Answer::Error)
             }
             Request::At { node, ask } => remote_query::ask(self, &node, &ask),
-            Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => {
-                Answer::Error(Refusal::new(Reason::BadRequest, "this is answered elsewhere"))
-            }
+            Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => Answer::Error(answered_elsewhere()),
         }
     }
 
@@ -585,13 +589,14 @@ impl OperatorService {
         await_hop(agent, &told)
     }
 
-    fn advise(&self, to: &str, agent: Option<&str>, job: &DocumentJob) -> Result<Advice, Refusal> {
+    fn advise(&self, to: &str, agent: Option<&str>, job: &DocumentJob) -> Result<Answer, Refusal> {
         agent.map_or(Ok(()), |agent| self.is_here(agent))?;
         let agent = agent.map(|agent| self.known(agent)).transpose()?;
-        self.platform.advise(agent, to, job).map_err(|error| {
+        let advice = self.platform.advise(agent, to, job).map_err(|error| {
             let reason = if matches!(error, AdviseError::Job(_)) { Reason::BadJob } else { Reason::NoSuchNode };
             Refusal { reason, text: error.to_string(), node: None }
-        })
+        })?;
+        Ok(Answer::Advice(Box::new(advice)))
     }
 
     /// Refuses to act on the platform's own agents.
@@ -628,6 +633,11 @@ impl OperatorService {
         let hint = hint.map(|(_, name)| format!("; did you mean {name}?")).unwrap_or_default();
         Refusal { reason: Reason::NoSuchAgent, text: format!("there is no agent named {agent}{hint}"), node: None }
     }
+}
+
+/// Makes the refusal of a request that another part of the node answers.
+pub(super) fn answered_elsewhere() -> Refusal {
+    Refusal::new(Reason::BadRequest, "this is answered elsewhere")
 }
 
 /// Waits to hear what became of an agent's hop.

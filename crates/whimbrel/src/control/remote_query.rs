@@ -206,7 +206,10 @@ fn permit(service: &OperatorService, from: Symbol, request: &Request) -> Result<
         | Request::Breakpoint { agent, .. }
         | Request::LineBreakpoint { agent, .. }
         | Request::Believe { agent, .. }
-        | Request::Pursue { agent, .. } => (Action::Kill, agent.as_str()),
+        | Request::Pursue { agent, .. }
+        | Request::Query { agent, .. }
+        | Request::Perform { agent, .. } => (Action::Kill, agent.as_str()),
+        Request::Load(loading) => (Action::Kill, loading.agent.as_str()),
         Request::Register(entry) | Request::Modify(entry) => return permit_entry(service, from, entry),
         Request::Move { agent, .. } | Request::Recall { agent } => (Action::Move, agent.as_str()),
         Request::Clone { name, .. } => (Action::Create, name.as_str()),

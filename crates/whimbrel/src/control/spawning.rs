@@ -3,18 +3,24 @@
 use std::path::{Component, Path};
 
 use whimbrel_acl::{Aid, Symbol, Value};
-use whimbrel_operator::{Reason, Refusal, Spawning};
+use whimbrel_bdi::{Bundle, Included};
+use whimbrel_operator::{IncludedSource, ProgramSource, Reason, Refusal, Spawning};
 use whimbrel_platform::ams::CloneError;
+use whimbrel_platform::durable::CodeHash;
 use whimbrel_platform::limits::SPAWNED_AT_ONCE_MAX;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
 
 use super::operator_service::OperatorService;
+use crate::programs::code_option;
 
 /// Makes agents, all or none: their names.
 pub(super) fn spawn(service: &OperatorService, spawning: Spawning) -> Result<Vec<String>, Refusal> {
-    let Spawning { name, program, count, beliefs, goals } = spawning;
+    let Spawning { name, program, source, count, beliefs, goals } = spawning;
     check_path(&program)?;
-    check_file(service, &program)?;
+    let code = match source {
+        Some(source) => Some(admit(service, &program, source)?),
+        None => check_file(service, &program).map(|()| None)?,
+    };
     let names = match count {
         None => vec![name],
         Some(count @ 1..=SPAWNED_AT_ONCE_MAX) => (1..=count).map(|number| format!("{name}{number}")).collect(),
@@ -29,7 +35,7 @@ pub(super) fn spawn(service: &OperatorService, spawning: Spawning) -> Result<Vec
     }
     let options = [("beliefs", beliefs), ("goals", goals)];
     let options = options.into_iter().filter_map(|(key, text)| Some((Symbol::new(key), Value::from(text?.as_str()))));
-    let options: Vec<(Symbol, Value)> = options.collect();
+    let options: Vec<(Symbol, Value)> = options.chain(code.map(code_option)).collect();
     let mut made: Vec<Aid> = Vec::new();
     for name in &names {
         let source = AgentSource::Program { path: program.clone(), options: options.clone() };
@@ -43,6 +49,43 @@ pub(super) fn spawn(service: &OperatorService, spawning: Spawning) -> Result<Vec
         }
     }
     Ok(names)
+}
+
+/// Returns a program as it travels: of this text, or a program of the project.
+pub(super) fn bundle(
+    service: &OperatorService,
+    program: &str,
+    source: Option<ProgramSource>,
+) -> Result<Vec<u8>, Refusal> {
+    check_path(program)?;
+    let Some(source) = source else {
+        check_file(service, program)?;
+        let programs = service.programs.as_ref().ok_or_else(no_programs)?;
+        return programs.bundle(program).map_err(|error| Refusal::new(Reason::BadRequest, error.to_string()));
+    };
+    bundle_of(source).encode().ok_or_else(|| Refusal::new(Reason::BadRequest, format!("{program} is too large")))
+}
+
+fn bundle_of(source: ProgramSource) -> Bundle {
+    let included = source.includes.into_iter();
+    // Names of files beside the program are relative to its folder.
+    let is_beside = |name: &str| !name.is_empty() && !Path::new(name).is_absolute();
+    let included = included.map(|IncludedSource { path, name, text }| {
+        let is_beside = is_beside(&name);
+        Included { path, name, is_beside, text }
+    });
+    Bundle { text: source.text, included: included.collect() }
+}
+
+/// Has the node keep a program that came as text. Returns the hash by which the node knows the program.
+fn admit(service: &OperatorService, program: &str, source: ProgramSource) -> Result<CodeHash, Refusal> {
+    let bytes = bundle(service, program, Some(source))?;
+    let programs = service.programs.as_ref().ok_or_else(no_programs)?;
+    programs.admit_text(program, bytes).map_err(|error| Refusal::new(Reason::BadRequest, error.to_string()))
+}
+
+fn no_programs() -> Refusal {
+    Refusal::new(Reason::BadState, "this node runs no AgentSpeak programs")
 }
 
 /// Makes an agent that continues as another one does.

@@ -13,7 +13,7 @@ use crate::arguments::MindArguments;
 use whimbrel::control::{RunningNode, choose};
 use whimbrel_terminal::screen::show;
 
-pub use page::standing;
+pub use page::{MindPart, part, standing, whole};
 
 /// Performs `whimbrel mind`.
 pub fn mind(arguments: &MindArguments) -> anyhow::Result<ExitCode> {

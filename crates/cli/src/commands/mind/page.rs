@@ -38,6 +38,32 @@ impl MindParts {
     }
 }
 
+/// Part of a mind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MindPart {
+    Beliefs,
+    Goals,
+    Intentions,
+    Plans,
+}
+
+/// Returns one part of a mind.
+pub fn part(mind: &MindInfo, part: MindPart, room: PageRoom) -> String {
+    let inside = &mind.inside;
+    match part {
+        MindPart::Beliefs => beliefs(inside, room),
+        MindPart::Goals => goals(inside, room),
+        MindPart::Intentions => intentions(inside, room),
+        MindPart::Plans => plans(inside, room),
+    }
+}
+
+/// Returns the whole mind.
+pub fn whole(mind: &MindInfo, room: PageRoom) -> String {
+    let parts = MindParts { beliefs: true, goals: true, intentions: true, plans: true, mailbox: true };
+    page(mind, parts, room)
+}
+
 /// Returns the whole page, no higher than the room.
 pub fn page(mind: &MindInfo, parts: MindParts, room: PageRoom) -> String {
     let inside = &mind.inside;

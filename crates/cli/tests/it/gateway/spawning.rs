@@ -84,3 +84,36 @@ fn symbolic_links_are_no_programs() {
     assert_eq!(node.ask("GET", "/agents?name=new*", ADMIN, "").json()["total"], 0);
     assert_eq!(spawn("below/clerk.asl").status, 200);
 }
+
+#[test]
+fn mind_is_queried_and_taught() {
+    let node = HttpNode::start();
+    let post = |path: &str, body: &str| node.ask("POST", &format!("/agents/bank1/{path}"), ADMIN, body);
+    let performed = post("perform", r#"{"body":"+rate(3); X = 2 * 4"}"#);
+    let values = serde_json::json!([{ "name": "X", "value": "8" }]);
+    assert_eq!((performed.status, &performed.json()["values"]), (200, &values), "{}", performed.body);
+    let found = post("query", r#"{"formula":"rate(N) & N > 2"}"#).json();
+    assert_eq!(found["answers"], serde_json::json!([[{ "name": "N", "value": "3" }]]));
+    let failed = post("perform", r#"{"body":"!unheard_of"}"#).json();
+    assert_eq!(failed["failure"]["error"], "no_relevant", "{failed}");
+    let text = r#"{"program":"new.asl","source":{"text":"+!unheard_of <- +heard."}}"#;
+    let loaded = post("program", text).json();
+    assert_eq!((&loaded["answer"], &loaded["added"]), (&"loaded".into(), &1.into()), "{loaded}");
+    assert_eq!(post("perform", r#"{"body":"!unheard_of"}"#).json()["failure"], serde_json::Value::Null);
+    assert_eq!(post("query", r#"{"formula":"heard & rate(_)"}"#).json()["answers"], serde_json::json!([[]]));
+    for (path, body) in [
+        ("query", r#"{"formula":"rate("}"#),
+        ("perform", r#"{"body":"!go;;"}"#),
+        ("program", r#"{"program":"new.asl","source":{"text":"+!go <- ."}}"#),
+        ("program", r#"{"program":"../bank.asl"}"#),
+    ] {
+        let refused = post(path, body);
+        assert_eq!((refused.status, &refused.json()["reason"]), (400, &"bad_request".into()), "{path} {body}");
+    }
+    let viewer = node.ask("POST", "/agents/bank1/query", VIEWER, r#"{"formula":"rate(N)"}"#);
+    assert_eq!(viewer.status, 403);
+    let made = r#"{"name":"ted","program":"ted.asl","source":{"text":"told. {include(\"m.asl\")}","includes":[{"path":"m.asl","name":"m.asl","text":"more."}]}}"#;
+    assert_eq!(node.ask("POST", "/agents", ADMIN, made).status, 200);
+    let both = node.ask("POST", "/agents/ted/query", ADMIN, r#"{"formula":"told & more"}"#).json();
+    assert_eq!(both["answers"], serde_json::json!([[]]), "{both}");
+}
