@@ -9,6 +9,7 @@
 
 mod archive;
 mod conformance;
+mod conversations;
 mod embedded;
 mod folders;
 mod full;
