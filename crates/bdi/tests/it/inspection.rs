@@ -7,7 +7,7 @@ use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig};
-use whimbrel_platform::inspection::{DebugOrder, Inspection, Instructed, Instruction, Look};
+use whimbrel_platform::inspection::{DebugOrder, Inspection, Instructed, Instruction, Look, ProgramLine};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::Simulation;
 
@@ -18,6 +18,9 @@ const FOLLOW: Look = Look { follow: true };
 
 /// Turns of a program with a disturbance each; later only some have one, for programs that take thousands.
 const TURNS_DISTURBED: u64 = 150;
+
+/// Lines from the beginning of a plan that get breakpoints.
+const LINES_OF_PLAN: u32 = 6;
 
 /// Disturbance of an agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +34,8 @@ enum Disturbance {
     Steps,
     /// Each of its plans has a breakpoint; it continues after each pause.
     Breaks,
+    /// Lines of its plans have breakpoints; it continues after each pause.
+    BreaksAtLines,
     /// At times an operator begins or ends to debug it.
     ComesAndGoes,
 }
@@ -78,6 +83,25 @@ impl Disturbed {
                 let _ = self.agent.instruct(&instruction, turn.now);
             }
         }
+        self.go_on(turn)
+    }
+
+    fn go_on_at_lines(&mut self, turn: &mut Turn<'_>) -> Next {
+        if self.turns == 1 {
+            let plans = self.agent.inspect(GLANCE, turn.now).plans;
+            for (plan, line) in
+                plans.iter().flat_map(|plan| (plan.line..plan.line + LINES_OF_PLAN).map(move |line| (plan, line)))
+            {
+                let at = ProgramLine { file: plan.file.clone(), line };
+                // A line without steps is refused, and so is one beyond the limit.
+                let _ = self.agent.instruct(&Instruction::LineBreakpoint { at, on: true }, turn.now);
+            }
+        }
+        self.go_on(turn)
+    }
+
+    /// Has a turn, and continues from a breakpoint.
+    fn go_on(&mut self, turn: &mut Turn<'_>) -> Next {
         let next = self.agent.turn(turn);
         if self.agent.stays().is_none() {
             return next;
@@ -100,6 +124,7 @@ impl AgentBody for Disturbed {
             Disturbance::Follows => drop(self.agent.inspect(FOLLOW, turn.now)),
             Disturbance::Steps => return self.step(turn),
             Disturbance::Breaks => return self.go_on_at_breakpoints(turn),
+            Disturbance::BreaksAtLines => return self.go_on_at_lines(turn),
             Disturbance::ComesAndGoes if self.turns % 7 == 3 => {
                 self.order(DebugOrder::Pause);
                 assert_eq!(self.agent.turn(turn), Next::Wait);
@@ -130,6 +155,7 @@ fn operator_does_not_change_results() {
         (Disturbance::Follows, 100),
         (Disturbance::Steps, 100),
         (Disturbance::Breaks, 100),
+        (Disturbance::BreaksAtLines, 100),
         (Disturbance::ComesAndGoes, 5),
     ];
     let different = |(name, image): &(String, Arc<Image>)| {
