@@ -26,6 +26,9 @@ GENERATED = re.compile(r"\b_\d+\w*")
 WARNINGS = ("No failure event was generated", "No fail event was generated",
             "Found a goal for which there is no", "Could not finish intention",
             "was replaced by", "warning:")
+# Reports of failures that no plan handles, in the words of Jason. An empty line ends one. Those of Whimbrel begin with
+# "error:".
+REPORT = re.compile(r"$|Error in internal action |file:\S+:\d+: ")
 
 
 def by_agent(text):
@@ -33,7 +36,7 @@ def by_agent(text):
     agents = {}
     for line in text.splitlines():
         m = LINE.match(line)
-        if not m or m.group(1) == "RunLocalMAS" or any(w in line for w in WARNINGS):
+        if not m or m.group(1) == "RunLocalMAS" or REPORT.match(m.group(2)) or any(w in line for w in WARNINGS):
             continue
         agents.setdefault(m.group(1), []).append(GENERATED.sub("_V", m.group(2)).rstrip())
     return agents

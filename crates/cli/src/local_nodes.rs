@@ -16,6 +16,7 @@ use whimbrel_platform::link::News;
 use whimbrel_runtime::Platform;
 
 use crate::arguments::RunArguments;
+use crate::node_supervisor::{Supervision, is_supervised};
 use whimbrel::node::ending::Farewell;
 use whimbrel::node::policy_setup::Guards;
 use whimbrel_terminal as terminal;
@@ -23,6 +24,9 @@ use whimbrel_terminal as terminal;
 /// Longest wait at the end, first for links to say good-bye, then for processes to end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 const END_PATIENCE: Duration = Duration::from_secs(8);
+
+/// Line with which the first node tells another one that the society has ended.
+const ENDED: &str = "ended";
 
 /// Other nodes, and the node of each agent.
 pub struct LocalNodes {
@@ -36,6 +40,7 @@ pub struct LocalNodes {
     /// Secrets for the processes to be started.
     others: Vec<NodeSecrets>,
     children: Vec<Child>,
+    supervision: Option<Supervision>,
 }
 
 /// Returns the name of the k-th node.
@@ -103,9 +108,13 @@ impl LocalNodes {
             let agents = there.map(|seat| (seat.name.into(), seat.kind)).collect();
             platform.station().hear(id, News::Agents(agents));
         }
-        let first = arguments.first.clone();
-        let command = std::env::args_os().collect();
-        Ok(Self { hub, platform: platform.clone(), first, places, me, command, others, children: Vec::new() })
+        let (first, command, platform) = (arguments.first.clone(), std::env::args_os().collect(), platform.clone());
+        Ok(Self { hub, platform, first, places, me, command, others, children: Vec::new(), supervision: None })
+    }
+
+    /// Sets the connection to the supervisor.
+    pub fn supervised_by(self, supervision: Option<Supervision>) -> Self {
+        Self { supervision, ..self }
     }
 
     /// Returns the links as an operator sees them.
@@ -123,7 +132,7 @@ impl LocalNodes {
     pub fn open(mut self) -> anyhow::Result<Self> {
         if let Some(first) = &self.first {
             self.hub.connect_to(&name_of(1), first);
-            end_with_input(self.platform.clone());
+            end_with_the_first(self.platform.clone());
             return Ok(self);
         }
         let program = std::env::current_exe().context("cannot find the path of this program")?;
@@ -144,14 +153,21 @@ impl LocalNodes {
         Ok(self)
     }
 
+    /// Tells the supervisor that the society ends here, with this exit code.
+    pub fn note_end(&self, code: i32) {
+        self.supervision.iter().for_each(|supervision| supervision.end(code));
+    }
+
     /// Says good-bye to the other nodes; waits until the processes that this one started have ended.
     pub fn end(mut self, farewell: &Farewell) {
         // Half of what is left is for the processes.
         self.hub.leave(farewell.patience(LEAVE_PATIENCE * 2) / 2);
         let until = Instant::now() + farewell.patience(END_PATIENCE);
         for child in &mut self.children {
-            // A node that did not learn of the society's end learns of this process's end.
-            drop(child.stdin.take());
+            // A node that did not learn of the society's end learns of it here. It may be gone.
+            if let Some(mut input) = child.stdin.take() {
+                let _ = writeln!(input, "{ENDED}");
+            }
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -173,6 +189,18 @@ pub fn end_with_input(platform: Platform) {
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         platform.stop_with(0);
+    });
+}
+
+/// Ends the platform when the first process says that the society has ended. When that process is gone without a word,
+/// the society continues as long as a supervisor lives.
+fn end_with_the_first(platform: Platform) {
+    std::thread::spawn(move || {
+        let mut said = String::new();
+        let _ = std::io::stdin().read_to_string(&mut said);
+        if said.contains(ENDED) || !is_supervised() {
+            platform.stop_with(0);
+        }
     });
 }
 

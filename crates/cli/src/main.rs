@@ -12,7 +12,9 @@ mod commands;
 mod examples;
 mod guest_sdk;
 mod local_nodes;
+mod node_supervisor;
 mod sequence_diagram;
+mod society_end;
 mod trace;
 
 use arguments::{Command, CommandLine};
@@ -21,15 +23,47 @@ use whimbrel_terminal as terminal;
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
-fn main() -> ExitCode {
-    whimbrel_platform::growth::set_give_back(allocator::give_back);
+/// Lines that `whimbrel` without a command prints.
+const FIRST_STEPS: &str = "\
+Whimbrel runs societies of agents, on one machine or many.
+Begin:     whimbrel new garden && whimbrel run garden
+Commands:  whimbrel --help";
+
+/// Says how to begin.
+fn begin_with() -> ExitCode {
+    match terminal::screen::print(FIRST_STEPS) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Returns the command line, with the help that these words ask for.
+fn command_for(words: &[String]) -> clap::Command {
+    let whole = arguments::asks_for_all(words);
+    let command = arguments::with_summary(arguments::with_help(CommandLine::command(), whole), whole);
+    match arguments::color_of_help(words) {
+        Some(choice) => command.color(choice),
+        None => command,
+    }
+}
+
+/// Reads the command line. Exits if it asks for help, or is wrong.
+fn typed() -> CommandLine {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut command = arguments::with_summary(CommandLine::command());
+    let mut command = command_for(&words);
     let misplaced = arguments::faults::misplaced_value(&mut command, &words);
     let typed = misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err);
     let exit = |error: clap::Error| -> ! { arguments::faults::explained(error, &words).exit() };
     let typed = typed.unwrap_or_else(|error| exit(error));
-    let arguments = CommandLine::from_arg_matches(&typed).unwrap_or_else(|error| exit(error));
+    CommandLine::from_arg_matches(&typed).unwrap_or_else(|error| exit(error))
+}
+
+fn main() -> ExitCode {
+    whimbrel_platform::growth::set_give_back(allocator::give_back);
+    if std::env::args_os().len() < 2 {
+        return begin_with();
+    }
+    let arguments = typed();
     arguments.color.apply();
     let done = match &arguments.command {
         Command::Run(run) => commands::run::run(run),
@@ -81,6 +115,8 @@ fn main() -> ExitCode {
         Command::Store(store) => commands::store::store(store),
         #[cfg(feature = "bench")]
         Command::Bench(bench) => whimbrel_bench::bench(bench),
+        Command::Completions(completions) => commands::shell::completions(completions),
+        Command::Man(man) => commands::shell::man(man),
     };
     match done {
         Ok(code) => code,

@@ -9,6 +9,7 @@ use whimbrel_operator::NodeEvent as Happened;
 use whimbrel_platform::{Counters, Observer, PlatformEvent, Time};
 use whimbrel_runtime::DEVICES;
 
+use crate::arguments::SummaryForm;
 use crate::sequence_diagram::{EventClock, EventLines};
 use whimbrel::control::happening;
 use whimbrel::duration::readable;
@@ -45,10 +46,13 @@ impl TraceObserver {
         (trace || summary).then(|| Self { trace, tally: summary.then(Arc::default) })
     }
 
-    /// Returns the table at the end of a run; `None` if nothing was to be counted.
-    pub fn summary(&self, counters: Counters, time: Duration) -> Option<String> {
+    /// Returns the summary at the end of a run; `None` if nothing was to be counted.
+    pub fn summary(&self, form: SummaryForm, counters: Counters, time: Duration) -> Option<String> {
         let tally = self.tally.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(tally.table(counters, time))
+        Some(match form {
+            SummaryForm::Table => tally.table(counters, time),
+            SummaryForm::Json => tally.json(counters, time).to_string(),
+        })
     }
 }
 
@@ -86,6 +90,21 @@ impl SummaryCounts {
             }
             _ => {}
         }
+    }
+
+    fn json(&self, counters: Counters, time: Duration) -> serde_json::Value {
+        serde_json::json!({
+            "agents": self.agents.len(),
+            "messages": self.messages,
+            "awards": self.awards,
+            "sent": counters.sent,
+            "handled": counters.handled,
+            "undeliverable": counters.dead,
+            "waiting": counters.queued,
+            "came": counters.came,
+            "left": counters.left,
+            "time_us": u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
+        })
     }
 
     fn table(&self, counters: Counters, time: Duration) -> String {
@@ -134,6 +153,15 @@ fn row(what: &str, count: impl ToString, more: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn summary_is_json_on_request() {
+        let mut tally = SummaryCounts { agents: vec![Symbol::new("ada")], ..SummaryCounts::default() };
+        tally.messages.insert("cfp".to_owned(), 6);
+        let counters = Counters { sent: 6, handled: 6, ..Counters::default() };
+        let json = tally.json(counters, Duration::from_millis(2));
+        assert_eq!((&json["messages"]["cfp"], &json["time_us"], &json["agents"]), (&6.into(), &2000.into(), &1.into()));
+    }
 
     #[test]
     fn the_table_adds_up() {

@@ -42,7 +42,8 @@ impl Output for Console {
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
         let word = match level {
             LogLevel::Warning => "warning: ",
-            LogLevel::Notice | LogLevel::Severe => "",
+            LogLevel::Severe => "error: ",
+            LogLevel::Notice => "",
             LogLevel::Debug | LogLevel::Info => return,
         };
         let _ = writeln!(std::io::stderr().lock(), "{word}{}", line_of(agent, &loggable(text)));

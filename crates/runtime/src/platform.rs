@@ -656,6 +656,11 @@ impl Platform {
         self.node().health()
     }
 
+    /// Returns the number of agents that began or arrived here so far, without the platform's own.
+    pub fn agents_added(&self) -> u64 {
+        self.node().with_ams(|ams| ams.agents_added())
+    }
+
     /// Returns the statistics of these agents, of those that are here, in no order. Asks the workers, between two
     /// turns.
     pub fn figures_of(&self, agents: &[Symbol]) -> Vec<AgentFigures> {

@@ -2,9 +2,9 @@
 
 use std::hash::Hasher;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 
 use anstyle::{Ansi256Color, AnsiColor, Color, Style};
 use rustc_hash::FxHashMap;
@@ -29,13 +29,25 @@ pub struct AgentLines {
     nobody_reads: Mutex<Option<Sender<StopReason>>>,
     /// True once a failure to write was reported, for instance on a full disk.
     complained: AtomicBool,
+    warnings: Arc<AtomicU64>,
 }
 
 impl AgentLines {
     /// Lines for standard output; tells `nobody_reads` when it is closed.
     pub fn new(quiet: bool, nobody_reads: Sender<StopReason>) -> Self {
         let colored = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-        Self { colored, quiet, nobody_reads: Mutex::new(Some(nobody_reads)), complained: AtomicBool::new(false) }
+        Self {
+            colored,
+            quiet,
+            nobody_reads: Mutex::new(Some(nobody_reads)),
+            complained: AtomicBool::new(false),
+            warnings: Arc::default(),
+        }
+    }
+
+    /// Returns the number of warnings and errors of agents so far, which continues to be counted.
+    pub fn warnings(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.warnings)
     }
 }
 
@@ -69,12 +81,14 @@ impl Output for AgentLines {
     }
 
     fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        if matches!(level, LogLevel::Warning | LogLevel::Severe) && !text.is_empty() {
+            self.warnings.fetch_add(1, Ordering::Relaxed);
+        }
         let (word, color) = match level {
             _ if self.quiet => return,
             LogLevel::Notice => ("", AnsiColor::White),
             LogLevel::Warning => ("warning: ", AnsiColor::Yellow),
-            // As Jason prints them, so that what a program's failures look like is the same.
-            LogLevel::Severe => ("", AnsiColor::Red),
+            LogLevel::Severe => ("error: ", AnsiColor::Red),
             LogLevel::Debug | LogLevel::Info => return,
         };
         let style = Style::new().bold().fg_color(Some(color.into()));

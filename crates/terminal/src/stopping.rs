@@ -18,6 +18,8 @@ pub enum StopReason {
     Interrupt,
     /// Standard output is closed.
     NobodyReads,
+    /// An operator ended the society itself; what stays after it is to end, too.
+    Stopped,
 }
 
 /// Listens for reasons.
@@ -51,21 +53,26 @@ impl Stopping {
         self.receiver.recv_timeout(time).is_ok()
     }
 
-    /// Calls `end` with an exit code at the next stop reason, after the returned receiver was notified. `what_ends` is
-    /// named in a notice: of several processes that Ctrl-C reaches at once, one gives it.
-    pub fn watch(self, what_ends: Option<&'static str>, end: impl Fn(i32) + Send + 'static) -> Receiver<()> {
+    /// Calls `end` with an exit code at the next stop reason, after the returned receiver was notified. `what_ends`
+    /// returns what a notice names: of several processes that Ctrl-C reaches at once, one gives it.
+    pub fn watch(
+        self,
+        what_ends: impl Fn() -> Option<&'static str> + Send + 'static,
+        end: impl Fn(i32) + Send + 'static,
+    ) -> Receiver<()> {
         let (told, reasons) = channel();
         std::thread::spawn(move || {
             let Ok(reason) = self.receiver.recv() else { return };
             let _ = told.send(());
             match reason {
                 StopReason::Interrupt => {
-                    if let Some(what) = what_ends {
+                    if let Some(what) = what_ends() {
                         say(move || crate::note(&format!("ending {what} (Ctrl-C again to end at once)")));
                     }
                     end(INTERRUPTED);
                 }
                 StopReason::NobodyReads => end(0),
+                StopReason::Stopped => {}
             }
         });
         reasons

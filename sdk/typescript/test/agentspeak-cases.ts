@@ -25,13 +25,15 @@ const WARNINGS = [
   "was replaced by",
   "warning:",
 ];
+/** Jason's reports of failures that no plan handles, and the empty line that ends one. Whimbrel words its own. */
+const REPORT = /^$|^Error in internal action |^file:\S+:\d+: /;
 
 /** Groups the comparable lines by agent, as `conformance/run.py` does. */
 function byAgent(text: string): Record<string, string[]> {
   const agents: Record<string, string[]> = {};
   for (const line of text.split("\n")) {
     const [, agent, said] = LINE.exec(line) ?? [];
-    if (agent === undefined || said === undefined || agent === "RunLocalMAS" || WARNINGS.some((warning) => line.includes(warning))) continue;
+    if (agent === undefined || said === undefined || agent === "RunLocalMAS" || REPORT.test(said) || WARNINGS.some((warning) => line.includes(warning))) continue;
     (agents[agent] ??= []).push(said.replace(GENERATED, "_V").trimEnd());
   }
   return Object.fromEntries(Object.entries(agents).sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -63,7 +65,7 @@ export async function run(module: WebAssembly.Module, files: Case["files"]): Pro
   const terminal = new Terminal();
   society.on("printed", ({ agent, text, bare }) => (bare ? terminal.bare(text) : terminal.line(agent, text)));
   // `whimbrel run` prints notes, too.
-  society.on("noted", ({ agent, level, text }) => level !== "debug" && terminal.line(agent, text));
+  society.on("noted", ({ agent, level, text }) => level !== "debug" && level !== "severe" && terminal.line(agent, text));
   society.on("failed", (error) => terminal.line("engine", String(error)));
   society.putFiles(files);
   try {

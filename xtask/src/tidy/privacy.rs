@@ -13,6 +13,7 @@ const OTHERS: &[&str] = &[
     "crates/cli/src/commands/agent_build/",
     "crates/cli/src/commands/codec.rs",
     "crates/cli/src/commands/new.rs",
+    "crates/cli/src/commands/shell.rs",
     "crates/net/src/authority/file.rs",
     "crates/testkit/src/scratch.rs",
     "xtask/",

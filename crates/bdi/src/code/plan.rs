@@ -55,6 +55,14 @@ impl CompiledPlan {
         }
     }
 
+    /// Returns the name in its trigger, unless a variable stands there.
+    pub(crate) fn trigger_functor(&self) -> Option<Symbol> {
+        match &self.head {
+            Head::Literal { key, .. } => Some(key.functor),
+            Head::Any(_) => None,
+        }
+    }
+
     /// Returns true if this is the plan's trigger, or the plan is for any predicate.
     #[inline]
     pub(crate) fn has_trigger(&self, trigger: &TriggerKey) -> bool {

@@ -5,6 +5,7 @@ use whimbrel_platform::limits;
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
+use super::failure_report::unhandled_report;
 use crate::code::{TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels, map_annots, map_vars};
 use crate::mind::{Event, GoalPlace, IntentionId, called_literal};
@@ -15,21 +16,6 @@ use crate::syntax::quote::reserved;
 
 /// Error of a step in which a term nests too deep.
 pub(super) const TERM_TOO_DEEP: &str = "term_too_deep";
-
-/// Number of goals that are reported for a failing intention, besides the outermost.
-const GOALS_TOLD_MAX: usize = 30;
-
-/// Number of characters of a goal that are reported.
-const GOAL_TEXT_MAX: usize = 1_000;
-
-/// Shortens a text to a readable length.
-fn shortened(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(GOAL_TEXT_MAX) {
-        text.truncate(end);
-        text.push_str("...");
-    }
-    text
-}
 
 /// Error of a senseless call.
 const SLIP: &str = "unknown";
@@ -89,32 +75,16 @@ impl Cycle<'_> {
         self.close_annots(id, &mut annots, &mut vars);
         annots.extend(code);
         let source = self.current_source(id);
-        // Jason reports a misspelt call even if a plan handles the failure.
-        let slip = reason == SLIP;
-        if slip && let Some((step, line, file)) = &source {
-            self.tell_failure(&reason, &told, step, *line, file);
-        }
-        let handled = self.fail_intention(id, annots, &reason);
+        let is_handled = self.fail_intention(id, annots, &reason);
         // Reports about the step are cut where it nests too deep.
         levels::take();
-        if !handled
-            && !slip
+        // A misspelt call is reported even if a plan handles the failure.
+        if is_handled
+            && reason == SLIP
             && let Some((step, line, file)) = source
         {
-            self.tell_failure(&reason, &told, &step, line, &file);
-        }
-    }
-
-    /// Logs a step's error, if its message says more than the error's name.
-    fn tell_failure(&self, error: &str, message: &str, step: &ast::BodyStep, line: u32, file: &str) {
-        if error.starts_with("body_var")
-            || [TERM_TOO_DEEP, "rule_too_deep", "proof_too_long", "too_many_effects"].contains(&error)
-        {
-            self.log(LogLevel::Severe, message);
-        } else if step.kind == ast::StepKind::InternalAction && error != "ia_failed" {
-            let action = written(&step.term);
-            let text = format!("Error in internal action '{action}' (file:{file}:{line}): {message}");
-            self.log(LogLevel::Severe, &text);
+            let text = format!("{file}:{line}: {}: {told}", written(&step.term));
+            self.log(LogLevel::Warning, &text);
         }
     }
 
@@ -152,7 +122,7 @@ impl Cycle<'_> {
         annots.iter_mut().for_each(|annot| *annot = bindings.close(annot, vars));
     }
 
-    fn bindings_of(&self, id: IntentionId) -> Bindings {
+    pub(super) fn bindings_of(&self, id: IntentionId) -> Bindings {
         let mut bindings = Bindings::default();
         bindings.resume(self.mind.intentions.find(id).map(|i| i.slots.clone()).unwrap_or_default());
         bindings
@@ -170,7 +140,7 @@ impl Cycle<'_> {
     }
 
     /// Returns file and line of an event's goal, if no intention waits for the event and its place is known.
-    fn place_of_goal(&self, event: &Event) -> Option<(Text, u32)> {
+    pub(super) fn place_of_goal(&self, event: &Event) -> Option<(Text, u32)> {
         match event.place()? {
             GoalPlace::Program(number) => {
                 let goal = self.image.source.goals.get(number as usize)?;
@@ -286,15 +256,12 @@ impl Cycle<'_> {
             self.tell_goal_failed(&event, reason, handler.is_some());
         }
         let Some(id) = event.intention else { return false };
-        if !self.fail_to(id, handler, annots) {
-            // Jason reports the intention in a record of its own, which begins with an empty line.
-            self.log(LogLevel::Severe, "");
-        }
+        self.fail_to(id, handler, annots);
         true
     }
 
     /// Returns true if a plan handles the failure of an event's own goal.
-    fn has_plan_for_failure(&self, event: &Event) -> bool {
+    pub(super) fn has_plan_for_failure(&self, event: &Event) -> bool {
         let trigger = TriggerKey { op: TriggerOp::Delete, ..event.trigger() };
         self.has_candidates(&trigger)
             || event.intention.is_some_and(|id| self.sub_plan_handles(id, self.depth(id) - 1, &trigger))
@@ -324,55 +291,18 @@ impl Cycle<'_> {
     fn drop_unhandled(&mut self, event: &Event) {
         match event.intention {
             Some(id) => {
-                let text = self.describe_stack(id);
-                self.log(LogLevel::Warning, &format!("Could not finish intention: {}\n{text}", event.display()));
+                self.log(LogLevel::Severe, &format!("{}{}", unhandled_report(event), self.goal_stack(id)));
                 self.intention_dropped(id);
             }
-            None => self.log(LogLevel::Warning, &format!("Discarding external event: {}", event.display())),
+            None => self.log(LogLevel::Severe, &unhandled_report(event)),
         }
     }
 
     fn give_up(&mut self, id: IntentionId, annots: &[Value]) {
-        let told = annots.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        let goal = self.mind.intentions.find(id).and_then(|i| i.frames.last()).map(|frame| {
-            let intention = self.mind.intentions.find(id);
-            let slots = intention.map(|i| i.slots.as_slice()).unwrap_or_default();
-            let event = Event::external(frame.trigger.op, frame.trigger.kind, called_literal(frame, slots));
-            event.display()
-        });
-        let text = format!(
-            "No failure event was generated for {}[{}]\n{}",
-            shortened(goal.unwrap_or_default()),
-            shortened(told),
-            self.describe_stack(id)
-        );
-        self.log(LogLevel::Warning, &text);
+        let text = self.failure_report(id, annots);
+        self.log(LogLevel::Severe, &text);
         self.branch_died(id);
         self.end_intention(id);
-    }
-
-    /// Describes the goals of an intention, innermost first, each with its place in the program.
-    pub fn describe_stack(&self, id: IntentionId) -> String {
-        let Some(intention) = self.mind.intentions.find(id) else { return String::new() };
-        let mut text = format!("  intention {}:", id.number);
-        let count = intention.frames.len();
-        for (place, frame) in intention.frames.iter().enumerate().rev() {
-            let told = count - place;
-            if told > GOALS_TOLD_MAX && place > 0 {
-                continue;
-            }
-            if told > GOALS_TOLD_MAX + 1 {
-                text.push_str(&format!("\n    .. and {} others ..", told - GOALS_TOLD_MAX - 1));
-            }
-            let event = Event::external(frame.trigger.op, frame.trigger.kind, called_literal(frame, &intention.slots));
-            let Some(plan) = self.plan_of(id, place) else { continue };
-            let body = frame.extra.as_ref().and_then(|e| e.splices.last()).map_or(&plan.body, |splice| &splice.body);
-            let line = body.sources.get(frame.pc as usize).or(body.sources.last()).map_or(0, |source| source.line);
-            let label = plan.label.functor().unwrap_or_default();
-            let goal = shortened(event.display());
-            text.push_str(&format!("\n    {goal} in plan @{label}, {}:{line}", plan.body.file));
-        }
-        text
     }
 }
 

@@ -5,6 +5,7 @@ mod cycle;
 mod direct;
 mod edits;
 mod failure;
+mod failure_report;
 mod forks;
 mod goals;
 mod growth;

@@ -358,9 +358,13 @@ impl<'m> Cycle<'m> {
         let kind = if relevant { "applicable" } else { "relevant" };
         let goal = event.display();
         let message = format!("Found a goal for which there is no {kind} plan: {goal}");
-        let annots = super::failure::error_annots(&format!("no_{kind}"), Value::from(message.clone()));
-        if !self.fail_event(event, annots, &format!("no_{kind}_plan")) {
-            self.log(LogLevel::Warning, &message);
+        let annots = super::failure::error_annots(&format!("no_{kind}"), Value::from(message));
+        let is_alone = event.intention.is_none() && event.op == TriggerOp::Add;
+        let report = (is_alone && !self.has_plan_for_failure(&event)).then(|| self.goal_report(&event, relevant));
+        if !self.fail_event(event, annots, &format!("no_{kind}_plan"))
+            && let Some(report) = report
+        {
+            self.log(LogLevel::Severe, &report);
         }
     }
 }

@@ -569,7 +569,7 @@ fn every_error_has_a_reason() {
         assert!(reason.len() > 8 && reason != "no reason is known", "{call}: {printed:?}");
         let simulation = society(&[("me", &format!("!a. +!a <- {call}."))], &[]);
         let logged = simulation.log();
-        let told = logged.iter().filter(|line| line.contains("Error in internal action")).collect::<Vec<_>>();
+        let told = logged.iter().filter(|line| line.contains(" failed: ")).collect::<Vec<_>>();
         assert!(told.len() == 1 && !told[0].ends_with(": "), "{call}: {logged:?}");
     }
 }

@@ -11,12 +11,16 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   whimbrel engine up                                   three servers, until Ctrl-C
+  whimbrel engine up --detach && whimbrel engine down  three servers in the background
   whimbrel engine up --servers 1 --dir /tmp/engine     one server, with its streams in that folder
   whimbrel engine status nats://127.0.0.1:4222         state of the engine, and settings that are missing")]
 pub struct EngineArguments {
     #[command(subcommand)]
     pub action: EngineAction,
 }
+
+/// Default folder of local servers.
+pub const ENGINE_FOLDER: &str = ".whimbrel-engine";
 
 /// Actions of `whimbrel engine`.
 #[derive(Debug, Subcommand)]
@@ -29,8 +33,11 @@ pub enum EngineAction {
         #[arg(long, default_value_t = 3, value_parser = servers)]
         servers: u8,
         /// Folder of the servers' configurations, logs and streams.
-        #[arg(long, value_name = "FOLDER", default_value = ".whimbrel-engine")]
+        #[arg(long, value_name = "FOLDER", default_value = ENGINE_FOLDER)]
         dir: PathBuf,
+        /// Return when the servers are up. They run in the background until `whimbrel engine down`.
+        #[arg(long)]
+        detach: bool,
         /// Port of the first server. The other servers use the ports after it, and the connections between servers use
         /// as many further ports.
         #[arg(long, default_value_t = 4222)]
@@ -39,11 +46,20 @@ pub enum EngineAction {
         #[arg(long, value_enum, default_value_t = Sync::Always)]
         sync: Sync,
     },
+    /// Stop the servers that `whimbrel engine up` started in a folder. Their data stays.
+    Down {
+        /// Folder of the servers.
+        #[arg(long, value_name = "FOLDER", default_value = ENGINE_FOLDER)]
+        dir: PathBuf,
+    },
     /// Show the version, the servers, the leader of each stream, and problems.
     Status {
-        /// Address of the engine: nats://HOST:PORT,HOST:PORT/NAME.
+        /// Address of the engine: nats://HOST:PORT,HOST:PORT/NAME. Without it, the servers that run in the folder.
         #[arg(value_name = "URL")]
-        url: String,
+        url: Option<String>,
+        /// Folder of servers that `whimbrel engine up` started.
+        #[arg(long, value_name = "FOLDER", default_value = ENGINE_FOLDER, conflicts_with = "url")]
+        dir: PathBuf,
         /// Print one line of JSON instead of tables.
         #[arg(long)]
         json: bool,

@@ -1,5 +1,6 @@
 //! Errors of the command line that need a better explanation than clap's, or contain secrets.
 
+use super::meanings::{command_like, option_like};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
@@ -51,7 +52,29 @@ pub fn explained(mut error: Error, words: &[String]) -> Error {
     {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![how(option, value).into()]));
     }
+    hint_at_meaning(&mut error, words, &argument);
     error
+}
+
+/// Adds what does here what a command or an option of another program does.
+fn hint_at_meaning(error: &mut Error, words: &[String], argument: &str) {
+    let hint = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => {
+            // Commands of commands have few names.
+            let is_first = words.iter().skip(1).find(|word| !word.starts_with('-')) == Some(name);
+            command_like(name).filter(|_| is_first)
+        }
+        (ErrorKind::UnknownArgument, _) if words.iter().any(|word| word == "run") => {
+            option_like(argument).map(|option| format!("`{option}` does that here"))
+        }
+        _ => None,
+    };
+    if let Some(hint) = hint {
+        // A command that is near in spelling only would mislead: `start` is not `stop`.
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
 }
 
 /// Returns the hint for an option whose value may be left out.
@@ -90,6 +113,27 @@ mod tests {
         for fine in ["whimbrel send bob --wait 5", "whimbrel drain n2 --wait 30s", "whimbrel send bob -- --wait 2s"] {
             assert!(misplaced_value(&mut CommandLine::command(), &words(fine)).is_none(), "{fine}");
         }
+    }
+
+    #[test]
+    fn other_verbs_get_hints() {
+        for (line, hint) in [
+            ("whimbrel start garden", "tip: `whimbrel run FILE` runs a project"),
+            ("whimbrel list", "tip: `whimbrel ps` lists"),
+            ("whimbrel version", "tip: `whimbrel --version`"),
+            ("whimbrel status", "tip: `whimbrel ps`"),
+            ("whimbrel init garden", "tip: `whimbrel new NAME`"),
+            ("whimbrel logs", "tip: `whimbrel log`"),
+            ("whimbrel stop-all", "tip: `whimbrel stop`"),
+            ("whimbrel exec x.asl", "tip: `whimbrel run FILE`"),
+            ("whimbrel run x.asl --port 80", "tip: `--http ADDRESS` does that here"),
+            ("whimbrel run x.asl --verbose", "tip: `--trace` does that here"),
+        ] {
+            let told = told(line);
+            assert!(told.contains(hint) && told.matches("tip:").count() == 1, "{line}: {told}");
+        }
+        assert!(told("whimbrel stpo").contains("'stop'"), "spelling counts, too: {}", told("whimbrel stpo"));
+        assert!(told("whimbrel engine start").contains("unrecognized"), "{}", told("whimbrel engine start"));
     }
 
     #[test]

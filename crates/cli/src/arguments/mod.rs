@@ -10,12 +10,15 @@ mod codec;
 #[cfg(feature = "nats")]
 mod engine;
 pub mod faults;
+mod help;
 mod http;
 mod look;
+mod meanings;
 mod minds;
 mod proof;
 mod run;
 mod session;
+mod shell;
 mod store;
 mod summary;
 mod target;
@@ -40,15 +43,17 @@ pub use self::ca::{CaAction, CaArguments, EnrolArguments};
 pub use self::check::{CheckArguments, Language, NewArguments};
 pub use self::codec::{CodecAction, CodecArguments};
 #[cfg(feature = "nats")]
-pub use self::engine::{EngineAction, EngineArguments, Sync};
+pub use self::engine::{ENGINE_FOLDER, EngineAction, EngineArguments, Sync};
+pub use self::help::{asks_for_all, with_help};
 pub use self::look::{
     AgentsArguments, DeadLettersArguments, DfArguments, LinksArguments, LogArguments, NodesArguments, Order,
     PsArguments, SniffArguments, TopicsArguments,
 };
 pub use self::minds::{DebugArguments, DebugWord, MindArguments};
 pub use self::proof::{ProveArguments, VerifyArguments};
-pub use self::run::{GuardingArguments, JoinArguments, RunArguments};
+pub use self::run::{GuardingArguments, JoinArguments, RunArguments, SummaryForm};
 pub use self::session::{SessionAction, SessionArguments};
+pub use self::shell::{CompletedShell, CompletionsArguments, ManArguments, RunningNames};
 pub use self::store::{StoreAction, StoreArguments};
 pub use self::summary::with_summary;
 pub use self::target::TargetArguments;
@@ -59,17 +64,15 @@ pub use self::verbs::{
     TellArguments, UntellArguments,
 };
 
-/// Whimbrel runs societies of agents, in AgentSpeak, WebAssembly, Rust and TypeScript, on one machine or many.
+/// Whimbrel runs societies of agents, on one machine or many.
 #[derive(Debug, Parser)]
-#[command(name = "whimbrel", version = whimbrel::VERSION, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "whimbrel", version = whimbrel::VERSION, max_term_width = 100, subcommand_required = true)]
 #[command(after_help = "Examples:
   whimbrel new garden                 make a small society, ready to run
   whimbrel run garden                 run it, and print the address of its console
   whimbrel run hello.asl --agents 3   run three agents of one program
   whimbrel check garden               look for errors without running anything
-  whimbrel sniff                      show the messages of a running society
-
-`whimbrel help COMMAND` shows more examples.")]
+  whimbrel sniff                      show the messages of a running society")]
 pub struct CommandLine {
     /// Use of colours in the output.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 900)]
@@ -130,6 +133,8 @@ pub enum Command {
     Chaos(ChaosArguments),
     #[cfg(feature = "bench")]
     Bench(BenchArguments),
+    Completions(CompletionsArguments),
+    Man(ManArguments),
 }
 
 /// Use of colours in the output.
@@ -151,6 +156,18 @@ impl Color {
         }
         .write_global();
     }
+}
+
+/// Returns whether help and errors of the command line are coloured, if these words say so.
+pub fn color_of_help(words: &[String]) -> Option<clap::ColorChoice> {
+    let of = |value: &str| Color::from_str(value, true).ok();
+    let apart = words.iter().zip(words.iter().skip(1)).find(|(option, _)| *option == "--color");
+    let joined = words.iter().find_map(|word| word.strip_prefix("--color="));
+    Some(match apart.map(|(_, value)| value.as_str()).or(joined).and_then(of)? {
+        Color::Auto => clap::ColorChoice::Auto,
+        Color::Always => clap::ColorChoice::Always,
+        Color::Never => clap::ColorChoice::Never,
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use whimbrel::node::document_offers::OfferOptions;
 use whimbrel::node::durability::{DurabilityOptions, default_folder};
 use whimbrel::node::membership::LinkOptions;
@@ -36,6 +36,7 @@ pub const PORTS: &str = "HTTP port and agent port";
   whimbrel run auction.mas2j --agents 1000         each `#n` of the project becomes #1000
   whimbrel run hello.asl                           one agent, named hello after its file
   whimbrel run hello.asl --agents 3                hello1, hello2 and hello3
+  whimbrel run auction.mas2j --open --keep         watch it in a browser, also after its end
   whimbrel run auction.mas2j --nodes 3             three processes that share the agents
   whimbrel run long-plan --durable                 after any interruption, the next run continues
   whimbrel run garden --offer library=texts        offer a folder of documents to agents
@@ -100,12 +101,16 @@ pub struct RunArguments {
     /// stays while a browser has it open. `$BROWSER` chooses the browser.
     #[arg(long, conflicts_with_all = ["nodes", "quiet"], help_heading = LOOKING)]
     pub open: bool,
+    /// Keep the console after the society's end, until Ctrl-C.
+    #[arg(long, help_heading = LOOKING)]
+    pub keep: bool,
     /// Print every message, and the start and end of agents, to standard error.
     #[arg(long, help_heading = LOOKING)]
     pub trace: bool,
-    /// Print a table at the end: agents, messages by performative, awards, time.
-    #[arg(long, help_heading = LOOKING)]
-    pub summary: bool,
+    /// Print a table at the end: agents, messages by performative, awards, time. `--summary=json` prints one line of
+    /// JSON.
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table", help_heading = LOOKING)]
+    pub summary: Option<SummaryForm>,
     /// Number of threads that run agents [default: number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
@@ -164,6 +169,13 @@ pub struct RunArguments {
     /// Print no warnings, only the output of agents.
     #[arg(long, short, help_heading = LOOKING)]
     pub quiet: bool,
+}
+
+/// Form of the summary of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SummaryForm {
+    Table,
+    Json,
 }
 
 /// Join a running platform, with agents of a society or as a node for moving agents.

@@ -89,9 +89,12 @@ fn serve(folder: &Path, listen: &str, audit: Option<&Path>) -> anyhow::Result<()
     let config = EnrolmentConfig { folder: open(folder)?, auditor, log: Box::new(terminal::note) };
     let service = Enrolment::start(config, listen)?;
     let (ended, end) = channel();
-    Stopping::new()?.watch(Some("the service"), move |_| {
-        let _ = ended.send(());
-    });
+    Stopping::new()?.watch(
+        || Some("the service"),
+        move |_| {
+            let _ = ended.send(());
+        },
+    );
     terminal::note(&format!("nodes can enrol at {}", service.address()));
     let _ = end.recv();
     Ok(())

@@ -10,7 +10,8 @@ use whimbrel_store::nats::{
     EngineOptions, ServerCluster, ServerInfo, Setup, Status, StreamStatus, find_server, status,
 };
 
-use crate::arguments::{EngineAction, EngineArguments, Sync};
+use super::engine_record::{EngineRecord, end, option_for, start_detached};
+use crate::arguments::{ENGINE_FOLDER, EngineAction, EngineArguments, Sync};
 use whimbrel::figures::{bytes, count};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
@@ -23,8 +24,11 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Performs `whimbrel engine`.
 pub fn engine(arguments: &EngineArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        EngineAction::Up { servers, dir, port, sync } => up(*servers, dir, *port, *sync),
-        EngineAction::Status { url, json } => show(url, *json),
+        EngineAction::Up { servers, dir, detach: true, port, sync } => up_detached(*servers, dir, *port, *sync),
+        EngineAction::Up { servers, dir, detach: false, port, sync } => up(*servers, dir, *port, *sync),
+        EngineAction::Down { dir } => down(dir),
+        EngineAction::Status { url: Some(url), json, .. } => show(url, *json),
+        EngineAction::Status { url: None, dir, json } => show_local(dir, *json),
     }
 }
 
@@ -35,18 +39,61 @@ fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode
     // First, so that Ctrl-C while they start ends them in order, too.
     let stopping = Stopping::new()?;
     let mut cluster = ServerCluster::start(Setup { program, servers, dir: dir.clone(), port, sync_always })?;
+    let record = EngineRecord { process: std::process::id(), url: cluster.url(), servers: cluster.processes() };
+    record.write(&dir)?;
     print(&format!("store = \"{}\"", cluster.url()))?;
-    let pids: Vec<String> = cluster.processes().iter().map(|(name, pid)| format!("{name} (process {pid})")).collect();
-    terminal::note(&format!("{} in {}; Ctrl-C ends them", pids.join(", "), dir.display()));
+    terminal::note(&format!("{} in {}; Ctrl-C ends them", record.named(), dir.display()));
     while !stopping.within(LOOK) {
+        if EngineRecord::read(&dir).as_ref() != Some(&record) {
+            terminal::note("`whimbrel engine down` ends the servers");
+            cluster.stop();
+            return Ok(ExitCode::SUCCESS);
+        }
         if let Some(name) = cluster.ended() {
             cluster.stop();
+            EngineRecord::remove(&dir);
             bail!("{name} stopped unexpectedly: see {}", dir.join(format!("{name}.log")).display());
         }
     }
     terminal::note("ending the servers (Ctrl-C again to end at once)");
     cluster.stop();
+    EngineRecord::remove(&dir);
     Ok(ExitCode::SUCCESS)
+}
+
+fn up_detached(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode> {
+    // Here, so that what is missing is said at once.
+    find_server()?;
+    let path = std::path::absolute(dir)?;
+    let flush = if sync == Sync::Always { "always" } else { "lazy" };
+    let words = ["engine", "up", "--servers", &servers.to_string(), "--port", &port.to_string(), "--sync", flush];
+    let mut arguments: Vec<String> = words.map(str::to_owned).to_vec();
+    arguments.extend(["--dir".to_owned(), path.to_string_lossy().into_owned()]);
+    let record = start_detached(&path, &arguments)?;
+    print(&format!("store = \"{}\"", record.url))?;
+    let option = option_for(dir, ENGINE_FOLDER);
+    terminal::note(&format!("{} run in the background until `whimbrel engine down{option}`", record.named()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn down(dir: &Path) -> anyhow::Result<ExitCode> {
+    let record = end(dir)?;
+    print(&format!("{} ended; their data stays in {}", record.named(), dir.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_local(dir: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
+    let Some(record) = EngineRecord::read(dir).filter(EngineRecord::answers) else {
+        bail!(
+            "no servers run in {}: give the address of an engine, the folder with --dir, or start servers with \
+             `whimbrel engine up --detach`",
+            dir.display()
+        )
+    };
+    if !as_json {
+        print(&format!("{} of process {} in {}", record.named(), record.process, dir.display()))?;
+    }
+    show(&record.url, as_json)
 }
 
 fn show(url: &str, as_json: bool) -> anyhow::Result<ExitCode> {

@@ -69,7 +69,7 @@ pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
         ConversationRecorder::begin(arguments.log.as_ref(), &file, membership.view().node(), &platform, &notes)?;
     let farewell = Farewell::new(logging.is_none() && !guards.record(), last_line, &notes);
     // Before the agents are there: creating many takes long.
-    stopping.watch(Some(SOCIETY), leave_by(&platform, &farewell));
+    stopping.watch(|| Some(SOCIETY), leave_by(&platform, &farewell));
     society.start(&platform)?;
     let http = http_of(arguments, &arguments.http.options(), &notes).prepare()?;
     let level = |address: &str| security_at(links.level, address, arguments.credentials.as_deref());

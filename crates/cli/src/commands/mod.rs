@@ -35,6 +35,8 @@ pub mod df;
 pub mod drain;
 #[cfg(feature = "nats")]
 pub mod engine;
+#[cfg(feature = "nats")]
+mod engine_record;
 pub mod enrol;
 pub mod join;
 pub mod life;
@@ -49,6 +51,7 @@ pub mod repl;
 pub mod run;
 pub mod send;
 pub mod session;
+pub mod shell;
 pub mod sniff;
 pub mod store;
 pub mod topics;

@@ -1,10 +1,11 @@
 //! `whimbrel run`: a society, until it ends.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, Sender};
 
 use anyhow::bail;
 use whimbrel::Society;
@@ -18,8 +19,10 @@ use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
 use super::{close_ports, code_cache, last_line, open, open_control, set_guards, society_name};
 use crate::arguments::RunArguments;
-use crate::browser_console::BrowserConsole;
+use crate::browser_console::{BrowserConsole, ConsoleWishes};
 use crate::local_nodes::{LocalNodes, end_with_input, name_of};
+use crate::node_supervisor::{Supervision, is_supervised, supervise};
+use crate::society_end::{EndRecord, EndedBy};
 use crate::trace::TraceObserver;
 use whimbrel::control::OperatorService;
 use whimbrel::node::Notes;
@@ -36,17 +39,25 @@ use whimbrel::projects::project_in;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::options::SecurityLevel;
 use whimbrel_terminal::screen::print;
-use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, Stopping, end_after};
+use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, StopReason, Stopping, end_after};
 use whimbrel_terminal::{AgentLines, notes};
 
 /// Performs `whimbrel run`.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
+    if arguments.nodes.is_some_and(|count| count > 1) && arguments.node.is_none() && !is_supervised() {
+        return supervise();
+    }
+    run_here(arguments)
+}
+
+/// Runs the society, or its part, in this process.
+fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let file = project_in(&arguments.file)?;
     let society = society_of(arguments, &file)?;
     let last_line = told_here(arguments, &society);
     let (stopping, programs, notes) = (Stopping::new()?, society.loader(), notes(arguments.quiet));
-    let mut watch = TraceObserver::new(arguments.trace, arguments.summary && arguments.node.is_none());
-    let builder = platform_to_be(arguments, &society, &stopping, watch.as_ref());
+    let mut watch = TraceObserver::new(arguments.trace, arguments.summary.is_some() && arguments.node.is_none());
+    let (warnings, builder) = platform_to_be(arguments, &society, &stopping, watch.as_ref());
     let (guards, builder) = set_guards(&arguments.guarding, arguments.node.map(name_of).as_deref(), builder, &notes)?;
     let Some((durability, builder)) = begin_durability(arguments, &file, &society, builder, &stopping, &notes)? else {
         return Ok(ExitCode::from(INTERRUPTED as u8));
@@ -55,7 +66,6 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let offered = document_offers::environments(&arguments.offering.options(), society.offers(), node.as_deref())?;
     // Until the agents are gone.
     let storage_folder = document_offers::storage(&arguments.offering.options(), node.as_deref(), &notes)?;
-    let began = Instant::now();
     let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::storage).unwrap_or_default());
     let platform = builder.environments(offered.clone()).build();
     document_offers::note_ungranted(&offered, &platform, &notes);
@@ -67,11 +77,16 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let console = http.as_ref().map(HttpPort::console).transpose()?;
     let farewell = Farewell::new(is_forced(durability.as_ref(), logging.as_ref(), &guards), last_line, &notes);
     let cluster = durability.as_ref().map(Durability::view);
+    let nodes = arguments.nodes.filter(|count| *count > 1).map(|count| (count, society.members().len()));
+    let record = EndRecord::new(&platform, cluster.is_some(), nodes, warnings);
+    let ending = SocietyEnding::new(arguments, cluster.clone(), &farewell, record, stopping.sender());
+    ending.report_if(arguments, console.is_some());
     // Before the agents are there: creating many takes long.
-    let reasons = stopping.watch(arguments.node.is_none().then_some(SOCIETY), end_by(&platform, &cluster, &farewell));
+    let reasons = stopping.watch(ending.subject(arguments), ending.by_process());
     let roll = Roll::default();
     let begin = |society| {
-        let nodes = begin(arguments, society, durability.as_ref(), membership.as_ref(), &platform, &guards)?;
+        ending.record.begin();
+        let nodes = begin(arguments, society, durability.as_ref(), membership.as_ref(), &platform, &guards, &ending)?;
         agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
         anyhow::Ok(nodes)
     };
@@ -81,30 +96,28 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let log = logging.as_ref().map(ConversationRecorder::log);
     let service = OperatorService::new(&platform, society_name(&file), links).with_cluster(cluster.clone());
     let service = service.with_log(log).with_refusals(Arc::clone(&guards.refusals)).with_session_ports(session_ports);
-    let service = Arc::new(service.with_devices(roll.clone()).with_programs(programs));
+    let service = service.with_devices(roll.clone()).with_programs(programs);
+    let service = Arc::new(service.when_stopped(ending.by_operator()));
     let control = open_control(&service, arguments.quiet);
     let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
-    let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons)?;
+    let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons);
     let later = later.filter(|_| opened.as_ref().is_none_or(BrowserConsole::wait));
     let failed = later.and_then(|society| begin(society).err());
-    if failed.is_some() {
-        platform.stop_with(1);
-    } else if let Some(time) = arguments.time.filter(|_| arguments.node.is_none()) {
-        end_after(time, end_by(&platform, &cluster, &farewell));
-    }
-    let code = platform.wait_until_stopped();
-    farewell.stop(&platform);
-    if let Some(opened) = opened {
-        summarise(watch.take(), &platform, began);
-        opened.stay();
-    }
+    let code = ending.wait(arguments, nodes.as_ref(), failed.is_some());
+    let has_stayed = opened.is_some_and(|opened| {
+        summarise(arguments, watch.take(), &platform, &ending.record);
+        ending.stay(opened, code)
+    });
     close_ports(gateway, agents_elsewhere, control, &farewell);
+    if has_stayed {
+        notes.news("the console is closed");
+    }
     logging.into_iter().for_each(ConversationRecorder::end);
     nodes.into_iter().for_each(|nodes| nodes.end(&farewell));
     membership.into_iter().for_each(|membership| membership.end(&farewell));
     guards.end();
     durability.into_iter().for_each(|durability| durability.end(&platform));
-    summarise(watch, &platform, began);
+    summarise(arguments, watch, &platform, &ending.record);
     failed.map_or_else(|| Ok(farewell.end(code)), Err)
 }
 
@@ -115,10 +128,11 @@ fn told_here(arguments: &RunArguments, society: &Society) -> Option<String> {
 }
 
 /// Says what there was, if that was asked for.
-fn summarise(watch: Option<TraceObserver>, platform: &Platform, began: Instant) {
-    if let Some(table) = watch.and_then(|watch| watch.summary(platform.counters(), began.elapsed())) {
+fn summarise(arguments: &RunArguments, watch: Option<TraceObserver>, platform: &Platform, record: &EndRecord) {
+    let (Some(form), Some(watch)) = (arguments.summary, watch) else { return };
+    if let Some(text) = watch.summary(form, platform.counters(), record.time()) {
         // Nobody may be reading any more.
-        let _ = print(&table);
+        let _ = print(&text);
     }
 }
 
@@ -128,6 +142,12 @@ fn society_of(arguments: &RunArguments, file: &Path) -> anyhow::Result<Society> 
         bail!(
             "--name needs other nodes: let them join with --listen ADDRESS, or keep \
              the society with --store"
+        );
+    }
+    if arguments.keep && arguments.store.as_ref().is_some_and(|store| store.contains("://")) {
+        bail!(
+            "--keep cannot keep the console of one node of a cluster: look at the console of another node, or leave out \
+             --keep"
         );
     }
     let quiet = arguments.quiet || arguments.node.is_some();
@@ -143,17 +163,15 @@ fn society_of(arguments: &RunArguments, file: &Path) -> anyhow::Result<Society> 
     Ok(society)
 }
 
-/// Has a browser show the console, if that was asked for.
+/// Has a browser show the console, and has the console stay after the society's end, if that was asked for.
 fn open_console(
     arguments: &RunArguments,
     console: Option<(&Arc<Gateway>, &ConsoleAt)>,
     reasons: Receiver<()>,
-) -> anyhow::Result<Option<BrowserConsole>> {
-    match console {
-        _ if !arguments.open => Ok(None),
-        Some((gateway, console)) => Ok(BrowserConsole::open(gateway, console, reasons)),
-        None => bail!("--open needs the console, and the node has no HTTP port: give --http"),
-    }
+) -> Option<BrowserConsole> {
+    let wishes = ConsoleWishes { opens: arguments.open, is_kept: arguments.keep };
+    let (gateway, console) = console.filter(|_| wishes.opens || wishes.is_kept)?;
+    BrowserConsole::open(wishes, gateway, console, reasons)
 }
 
 /// Brings the society's agents to life, as far as they are to live here.
@@ -164,6 +182,7 @@ fn begin(
     membership: Option<&Membership>,
     platform: &Platform,
     guards: &Guards,
+    ending: &SocietyEnding,
 ) -> anyhow::Result<Option<LocalNodes>> {
     if arguments.end_with_input {
         end_with_input(platform.clone());
@@ -174,7 +193,9 @@ fn begin(
     }
     match arguments.nodes {
         Some(count) if count > 1 || arguments.node.is_some() => {
-            let nodes = LocalNodes::start(arguments, count, platform, &society, guards)?;
+            let (me, stop) = (name_of(arguments.node.unwrap_or(1)), ending.stop.clone());
+            let supervision = Supervision::begin(&me, move || stop.send(StopReason::Interrupt).unwrap_or_default())?;
+            let nodes = LocalNodes::start(arguments, count, platform, &society, guards)?.supervised_by(supervision);
             society.start_some(platform, |name| nodes.lives_here(name))?;
             Ok(Some(nodes.open()?))
         }
@@ -198,22 +219,111 @@ fn is_forced(durability: Option<&Durability>, logging: Option<&ConversationRecor
     durability.is_none_or(Durability::is_alone) && logging.is_none() && !guards.record()
 }
 
-/// Returns what ends this process before the society ends itself. In a cluster, other nodes continue the society.
-fn end_by(
-    platform: &Platform,
-    cluster: &Option<ClusterView>,
-    farewell: &Farewell,
-) -> impl Fn(i32) + Send + use<> + 'static {
-    let (platform, cluster, farewell) = (platform.clone(), cluster.clone(), farewell.clone());
-    move |code| {
-        if let Some(cluster) = cluster.as_ref().filter(|_| !farewell.is_forced()) {
+/// Ways in which a society ends before it ends itself.
+#[derive(Clone)]
+struct SocietyEnding {
+    platform: Platform,
+    /// The cluster in which other nodes continue the society.
+    cluster: Option<ClusterView>,
+    farewell: Farewell,
+    record: EndRecord,
+    /// Ends the process as Ctrl-C does.
+    stop: Sender<StopReason>,
+    keeps_console: bool,
+}
+
+impl SocietyEnding {
+    fn new(
+        arguments: &RunArguments,
+        cluster: Option<ClusterView>,
+        farewell: &Farewell,
+        record: EndRecord,
+        stop: Sender<StopReason>,
+    ) -> Self {
+        let (platform, farewell) = (record.platform().clone(), farewell.clone());
+        Self { platform, cluster, farewell, record, stop, keeps_console: arguments.keep }
+    }
+
+    /// Waits until the society has ended, at once if it `has_failed` to begin, and ends its agents. Returns its exit
+    /// code.
+    fn wait(&self, arguments: &RunArguments, nodes: Option<&LocalNodes>, has_failed: bool) -> i32 {
+        if has_failed {
+            self.platform.stop_with(1);
+        } else if let Some(time) = arguments.time.filter(|_| arguments.node.is_none()) {
+            end_after(time, self.by_time());
+        }
+        let code = self.platform.wait_until_stopped();
+        self.record.end(code);
+        nodes.iter().for_each(|nodes| nodes.note_end(code));
+        self.farewell.stop(&self.platform);
+        code
+    }
+
+    /// Says the last words, and has the console stay. Returns whether it said that the console stays.
+    fn stay(&self, console: BrowserConsole, code: i32) -> bool {
+        self.farewell.report();
+        self.farewell.note_end(code);
+        console.stay()
+    }
+
+    /// Has the last words said, where somebody is there to read them: on a terminal, or where a console was announced.
+    fn report_if(&self, arguments: &RunArguments, has_console: bool) {
+        if arguments.node.is_some() || !(has_console || std::io::stderr().is_terminal()) {
+            return;
+        }
+        let (record, is_closed) = (self.record.clone(), has_console && !arguments.keep && !arguments.open);
+        let closed = if is_closed { "; its console is closed (--keep keeps it)" } else { "" };
+        self.farewell.report_with(move || format!("{}{closed}", record.last_words()));
+    }
+
+    /// Returns what tells what Ctrl-C ends: nothing in a process that another one started, or once the society is over.
+    fn subject(&self, arguments: &RunArguments) -> impl Fn() -> Option<&'static str> + Send + use<> + 'static {
+        let (farewell, is_first) = (self.farewell.clone(), arguments.node.is_none());
+        move || (is_first && !farewell.is_over()).then_some(SOCIETY)
+    }
+
+    /// Returns what ends the process: Ctrl-C, or a closed output.
+    fn by_process(&self) -> impl Fn(i32) + Send + use<> + 'static {
+        let this = self.clone();
+        move |code| {
+            this.record.note_cause(if code == INTERRUPTED { EndedBy::Interrupt } else { EndedBy::ClosedOutput });
+            this.end(code);
+        }
+    }
+
+    /// Returns what ends the society when its time is over. The console may stay.
+    fn by_time(&self) -> impl Fn(i32) + Send + use<> + 'static {
+        let this = self.clone();
+        move |code| {
+            this.record.note_cause(EndedBy::Time);
+            if this.keeps_console {
+                this.farewell.hurry();
+                this.platform.stop_with(code);
+            } else {
+                this.end(code);
+            }
+        }
+    }
+
+    /// Returns what is called when an operator stops the society: the console does not stay.
+    fn by_operator(&self) -> impl Fn() + Send + Sync + use<> + 'static {
+        let (record, stop) = (self.record.clone(), self.stop.clone());
+        move || {
+            record.note_cause(EndedBy::Operator);
+            let _ = stop.send(StopReason::Stopped);
+        }
+    }
+
+    /// Ends the process. In a cluster, other nodes continue the society.
+    fn end(&self, code: i32) {
+        if let Some(cluster) = self.cluster.as_ref().filter(|_| !self.farewell.is_forced()) {
             hand_over(cluster);
         }
-        farewell.begin(code);
-        if cluster.is_some() {
-            platform.leave_with(code);
+        self.farewell.begin(code);
+        if self.cluster.is_some() {
+            self.platform.leave_with(code);
         } else {
-            platform.stop_with(code);
+            self.platform.stop_with(code);
         }
     }
 }
@@ -255,14 +365,16 @@ fn become_member(
     Ok(Some(membership))
 }
 
+/// Returns the platform to be, and the counter of its agents' warnings.
 fn platform_to_be(
     arguments: &RunArguments,
     society: &Society,
     stopping: &Stopping,
     watch: Option<&TraceObserver>,
-) -> PlatformBuilder {
-    let mut builder =
-        Platform::builder().output(AgentLines::new(arguments.quiet, stopping.sender())).loader(society.loader());
+) -> (Arc<AtomicU64>, PlatformBuilder) {
+    let lines = AgentLines::new(arguments.quiet, stopping.sender());
+    let warnings = lines.warnings();
+    let mut builder = Platform::builder().output(lines).loader(society.loader());
     if let Some(workers) = arguments.workers.map(usize::from).or(society.workers()) {
         builder = builder.workers(workers);
     }
@@ -275,7 +387,7 @@ fn platform_to_be(
     if let Some(watch) = watch {
         builder = builder.observer(watch.clone());
     }
-    builder
+    (warnings, builder)
 }
 
 fn begin_log(
@@ -315,6 +427,10 @@ fn open_ports(
     let (level, options) = (asked.map(LinkSecurity::from), arguments.http.options());
     let site = HttpSetup { options: &options, unless_said: arguments.shows_console, level, credentials: folder, notes };
     let http = site.prepare()?;
+    if http.is_none() && (arguments.keep || arguments.open) {
+        let option = if arguments.keep { "--keep" } else { "--open" };
+        bail!("{option} needs the console, and the node has no HTTP port: give --http");
+    }
     let security = |address: &str| security_at(level, address, folder);
     let is_member = links.is_some();
     let (options, token) = (arguments.agents_elsewhere.options(), http.as_ref().map(HttpPort::token));

@@ -96,6 +96,30 @@ fn engine_starts_and_ends_in_order() {
 }
 
 #[test]
+fn detached_engine_runs_until_down() {
+    let Some(program) = program() else { return };
+    let scratch = Scratch::new();
+    let port = whimbrel_store::nats::free_ports(2).unwrap().to_string();
+    let engine = |arguments: &[&str]| -> CommandOutput {
+        let mut command = whimbrel();
+        command.arg("engine").args(arguments).current_dir(scratch.path()).env("WHIMBREL_NATS_SERVER", &program);
+        command.output().unwrap().into()
+    };
+    let nothing = engine(&["down"]);
+    assert!(nothing.err.contains("no servers run in .whimbrel-engine") && nothing.code == Some(1), "{}", nothing.err);
+    let up = engine(&["up", "--detach", "--servers", "1", "--port", &port]);
+    assert_eq!(up.out, format!("store = \"nats://127.0.0.1:{port}/whimbrel?replicas=1\"\n"), "{}", up.err);
+    assert!(up.err.contains("run in the background until `whimbrel engine down`"), "{}", up.err);
+    let status = engine(&["status"]);
+    assert!(status.out.starts_with("whimbrel-1 (process ") && status.out.contains("NATS 2."), "{}", status.out);
+    let twice = engine(&["up", "--detach", "--servers", "1", "--port", &port]);
+    assert!(twice.err.contains(&format!("port {port} is in use")), "{}", twice.err);
+    let down = engine(&["down"]);
+    assert!(down.out.contains("whimbrel-1 (process ") && down.code == Some(0), "{}{}", down.out, down.err);
+    assert!(engine(&["status"]).err.contains("no servers run in .whimbrel-engine"));
+}
+
+#[test]
 fn failed_engine_start_gives_advice() {
     let scratch = Scratch::new();
     let up = |variables: &[(&str, &str)], arguments: &[&str]| -> CommandOutput {

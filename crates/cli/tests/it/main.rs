@@ -23,6 +23,8 @@ mod endings;
 mod engine;
 mod examples;
 mod external_agents;
+mod failures;
+mod front_door;
 mod gateway;
 mod hop_faults;
 mod journeys;

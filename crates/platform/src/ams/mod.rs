@@ -319,6 +319,11 @@ impl Ams {
         (self.records.agents(), policy.node_agents(Symbol::default(), *node))
     }
 
+    /// Returns the number of agents that began or arrived on the node so far, without the platform's own.
+    pub fn agents_added(&self) -> u64 {
+        self.records.agents_added()
+    }
+
     /// Creates an agent as [`Ams::create`] does, whatever its family's quotas say: for one that existed before, or that
     /// its creator was already promised.
     ///

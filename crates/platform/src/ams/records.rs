@@ -33,6 +33,8 @@ pub(super) struct Records {
     in_order: Vec<Option<AgentRecord>>,
     /// Records of the platform's own agents.
     services: usize,
+    /// Number of agents added so far, without the platform's own.
+    agents_added: u64,
 }
 
 impl Records {
@@ -43,6 +45,11 @@ impl Records {
     /// Returns the number of records, without the platform's own agents.
     pub fn agents(&self) -> usize {
         self.places.len() - self.services
+    }
+
+    /// Returns the number of agents added so far, without the platform's own.
+    pub fn agents_added(&self) -> u64 {
+        self.agents_added
     }
 
     pub fn contains(&self, name: Symbol) -> bool {
@@ -69,7 +76,9 @@ impl Records {
     pub fn add(&mut self, record: AgentRecord) {
         let taken = self.places.insert(record.aid.name, self.in_order.len() as u32);
         debug_assert!(taken.is_none(), "{} has a record already", record.aid);
-        self.services += usize::from(record.kind == AgentKind::Service);
+        let is_service = record.kind == AgentKind::Service;
+        self.services += usize::from(is_service);
+        self.agents_added += u64::from(!is_service);
         self.in_order.push(Some(record));
     }
 
@@ -142,6 +151,7 @@ mod tests {
         let names: Vec<&str> = records.iter().map(|record| record.aid.name.as_str()).collect();
         assert_eq!(names.len(), 101);
         assert_eq!((names[0], names[1], names[99], names[100]), ("r0", "r10", "r990", "r1"));
+        assert_eq!((records.agents(), records.agents_added()), (101, 1001));
         assert!(records.in_order.len() < 300, "holes are closed");
         assert_eq!(records.find("r990".into()).map(|record| record.aid), Some(Aid::local("r990")));
         assert_eq!(records.find("r991".into()), None);

@@ -61,7 +61,11 @@ pub struct OperatorService {
     recent: RecentEvents,
     pub(super) programs: Option<SocietyLoader>,
     session_ports: SessionPortsInfo,
+    when_stopped: Option<StopHook>,
 }
+
+/// Function that is called when an operator stops the platform.
+type StopHook = Box<dyn Fn() + Send + Sync>;
 
 /// Number of agents that are named for a partition that is wanted somewhere.
 const WISH_AGENTS_SHOWN: usize = 3;
@@ -89,6 +93,7 @@ impl OperatorService {
             roll: Roll::default(),
             programs: None,
             session_ports: SessionPortsInfo::default(),
+            when_stopped: None,
         }
     }
 
@@ -128,6 +133,12 @@ impl OperatorService {
         Self { session_ports, ..self }
     }
 
+    /// Sets a function that is called when an operator stops the platform.
+    #[must_use]
+    pub fn when_stopped(self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { when_stopped: Some(Box::new(hook)), ..self }
+    }
+
     pub(super) fn random(&self) -> u64 {
         self.platform.services().random()
     }
@@ -145,6 +156,7 @@ impl OperatorService {
     }
 
     pub(super) fn stop(&self, code: i32) {
+        self.when_stopped.iter().for_each(|hook| hook());
         self.platform.stop_with(code);
     }
 
