@@ -81,7 +81,7 @@ $(TESTED): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness release-test guest-test sdk-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
+test: check harness release-test guest-test editors-test sdk-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy web-check clippy ## What needs no program to be built
@@ -132,6 +132,14 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@$(CARGO) fmt --manifest-path examples/library-search/searcher/Cargo.toml --check
 	@$(CARGO) test --quiet --locked --manifest-path examples/library-search/searcher/Cargo.toml
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
+
+.PHONY: editors-test
+editors-test: editors/vscode/node_modules/.package-lock.json ## The extension for Visual Studio Code: its grammars on all programs, its manifest
+	@cd editors/vscode && npm test --silent
+
+editors/vscode/node_modules/.package-lock.json: editors/vscode/package.json editors/vscode/package-lock.json | node
+	@cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
 
 .PHONY: sdk-test
 sdk-test: sdk agentspeak-wasm guests $(TESTED) | chromium nats ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak and WebAssembly agents in Node and a browser, size, its example

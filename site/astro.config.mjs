@@ -21,7 +21,7 @@ export default defineConfig({
       sidebar: [
         { label: "Begin", items: ["guide/tutorial", "guide/first-society", "guide/contract-net", { label: "Playground", link: "playground/" }, "examples"] },
         { label: "Coming from", items: guide("from-jason", "from-jade", "from-spade", "from-langgraph") },
-        { label: "Watch", items: guide("console", "watching", "minds", "repl") },
+        { label: "Watch", items: guide("console", "watching", "minds", "repl", "editors") },
         { label: "Languages", items: guide("rust-agents", "wasm-agents", "typescript", "browser", "external-agents") },
         { label: "What agents can do", items: guide("topics-and-groups", "mobility", "documents", "devices") },
         { label: "Many machines", items: guide("many-machines", "security", "durability", "cluster", "chaos") },

@@ -19,5 +19,5 @@ pub mod syntax;
 
 pub use agent::{Agent, AgentConfig};
 pub use bundle::{Bundle, BundleError, Included};
-pub use load::{Loaded, ProgramError, compile_program, load, load_bundled};
+pub use load::{Loaded, ProgramError, compile_program, library, load, load_bundled};
 pub use snapshot::SnapshotError;

@@ -37,6 +37,11 @@ static LIBRARY_PROGRAM: LazyLock<ast::Program> = LazyLock::new(|| {
     library
 });
 
+/// Returns the library's program, whose plans every agent has behind its own.
+pub fn library() -> &'static ast::Program {
+    &LIBRARY_PROGRAM
+}
+
 /// Error of a malformed program, with all its faults.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the program has errors")]

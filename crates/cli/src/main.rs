@@ -10,9 +10,11 @@ mod arguments;
 mod browser_console;
 mod commands;
 mod examples;
+mod framed_messages;
 mod guest_sdk;
 mod local_nodes;
 mod node_supervisor;
+mod project_files;
 mod sequence_diagram;
 mod society_end;
 mod trace;
@@ -101,6 +103,8 @@ fn main() -> ExitCode {
         Command::Resume(resume) => commands::life::resume(&resume.whom),
         Command::Stop(stop) => commands::life::stop(stop),
         Command::Check(check) => commands::check::check(check),
+        Command::Fmt(fmt) => commands::fmt::fmt(fmt),
+        Command::Lsp(lsp) => commands::lsp::lsp(lsp),
         Command::New(new) => commands::new::new(new),
         Command::Codec(codec) => commands::codec::codec(codec),
         Command::Ca(ca) => commands::ca::ca(ca),

@@ -11,6 +11,7 @@ pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     ("platform", &["acl"]),
     ("runtime", &["acl", "platform"]),
     ("bdi", &["acl", "platform"]),
+    ("editor", &["acl", "platform", "bdi"]),
     ("wasm", &["acl", "platform"]),
     ("files", &[]),
     ("store", &["platform", "files"]),
@@ -23,8 +24,8 @@ pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "acl", "platform", "runtime", "bdi", "wasm", "store", "net", "operator", "gateway", "files", "whimbrel",
-            "terminal", "bench",
+            "acl", "platform", "runtime", "bdi", "editor", "wasm", "store", "net", "operator", "gateway", "files",
+            "whimbrel", "terminal", "bench",
         ],
     ),
     ("device", &["acl", "platform", "bdi"]),

@@ -12,6 +12,7 @@ const OTHERS: &[&str] = &[
     "crates/bench/src/",
     "crates/cli/src/commands/agent_build/",
     "crates/cli/src/commands/codec.rs",
+    "crates/cli/src/commands/fmt.rs",
     "crates/cli/src/commands/new.rs",
     "crates/cli/src/commands/shell.rs",
     "crates/net/src/authority/file.rs",

@@ -65,7 +65,8 @@ impl ProjectParser<'_> {
         if let Some((name, _)) = names.iter().zip(&plain).find(|(name, plain)| name != plain) {
             let message = format!("the agent `{}` is declared twice", agent.name);
             let help = format!("the later one is called `{name}`, as in Jason; give it a name of its own");
-            let mut warning = Diagnostic::warning(self.file, agent.span, message, "declared again").with_help(help);
+            let mut warning = Diagnostic::warning(self.file, agent.span, message, "declared again");
+            (warning.code, warning.help) = ("repeated-agent", Some(help));
             warning.related.extend(self.agent_places.get(&agent.name).map(|first| (*first, FIRST.to_owned())));
             self.diagnostics.push(warning);
         }

@@ -143,7 +143,8 @@ impl<'a> ProjectParser<'a> {
     }
 
     pub(super) fn warn(&mut self, span: Span, message: impl Into<String>, label: &str, help: &str) {
-        self.diagnostics.push(Diagnostic::warning(self.file, span, message, label).with_help(help));
+        let warning = Diagnostic::warning(self.file, span, message, label).with_code("project").with_help(help);
+        self.diagnostics.push(warning);
     }
 
     pub(super) fn unexpected(&mut self, expected: &[&'static str], help: &str) -> ReportedError {

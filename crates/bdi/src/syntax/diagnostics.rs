@@ -21,6 +21,8 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Severity.
     pub severity: Severity,
+    /// Code of the kind of fault: `// whimbrel: allow(code)` hides a warning.
+    pub code: &'static str,
     /// Description of the fault, in lower case.
     pub message: String,
     /// Source file.
@@ -44,6 +46,7 @@ impl Diagnostic {
     pub fn error(file: &Text, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
+            code: "error",
             message: message.into(),
             file: file.clone(),
             span,
@@ -57,7 +60,14 @@ impl Diagnostic {
 
     /// Creates a warning.
     pub fn warning(file: &Text, span: Span, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(file, span, message, label) }
+        Self { severity: Severity::Warning, code: "warning", ..Self::error(file, span, message, label) }
+    }
+
+    /// Sets the code of the kind of fault.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.code = code;
+        self
     }
 
     /// Adds advice.

@@ -14,17 +14,19 @@ mod unquote;
 use whimbrel_acl::Text;
 
 use ast::{Plan, PlanBody, Program, Span, Term, Trigger};
+pub(crate) use diagnostics::Diagnostics;
+pub use diagnostics::nearest;
 pub use diagnostics::{Diagnostic, Severity};
-pub(crate) use diagnostics::{Diagnostics, nearest};
+pub use lexer::{Tok, Token};
 pub use parser::{LoadError, Loader, NoFiles};
 use parser::{Parse, ParseSession, Parser};
 pub use render::render;
+#[cfg(test)]
+pub(crate) use signatures::names_of_kind;
 pub use signatures::{
     ActionId, ActionKind, FunctionId, QueryId, StepId, action_arity, action_id, action_names, function_arity,
-    function_id, is_internal_action,
+    function_id, function_names, is_internal_action,
 };
-#[cfg(test)]
-pub(crate) use signatures::{function_names, names_of_kind};
 pub use source_text::SourceText;
 
 /// Returns the internal action whose name is most similar to this one, which has a dot in front; the result has none.
@@ -55,6 +57,14 @@ pub fn parse_program(text: &str, file: &Text, loader: &mut dyn Loader) -> Parsed
     let mut session = ParseSession::new(loader);
     Parser::new(text, file, &mut session).program();
     Parsed { program: session.program, diagnostics: session.diagnostics.into_vec() }
+}
+
+/// Splits a text into tokens, the last one [`Tok::Eof`]. Blanks and comments are what stands between them. Also returns
+/// the faults of the text.
+pub fn tokens(text: &str, file: &Text) -> (Vec<Token>, Vec<Diagnostic>) {
+    let mut diagnostics = Diagnostics::default();
+    let lexer::Tokens { tokens, .. } = lexer::tokens(text, 0, 1, file, &mut diagnostics);
+    (tokens, diagnostics.into_vec())
 }
 
 /// Parses text that an agent meets while it runs: all of it must be one phrase.

@@ -82,7 +82,7 @@ impl SourceText {
         let Misread { encoding, iconv, span } = self.misread?;
         let message = format!("{file} is not UTF-8 from line {} on: it is read as {encoding}", span.line);
         let help = format!("save it as UTF-8, for instance by `iconv -f {iconv} -t UTF-8 {file} > new.asl`");
-        Some(Diagnostic::warning(file, span, message, "not UTF-8").with_help(help))
+        Some(Diagnostic::warning(file, span, message, "not UTF-8").with_code("encoding").with_help(help))
     }
 }
 

@@ -7,6 +7,7 @@ mod agent;
 mod ca;
 mod check;
 mod codec;
+mod editors;
 #[cfg(feature = "nats")]
 mod engine;
 pub mod faults;
@@ -42,6 +43,7 @@ pub use self::agent::{AgentAction, AgentArguments};
 pub use self::ca::{CaAction, CaArguments, EnrolArguments};
 pub use self::check::{CheckArguments, Language, NewArguments};
 pub use self::codec::{CodecAction, CodecArguments};
+pub use self::editors::{FmtArguments, LspArguments};
 #[cfg(feature = "nats")]
 pub use self::engine::{ENGINE_FOLDER, EngineAction, EngineArguments, Sync};
 pub use self::help::{asks_for_all, with_help};
@@ -86,6 +88,8 @@ pub struct CommandLine {
 pub enum Command {
     New(NewArguments),
     Check(CheckArguments),
+    Fmt(FmtArguments),
+    Lsp(LspArguments),
     Run(Box<RunArguments>),
     Join(Box<JoinArguments>),
     #[cfg(feature = "nats")]

@@ -8,7 +8,7 @@ use crate::absent_parts::absent_parts;
 
 /// Groups of commands by purpose. Some commands are not in every build.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Write and run a society", &["new", "check", "run"]),
+    ("Write and run a society", &["new", "check", "fmt", "run", "lsp"]),
     ("Run on several machines", &["up", "join", "nodes", "drain", "engine", "chaos"]),
     ("Inspect a running society", &["ps", "agents", "sniff", "log", "mind", "df", "topics", "links", "dead-letters"]),
     ("Talk to agents in AgentSpeak", &["repl", "ask", "tell", "untell", "achieve", "create", "clone", "load"]),

@@ -38,10 +38,12 @@ pub mod engine;
 #[cfg(feature = "nats")]
 mod engine_record;
 pub mod enrol;
+pub mod fmt;
 pub mod join;
 pub mod life;
 pub mod links;
 pub mod log;
+pub mod lsp;
 pub mod mind;
 pub mod new;
 pub mod nodes;

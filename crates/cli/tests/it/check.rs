@@ -85,3 +85,56 @@ fn policy_faults_name_their_place() {
     }
     assert!(bad.err.ends_with("3 errors and 0 warnings in 1 policy\n"), "{}", bad.err);
 }
+
+/// A project in which each agent has a fault that only a look at the whole shows.
+fn faulty_society() -> Scratch {
+    Scratch::with(&[
+        ("m.mas2j", "MAS m { agents: ann; bob; }"),
+        ("ann.asl", "!strat.\n+!start <- .send(bop, tell, \"ü\").\n"),
+        ("bob.asl", "!go.\n+!go <- !work.  // whimbrel: allow(goal-without-plan)\n"),
+    ])
+}
+
+#[test]
+fn lints_see_the_whole_project() {
+    let scratch = faulty_society();
+    let seen = scratch.run(&["check", "."]);
+    assert_eq!(seen.code, Some(0));
+    assert!(seen.err.ends_with("0 errors and 3 warnings in 1 project\n"), "{}", seen.err);
+    for part in ["did you mean `!start`?", "no agent of the project is called `bop`", "did you mean `bob`?"] {
+        assert!(seen.err.contains(part), "no {part} in {}", seen.err);
+    }
+    assert_eq!(scratch.run(&["check", ".", "--deny-warnings"]).code, Some(1));
+    let of_one = scratch.run(&["check", "bob.asl"]);
+    assert_eq!(of_one.err, "1 program: nothing wrong\n");
+}
+
+#[test]
+fn check_writes_json() {
+    let scratch = faulty_society();
+    let seen = scratch.run(&["check", ".", "--json"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+    let found: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!((&found["warnings"], &found["errors"]), (&3.into(), &0.into()));
+    let receiver = found["diagnostics"].as_array().unwrap().iter().find(|found| found["code"] == "unknown-receiver");
+    let place = &receiver.unwrap()["place"];
+    assert_eq!((&place["line"], &place["column"], &place["end_column"]), (&2.into(), &18.into(), &21.into()));
+}
+
+#[test]
+fn check_writes_sarif() {
+    let scratch = faulty_society();
+    let seen = scratch.run(&["check", ".", "--sarif"]);
+    let log: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3);
+    for result in results {
+        let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+        assert_eq!(rule["id"], result["ruleId"]);
+        let place = &result["locations"][0]["physicalLocation"];
+        assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("ann.asl"), "{place}");
+        assert!(place["region"]["startLine"].as_u64().unwrap() > 0);
+    }
+}

@@ -17,6 +17,7 @@ mod conversations;
 mod documents;
 mod durable;
 mod durable_rust;
+mod editors;
 #[cfg(unix)]
 mod endings;
 #[cfg(feature = "nats")]

@@ -284,7 +284,7 @@ impl Parser<'_, '_> {
             Term::Op(Op::And | Op::Or | Op::Not, _) => {
                 let help = "it fails when it is reached; to test it write `?(a & b)`";
                 if !self.session.at_run_time {
-                    self.warn(span, "a formula is not a step of a body", "not a step", help);
+                    self.warn("formula-as-step", span, "a formula is not a step of a body", "not a step", help);
                 }
                 return Ok(StepKind::Action);
             }
@@ -310,7 +310,7 @@ impl Parser<'_, '_> {
         if !is_known && !self.session.at_run_time {
             let message = format!("the internal action `{name}` is a Java class, which cannot run here");
             let help = "write it as a plan or a rule, or have the environment do it: it is asked as for any action";
-            self.warn(span, message, "a Java class", help);
+            self.warn("java-action", span, message, "a Java class", help);
         }
     }
 
@@ -319,7 +319,13 @@ impl Parser<'_, '_> {
         let is_action = signatures::action_arity(name.as_str()).is_some_and(|range| range.contains(&arity));
         if self.is_function(name, arity) && !is_action && !self.session.at_run_time {
             let message = format!("the function `{name}` is not a step");
-            self.warn(span, message, "will fail when it runs", format!("use its value: `X = {name}(...)`"));
+            self.warn(
+                "function-as-step",
+                span,
+                message,
+                "will fail when it runs",
+                format!("use its value: `X = {name}(...)`"),
+            );
         }
     }
 

@@ -306,7 +306,7 @@ impl Parser<'_, '_> {
     fn warn_body_only(&mut self, condition: &Term) {
         if let Some((name, span)) = Self::body_only(condition) {
             let message = format!("the internal action `{name}` never holds in a rule");
-            self.warn(span, message, "not in a rule", "it acts or waits; use it in a plan's body");
+            self.warn("action-in-rule", span, message, "not in a rule", "it acts or waits; use it in a plan's body");
         }
     }
 }

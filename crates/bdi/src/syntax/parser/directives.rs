@@ -87,7 +87,7 @@ impl Parser<'_, '_> {
                     let message = "this directive alone changes nothing";
                     let help = "write `{ begin namespace(name) } ... { end }`; or `{ namespace(name, local) }` to \
                                 keep the name to this file";
-                    self.warn(directive.span, message, "no effect", help);
+                    self.warn("useless-directive", directive.span, message, "no effect", help);
                 }
             }),
             "register_function" => self.register_function(directive),
@@ -241,7 +241,7 @@ impl Parser<'_, '_> {
     fn make_global(&mut self, name: Symbol, span: Span) {
         if self.local_names.remove(&name).is_some() {
             let message = format!("the namespace `{name}` was local before and is global from here on");
-            self.warn(span, message, "", "declare it once");
+            self.warn("namespace-scope", span, message, "", "declare it once");
         }
     }
 
@@ -302,7 +302,7 @@ impl Parser<'_, '_> {
         if self.session.failed_since(&before) && !self.session.loader.is_strict() {
             self.session.leave_out_since(before);
             let message = format!("`{name}` has errors: the program continues without it");
-            self.warn(span, message, "included here", "mend the errors in it, or delete this line");
+            self.warn("missing-include", span, message, "included here", "mend the errors in it, or delete this line");
         }
     }
 
@@ -321,7 +321,7 @@ impl Parser<'_, '_> {
             return Err(self.error_with_help(span, message, "included here", help));
         }
         let message = format!("cannot include `{path}`: {reason}: the program continues without it");
-        self.warn(span, message, "included here", help);
+        self.warn("missing-include", span, message, "included here", help);
         Ok(())
     }
 
@@ -336,7 +336,13 @@ impl Parser<'_, '_> {
             if self.session.loader.is_strict() {
                 return Err(self.error_with_help(span, message, "the cycle closes here", help));
             }
-            self.warn(span, format!("{message}: it is included once"), "the cycle closes here", help);
+            self.warn(
+                "repeated-include",
+                span,
+                format!("{message}: it is included once"),
+                "the cycle closes here",
+                help,
+            );
             return Ok(false);
         }
         if chain.len() > limits::INCLUDE_DEPTH_MAX {

@@ -168,7 +168,7 @@ impl Parser<'_, '_> {
             Some(range) => {
                 let wanted = signatures::arguments_text(&range);
                 let message = format!("`{name}` takes {wanted}, not {arity}");
-                self.warn(span, message, "will fail when it runs", format!("give it {wanted}"));
+                self.warn("argument-count", span, message, "will fail when it runs", format!("give it {wanted}"));
             }
             None => self.warn_unknown(name, span),
         }
@@ -183,7 +183,7 @@ impl Parser<'_, '_> {
                 Some(like) => format!("did you mean `.{like}`?"),
                 None => "see the reference of internal actions".to_owned(),
             };
-            self.warn(span, format!("there is no internal action `{name}`"), "unknown", help);
+            self.warn("unknown-action", span, format!("there is no internal action `{name}`"), "unknown", help);
         }
     }
 

@@ -226,8 +226,15 @@ impl<'a, 'l> Parser<'a, 'l> {
     }
 
     #[inline(never)]
-    fn warn(&mut self, span: Span, message: impl Into<String>, label: impl Into<String>, help: impl Into<String>) {
-        let warning = Diagnostic::warning(&self.file, span, message, label).with_help(help);
+    fn warn(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let warning = Diagnostic::warning(&self.file, span, message, label).with_code(code).with_help(help);
         self.session.diagnostics.push(warning);
     }
 

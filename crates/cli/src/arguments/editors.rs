@@ -1,0 +1,37 @@
+//! `whimbrel fmt` and `whimbrel lsp`: tools for those who write programs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Format programs in Jason's usual style.
+///
+/// Blanks and the beginnings of lines change. All tokens, comments and line breaks stay. A program with errors stays as
+/// it is.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel fmt garden              the programs in a folder, and in those within it
+  whimbrel fmt --check garden      exit status 1 if one would change
+  whimbrel fmt - < a.asl           from standard input to standard output")]
+pub struct FmtArguments {
+    /// Programs (.asl), folders, or `-` for standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Change nothing; exit with status 1 if a program would change.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Serve an editor: the Language Server Protocol on standard input and output.
+///
+/// Editors start this command themselves. It offers diagnostics, outline, definitions, references, hover, completion,
+/// rename, formatting and a lens that runs an agent.
+#[derive(Debug, Args)]
+#[command(after_help = "Example, in Neovim:
+  vim.lsp.start({ name = 'whimbrel', cmd = { 'whimbrel', 'lsp' } })")]
+pub struct LspArguments {
+    /// Use standard input and output. This is the only way, and needs not be said.
+    #[arg(long, hide = true)]
+    #[allow(dead_code, reason = "editors pass it, and there is no other way")]
+    pub stdio: bool,
+}
