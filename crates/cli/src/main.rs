@@ -67,7 +67,15 @@ fn main() -> ExitCode {
     }
     let arguments = typed();
     arguments.color.apply();
-    let done = match &arguments.command {
+    carry_out(&arguments.command).unwrap_or_else(|error| {
+        terminal::complain(&error);
+        ExitCode::FAILURE
+    })
+}
+
+/// Carries out a command.
+fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Run(run) => commands::run::run(run),
         #[cfg(feature = "nats")]
         Command::Up(up) => commands::up::up(up),
@@ -121,12 +129,5 @@ fn main() -> ExitCode {
         Command::Bench(bench) => whimbrel_bench::bench(bench),
         Command::Completions(completions) => commands::shell::completions(completions),
         Command::Man(man) => commands::shell::man(man),
-    };
-    match done {
-        Ok(code) => code,
-        Err(error) => {
-            terminal::complain(&error);
-            ExitCode::FAILURE
-        }
     }
 }
