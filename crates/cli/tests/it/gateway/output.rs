@@ -46,7 +46,7 @@ fn output_is_watched_and_asked() {
     node.until(|node| node.get("/output?faults=true")["faults"].as_u64() > Some(0));
     let faults = node.get("/output?faults=true&agent=clerk");
     let fault = &faults["lines"][0];
-    assert_eq!(fault["kind"], "warning", "{faults}");
+    assert_eq!(fault["kind"], "failure", "{faults}");
     assert!(
         fault["text"].as_str().is_some_and(|text| text.contains("nobody_can") && text.contains("clerk.asl:6")),
         "{fault}"
