@@ -8,14 +8,17 @@ use crate::absent_parts::absent_parts;
 
 /// Groups of commands by purpose. Some commands are not in every build.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Write and run a society", &["new", "check", "fmt", "run", "lsp"]),
+    ("Write and run a society", &["new", "check", "run"]),
     ("Run on several machines", &["up", "join", "nodes", "drain", "engine", "chaos"]),
     ("Inspect a running society", &["ps", "agents", "sniff", "log", "mind", "df", "topics", "links", "dead-letters"]),
     ("Talk to agents in AgentSpeak", &["repl", "ask", "tell", "untell", "achieve", "create", "clone", "load"]),
     ("Act on a running society", &["send", "suspend", "resume", "debug", "kill", "stop"]),
     ("Move agents, and admit external ones", &["move", "recall", "advise", "agent", "session"]),
     ("Certificates and evidence", &["ca", "enrol", "prove", "verify"]),
-    ("Stores, encodings, benchmarks, shells", &["store", "codec", "bench", "completions", "man"]),
+    (
+        "Stores, encodings, benchmarks, shells, editors",
+        &["store", "codec", "bench", "completions", "man", "fmt", "lsp"],
+    ),
 ];
 /// Commands that the short list describes. It names the others.
 const DESCRIBED: &[&str] = &["new", "check", "run", "ps", "agents", "sniff", "send", "stop"];
