@@ -264,4 +264,16 @@ mod tests {
         scale.add_value(&list);
         assert!(scale.is_full() && scale.bytes() < 20_000);
     }
+
+    #[test]
+    fn scale_weighs_fields_of_objects() {
+        let field_bytes = 2 * size_of::<Value>();
+        let record = Value::record("row", (0..1_000).map(|n| (sym::SELF, Value::Int(n))));
+        let map = Value::Map(Arc::new((0..1_000).map(|n| (Value::Int(n), Value::Int(n))).collect()));
+        for object in [record, map] {
+            let mut scale = Scale::new(usize::MAX);
+            scale.add_value(&object);
+            assert!((1_000 * field_bytes..1_100 * field_bytes).contains(&scale.bytes()), "{scale:?}");
+        }
+    }
 }

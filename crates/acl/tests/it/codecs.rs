@@ -177,6 +177,23 @@ fn deep_value_is_refused_both_ways() {
 }
 
 #[test]
+fn unquotable_text_takes_a_code() {
+    let size = TableSize::from_bits(8).unwrap();
+    let text = || Value::from("x".repeat(300) + "\\");
+    for parameter in [text(), Value::list([text(), Value::from("text"), text()]), Value::list([text()])] {
+        let mut message = AclMessage::new(Performative::Inform, Aid::local("a"), Aid::local("b"), 1.0);
+        message.extras_mut().user = vec![("X-t".into(), parameter)];
+        let (mut encoder, mut decoder) = (BitsEncoder::new(size), BitsDecoder::new(size));
+        let sizes = [(); 2].map(|()| {
+            let bytes = encoder.encode(&message).unwrap();
+            assert_eq!(all_of(&decoder.decode(&bytes, None).unwrap()), all_of(&message));
+            bytes.len()
+        });
+        assert!(sizes[1] + 200 < sizes[0], "{sizes:?}");
+    }
+}
+
+#[test]
 fn deep_resolvers_are_refused_by_readers() {
     let message = AclMessage::new(Performative::Inform, Aid::local("amy"), Aid::local("bob"), Value::Nil);
     let forms = [

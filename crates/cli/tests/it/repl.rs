@@ -278,3 +278,25 @@ fn terminal_completes_and_remembers() {
     prompt.shows(&site, "repl> ", 0);
     prompt.types(&site, "\x1b[A", "watch bob");
 }
+
+#[test]
+fn restarted_society_keeps_loaded_program() {
+    let site = shop();
+    let run = ["run", "shop.mas2j", "--durable", "--audit", "audit.jsonl"];
+    std::fs::create_dir(site.scratch.path().join("elsewhere")).unwrap();
+    std::fs::copy(site.scratch.path().join("bob.asl"), site.scratch.path().join("elsewhere/carl.asl")).unwrap();
+    let running = site.start(&run, 1);
+    site.out(&["load", "bob", "careful.asl"]);
+    site.out(&["create", "carl", "elsewhere/carl.asl"]);
+    let lines = "+kept\n!sell(tea, 5)\n";
+    assert_eq!(prompt(&site, &["--as", "bob"], lines).out, "[bob] too many tea\n");
+    let audit = std::fs::read_to_string(site.scratch.path().join("audit.jsonl.operators")).unwrap();
+    for act in ["careful.asl into bob", "carl of carl.asl", "\"perform\""] {
+        assert!(audit.contains(act), "{act} in {audit}");
+    }
+    drop(running);
+    let _running = site.start(&run, 1);
+    let seen = prompt(&site, &["--as", "bob"], "!sell(tea, 5)\n?kept & limit(N)\n");
+    assert_eq!((seen.out.as_str(), seen.err.as_str()), ("[bob] too many tea\nN = 2\n", ""));
+    assert_eq!(site.out(&["ask", "carl", "stock(tea, N)"]), "N = 7\n", "its text was kept with it");
+}

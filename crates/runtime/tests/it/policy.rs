@@ -12,7 +12,7 @@ use whimbrel_platform::limits::FAMILY_REFUSALS_PER_S_MAX;
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
 use whimbrel_platform::{AgentBody, EndReason, Links, Next, Turn};
 use whimbrel_runtime::supervision::Restart;
 use whimbrel_runtime::{Platform, Supervisor};
@@ -172,6 +172,18 @@ fn rule_restricts_local_agents() {
     assert_eq!(guarded.left(), ["spy inform \"hi\""]);
     assert_eq!(guarded.recorded().len(), 3);
     assert!(platform.counters().check().is_ok());
+}
+
+#[test]
+fn rule_restricts_own_registrations() {
+    let guarded = Guarded::by(r#"{"deny": [{"who": "agent:robber", "register": "bank"}]}"#);
+    let [robber, amy] = ["robber", "amy"].map(|name| guarded.platform.spawn(name, does(|_, _| ())).unwrap());
+    let services = guarded.platform.services();
+    assert_eq!(services.df_register(robber, "bank", ""), Err(OfferError::Forbidden("bank".to_owned())));
+    assert_eq!(services.df_register(robber, "taxi", ""), Ok(()));
+    assert_eq!(services.df_register(amy, "bank", ""), Ok(()));
+    assert_eq!(services.df_search("bank", ""), [amy]);
+    assert_eq!(services.df_search("taxi", ""), [robber]);
 }
 
 trait LastItem {

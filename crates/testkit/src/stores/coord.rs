@@ -89,8 +89,16 @@ fn watched(candidate: &dyn Candidate) -> Outcome {
     let watch = store.watch("node/", Box::new(move |watched| drop(tell.send(watched)))).map_err(text)?;
     same("what is there", heard.next()?, WatchNotice::Written("node/1".into(), one, b"here".to_vec()))?;
     same("the end of that", heard.next()?, WatchNotice::Complete)?;
+    // A second watch takes nothing from the first.
+    let (tell, second) = channel();
+    let second = EventReceiver(second);
+    let other = store.watch("node/", Box::new(move |watched| drop(tell.send(watched)))).map_err(text)?;
+    same("the same in a second watch", second.next()?, WatchNotice::Written("node/1".into(), one, b"here".to_vec()))?;
+    same("the end of that", second.next()?, WatchNotice::Complete)?;
     let two = store.write("node/2", Revision(0), b"there").map_err(text)?;
     same("a new key", heard.next()?, WatchNotice::Written("node/2".into(), two, b"there".to_vec()))?;
+    same("a new key there", second.next()?, WatchNotice::Written("node/2".into(), two, b"there".to_vec()))?;
+    drop(other);
     store.write("nodes", Revision(0), b"another prefix").map_err(text)?;
     Coord::remove(&*store, "node/1", one).map_err(text)?;
     same("a key that is gone", heard.next()?, WatchNotice::Removed("node/1".into()))?;

@@ -387,6 +387,7 @@ fn solutions_are_collected() {
         (".count(e(_,_),R)", "2"),
         (".count(b(_)[x],R)", "1"),
         (".count(k(_)[level(_)],R)", "2"),
+        (".count(e(_,_)[level(_)],R)", "0"),
         (".count(k(_)[source(_)],R)", "3"),
         ("X = 1 & .count(b(X),R)", "1"),
         (".count((b(X) & b(Y)),R)", "4"),

@@ -30,6 +30,11 @@ fn questions_are_answered_by_number() {
 #[test]
 fn agent_watch_sends_changes_only() {
     let node = HttpNode::start();
+    // New agents are active for a moment.
+    node.until(|node| {
+        let agents = node.get("/agents?name=bank*&limit=100")["agents"].clone();
+        agents.as_array().is_some_and(|agents| agents.iter().all(|agent| agent["activity"] == "idle"))
+    });
     let mut live = node.live(ADMIN);
     live.say(r#"{"type":"watch","id":2,"what":"agents","every_ms":50,"wanted":{"name":"bank*","limit":100}}"#);
     let first = live.expect("agents");

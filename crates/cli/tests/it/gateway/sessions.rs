@@ -135,5 +135,6 @@ fn node_with_sessions_ends_in_time() {
     assert!(node.child.wait().expect("it ends").success());
     // Two seconds is what good-byes may take that nobody hears.
     assert!(told.elapsed() < Duration::from_millis(1_900), "{:?}", told.elapsed());
-    assert_eq!(live.hear(), None, "whoever looks is told, too");
+    assert_eq!(live.hear().map(|frame| frame["type"].clone()), Some("ended".into()), "whoever looks is told, too");
+    assert_eq!(live.hear(), None, "then the node closes");
 }
