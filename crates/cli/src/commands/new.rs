@@ -64,7 +64,7 @@ pub fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
         .map(|(file, text)| (file.replace("NAME", &name), text.replace("NAME", &name).replace("PROGRAM", program)));
     let code = code.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
     write_all(folder, project.chain(code).chain(library))?;
-    say_made(folder, program)?;
+    say_made(folder, program, &missing_tools(arguments.wasm))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,8 +95,22 @@ fn write_all(folder: &Path, files: impl Iterator<Item = (impl AsRef<Path>, impl 
     Ok(())
 }
 
-/// Says what was made, and what to type next.
-fn say_made(folder: &Path, program: &str) -> std::io::Result<()> {
+/// Returns lines about the tools that are missing to build agents in this language, if any are.
+fn missing_tools(language: Option<Language>) -> String {
+    #[cfg(feature = "wasm")]
+    if let Some(language) = language {
+        let missing = super::agent_build::requirements::missing_for(language);
+        if !missing.is_empty() {
+            let sources = super::agent_build::requirements::sources(&missing);
+            return format!("To build the calculators, first install what is missing here:\n{sources}\n\n");
+        }
+    }
+    let _ = language;
+    String::new()
+}
+
+/// Says what was made, what is `missing`, and what to type next.
+fn say_made(folder: &Path, program: &str, missing: &str) -> std::io::Result<()> {
     let shown = quoted(&folder.to_string_lossy());
     let mut text = String::new();
     if program.is_empty() {
@@ -105,6 +119,7 @@ fn say_made(folder: &Path, program: &str) -> std::io::Result<()> {
     } else {
         let _ = writeln!(text, "Made {}: a pupil and two calculators.", folder.display());
         let _ = writeln!(text);
+        text.push_str(missing);
         let (from, to) = (folder.join(program), folder.join("calculator.wasm"));
         let (from, to) = (quoted(&from.to_string_lossy()), quoted(&to.to_string_lossy()));
         let _ = writeln!(text, "  whimbrel agent build {from} -o {to}");

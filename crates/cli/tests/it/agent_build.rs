@@ -8,7 +8,7 @@ pub const REQUIRED: &str = "WHIMBREL_GUESTS_REQUIRED";
 
 /// Returns true if the tools that build agents are missing on this machine.
 pub fn tools_are_missing(seen: &super::CommandOutput) -> bool {
-    let missing = seen.err.contains("is missing: `make guests`") || seen.err.contains("Rust lacks the target");
+    let missing = seen.err.contains("needs tools that are missing here");
     if missing {
         assert!(std::env::var_os(REQUIRED).is_none(), "{}", seen.err);
         eprintln!("skipped: {}", seen.err.trim_end());
@@ -49,6 +49,29 @@ fn sdk_is_written_into_the_cache() {
     assert_eq!(left, 1, "an unfinished folder was left");
 }
 
+#[test]
+fn missing_tools_have_sources() {
+    let scratch = Scratch::with(&[("a.c", ""), ("b.ts", ""), ("c/Cargo.toml", "")]);
+    let run = |arguments: &[&str]| {
+        let mut command = super::whimbrel();
+        command.args(arguments).current_dir(scratch.path()).env("PATH", "").env("XDG_CACHE_HOME", scratch.path());
+        super::CommandOutput::from(command.output().expect("the binary runs"))
+    };
+    for (program, tools) in [("a.c", ["clang", "wasm-ld"]), ("b.ts", ["asc", "wasm-opt"]), ("c", ["cargo", "rustup"])] {
+        let seen = run(&["agent", "build", program]);
+        assert!(
+            seen.err.starts_with(&format!("error: {program} needs tools that are missing here:\n")),
+            "{}",
+            seen.err
+        );
+        assert!(tools.iter().all(|tool| seen.err.contains(tool)), "{}", seen.err);
+        assert!(seen.err.contains("make wasm-tools") && seen.code == Some(1), "{}", seen.err);
+    }
+    let made = run(&["new", "school", "--wasm", "c"]);
+    assert!(made.out.contains("first install what is missing here:\n  clang"), "{}", made.out);
+    assert!(made.out.contains("whimbrel agent build school/calculator.c"), "{}", made.out);
+}
+
 const GREETER_C: &str = "#include <whimbrel.h>
 WHIM_ON_MESSAGE(message) {
     whim_reply(message, WHIM_INFORM);
@@ -79,7 +102,9 @@ fn an_interrupt_leaves_nothing_behind() {
     let compiler = scratch.path().join("bin/clang");
     std::fs::write(&compiler, format!("#!/bin/sh\n: > {}\nexec sleep 60\n", begun.display())).expect("can be written");
     std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-    std::fs::copy(&compiler, scratch.path().join("bin/wasm-ld")).expect("can be copied");
+    for tool in ["wasm-ld", "wasm-opt"] {
+        std::fs::copy(&compiler, scratch.path().join("bin").join(tool)).expect("can be copied");
+    }
     let between = scratch.path().join("between");
     std::fs::create_dir(&between).expect("can be made");
     let path = format!("{}:{}", scratch.path().join("bin").display(), std::env::var("PATH").unwrap_or_default());

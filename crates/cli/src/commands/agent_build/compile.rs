@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 use super::sdk::{ASSEMBLYSCRIPT_FOLDER, C_FOLDER, sdk};
-use super::tools::{TARGET, cargo, missing, node_tool, program, well_ended};
+use super::tools::{TARGET, cargo, node_tool, well_ended};
 use super::{binaryen, run};
 
 /// Exports of every module in AssemblyScript.
@@ -17,24 +17,27 @@ const EXPORTS_TS: &str = "export { whim_abi, whim_inbox, whim_start, whim_handle
 /// the stack pointer how much of the stack is unused.
 const STACK: [&str; 3] = ["-zstack-size=65536", "--stack-first", "--export=__stack_pointer"];
 
-/// Compiles the program at `path`, in `folder` if it leaves anything; where the module is.
-pub fn compile(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
-    if path.is_dir() || path.file_name().is_some_and(|name| name == "Cargo.toml") {
-        let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_owned() };
-        return rust(&manifest);
+/// Returns the manifest of the Cargo package at `path`, if it is meant to be one.
+fn manifest_of(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        return Some(path.join("Cargo.toml"));
+    }
+    path.file_name().is_some_and(|name| name == "Cargo.toml").then(|| path.to_owned())
+}
+
+/// Checks that there is a program at `path` that can be built, before its compilers are looked for.
+pub fn check_program(path: &Path) -> anyhow::Result<()> {
+    if let Some(manifest) = manifest_of(path) {
+        if !manifest.is_file() {
+            bail!("{} is missing: expected a folder with a Cargo package", manifest.display());
+        }
+        return Ok(());
     }
     if !path.exists() {
         bail!("there is no file {}", path.display());
     }
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("ts") => assemblyscript(path, folder),
-        Some("c") => c(path, folder),
-        Some("wasm") => Ok(path.to_owned()),
-        Some("wat") => {
-            let module = folder.join("program.wasm");
-            run(binaryen("wasm-as", path, &module)?)?;
-            Ok(module)
-        }
+        Some("ts" | "c" | "wasm" | "wat") => Ok(()),
         Some("rs") => bail!("{} must be part of a Cargo package: give the folder with Cargo.toml", path.display()),
         _ => {
             bail!("{} cannot be built to an agent: expected .ts, .c, .wasm, .wat, or a Cargo package", path.display())
@@ -42,11 +45,25 @@ pub fn compile(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
+/// Compiles the checked program at `path`, in `folder` if it leaves anything; where the module is.
+pub fn compile(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    if let Some(manifest) = manifest_of(path) {
+        return rust(&manifest);
+    }
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("ts") => assemblyscript(path, folder),
+        Some("c") => c(path, folder),
+        Some("wat") => {
+            let module = folder.join("program.wasm");
+            run(binaryen("wasm-as", path, &module)?)?;
+            Ok(module)
+        }
+        _ => Ok(path.to_owned()),
+    }
+}
+
 /// Builds a Cargo package: small, and as nodes expect it, whatever the package says.
 fn rust(manifest: &Path) -> anyhow::Result<PathBuf> {
-    if !manifest.is_file() {
-        bail!("{} is missing: expected a folder with a Cargo package", manifest.display());
-    }
     let mut flags: Vec<String> = STACK.iter().map(|argument| format!("-Clink-arg={argument}")).collect();
     flags.extend(nameless_paths(manifest)?);
     let mut command = cargo()?;
@@ -97,7 +114,7 @@ fn modules_in(message: &str) -> Vec<PathBuf> {
 }
 
 fn assemblyscript(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
-    let Some(tool) = node_tool("asc") else { bail!(missing("asc", "of AssemblyScript")) };
+    let tool = node_tool("asc").context("asc of AssemblyScript is missing")?;
     let library = sdk(folder)?.join(ASSEMBLYSCRIPT_FOLDER);
     // What the entry files of a compilation export is what the module exports.
     let exports = folder.join("exports.ts");
@@ -111,12 +128,6 @@ fn assemblyscript(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
 }
 
 fn c(path: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
-    if program("clang").is_none() {
-        bail!(missing("clang", "for C"));
-    }
-    if program("wasm-ld").is_none() {
-        bail!(missing("wasm-ld", "of LLVM's lld"));
-    }
     let header = sdk(folder)?.join(C_FOLDER);
     let module = folder.join("program.wasm");
     let mut command = Command::new("clang");

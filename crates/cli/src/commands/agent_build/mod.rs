@@ -2,6 +2,7 @@
 
 mod compile;
 mod inspect;
+pub mod requirements;
 mod sdk;
 mod tools;
 
@@ -13,10 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use whimbrel::guests::GuestModules;
 
-use self::compile::compile;
+use self::compile::{check_program, compile};
 use self::inspect::BuiltModule;
+use self::requirements::{missing_at, sources};
 use self::sdk::sdk_in_cache;
-use self::tools::{BuildInterrupted, missing, node_tool, quoted, scratch, well_ended};
+use self::tools::{BuildInterrupted, node_tool, quoted, scratch, well_ended};
 use crate::arguments::{AgentAction, AgentArguments};
 use whimbrel_terminal::screen::print;
 
@@ -44,6 +46,11 @@ pub fn agent(arguments: &AgentArguments) -> anyhow::Result<ExitCode> {
         }
     };
     let output = output.clone().map_or_else(|| default_output(path), Ok)?;
+    check_program(path)?;
+    let missing = missing_at(path);
+    if !missing.is_empty() {
+        bail!("{} needs tools that are missing here:\n{}", path.display(), sources(&missing));
+    }
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&interrupted);
     // A terminal's Ctrl-C ends the tool at work, too. What is in between is removed then.
@@ -92,7 +99,7 @@ fn build(path: &Path, folder: &Path) -> anyhow::Result<BuiltModule> {
 
 /// Returns a tool of binaryen's that makes one module of another.
 fn binaryen(tool: &str, from: &Path, to: &Path) -> anyhow::Result<Command> {
-    let Some(program) = node_tool(tool) else { bail!(missing(tool, "of binaryen")) };
+    let Some(program) = node_tool(tool) else { bail!("{tool} is missing: npm install --global binaryen") };
     let mut command = Command::new(program);
     command.args(FEATURES).arg(from).arg("-o").arg(to);
     Ok(command)

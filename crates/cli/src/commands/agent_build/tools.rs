@@ -1,4 +1,4 @@
-//! Finding compilers: those of the machine, and those that `make guests` put into the cache.
+//! Finding compilers: those of the machine, and those that `make wasm-tools` put into the cache.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -36,11 +36,6 @@ pub fn node_tool(name: &str) -> Option<PathBuf> {
     ours.filter(|file| file.exists()).or_else(|| program(name))
 }
 
-/// Returns the error for a missing tool.
-pub fn missing(tool: &str, what: &str) -> String {
-    format!("{tool} {what} is missing: `make guests` in Whimbrel's repository installs all that agents are built with")
-}
-
 /// Returns Cargo, with the environment in which it compiles for WebAssembly.
 pub fn cargo() -> anyhow::Result<Command> {
     let mut command = Command::new("cargo");
@@ -48,14 +43,11 @@ pub fn cargo() -> anyhow::Result<Command> {
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER"] {
         command.env_remove(name);
     }
-    if program("cargo").is_none() {
-        bail!("cargo is missing: install Rust with rustup");
-    }
     if let Some(made) = cache().map(|cache| cache.join("wasm-rust/env")).filter(|_| !rustc_has_target()) {
         let Ok(variables) = std::fs::read_to_string(&made) else {
             bail!(
                 "Rust lacks the target {TARGET}: run `rustup target add {TARGET}` or, if that cannot be \
-                   downloaded, `make guests` in Whimbrel's repository"
+                   downloaded, `make wasm-tools` in Whimbrel's repository"
             );
         };
         for (name, value) in variables.lines().filter_map(|line| line.split_once('=')) {
@@ -68,6 +60,11 @@ pub fn cargo() -> anyhow::Result<Command> {
         }
     }
     Ok(command)
+}
+
+/// Returns true if agents can be compiled for WebAssembly, by the installed rustc or by one made for it.
+pub fn has_rust_target() -> bool {
+    rustc_has_target() || cache().is_some_and(|cache| cache.join("wasm-rust/env").is_file())
 }
 
 /// Returns true if the installed rustc has the library of the WebAssembly target.
