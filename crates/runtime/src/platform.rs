@@ -44,7 +44,7 @@ use crate::node::latency::LatencyWatch;
 use crate::node::observers::Observation;
 use crate::node::peers::NodeStation;
 use crate::node::sessions::NodeHost;
-use crate::node::{MailboxLimits, Node, NodeParts};
+use crate::node::{MailboxLimits, Node, NodeParts, unhandled};
 use crate::operate::OperateError;
 use crate::output::{Console, Output};
 use crate::questions::{Answerer, QuestionError};
@@ -647,7 +647,7 @@ impl Platform {
     pub fn counters_now(&self) -> Counters {
         let (sent, handled, dead) = self.node().figures();
         let (came, left, _) = self.node().linked.figures();
-        let queued = (sent + came).saturating_sub(handled + dead + left);
+        let queued = unhandled(sent + came, [handled, dead, left]);
         Counters { sent, handled, dead, queued, came, left }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use whimbrel_platform::ams::Ams;
 use whimbrel_platform::route::ShardIndex;
 
-use super::Node;
+use super::{Node, unhandled};
 use crate::ending::Remains;
 use crate::shard_command::ShardCommand;
 use crate::sync::locked;
@@ -42,7 +42,7 @@ impl Node {
             at: self.now(),
             code: self.ending.code().unwrap_or_default(),
             agents: self.with_ams(|ams| ams.agents().count() as u64),
-            queued: (sent + came).saturating_sub(handled + dead + left),
+            queued: unhandled(sent + came, [handled, dead, left]),
         }
     }
 

@@ -555,3 +555,23 @@ impl Node {
         self.clock.now()
     }
 }
+
+/// Returns the number of messages that are neither handled, dead nor gone to other nodes. The counts are read one after
+/// the other, so one of them may be ahead of the others, and that of messages gone below zero for a moment.
+pub fn unhandled(arrived: u64, finished: [u64; 3]) -> u64 {
+    let finished = finished.into_iter().fold(0, u64::wrapping_add);
+    u64::try_from(arrived.wrapping_sub(finished) as i64).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unhandled;
+
+    #[test]
+    fn counts_ahead_leave_nothing_unhandled() {
+        assert_eq!(unhandled(10, [5, 2, 1]), 2);
+        assert_eq!(unhandled(10, [9, 2, 1]), 0);
+        assert_eq!(unhandled(10, [5, 2, 1_u64.wrapping_neg()]), 4);
+        assert_eq!(unhandled(0, [0, 1, 1_u64.wrapping_neg()]), 0);
+    }
+}
