@@ -193,7 +193,16 @@ fn join_weighing(
     terms: ClusterTerms,
     weighing: Option<Weighing>,
 ) -> Result<ThreadNode, JoinError> {
-    let (seen, closed) = (Arc::<RecordedChanges>::default(), Arc::<AtomicBool>::default());
+    join_recording(store, terms, weighing, Arc::default())
+}
+
+fn join_recording(
+    store: &Arc<Memory>,
+    terms: ClusterTerms,
+    weighing: Option<Weighing>,
+    seen: Arc<RecordedChanges>,
+) -> Result<ThreadNode, JoinError> {
+    let closed = Arc::<AtomicBool>::default();
     let gate = Arc::new(Gate { store: Arc::clone(store), closed: Arc::clone(&closed) });
     let journal = Arc::clone(store);
     let forget = Box::new(move |epoch| {
@@ -398,9 +407,9 @@ fn unreadable_partition_ends_no_node() {
     let store = store();
     let damaged = Partition(3);
     let node = || {
-        let node = join(&store);
-        *node.seen.damaged.lock().unwrap() = Some(damaged);
-        node
+        let seen = Arc::new(RecordedChanges::default());
+        *seen.damaged.lock().unwrap() = Some(damaged);
+        join_recording(&store, terms(), None, seen).expect("it is let in")
     };
     let first = node();
     wait_for("the rest is served", || first.has() == 7);
@@ -429,8 +438,9 @@ fn node_without_readable_partitions_ends() {
     let store = store();
     let first = join(&store);
     wait_for("all is served", || first.has() == 8);
-    let second = join(&store);
-    second.seen.all_damaged.store(true, Ordering::Relaxed);
+    let seen = Arc::new(RecordedChanges::default());
+    seen.all_damaged.store(true, Ordering::Relaxed);
+    let second = join_recording(&store, terms(), None, seen).expect("it is let in");
     wait_for("it gives up", || second.seen.failed.lock().unwrap().ends_with("it is damaged"));
     second.cluster.end(false);
     wait_for("the first has all", || first.has() == 8);
