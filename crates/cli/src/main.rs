@@ -129,5 +129,6 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Bench(bench) => whimbrel_bench::bench(bench),
         Command::Completions(completions) => commands::shell::completions(completions),
         Command::Man(man) => commands::shell::man(man),
+        Command::Explain(explain) => commands::shell::explain(explain),
     }
 }

@@ -3,6 +3,7 @@
 //! network.
 #![forbid(unsafe_code)]
 
+pub mod explanations;
 mod lines;
 pub mod options;
 pub mod screen;

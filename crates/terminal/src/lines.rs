@@ -16,6 +16,7 @@ use whimbrel_platform::plain_text::{harmless, loggable, printable, shortened};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
+use crate::explanations;
 use crate::stopping::StopReason;
 use crate::table::screened;
 
@@ -96,6 +97,9 @@ impl Output for AgentLines {
         let text = loggable(text);
         let name = harmless(agent.name.as_str());
         say(format_args!("{style}{word}{style:#}[{name}] {text}\n"));
+        if level == LogLevel::Severe {
+            advise(&text);
+        }
     }
 }
 
@@ -128,6 +132,15 @@ pub fn complain(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     let text = format!("{error:#}");
     say(format_args!("{style}error{style:#}: {}\n", printable(&text)));
+    advise(&text);
+}
+
+/// Says where a message or lint is explained, the first time that it comes.
+fn advise(words: &str) {
+    if let Some(advice) = explanations::advice(words) {
+        let style = Style::new().dimmed();
+        say(format_args!("{style}{advice}{style:#}\n"));
+    }
 }
 
 /// Says something that is not an agent's business. Names that others gave themselves may be in it.
@@ -153,6 +166,9 @@ pub fn show(diagnostics: &[Diagnostic]) {
             let bytes = std::fs::read(file).unwrap_or_default();
             SourceText::decode(bytes).text
         });
-        say(format_args!("{}\n\n", render(diagnostic, source, color)));
+        say(format_args!("{}\n", render(diagnostic, source, color)));
+        advise(&diagnostic.message);
+        advise(diagnostic.code);
+        say(format_args!("\n"));
     }
 }

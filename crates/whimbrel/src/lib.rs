@@ -135,6 +135,8 @@ pub const VERSION: &str = env!("WHIMBREL_VERSION");
 /// Documents whose Rust is compiled, and run unless it says `no_run`. Programs of the guest SDK are tested there
 /// (`guest/rust`), and ignored here.
 #[cfg(doctest)]
+// Words after a block's language are for the site.
+#[allow(rustdoc::invalid_codeblock_attributes)]
 mod guides {
     #[doc = include_str!("../../../docs/guide/durability.md")]
     mod durability {}

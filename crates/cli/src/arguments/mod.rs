@@ -55,7 +55,7 @@ pub use self::minds::{DebugArguments, DebugWord, MindArguments};
 pub use self::proof::{ProveArguments, VerifyArguments};
 pub use self::run::{GuardingArguments, JoinArguments, RunArguments, SummaryForm};
 pub use self::session::{SessionAction, SessionArguments};
-pub use self::shell::{CompletedShell, CompletionsArguments, ManArguments, RunningNames};
+pub use self::shell::{CompletedShell, CompletionsArguments, ExplainArguments, ManArguments, RunningNames};
 pub use self::store::{StoreAction, StoreArguments};
 pub use self::summary::with_summary;
 pub use self::target::TargetArguments;
@@ -139,6 +139,7 @@ pub enum Command {
     Bench(BenchArguments),
     Completions(CompletionsArguments),
     Man(ManArguments),
+    Explain(ExplainArguments),
 }
 
 /// Use of colours in the output.

@@ -1,4 +1,4 @@
-//! `whimbrel completions` and `whimbrel man`.
+//! `whimbrel completions`, `whimbrel man` and `whimbrel explain`.
 
 use std::path::PathBuf;
 
@@ -42,4 +42,16 @@ pub struct ManArguments {
     /// Folder of the pages. It is made if it is missing.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
+}
+
+/// Explain an error message or a warning of `check`, or list the explanations.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  whimbrel explain                          list the explanations
+  whimbrel explain goal-without-plan        explain a warning by its code
+  whimbrel explain 'no society runs here'   explain a message")]
+pub struct ExplainArguments {
+    /// Message, or the name of an explanation.
+    #[arg(value_name = "MESSAGE")]
+    pub message: Vec<String>,
 }

@@ -16,8 +16,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Move agents, and admit external ones", &["move", "recall", "advise", "agent", "session"]),
     ("Certificates and evidence", &["ca", "enrol", "prove", "verify"]),
     (
-        "Stores, encodings, benchmarks, shells, editors",
-        &["store", "codec", "bench", "completions", "man", "fmt", "lsp"],
+        "Stores, encodings, benchmarks, shells, help, editors",
+        &["store", "codec", "bench", "completions", "man", "explain", "fmt", "lsp"],
     ),
 ];
 /// Commands that the short list describes. It names the others.

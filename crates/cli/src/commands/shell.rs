@@ -1,4 +1,4 @@
-//! `whimbrel completions` and `whimbrel man`.
+//! `whimbrel completions`, `whimbrel man` and `whimbrel explain`.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,7 +10,10 @@ use whimbrel::control::survey;
 use whimbrel_operator::{AgentOrder, AgentsWanted, Answer, Request};
 use whimbrel_platform::limits::SEARCH_RESULTS_MAX;
 
-use crate::arguments::{CommandLine, CompletedShell, CompletionsArguments, ManArguments, RunningNames, with_help};
+use crate::arguments::{
+    CommandLine, CompletedShell, CompletionsArguments, ExplainArguments, ManArguments, RunningNames, with_help,
+};
+use whimbrel_terminal::explanations;
 use whimbrel_terminal::screen::print;
 
 /// Name of the program in a shell.
@@ -40,6 +43,20 @@ pub fn man(arguments: &ManArguments) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot write manual pages into {}", folder.display()))?;
     let pages = std::fs::read_dir(folder)?.flatten().filter(|entry| is_page(&entry.file_name().to_string_lossy()));
     print(&format!("{} manual pages in {}", pages.count(), folder.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Performs `whimbrel explain`.
+pub fn explain(arguments: &ExplainArguments) -> anyhow::Result<ExitCode> {
+    let words = arguments.message.join(" ");
+    if words.trim().is_empty() {
+        let names: Vec<&str> = explanations::all().iter().map(|one| one.name.as_str()).collect();
+        print(&names.join("\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found = explanations::find(&words);
+    let found = found.with_context(|| format!("no explanation of {words:?}: whimbrel explain lists what there is"))?;
+    print(&format!("{}\n\n{}", found.title, found.plain()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -91,6 +91,35 @@ fn help_of_commands_fits_on_screen() {
     assert_eq!(scratch.run(&["help", "run"]).out.lines().count(), scratch.run(&["run", "--help"]).out.lines().count());
 }
 
+/// Errors name explanations that `whimbrel explain` knows, and so does its list.
+#[test]
+fn errors_name_their_explanations() {
+    let program = "!sell.\n+!sell : no <- .print(sold).\n!sell.\n!end.\n+!end <- .wait(50); .stopMAS.\n";
+    let lint = "!strat.\n!strt.\n+!start <- .print(a).\n";
+    let scratch =
+        Scratch::with(&[("shop.asl", program), ("bad.asl", "!greet\n+!greet <- .print(x).\n"), ("lint.asl", lint)]);
+    for (words, name, times) in [
+        (&["run", "none.asl"][..], "there-is-no-file", 1),
+        (&["run", "shop.asl"], "the-plan-for-is-not-applicable", 1),
+        (&["check", "bad.asl"], "this-goal-does-not-end", 1),
+        (&["check", "lint.asl"], "goal-without-plan", 1),
+    ] {
+        let seen = scratch.run(words);
+        let line = format!("  explained by: whimbrel explain {name}\n");
+        assert_eq!(seen.err.matches(&line).count(), times, "{words:?}: {}", seen.err);
+    }
+    let names = scratch.run(&["explain"]).out;
+    assert!(names.lines().count() > 30, "{names}");
+    for name in names.lines() {
+        let seen = scratch.run(&["explain", name]);
+        assert!(seen.code == Some(0) && seen.out.lines().count() > 2, "{name}: {}", seen.err);
+    }
+    let seen = scratch.run(&["explain", "error:", "there is no file x"]);
+    assert!(seen.out.starts_with("there is no file\n\n"), "{}", seen.out);
+    let seen = scratch.run(&["explain", "nonsense"]);
+    assert!(seen.code == Some(1) && seen.err.contains("whimbrel explain lists"), "{}", seen.err);
+}
+
 #[test]
 fn completions_are_scripts() {
     let scratch = Scratch::new();

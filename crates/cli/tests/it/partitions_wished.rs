@@ -12,7 +12,7 @@ use whimbrel::platform::store::Partition;
 use whimbrel::runtime::{DurableAgent, DurableContext, Founder, durable};
 use whimbrel::{AclMessage, Aid, MessageBody, Performative, Value};
 
-use super::cluster::ClusterNodes;
+use super::cluster::{ClusterNode, ClusterNodes, wait_for};
 
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -62,13 +62,16 @@ fn three() -> (ClusterNodes, Vec<Receiver<(Partition, Wish)>>) {
     let files = [("sums.mas2j", "MAS sums { agents: walker; }"), ("walker.asl", walker)];
     let mut nodes = ClusterNodes::new(&files, 3);
     nodes.in_rust = roamer;
-    let wishes = |node: &super::cluster::ClusterNode| {
+    let wishes = |node: &ClusterNode| {
         let (told, wishes) = channel();
         node.platform.moved_by(Arc::new(WishRecorder(Mutex::new(told))));
         wishes
     };
     let wishes = nodes.nodes.iter().map(wishes).collect();
     nodes.serve(0, 0..8);
+    // An agent that arrives is told where it comes from, as far as its new node has heard.
+    let knows = |node: &ClusterNode| (0..8).all(|part| node.platform.server_of(Partition(part)) == Some("n0".into()));
+    wait_for("all nodes know the server", || nodes.nodes.iter().all(knows));
     (nodes, wishes)
 }
 

@@ -79,7 +79,8 @@ impl Drop for Wish {
 pub enum Hop {
     /// Arrival, told to the agent that moved: it is on another node now.
     Arrived {
-        /// Node that the agent left.
+        /// Node that the agent left. A durable agent is told the node that served its partition before; its new node
+        /// if that one has not heard of any.
         from: Symbol,
     },
     /// Failure, told to the agent that was to move or to be cloned: nothing happened.
