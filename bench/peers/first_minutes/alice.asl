@@ -1,0 +1,3 @@
+!greet.
++!greet <- .send(bob, tell, hello).
++thanks[source(Who)] <- .print(Who, " thanks").

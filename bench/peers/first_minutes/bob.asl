@@ -1,0 +1,1 @@
++hello[source(Who)] <- .print("hello from ", Who); .send(Who, tell, thanks).
