@@ -32,6 +32,7 @@ mod sniffer;
 mod society;
 mod spawning;
 mod traffic;
+mod while_asked;
 
 use std::time::Duration;
 

@@ -2,24 +2,22 @@
 //! node keeps events only while one of them asks.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use whimbrel_operator::{EventsFound, Feed, Happening, NodeEvent, SniffWanted};
 use whimbrel_platform::limits::{RECENT_EVENTS_MAX, TRAFFIC_KEPT_MS};
 use whimbrel_runtime::Platform;
 
 use super::sniffer::{EventFeed, fits};
+use super::while_asked::WhileAsked;
 
 /// Recent events, shared by all clients that ask for them.
 #[derive(Default)]
-pub struct RecentEvents(Arc<Mutex<Option<RunningEvents>>>);
+pub struct RecentEvents(WhileAsked<RunningEvents>);
 
 struct RunningEvents {
     feed: EventFeed,
     kept: EventRing,
-    asked_at: Instant,
 }
 
 /// Newest events, each with its number.
@@ -47,56 +45,35 @@ impl EventRing {
     }
 }
 
-fn locked(running: &Mutex<Option<RunningEvents>>) -> MutexGuard<'_, Option<RunningEvents>> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl RecentEvents {
     /// Returns the matching events of a node after a number; those of 0 begin now.
     pub(super) fn after(&self, platform: &Platform, node: &str, since: u64, wanted: &SniffWanted) -> EventsFound {
-        let mut running = locked(&self.0);
-        if running.is_none() && !self.end_later() {
-            return EventsFound::default();
-        }
-        let recent = running.get_or_insert_with(|| RunningEvents {
+        let begin = || RunningEvents {
             feed: EventFeed::of_recent(platform, node),
             // A cursor of 0 asks for events from now on.
             kept: EventRing { last: 1, ..EventRing::default() },
-            asked_at: Instant::now(),
-        });
-        recent.asked_at = Instant::now();
-        recent.feed.take().into_iter().for_each(|event| recent.kept.push(event));
+        };
+        let kept = Duration::from_millis(TRAFFIC_KEPT_MS);
+        self.0.ask(kept, begin, |recent| recent.after(since, wanted)).unwrap_or_default()
+    }
+}
+
+impl RunningEvents {
+    fn after(&mut self, since: u64, wanted: &SniffWanted) -> EventsFound {
+        self.feed.take().into_iter().for_each(|event| self.kept.push(event));
         let since = match since {
-            0 => recent.kept.last,
+            0 => self.kept.last,
             // A cursor of an earlier time of keeping: the client knows none of the present events.
-            since if since > recent.kept.last => 1,
+            since if since > self.kept.last => 1,
             since => since,
         };
-        let (events, deleted) = recent.kept.after(since);
+        let (events, deleted) = self.kept.after(since);
         let mut events: Vec<NodeEvent> = events.filter(|event| fits(wanted, event)).cloned().collect();
         if let Some(first) = events.first().filter(|_| deleted > 0) {
             let gap = NodeEvent { what: Happening::Skipped { count: deleted }, ..first.clone() };
             events.insert(0, gap);
         }
-        EventsFound { events, next: recent.kept.last }
-    }
-
-    /// Ends the keeping after a time without requests. Returns false if no thread could be started for that.
-    fn end_later(&self) -> bool {
-        let weak: Weak<Mutex<Option<RunningEvents>>> = Arc::downgrade(&self.0);
-        let kept = Duration::from_millis(TRAFFIC_KEPT_MS);
-        let watch = move || {
-            loop {
-                thread::sleep(kept / 4);
-                let Some(running) = weak.upgrade() else { return };
-                let mut running = locked(&running);
-                if running.as_ref().is_none_or(|recent| recent.asked_at.elapsed() >= kept) {
-                    *running = None;
-                    return;
-                }
-            }
-        };
-        thread::Builder::new().name("events".to_owned()).spawn(watch).is_ok()
+        EventsFound { events, next: self.kept.last }
     }
 }
 
