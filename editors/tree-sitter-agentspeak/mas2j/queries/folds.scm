@@ -1,0 +1,8 @@
+[
+  (project)
+  (agents)
+  (offers)
+  (directives)
+  (options)
+  (comment)
+] @fold
