@@ -16,13 +16,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+
+from harness import programs
 
 PEERS = Path(__file__).resolve().parent
 REPOSITORY = PEERS.parent.parent
 SOURCES = PEERS / "first_minutes"
 STEP_S_MAX = 600
+SPEAK_S_MAX = 60
 FIRST_WORDS = "[bob]"
 JASON = "io.github.jason-lang:jason-interpreter:3.3.0"
 
@@ -40,9 +44,11 @@ SYSTEMS = {
     "langgraph": (["langgraph_hello.py"],
                   ["{python} -m venv .venv", PIP + " langgraph"], None,
                   ".venv/bin/python langgraph_hello.py", ".venv/bin/pip show langgraph"),
-    "jason": (["hello.mas2j", "alice.asl", "bob.asl"],
+    "jason": (["hello.mas2j", "alice.asl", "bob.asl", "../jason/logging.properties"],
               ["mvn -q -Dmaven.repo.local=repository dependency:get -Dartifact=" + JASON], None,
-              "java -cp {jars} jason.infra.local.RunLocalMAS hello.mas2j --no-net", "echo " + JASON),
+              "{java} -Djava.awt.headless=true -cp {jars} jason.infra.local.RunLocalMAS hello.mas2j --no-net "
+              # Without a display, Jason needs to be told where to print.
+              "--log-conf logging.properties", "echo " + JASON),
 }
 
 
@@ -72,12 +78,16 @@ def first_words(command, folder, **values):
     began = time.monotonic()
     child = subprocess.Popen(command.format(**values), shell=True, cwd=folder, env=environment(folder), text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    # A program that says nothing would run for ever.
+    silence = threading.Timer(SPEAK_S_MAX, end, [child])
+    silence.start()
     try:
         for line in child.stdout:
-            if FIRST_WORDS in line:
+            if line.startswith(FIRST_WORDS):
                 return time.monotonic() - began, line.strip()
         raise Failed(f"{command}: no agent said anything")
     finally:
+        silence.cancel()
         end(child)
 
 
@@ -131,7 +141,8 @@ def once(system, wheel):
                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
                 listening(port)
             waited = time.monotonic() - began
-            spoken, words = first_words(run, folder, jars=jars(folder))
+            java = programs.find_java() if "{java}" in run else ""
+            spoken, words = first_words(run, folder, jars=jars(folder), java=java)
         finally:
             if server:
                 end(server)

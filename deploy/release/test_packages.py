@@ -126,7 +126,7 @@ class ArchiveTest(Case):
         self.command_works(self.archive())
 
     def test_help_leaves_nothing_out(self) -> None:
-        help_text = self.run_command(self.archive(), "--help")
+        help_text = self.run_command(self.archive(), "--help-all")
         self.assertNotIn("This build leaves out", help_text)
         for command in ["engine", "agent", "up"]:
             self.assertRegex(help_text, rf"\n  {command} ")

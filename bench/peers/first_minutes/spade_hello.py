@@ -13,7 +13,7 @@ class Bob(Agent):
         async def run(self):
             message = await self.receive(timeout=10)
             if message:
-                print(f"[bob] {message.body} from {message.sender.localpart}", flush=True)
+                print(f"[bob] {message.body} from {message.sender.username}", flush=True)
                 answer = message.make_reply()
                 answer.body = "thanks"
                 await self.send(answer)
@@ -29,7 +29,7 @@ class Alice(Agent):
             message.body = "hello"
             await self.send(message)
             answer = await self.receive(timeout=10)
-            print(f"[alice] {answer.sender.localpart if answer else 'nobody'} thanks", flush=True)
+            print(f"[alice] {answer.sender.username if answer else 'nobody'} thanks", flush=True)
 
     async def setup(self):
         self.greet = self.Greet()
