@@ -14,7 +14,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
 
 +!open
    <- .df_subscribe("bidder");
-      .wait(everybody_is_here, 10000);
+      .wait(everybody_is_here, 60000);
       .findall(lot(L, P, S), lot(L, P, S), Lots);
       for ( .member(lot(Lot, Price, Step), Lots) ) {
          !sell(Lot, Price, Step)

@@ -1,8 +1,16 @@
 /**
  * Test of documents, typed to the letter: their files are written into an empty folder, their blocks `sh typed` are
- * typed there, one after the other, and print what the block `text output` below says. Needs the program: WHIMBREL.
+ * typed there, one after the other, and print what the block `text output` or `text shown` below says. Needs the
+ * program: WHIMBREL.
  *
- * A block with `until=WORD` stays, as in a terminal of its own, and the next one is typed when it has printed the word.
+ * - `until=WORD` after `typed`: the block stays, as in a terminal of its own, and the next one is typed when it has
+ *   printed the word.
+ * - `prints=NAME` after `typed`: NAME in later blocks stands for what the block prints, such as a token.
+ * - `text output` is what a society prints, in all terminals, also where a page runs it. `text shown` is what the
+ *   command alone prints.
+ * - `like` after `shown`: figures and the widths of columns may differ, as times and process numbers do.
+ *
+ * Other machines are this one: their addresses are replaced by loopback addresses.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -40,6 +48,8 @@ class Terminal {
   #waiting = [];
   out = "";
   err = "";
+  /** Place in the output up to which lines are skipped. */
+  #seen = 0;
 
   constructor(folder, script, environment) {
     this.#child = spawn("bash", ["-euo", "pipefail", "-c", script], { cwd: folder, env: environment, detached: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -51,6 +61,16 @@ class Terminal {
   #heard(stream, data) {
     this[stream] += String(data);
     this.#waiting = this.#waiting.filter(({ holds, resolve }) => !holds() || resolve());
+  }
+
+  /** Returns whole lines that were not skipped. */
+  get lines() {
+    return this.out.slice(this.#seen).split("\n").slice(0, -1).filter((line) => line !== "");
+  }
+
+  /** Leaves out what was printed so far. */
+  skip() {
+    this.#seen = this.out.lastIndexOf("\n") + 1;
   }
 
   /** Waits until this holds; fails if the commands end, or if it takes too long. */
@@ -72,6 +92,18 @@ class Terminal {
   }
 }
 
+/** Replaces the addresses of other machines by those of this one. */
+function here(script) {
+  const host = { one: "127.0.0.1", two: "127.0.0.2", three: "127.0.0.3" };
+  return script
+    .replaceAll(/\b(?:10\.0\.0|192\.168\.7)\.(\d+)\b/g, "127.0.0.$1")
+    .replaceAll(/\b(one|two|three):(?=\d)/g, (_, name) => `${host[name]}:`)
+    .replaceAll("0.0.0.0", "127.0.0.1");
+}
+
+/** Leaves of a line what is the same in every run: no figures, and single blanks. */
+const shapeOf = (line) => line.replaceAll(/\d+(?:\.\d+)?/g, "0").replaceAll(/ +/g, " ");
+
 /** Groups lines by agent. */
 function byAgent(lines) {
   const agents = {};
@@ -86,8 +118,10 @@ for (const path of typed) {
   test(`${path} works as typed`, { timeout: 10 * PATIENCE_MS }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-guide-"));
     const blocks = blocksOf(path);
-    const environment = { ...process.env, PATH: `${dirname(program)}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "off" };
+    const environment = { ...process.env, PATH: `${dirname(program)}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "off", WHIMBREL_RUN_DIR: join(folder, "run") };
     const open = [];
+    /** Words of the document that stand for what a block printed. */
+    const names = new Map();
     /** Terminals that stayed for the next block: its output is what all of them print. */
     let beside = [];
     try {
@@ -98,24 +132,29 @@ for (const path of typed) {
         // What a block exports is known in the blocks below it, as in a terminal.
         for (const [, name, value] of block.code.matchAll(/^export (\w+)=(\S+)$/gm)) environment[name] = value;
         const next = blocks[at + 1];
-        const expected = next?.words.includes("output") ? byAgent(next.code.split("\n")) : undefined;
-        const script = block.code.replaceAll(/^mkdir (?!-p)/gm, "mkdir -p ");
+        const output = next?.words.some((word) => word === "output" || word === "shown") ? next : undefined;
+        const script = here([...names].reduce((text, [name, value]) => text.replaceAll(name, value), block.code)).replaceAll(/^mkdir (?!-p)/gm, "mkdir -p ");
         const terminal = new Terminal(folder, script, environment);
         const until = wordOf(block, "until");
         if (until !== undefined) {
           open.push(terminal);
           beside.push(terminal);
           await terminal.until(() => (terminal.out + terminal.err).includes(until), block.code);
-        } else if (expected) {
-          const count = next.code.trimEnd().split("\n").length;
-          const lines = () => [...beside, terminal].flatMap(({ out }) => out.split("\n").slice(0, -1));
-          await Promise.any([...beside, terminal].map((one) => one.until(() => lines().length >= count, block.code)));
-          assert.deepEqual(byAgent(lines().slice(0, count)), expected, `${path}:${block.line}\n${terminal.err}`);
+          terminal.skip();
+        } else if (output) {
+          const shape = output.words.includes("like") ? shapeOf : (line) => line;
+          const expected = output.code.split("\n").filter((line) => line !== "");
+          const heard = output.words.includes("shown") ? [terminal] : [...beside, terminal];
+          const lines = () => heard.flatMap((one) => one.lines);
+          await Promise.any(heard.map((one) => one.until(() => lines().length >= expected.length, block.code)));
+          assert.deepEqual(byAgent(lines().slice(0, expected.length).map(shape)), byAgent(expected.map(shape)), `${path}:${block.line}\n${terminal.err}`);
           await terminal.interrupt();
           beside = [];
         } else {
           assert.equal(await terminal.ended, 0, `${path}:${block.line}: ${block.code}\n${terminal.out}\n${terminal.err}`);
         }
+        const name = wordOf(block, "prints");
+        if (name !== undefined) names.set(name, terminal.out.trim());
       }
     } finally {
       await Promise.all(open.map((terminal) => terminal.interrupt()));
@@ -123,4 +162,4 @@ for (const path of typed) {
     }
   });
 }
-test("guides are typed", () => assert.ok(typed.length >= 3, typed.join()));
+test("guides are typed", () => assert.ok(typed.length >= 17, typed.join()));

@@ -17,7 +17,7 @@ const module = await WebAssembly.compile(readFileSync(engine));
 const documents = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" }).split("\n").filter((path) => path && existsSync(join(root, path)));
 
 /** Languages of code blocks: a block names one, so that it is read as what it is. */
-const LANGUAGES = new Set(["agentspeak", "bit-efficient", "c", "compact", "html", "java", "js", "json", "python", "rust", "sh", "string", "text", "toml", "ts", "xml", "yaml"]);
+const LANGUAGES = new Set(["agentspeak", "bit-efficient", "c", "compact", "elisp", "html", "java", "js", "json", "lua", "python", "rust", "sh", "string", "text", "toml", "ts", "xml", "yaml"]);
 
 /** Programs of a document, in its order; each with the society that it runs in, and the output that the text gives. */
 function programs(path) {
