@@ -10,11 +10,13 @@
  *   command alone prints.
  * - `like` after `shown`: figures and the widths of columns may differ, as times and process numbers do.
  *
- * Other machines are this one: their addresses are replaced by loopback addresses.
+ * Other machines are this one: their addresses are replaced by loopback addresses. Servers of NATS get free ports, so
+ * that no other ones are in the way; `make nats` installs them.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
@@ -92,13 +94,24 @@ class Terminal {
   }
 }
 
-/** Replaces the addresses of other machines by those of this one. */
-function here(script) {
+/** Returns a port that is free. */
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Replaces the addresses of other machines by those of this one, and the ports of NATS by those from `port` on. */
+function here(script, port) {
   const host = { one: "127.0.0.1", two: "127.0.0.2", three: "127.0.0.3" };
   return script
     .replaceAll(/\b(?:10\.0\.0|192\.168\.7)\.(\d+)\b/g, "127.0.0.$1")
     .replaceAll(/\b(one|two|three):(?=\d)/g, (_, name) => `${host[name]}:`)
-    .replaceAll("0.0.0.0", "127.0.0.1");
+    .replaceAll("0.0.0.0", "127.0.0.1")
+    .replaceAll("whimbrel engine up", `whimbrel engine up --port ${port}`)
+    .replaceAll("127.0.0.1:4222", `127.0.0.1:${port}`);
 }
 
 /** Leaves of a line what is the same in every run: no figures, and single blanks. */
@@ -118,7 +131,8 @@ for (const path of typed) {
   test(`${path} works as typed`, { timeout: 10 * PATIENCE_MS }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-guide-"));
     const blocks = blocksOf(path);
-    const environment = { ...process.env, PATH: `${dirname(program)}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "off", WHIMBREL_RUN_DIR: join(folder, "run") };
+    const environment = { ...process.env, PATH: `${dirname(program)}:${join(root, ".cache/nats/bin")}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "off", WHIMBREL_RUN_DIR: join(folder, "run") };
+    const port = await freePort();
     const open = [];
     /** Words of the document that stand for what a block printed. */
     const names = new Map();
@@ -133,7 +147,7 @@ for (const path of typed) {
         for (const [, name, value] of block.code.matchAll(/^export (\w+)=(\S+)$/gm)) environment[name] = value;
         const next = blocks[at + 1];
         const output = next?.words.some((word) => word === "output" || word === "shown") ? next : undefined;
-        const script = here([...names].reduce((text, [name, value]) => text.replaceAll(name, value), block.code)).replaceAll(/^mkdir (?!-p)/gm, "mkdir -p ");
+        const script = here([...names].reduce((text, [name, value]) => text.replaceAll(name, value), block.code), port).replaceAll(/^mkdir (?!-p)/gm, "mkdir -p ");
         const terminal = new Terminal(folder, script, environment);
         const until = wordOf(block, "until");
         if (until !== undefined) {
@@ -158,8 +172,9 @@ for (const path of typed) {
       }
     } finally {
       await Promise.all(open.map((terminal) => terminal.interrupt()));
+      if (existsSync(join(folder, ".whimbrel-engine"))) await new Terminal(folder, "whimbrel engine down", environment).ended;
       rmSync(folder, { recursive: true, force: true });
     }
   });
 }
-test("guides are typed", () => assert.ok(typed.length >= 17, typed.join()));
+test("guides are typed", () => assert.ok(typed.length >= 18, typed.join()));
