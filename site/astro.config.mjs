@@ -19,7 +19,7 @@ export default defineConfig({
       head: [{ tag: "script", attrs: { type: "module", src: `${base}agent-speak.js` } }],
       credits: false,
       sidebar: [
-        { label: "Begin", items: ["guide/tutorial", "guide/first-society", "guide/contract-net", { label: "Playground", link: "playground/" }, "examples"] },
+        { label: "Begin", items: ["guide/first-society", "guide/tutorial", "guide/contract-net", { label: "Playground", link: "playground/" }, "guide/command-line", "examples"] },
         { label: "Coming from", items: guide("from-jason", "from-jade", "from-spade", "from-langgraph") },
         { label: "Watch", items: guide("console", "watching", "minds", "repl", "editors") },
         { label: "Languages", items: guide("rust-agents", "wasm-agents", "typescript", "browser", "external-agents") },
