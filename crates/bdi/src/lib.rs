@@ -19,5 +19,6 @@ pub mod syntax;
 
 pub use agent::{Agent, AgentConfig};
 pub use bundle::{Bundle, BundleError, Included};
+pub use inspect::{PlanLines, plan_lines};
 pub use load::{Loaded, ProgramError, compile_program, library, load, load_bundled};
 pub use snapshot::SnapshotError;

@@ -183,6 +183,16 @@ fn issue(authority: &mut Option<Authority>, node: u16) -> anyhow::Result<Option<
     Ok(issued.transpose()?)
 }
 
+/// Waits until the process that started this one has the society begin. Returns false, and ends the platform, if that
+/// process is gone.
+pub fn begins_with_input(platform: &Platform) -> bool {
+    let begins = matches!(std::io::stdin().read_line(&mut String::new()), Ok(1..));
+    if !begins {
+        platform.stop_with(0);
+    }
+    begins
+}
+
 /// Ends the platform when the process that started this one is gone, whatever became of it: then standard input is at
 /// its end.
 pub fn end_with_input(platform: Platform) {

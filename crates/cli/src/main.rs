@@ -113,6 +113,7 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Check(check) => commands::check::check(check),
         Command::Fmt(fmt) => commands::fmt::fmt(fmt),
         Command::Lsp(lsp) => commands::lsp::lsp(lsp),
+        Command::Dap(dap) => commands::dap::dap(dap),
         Command::New(new) => commands::new::new(new),
         Command::Codec(codec) => commands::codec::codec(codec),
         Command::Ca(ca) => commands::ca::ca(ca),

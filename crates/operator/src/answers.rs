@@ -9,7 +9,7 @@ use whimbrel_platform::advice::Advice;
 use super::agents::AgentsFound;
 use super::devices::DevicesFound;
 use super::events::{ConversationsFound, DeadLettersFound, EventsFound};
-use super::minds::MindInfo;
+use super::minds::{MindInfo, StepLinesFound};
 use super::nodes::{LinkInfo, MemberInfo, NodeInfo, SessionPortsInfo, WishInfo};
 use super::output::OutputFound;
 use super::programs::{ProgramText, ProgramsFound};
@@ -109,6 +109,15 @@ pub enum Answer {
     Acted(BulkOutcome),
     /// To `mind`.
     Mind(Box<MindInfo>),
+    /// To `step_lines`.
+    StepLines(StepLinesFound),
+    /// To `paused`.
+    Paused {
+        /// Names of the paused agents of this node, sorted.
+        agents: Vec<String>,
+        /// Number of paused agents.
+        total: u64,
+    },
     /// To `query`.
     Answers(QueryAnswers),
     /// To `perform`.

@@ -32,7 +32,7 @@ pub use self::events::{
     ConversationsFound, DeadLettersFound, EventsFound, Happening, LogLine, LogWanted, MessageInfo, MoreInfo, NodeEvent,
     SniffWanted,
 };
-pub use self::minds::MindInfo;
+pub use self::minds::{DebuggerWanted, MindInfo, PlanSteps, SourceLines, StepLinesFound};
 pub use self::nodes::{EndInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, SessionPortsInfo, WishInfo};
 pub use self::output::{OutputEntry, OutputFound, OutputWanted};
 pub use self::port::{Counted, Feed, Latency, NodeWatch, Operator, Pair, Traffic, WaitPercentiles};

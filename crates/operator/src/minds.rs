@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState};
-use whimbrel_platform::inspection::Inspection;
+use whimbrel_platform::inspection::{FailureStops, Inspection, ProgramLine};
 
 /// Inspection of an agent: the mind of an AgentSpeak agent, other facts of others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,4 +21,42 @@ pub struct MindInfo {
     /// Facts that the agent's body reports.
     #[serde(flatten)]
     pub inside: Inspection,
+}
+
+/// Wishes of a debugger for all AgentSpeak agents of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DebuggerWanted {
+    /// Lines before whose steps an agent pauses. Files are named as [`SourceLines::file`] names them.
+    pub lines: Vec<ProgramLine>,
+    /// Failures at which an agent pauses.
+    pub failures: FailureStops,
+}
+
+/// Files of programs that a node has, with the lines where breakpoints may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepLinesFound {
+    /// The files, by name.
+    pub files: Vec<SourceLines>,
+}
+
+/// File of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SourceLines {
+    /// Name of the file, as plans have it.
+    pub file: String,
+    /// Absolute path; `None` if the text came from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Plans in the file, in their order.
+    pub plans: Vec<PlanSteps>,
+}
+
+/// Lines of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanSteps {
+    /// Line where the plan begins.
+    pub line: u32,
+    /// Lines where its steps begin, sorted.
+    pub steps: Vec<u32>,
 }

@@ -14,7 +14,7 @@ use whimbrel_platform::dead_letters::DeadLetter;
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::NodeEnvironments;
-use whimbrel_platform::inspection::{Inspection, Instruction, Look, Upkeep};
+use whimbrel_platform::inspection::{DebuggerSetup, Inspection, Instruction, Look, Upkeep};
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::output_log::{OutputLine, OutputPage};
 use whimbrel_platform::policy::{Action, Policy, Principal};
@@ -738,6 +738,12 @@ impl Platform {
     /// time, or if the agent refuses.
     pub fn instruct(&self, agent: Aid, instruction: Instruction) -> Result<(), OperateError> {
         self.node().instruct(agent.name, instruction)
+    }
+
+    /// Has all AgentSpeak agents of this node pause as the connected debuggers want it, also those that come later.
+    /// Replaces an earlier setup.
+    pub fn set_debugger(&self, setup: DebuggerSetup) {
+        self.node().set_debugger(setup);
     }
 
     /// Changes the DF entry of an agent of this node. Subscribers are notified, and for a durable agent the change is

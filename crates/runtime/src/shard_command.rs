@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Symbol};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::durable::{Layout, Origin};
+use whimbrel_platform::inspection::DebuggerSetup;
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::session::Exchange;
@@ -75,6 +76,8 @@ pub(crate) enum ShardCommand {
     AgentStats(AgentStats),
     /// A request for an agent's origin and state.
     Weigh(WeighRequest),
+    /// The setup of debuggers, for all agents of the shard and those that come. The answer follows when it is known.
+    Debugger(Arc<DebuggerSetup>, std::sync::mpsc::Sender<()>),
 }
 
 impl ShardCommand {

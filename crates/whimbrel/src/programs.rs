@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Symbol, Text, Value};
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, SourceText};
-use whimbrel_bdi::{AgentConfig, Bundle, Loaded, ProgramError};
+use whimbrel_bdi::{AgentConfig, Bundle, Loaded, ProgramError, plan_lines};
+use whimbrel_operator::{PlanSteps, SourceLines};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{CodeHash, Origin, State};
 use whimbrel_platform::inspection::QuotaSeen;
@@ -335,6 +336,36 @@ pub struct CodeSeen {
 
 /// Code for operators.
 impl Programs {
+    /// Returns the files of compiled programs, with the lines of their steps.
+    fn step_lines(&self) -> Vec<SourceLines> {
+        let mut files: Vec<SourceLines> = Vec::new();
+        let mut add = |image: &Image, is_own: bool| {
+            for plan in plan_lines(image) {
+                let found = files.iter().position(|file| file.file == *plan.file);
+                let place = found.unwrap_or_else(|| {
+                    let path = std::fs::canonicalize(plan.file.as_str()).ok().filter(|_| is_own);
+                    let path = path.map(|path| path.to_string_lossy().into_owned());
+                    files.push(SourceLines { file: plan.file.to_string(), path, plans: Vec::new() });
+                    files.len() - 1
+                });
+                let plan = PlanSteps { line: plan.line, steps: plan.steps };
+                if let Some(file) = files.get_mut(place).filter(|file| !file.plans.contains(&plan)) {
+                    file.plans.push(plan);
+                }
+            }
+        };
+        locked(&self.images).values().for_each(|own| add(&own.image, true));
+        for (_, made, _) in locked(&self.foreign).all() {
+            if let Made::Program(image) = made {
+                add(image, false);
+            }
+        }
+        files.sort_by(|one, other| one.file.cmp(&other.file));
+        files.truncate(PROGRAMS_TOLD_MAX);
+        files.iter_mut().for_each(|file| file.plans.sort_by_key(|plan| plan.line));
+        files
+    }
+
     /// Returns all code in memory and in the cache's folder; and the bytes in that folder, with their limit.
     pub fn codes(&self) -> (Vec<CodeSeen>, Option<(u64, u64)>) {
         let mut codes: FxHashMap<CodeHash, CodeSeen> = FxHashMap::default();
@@ -474,6 +505,11 @@ impl SocietyLoader {
         let is_program = Path::new(&name).extension().is_some_and(|extension| extension == "asl");
         let path = self.programs.sources.find_inside(&name).filter(|_| is_program)?;
         Some(self.programs.sources.read(&path).ok()?.text)
+    }
+
+    /// Returns the programs of agents, those of the project and those from elsewhere, with the lines of their steps.
+    pub fn step_lines(&self) -> Vec<SourceLines> {
+        self.programs.step_lines()
     }
 
     /// Returns a program of the society as it travels with agents.

@@ -1,10 +1,12 @@
-// Extension: starts the language server `whimbrel lsp`, and runs societies in a terminal.
+// Extension: starts the language server `whimbrel lsp` and the debug adapter `whimbrel dap`, and runs societies in a
+// terminal.
 "use strict";
 
 const path = require("node:path");
 const vscode = require("vscode");
 const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
 const { commandLine } = require("./command-line.js");
+const { completed } = require("./debug-configuration.js");
 
 /** Client of the language server, while it runs. */
 let client;
@@ -37,12 +39,43 @@ async function stop() {
   await running?.stop();
 }
 
-/** Runs a program or a project in a terminal; by default the file of the active editor. */
-function run(file) {
+/** Returns the path of a file that a command is about; by default that of the active editor. */
+function chosenFile(file) {
   const active = vscode.window.activeTextEditor?.document.uri.fsPath;
   const chosen = typeof file === "string" ? file : (file?.fsPath ?? active);
   if (chosen === undefined) {
     vscode.window.showErrorMessage("Open a program (.asl) or a project (.mas2j) to run.");
+  }
+  return chosen;
+}
+
+/** Debugs a program or a project. */
+async function debug(file) {
+  const chosen = chosenFile(file);
+  if (chosen !== undefined) {
+    const uri = vscode.Uri.file(chosen);
+    await vscode.debug.startDebugging(vscode.workspace.getWorkspaceFolder(uri), completed({}, chosen));
+  }
+}
+
+/** Starts the debug adapter of a session. */
+const adapters = {
+  createDebugAdapterDescriptor: () => new vscode.DebugAdapterExecutable(binary(), ["dap"]),
+};
+
+/** Completes configurations: F5 without any debugs the active file. */
+const configurations = {
+  resolveDebugConfiguration: (_folder, configuration) => {
+    const active = vscode.window.activeTextEditor?.document;
+    const isOurs = ["agentspeak", "mas2j"].includes(active?.languageId);
+    return completed(configuration, isOurs ? active.uri.fsPath : undefined);
+  },
+};
+
+/** Runs a program or a project in a terminal. */
+function run(file) {
+  const chosen = chosenFile(file);
+  if (chosen === undefined) {
     return;
   }
   const more = vscode.workspace.getConfiguration("whimbrel").get("runArguments", []);
@@ -55,6 +88,9 @@ function run(file) {
 async function activate(context) {
   context.subscriptions.push(
     vscode.commands.registerCommand("whimbrel.run", run),
+    vscode.commands.registerCommand("whimbrel.debug", debug),
+    vscode.debug.registerDebugAdapterDescriptorFactory("whimbrel", adapters),
+    vscode.debug.registerDebugConfigurationProvider("whimbrel", configurations),
     vscode.commands.registerCommand("whimbrel.restart", async () => {
       await stop();
       await start();

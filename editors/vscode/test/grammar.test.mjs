@@ -10,6 +10,7 @@ const require = createRequire(import.meta.url);
 const oniguruma = require("vscode-oniguruma");
 const { INITIAL, Registry, parseRawGrammar } = require("vscode-textmate");
 const { commandLine } = require("../src/command-line.js");
+const { completed } = require("../src/debug-configuration.js");
 
 const home = join(dirname(fileURLToPath(import.meta.url)), "..");
 const root = join(home, "../..");
@@ -104,6 +105,43 @@ test("manifest_names_existing_files", () => {
   for (const path of paths) {
     assert.ok(existsSync(join(home, path)), path);
   }
+});
+
+test("manifest_offers_a_debugger", () => {
+  const { breakpoints, commands, debuggers, languages } = manifest.contributes;
+  const known = languages.map(({ id }) => id);
+  const [offered] = debuggers;
+  assert.deepEqual(breakpoints, [{ language: "agentspeak" }]);
+  assert.ok(offered.languages.every((language) => known.includes(language)));
+  // The settings are those that `whimbrel dap` reads.
+  const protocol = readFileSync(join(root, "crates/cli/src/commands/dap/protocol.rs"), "utf8");
+  for (const [request, { properties }] of Object.entries(offered.configurationAttributes)) {
+    const struct = protocol.split(`pub struct ${request === "launch" ? "Launch" : "Attach"}Arguments {`)[1].split("\n}")[0];
+    for (const property of Object.keys(properties)) {
+      assert.ok(struct.includes(`pub ${property}:`), `${request}: ${property}`);
+    }
+  }
+  const bodies = [...offered.initialConfigurations, ...offered.configurationSnippets.map(({ body }) => body)];
+  for (const { type, request, ...rest } of bodies) {
+    assert.equal(type, offered.type);
+    const { properties } = offered.configurationAttributes[request];
+    assert.ok(Object.keys(rest).every((key) => key === "name" || key in properties));
+  }
+  // Lenses of the language server call these commands.
+  const outline = readFileSync(join(root, "crates/editor/src/server/outline.rs"), "utf8");
+  for (const [, command] of outline.matchAll(/"(whimbrel\.[a-z]+)"/g)) {
+    assert.ok(commands.some((offer) => offer.command === command), command);
+  }
+  assert.ok(outline.includes("whimbrel.debug"));
+});
+
+test("debug_configurations_are_completed", () => {
+  const launch = { type: "whimbrel", request: "launch", program: "/x/a.asl", name: "Debug a.asl" };
+  assert.deepEqual(completed({}, "/x/a.asl"), launch);
+  assert.deepEqual(completed({ ...launch, args: ["-q"] }, "/x/b.asl"), { ...launch, args: ["-q"] });
+  assert.equal(completed({}, undefined), null);
+  const attach = { type: "whimbrel", request: "attach", name: "A" };
+  assert.equal(completed(attach, "/x/a.asl"), attach);
 });
 
 test("command_lines_are_quoted", () => {

@@ -18,7 +18,7 @@ use crate::actions::ACTIONS;
 use crate::code::Image;
 use crate::logic::{Bindings, levels};
 use crate::mind::{Mind, ReasoningOptions};
-use crate::reason::{Cycle, NOTHING_SENT, Spares, awaited, hopped};
+use crate::reason::{Cycle, FailureNote, NOTHING_SENT, Spares, awaited, hopped};
 use crate::snapshot::{self, Begin, Saves, SnapshotError, SnapshotSubject};
 
 /// Configuration of an agent.
@@ -69,6 +69,7 @@ macro_rules! cycle {
             left_after_sending: NOTHING_SENT,
             memory_due: $agent.memory_due,
             hop: None,
+            failure_note: FailureNote::default(),
         }
     };
 }

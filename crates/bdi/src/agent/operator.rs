@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use whimbrel_acl::{Structure, Symbol, Text, Value, Var};
 use whimbrel_platform::Time;
-use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, ProgramLine, Texts};
+use whimbrel_platform::inspection::{
+    DebuggerSetup, FailureStops, Inspection, Instructed, Instruction, Look, ProgramLine, Texts,
+};
 use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX, QUERY_ANSWERS_MAX};
 
 use super::Agent;
@@ -78,8 +80,12 @@ impl Agent {
     pub(super) fn obey(&mut self, instruction: &Instruction) -> Result<(), String> {
         match instruction {
             Instruction::Debug(order) => {
-                self.aside().watch.get_or_insert_default().obey(*order).map_err(str::to_owned)?;
+                let mut watch = self.aside().watch.take().unwrap_or_default();
+                let outcome = watch.obey(*order, self.mind());
+                self.aside().watch = Some(watch);
+                outcome.map_err(str::to_owned)?;
             }
+            Instruction::Debugger(setup) => self.set_debugger(setup),
             Instruction::Breakpoint { plan, on } => {
                 let plan = self.plan_named(bounded(plan)?)?;
                 if !self.aside().watch.get_or_insert_default().set_breakpoint(plan, *on) {
@@ -137,6 +143,17 @@ impl Agent {
             _ => return Err("this cannot be done".to_owned()),
         }
         Ok(())
+    }
+
+    /// Sets what pauses the agent while debuggers are connected to its node. An agent that nothing can pause is not
+    /// watched.
+    fn set_debugger(&mut self, setup: &DebuggerSetup) {
+        let lines: Vec<ProgramLine> = setup.lines.iter().filter(|at| self.has_step_at(at)).cloned().collect();
+        let pauses = !lines.is_empty() || setup.failures != FailureStops::Never;
+        let is_watched = self.aside_if_any().is_some_and(|aside| aside.watch.is_some());
+        if pauses || is_watched {
+            self.aside().watch.get_or_insert_default().set_debugger(lines, setup);
+        }
     }
 
     /// Finds the agent's plan of this name, with or without `@`.

@@ -13,6 +13,8 @@ pub(crate) struct Breakpoints {
     set: Vec<(PlanName, bool)>,
     /// Lines before whose steps the agent pauses.
     lines: Vec<ProgramLine>,
+    /// Further such lines, as long as debuggers are connected to the node.
+    of_debuggers: Vec<ProgramLine>,
 }
 
 impl Breakpoints {
@@ -38,7 +40,17 @@ impl Breakpoints {
 
     /// Returns true if the steps of this line have a breakpoint.
     pub fn is_at_line(&self, file: &str, line: u32) -> bool {
-        self.lines.iter().any(|at| at.line == line && at.file == file)
+        self.lines.iter().chain(&self.of_debuggers).any(|at| at.line == line && at.file == file)
+    }
+
+    /// Sets the lines of the debuggers that are connected to the node.
+    pub fn set_of_debuggers(&mut self, lines: Vec<ProgramLine>) {
+        self.of_debuggers = lines;
+    }
+
+    /// Returns true if nothing was set.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.lines.is_empty() && self.of_debuggers.is_empty()
     }
 
     /// Sets or removes the breakpoint of a line. Returns false if there are too many.

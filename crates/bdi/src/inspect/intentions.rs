@@ -18,17 +18,23 @@ impl Inspector<'_> {
                 seen.cut.intentions += 1;
                 continue;
             }
-            let mut bindings = Bindings::default();
-            bindings.resume(intention.slots.clone());
-            let frames = intention.frames.iter().rev().take(INSPECTION_FRAMES_MAX);
-            let frames: Vec<FrameSeen> = frames.filter_map(|frame| self.frame(frame, &bindings, texts)).collect();
-            seen.cut.frames += (intention.frames.len() - frames.len()) as u64;
-            seen.intentions.push(IntentionSeen {
-                id: u64::from(intention.id.number),
-                state: self.state(intention).to_owned(),
-                waits_for: self.waits_for(intention).map(|what| texts.of(what)),
-                frames,
-            });
+            let shown = self.intention(intention, texts);
+            seen.cut.frames += (intention.frames.len() - shown.frames.len()) as u64;
+            seen.intentions.push(shown);
+        }
+    }
+
+    /// Inspects one intention.
+    pub fn intention(&self, intention: &Intention, texts: &mut Texts) -> IntentionSeen {
+        let mut bindings = Bindings::default();
+        bindings.resume(intention.slots.clone());
+        let frames = intention.frames.iter().rev().take(INSPECTION_FRAMES_MAX);
+        let frames = frames.filter_map(|frame| self.frame(frame, &bindings, texts)).collect();
+        IntentionSeen {
+            id: u64::from(intention.id.number),
+            state: self.state(intention).to_owned(),
+            waits_for: self.waits_for(intention).map(|what| texts.of(what)),
+            frames,
         }
     }
 

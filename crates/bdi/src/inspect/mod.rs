@@ -3,6 +3,7 @@
 mod beliefs;
 mod breakpoints;
 mod intentions;
+mod plan_lines;
 mod plans;
 mod source_form;
 
@@ -12,9 +13,10 @@ use whimbrel_platform::inspection::{Detail, EventSeen, Inspection, Texts};
 use whimbrel_platform::limits::INSPECTION_EVENTS_MAX;
 
 use crate::code::{Image, TriggerKind, TriggerOp};
-use crate::mind::{Event, Mind, Pending};
+use crate::mind::{Event, IntentionId, IntentionPlace, Mind, Pending};
 use crate::reason::loaded_file;
 pub(crate) use breakpoints::Breakpoints;
+pub use plan_lines::{PlanLines, plan_lines};
 pub(crate) use plans::{PlanName, has_step, plan_names};
 pub(crate) use source_form::head as step_text;
 
@@ -31,7 +33,8 @@ pub(crate) struct Inspector<'a> {
 impl Inspector<'_> {
     /// Inspects everything, the most important parts first in case there is no room for all.
     pub fn inspect(&self, texts: &mut Texts) -> Inspection {
-        let mut seen = Inspection { source_file: Some(self.mind.source.to_string()), ..Inspection::default() };
+        let current = next_intention(self.mind).map(|id| u64::from(id.number));
+        let mut seen = Inspection { source_file: Some(self.mind.source.to_string()), current, ..Inspection::default() };
         if let Some(file) = loaded_file(&self.mind.namespace_properties) {
             seen.details.push(Detail::new("loaded", file));
         }
@@ -55,6 +58,17 @@ impl Inspector<'_> {
             seen.events.push(EventSeen { text: texts.of(event_text(&event)), intention });
         }
     }
+}
+
+/// Returns the intention whose step is next, if one is ready.
+pub(crate) fn next_intention(mind: &Mind) -> Option<IntentionId> {
+    let is_ready =
+        |id: &&IntentionId| mind.intentions.find(**id).is_some_and(|it| matches!(it.place, IntentionPlace::Ready));
+    match &mind.atomic {
+        Some(id) => Some(id).filter(is_ready),
+        None => mind.ready.iter().find(is_ready),
+    }
+    .copied()
 }
 
 /// Writes an event for display, without marks of the agent itself as source.

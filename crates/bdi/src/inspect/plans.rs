@@ -57,7 +57,7 @@ pub(crate) fn has_step(image: &Image, mind: &Mind, at: &ProgramLine) -> bool {
 }
 
 /// Visits a plan, then its sub-plans.
-fn each(plan: &CompiledPlan, see: &mut dyn FnMut(&CompiledPlan)) {
+pub(super) fn each(plan: &CompiledPlan, see: &mut dyn FnMut(&CompiledPlan)) {
     see(plan);
     plan.sub_plans.iter().for_each(|plan| each(plan, see));
 }

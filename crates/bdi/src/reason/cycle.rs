@@ -9,6 +9,7 @@ use whimbrel_platform::{Mailbox, Outbox, Services, Time, limits};
 
 use super::Actions;
 use super::spares::Spares;
+use super::watch::FailureNote;
 use crate::code::{Image, Key, PlanList, TriggerKey, TriggerKind, TriggerOp};
 use crate::logic::{Bindings, levels};
 use crate::mind::{Deferred, Event, IntentionId, IntentionPlace, Mind, PlanHold, TimerWhat};
@@ -76,6 +77,8 @@ pub struct Cycle<'m> {
     pub memory_due: u64,
     /// Requested hop of the agent, or of a clone, after this turn.
     pub hop: Option<HopRequest>,
+    /// Failure for a debugger.
+    pub(crate) failure_note: FailureNote,
 }
 
 /// No limit on the cycles of intentions, which have sent nothing in this turn.

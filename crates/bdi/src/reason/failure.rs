@@ -171,6 +171,10 @@ impl Cycle<'_> {
     }
 
     fn fail_to(&mut self, id: IntentionId, handler: Option<usize>, annots: Vec<Value>) -> bool {
+        if self.failure_note.is_wanted() {
+            let report = self.failure_report(id, &annots);
+            self.note_failure(Some(id), handler.is_some(), &report);
+        }
         self.cancel_wait(id);
         match handler {
             Some(place) => self.handle_failure(id, place, annots),
@@ -289,6 +293,9 @@ impl Cycle<'_> {
 
     /// Handles a failure event without an applicable plan.
     fn drop_unhandled(&mut self, event: &Event) {
+        if self.failure_note.is_wanted() {
+            self.note_failure(event.intention, false, &unhandled_report(event));
+        }
         match event.intention {
             Some(id) => {
                 self.log(LogLevel::Severe, &format!("{}{}", unhandled_report(event), self.goal_stack(id)));

@@ -39,4 +39,4 @@ pub(crate) use program_load::loaded_file;
 pub(crate) use spares::Spares;
 pub use step_call::{Actions, StepAction, StepCall, StepProgress};
 pub(crate) use taught_plans::{bad_code, label_in, parse_plan};
-pub(crate) use watch::Watch;
+pub(crate) use watch::{FailureNote, Watch};

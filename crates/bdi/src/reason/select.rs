@@ -360,6 +360,11 @@ impl<'m> Cycle<'m> {
         let message = format!("Found a goal for which there is no {kind} plan: {goal}");
         let annots = super::failure::error_annots(&format!("no_{kind}"), Value::from(message));
         let is_alone = event.intention.is_none() && event.op == TriggerOp::Add;
+        if self.failure_note.is_wanted() && event.op == TriggerOp::Add {
+            // Within an intention, its other plans may handle the failure: that is noted then.
+            let (handled, report) = (self.has_plan_for_failure(&event), self.goal_report(&event, relevant));
+            self.note_failure(event.intention, handled, &report);
+        }
         let report = (is_alone && !self.has_plan_for_failure(&event)).then(|| self.goal_report(&event, relevant));
         if !self.fail_event(event, annots, &format!("no_{kind}_plan"))
             && let Some(report) = report

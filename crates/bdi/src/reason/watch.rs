@@ -7,15 +7,20 @@
 use std::collections::VecDeque;
 
 use whimbrel_acl::Text;
-use whimbrel_platform::inspection::{CycleSeen, DebugOrder, Inspection, ProgramLine, Texts};
+use whimbrel_platform::inspection::{
+    CycleSeen, DebugOrder, DebuggerSetup, FailureSeen, FailureStops, Inspection, ProgramLine, Texts,
+};
 use whimbrel_platform::limits::INSPECTION_RECENT_MAX;
 use whimbrel_platform::{Next, Time};
 
 use super::Cycle;
 use super::cycle::Handled;
 use crate::code::{CompiledPlan, TriggerKey};
-use crate::inspect::{Breakpoints, PlanName, event_text, step_text};
-use crate::mind::{Event, IntentionId, IntentionPlace};
+use crate::inspect::{Breakpoints, Inspector, PlanName, event_text, next_intention, step_text};
+use crate::mind::{Event, IntentionId, Mind};
+
+/// Reason of a pause after a step.
+const A_STEP: &str = "a step";
 
 /// State of a watch.
 #[derive(Debug, Default)]
@@ -38,6 +43,71 @@ struct Debugged {
     /// Number of cycles that it may take nevertheless.
     steps: u32,
     breakpoints: Breakpoints,
+    /// Step of an intention that is in progress.
+    step: Option<IntentionStep>,
+    /// Failures at which the agent pauses.
+    failures: FailureStops,
+    /// Failure at which it paused.
+    failed: Option<Box<FailureSeen>>,
+}
+
+/// Step of an intention: the agent pauses when it is over.
+#[derive(Debug)]
+struct IntentionStep {
+    order: DebugOrder,
+    /// Intention, with the number of its plans in progress when the step was ordered; `None` for any intention.
+    from: Option<(IntentionId, usize)>,
+    /// True once the intention has taken a step.
+    has_begun: bool,
+}
+
+impl IntentionStep {
+    /// Returns true if the step is over before this intention's next step.
+    fn is_over(&mut self, next: IntentionId, depth: usize, mind: &Mind) -> bool {
+        let Some((id, from)) = self.from else { return true };
+        if mind.intentions.find(id).is_none() {
+            return true;
+        }
+        if next != id {
+            return false;
+        }
+        let has_begun = std::mem::replace(&mut self.has_begun, true);
+        has_begun
+            && match self.order {
+                DebugOrder::Over => depth <= from,
+                DebugOrder::Out => depth < from,
+                _ => true,
+            }
+    }
+}
+
+/// Note of a failure in a cycle.
+#[derive(Debug, Default)]
+pub(crate) enum FailureNote {
+    /// Failures are not noted.
+    #[default]
+    Unwanted,
+    /// A failure is to be noted.
+    Wanted,
+    /// The last failure.
+    Noted(Box<FailureSeen>),
+}
+
+impl FailureNote {
+    /// Returns true if failures are noted.
+    pub fn is_wanted(&self) -> bool {
+        !matches!(self, Self::Unwanted)
+    }
+
+    fn take(&mut self) -> Option<Box<FailureSeen>> {
+        if !matches!(self, Self::Noted(_)) {
+            return None;
+        }
+        match std::mem::replace(self, Self::Wanted) {
+            Self::Noted(failure) => Some(failure),
+            _ => None,
+        }
+    }
 }
 
 impl Watch {
@@ -74,25 +144,43 @@ impl Watch {
         self.debugged.get_or_insert_default().breakpoints.set_line(at, on)
     }
 
+    /// Sets what pauses the agent while debuggers are connected to its node.
+    pub fn set_debugger(&mut self, lines: Vec<ProgramLine>, setup: &DebuggerSetup) {
+        let debugged = self.debugged.get_or_insert_default();
+        debugged.breakpoints.set_of_debuggers(lines);
+        debugged.failures = setup.failures;
+        if setup.ends {
+            debugged.goes_on();
+            if debugged.breakpoints.is_empty() {
+                self.debugged = None;
+            }
+        }
+    }
+
     /// Follows a debugging command.
     ///
     /// # Errors
     /// Returns the reason if there is nothing to do.
-    pub fn obey(&mut self, order: DebugOrder) -> Result<(), &'static str> {
-        let operator = || Some("an operator".to_owned());
-        match order {
-            DebugOrder::End => {
-                self.debugged = None;
-                return Ok(());
-            }
-            DebugOrder::Continue if self.paused().is_none() => return Err("it is not paused"),
-            _ => {}
+    pub fn obey(&mut self, order: DebugOrder, mind: &Mind) -> Result<(), &'static str> {
+        let needs_pause = matches!(order, DebugOrder::Continue | DebugOrder::Into | DebugOrder::Over | DebugOrder::Out);
+        if order == DebugOrder::End {
+            self.debugged = None;
+            return Ok(());
+        }
+        if needs_pause && self.paused().is_none() {
+            return Err("it is not paused");
         }
         let debugged = self.debugged.get_or_insert_default();
+        debugged.goes_on();
         match order {
-            DebugOrder::Continue => (debugged.paused, debugged.steps) = (None, 0),
-            DebugOrder::Step => (debugged.paused, debugged.steps) = (Some("a step".to_owned()), 1),
-            _ => (debugged.paused, debugged.steps) = (operator(), 0),
+            DebugOrder::Continue => {}
+            DebugOrder::Step => (debugged.paused, debugged.steps) = (Some(A_STEP.to_owned()), 1),
+            DebugOrder::Into | DebugOrder::Over | DebugOrder::Out => {
+                let depth = |id| mind.intentions.find(id).map(|intention| (id, intention.frames.len()));
+                let from = next_intention(mind).and_then(depth);
+                debugged.step = Some(IntentionStep { order, from, has_begun: false });
+            }
+            _ => debugged.paused = Some("an operator".to_owned()),
         }
         Ok(())
     }
@@ -105,6 +193,7 @@ impl Watch {
             seen.paused = debugged.paused.is_some();
             seen.paused_by.clone_from(&debugged.paused);
             seen.stepping = debugged.steps > 0;
+            seen.failed.clone_from(&debugged.failed);
             seen.line_breakpoints = debugged.breakpoints.lines().to_vec();
         }
     }
@@ -121,19 +210,50 @@ impl Watch {
         let Some(debugged) = &mut self.debugged else { return false };
         let breaks = debugged.breakpoints.is_at(plan);
         if breaks {
-            debugged.paused = Some(format!("the breakpoint of {}", PlanName::of(plan)));
+            debugged.pause(format!("the breakpoint of {}", PlanName::of(plan)));
         }
         breaks
     }
 
-    /// Returns true if the agent has to pause before a step of this line.
-    fn breaks_at_line(&mut self, file: &str, line: u32) -> bool {
+    /// Returns true if the agent has to pause before this step. After a pause, the step is taken: it `resumes`.
+    fn breaks_before(&mut self, step: &NextStep, mind: &Mind, resumes: bool) -> bool {
         let Some(debugged) = &mut self.debugged else { return false };
-        let breaks = debugged.breakpoints.is_at_line(file, line);
+        let is_from = |it: &IntentionStep| it.from.is_some_and(|(id, _)| id == step.intention);
+        let begins_here = debugged.step.as_ref().is_some_and(|it| is_from(it) && !it.has_begun);
+        let is_over = debugged.step.as_mut().is_some_and(|it| it.is_over(step.intention, step.depth, mind));
+        if resumes || begins_here {
+            return false;
+        }
+        let breaks = debugged.breakpoints.is_at_line(&step.file, step.line);
         if breaks {
-            debugged.paused = Some(format!("the breakpoint in line {line} of {file}"));
+            debugged.pause(format!("the breakpoint in line {} of {}", step.line, step.file));
+        } else if is_over {
+            debugged.pause(A_STEP.to_owned());
+        }
+        breaks || is_over
+    }
+
+    /// Returns true if the agent has to pause because of the failure that was noted.
+    fn breaks_after(&mut self, note: &mut FailureNote) -> bool {
+        let Some(failure) = note.take() else { return false };
+        let Some(debugged) = &mut self.debugged else { return false };
+        let breaks = match debugged.failures {
+            FailureStops::Never => false,
+            FailureStops::Unhandled => !failure.handled,
+            FailureStops::All => true,
+        };
+        if breaks {
+            debugged.pause("a failure".to_owned());
+            debugged.failed = Some(failure);
         }
         breaks
+    }
+
+    fn failure_note(&self) -> FailureNote {
+        match &self.debugged {
+            Some(debugged) if debugged.failures != FailureStops::Never => FailureNote::Wanted,
+            _ => FailureNote::Unwanted,
+        }
     }
 
     fn cycle_over(&mut self) {
@@ -143,7 +263,40 @@ impl Watch {
     }
 }
 
+impl Debugged {
+    fn pause(&mut self, why: String) {
+        self.goes_on();
+        self.paused = Some(why);
+    }
+
+    /// Ends a pause or a step.
+    fn goes_on(&mut self) {
+        (self.paused, self.steps, self.step, self.failed) = (None, 0, None, None);
+    }
+}
+
+/// Step that an agent takes next.
+struct NextStep {
+    intention: IntentionId,
+    /// Number of the intention's plans in progress.
+    depth: usize,
+    text: String,
+    file: Text,
+    line: u32,
+}
+
 impl Cycle<'_> {
+    /// Notes a failure for a debugger.
+    #[cold]
+    pub(super) fn note_failure(&mut self, id: Option<IntentionId>, handled: bool, report: &str) {
+        let inspector = Inspector { image: self.image, mind: self.mind, now: self.now, breakpoints: None };
+        let mut texts = Texts::default();
+        let intention = id.and_then(|id| self.mind.intentions.find(id));
+        let intention = intention.map(|intention| inspector.intention(intention, &mut texts));
+        let text = texts.of(report.lines().next().unwrap_or_default());
+        self.failure_note = FailureNote::Noted(Box::new(FailureSeen { text, handled, intention }));
+    }
+
     /// Runs the turn of a watched agent, like `run_turn`.
     pub(crate) fn run_turn_watched(&mut self, watch: &mut Watch) -> Next {
         if !watch.stands() && self.mind.sleeping && !self.mailbox.is_empty() {
@@ -151,6 +304,7 @@ impl Cycle<'_> {
         }
         // As if it had a frame with sub-plans, which takes no fast path.
         self.mind.scoped_frames += 1;
+        self.failure_note = watch.failure_note();
         let next = self.watched_cycles(watch);
         self.mind.scoped_frames = self.mind.scoped_frames.saturating_sub(1);
         next
@@ -182,22 +336,22 @@ impl Cycle<'_> {
             busy = self.watched_sense(watch);
             let (deliberated, breaks) = self.watched_deliberation(watch);
             busy |= deliberated;
-            if breaks {
+            if breaks || watch.breaks_after(&mut self.failure_note) {
                 watch.half = true;
                 watch.cycle_over();
                 return true;
             }
         }
-        if let Some((text, file, line)) = self.next_step() {
-            // After the pause, the step is taken.
-            if !resumes && watch.breaks_at_line(&file, line) {
+        if let Some(step) = self.next_step() {
+            if watch.breaks_before(&step, self.mind, resumes) {
                 watch.half = true;
                 watch.cycle_over();
                 return true;
             }
-            watch.note(text);
+            watch.note(step.text);
         }
         busy |= self.act();
+        watch.breaks_after(&mut self.failure_note);
         // All other work may wait for a message that the backlog keeps out.
         busy = busy || self.take_watched_message(watch);
         watch.cycle_over();
@@ -267,17 +421,12 @@ impl Cycle<'_> {
         }
     }
 
-    /// Returns the step of this cycle in words, with its file and line.
-    fn next_step(&self) -> Option<(String, Text, u32)> {
-        let mind = &*self.mind;
-        let is_ready =
-            |id: &&IntentionId| mind.intentions.find(**id).is_some_and(|it| matches!(it.place, IntentionPlace::Ready));
-        let id = match &mind.atomic {
-            Some(id) => Some(id).filter(is_ready),
-            None => mind.ready.iter().find(is_ready),
-        };
-        let (step, line, file) = self.current_source(*id?)?;
-        let text = format!("{} ({file}:{line}, intention {})", step_text(&step), id?.number);
-        Some((text, file, line))
+    /// Returns the step of this cycle.
+    fn next_step(&self) -> Option<NextStep> {
+        let intention = next_intention(self.mind)?;
+        let depth = self.mind.intentions.find(intention)?.frames.len();
+        let (step, line, file) = self.current_source(intention)?;
+        let text = format!("{} ({file}:{line}, intention {})", step_text(&step), intention.number);
+        Some(NextStep { intention, depth, text, file, line })
     }
 }

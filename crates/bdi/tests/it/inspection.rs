@@ -7,7 +7,9 @@ use whimbrel_acl::Text;
 use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig};
-use whimbrel_platform::inspection::{DebugOrder, Inspection, Instructed, Instruction, Look, ProgramLine};
+use whimbrel_platform::inspection::{
+    DebugOrder, DebuggerSetup, FailureStops, Inspection, Instructed, Instruction, Look, ProgramLine,
+};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::Simulation;
 
@@ -36,6 +38,8 @@ enum Disturbance {
     Breaks,
     /// Lines of its plans have breakpoints; it continues after each pause.
     BreaksAtLines,
+    /// Each step of its intentions is ordered, and pauses at each failure.
+    StepsInto,
     /// At times an operator begins or ends to debug it.
     ComesAndGoes,
 }
@@ -100,13 +104,26 @@ impl Disturbed {
         self.go_on(turn)
     }
 
+    fn step_into(&mut self, turn: &mut Turn<'_>) -> Next {
+        if self.turns == 1 {
+            let setup = DebuggerSetup { failures: FailureStops::All, ..DebuggerSetup::default() };
+            assert_eq!(self.agent.instruct(&Instruction::Debugger(Arc::new(setup)), turn.now), Instructed::Done);
+            assert_eq!(self.order(DebugOrder::Pause), Instructed::Done);
+        }
+        self.go_on_by(DebugOrder::Into, turn)
+    }
+
     /// Has a turn, and continues from a breakpoint.
     fn go_on(&mut self, turn: &mut Turn<'_>) -> Next {
+        self.go_on_by(DebugOrder::Continue, turn)
+    }
+
+    fn go_on_by(&mut self, order: DebugOrder, turn: &mut Turn<'_>) -> Next {
         let next = self.agent.turn(turn);
         if self.agent.stays().is_none() {
             return next;
         }
-        assert_eq!(self.order(DebugOrder::Continue), Instructed::Done);
+        assert_eq!(self.order(order), Instructed::Done);
         Next::Ready
     }
 }
@@ -125,6 +142,8 @@ impl AgentBody for Disturbed {
             Disturbance::Steps => return self.step(turn),
             Disturbance::Breaks => return self.go_on_at_breakpoints(turn),
             Disturbance::BreaksAtLines => return self.go_on_at_lines(turn),
+            Disturbance::StepsInto if !much_disturbed => drop(self.order(DebugOrder::End)),
+            Disturbance::StepsInto => return self.step_into(turn),
             Disturbance::ComesAndGoes if self.turns % 7 == 3 => {
                 self.order(DebugOrder::Pause);
                 assert_eq!(self.agent.turn(turn), Next::Wait);
@@ -156,6 +175,7 @@ fn operator_does_not_change_results() {
         (Disturbance::Steps, 100),
         (Disturbance::Breaks, 100),
         (Disturbance::BreaksAtLines, 100),
+        (Disturbance::StepsInto, 100),
         (Disturbance::ComesAndGoes, 5),
     ];
     let different = |(name, image): &(String, Arc<Image>)| {
@@ -285,6 +305,106 @@ fn breakpoint_pauses_before_first_step() {
     assert!(!bob.look().paused);
     assert_eq!(bob.debug(DebugOrder::End), Instructed::Done);
     assert_eq!(marks(&mut bob), ["c"]);
+}
+
+const DAY: &str = "!day.
++!day <- !wash(1);
+   !eat;
+   .print(end).
++!wash(X) <- +clean(X);
+   .print(washed).
++!eat <- +bread; .fail.
+-!eat <- +hungry.
++!walk <- !fly.
+";
+
+impl InspectedAgent {
+    /// Returns the place of a pause: the line of the next step with its depth, and why the agent paused.
+    fn place(&mut self) -> (u32, usize, String) {
+        let seen = self.look();
+        let frames = seen.intentions.iter().find(|intention| Some(intention.id) == seen.current);
+        let frames = frames.map(|intention| intention.frames.as_slice()).unwrap_or_default();
+        let line = frames.first().and_then(|frame| frame.step_line).unwrap_or_default();
+        (line, frames.len(), seen.paused_by.unwrap_or_default())
+    }
+
+    fn goes(&mut self, order: DebugOrder) -> (u32, usize, String) {
+        assert_eq!(self.debug(order), Instructed::Done, "{order:?}");
+        while self.turn(30) == Next::Ready {}
+        self.place()
+    }
+
+    fn debugger(&mut self, lines: &[u32], failures: FailureStops) {
+        let line = |line: &u32| ProgramLine { file: "bob.asl".to_owned(), line: *line };
+        let setup = DebuggerSetup { lines: lines.iter().map(line).collect(), failures, ends: false };
+        assert_eq!(self.told(Instruction::Debugger(Arc::new(setup))), Instructed::Done);
+    }
+}
+
+#[test]
+fn steps_follow_the_intention() {
+    let step = |line, depth| (line, depth, "a step".to_owned());
+    let begun = || {
+        let mut bob = InspectedAgent::new(DAY);
+        bob.debugger(&[2, 99], FailureStops::Never);
+        while bob.turn(30) == Next::Ready {}
+        assert_eq!(bob.place(), (2, 1, "the breakpoint in line 2 of bob.asl".to_owned()));
+        bob
+    };
+    let mut bob = begun();
+    assert_eq!(bob.goes(DebugOrder::Into), step(5, 2));
+    assert_eq!(bob.goes(DebugOrder::Into), step(6, 2));
+    assert_eq!(bob.goes(DebugOrder::Out), step(3, 1));
+    assert_eq!(bob.goes(DebugOrder::Over), step(4, 1), "the failure of the sub-goal was handled on the way");
+    assert_eq!(bob.goes(DebugOrder::Over), (0, 0, String::new()), "the intention ended");
+    let mut bob = begun();
+    assert_eq!(bob.goes(DebugOrder::Over), step(3, 1));
+    // The step pauses before the first step of whatever comes after the intention.
+    assert_eq!(bob.goes(DebugOrder::Out), (0, 0, String::new()));
+    assert_eq!(bob.told(Instruction::Pursue { goal: "wash(2)".to_owned() }), Instructed::Done);
+    while bob.turn(30) == Next::Ready {}
+    assert_eq!(bob.place(), step(5, 1));
+}
+
+#[test]
+fn failures_pause_with_their_stack() {
+    let failed = |failures| {
+        let mut bob = InspectedAgent::new(DAY);
+        bob.debugger(&[], failures);
+        while bob.turn(30) == Next::Ready {}
+        bob
+    };
+    let mut bob = failed(FailureStops::Unhandled);
+    assert!(bob.look().failed.is_none(), "a plan handles it");
+    assert_eq!(bob.told(Instruction::Pursue { goal: "walk".to_owned() }), Instructed::Done);
+    while bob.turn(30) == Next::Ready {}
+    let seen = bob.look();
+    let failure = seen.failed.expect("it paused");
+    assert_eq!((failure.handled, failure.text.as_str()), (false, "bob.asl:9: !fly failed: no plan for +!fly/0"));
+    assert_eq!(failure.intention.map(|it| it.frames[0].trigger.clone()).as_deref(), Some("+!walk"));
+    assert_eq!(bob.debug(DebugOrder::Continue), Instructed::Done);
+    assert!(bob.look().failed.is_none());
+    let mut bob = failed(FailureStops::All);
+    let failure = bob.look().failed.expect("it paused");
+    assert_eq!((failure.handled, failure.intention.map(|it| it.frames.len())), (true, Some(2)));
+    assert!(failure.text.starts_with("bob.asl:7: .fail failed"), "{}", failure.text);
+}
+
+#[test]
+fn departed_debuggers_leave_nothing() {
+    let mut bob = InspectedAgent::new(DAY);
+    bob.debugger(&[99], FailureStops::Never);
+    assert!(bob.agent.stays().is_none() && bob.look().cycle.is_none(), "no line of its program: it is not watched");
+    bob.debugger(&[6], FailureStops::All);
+    while bob.turn(30) == Next::Ready {}
+    assert!(bob.look().paused);
+    let ends = DebuggerSetup { ends: true, ..DebuggerSetup::default() };
+    assert_eq!(bob.told(Instruction::Debugger(Arc::new(ends))), Instructed::Done);
+    while bob.turn(30) == Next::Ready {}
+    let seen = bob.look();
+    assert!(!seen.paused && seen.beliefs.iter().any(|belief| belief.text == "hungry"), "{:?}", seen.beliefs);
+    bob.turn(30);
+    assert_eq!(bob.look().cycle, None);
 }
 
 #[test]

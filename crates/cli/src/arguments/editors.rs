@@ -1,4 +1,4 @@
-//! `whimbrel fmt` and `whimbrel lsp`: tools for those who write programs.
+//! `whimbrel fmt`, `whimbrel lsp` and `whimbrel dap`: tools for those who write programs.
 
 use std::path::PathBuf;
 
@@ -30,6 +30,20 @@ pub struct FmtArguments {
 #[command(after_help = "Example, in Neovim:
   vim.lsp.start({ name = 'whimbrel', cmd = { 'whimbrel', 'lsp' } })")]
 pub struct LspArguments {
+    /// Use standard input and output. This is the only way, and needs not be said.
+    #[arg(long, hide = true)]
+    #[allow(dead_code, reason = "editors pass it, and there is no other way")]
+    pub stdio: bool,
+}
+
+/// Serve a debugger: the Debug Adapter Protocol on standard input and output.
+///
+/// Editors start this command themselves. It runs a society, or attaches to a running one, and offers breakpoints in
+/// plans, steps of intentions, pauses at failures, minds and their variables, queries and goals.
+#[derive(Debug, Args)]
+#[command(after_help = "Example, with Neovim's nvim-dap:
+  require('dap').adapters.whimbrel = { type = 'executable', command = 'whimbrel', args = { 'dap' } }")]
+pub struct DapArguments {
     /// Use standard input and output. This is the only way, and needs not be said.
     #[arg(long, hide = true)]
     #[allow(dead_code, reason = "editors pass it, and there is no other way")]

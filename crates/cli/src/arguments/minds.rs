@@ -52,6 +52,7 @@ pub struct MindArguments {
 #[command(after_help = "Examples:
   whimbrel debug bob pause
   whimbrel debug bob step                      one reasoning cycle; shows its steps
+  whimbrel debug bob over                      until the next step of the present plan
   whimbrel debug bob break p3                  pauses when plan @p3 is chosen, before its first step
   whimbrel debug bob continue
   whimbrel debug bob believe 'likes(tea)'      as if a plan had said +likes(tea)
@@ -81,7 +82,13 @@ pub enum DebugWord {
     Pause,
     /// Run one reasoning cycle, or the rest of one.
     Step,
-    /// Run until a plan with a breakpoint is chosen.
+    /// Run until the next step of the present intention, also in the plan of a sub-goal.
+    Into,
+    /// Run until the next step of the present plan, or of one around it.
+    Over,
+    /// Run until the next step of a plan around the present one.
+    Out,
+    /// Run until a breakpoint.
     Continue,
     /// Remove all breakpoints, and run.
     End,

@@ -43,7 +43,7 @@ pub use self::agent::{AgentAction, AgentArguments};
 pub use self::ca::{CaAction, CaArguments, EnrolArguments};
 pub use self::check::{CheckArguments, Language, NewArguments};
 pub use self::codec::{CodecAction, CodecArguments};
-pub use self::editors::{FmtArguments, LspArguments};
+pub use self::editors::{DapArguments, FmtArguments, LspArguments};
 #[cfg(feature = "nats")]
 pub use self::engine::{ENGINE_FOLDER, EngineAction, EngineArguments, Sync};
 pub use self::help::{asks_for_all, with_help};
@@ -90,6 +90,7 @@ pub enum Command {
     Check(CheckArguments),
     Fmt(FmtArguments),
     Lsp(LspArguments),
+    Dap(DapArguments),
     Run(Box<RunArguments>),
     Join(Box<JoinArguments>),
     #[cfg(feature = "nats")]

@@ -163,6 +163,9 @@ pub struct RunArguments {
     /// End the society when standard input is at its end; for the process that a prompt starts.
     #[arg(long, hide = true)]
     pub end_with_input: bool,
+    /// Begin the society when standard input has a line; for the process that a debugger starts.
+    #[arg(long, hide = true, requires = "end_with_input", conflicts_with = "open")]
+    pub begin_with_input: bool,
     /// Address of the first node; for processes that `--nodes` starts.
     #[arg(long, hide = true, value_name = "ADDRESS")]
     pub first: Option<String>,
@@ -301,6 +304,11 @@ impl GuardingArguments {
 }
 
 impl RunArguments {
+    /// Returns true if the society waits for something before it begins.
+    pub fn begins_later(&self) -> bool {
+        self.open || self.begin_with_input
+    }
+
     /// Returns the options of links.
     pub fn links(&self) -> LinkOptions {
         LinkOptions {

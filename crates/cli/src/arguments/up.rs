@@ -146,6 +146,7 @@ impl From<UpArguments> for RunArguments {
             encoding: Encoding::Compact,
             node: None,
             end_with_input: false,
+            begin_with_input: false,
             first: None,
             quiet: up.quiet,
         }

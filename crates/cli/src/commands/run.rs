@@ -20,7 +20,7 @@ use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 use super::{close_ports, code_cache, last_line, open, open_control, set_guards, society_name};
 use crate::arguments::RunArguments;
 use crate::browser_console::{BrowserConsole, ConsoleWishes};
-use crate::local_nodes::{LocalNodes, end_with_input, name_of};
+use crate::local_nodes::{LocalNodes, begins_with_input, end_with_input, name_of};
 use crate::node_supervisor::{Supervision, is_supervised, supervise};
 use crate::society_end::{EndRecord, EndedBy};
 use crate::trace::TraceObserver;
@@ -90,7 +90,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
         agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
         anyhow::Ok(nodes)
     };
-    let (at_once, later) = if arguments.open { (None, Some(society)) } else { (Some(society), None) };
+    let (at_once, later) = if arguments.begins_later() { (None, Some(society)) } else { (Some(society), None) };
     let nodes = at_once.map(begin).transpose()?.flatten();
     let links = nodes.as_ref().map(LocalNodes::view).or(membership.as_ref().map(Membership::view));
     let log = logging.as_ref().map(ConversationRecorder::log);
@@ -101,7 +101,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let control = open_control(&service, arguments.quiet);
     let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
     let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons);
-    let later = later.filter(|_| opened.as_ref().is_none_or(BrowserConsole::wait));
+    let later = later.filter(|_| begins_later(arguments, opened.as_ref(), &platform));
     let failed = later.and_then(|society| begin(society).err());
     let code = ending.wait(arguments, nodes.as_ref(), failed.is_some());
     let has_stayed = opened.is_some_and(|opened| {
@@ -119,6 +119,12 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     durability.into_iter().for_each(|durability| durability.end(&platform));
     summarise(arguments, watch, &platform, &ending.record);
     failed.map_or_else(|| Ok(farewell.end(code)), Err)
+}
+
+/// Waits for the console in a browser, or for the process that started this one. Returns false if the society is to end
+/// before it has begun.
+fn begins_later(arguments: &RunArguments, opened: Option<&BrowserConsole>, platform: &Platform) -> bool {
+    opened.is_none_or(BrowserConsole::wait) && (!arguments.begin_with_input || begins_with_input(platform))
 }
 
 /// Returns the line about agents that are not started, for the process that reports them: the first of several nodes in

@@ -1,12 +1,30 @@
 //! Tools for editors: the language server driven over its protocol, and the formatter.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
 use super::{CommandFolder, RunningProcess, Scratch, whimbrel};
+
+/// Reads the next message of a server; `None` at its end.
+pub fn read_framed(output: &mut impl BufRead) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if output.read_line(&mut line).unwrap_or(0) == 0 {
+            return None;
+        }
+        match line.trim().split_once(": ") {
+            Some((_, value)) => length = value.parse().ok()?,
+            None => break,
+        }
+    }
+    let mut bytes = vec![0; length];
+    output.read_exact(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
 
 /// Editor with a running server.
 struct Editor {
@@ -45,18 +63,7 @@ impl Editor {
     }
 
     fn read(&mut self) -> Value {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server ended");
-            match line.trim().split_once(": ") {
-                Some((_, value)) => length = value.parse().unwrap(),
-                None => break,
-            }
-        }
-        let mut bytes = vec![0; length];
-        self.output.read_exact(&mut bytes).unwrap();
-        serde_json::from_slice(&bytes).unwrap()
+        read_framed(&mut self.output).expect("the server ended")
     }
 
     fn answer(&mut self, method: &str, params: Value) -> Value {
@@ -228,6 +235,10 @@ fn outline_and_lens_are_offered() {
     assert_eq!(
         (&lens[0]["command"]["command"], &lens[0]["command"]["title"]),
         (&json!("whimbrel.run"), &json!("▶ Run this agent"))
+    );
+    assert_eq!(
+        (&lens[1]["command"]["command"], &lens[1]["command"]["title"]),
+        (&json!("whimbrel.debug"), &json!("Debug this agent"))
     );
     assert_eq!(editor.ask("textDocument/formatting", document), json!([]));
     std::fs::write(scratch.path().join("odd.asl"), "!go.\n+!go<-.print( 1 ).\n").unwrap();

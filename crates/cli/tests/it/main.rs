@@ -14,6 +14,7 @@ mod code_travels;
 mod codec;
 mod control;
 mod conversations;
+mod dap;
 mod documents;
 mod durable;
 mod durable_rust;

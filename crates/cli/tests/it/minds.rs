@@ -100,6 +100,22 @@ fn paused_agent_steps_and_continues() {
 }
 
 #[test]
+fn intention_steps_pause_again() {
+    let site = site();
+    let _running = site.start(&["run", "bar.mas2j"], 1);
+    let running = site.see(&["debug", "bob", "over"]);
+    assert!(running.err.contains("it is not paused") && running.code == Some(1), "{}", running.err);
+    site.out(&["debug", "bob", "break", "tick"]);
+    site.until(|| mind(&site)["paused"] == true);
+    for order in ["into", "over", "out"] {
+        let stepped = site.out(&["debug", "bob", order]);
+        site.until(|| mind(&site)["paused"] == true);
+        assert!(stepped.starts_with("bob@whimbrel: AgentSpeak"), "{order}: {stepped}");
+    }
+    assert_eq!(site.out(&["debug", "bob", "end"]), "bob is not debugged any more\n");
+}
+
+#[test]
 fn an_agent_stands_at_its_breakpoints() {
     let site = site();
     let _running = site.start(&["run", "bar.mas2j"], 1);

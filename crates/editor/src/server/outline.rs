@@ -57,11 +57,12 @@ impl<H: EditorHost> LanguageServer<H> {
     pub(super) fn code_lenses(&mut self, params: &Value) -> Result<Value, RequestFault> {
         let path = document(params)?;
         let Some(text) = self.documents.text(&path).map(str::to_owned) else { return Ok(Value::Null) };
-        let title = if is_project(&path) { "▶ Run this society" } else { "▶ Run this agent" };
+        let what = if is_project(&path) { "society" } else { "agent" };
         let argument = path.to_string_lossy().into_owned();
-        let command = json!({ "title": title, "command": "whimbrel.run", "arguments": [argument] });
         let top = range(&text, &TextLines::of(&text), Span { start: 0, end: 0, line: 1 });
-        Ok(json!([{ "range": top, "command": command }]))
+        let lens = |title: String, command: &str| json!({ "range": top, "command": { "title": title, "command": command, "arguments": [argument] } });
+        let run = lens(format!("▶ Run this {what}"), "whimbrel.run");
+        Ok(json!([run, lens(format!("Debug this {what}"), "whimbrel.debug")]))
     }
 
     /// Returns the program of the agent that a project declares at the position of a request.

@@ -10,6 +10,7 @@ use whimbrel_platform::inspection::DebugOrder;
 
 use super::agents::AgentsWanted;
 use super::events::{LogWanted, SniffWanted};
+use super::minds::DebuggerWanted;
 use super::output::OutputWanted;
 use super::services::{EntryWanted, ServicesWanted};
 
@@ -230,6 +231,19 @@ pub enum Request {
         line: u32,
         /// True to set the breakpoint.
         on: bool,
+    },
+    /// Has all AgentSpeak agents of this node pause at lines of their programs and at failures, also agents that are
+    /// created later, for as long as the client keeps the connection open. Answered by
+    /// [`Answer::Done`](super::Answer::Done) once all agents know it. When the last such client has gone, all paused
+    /// agents continue.
+    Debugger(DebuggerWanted),
+    /// Programs that this node has, with the lines where breakpoints may be. Answered by
+    /// [`Answer::StepLines`](super::Answer::StepLines).
+    StepLines,
+    /// Agents of this node that are paused. Answered by [`Answer::Paused`](super::Answer::Paused).
+    Paused {
+        /// Maximal number of names.
+        limit: usize,
     },
     /// Adds a belief to an agent, or removes it. Answered by [`Answer::Done`](super::Answer::Done).
     Believe {

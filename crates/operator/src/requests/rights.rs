@@ -38,6 +38,8 @@ impl Request {
             | Self::Log(_)
             | Self::Conversations { .. }
             | Self::Mind { .. }
+            | Self::StepLines
+            | Self::Paused { .. }
             | Self::Advise { .. } => true,
             Self::At { ask, .. } => ask.only_looks(),
             Self::Drain { .. }
@@ -54,6 +56,7 @@ impl Request {
             | Self::Debug { .. }
             | Self::Breakpoint { .. }
             | Self::LineBreakpoint { .. }
+            | Self::Debugger(_)
             | Self::Believe { .. }
             | Self::Pursue { .. }
             | Self::Query { .. }
@@ -85,6 +88,7 @@ impl Request {
             Self::Debug { agent, .. } => ("debug", agent.clone()),
             Self::Breakpoint { agent, plan, .. } => ("breakpoint", format!("{plan} of {agent}")),
             Self::LineBreakpoint { agent, file, line, .. } => ("breakpoint", format!("{file}:{line} of {agent}")),
+            Self::Debugger(_) => ("debug", "*".to_owned()),
             Self::Believe { agent, add, .. } => (if *add { "believe" } else { "forget" }, agent.clone()),
             Self::Pursue { agent, .. } => ("pursue", agent.clone()),
             Self::Query { agent, .. } => ("query", agent.clone()),

@@ -1,5 +1,7 @@
 //! Instructions of an operator to an agent.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use whimbrel_acl::{Aid, Text};
 
@@ -25,6 +27,8 @@ pub enum Instruction {
         /// True to set the breakpoint, false to clear it.
         on: bool,
     },
+    /// Set what pauses the agent while debuggers are connected to its node. Replaces an earlier setup.
+    Debugger(Arc<DebuggerSetup>),
     /// Add or remove a belief.
     Believe {
         /// Literal. As in a plan, its source is `self` if it names no other. If it is removed and names none, all
@@ -87,8 +91,39 @@ pub enum DebugOrder {
     Continue,
     /// Take one cycle, or the rest of one, then pause.
     Step,
+    /// Take one step of the present intention, then pause before its next step, also in the plan of a sub-goal. Other
+    /// intentions continue meanwhile. If the intention ends, pause before the next step of any.
+    Into,
+    /// Do as [`Into`](Self::Into), but take the sub-goals of the present plan as a whole.
+    Over,
+    /// Do as [`Into`](Self::Into), but take the rest of the present plan as a whole.
+    Out,
     /// Continue, and forget all breakpoints: the debugging ends.
     End,
+}
+
+/// Setup of the debuggers that are connected to a node: the same for all of its agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DebuggerSetup {
+    /// Lines before whose steps an agent pauses. Lines of other programs do not count.
+    pub lines: Vec<ProgramLine>,
+    /// Failures at which an agent pauses.
+    pub failures: FailureStops,
+    /// True when no debugger is connected any more: paused agents continue.
+    pub ends: bool,
+}
+
+/// Failures at which an agent pauses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureStops {
+    /// None.
+    #[default]
+    Never,
+    /// Failures that no plan handles.
+    Unhandled,
+    /// All failures of steps and goals.
+    All,
 }
 
 /// Outcome of an instruction.

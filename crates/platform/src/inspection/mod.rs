@@ -10,7 +10,7 @@ mod workload;
 
 use serde::{Deserialize, Serialize};
 
-pub use instruction::{DebugOrder, Instructed, Instruction, ReportTo};
+pub use instruction::{DebugOrder, DebuggerSetup, FailureStops, Instructed, Instruction, ReportTo};
 pub use texts::Texts;
 pub use upkeep::{QuotaSeen, Upkeep};
 pub use workload::{AgentActivity, Workload};
@@ -42,6 +42,12 @@ pub struct Inspection {
     /// True while a step that was ordered is not over.
     #[serde(skip_serializing_if = "is_false")]
     pub stepping: bool,
+    /// Number of the intention whose step is next, if one is ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<u64>,
+    /// Failure at which the agent paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Box<FailureSeen>>,
     /// File of the agent's program, as the project names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_file: Option<String>,
@@ -120,6 +126,20 @@ pub struct IntentionSeen {
     pub waits_for: Option<String>,
     /// Plans in progress, the innermost first.
     pub frames: Vec<FrameSeen>,
+}
+
+/// Failure at which an agent paused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct FailureSeen {
+    /// Place and reason, as in a report of the failure.
+    pub text: String,
+    /// True if a plan handles it.
+    pub handled: bool,
+    /// Intention as it was when it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intention: Option<IntentionSeen>,
 }
 
 /// Plan in progress.

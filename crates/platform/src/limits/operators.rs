@@ -180,3 +180,9 @@ pub const QUERY_ANSWERS_MAX: usize = 1_000;
 pub const QUERY_VALUES_BYTES_MAX: usize = 1 << 20;
 /// Time in which an agent must answer such a query, or take in a program (milliseconds).
 pub const QUERY_PATIENCE_MS: u64 = 10_000;
+/// Breakpoints of one debugger.
+pub const DEBUGGER_LINES_MAX: usize = 1_000;
+/// Agents that a debugger lists, beside those that are paused.
+pub const DEBUGGER_THREADS_MAX: usize = 100;
+/// Names of paused agents in one answer.
+pub const PAUSED_NAMED_MAX: usize = 1_000;

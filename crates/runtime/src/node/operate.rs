@@ -5,11 +5,13 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use whimbrel_acl::Symbol;
-use whimbrel_platform::inspection::{Inspection, Instruction, Look};
+use whimbrel_platform::inspection::{DebuggerSetup, Inspection, Instruction, Look};
+use whimbrel_platform::route::ShardIndex;
 
 use super::Node;
 use crate::operate::{AgentOperation, OperateError};
-use crate::shard_command::AgentChange;
+use crate::shard_command::{AgentChange, ShardCommand};
+use crate::sync::Arc;
 
 /// Time within which a shard has to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,6 +32,20 @@ impl Node {
         let operation = AgentOperation::Instruct { instruction, tries: TRIES, answer };
         self.change(agent, AgentChange::Operate(Box::new(operation)));
         answered.recv_timeout(PATIENCE).unwrap_or_else(|error| Err(unanswered(agent, error)))
+    }
+}
+
+impl Node {
+    /// Has all agents of this node pause as debuggers want it, also those that come later. Waits until the shards know
+    /// it, unless a turn does not end.
+    pub fn set_debugger(&self, setup: DebuggerSetup) {
+        let (answer, answered) = channel();
+        let setup = Arc::new(setup);
+        for shard in 0..self.seats.len() {
+            self.put(shard as ShardIndex, ShardCommand::Debugger(Arc::clone(&setup), answer.clone()));
+        }
+        drop(answer);
+        while answered.recv_timeout(PATIENCE).is_ok() {}
     }
 }
 

@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use whimbrel_acl::{Envelope, MessageBody, Symbol};
 use whimbrel_platform::Time;
 use whimbrel_platform::dead_letters::DeadReason;
-use whimbrel_platform::inspection::{AgentActivity, Upkeep};
+use whimbrel_platform::inspection::{AgentActivity, DebuggerSetup, Upkeep};
 use whimbrel_platform::mailbox::SpareQueues;
 use whimbrel_platform::mobility::HopRequest;
 use whimbrel_platform::route::{Here, ShardIndex};
@@ -122,6 +122,8 @@ pub(crate) struct Shard {
     passed_over: bool,
     /// Messages whose latency is measured, while requested.
     probes: Probes,
+    /// Setup of the debuggers that are connected to the node, if any are.
+    debugger: Option<Arc<DebuggerSetup>>,
     pub now: Time,
 }
 
@@ -272,6 +274,7 @@ impl Shard {
             observed,
             passed_over: false,
             probes: Probes::default(),
+            debugger: None,
             now: Time::ZERO,
         }
     }
@@ -428,6 +431,10 @@ impl Shard {
             ShardCommand::Hop(order) => self.handle_hop(*order),
             ShardCommand::AgentStats(census) => self.take_census(&census),
             ShardCommand::Weigh(weighing) => self.weigh(&weighing),
+            ShardCommand::Debugger(setup, answer) => {
+                self.set_debugger(&setup);
+                let _ = answer.send(());
+            }
             ShardCommand::Drained(node) => self.drained(node),
             ShardCommand::Relieved(name) => self.relieved(name),
             ShardCommand::Yield(order, answer) => {

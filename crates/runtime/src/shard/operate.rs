@@ -1,9 +1,10 @@
 //! Inspection and control of agents: a shard's part.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use whimbrel_platform::inspection::{Inspection, Instructed, Instruction, Look, Texts};
+use whimbrel_platform::inspection::{DebuggerSetup, Inspection, Instructed, Instruction, Look, Texts};
 
 use super::slot::Incarnation;
 use super::{Shard, Slot};
@@ -24,6 +25,30 @@ impl Shard {
             }
             AgentOperation::Instruct { instruction, tries, answer } => self.instruct(index, instruction, tries, answer),
         }
+    }
+
+    /// Has all agents pause as debuggers want it, those that come later, too.
+    pub(super) fn set_debugger(&mut self, setup: &Arc<DebuggerSetup>) {
+        let agents: Vec<u32> = self.slots.iter().map(|slot| slot.index).collect();
+        self.debugger = Some(Arc::clone(setup));
+        for index in agents {
+            if self.debug(index) && setup.ends {
+                self.wake_for_operator(index);
+            }
+        }
+        if setup.ends {
+            self.debugger = None;
+        }
+    }
+
+    /// Has an agent pause as debuggers want it. One that has left memory is told when it returns. Returns true if it
+    /// was told.
+    pub(super) fn debug(&mut self, index: u32) -> bool {
+        let Some(setup) = &self.debugger else { return false };
+        let (instruction, now) = (Instruction::Debugger(Arc::clone(setup)), self.now);
+        let Some(slot) = self.slots.at(index) else { return false };
+        let told = catch_unwind(AssertUnwindSafe(|| slot.body.instruct(&instruction, now)));
+        matches!(told, Ok(Instructed::Done))
     }
 
     fn instruct(&mut self, index: u32, instruction: Instruction, tries: u32, answer: Sender<Result<(), OperateError>>) {

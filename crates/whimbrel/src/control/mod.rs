@@ -4,6 +4,7 @@ mod bulk;
 mod client;
 mod content;
 mod cursor;
+mod debuggers;
 mod devices;
 mod df_entries;
 mod gateway_port;

@@ -28,6 +28,7 @@ use whimbrel_platform::{Directory, Time};
 use whimbrel_runtime::{Platform, Remains, Roll};
 use whimbrel_store::ConversationLog;
 
+use super::debuggers::{self, ConnectedDebuggers};
 use super::keep_first::keep_first;
 use super::operator_mail::OperatorMail;
 use super::recent_events::RecentEvents;
@@ -62,6 +63,7 @@ pub struct OperatorService {
     pub(super) programs: Option<SocietyLoader>,
     session_ports: SessionPortsInfo,
     when_stopped: Option<StopHook>,
+    pub(super) debuggers: ConnectedDebuggers,
 }
 
 /// Function that is called when an operator stops the platform.
@@ -94,6 +96,7 @@ impl OperatorService {
             programs: None,
             session_ports: SessionPortsInfo::default(),
             when_stopped: None,
+            debuggers: ConnectedDebuggers::default(),
         }
     }
 
@@ -183,7 +186,7 @@ impl OperatorService {
         self.log.as_ref().ok_or_else(|| Refusal::new(Reason::NoLog, text))
     }
 
-    /// Answers everything but `sniff`, `log` and `stop`. `gone` returns true when the caller has gone.
+    /// Answers everything but `sniff`, `log`, `debugger` and `stop`. `gone` returns true when the caller has gone.
     pub(super) fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
         if let Some((pattern, operation)) = bulk::bulk_of(&request) {
@@ -237,12 +240,7 @@ impl OperatorService {
             Request::Kill { agent } => done(killing::kill(self, &agent)),
             Request::Move { agent, to } => self.move_to(&agent, &to).unwrap_or_else(Answer::Error),
             Request::Recall { agent } => done(self.recall(&agent)),
-            request @ (Request::Mind { .. }
-            | Request::Debug { .. }
-            | Request::Breakpoint { .. }
-            | Request::LineBreakpoint { .. }
-            | Request::Believe { .. }
-            | Request::Pursue { .. }) => self.answer_about_mind(request),
+            request if is_about_mind(&request) => self.answer_about_mind(request),
             request @ (Request::Query { .. } | Request::Perform { .. } | Request::Load(_)) => {
                 minds::answer(self, request, gone).unwrap_or_else(Answer::Error)
             }
@@ -250,17 +248,19 @@ impl OperatorService {
                 self.advise(&to, agent.as_deref(), &job).unwrap_or_else(Answer::Error)
             }
             Request::At { node, ask } => remote_query::ask(self, &node, &ask),
-            Request::Sniff(_) | Request::Log(_) | Request::Stop { .. } => Answer::Error(answered_elsewhere()),
+            _ => Answer::Error(answered_elsewhere()),
         }
     }
 
-    /// Answers requests about the mind of one agent.
+    /// Answers requests about minds: those of [`is_about_mind`].
     fn answer_about_mind(&self, request: Request) -> Answer {
         let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
         match request {
             Request::Mind { agent, follow } => {
                 minds::look(self, &agent, follow).map_or_else(Answer::Error, |mind| Answer::Mind(Box::new(mind)))
             }
+            Request::StepLines => Answer::StepLines(debuggers::step_lines(self.programs.as_ref())),
+            Request::Paused { limit } => debuggers::paused(&self.platform, limit),
             Request::Debug { agent, order } => done(minds::debug(self, &agent, order)),
             Request::Breakpoint { agent, plan, on } => {
                 done(minds::instruct(self, &agent, Instruction::Breakpoint { plan, on }))
@@ -645,6 +645,21 @@ impl OperatorService {
         let hint = hint.map(|(_, name)| format!("; did you mean {name}?")).unwrap_or_default();
         Refusal { reason: Reason::NoSuchAgent, text: format!("there is no agent named {agent}{hint}"), node: None }
     }
+}
+
+/// Returns true for a request to look into minds, or to steer them.
+fn is_about_mind(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Mind { .. }
+            | Request::Debug { .. }
+            | Request::Breakpoint { .. }
+            | Request::LineBreakpoint { .. }
+            | Request::StepLines
+            | Request::Paused { .. }
+            | Request::Believe { .. }
+            | Request::Pursue { .. }
+    )
 }
 
 /// Makes the refusal of a request that another part of the node answers.

@@ -197,7 +197,8 @@ fn permit(service: &OperatorService, from: Symbol, request: &Request) -> Result<
         | Request::Conversations { .. }
         | Request::Output { .. }
         | Request::Events { .. }
-        | Request::ProgramText { .. } => (Action::Kill, sym::AMS.as_str()),
+        | Request::ProgramText { .. }
+        | Request::StepLines => (Action::Kill, sym::AMS.as_str()),
         Request::Mind { agent, .. }
         | Request::Step { agent, .. }
         | Request::Kill { agent }

@@ -18,6 +18,9 @@ use super::{history, socket_folder};
 /// Longest time for a client to send its request, and to take in each piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Interval at which the connection of a debugger is checked.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// Control socket of a node; closed when dropped.
 pub struct Control {
     path: PathBuf,
@@ -81,6 +84,18 @@ fn serve(stream: &UnixStream, service: &OperatorService) -> io::Result<()> {
             Err(history::HistoryEnd::Refused(refusal)) => say(stream, &Answer::Error(refusal)),
             Err(history::HistoryEnd::Gone(error)) => Err(error),
             Ok(()) => Ok(()),
+        },
+        Ok(Request::Debugger(wanted)) => match service.debuggers.enter(service.platform(), wanted) {
+            Ok(connected) => {
+                record(service, stream, ("debug", "*".to_owned()), "");
+                let said = say(stream, &Answer::Done);
+                while said.is_ok() && !is_gone(stream) {
+                    std::thread::sleep(LOOK_EVERY);
+                }
+                drop(connected);
+                said
+            }
+            Err(refusal) => say(stream, &Answer::Error(refusal)),
         },
         Ok(Request::Stop { code }) => {
             record(service, stream, ("stop", "ams".to_owned()), "");

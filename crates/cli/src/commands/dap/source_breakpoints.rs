@@ -1,0 +1,194 @@
+//! Breakpoints of a client: lines of its files, and the nearest steps of plans.
+
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+use serde_json::{Value, json};
+use whimbrel_operator::{PlanSteps, SourceLines};
+use whimbrel_platform::inspection::ProgramLine;
+
+/// Names of programs that a refusal lists.
+const NAMED_MAX: usize = 6;
+
+/// Breakpoint of a client.
+#[derive(Clone, Debug)]
+pub struct SourceBreakpoint {
+    /// Number in the session.
+    pub id: i64,
+    /// Line that the client wanted.
+    pub wanted: u32,
+    /// Place, and whether it is another line; or the reason why there is none.
+    pub place: Result<ProgramLine, String>,
+}
+
+/// Files of the society that is debugged, and the breakpoints in them.
+#[derive(Debug, Default)]
+pub struct SourceBreakpoints {
+    files: Vec<SourceLines>,
+    /// Breakpoints by the client's path.
+    set: FxHashMap<PathBuf, Vec<SourceBreakpoint>>,
+    last_id: i64,
+}
+
+impl SourceBreakpoints {
+    /// Takes in the files of the nodes. Returns the breakpoints that have another place by that.
+    pub fn set_files(&mut self, files: Vec<SourceLines>) -> Vec<SourceBreakpoint> {
+        if files == self.files {
+            return Vec::new();
+        }
+        self.files = files;
+        let mut changed = Vec::new();
+        for (path, set) in &mut self.set {
+            for breakpoint in set {
+                let place = place_in(&self.files, path, breakpoint.wanted);
+                if place != breakpoint.place {
+                    breakpoint.place = place;
+                    changed.push(breakpoint.clone());
+                }
+            }
+        }
+        changed
+    }
+
+    /// Replaces the breakpoints of a file.
+    pub fn set(&mut self, path: &Path, lines: &[u32]) -> Vec<SourceBreakpoint> {
+        let mut set = Vec::new();
+        for line in lines {
+            self.last_id += 1;
+            set.push(SourceBreakpoint { id: self.last_id, wanted: *line, place: place_in(&self.files, path, *line) });
+        }
+        self.set.insert(path.to_owned(), set.clone());
+        set
+    }
+
+    /// Returns the lines at which agents are to pause.
+    pub fn lines(&self) -> Vec<ProgramLine> {
+        let mut lines: Vec<ProgramLine> =
+            self.set.values().flatten().filter_map(|breakpoint| breakpoint.place.clone().ok()).collect();
+        lines.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
+        lines.dedup();
+        lines
+    }
+
+    /// Returns true if a breakpoint has no place yet.
+    pub fn has_unplaced(&self) -> bool {
+        self.set.values().flatten().any(|breakpoint| breakpoint.place.is_err())
+    }
+
+    /// Returns the numbers of the breakpoints at a place.
+    pub fn ids_at(&self, file: &str, line: u32) -> Vec<i64> {
+        let is_there = |place: &ProgramLine| place.file == file && place.line == line;
+        let all = self.set.values().flatten();
+        let mut ids: Vec<i64> =
+            all.filter(|it| it.place.as_ref().is_ok_and(is_there)).map(|breakpoint| breakpoint.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Returns a file as clients know it.
+    pub fn source(&self, file: &str) -> Value {
+        let name = Path::new(file).file_name().map_or_else(|| file.into(), |name| name.to_string_lossy());
+        match self.files.iter().find(|known| known.file == file).and_then(|known| known.path.as_ref()) {
+            Some(path) => json!({ "name": name, "path": path }),
+            None => json!({ "name": name, "presentationHint": "deemphasize" }),
+        }
+    }
+
+    /// Returns true for a file of the society, false for one with plans that every agent has.
+    pub fn knows(&self, file: &str) -> bool {
+        self.files.iter().any(|known| known.file == file)
+    }
+
+    /// Returns a breakpoint as clients know it. `offset` is added to lines.
+    pub fn shown(&self, breakpoint: &SourceBreakpoint, offset: i64) -> Value {
+        let SourceBreakpoint { id, wanted, place } = breakpoint;
+        match place {
+            Ok(ProgramLine { file, line }) => {
+                let mut shown = json!({
+                    "id": id, "verified": true, "line": i64::from(*line) + offset, "source": self.source(file),
+                });
+                if line != wanted {
+                    shown["message"] = json!(format!("no step begins in line {wanted}: moved to line {line}"));
+                }
+                shown
+            }
+            Err(why) => json!({ "id": id, "verified": false, "line": i64::from(*wanted) + offset, "message": why }),
+        }
+    }
+}
+
+/// Returns the place of a breakpoint: the nearest step.
+fn place_in(files: &[SourceLines], path: &Path, line: u32) -> Result<ProgramLine, String> {
+    let shown = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_it = |file: &&SourceLines| match &file.path {
+        Some(known) => Path::new(known) == whole,
+        None => path.ends_with(&file.file),
+    };
+    let Some(file) = files.iter().find(is_it) else {
+        let names: Vec<&str> = files.iter().map(|file| file.file.as_str()).map(short).collect();
+        let more = names.len().saturating_sub(NAMED_MAX);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let names = names.get(..names.len().min(NAMED_MAX)).unwrap_or_default().join(", ");
+        let those = if names.is_empty() {
+            "it has no AgentSpeak program".to_owned()
+        } else {
+            format!("its programs: {names}{more}")
+        };
+        return Err(format!("no agent of this society runs {shown}; {those}"));
+    };
+    let found = nearest_step(&file.plans, line)
+        .ok_or_else(|| format!("no plan of {shown} has a step in line {line} or after it"))?;
+    Ok(ProgramLine { file: file.file.clone(), line: found })
+}
+
+fn short(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
+/// Returns the line of the step that is nearest to a line: in its plan the next one, or else the last one; between
+/// plans the first one of the next plan.
+fn nearest_step(plans: &[PlanSteps], line: u32) -> Option<u32> {
+    let around = plans.iter().filter(|plan| plan.line <= line).max_by_key(|plan| plan.line);
+    let within = around.filter(|plan| plan.steps.last().is_some_and(|last| line <= *last));
+    let next = |steps: &[u32]| steps.iter().copied().find(|step| *step >= line);
+    let in_plan = within.and_then(|plan| next(&plan.steps));
+    in_plan.or_else(|| plans.iter().filter_map(|plan| next(&plan.steps)).min())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breakpoints_move_to_steps() {
+        let plan = |line: u32, steps: &[u32]| PlanSteps { line, steps: steps.to_vec() };
+        let plans = [plan(3, &[4, 7]), plan(9, &[9]), plan(12, &[]), plan(14, &[15])];
+        for (line, found) in [
+            (1, Some(4)),
+            (3, Some(4)),
+            (5, Some(7)),
+            (7, Some(7)),
+            (8, Some(9)),
+            (10, Some(15)),
+            (12, Some(15)),
+            (16, None),
+        ] {
+            assert_eq!(nearest_step(&plans, line), found, "{line}");
+        }
+    }
+
+    #[test]
+    fn strange_files_are_explained() {
+        let file =
+            SourceLines { file: "src/bob.asl".to_owned(), path: Some("/x/src/bob.asl".to_owned()), plans: vec![] };
+        let mut breakpoints = SourceBreakpoints::default();
+        breakpoints.set_files(vec![file]);
+        let set = breakpoints.set(Path::new("/x/amy.asl"), &[1]);
+        let shown = breakpoints.shown(&set[0], 0);
+        assert_eq!(shown["verified"], false);
+        assert_eq!(shown["message"], "no agent of this society runs amy.asl; its programs: bob.asl");
+        let set = breakpoints.set(Path::new("/x/src/bob.asl"), &[7]);
+        assert_eq!(set[0].place, Err("no plan of bob.asl has a step in line 7 or after it".to_owned()));
+    }
+}
