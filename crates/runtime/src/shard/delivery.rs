@@ -89,7 +89,7 @@ impl Shard {
     /// Puts a message into another shard's batch. Returns true if that shard is so loaded that senders should slow
     /// down. Whether the receiver is crowded shows only later.
     fn send_across(&mut self, shard: ShardIndex, envelope: Envelope) -> bool {
-        self.balance.crossed += 1;
+        self.balance.load.crossed += 1;
         let Some(seat) = self.node.seat(shard) else { return false };
         let Some(batch) = self.outgoing.get_mut(usize::from(shard)) else { return false };
         batch.push(ShardCommand::Message(envelope));

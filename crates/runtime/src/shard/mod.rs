@@ -10,6 +10,7 @@ mod casts;
 mod delivery;
 mod hops;
 mod lifecycle;
+mod move_plan;
 mod moves;
 mod offers;
 mod operate;
@@ -283,7 +284,7 @@ impl Shard {
     pub fn begin_round(&mut self, now: Time) {
         if let Some(round_us) = self.pace.round_over(now) {
             self.note_busy(round_us, now);
-            self.balance.note_round(self.pace.turns(), round_us);
+            self.balance.load.note_round(self.pace.turns(), round_us);
             self.pace.adapt(round_us);
         }
         self.now = now;

@@ -51,6 +51,28 @@ impl LoadProfile {
         }
     }
 
+    /// Returns a profile that these turns, in microseconds, complete undisturbed.
+    #[cfg(test)]
+    pub fn sound(turns: &[(u32, u64)]) -> Self {
+        let mut profile = Self { ran: None, ..Self::begin() };
+        // The longest turn does not count.
+        profile.note(turns.first().map_or(0, |(agent, _)| *agent), Duration::from_secs(1));
+        for (agent, us) in turns {
+            profile.note(*agent, Duration::from_micros(*us));
+            if !profile.is_open() {
+                return profile;
+            }
+        }
+        profile.close();
+        profile
+    }
+
+    /// Returns a profile whose thread was interrupted.
+    #[cfg(test)]
+    pub fn disturbed() -> Self {
+        Self { state: SampleState::Disturbed, ..Self::sound(&[(0, 5), (1, 5)]) }
+    }
+
     /// Notes a turn of the agent in this place, on the thread on which the profile was begun.
     pub fn note(&mut self, index: u32, spent: Duration) {
         let spent_ns = spent.as_nanos() as u64;
@@ -150,5 +172,35 @@ mod tests {
         // Where the operating system tells.
         assert_eq!(disturbed.is_sound(), cpu::ran().is_none());
         assert!(!disturbed.is_open());
+    }
+
+    #[test]
+    fn profile_ends_with_its_turns_or_time() {
+        let mut short = LoadProfile::begin();
+        (0..TURNS_MAX - 1).for_each(|_| short.note(1, Duration::from_nanos(30)));
+        assert!(short.is_open());
+        short.note(1, Duration::from_nanos(30));
+        assert!(!short.is_open());
+        assert_eq!(short.turn_ns(), 30);
+        let mut long = LoadProfile::begin();
+        long.note(1, Duration::from_millis(5));
+        long.note(1, Duration::from_nanos(SPENT_NS_MAX - 1));
+        assert!(long.is_open(), "the longest turn does not count");
+        long.note(2, Duration::from_nanos(1));
+        assert!(!long.is_open());
+        assert_eq!(long.turn_ns(), SPENT_NS_MAX / 2);
+    }
+
+    #[test]
+    fn hub_takes_an_eighth_of_the_time() {
+        let hubs = |hub_us: u64, partners: u32| {
+            let turns: Vec<(u32, u64)> = (0..=partners).map(|of| (of, if of == 0 { hub_us } else { 70 })).collect();
+            LoadProfile::sound(&turns).bound(|index| (index > 0).then_some(0)).len()
+        };
+        assert_eq!((hubs(40, 4), hubs(39, 4)), (5, 0));
+        assert_eq!((hubs(30, 3), hubs(90, 2)), (4, 0), "two partners are no star");
+        // An agent that talks to itself is nobody's partner.
+        let alone = LoadProfile::sound(&[(0, 9), (1, 9), (2, 9)]);
+        assert!(alone.bound(|index| Some(if index == 2 { 2 } else { 0 })).is_empty());
     }
 }
