@@ -13,7 +13,9 @@ use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::WORKER_STACK_BYTES;
 use whimbrel_platform::services::LogLevel;
 
+use crate::activity::Activity;
 use crate::cpu::Sight;
+use crate::handover::Desk;
 use crate::node::Node;
 use crate::shard::Shard;
 use crate::sync::{Mutex, locked};
@@ -66,14 +68,15 @@ pub(crate) fn watch(node: &Arc<Node>, holders: &Arc<ShardHolders>, mut unserved:
         let is_alert = watched.iter().any(|watched| watched.suspected.is_some()) || Instant::now() < alert_until;
         std::thread::sleep(if is_alert { LOOK_AGAIN } else { LOOK_EVERY });
         for (holder, watched) in holders.iter().zip(&mut watched) {
-            if let Some((mut shard, holder)) = holder.and_then(|holder| watched.relieve(holder)) {
+            let Some(holder) = holder else { continue };
+            let look = || holder.thread.look();
+            if let Some(mut shard) = watched.relieve(&holder.desk, look, &node.activity) {
                 let ran = holder.thread.look().map(|sight| sight.ran).unwrap_or_default();
                 // The thread ends with this turn. Until then it leaves the processor to other workers.
                 holder.thread.step_back();
                 let (since, since_time, agent) = (Instant::now(), node.now(), shard.go_on_without());
                 long_turns.push(LongTurn { agent, since, since_time, ran, holder, warned: false });
                 alert_until = since + ALERT;
-                node.activity.begin();
                 unserved.extend(start(node, holders, shard));
             }
         }
@@ -97,18 +100,29 @@ pub(crate) fn watch(node: &Arc<Node>, holders: &Arc<ShardHolders>, mut unserved:
 }
 
 impl WatchedShard {
-    /// Takes the shard from its worker if a turn holds it up.
-    fn relieve(&mut self, holder: ShardHolder) -> Option<(Box<Shard>, ShardHolder)> {
-        let turn = holder.desk.turn();
+    /// Takes the shard from its worker if a turn holds it up. The next worker counts as busy then: once the shard is
+    /// gone, the turn may end at any moment, and the platform must not seem idle.
+    fn relieve<T: Send>(
+        &mut self,
+        desk: &Desk<T>,
+        look: impl FnOnce() -> Option<Sight>,
+        activity: &Activity,
+    ) -> Option<Box<T>> {
+        let turn = desk.turn();
         if std::mem::replace(&mut self.turn, turn) != turn || turn.is_none() {
             self.suspected = None;
             return None;
         }
-        if !self.holds_up(holder.thread.look()) {
+        if !self.holds_up(look()) {
             return None;
         }
         self.suspected = None;
-        Some((holder.desk.seize()?, holder))
+        activity.begin();
+        let shard = desk.seize();
+        if shard.is_none() {
+            activity.end();
+        }
+        shard
     }
 
     /// Returns true if a long turn is itself to blame: not if its thread waits for a processor that others have.
@@ -174,7 +188,36 @@ pub(crate) fn start_watching(node: &Arc<Node>, holders: Arc<ShardHolders>, unser
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
+    use crate::handover::Lease;
+
+    /// Between two busy workers of a shard there is no moment in which the platform seems idle.
+    #[test]
+    fn next_worker_is_busy_before_the_first_ends() {
+        let (activity, mut watched) = (Activity::new(), WatchedShard::default());
+        let lease = Lease::new(Box::new(7));
+        let desk = Arc::clone(lease.desk());
+        let is_still = || activity.wait_still(Some(Duration::ZERO));
+        let mut relieve = || watched.relieve(&desk, || None, &activity);
+        assert!(relieve().is_none() && relieve().is_none() && is_still(), "no turn has begun");
+        let ((begun, begins), (end, ends)) = (channel(), channel::<()>());
+        let turn = std::thread::spawn(move || {
+            let (_, lease) = lease.lend(|| {
+                begun.send(()).unwrap();
+                ends.recv().unwrap();
+            });
+            lease.is_none()
+        });
+        begins.recv().unwrap();
+        assert!(relieve().is_none() && is_still(), "the turn may be short");
+        assert_eq!(relieve().map(|shard| *shard), Some(7));
+        assert!(!is_still());
+        end.send(()).unwrap();
+        assert!(turn.join().unwrap(), "the first worker has no shard any more");
+        assert!(relieve().is_none());
+    }
 
     fn sight(waits: bool, ran_us: u64) -> Option<Sight> {
         Some(Sight { waits, ran: Duration::from_micros(ran_us) })

@@ -5,6 +5,7 @@ mod basics;
 mod behaviours;
 mod devices;
 mod dispatch;
+mod durability;
 mod endurance;
 mod fairness;
 mod hop_codes;

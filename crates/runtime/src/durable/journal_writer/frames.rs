@@ -36,6 +36,14 @@ fn bytes_of(record: &Record) -> usize {
     }
 }
 
+/// Returns the names of the agents that records are about, for people.
+fn agents_of(records: &[Record]) -> String {
+    let mut names: Vec<&str> = records.iter().map(|record| record.agent().as_str()).collect();
+    names.retain(|name| !name.is_empty());
+    names.dedup();
+    names.join(", ")
+}
+
 impl WriterState {
     /// Puts records that must stay together into frames.
     pub fn frames(&mut self, partition: Partition, pieces: Vec<Vec<Record>>) -> Vec<PendingFrame> {
@@ -107,10 +115,9 @@ impl WriterState {
                     }
                     Err(error @ AppendError::TooBig { .. }) => {
                         // Continuing would promise durability that is not there.
-                        let agents: Vec<&str> = frame.records.iter().map(|record| record.agent().as_str()).collect();
                         self.log(&format!(
                             "the society ends, because a step of {} cannot be stored: {error}",
-                            agents.join(", ")
+                            agents_of(&frame.records)
                         ));
                         return Err(Fenced);
                     }
