@@ -4,7 +4,8 @@
 use super::Finding;
 use crate::repo::Repo;
 
-/// Each crate's folder, and the crates it may use in code that ships. Tests may use testkit, too.
+/// Each crate's folder, and the crates it may use in code that ships. Tests may use testkit, too, and those of
+/// [`FOR_TESTS`].
 pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     ("acl-derive", &[]),
     ("acl", &["acl-derive"]),
@@ -32,6 +33,9 @@ pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     ("testkit", &["acl", "platform"]),
 ];
 
+/// Crate, and a crate that its tests may use: durable agents are tested on the journal in memory.
+const FOR_TESTS: (&str, &str) = ("runtime", "store");
+
 pub fn check(repo: &Repo) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in repo.folders("crates") {
@@ -45,7 +49,7 @@ pub fn check(repo: &Repo) -> Vec<Finding> {
             continue;
         };
         for Dependency { line, used, for_tests } in dependencies(manifest) {
-            let allowed = may_use.contains(&used) || (for_tests && used == "testkit");
+            let allowed = may_use.contains(&used) || (for_tests && (used == "testkit" || (name, used) == FOR_TESTS));
             if !allowed {
                 let message = format!("{name} must not use {used}: it may use {may_use:?} (DESIGN: one direction)");
                 findings.push(Finding::new(&path, line, message));

@@ -111,12 +111,12 @@ fn keeper(name: &str) -> Founder {
 }
 
 /// Process over a journal in memory: a society that begins, or continues.
-struct Process {
+struct JournalProcess {
     platform: Platform,
     lines: Lines,
 }
 
-impl Process {
+impl JournalProcess {
     fn builder(journal: &Arc<dyn Journal>, epoch: u64) -> (PlatformBuilder, Lines) {
         let (lines, kept) = (Lines::default(), recover(Arc::clone(journal), Epoch(epoch)).unwrap());
         (Platform::builder().workers(2).output(lines.clone()).kind::<NoteKeeper>().durable(kept), lines)
@@ -170,11 +170,11 @@ fn fail_after(memory: &Memory, succeeding: usize, fault: StoreFault) {
 #[test]
 fn restarted_agents_continue() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     first.say("ann", "one");
     first.say("ann", order("create", ["cid".into()]));
     first.say("cid", "of ann");
-    let owner = |process: &Process| {
+    let owner = |process: &JournalProcess| {
         let found = process.platform.search(&AgentQuery::named("cid"));
         found.into_iter().map(|agent| agent.owner.to_string()).collect::<Vec<_>>()
     };
@@ -184,7 +184,7 @@ fn restarted_agents_continue() {
     let kept = recover(Arc::clone(&memory) as _, Epoch(2)).unwrap();
     assert_eq!((kept.agents(), kept.messages(), kept.stopped(), kept.is_empty()), (3, 0, None, false));
     assert_eq!(format!("{kept:?}"), "RecoveredJournal { agents: 3, messages: 0 }");
-    let second = Process::begin(&memory, 3, [keeper("ann"), keeper("bob"), keeper("dan")]);
+    let second = JournalProcess::begin(&memory, 3, [keeper("ann"), keeper("bob"), keeper("dan")]);
     for name in ["ann", "bob", "cid", "dan"] {
         second.say(name, "notes");
         second.say(name, "life");
@@ -213,7 +213,7 @@ fn empty_journal_recovers_nothing() {
 #[test]
 fn silent_step_is_not_written() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     let appends = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&appends);
     memory.set_faults(move |point| {
@@ -231,7 +231,7 @@ fn silent_step_is_not_written() {
 #[test]
 fn small_changes_are_written_as_deltas() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     process.say("ann", order("swell", [Value::Int(20_000)]));
     // The first change of a small state that has grown is written with the whole state.
     (0..20).for_each(|_| process.say("ann", order("count", [])));
@@ -252,7 +252,7 @@ fn small_changes_are_written_as_deltas() {
         .collect();
     assert_eq!(states.iter().filter(|state| **state == "small delta").count(), 19, "{states:?}");
     assert_eq!(states.last(), Some(&"whole"), "{states:?}");
-    let again = Process::begin(&memory, 2, [keeper("ann")]);
+    let again = JournalProcess::begin(&memory, 2, [keeper("ann")]);
     let seen = again.platform.inspect(Aid::local("ann"), Look::default()).unwrap();
     let state = &seen.details.last().unwrap().value;
     assert!(state.starts_with(r#"{"notes":["begun",""#), "{}", state.len());
@@ -264,7 +264,7 @@ fn small_changes_are_written_as_deltas() {
 #[test]
 fn effects_wait_for_the_journal() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     let (tell, told) = mpsc::channel();
     process.platform.spawn("ear", does(move |_, message| tell.send(message.content.to_string()).unwrap())).unwrap();
     process.platform.wait_idle();
@@ -293,7 +293,7 @@ fn effects_wait_for_the_journal() {
 fn unwritten_step_never_happened() {
     for fault in [StoreFault::Crash(0), StoreFault::Crash(1)] {
         let memory = memory();
-        let process = Process::begin(&memory, 1, [keeper("ann")]);
+        let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
         fail_after(&memory, 1, fault);
         process.say("ann", order("print", ["first".into()]));
         process.platform.send(inform("x", Aid::local("ann"), "second"));
@@ -304,7 +304,7 @@ fn unwritten_step_never_happened() {
         assert!(!process.lines.all().contains(&"ann: second".to_owned()));
         memory.clear_faults();
         memory.recover();
-        let again = Process::begin(&memory, 2, [keeper("ann")]);
+        let again = JournalProcess::begin(&memory, 2, [keeper("ann")]);
         again.say("ann", "notes");
         let kept = if fault == StoreFault::Crash(0) { "ann: begun" } else { "ann: begun second" };
         assert_eq!(again.lines.all(), [kept]);
@@ -314,7 +314,7 @@ fn unwritten_step_never_happened() {
 #[test]
 fn fenced_society_ends() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     let other = recover(Arc::clone(&memory) as _, Epoch(2)).unwrap();
     assert_eq!(other.agents(), 1);
     process.platform.send(inform("x", Aid::local("ann"), order("print", ["lost".into()])));
@@ -368,7 +368,7 @@ impl Journal for SmallFrames {
 #[test]
 fn oversized_step_ends_society() {
     let journal: Arc<dyn Journal> = Arc::new(SmallFrames(memory()));
-    let (builder, lines) = Process::builder(&journal, 1);
+    let (builder, lines) = JournalProcess::builder(&journal, 1);
     let platform = builder.build();
     platform.spawn_together([keeper("ann")]).unwrap();
     platform.wait_idle();
@@ -383,14 +383,14 @@ fn oversized_step_ends_society() {
 #[test]
 fn unhandled_messages_are_repeated() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     first.platform.suspend(Aid::local("bob")).unwrap();
     for note in ["one", "two"] {
         first.say("ann", order("tell", ["bob".into(), note.into()]));
     }
     assert!(first.platform.stop());
     assert_eq!(recover(Arc::clone(&memory) as _, Epoch(2)).unwrap().messages(), 2);
-    let second = Process::begin(&memory, 3, [keeper("ann"), keeper("bob")]);
+    let second = JournalProcess::begin(&memory, 3, [keeper("ann"), keeper("bob")]);
     let state = second.platform.search(&AgentQuery::named("bob"))[0].state;
     assert_eq!(state, AgentState::Suspended, "as it was");
     second.say("ann", order("tell", ["bob".into(), "three".into()]));
@@ -406,7 +406,7 @@ fn unhandled_messages_are_repeated() {
 #[test]
 fn messages_to_ended_agents_are_settled() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     first.platform.suspend(Aid::local("bob")).unwrap();
     first.say("ann", order("tell", ["bob".into(), "one".into()]));
     assert_eq!(first.platform.end(Aid::local("bob"), Duration::from_secs(60)), KillOutcome::Yes);
@@ -414,7 +414,7 @@ fn messages_to_ended_agents_are_settled() {
     assert_eq!(first.platform.counters().dead, 1);
     first.say("ann", order("tell", ["nobody".into(), "two".into()]));
     assert!(first.platform.stop());
-    let second = Process::begin(&memory, 2, [keeper("ann"), keeper("bob")]);
+    let second = JournalProcess::begin(&memory, 2, [keeper("ann"), keeper("bob")]);
     assert!(second.is_there("ann") && !second.is_there("bob"), "a founder that ended stays away");
     assert!(second.platform.stop());
     assert_eq!(recover(memory as _, Epoch(3)).unwrap().messages(), 0);
@@ -424,7 +424,7 @@ fn messages_to_ended_agents_are_settled() {
 fn refused_messages_are_settled() {
     let memory = memory();
     let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-    let (builder, _) = Process::builder(&journal, 1);
+    let (builder, _) = JournalProcess::builder(&journal, 1);
     let platform = builder.mailbox_limits(1, 2).build();
     platform.spawn_together([keeper("ann"), keeper("bob")]).unwrap();
     platform.wait_idle();
@@ -441,7 +441,7 @@ fn refused_messages_are_settled() {
 #[test]
 fn ends_are_persisted() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, ["ann", "bob", "cid", "dan"].map(keeper));
+    let first = JournalProcess::begin(&memory, 1, ["ann", "bob", "cid", "dan"].map(keeper));
     let patience = Duration::from_secs(60);
     first.platform.spawn("idle", does(|_, _| ())).unwrap();
     assert_eq!(first.platform.end(Aid::local("ann"), patience), KillOutcome::Yes);
@@ -450,7 +450,7 @@ fn ends_are_persisted() {
     let names = ["bob", "cid", "nobody"].map(Into::into);
     assert_eq!(first.platform.end_agents(&names, patience), [(names[2], KillOutcome::NoSuchAgent)]);
     assert!(first.platform.stop());
-    let second = Process::begin(&memory, 2, ["ann", "bob", "cid", "dan"].map(keeper));
+    let second = JournalProcess::begin(&memory, 2, ["ann", "bob", "cid", "dan"].map(keeper));
     let there: Vec<bool> = ["ann", "bob", "cid", "dan"].iter().map(|name| second.is_there(name)).collect();
     assert_eq!(there, [false, false, false, true]);
 }
@@ -458,7 +458,7 @@ fn ends_are_persisted() {
 #[test]
 fn end_that_is_not_written_is_told() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     memory.set_faults(|point| if matches!(point, Point::Append(_)) { StoreFault::Fails } else { StoreFault::None });
     assert_eq!(process.platform.end(Aid::local("ann"), Duration::from_millis(1)), KillOutcome::Unwritten);
     let bob = "bob".into();
@@ -472,7 +472,7 @@ fn end_that_is_not_written_is_told() {
 #[test]
 fn reborn_agent_is_another() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     first.platform.suspend(Aid::local("bob")).unwrap();
     for round in 0..3 {
         first.platform.spawn_durable("cid", NoteKeeper::default()).unwrap();
@@ -482,7 +482,7 @@ fn reborn_agent_is_another() {
     first.platform.spawn_durable("cid", NoteKeeper::default()).unwrap();
     first.platform.wait_idle();
     assert!(first.platform.stop());
-    let second = Process::begin(&memory, 2, [keeper("ann"), keeper("bob")]);
+    let second = JournalProcess::begin(&memory, 2, [keeper("ann"), keeper("bob")]);
     second.platform.resume(Aid::local("bob")).unwrap();
     second.platform.wait_idle();
     ["bob", "cid"].iter().for_each(|name| second.say(name, "notes"));
@@ -492,7 +492,7 @@ fn reborn_agent_is_another() {
 #[test]
 fn stopped_society_is_over() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     process.say("ann", order("stop", []));
     assert_eq!(process.platform.run_until_stopped(), 3);
     assert!(process.platform.has_concluded());
@@ -524,7 +524,7 @@ fn described(agent: Aid, service: &str) -> DfDescription {
 #[test]
 fn registrations_are_restored() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, [keeper("ann"), keeper("bob"), keeper("cid")]);
+    let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob"), keeper("cid")]);
     let services = first.platform.services();
     let (ann, bob) = (Aid::local("ann"), Aid::local("bob"));
     services.df_register(ann, "bakes", "food").unwrap();
@@ -537,7 +537,7 @@ fn registrations_are_restored() {
     first.platform.step(bob, whimbrel_platform::ams::LifecycleStep::Wait).unwrap();
     first.platform.wait_idle();
     assert!(first.platform.stop());
-    let second = Process::begin(&memory, 2, [keeper("ann"), keeper("bob"), keeper("cid")]);
+    let second = JournalProcess::begin(&memory, 2, [keeper("ann"), keeper("bob"), keeper("cid")]);
     let services = second.platform.services();
     assert_eq!((services.df_search("bakes", ""), services.df_search("brews", "")), (vec![ann], vec![bob]));
     assert_eq!(services.df_search("cooks", ""), [], "its lease is over");
@@ -550,7 +550,7 @@ fn registrations_are_restored() {
 #[test]
 fn unknown_kind_waits_for_its_program() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     first.say("ann", "one");
     assert!(first.platform.stop());
     let lines = Lines::default();
@@ -566,7 +566,7 @@ fn unknown_kind_waits_for_its_program() {
     platform.send(inform("x", Aid::local("ann"), "while away"));
     platform.wait_idle();
     assert!(platform.stop());
-    let third = Process::begin(&memory, 3, []);
+    let third = JournalProcess::begin(&memory, 3, []);
     third.say("ann", "notes");
     assert_eq!(third.lines.all(), ["ann: begun one"]);
 }
@@ -574,9 +574,9 @@ fn unknown_kind_waits_for_its_program() {
 #[test]
 fn volatile_founder_cannot_replace_durable_one() {
     let memory = memory();
-    assert!(Process::begin(&memory, 1, [keeper("ann")]).platform.stop());
+    assert!(JournalProcess::begin(&memory, 1, [keeper("ann")]).platform.stop());
     let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-    let platform = Process::builder(&journal, 2).0.build();
+    let platform = JournalProcess::builder(&journal, 2).0.build();
     let error = platform.spawn_together([volatile("ann", does(|_, _| ()))]).unwrap_err();
     assert!(error.to_string().contains("it is volatile now, and its state was kept; --fresh begins anew"), "{error}");
 }
@@ -593,7 +593,7 @@ impl DurableAgent for Unregistered {
 
 #[test]
 fn agents_that_cannot_be_kept_are_refused() {
-    let process = Process::begin(&memory(), 1, [keeper("ann")]);
+    let process = JournalProcess::begin(&memory(), 1, [keeper("ann")]);
     let error = process.platform.spawn_durable("bob", Unregistered(Vec::new())).unwrap_err();
     assert_eq!(error, CreateError::UnknownKind { name: "bob".into(), kind: "unregistered".to_owned() });
     assert_eq!(process.platform.spawn_together([durable("bob", Unregistered(Vec::new()))]), Err(error));
@@ -610,14 +610,14 @@ fn agents_that_cannot_be_kept_are_refused() {
 #[test]
 fn timers_continue_in_another_process() {
     let memory = memory();
-    let first = Process::begin(&memory, 1, [keeper("ann")]);
+    let first = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     for (name, ms) in [("soon", 3_600_000), ("soon", 1_000), ("never", 1_000), ("later", 3_600_000)] {
         first.say("ann", order("set", [name.into(), Value::Int(ms)]));
     }
     first.say("ann", order("cancel", ["never".into()]));
     first.say("ann", order("cancel", ["never".into()]));
     assert_eq!(first.lines.all(), ["ann: cancelled true", "ann: cancelled false"]);
-    let timers = |process: &Process| {
+    let timers = |process: &JournalProcess| {
         let inspection = process.platform.inspect(Aid::local("ann"), Look::default()).unwrap();
         inspection.details.iter().map(|detail| format!("{}: {}", detail.name, detail.value)).collect::<Vec<_>>()
     };
@@ -626,7 +626,7 @@ fn timers_continue_in_another_process() {
     assert!(shown[1].starts_with("timers: soon in ") && shown[1].contains(" ms, later in 3"), "{shown:?}");
     assert_eq!(shown[2], r#"state: {"notes":["begun"],"count":0}"#);
     assert!(first.platform.stop());
-    let second = Process::begin(&memory, 2, [keeper("ann")]);
+    let second = JournalProcess::begin(&memory, 2, [keeper("ann")]);
     wait_for("the timer goes off", || second.lines.all() == ["ann: soon in another life"]);
     assert!(timers(&second)[1].starts_with("timers: later in 3"));
 }
@@ -635,9 +635,9 @@ fn timers_continue_in_another_process() {
 fn passive_agent_returns_whole() {
     let memory = memory();
     let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-    let (builder, lines) = Process::builder(&journal, 1);
+    let (builder, lines) = JournalProcess::builder(&journal, 1);
     let platform = builder.passivate_after(Duration::ZERO).build();
-    let process = Process { platform, lines };
+    let process = JournalProcess { platform, lines };
     process.platform.spawn_together([keeper("ann"), keeper("bob")]).unwrap();
     let is_passive = |name: &str| process.platform.figures_of(&[name.into()]).iter().all(|agent| agent.is_passive);
     process.say("ann", "one");
@@ -662,8 +662,8 @@ fn passive_agent_returns_whole() {
 fn busy_agents_do_not_leave_memory() {
     let memory = memory();
     let journal = Arc::clone(&memory) as Arc<dyn Journal>;
-    let (builder, lines) = Process::builder(&journal, 1);
-    let process = Process { platform: builder.passivate_after(Duration::from_secs(3_600)).build(), lines };
+    let (builder, lines) = JournalProcess::builder(&journal, 1);
+    let process = JournalProcess { platform: builder.passivate_after(Duration::from_secs(3_600)).build(), lines };
     process.platform.spawn_together([keeper("ann")]).unwrap();
     process.say("ann", "one");
     process.say("ann", "life");
@@ -675,7 +675,7 @@ fn busy_agents_do_not_leave_memory() {
 #[test]
 fn journal_stays_small() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     const BYTES: i64 = 400_000;
     let (mut most, mut written) = (0, 0);
     while written < JOURNAL_GARBAGE_BYTES + (JOURNAL_GARBAGE_BYTES / 4) {
@@ -690,7 +690,7 @@ fn journal_stays_small() {
     assert!(most > JOURNAL_GARBAGE_BYTES / 2 && left < JOURNAL_GARBAGE_BYTES / 2, "{left} of {most}");
     process.say("ann", "after");
     assert!(process.platform.stop());
-    let again = Process::begin(&memory, 2, [keeper("ann")]);
+    let again = JournalProcess::begin(&memory, 2, [keeper("ann")]);
     again.say("ann", "notes");
     assert_eq!(again.lines.all(), ["ann: begun after"]);
 }
@@ -710,7 +710,7 @@ fn bytes_of(memory: &Memory) -> u64 {
 #[test]
 fn served_time_is_recorded() {
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     wait_for("time passes", || process.platform.services().now().0 > 5_000);
     process.say("ann", "one");
     assert!(process.platform.stop());
@@ -722,7 +722,7 @@ fn served_time_is_recorded() {
 fn many_steps_share_frames() {
     // Bulky messages of one agent to another: more than fit into a frame.
     let memory = memory();
-    let process = Process::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
+    let process = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     let long = "y".repeat(100_000);
     let message = AclMessage::new(
         Performative::Inform,
