@@ -6,11 +6,15 @@
 //! Allocated bytes are counted per thread (`platform::growth`), so that agents' memory is known as it grows.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use whimbrel_platform::growth;
 
 /// Default alignment of memory: a word. Blocks of 16 bytes and more are aligned to 16.
 const ALIGNED: usize = align_of::<usize>();
+
+/// Number of calls that return memory of which one is forced.
+const FORCED_EVERY: u32 = 600;
 
 /// See the module.
 pub(crate) struct Allocator;
@@ -26,8 +30,14 @@ unsafe extern "C" {
 /// Mimalloc leaves the memory of an ended thread to threads that ask for more. If none does, nothing of that memory is
 /// returned, though other threads free all of it. Memory that is free as a whole is returned 100 ms later, but only
 /// when something else is freed then.
+///
+/// Mimalloc notes a time at which it returns memory. Threads that free memory while another one returns some can lose
+/// that time (`mi_arena_schedule_purge` of 2.3 sets it before it marks the memory), and then nothing is returned any
+/// more. A forced return, which is dear, needs no time: it comes with one call of many.
 pub(crate) fn give_back() {
-    mi_collect(false);
+    static CALLS: AtomicU32 = AtomicU32::new(1);
+    let is_forced = CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(FORCED_EVERY);
+    mi_collect(is_forced);
 }
 
 // SAFETY: mimalloc returns memory as the trait requires: of the requested size, aligned to a word or as requested.

@@ -17,7 +17,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Certificates and evidence", &["ca", "enrol", "prove", "verify"]),
     (
         "Stores, encodings, benchmarks, shells, help, editors",
-        &["store", "codec", "bench", "completions", "man", "explain", "fmt", "lsp"],
+        &["store", "codec", "bench", "completions", "man", "explain", "fmt", "lsp", "dap"],
     ),
 ];
 /// Commands that the short list describes. It names the others.

@@ -37,7 +37,7 @@ const SCOUT: &str = "
 fn agentspeak_scouts_tour_and_send_minions() {
     let project = "MAS x { agents: scout at \"n1\"; shop at \"n2\"; bank shop.asl at \"n3\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("scout.asl", SCOUT), ("shop.asl", "open.\n")]);
-    let CommandOutput { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
+    let CommandOutput { out, err, code, .. } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
     let expected = "[scout] buying tea at n2
 [scout] buying coffee at n3
 [scout] p(tea,n2) p(coffee,n3) back at n1 missed [missed(nowhere,no_such_node),missed(gone,no_such_node)]
@@ -78,7 +78,7 @@ fn agent_recalls_scout_and_limits_child() {
     let bird = "!fly. +!fly <- .wait(10); .move_to(n1).\n";
     let files =
         [("x.mas2j", project), ("scout.asl", scout), ("boss.asl", boss), ("moth.asl", "b.\n"), ("bird.asl", bird)];
-    let CommandOutput { out, err, code } =
+    let CommandOutput { out, err, code, .. } =
         Scratch::with(&files).run(&["run", "x.mas2j", "--nodes", "3", "--for", "60s"]);
     let mut lines: Vec<&str> = out.lines().collect();
     lines.sort_unstable();

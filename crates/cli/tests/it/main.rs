@@ -94,14 +94,24 @@ fn rust_example(name: &str) -> Command {
 /// Result of a command.
 struct CommandOutput {
     out: String,
+    /// Standard error, without lines that name an explanation.
     err: String,
+    /// Names of the explanations that standard error mentions.
+    explanations: Vec<String>,
     code: Option<i32>,
 }
 
 impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
-        Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+        let (mut err, mut explanations) = (String::new(), Vec::new());
+        for line in text(output.stderr).split_inclusive('\n') {
+            match line.strip_prefix("  explained by: whimbrel explain ") {
+                Some(name) => explanations.push(name.trim_end().to_owned()),
+                None => err += line,
+            }
+        }
+        Self { out: text(output.stdout), err, explanations, code: output.status.code() }
     }
 }
 
