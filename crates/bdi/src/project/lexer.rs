@@ -8,7 +8,7 @@ use crate::syntax::{Diagnostic, Diagnostics};
 
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProjectTokenKind {
+pub enum ProjectTokenKind {
     /// A name, a number, a path.
     Word,
     /// `"..."`
@@ -23,9 +23,16 @@ pub(super) enum ProjectTokenKind {
 
 /// Token.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ProjectToken {
-    pub(super) kind: ProjectTokenKind,
-    pub(super) span: Span,
+pub struct ProjectToken {
+    /// Kind.
+    pub kind: ProjectTokenKind,
+    /// Place in the text.
+    pub span: Span,
+}
+
+/// Splits the text of a project into tokens; the last one is [`ProjectTokenKind::Eof`]. Faults are left out.
+pub fn project_tokens(text: &str, file: &Text) -> Vec<ProjectToken> {
+    tokens(text, file, &mut Diagnostics::default())
 }
 
 /// Splits `text` into tokens; the last one is [`ProjectTokenKind::Eof`].

@@ -12,6 +12,7 @@ use whimbrel_acl::{Symbol, Text};
 
 use crate::syntax::ast::{Goal, Rule, Span};
 use crate::syntax::{Diagnostic, Severity};
+pub use lexer::{ProjectToken, ProjectTokenKind, project_tokens};
 pub use parser::parse_project;
 
 /// Society of agents.

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Format programs in Jason's usual style.
+/// Format programs and projects in Jason's usual style.
 ///
 /// Blanks and the beginnings of lines change. All tokens, comments and line breaks stay. A program with errors stays as
 /// it is.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  whimbrel fmt garden              the programs in a folder, and in those within it
+  whimbrel fmt garden              all files in a folder, and in those within it
   whimbrel fmt --check garden      exit status 1 if one would change
   whimbrel fmt - < a.asl           from standard input to standard output")]
 pub struct FmtArguments {
-    /// Programs (.asl), folders, or `-` for standard input.
+    /// Programs (.asl), projects (.mas2j), folders, or `-` for a program in standard input.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Change nothing; exit with status 1 if a program would change.

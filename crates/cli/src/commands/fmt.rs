@@ -1,12 +1,13 @@
-//! `whimbrel fmt`: programs in one style.
+//! `whimbrel fmt`: programs and projects in one style.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use whimbrel::files::{read, read_source};
 use whimbrel_acl::Text;
-use whimbrel_editor::format::format;
+use whimbrel_editor::format::{format, format_project};
 use whimbrel_platform::limits;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print_bytes;
@@ -25,7 +26,8 @@ pub fn fmt(arguments: &FmtArguments) -> anyhow::Result<ExitCode> {
     }
     let mut files = Vec::new();
     for path in &arguments.files {
-        programs(path, FOLDERS_DEEP_MAX, &mut files)?;
+        programs(path, FOLDERS_DEEP_MAX, &mut files)
+            .with_context(|| format!("cannot look for programs in {}", path.display()))?;
     }
     let mut totals = FmtTotals::default();
     for file in &files {
@@ -38,7 +40,8 @@ pub fn fmt(arguments: &FmtArguments) -> anyhow::Result<ExitCode> {
 
 fn from_standard_input(arguments: &FmtArguments) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
-    std::io::stdin().take(limits::SOURCE_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;
+    let mut input = std::io::stdin().take(limits::SOURCE_BYTES_MAX as u64 + 1);
+    input.read_to_string(&mut text).context("cannot read standard input as UTF-8 text")?;
     match format(&text, &Text::from("standard input")) {
         Ok(formatted) if arguments.check => Ok(if formatted == text { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Ok(formatted) => {
@@ -54,7 +57,7 @@ fn from_standard_input(arguments: &FmtArguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Adds the programs at a path: the file itself, or those in the folder and below it.
+/// Adds the programs and projects at a path: the file itself, or those in the folder and below it.
 fn programs(path: &Path, levels: usize, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if !path.is_dir() {
         files.push(path.to_owned());
@@ -66,10 +69,31 @@ fn programs(path: &Path, levels: usize, files: &mut Vec<PathBuf>) -> anyhow::Res
         let is_hidden = entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         if entry.is_dir() && !entry.is_symlink() && !is_hidden && levels > 0 {
             programs(&entry, levels - 1, files)?;
-        } else if entry.extension().is_some_and(|extension| extension == "asl") {
+        } else if entry.extension().is_some_and(|extension| extension == "asl" || extension == "mas2j") {
             files.push(entry);
         }
     }
+    Ok(())
+}
+
+/// Replaces the text of a file, all or nothing: a full disk must not cost anybody a program.
+fn replace(file: &Path, text: &str) -> anyhow::Result<()> {
+    // A link stays one.
+    let file = file.canonicalize()?;
+    let permissions = std::fs::metadata(&file)?.permissions();
+    // The file itself must be writable, whatever its folder permits.
+    drop(std::fs::OpenOptions::new().write(true).open(&file)?);
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&beside)
+        .and_then(|mut new| new.write_all(text.as_bytes()).and_then(|()| new.sync_all()))
+        .and_then(|()| std::fs::set_permissions(&beside, permissions))
+        .and_then(|()| std::fs::rename(&beside, &file));
+    written.inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
     Ok(())
 }
 
@@ -92,6 +116,11 @@ impl FmtTotals {
 
     fn try_format(&mut self, file: &Path, check: bool) -> anyhow::Result<()> {
         let name = Text::from(file.to_string_lossy());
+        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if extension == "wasm" {
+            anyhow::bail!("{name} is no program (.asl) or project (.mas2j): it stays as it is");
+        }
+        let format = if extension == "mas2j" { format_project } else { format };
         // A file in another encoding is left alone: it would come back in UTF-8.
         let text = match read(file) {
             Ok(text) => text,
@@ -110,18 +139,18 @@ impl FmtTotals {
         if formatted == text {
             return Ok(());
         }
-        self.changed += 1;
         if check {
             terminal::say_line(&format!("{name} would change"));
         } else {
-            std::fs::write(file, formatted)?;
+            replace(file, &formatted).with_context(|| format!("cannot write {name}: it stays as it is"))?;
         }
+        self.changed += 1;
         Ok(())
     }
 
     fn summary(&self, check: bool) -> String {
         let plural = if self.files == 1 { "" } else { "s" };
         let verb = if check { "would change" } else { "changed" };
-        format!("{} program{plural}: {} {verb}, {} with errors", self.files, self.changed, self.failed)
+        format!("{} file{plural}: {} {verb}, {} with errors", self.files, self.changed, self.failed)
     }
 }

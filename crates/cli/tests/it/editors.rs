@@ -245,6 +245,9 @@ fn outline_and_lens_are_offered() {
     let odd = editor.open(&scratch.path().join("odd.asl"));
     let edits = editor.ask("textDocument/formatting", json!({ "textDocument": { "uri": odd } }));
     assert_eq!(edits[0]["newText"], "!go.\n+!go <- .print(1).\n");
+    let project = editor.open(&scratch.path().join("garden.mas2j"));
+    let edits = editor.ask("textDocument/formatting", json!({ "textDocument": { "uri": project } }));
+    assert_eq!(edits[0]["newText"], "MAS garden {\n   agents: ann; bob;\n}\n");
     assert_eq!(editor.end(), Some(0));
 }
 
@@ -267,12 +270,15 @@ fn fmt_changes_files_once() {
     let checked = scratch.run(&["fmt", "--check", "a.asl", "sub"]);
     assert_eq!(
         (checked.code, checked.err.as_str()),
-        (Some(1), "a.asl would change\n2 programs: 1 would change, 0 with errors\n")
+        (Some(1), "a.asl would change\n2 files: 1 would change, 0 with errors\n")
     );
     let changed = scratch.run(&["fmt", "a.asl", "sub"]);
-    assert_eq!((changed.code, changed.err.as_str()), (Some(0), "2 programs: 1 changed, 0 with errors\n"));
+    assert_eq!((changed.code, changed.err.as_str()), (Some(0), "2 files: 1 changed, 0 with errors\n"));
     assert_eq!(std::fs::read_to_string(scratch.path().join("a.asl")).unwrap(), "!go.\n+!go <- .print(1).\n");
     assert_eq!(scratch.run(&["fmt", "--check", "a.asl", "sub"]).code, Some(0));
+    std::fs::write(scratch.path().join("p.mas2j"), "MAS p {agents:a;}\n").unwrap();
+    assert_eq!(scratch.run(&["fmt", "p.mas2j"]).code, Some(0));
+    assert_eq!(std::fs::read_to_string(scratch.path().join("p.mas2j")).unwrap(), "MAS p { agents: a; }\n");
     let faulty = scratch.run(&["fmt", "."]);
     assert_eq!(faulty.code, Some(1));
     assert!(faulty.err.contains("bad.asl") && faulty.err.contains("1 with errors"), "{}", faulty.err);

@@ -1,8 +1,9 @@
-//! Formatting of programs. Only blanks and the beginnings of lines change: all tokens and comments stay, in the lines
-//! where their author put them. `whimbrel fmt` documents the style.
+//! Formatting of programs and projects. Only blanks and the beginnings of lines change: all tokens and comments stay,
+//! in the lines where their author put them. `whimbrel fmt` documents the style.
 
 mod indent;
 mod pieces;
+mod project;
 mod spacing;
 
 use whimbrel_acl::Text;
@@ -10,6 +11,7 @@ use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, Severity, SourceText, 
 
 use indent::Indents;
 use pieces::{PieceKind, TextPiece, pieces};
+pub use project::format_project;
 
 /// Formats a program.
 ///
@@ -63,8 +65,12 @@ fn laid_out(text: &str, pieces: &[TextPiece<'_>]) -> String {
         }
         indents.take(piece.kind, is_last);
     }
-    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    joined(&lines, ending)
+    joined(&lines, line_ending(text))
+}
+
+/// Returns the end of lines in a text.
+fn line_ending(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 fn add(line: Option<&mut FormattedLine>, piece: &TextPiece<'_>, has_space: bool) {

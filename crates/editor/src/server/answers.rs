@@ -146,11 +146,13 @@ impl<H: EditorHost> LanguageServer<H> {
     pub(super) fn formatting(&mut self, params: &Value) -> Result<Value, RequestFault> {
         let path = document(params)?;
         let Some(text) = self.documents.text(&path) else { return Ok(Value::Null) };
-        if is_project(&path) {
-            return Ok(Value::Null);
-        }
-        let Ok(formatted) = format::format(text, &Text::from(path.to_string_lossy())) else {
-            return Err(RequestFault::failed("the program has errors: it is formatted when they are mended"));
+        let name = Text::from(path.to_string_lossy());
+        let (formatted, what) = match is_project(&path) {
+            true => (format::format_project(text, &name), "project"),
+            false => (format::format(text, &name), "program"),
+        };
+        let Ok(formatted) = formatted else {
+            return Err(RequestFault::failed(format!("the {what} has errors: it is formatted when they are mended")));
         };
         if formatted == text {
             return Ok(json!([]));

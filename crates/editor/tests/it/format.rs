@@ -1,9 +1,10 @@
 //! Formatting: what changes, and what never does.
 
 use whimbrel_acl::Text;
+use whimbrel_bdi::project::parse_project;
 use whimbrel_bdi::syntax::ast::Program;
 use whimbrel_bdi::syntax::{LoadError, Loader, SourceText, parse_program};
-use whimbrel_editor::format::format;
+use whimbrel_editor::format::{format, format_project};
 
 use super::corpus;
 
@@ -96,4 +97,49 @@ fn corpus_keeps_its_meaning() {
     }
     println!("{count} programs, {changed} changed, {} with errors", skipped.len());
     assert!(count > 500 || std::env::var_os("WHIMBREL_CORPUS").is_some(), "{count} programs");
+}
+
+fn formatted_project(text: &str) -> String {
+    let once = format_project(text, &Text::from("a.mas2j")).unwrap();
+    assert_eq!(format_project(&once, &Text::from("a.mas2j")).as_ref(), Ok(&once), "formatting is idempotent");
+    once
+}
+
+#[test]
+fn projects_are_laid_out() {
+    let text = "// head\nMAS shop{\ninfrastructure :Local\n agents:bob bob.asl[beliefs=\"p( 1 )\" ,\n verbose = 2]#3 ;\n// why\namy\n at \"n1\";\n\n\nenvironment: shop.Env( 1 , \"a\" )\naslSourcePath: \"src\"; \"more\";  // both\n}";
+    let wanted = "// head\nMAS shop {\n   infrastructure: Local\n   agents: bob bob.asl [beliefs=\"p( 1 )\",\n         verbose=2] #3;\n      // why\n      amy\n         at \"n1\";\n\n   environment: shop.Env(1, \"a\")\n   aslSourcePath: \"src\"; \"more\";  // both\n}\n";
+    assert_eq!(formatted_project(text), wanted);
+    for faulty in ["MAS shop {", "MAS shop { agents: a\"; }", "MAS shop ]", "MAS shop { agents: %; }"] {
+        assert!(format_project(faulty, &Text::from("a.mas2j")).is_err(), "{faulty}");
+    }
+}
+
+/// Returns a text without places in it.
+fn without_places(shown: &str) -> String {
+    let mut parts = shown.split("Span {");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once('}').unwrap().1);
+    }
+    out
+}
+
+#[test]
+fn corpus_projects_keep_their_meaning() {
+    let (mut count, mut skipped) = (0, 0);
+    for file in corpus::files("mas2j") {
+        let text = corpus::text(&file);
+        let name = Text::from(file.to_string_lossy());
+        let Ok(once) = format_project(&text, &name) else {
+            skipped += 1;
+            continue;
+        };
+        count += 1;
+        let meaning = |text: &str| without_places(&format!("{:?}", parse_project(text, &name, &[]).project));
+        assert_eq!(meaning(&once), meaning(&text), "{name}: another project");
+        assert_eq!(format_project(&once, &name).as_ref(), Ok(&once), "{name}: not idempotent");
+    }
+    println!("{count} projects, {skipped} with errors");
+    assert!(count > 20 || std::env::var_os("WHIMBREL_CORPUS").is_some(), "{count} projects");
 }
