@@ -234,7 +234,7 @@ impl Shard {
             self.node.write_as(&mut new, origin);
         }
         self.slots.put_back(new);
-        self.debug(index);
+        self.debug_newcomer(index);
         let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
         self.list_newcomer(index);
         self.enqueue(index);

@@ -123,7 +123,7 @@ pub(crate) struct Shard {
     passed_over: bool,
     /// Messages whose latency is measured, while requested.
     probes: Probes,
-    /// Setup of the debuggers that are connected to the node, if any are.
+    /// Setup of the debuggers that are connected to the node, or were last.
     debugger: Option<Arc<DebuggerSetup>>,
     pub now: Time,
 }

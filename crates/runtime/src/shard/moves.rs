@@ -143,7 +143,7 @@ impl Shard {
         let (name, generation) = (slot.name, slot.generation);
         let doomed = slot.doom.is_some();
         let index = self.slots.settle(slot);
-        self.debug(index);
+        self.debug_newcomer(index);
         let on_its_way = LocalRoute { shard: self.index, slot: None, generation, crowded: false };
         let here = LocalRoute { slot: Some(index), ..on_its_way };
         let known = self.node.routes.replace(name, Route::local(on_its_way), Route::local(here));

@@ -36,8 +36,12 @@ impl Shard {
                 self.wake_for_operator(index);
             }
         }
-        if setup.ends {
-            self.debugger = None;
+    }
+
+    /// Has a new agent pause as the connected debuggers want it.
+    pub(super) fn debug_newcomer(&mut self, index: u32) {
+        if self.debugger.as_ref().is_some_and(|setup| !setup.ends) {
+            self.debug(index);
         }
     }
 

@@ -297,6 +297,8 @@ impl Shard {
             other => other,
         };
         self.finish(slot, outcome, &mut sent);
+        // Debuggers may have come or gone meanwhile.
+        self.debug(index);
         if away.hold && !doomed {
             self.hold(index);
         }

@@ -24,9 +24,12 @@ pub struct ClientMessage {
 }
 
 impl ClientMessage {
-    /// Reads the arguments of the request.
+    /// Reads the arguments of the request. Some clients send `null` for what they leave out.
     pub fn arguments<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
-        let arguments = if self.arguments.is_null() { json!({}) } else { self.arguments.clone() };
+        let mut arguments = if self.arguments.is_null() { json!({}) } else { self.arguments.clone() };
+        if let Value::Object(fields) = &mut arguments {
+            fields.retain(|_, value| !value.is_null());
+        }
         serde_json::from_value(arguments).map_err(|error| {
             anyhow::anyhow!("the arguments of `{}` are not as the protocol has them: {error}", self.command)
         })
