@@ -12,6 +12,9 @@ pub enum MessageFrameError {
     /// The input cannot be read.
     #[error("cannot read from the editor")]
     Read(#[from] io::Error),
+    /// The input ends within a message.
+    #[error("the input ends within a message of {0} bytes: the editor is gone")]
+    CutShort(usize),
     /// The header has no length.
     #[error("a message from the editor has no Content-Length in its header")]
     NoLength,
@@ -36,7 +39,10 @@ pub fn read(input: &mut impl BufRead) -> Result<Option<Value>, MessageFrameError
         return Err(MessageFrameError::TooLong(length));
     }
     let mut bytes = vec![0; length];
-    input.read_exact(&mut bytes)?;
+    input.read_exact(&mut bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => MessageFrameError::CutShort(length),
+        _ => MessageFrameError::Read(error),
+    })?;
     serde_json::from_slice(&bytes).map(Some).map_err(MessageFrameError::NotJson)
 }
 
@@ -103,7 +109,7 @@ mod tests {
         assert!(why(b"\r\n").contains("no Content-Length"));
         assert!(why(b"Content-Length: 99999999999\r\n\r\n").contains("at most"));
         assert!(why(b"Content-Length: 2\r\n\r\n{{").contains("not JSON"));
-        assert!(why(b"Content-Length: 9\r\n\r\n{}").contains("cannot read"));
+        assert!(why(b"Content-Length: 9\r\n\r\n{}").contains("ends within a message"));
         assert!(why("x".repeat(9_000).as_bytes()).contains("header"));
     }
 }

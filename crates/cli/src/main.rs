@@ -68,6 +68,10 @@ fn main() -> ExitCode {
     let arguments = typed();
     arguments.color.apply();
     carry_out(&arguments.command).unwrap_or_else(|error| {
+        // As with `whimbrel agents | head -1`: the reader has what it wanted.
+        if terminal::screen::is_output_closed(&error) {
+            return ExitCode::SUCCESS;
+        }
         terminal::complain(&error);
         ExitCode::FAILURE
     })

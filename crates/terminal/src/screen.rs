@@ -60,8 +60,32 @@ pub fn show<T: Serialize>(
 /// Prints lines on standard output.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{}", screened(text))?;
-    out.flush()
+    writeln!(out, "{}", screened(text)).and_then(|()| out.flush()).map_err(of_output)
+}
+
+/// Says that it is standard output that cannot be written.
+fn of_output(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), OutputError(error))
+}
+
+/// Error of standard output.
+#[derive(Debug)]
+struct OutputError(io::Error);
+
+impl std::fmt::Display for OutputError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot write to standard output: {}", self.0)
+    }
+}
+
+impl std::error::Error for OutputError {}
+
+/// Returns true for an error of a command whose reader has closed standard output: it has read enough.
+pub fn is_output_closed(error: &anyhow::Error) -> bool {
+    let of_output = |error: &io::Error| {
+        error.kind() == ErrorKind::BrokenPipe && error.get_ref().is_some_and(|inner| inner.is::<OutputError>())
+    };
+    error.downcast_ref::<io::Error>().is_some_and(of_output)
 }
 
 /// Prints bytes unchanged, unless the output is a terminal.
@@ -70,11 +94,11 @@ pub fn print(text: &str) -> io::Result<()> {
 /// The bytes cannot be written.
 pub fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match std::str::from_utf8(bytes) {
-        Ok(text) if out.is_terminal() => out.write_all(screened(text).as_bytes())?,
-        _ => out.write_all(bytes)?,
-    }
-    out.flush()
+    let written = match std::str::from_utf8(bytes) {
+        Ok(text) if out.is_terminal() => out.write_all(screened(text).as_bytes()),
+        _ => out.write_all(bytes),
+    };
+    written.and_then(|()| out.flush()).map_err(of_output)
 }
 
 /// Draws over what was drawn before, without a moment in which nothing is to be seen.

@@ -17,8 +17,8 @@ pub fn apply(config: &mut AgentConfig, key: Symbol, text: &str) -> Result<(), St
     let options = &mut config.options;
     let one_of = |allowed: &str| format!("{key} is `{text}`; expected {allowed}");
     match key.as_str() {
-        "beliefs" => config.beliefs.extend(terms(text)?),
-        "goals" => config.goals.extend(terms(text)?),
+        "beliefs" => config.beliefs.extend(literals(text)?),
+        "goals" => config.goals.extend(literals(text)?),
         "events" => match text {
             "discard" | "retrieve" => options.requeue = false,
             "requeue" => options.requeue = true,
@@ -54,13 +54,18 @@ pub fn value_of(term: &Term) -> Value {
     quote(term, &mut |name| numbered(&mut names, name))
 }
 
-/// Parses the terms of a list without brackets: `b(1), c`.
-fn terms(text: &str) -> Result<Vec<Value>, String> {
+/// Parses the literals of a list without brackets: `b(1), c`.
+fn literals(text: &str) -> Result<Vec<Value>, String> {
     let list = parse_term(&format!("[{text}]")).map_err(|problems| {
         let first = problems.first().map_or("it has errors", |problem| problem.message.as_str());
-        format!("{first}, in `{text}`")
+        // The bracket is not the user's.
+        format!("{}, in `{text}`", first.replace("found `]`", "found the end"))
     })?;
-    Ok(value_of(&list).items().cloned().collect())
+    let found: Vec<Value> = value_of(&list).items().cloned().collect();
+    match found.iter().find(|value| value.functor().is_none()) {
+        Some(other) => Err(format!("`{other}` is no literal, in `{text}`: expected such as `price(tea, 3), open`")),
+        None => Ok(found),
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +105,10 @@ mod tests {
         check("durability", "none", Err("durability is `none`; expected volatile or local"));
         let told = "passivate: `soon` is no unit of time: use ms, s, m or h, as in `10s`; or `never`";
         check("passivate", "soon", Err(told));
+        check("beliefs", "p(", Err("expected a term, found the end, in `p(`"));
+        let told = "`3` is no literal, in `open, 3`: expected such as `price(tea, 3), open`";
+        check("beliefs", "open, 3", Err(told));
+        assert!(apply(&mut AgentConfig::new(Arc::default()), Symbol::new("goals"), "Go").is_err());
         check("nrcbp", "often", Err("nrcbp is `often`; expected a whole number"));
     }
 }

@@ -51,7 +51,7 @@ pub fn ask(arguments: &AskArguments) -> anyhow::Result<ExitCode> {
             answers.iter().map(|answer| object(answer)).collect();
         print(&serde_json::to_string(&objects)?)?;
     } else {
-        let _ = print(&in_lines(&answers, false));
+        print(&in_lines(&answers, false))?;
     }
     Ok(if answers.is_empty() { ExitCode::from(NONE) } else { ExitCode::SUCCESS })
 }

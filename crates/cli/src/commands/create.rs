@@ -91,7 +91,12 @@ fn exchanged(outcome: &LoadOutcome) -> String {
 /// Returns the name of a program, and its text if it is an AgentSpeak file on this machine. Shows its faults.
 pub fn program_of(program: &str) -> anyhow::Result<(String, Option<ProgramSource>)> {
     let file = Path::new(program);
-    let is_module = file.extension().is_some_and(|extension| extension == "wasm");
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let is_module = extension == "wasm";
+    if file.is_dir() || (file.is_file() && !["asl", "wasm"].contains(&extension)) {
+        let what = if file.is_dir() { "a folder" } else { "no program" };
+        bail!("{} is {what}: expected a program (.asl, .wasm)", harmless(program));
+    }
     if !file.is_file() || is_module {
         return Ok((program.to_owned(), None));
     }

@@ -34,6 +34,7 @@ pub fn engine(arguments: &EngineArguments) -> anyhow::Result<ExitCode> {
 
 fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode> {
     let program = find_server()?;
+    check(servers, dir, port)?;
     let dir = std::path::absolute(dir)?;
     let sync_always = sync == Sync::Always;
     // First, so that Ctrl-C while they start ends them in order, too.
@@ -61,9 +62,23 @@ fn up(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// Refuses servers beside others in their folder, and ports that there are not.
+fn check(servers: u8, dir: &Path, port: u16) -> anyhow::Result<()> {
+    if let Some(record) = EngineRecord::read(dir).filter(EngineRecord::answers) {
+        let option = option_for(dir, ENGINE_FOLDER);
+        bail!("{} run in {} already: end them with `whimbrel engine down{option}`", record.named(), dir.display());
+    }
+    let last = u32::from(port) + u32::from(servers) - 1;
+    if port > 0 && last > u32::from(u16::MAX) {
+        bail!("{servers} servers from port {port} on need ports up to {last}: the last port is {}", u16::MAX);
+    }
+    Ok(())
+}
+
 fn up_detached(servers: u8, dir: &Path, port: u16, sync: Sync) -> anyhow::Result<ExitCode> {
     // Here, so that what is missing is said at once.
     find_server()?;
+    check(servers, dir, port)?;
     let path = std::path::absolute(dir)?;
     let flush = if sync == Sync::Always { "always" } else { "lazy" };
     let words = ["engine", "up", "--servers", &servers.to_string(), "--port", &port.to_string(), "--sync", flush];

@@ -78,6 +78,7 @@ impl EngineRecord {
 /// # Errors
 /// The process ended, or the servers did not come up in time; the message has the end of the log.
 pub fn start_detached(dir: &Path, arguments: &[String]) -> anyhow::Result<EngineRecord> {
+    let is_new = !dir.exists();
     whimbrel_files::create_folder(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
     let path = dir.join(LOG);
     let log = whimbrel_files::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -87,7 +88,14 @@ pub fn start_detached(dir: &Path, arguments: &[String]) -> anyhow::Result<Engine
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().context("cannot start the process that keeps the servers")?;
-    wait_for_record(dir, &path, &mut child)
+    // The message has what the log says.
+    wait_for_record(dir, &path, &mut child).inspect_err(|_| {
+        let _ = std::fs::remove_file(&path);
+        if is_new {
+            // Only if nothing else is in it.
+            let _ = std::fs::remove_dir(dir);
+        }
+    })
 }
 
 fn wait_for_record(dir: &Path, log: &Path, child: &mut Child) -> anyhow::Result<EngineRecord> {

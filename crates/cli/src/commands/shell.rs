@@ -38,6 +38,9 @@ pub fn completions(arguments: &CompletionsArguments) -> anyhow::Result<ExitCode>
 /// Performs `whimbrel man`.
 pub fn man(arguments: &ManArguments) -> anyhow::Result<ExitCode> {
     let folder = &arguments.folder;
+    if folder.exists() && !folder.is_dir() {
+        anyhow::bail!("{} is no folder: name one for the manual pages", folder.display());
+    }
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     clap_mangen::generate_to(whole(), folder)
         .with_context(|| format!("cannot write manual pages into {}", folder.display()))?;

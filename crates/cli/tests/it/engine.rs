@@ -112,8 +112,14 @@ fn detached_engine_runs_until_down() {
     assert!(up.err.contains("run in the background until `whimbrel engine down`"), "{}", up.err);
     let status = engine(&["status"]);
     assert!(status.out.starts_with("whimbrel-1 (process ") && status.out.contains("NATS 2."), "{}", status.out);
-    let twice = engine(&["up", "--detach", "--servers", "1", "--port", &port]);
-    assert!(twice.err.contains(&format!("port {port} is in use")), "{}", twice.err);
+    // Others in the same folder would write into the same files.
+    for mode in [&["--detach"][..], &[]] {
+        let twice = engine(&[&["up", "--servers", "1", "--port", "0"], mode].concat());
+        let why = "run in .whimbrel-engine already: end them with `whimbrel engine down`";
+        assert!(twice.err.contains(why) && twice.code == Some(1), "{}", twice.err);
+    }
+    let still = engine(&["status"]);
+    assert_eq!(still.out.lines().next(), status.out.lines().next());
     let down = engine(&["down"]);
     assert!(down.out.contains("whimbrel-1 (process ") && down.code == Some(0), "{}{}", down.out, down.err);
     assert!(engine(&["status"]).err.contains("no servers run in .whimbrel-engine"));
@@ -134,6 +140,8 @@ fn failed_engine_start_gives_advice() {
     let Some(program) = program() else { return };
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
+    let seen = up(&[("WHIMBREL_NATS_SERVER", program.to_str().unwrap())], &["--port", "65535"]);
+    assert!(seen.err.contains("3 servers from port 65535 on need ports up to 65537"), "{}", seen.err);
     let seen = up(&[("WHIMBREL_NATS_SERVER", program.to_str().unwrap())], &["--servers", "1", "--port", &port]);
     assert!(seen.err.contains(&format!("port {port} is in use")), "{}", seen.err);
     assert_eq!(seen.code, Some(1));

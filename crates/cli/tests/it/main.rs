@@ -51,6 +51,8 @@ mod societies;
 #[cfg(feature = "nats")]
 mod standby;
 mod store;
+#[cfg(unix)]
+mod strange_uses;
 mod topics;
 mod transcripts;
 #[cfg(feature = "nats")]

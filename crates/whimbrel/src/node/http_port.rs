@@ -80,7 +80,10 @@ impl HttpSetup<'_> {
             Some(Http::Off) => Ok(None),
             Some(Http::At(address)) => {
                 let listening = bind(address, self.options.reuse_port);
-                Ok(Some(listening.with_context(|| format!("cannot listen at {address}"))?))
+                let told = |error| {
+                    anyhow::anyhow!("cannot listen at {address}: {error}: choose another with --http, or `off`")
+                };
+                Ok(Some(listening.map_err(told)?))
             }
             // Nobody would learn the address.
             None if !self.unless_said || self.notes.is_quiet() => Ok(None),

@@ -44,6 +44,8 @@ type PrintAbove = Box<dyn FnMut(String) -> rustyline::Result<()> + Send>;
 pub struct LinePrinter {
     above: Option<Arc<Mutex<PrintAbove>>>,
     colored: bool,
+    /// Error of a line that could not be written.
+    unwritten: Arc<Mutex<Option<std::io::Error>>>,
 }
 
 /// Completion in the editor.
@@ -54,7 +56,10 @@ impl LineInput {
     pub fn open(completion: Completion, history: Option<&Path>) -> anyhow::Result<(Self, LinePrinter)> {
         let colored = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-            return Ok((Self::Piped(std::io::stdin().lock().lines()), LinePrinter { above: None, colored }));
+            return Ok((
+                Self::Piped(std::io::stdin().lock().lines()),
+                LinePrinter { above: None, colored, unwritten: Arc::default() },
+            ));
         }
         let config = Config::builder().completion_type(CompletionType::List).max_history_size(HISTORY_LINES_MAX)?;
         let config = config.history_ignore_dups(true)?.build();
@@ -67,7 +72,8 @@ impl LineInput {
         }
         let mut above = editor.create_external_printer().context("cannot print on this terminal")?;
         let above: PrintAbove = Box::new(move |line| above.print(line));
-        let printer = LinePrinter { above: Some(Arc::new(Mutex::new(above))), colored };
+        let above = Some(Arc::new(Mutex::new(above)));
+        let printer = LinePrinter { above, colored, unwritten: Arc::default() };
         Ok((Self::Terminal(Box::new(editor)), printer))
     }
 
@@ -129,8 +135,21 @@ impl LinePrinter {
                 let mut above = above.lock().unwrap_or_else(PoisonError::into_inner);
                 let _ = above(format!("{line}\n"));
             }
-            None => drop(print(line)),
+            None => {
+                if let Err(error) = print(line) {
+                    *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
         }
+    }
+
+    /// Returns the error of a line that could not be written since the last check.
+    ///
+    /// # Errors
+    /// A line was not written.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take();
+        unwritten.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Prints a line on standard error; on a terminal, above the prompt.

@@ -77,6 +77,7 @@ fn perform_lines(
         STOPPED.store(false, Ordering::Relaxed);
         let performed = session.perform(&line);
         session.show_printed();
+        session.printer.check()?;
         match performed {
             Ok(AfterLine::Continue) => {}
             Ok(AfterLine::Failed) => all_done = false,
