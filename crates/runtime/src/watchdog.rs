@@ -195,7 +195,7 @@ mod tests {
 
     /// Between two busy workers of a shard there is no moment in which the platform seems idle.
     #[test]
-    fn next_worker_is_busy_before_the_first_ends() {
+    fn next_worker_counts_before_seizure() {
         let (activity, mut watched) = (Activity::new(), WatchedShard::default());
         let lease = Lease::new(Box::new(7));
         let desk = Arc::clone(lease.desk());

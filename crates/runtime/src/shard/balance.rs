@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn busy_shares_count_since_last_check() {
+    fn busy_shares_count_anew() {
         let mut balance = Balance::default();
         assert_eq!(balance.busy_shares(vec![500, 2_000], Time(1_000)), [0.5, 1.0]);
         assert_eq!(balance.busy_shares(vec![600, 2_100], Time(1_200)), [0.5, 0.5]);

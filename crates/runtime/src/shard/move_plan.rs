@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_gather_where_their_peers_are() {
+    fn agents_gather_at_their_peers() {
         let mut shard = ViewedShard::of((0..40).map(|agent| (1, agent)));
         assert_eq!(shard.gather(CROSSING, EVEN), all(40));
         // Those that talk to their own shard stay, and the greater group decides where others go.

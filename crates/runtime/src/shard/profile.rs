@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn profile_ends_with_its_turns_or_time() {
+    fn profile_ends_in_time() {
         let mut short = LoadProfile::begin();
         (0..TURNS_MAX - 1).for_each(|_| short.note(1, Duration::from_nanos(30)));
         assert!(short.is_open());
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn hub_takes_an_eighth_of_the_time() {
+    fn hub_takes_large_share() {
         let hubs = |hub_us: u64, partners: u32| {
             let turns: Vec<(u32, u64)> = (0..=partners).map(|of| (of, if of == 0 { hub_us } else { 70 })).collect();
             LoadProfile::sound(&turns).bound(|index| (index > 0).then_some(0)).len()

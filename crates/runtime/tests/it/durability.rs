@@ -102,11 +102,11 @@ fn noise(bytes: usize) -> String {
     (0..bytes).map(letter).collect()
 }
 
-fn order(what: &str, args: impl IntoIterator<Item = Value>) -> Value {
+pub fn order(what: &str, args: impl IntoIterator<Item = Value>) -> Value {
     Value::term(what, args)
 }
 
-fn keeper(name: &str) -> Founder {
+pub fn keeper(name: &str) -> Founder {
     durable(name, NoteKeeper::default())
 }
 
@@ -229,7 +229,7 @@ fn silent_step_is_not_written() {
 }
 
 #[test]
-fn small_changes_are_written_as_deltas() {
+fn small_changes_become_deltas() {
     let memory = memory();
     let process = JournalProcess::begin(&memory, 1, [keeper("ann")]);
     process.say("ann", order("swell", [Value::Int(20_000)]));
@@ -404,7 +404,7 @@ fn unhandled_messages_are_repeated() {
 }
 
 #[test]
-fn messages_to_ended_agents_are_settled() {
+fn ended_agents_messages_are_settled() {
     let memory = memory();
     let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     first.platform.suspend(Aid::local("bob")).unwrap();
@@ -456,7 +456,7 @@ fn ends_are_persisted() {
 }
 
 #[test]
-fn end_that_is_not_written_is_told() {
+fn unwritten_end_is_told() {
     let memory = memory();
     let process = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     memory.set_faults(|point| if matches!(point, Point::Append(_)) { StoreFault::Fails } else { StoreFault::None });
@@ -548,7 +548,7 @@ fn registrations_are_restored() {
 }
 
 #[test]
-fn unknown_kind_waits_for_its_program() {
+fn unknown_kind_waits_for_program() {
     let memory = memory();
     let first = JournalProcess::begin(&memory, 1, [keeper("ann"), keeper("bob")]);
     first.say("ann", "one");
@@ -572,7 +572,7 @@ fn unknown_kind_waits_for_its_program() {
 }
 
 #[test]
-fn volatile_founder_cannot_replace_durable_one() {
+fn volatile_founder_replaces_no_durable() {
     let memory = memory();
     assert!(JournalProcess::begin(&memory, 1, [keeper("ann")]).platform.stop());
     let journal = Arc::clone(&memory) as Arc<dyn Journal>;
@@ -659,7 +659,7 @@ fn passive_agent_returns_whole() {
 }
 
 #[test]
-fn busy_agents_do_not_leave_memory() {
+fn busy_agents_stay_in_memory() {
     let memory = memory();
     let journal = Arc::clone(&memory) as Arc<dyn Journal>;
     let (builder, lines) = JournalProcess::builder(&journal, 1);
