@@ -1,6 +1,6 @@
 //! Messages that create their receivers; the node that serves the receiver's name handles them.
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Value};
+use whimbrel_acl::{AclMessage, Aid, Performative, Value, sym};
 
 use crate::dead_letters::agent_atom;
 
@@ -20,10 +20,11 @@ pub fn is_creation(message: &AclMessage) -> bool {
 }
 
 /// Returns the `failure` for the creator of an agent that could not be created. Its content is `[action(Creator,
-/// create(Name)), not_created(Name, "Why")]`. Returns `None` if no agent created it: then it is its own creator.
+/// create(Name)), not_created(Name, "Why")]`. Returns `None` if no agent created it: then the AMS of a node did, or in
+/// earlier releases the agent itself.
 //= fipa00037 3.7
 pub fn not_created(teller: Aid, creator: Aid, name: Aid, why: &str) -> Option<AclMessage> {
-    if creator.name == name.name {
+    if creator.name == name.name || creator.name == sym::AMS {
         return None;
     }
     let action = Value::term("action", [agent_atom(creator), Value::term("create", [agent_atom(name)])]);

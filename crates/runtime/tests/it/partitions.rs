@@ -453,3 +453,20 @@ fn late_link_learns_served_agents() {
     cluster.wait_for_lines(&["ann: begun"]);
     assert!(cluster.nodes.at(1).knows_all_of(NodeId(0)));
 }
+
+#[test]
+fn outside_creation_reaches_its_server() {
+    let cluster = Cluster::new(2);
+    let far = cluster.name_in(3, "far");
+    cluster.serve(1, [3], []);
+    wait_for("the server is known", || {
+        cluster.nodes.settle();
+        cluster.nodes.at(0).server_of(Partition(3)).is_some()
+    });
+    cluster.nodes.at(0).spawn_durable(far.as_str(), NoteKeeper::default()).unwrap();
+    cluster.say(0, &far, "notes");
+    cluster.wait_for_lines(&[&format!("{far}: begun")]);
+    // The name is taken by then. Nobody is told, because no agent asked.
+    assert!(cluster.nodes.at(0).spawn_durable(far.as_str(), NoteKeeper::default()).is_err());
+    assert!(cluster.nodes.at(1).counters().dead + cluster.nodes.at(0).counters().dead == 0);
+}

@@ -99,9 +99,9 @@ impl Node {
         if let (Some(due), Some(owner), false) = (due, who.owner, who.is_paid) {
             self.change(owner.name, AgentChange::Delay(due));
         }
-        // A node speaks for its own agents only: its owner may be another one's.
+        // A node speaks for its own agents only, and for its AMS: its owner may be another one's.
         let is_here = |owner: &Aid| self.with_ams(|ams| ams.kind(*owner)).is_some();
-        let sender = who.owner.filter(is_here).unwrap_or(aid);
+        let sender = who.owner.filter(is_here).unwrap_or(Aid::local(sym::AMS));
         let message = Box::new(creation_of(sender, aid, creation));
         match withheld {
             Some(withheld) => withheld.push(WithheldEffect::Create(message)),
