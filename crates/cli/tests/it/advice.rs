@@ -15,7 +15,7 @@ fn advise(more: &[&str]) -> CommandOutput {
 
 #[test]
 fn advice_accepts_described_link() {
-    let CommandOutput { out, err, code } = advise(&["--mbit", "10", "--rtt", "2ms"]);
+    let CommandOutput { out, err, code, .. } = advise(&["--mbit", "10", "--rtt", "2ms"]);
     assert_eq!((&*out, &*err, code), ("go: 17 ms; asking would take 200 ms (12.1x)\n", "", Some(0)));
     let CommandOutput { out, .. } = advise(&["--mbit", "10000", "--rtt", "0.05ms", "--state", "1000000"]);
     assert!(out.starts_with("ask: "), "{out}");
@@ -49,7 +49,7 @@ fn what_cannot_be_advised_is_said() {
         let run = scratch.path().join("run");
         let mut command = whimbrel();
         command.arg("advise").args(STUDY).args(arguments).env("WHIMBREL_RUN_DIR", run);
-        let CommandOutput { out, err, code } = command.output().expect("the binary runs").into();
+        let CommandOutput { out, err, code, .. } = command.output().expect("the binary runs").into();
         assert!(err.contains(why) && out.is_empty() && code != Some(0), "{arguments:?}: {out}{err}");
     }
 }
@@ -70,7 +70,7 @@ const SCOUT: &str = r#"
 fn agents_are_advised() {
     let project = "MAS x { agents: scout at \"n1\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("scout.asl", SCOUT)]);
-    let CommandOutput { out, err, code } = scratch.run(&["run", "x.mas2j", "--nodes", "2"]);
+    let CommandOutput { out, err, code, .. } = scratch.run(&["run", "x.mas2j", "--nodes", "2"]);
     assert_eq!((&*err, code), ("", Some(0)), "{out}");
     let known = "[scout] bad_job: fast is no part of a job: expected documents(N), ";
     let lines: Vec<&str> = out.lines().map(|line| if line.starts_with(known) { known } else { line }).collect();
@@ -120,7 +120,7 @@ fn a_society_that_runs_is_measured() {
     assert_eq!(basis(&advice, "share that passes"), Some("told".into()));
     assert_eq!(basis(&advice, "work with a byte"), Some("assumed".into()));
     let refused = |node: &str, more: &[&str], why: &str| {
-        let CommandOutput { out, err, code } = ask(node, more);
+        let CommandOutput { out, err, code, .. } = ask(node, more);
         assert!(err.contains(why) && out.is_empty() && code == Some(1), "{node} {more:?}: {out}{err}");
     };
     refused("n9", &[], "there is no node named n9");

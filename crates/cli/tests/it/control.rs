@@ -67,7 +67,7 @@ impl SocietyFolder {
     /// Returns the output of a command that must succeed.
     #[track_caller]
     pub fn out(&self, arguments: &[&str]) -> String {
-        let CommandOutput { out, err, code } = self.see(arguments);
+        let CommandOutput { out, err, code, .. } = self.see(arguments);
         assert_eq!((err.as_str(), code), ("", Some(0)), "{arguments:?} printed {out}");
         out
     }
@@ -252,7 +252,7 @@ fn move_explains_staying_agents() {
         (["move", "nobody", "n1"], "there is no agent named nobody"),
         (["move", "df", "n2"], "df"),
     ] {
-        let CommandOutput { out, err, code } = site.see(&arguments);
+        let CommandOutput { out, err, code, .. } = site.see(&arguments);
         assert!(err.contains(why) && out.is_empty() && code == Some(1), "{arguments:?}: {out}{err}");
     }
     assert_eq!(site.out(&["move", "b*k", "n2"]), "bank moved to n2\n");

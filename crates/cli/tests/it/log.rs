@@ -54,7 +54,7 @@ impl CountingSociety {
     /// The lines of a log, the last of them with the cursor.
     #[track_caller]
     fn lines(&self, arguments: &[&str]) -> (Vec<Value>, String) {
-        let CommandOutput { out, err, code } = self.see(&[&["log", "--json"], arguments].concat());
+        let CommandOutput { out, err, code, .. } = self.see(&[&["log", "--json"], arguments].concat());
         assert_eq!((err.as_str(), code), ("", Some(0)), "{arguments:?} printed {out}");
         let mut lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
         let end = lines.pop().expect("it has an end");
